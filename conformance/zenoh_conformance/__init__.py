@@ -1,0 +1,1 @@
+"""What must hold: wire types, messages, session tables, requirements, laws, cases and models of the Zenoh protocol."""

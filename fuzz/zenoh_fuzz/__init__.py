@@ -1,0 +1,1 @@
+"""What we missed: oracles, mutators, campaigns and triage."""

@@ -1,0 +1,1 @@
+"""How we talk: targets, links, scenes, the run, and the command line."""

@@ -1,0 +1,1 @@
+"""What we found: the Spark pipeline and the pages."""

@@ -1,0 +1,1 @@
+"""Which bytes: golden vectors as data, their schema and loader."""
