@@ -1,0 +1,132 @@
+"""Cases: functions that provoke one judgement each, found by decorator, named by phrase.
+
+A case reaches a state, does one odd thing, and judges. It sees the world only through a `Scene`. Its docstring is the
+report's text. Its id is `<module>/<function>` in words: `establishment-cookie/a-stale-cookie-is-refused`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from inspect import getdoc
+from itertools import product
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from .conversation import Side
+
+if TYPE_CHECKING:
+    from .scene import Scene
+
+Parameters = Mapping[str, Any]
+CaseFunction = Callable[..., None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One case: what it judges, what it needs, and the function that provokes it."""
+
+    id: str
+    requirement: str
+    function: CaseFunction
+    about: str
+    """The docstring, dedented: the report's text."""
+    role: Side = Side.RESPONDER
+    """What the *target* is in this case."""
+    needs: tuple[str, ...] = ()
+    """Capabilities (`qos`, `agent`, ...) without which it is not applicable."""
+    profile: str = "default"
+    """The configuration that the target is started in."""
+    twin: str | None = None
+    """The positive case beside it: a target that refuses everything passes nothing."""
+    parameters: tuple[Parameters, ...] = ({},)
+    """One judgement each."""
+    alone: bool = False
+    """It needs the target for itself: nothing else may run beside it."""
+    timed: bool = False
+    """It mostly waits (timeouts of the target); run it beside the others, first started, last awaited."""
+    aliases: tuple[str, ...] = ()
+    """Ids that it had before."""
+
+    def run(self, scene: Scene, parameters: Parameters) -> None:
+        """Provoke it once. Raises `Departed` for the target's fault."""
+        self.function(scene, **parameters)
+
+
+_CASES: dict[str, Case] = {}
+
+
+def case(
+    requirement: str,
+    *,
+    role: Side = Side.RESPONDER,
+    needs: Sequence[str] = (),
+    profile: str = "default",
+    twin: CaseFunction | None = None,
+    parameters: Sequence[Parameters] = ({},),
+    alone: bool = False,
+    timed: bool = False,
+    aliases: Sequence[str] = (),
+) -> Callable[[CaseFunction], CaseFunction]:
+    """Register a function as the case of one requirement. Raises ValueError for a missing docstring or a taken id."""
+
+    def register(function: CaseFunction) -> CaseFunction:
+        found = Case(
+            id=id_of(function),
+            requirement=requirement,
+            function=function,
+            about=getdoc(function) or "",
+            role=role,
+            needs=tuple(needs),
+            profile=profile,
+            twin=id_of(twin) if twin else None,
+            parameters=tuple(parameters),
+            alone=alone,
+            timed=timed,
+            aliases=tuple(aliases),
+        )
+        if not found.about:
+            raise ValueError(f"case {found.id} has no docstring: it is the report's text")
+        if found.id in _CASES and _CASES[found.id].function.__module__ != function.__module__:
+            raise ValueError(f"two cases are called {found.id}")
+        _CASES[found.id] = found
+        return function
+
+    return register
+
+
+def id_of(function: CaseFunction) -> str:
+    """The phrase that names a case function for ever."""
+    module = function.__module__.rpartition(".")[2]
+    return f"{module}/{function.__name__}".replace("_", "-")
+
+
+def grid(**values: Sequence[Any]) -> tuple[Parameters, ...]:
+    """Every combination of the values: `grid(bit=range(8), ack=(True, False))` is 16 parameter sets."""
+    return tuple(dict(zip(values, combination, strict=True)) for combination in product(*values.values()))
+
+
+def all_cases() -> Mapping[str, Case]:
+    """Every case by id, sorted."""
+    import_all("zenoh_conformance.cases")
+    return dict(sorted(_CASES.items()))
+
+
+def find_case(name: str) -> Case:
+    """The case of that id or alias. Raises KeyError with the nearest names."""
+    cases = all_cases()
+    for found in cases.values():
+        if name == found.id or name in found.aliases:
+            return found
+    near = get_close_matches(name, cases, n=3, cutoff=0.4)
+    raise KeyError(f"no case {name!r}; nearest: {', '.join(near) or 'none'}")
+
+
+def import_all(package: str) -> Iterator[ModuleType]:
+    """Import every module of a package, so that what it declares is registered; the modules, by name."""
+    root = importlib.import_module(package)
+    names = sorted(module.name for module in pkgutil.iter_modules(root.__path__, f"{package}."))
+    return iter([importlib.import_module(name) for name in names])

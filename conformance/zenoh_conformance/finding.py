@@ -1,0 +1,40 @@
+"""A finding: a peer's fault, as a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .conversation import Side
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What a peer did that a requirement forbids, or did not do that it asks for."""
+
+    requirement: str
+    sender: Side
+    """The side at fault."""
+    connection: str = ""
+    time: float = 0.0
+    path: str = ""
+    """The segment at fault (`open.cookie`), or the step (`stage open`)."""
+    expected: str = ""
+    got: str = ""
+    why: str = ""
+    """Where expected and got do not tell it: one sentence."""
+    end: str = ""
+    """How the link ended, where that was judged."""
+
+    @property
+    def cause(self) -> str:
+        """One line for verdicts and known deviations; free of times and of values drawn at random."""
+        told = f"{self.got} where {self.expected} is required" if self.expected else self.got
+        return ": ".join(part for part in (self.path, self.why or told) if part)
+
+
+class Departed(Exception):  # noqa: N818 - it carries a peer's fault out of a case; it is no error of ours
+    """Ends a case at its first finding."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.cause)
+        self.finding = finding
