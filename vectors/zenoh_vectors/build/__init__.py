@@ -1,0 +1,5 @@
+"""Writes the golden vectors: bytes put together from the tables by hand, never by a codec that they shall judge.
+
+Each module holds the vectors of one message family.  `python -m zenoh_vectors.build` rewrites `data/`, and
+`--check` says what would change.
+"""

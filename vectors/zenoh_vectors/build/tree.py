@@ -1,0 +1,67 @@
+"""All data files, put together: families of vectors, what they cover, who confirmed them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from hashlib import sha256
+from importlib import resources
+
+from zenoh_vectors.build import transport_handshake as handshake
+from zenoh_vectors.build.covers import Covers, errata_ids
+from zenoh_vectors.build.vector import Vector
+from zenoh_vectors.build.write import entry_of, file_text
+
+FAMILIES: dict[str, Callable[[], Iterable[Vector]]] = {
+    "init": handshake.init_vectors,
+    "open": handshake.open_vectors,
+}
+"""File name to the vectors in it."""
+
+
+class Clash(Exception):
+    """Two vectors of one id: an id is a name for ever, so the builder must be mended."""
+
+
+def unique(vectors: Iterable[Vector]) -> Iterator[Vector]:
+    """Each id once; bytes that an earlier vector of the file has already (edges that coincide) are left out."""
+    ids: set[str] = set()
+    seen: set[tuple[str, bytes]] = set()
+    for vector in vectors:
+        if vector.id in ids:
+            raise Clash(vector.id)
+        ids.add(vector.id)
+        key = (vector.layer, vector.data)
+        if vector.steps or key not in seen:
+            seen.add(key)
+            yield vector
+
+
+def digest(vector: Vector) -> str:
+    """What a confirmation stands on: bytes and expectation; a vector that changes has to be confirmed again."""
+    if vector.steps:
+        return sha256("".join(digest(step) for _, step in vector.steps).encode()).hexdigest()[:16]
+    outcome = json.dumps([vector.means, vector.refuses], sort_keys=True)
+    return sha256(vector.layer.encode() + vector.data + outcome.encode()).hexdigest()[:16]
+
+
+def confirmations() -> dict[str, dict[str, list[str]]]:
+    """Vector id to digest to the witnesses that agreed."""
+    file = resources.files("zenoh_vectors") / "confirmed.json"
+    return dict(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else {}
+
+
+def all_vectors() -> dict[str, list[Vector]]:
+    """Every vector by file, sorted by id."""
+    return {name: sorted(unique(family()), key=lambda vector: vector.id) for name, family in sorted(FAMILIES.items())}
+
+
+def texts() -> dict[str, str]:
+    """File name to text: the whole of `data/`."""
+    covers, confirmed, errata = Covers.load(), confirmations(), errata_ids()
+    out = {}
+    for name, vectors in all_vectors().items():
+        entries = [entry_of(vector, covers.of(vector), confirmed.get(vector.id, {}).get(digest(vector), []), errata)
+                   for vector in vectors]
+        out[f"{name}.json"] = file_text(name, entries)
+    return out
