@@ -1,0 +1,280 @@
+"""One container of ours: started bounded, its log read as standard error, its end told apart, and always removed.
+
+It offers what `zenoh_harness.processes.Program` offers, so that health is judged in one way.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import psutil
+
+from zenoh_harness.errors import CannotStart
+from zenoh_harness.processes import GRACE, Sign, Usage
+from zenoh_harness.timing import Deadline, scaled
+
+from . import owner
+from .endings import ContainerEnded, Kind, ended
+from .engine import is_local, is_missing, refusals
+from .images import Image
+from .log import Log
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+    from docker.models.containers import Container as Handle
+
+LOOPBACK: Final = "127.0.0.1"
+CONFIG_AT: Final = "/zconform/config.json5"
+"""Where a mounted configuration file appears inside."""
+LOOK: Final = 0.02
+"""Seconds between two looks at what no event tells."""
+SETTLED: Final = 0.1
+"""Seconds that an accepted connection must stay open: the daemon's own proxy accepts for a container that does not listen."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What to run, and within which bounds."""
+
+    image: Image
+    arguments: Sequence[str] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    port: int | None = 7447
+    """The TCP port to publish to 127.0.0.1; None shares the host's network, for a node that connects to us."""
+    config: Path | None = None
+    """A configuration file, mounted read-only at `CONFIG_AT`."""
+    memory: int = 512 << 20
+    """Bytes, swap included."""
+    pids: int = 256
+    """Processes and threads together."""
+    disk: int = 16 << 20
+    """Bytes in each writable place: /tmp and the image's volumes, all in memory."""
+    log: int = 32 << 20
+    """Bytes of log that the daemon keeps."""
+
+
+class Container:
+    """A container that runs, ran, or has been removed; use as a context manager or call `stop`."""
+
+    def __init__(self, client: DockerClient, plan: Plan) -> None:
+        """Create and start it. Raises CannotGoOn or CannotStart, with nothing left behind."""
+        self.plan = plan
+        self.ended: ContainerEnded | None = None
+        self.pid = 0
+        """Its first process as the daemon's machine counts; 0 where that is not this machine."""
+        self._log = Log()
+        self._stopped = False
+        self._handle = _create(client, plan)
+        try:
+            self._start()
+        except BaseException:
+            owner.remove(self._handle)
+            raise
+
+    def _start(self) -> None:
+        with refusals(f"start a container of {self.plan.image.name}"):
+            self._handle.start()
+            self._handle.reload()
+        if is_local():
+            self.pid = int(self._handle.attrs["State"].get("Pid") or 0)
+        self._pump = threading.Thread(target=self._read_log, name=f"log {self.name}", daemon=True)
+        self._pump.start()
+
+    @property
+    def name(self) -> str:
+        return str(self._handle.name)
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where the published port is reached. Raises CannotStart when none is published (any more)."""
+        bound = (self._handle.attrs["NetworkSettings"].get("Ports") or {}).get(f"{self.plan.port}/tcp")
+        if not bound:
+            raise CannotStart(f"{self.plan.image.name} has no published port", step="start", seen=str(self.poll() or ""))
+        return LOOPBACK, int(bound[0]["HostPort"])
+
+    def poll(self) -> ContainerEnded | None:
+        """How it ended, or None while it runs; asks the daemon."""
+        if self.ended is None:
+            self.ended = ended(self._state(), self.plan.memory)
+        return self.ended
+
+    def wait(self, deadline: Deadline) -> ContainerEnded | None:
+        """How it ended, or None when the deadline passes first."""
+        pause = threading.Event()
+        while self.poll() is None and not deadline.passed:
+            pause.wait(min(LOOK, deadline.remaining()))
+        return self.ended
+
+    def wait_listening(self, deadline: Deadline) -> bool:
+        """Whether something inside listens on the published port before the deadline passes or it ends."""
+        pause = threading.Event()
+        while self.poll() is None and not deadline.passed:
+            if _holds_a_connection(self.address):
+                return True
+            pause.wait(LOOK)
+        return False
+
+    def terminate(self) -> None:
+        """Send SIGTERM to its first process."""
+        self._signal("SIGTERM")
+
+    def kill(self) -> None:
+        """Send SIGKILL to its first process, which takes the others along."""
+        self._signal("SIGKILL")
+
+    def stop(self, grace: float = GRACE) -> ContainerEnded:
+        """End it: SIGTERM, after `grace` seconds SIGKILL; keep its log and its end; remove it and its volumes."""
+        if not self._stopped:
+            self._stopped = True
+            try:
+                self._end(grace)
+            finally:
+                owner.remove(self._handle)
+                self._pump.join(scaled(GRACE))
+                self._log.close()
+        self.ended = self.ended or ContainerEnded(-9, 0, Kind.SIGNALLED, "ended by the harness")
+        return self.ended
+
+    def _end(self, grace: float) -> None:
+        if self.poll() is None and not self.suspended():
+            self.terminate()
+            self.wait(Deadline.after(grace))
+        if self.poll() is None:
+            self.kill()
+            self.wait(Deadline.after(10 * GRACE))
+        self._pump.join(scaled(GRACE))
+
+    def suspended(self) -> bool:
+        """Whether it is paused, or its first process stopped by a signal."""
+        if self._state().get("Paused"):
+            return True
+        try:
+            family = [psutil.Process(self.pid), *psutil.Process(self.pid).children()] if self.pid else []
+            return any(one.status() == psutil.STATUS_STOPPED for one in family)
+        except psutil.Error:
+            return False
+
+    def usage(self) -> Usage | None:
+        """What it holds now, as the daemon counts it (descriptors only where we may look); None when it is gone."""
+        from docker.errors import NotFound
+
+        with refusals(f"measure container {self.name}"):
+            try:
+                seen = self._handle.stats(stream=False, one_shot=True)
+            except NotFound:
+                return None
+        memory, tasks = seen.get("memory_stats", {}).get("usage"), seen.get("pids_stats", {}).get("current")
+        if not memory:
+            return None
+        descriptors, processes = self._family()
+        return Usage(memory=int(memory), threads=int(tasks or 0), descriptors=descriptors, processes=processes)
+
+    def _family(self) -> tuple[int, int]:
+        """Descriptors and processes, where the kernel lets us look; else none."""
+        try:
+            root = psutil.Process(self.pid or -1)
+            family = [root, *root.children(recursive=True)]
+            return sum(one.num_fds() for one in family), len(family)
+        except (psutil.Error, ValueError):
+            return 0, 0
+
+    def output(self, stream: str = "stderr") -> str:
+        """What it printed, on either stream, bounded: the beginning and the end."""
+        return self._log.text() if stream == "stderr" else ""
+
+    def last_lines(self, count: int = 5, stream: str = "stderr") -> tuple[str, ...]:
+        """The last lines that it printed, each cut at 300 characters."""
+        return tuple(line[:300] for line in self.output(stream).splitlines()[-count:])
+
+    def signs(self) -> tuple[Sign, ...]:
+        """Lines of its log that speak of death, in order."""
+        return self._log.signs
+
+    @property
+    def disk_full(self) -> bool:
+        """Whether it complained that its disk is full."""
+        return self._log.disk_full
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def _state(self) -> Mapping[str, Any]:
+        from docker.errors import NotFound
+
+        with refusals(f"look at container {self.name}"):
+            try:
+                self._handle.reload()
+            except NotFound:
+                return {}
+        state: Mapping[str, Any] = self._handle.attrs["State"]
+        return state
+
+    def _signal(self, name: str) -> None:
+        from docker.errors import APIError
+
+        with refusals(f"signal container {self.name}"):
+            try:
+                self._handle.kill(name)
+            except APIError as refusal:
+                if not is_missing(refusal) and "is not running" not in str(refusal):
+                    raise
+
+    def _read_log(self) -> None:
+        """Follow both streams; they end with the container, or break off with its removal."""
+        from docker.errors import DockerException
+        from requests.exceptions import RequestException
+
+        try:
+            for piece in self._handle.logs(stream=True, follow=True, stdout=True, stderr=True):
+                self._log.take(piece)
+        except (DockerException, RequestException, OSError):
+            return
+
+
+def _create(client: DockerClient, plan: Plan) -> Handle:
+    with refusals(f"create a container of {plan.image.name}"):
+        return client.containers.create(plan.image.id, list(plan.arguments), **settings(plan))
+
+
+def settings(plan: Plan) -> dict[str, Any]:
+    """The daemon's arguments for a plan: no capability, no new privilege, nothing writable without a bound."""
+    writable = f"rw,noexec,nosuid,nodev,size={plan.disk},mode=1777"
+    shared = plan.port is None
+    return {
+        "name": f"zconform-{os.getpid()}-{secrets.token_hex(4)}",
+        "labels": owner.labels(),
+        "environment": dict(plan.environment),
+        "network_mode": "host" if shared else "bridge",
+        "ports": {} if shared else {f"{plan.port}/tcp": (LOOPBACK, None)},
+        "mem_limit": plan.memory,
+        "memswap_limit": plan.memory,
+        "pids_limit": plan.pids,
+        "read_only": True,
+        "tmpfs": dict.fromkeys(("/tmp", *plan.image.volumes), writable),
+        "cap_drop": ["ALL"],
+        "security_opt": ["no-new-privileges:true"],
+        "init": True,
+        "log_config": {"Type": "json-file", "Config": {"max-size": str(plan.log)}},
+        "volumes": {str(plan.config.resolve()): {"bind": CONFIG_AT, "mode": "ro"}} if plan.config else {},
+    }
+
+
+def _holds_a_connection(address: tuple[str, int]) -> bool:
+    """Whether a connection is accepted and stays: a node waits for our first message, a proxy without a node hangs up."""
+    try:
+        with socket.create_connection(address, timeout=scaled(SETTLED)) as link:
+            return bool(link.recv(1))
+    except TimeoutError:
+        return True
+    except OSError:
+        return False

@@ -1,0 +1,113 @@
+"""The Docker Engine, or whatever else speaks its API (podman's socket), and its refusals in words.
+
+The Docker SDK is an extra of the distribution: this package imports it, nothing else does.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from zenoh_harness.errors import CannotGoOn
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+PATIENCE = 60
+"""Seconds that the daemon may take for one answer; a pull or a build streams, and so is not bound by it."""
+
+
+def connect() -> DockerClient:
+    """The daemon that `DOCKER_HOST` names, or the machine's own; it has answered once.
+
+    Raises CannotGoOn: no SDK, no daemon, no permission, a daemon that is dead or does not answer.
+    """
+    try:
+        import docker
+    except ImportError as missing:
+        raise CannotGoOn(
+            "the Docker SDK for Python is not installed",
+            step="docker",
+            hint="pip install 'zenoh-conformance[docker]'",
+        ) from missing
+    with refusals("reach the Docker daemon"):
+        client: DockerClient = docker.from_env(timeout=PATIENCE)
+        client.ping()
+        return client
+
+
+def where() -> str:
+    """The daemon's address, as a person would name it."""
+    return os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
+
+
+def is_local() -> bool:
+    """Whether the daemon runs on this machine, so that what it publishes to 127.0.0.1 is in our reach."""
+    return where().startswith(("unix:", "npipe:"))
+
+
+@contextmanager
+def refusals(step: str) -> Iterator[None]:
+    """Within it, whatever the SDK raises becomes a CannotGoOn that names `step` and says what to do next."""
+    from docker.errors import DockerException
+    from requests.exceptions import RequestException
+
+    try:
+        yield
+    except (DockerException, RequestException, OSError) as refusal:
+        what, hint = _in_words(refusal)
+        raise CannotGoOn(f"cannot {step}: {what}", step=step, hint=hint) from refusal
+
+
+def is_missing(refusal: BaseException) -> bool:
+    """Whether the daemon said that what was asked for is not there (any more)."""
+    return _status(refusal) == 404
+
+
+def _in_words(refusal: BaseException) -> tuple[str, str]:
+    """What happened, and what to do about it."""
+    text = " ".join(str(getattr(refusal, "explanation", None) or refusal).split())
+    if "no space left on device" in text.lower():
+        return "no space left on the daemon's disk", "free some (docker system df, docker image prune)"
+    if _status(refusal) is not None:
+        return f"the daemon says: {text}", "see the daemon's own log"
+    for cause in _chain(refusal):
+        if type(cause).__name__ in {"ReadTimeout", "ReadTimeoutError", "TimeoutError"}:
+            return f"{where()} does not answer within {PATIENCE} s", "is the daemon stuck? restart it"
+        if isinstance(cause, OSError) and cause.errno in _BY_ERRNO:
+            what, hint = _BY_ERRNO[cause.errno]
+            return f"{where()}: {what}", hint
+    return text, f"is DOCKER_HOST right? ({where()})"
+
+
+_BY_ERRNO = {
+    errno.ENOENT: ("no such socket", "is Docker installed and running? set DOCKER_HOST for another daemon, podman's too"),
+    errno.EACCES: ("no permission", "join the group docker, or set DOCKER_HOST to a socket of your own (rootless, podman)"),
+    errno.EPERM: ("no permission", "join the group docker, or set DOCKER_HOST to a socket of your own (rootless, podman)"),
+    errno.ECONNREFUSED: ("nobody answers; the daemon is dead", "start it (systemctl start docker)"),
+    errno.ECONNRESET: ("the daemon hung up", "is it shutting down? see its log"),
+    errno.EPIPE: ("the daemon hung up", "is it shutting down? see its log"),
+}
+
+
+def _status(refusal: BaseException) -> int | None:
+    """The HTTP status that an APIError carries."""
+    response: Any = getattr(refusal, "response", None)
+    status = getattr(response, "status_code", None)
+    return status if isinstance(status, int) else None
+
+
+def _chain(refusal: BaseException) -> Iterator[BaseException]:
+    """The exception, what it wraps, and what was being handled, each once: the SDK buries the OSError in all three ways."""
+    seen: set[int] = set()
+    waiting: list[Any] = [refusal]
+    while waiting:
+        each = waiting.pop()
+        if not isinstance(each, BaseException) or id(each) in seen:
+            continue
+        seen.add(id(each))
+        yield each
+        waiting += [*each.args, each.__cause__, each.__context__, getattr(each, "reason", None)]
