@@ -1,0 +1,159 @@
+"""Key expressions: validity, canonical form, intersection, inclusion.
+
+A key expression is chunks joined by `/`. `*` stands for one chunk, `**` for any number of them, `$*` inside a chunk for any
+run of characters. A chunk that begins with `@` is verbatim: no wildcard matches it. The grammar is the one that the baseline
+enforces (erratum key-grammar).
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+
+class KeyExprError(ValueError):
+    """Why a string is no key expression; `at` is the index of the character at fault."""
+
+    def __init__(self, text: str, at: int, why: str) -> None:
+        super().__init__(f"{text!r} is no key expression: {why} (at character {at})")
+        self.at, self.why = at, why
+
+
+def check(text: str) -> None:
+    """Raise KeyExprError unless the text is a canonical key expression."""
+    if not text:
+        raise KeyExprError(text, 0, "it is empty")
+    at, before = 0, ""
+    for chunk in text.split("/"):
+        _check_chunk(text, chunk, at)
+        if before == "**" and chunk in ("*", "**"):
+            raise KeyExprError(text, at, f"`**/{chunk}` is not canonical")
+        at, before = at + len(chunk) + 1, chunk
+
+
+def _check_chunk(text: str, chunk: str, at: int) -> None:
+    if not chunk:
+        raise KeyExprError(text, at, "a chunk is empty")
+    if chunk in ("*", "**"):
+        return
+    if chunk == "$*":
+        raise KeyExprError(text, at, "a lone `$*` is `*`")
+    for match in re.finditer(r"[#?]|\$(?!\*)|(?<!\$)\*|\$\*(?=\$\*)", chunk):
+        raise KeyExprError(text, at + match.start(), f"{match.group()!r} may not stand here")
+
+
+def is_canonical(text: str) -> bool:
+    """Whether the text is a key expression in canonical form."""
+    try:
+        check(text)
+    except KeyExprError:
+        return False
+    return True
+
+
+def canonize(text: str) -> str:
+    """The canonical form of a text whose wildcards may stand otherwise. Raises KeyExprError for what no form makes valid."""
+    chunks: list[str] = []
+    for raw in text.split("/"):
+        chunk = re.sub(r"(?:\$\*)+", "$*", raw)
+        chunk = "*" if chunk == "$*" else chunk
+        if chunk == "**" and chunks[-1:] == ["**"]:
+            continue
+        if chunk == "*" and chunks[-1:] == ["**"]:
+            chunks[-1:] = ["*", "**"]
+            continue
+        chunks.append(chunk)
+    canonical = "/".join(chunks)
+    check(canonical)
+    return canonical
+
+
+@lru_cache(maxsize=4096)
+def _chunks(text: str) -> tuple[str, ...]:
+    return tuple(text.split("/"))
+
+
+@lru_cache(maxsize=65536)
+def intersects(left: str, right: str) -> bool:
+    """Whether some key matches both."""
+    a, b = _chunks(left), _chunks(right)
+    reach = [[False] * (len(b) + 1) for _ in range(len(a) + 1)]
+    reach[len(a)][len(b)] = True
+    for i in range(len(a), -1, -1):
+        for j in range(len(b), -1, -1):
+            if (i, j) != (len(a), len(b)):
+                reach[i][j] = _meet(a, b, i, j, reach)
+    return reach[0][0]
+
+
+def _meet(a: tuple[str, ...], b: tuple[str, ...], i: int, j: int, reach: list[list[bool]]) -> bool:
+    """Whether the rest of a from i and the rest of b from j share a key, given all later answers."""
+    if i < len(a) and a[i] == "**" and (reach[i + 1][j] or (j < len(b) and not verbatim(b[j]) and reach[i][j + 1])):
+        return True
+    if j < len(b) and b[j] == "**" and (reach[i][j + 1] or (i < len(a) and not verbatim(a[i]) and reach[i + 1][j])):
+        return True
+    if i == len(a) or j == len(b) or "**" in (a[i], b[j]):
+        return False
+    return chunks_intersect(a[i], b[j]) and reach[i + 1][j + 1]
+
+
+def verbatim(chunk: str) -> bool:
+    """Whether only the very same chunk matches it."""
+    return chunk.startswith("@")
+
+
+def _parts(chunk: str) -> tuple[str, ...]:
+    """The characters of a chunk, with `$*` (and a whole `*`) as one wildcard each."""
+    return ("$*",) if chunk == "*" else tuple(re.findall(r"\$\*|.", chunk, re.DOTALL))
+
+
+@lru_cache(maxsize=65536)
+def chunks_intersect(left: str, right: str) -> bool:
+    """Whether some chunk matches both; neither is `**`."""
+    if verbatim(left) or verbatim(right):
+        return left == right
+    a, b = _parts(left), _parts(right)
+    if len(a) > 1 or len(b) > 1 or a != b:
+        return _parts_meet(a, b)
+    return True
+
+
+def _parts_meet(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
+    row = [True] + [False] * len(b)
+    for j, part in enumerate(b):
+        row[j + 1] = row[j] and part == "$*"
+    for part in a:
+        last, row = row, [row[0] and part == "$*"]
+        for j, other in enumerate(b):
+            wild = (part == "$*" and (last[j + 1] or row[j])) or (other == "$*" and (last[j + 1] or row[j]))
+            row.append(wild or (part == other and last[j]) or ("$*" in (part, other) and last[j]))
+    return row[-1]
+
+
+@lru_cache(maxsize=65536)
+def includes(whole: str, part: str) -> bool:
+    """Whether every key that matches `part` matches `whole`."""
+    a, b = _chunks(whole), _chunks(part)
+    reach = [[False] * (len(b) + 1) for _ in range(len(a) + 1)]
+    reach[len(a)][len(b)] = True
+    for i in range(len(a) - 1, -1, -1):
+        for j in range(len(b), -1, -1):
+            if a[i] == "**":
+                reach[i][j] = reach[i + 1][j] or (j < len(b) and not verbatim(b[j]) and reach[i][j + 1])
+            elif j < len(b) and b[j] != "**":
+                reach[i][j] = chunk_includes(a[i], b[j]) and reach[i + 1][j + 1]
+    return reach[0][0]
+
+
+@lru_cache(maxsize=65536)
+def chunk_includes(whole: str, part: str) -> bool:
+    """Whether every chunk that matches `part` matches `whole`; neither is `**`."""
+    if verbatim(whole) or verbatim(part):
+        return whole == part
+    a, b = _parts(whole), _parts(part)
+    row = [True] + [False] * len(b)
+    for piece in a:
+        last, row = row, [row[0] and piece == "$*"]
+        for j, other in enumerate(b):
+            row.append(last[j + 1] or row[j] if piece == "$*" else piece == other and last[j])
+    return row[-1]
