@@ -1,0 +1,132 @@
+//! Keeps the process alive when the codec is not: panics are caught, and an allocation that goes over the cap
+//! stops its thread instead of ending the process.
+//!
+//! An allocator must not unwind, and when it returns null Rust aborts.  So a thread that asks for too much says so
+//! and sleeps for ever, with all it holds; the owner starts another one.
+
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    cell::{Cell, RefCell},
+    panic::{catch_unwind, AssertUnwindSafe},
+    sync::{
+        atomic::{AtomicUsize, Ordering},
+        Condvar, Mutex,
+    },
+    thread,
+};
+
+/// How a worker stands, as its owner sees it.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Worker {
+    Busy,
+    Done,
+    /// It asked for this many bytes when they went over the cap, and sleeps.
+    Lost(usize),
+}
+
+static STATE: Mutex<Worker> = Mutex::new(Worker::Done);
+static CHANGED: Condvar = Condvar::new();
+static CAP: AtomicUsize = AtomicUsize::new(usize::MAX);
+
+thread_local! {
+    static WATCHED: Cell<bool> = const { Cell::new(false) };
+    static SPENT: Cell<usize> = const { Cell::new(0) };
+    static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// The system's allocator, with a cap on what one guarded call may ask for in sum.
+pub struct Counting;
+
+impl Counting {
+    fn count(&self, size: usize) {
+        let watched = WATCHED.try_with(Cell::get).unwrap_or(false);
+        if !watched {
+            return;
+        }
+        let spent = SPENT.try_with(|s| s.replace(s.get().saturating_add(size))).unwrap_or(0);
+        if spent.saturating_add(size) > CAP.load(Ordering::Relaxed) {
+            give_up(size);
+        }
+    }
+}
+
+// SAFETY: every request goes to the system's allocator unchanged, or never returns.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        self.count(layout.size());
+        found(System.alloc(layout), layout.size())
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        self.count(layout.size());
+        found(System.alloc_zeroed(layout), layout.size())
+    }
+
+    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        self.count(size.saturating_sub(layout.size()));
+        found(System.realloc(ptr, layout, size), size)
+    }
+
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        System.dealloc(ptr, layout)
+    }
+}
+
+/// The system refused what the cap allowed: the same end.
+fn found(ptr: *mut u8, size: usize) -> *mut u8 {
+    if ptr.is_null() && WATCHED.try_with(Cell::get).unwrap_or(false) {
+        give_up(size);
+    }
+    ptr
+}
+
+fn give_up(size: usize) -> ! {
+    let _ = WATCHED.try_with(|w| w.set(false));
+    report(Worker::Lost(size));
+    loop {
+        thread::park();
+    }
+}
+
+/// Tells the owner how this worker stands.
+pub fn report(state: Worker) {
+    *STATE.lock().unwrap_or_else(|e| e.into_inner()) = state;
+    CHANGED.notify_all();
+}
+
+/// Waits until the worker is done or lost.
+pub fn wait() -> Worker {
+    let mut state = STATE.lock().unwrap_or_else(|e| e.into_inner());
+    while *state == Worker::Busy {
+        state = CHANGED.wait(state).unwrap_or_else(|e| e.into_inner());
+    }
+    *state
+}
+
+/// Sets the cap, in bytes a call, and keeps the place and text of panics instead of printing them.
+pub fn install(cap: usize) {
+    CAP.store(cap, Ordering::Relaxed);
+    std::panic::set_hook(Box::new(|info| {
+        let text = info.to_string();
+        let _ = PANIC.try_with(|p| *p.borrow_mut() = text);
+    }));
+}
+
+/// Runs `f` under the cap; a panic comes back as its text.
+pub fn guarded<T>(f: impl FnOnce() -> T) -> Result<T, String> {
+    SPENT.set(0);
+    WATCHED.set(true);
+    let result = catch_unwind(AssertUnwindSafe(f));
+    WATCHED.set(false);
+    result.map_err(|_| PANIC.take())
+}
+
+/// Begins to count this thread's requests anew.
+pub fn recount() {
+    SPENT.set(0);
+}
+
+/// Bytes that this thread asked for since the last `recount`.
+pub fn spent() -> usize {
+    SPENT.get()
+}
