@@ -1,0 +1,133 @@
+"""Bytes to messages and back.
+
+decode(bytes.fromhex("0300")).message      -> Close(session=False, reason=0, exts=())
+encode(Close(reason=CloseReason.INVALID))  -> b"\\x03\\x02"
+segments(message)["close.reason"]          -> b"\\x02"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from . import messages as _messages
+from .wire import registry
+from .wire.errors import CodecError, DecodeError, Diagnostic, EncodeError, ended
+from .wire.layer import Layer
+from .wire.segment import Segments, Tracer
+
+
+class Decoded(NamedTuple):
+    """What some bytes mean."""
+
+    message: Any
+    """One of the classes under `messages`."""
+
+    diagnostics: tuple[Diagnostic, ...]
+    """What a careful sender would have written otherwise, in the order of the bytes."""
+
+    size: int
+    """How many bytes it took."""
+
+
+class Traced(NamedTuple):
+    """What some bytes mean, and how far that could be told."""
+
+    message: Any
+    """None when the bytes are refused."""
+
+    segments: Segments
+    """The bytes that were read, in pieces."""
+
+    diagnostics: tuple[Diagnostic, ...]
+    size: int
+    """How many bytes the segments take."""
+
+    refusal: DecodeError | None
+
+
+def decode(data: bytes, layer: Layer = Layer.TRANSPORT) -> Decoded:
+    """The message at the beginning of `data`.  Raises DecodeError, and nothing else, whatever the bytes."""
+    data = bytes(data)
+    found: list[Diagnostic] = []
+    message, size = _reader(registry.READERS, data, 0, layer)(data, 0, len(data), found)
+    return Decoded(message, tuple(found), size)
+
+
+def decode_whole(data: bytes, layer: Layer = Layer.TRANSPORT) -> Decoded:
+    """The message that `data` is.  Raises DecodeError, also when bytes are left."""
+    decoded = decode(data, layer)
+    if decoded.size != len(data):
+        raise DecodeError(decoded.size, layer, f"{len(data) - decoded.size} bytes after the message")
+    return decoded
+
+
+def decode_batch(data: bytes) -> list[Decoded]:
+    """The transport messages that `data` holds back to back.  Raises DecodeError for the first bad one."""
+    data, at, read = bytes(data), 0, []
+    while at < len(data):
+        found: list[Diagnostic] = []
+        begin = at
+        message, at = _reader(registry.READERS, data, at, Layer.TRANSPORT)(data, at, len(data), found)
+        read.append(Decoded(message, tuple(found), at - begin))
+    return read
+
+
+def trace(data: bytes, layer: Layer = Layer.TRANSPORT, at: int = 0) -> Traced:
+    """The message at `at`, with the segments that it is read from; never raises for bad bytes."""
+    data = bytes(data)
+    found: list[Diagnostic] = []
+    tracer = Tracer(data, at)
+    try:
+        reader = _reader(registry.TRACERS, data, at, layer)
+        message, end = reader(data, at, len(data), found, tracer.mark, "")
+    except DecodeError as refusal:
+        return Traced(None, tracer.segments(), tuple(found), tracer.at - at, refusal)
+    return Traced(message, tracer.segments(), tuple(found), end - at, None)
+
+
+def encode(message: Any) -> bytes:
+    """The message as bytes.  Raises EncodeError when a field has no place on the wire."""
+    try:
+        writer = registry.of(type(message)).write
+    except KeyError:
+        raise EncodeError(type(message).__name__, "this is no message") from None
+    out = bytearray()
+    writer(message, out)
+    return bytes(out)
+
+
+def segments(message: Any) -> Segments:
+    """The message as named pieces.  Raises EncodeError."""
+    declaration = registry.of(type(message))
+    data = encode(message)
+    tracer = Tracer(data)
+    declaration.trace(data, 0, len(data), [], tracer.mark, "")
+    return tracer.segments()
+
+
+def to_json(message: Any) -> dict[str, Any]:
+    """What the message means, as data that every language reads."""
+    return registry.to_json(message)
+
+
+def from_json(told: Mapping[str, Any], layer: Layer = Layer.TRANSPORT) -> Any:
+    """The message that `told` means; where two layers use one name, `layer` decides.  Raises EncodeError."""
+    among = {name: cls for other in registry.LAYERS for name, cls in registry.kinds(other).items()}
+    return registry.from_json(told, among | registry.kinds(layer))
+
+
+def _reader(tables: Any, data: bytes, at: int, layer: Layer) -> Any:
+    if at >= len(data):
+        raise ended(len(data), layer, "a message")
+    reader = tables[layer][data[at] & 0x1F]
+    if reader is None:
+        raise DecodeError(at, layer, f"no {layer} message has the id {data[at] & 0x1F:#04x}")
+    return reader
+
+
+__all__ = [
+    "CodecError", "DecodeError", "Decoded", "Diagnostic", "EncodeError", "Layer", "Segments", "Traced", "decode",
+    "decode_batch", "decode_whole", "encode", "from_json", "segments", "to_json", "trace",
+]  # fmt: skip
+_messages.__doc__  # noqa: B018 - importing them is what fills the registry

@@ -1,0 +1,40 @@
+"""CLOSE: end a session, or one of its links."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from ..wire.declare import NO_EXTS, Exts, flag, message
+from ..wire.extensions import Unknown
+from ..wire.layer import Layer
+from ..wire.types import U8
+
+
+class CloseReason(IntEnum):
+    """Why; other numbers are read like any of these."""
+
+    GENERIC = 0
+    UNSUPPORTED = 1
+    INVALID = 2
+    MAX_SESSIONS = 3
+    MAX_LINKS = 4
+    EXPIRED = 5
+    UNRESPONSIVE = 6
+    CONNECTION_TO_SELF = 7
+
+
+@message(0x03, "Z|X|S", layer=Layer.TRANSPORT, ref="message-reference#close")
+class Close:
+    """The last message that its sender sends.
+
+     7 6 5 4 3 2 1 0
+    |Z|X|S|  0x03   |
+    """
+
+    session: bool = flag("S", default=False)
+    """S: the whole session ends; only this link when clear."""
+
+    reason: U8
+    """A CloseReason, or a number that has no name."""
+
+    exts: Exts[Unknown] = NO_EXTS

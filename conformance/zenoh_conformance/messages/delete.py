@@ -1,0 +1,31 @@
+"""DEL: there is no value any more."""
+
+from __future__ import annotations
+
+from ..primitives.timestamp import Timestamp
+from ..wire.declare import NO_EXTS, Exts, extension, given, message
+from ..wire.layer import Layer
+from ..wire.types import BytesRest
+from .data import SourceInfo
+
+
+@extension(0x2, "zbuf", ref="push#del-extensions", name="Attachment")
+class DelAttachment:
+    """What the application adds; PUT has it under another id."""
+
+    payload: BytesRest
+    """Opaque."""
+
+
+@message(0x02, "Z|X|T", layer=Layer.DATA, ref="push#del")
+class Del:
+    """Carried in PUSH and in REPLY.
+
+     7 6 5 4 3 2 1 0
+    |Z|X|T|  0x02   |
+    """
+
+    timestamp: Timestamp | None = given("T", default=None)
+    """When the value was deleted."""
+
+    exts: Exts[SourceInfo | DelAttachment] = NO_EXTS

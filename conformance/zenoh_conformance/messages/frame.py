@@ -1,0 +1,38 @@
+"""FRAME: network messages, in sequence."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from ..wire.declare import NO_EXTS, Exts, extension, flag, message
+from ..wire.layer import Layer
+from ..wire.nested import Messages
+from ..wire.types import Vle, Z32Cut
+
+
+@extension(0x1, "z64", mandatory=True, ref="message-reference#frame")
+class QoS:
+    """The priority lane of what is carried."""
+
+    value: Annotated[int, Vle(8, cut=True, reserved=0xF8)]
+    """0 Control to 7 Background; 5, Data, when absent."""
+
+
+@message(0x05, "Z|X|R", layer=Layer.TRANSPORT, ref="message-reference#frame")
+class Frame:
+    """Carries one or more network messages, whole.
+
+     7 6 5 4 3 2 1 0
+    |Z|X|R|  0x05   |
+    """
+
+    reliable: bool = flag("R", default=True)
+    """R: the reliable channel; best effort when clear."""
+
+    sn: Z32Cut
+    """Sequence number, inside the negotiated resolution."""
+
+    exts: Exts[QoS] = NO_EXTS
+
+    messages: Annotated[tuple[Any, ...], Messages(Layer.NETWORK)]
+    """Network messages; they end with the batch, or where another transport message begins."""

@@ -1,0 +1,18 @@
+"""KEEP_ALIVE: nothing to say, and still there."""
+
+from __future__ import annotations
+
+from ..wire.declare import NO_EXTS, Exts, message
+from ..wire.extensions import Unknown
+from ..wire.layer import Layer
+
+
+@message(0x04, "Z|X|X", layer=Layer.TRANSPORT, ref="message-reference#keep_alive")
+class KeepAlive:
+    """Renews the lease when nothing else was sent.
+
+     7 6 5 4 3 2 1 0
+    |Z|X|X|  0x04   |
+    """
+
+    exts: Exts[Unknown] = NO_EXTS

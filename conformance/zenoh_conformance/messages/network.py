@@ -1,0 +1,78 @@
+"""Extensions that several network messages share."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ..primitives.timestamp import Timestamp
+from ..wire.declare import composite, extension
+from ..wire.nested import Composite, Many
+from ..wire.types import U8, BytesZ64, Fixed, Vle, Z16Cut
+
+REF = "message-reference#common-network-extensions"
+
+
+@extension(0x1, "z64", ref=REF)
+class QoS:
+    """How this message is to be treated; 0x05 when absent."""
+
+    value: Annotated[int, Vle(8, cut=True, reserved=0xC0)]
+    """Bits 2:0 priority, 3 D do not drop, 4 E express, 5 F do not drop the first."""
+
+    @property
+    def priority(self) -> int:
+        """0 Control to 7 Background."""
+        return self.value & 7
+
+    @property
+    def block(self) -> bool:
+        """D: the sender waits rather than drop."""
+        return self.value & 0x08 != 0
+
+    @property
+    def express(self) -> bool:
+        """E: not held back for a fuller batch."""
+        return self.value & 0x10 != 0
+
+    @property
+    def block_first(self) -> bool:
+        """F: the first message waits, later ones are dropped."""
+        return self.value & 0x20 != 0
+
+
+@extension(0x2, "zbuf", ref=REF, name="Timestamp")
+class TimestampExt:
+    """When the message was made."""
+
+    timestamp: Timestamp
+    """By the clock of its maker."""
+
+
+@extension(0x3, "z64", mandatory=True, ref=REF)
+class NodeId:
+    """Which node of the routing tree the message comes from."""
+
+    value: Z16Cut
+    """A number of that tree."""
+
+
+@composite(ref="network#tsstack")
+class TsEntry:
+    """One stamp of a TsStack."""
+
+    flags: U8
+    """Where it was made; 0x80: the stamp is the application's own."""
+
+    stamp: BytesZ64
+    """A Timestamp, unless `flags` say otherwise."""
+
+
+@extension(0x7, "zbuf", ref="network#tsstack")
+class TsStack:
+    """Stamps that nodes on the way add; newer than the text of the pages."""
+
+    conf_flags: Annotated[int, Fixed(1)]
+    """Who stamps: 1 senders, 2 routers, 4 receivers."""
+
+    entries: Annotated[tuple[TsEntry, ...], Many(Composite(TsEntry), Vle(8))]
+    """In the order in which they were added."""

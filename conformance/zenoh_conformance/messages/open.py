@@ -1,0 +1,65 @@
+"""OPEN: activate the session whose parameters INIT settled."""
+
+from __future__ import annotations
+
+from ..wire.declare import NO_EXTS, Exts, extension, flag, message, when
+from ..wire.layer import Layer
+from ..wire.types import BytesRest, BytesZ64, Z8Cut, Z32Cut, Z64
+from .init import Auth, Compression, LowLatency, QoS
+
+REF = "session-establishment#opensyn-extensions"
+
+
+@extension(0x2, "z64", ref=REF)
+class Shm:
+    """The answer to a probe for shared memory."""
+
+    value: Z64
+    """Opaque."""
+
+
+@extension(0x4, "zbuf", ref=REF)
+class MultiLinkSyn:
+    """A step of the proof that a further link belongs to this session."""
+
+    payload: BytesRest
+    """Opaque."""
+
+
+@extension(0x4, "unit", ref="session-establishment#openack-extensions")
+class MultiLinkAck:
+    """The further link is accepted."""
+
+
+@extension(0x7, "z64", ref=REF)
+class RemoteBound:
+    """A hint for routing: on which side of a region the sender stands."""
+
+    value: Z8Cut
+    """0 north, 1 south."""
+
+
+@message(0x02, "Z|T|A", layer=Layer.TRANSPORT, ref="session-establishment#open")
+class Open:
+    """Sent by the initiator (A=0, with the cookie), answered by the responder (A=1).
+
+     7 6 5 4 3 2 1 0
+    |Z|T|A|  0x02   |
+    """
+
+    ack: bool = flag("A")
+    """A: this answers an OpenSyn."""
+
+    lease_in_seconds: bool = flag("T", default=False)
+    """T: the unit of `lease`; milliseconds when clear."""
+
+    lease: Z64
+    """How long silence may last, in the unit that T names."""
+
+    initial_sn: Z32Cut
+    """First sequence number that the sender will use; inside the negotiated resolution."""
+
+    cookie: BytesZ64 | None = when("not ack", default=None)
+    """The responder's cookie, unchanged."""
+
+    exts: Exts[QoS | Shm | Auth | MultiLinkSyn | MultiLinkAck | LowLatency | Compression | RemoteBound] = NO_EXTS

@@ -1,0 +1,27 @@
+"""PUSH: a value or a deletion that nobody asked for."""
+
+from __future__ import annotations
+
+from ..primitives.wire_expr import Key
+from ..wire.declare import NO_EXTS, Exts, message
+from ..wire.layer import Layer
+from .delete import Del
+from .network import NodeId, QoS, TimestampExt, TsStack
+from .put import Put
+
+
+@message(0x1D, "Z|M|N", layer=Layer.NETWORK, ref="push#push")
+class Push:
+    """Goes to every subscriber whose key expression intersects its own.
+
+     7 6 5 4 3 2 1 0
+    |Z|M|N|  0x1d   |
+    """
+
+    key: Key
+    """What it is about."""
+
+    exts: Exts[QoS | TimestampExt | NodeId | TsStack] = NO_EXTS
+
+    body: Put | Del
+    """The value, or that there is none."""

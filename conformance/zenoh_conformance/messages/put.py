@@ -1,0 +1,38 @@
+"""PUT: a value."""
+
+from __future__ import annotations
+
+from ..primitives.encoding import EncodingField
+from ..primitives.timestamp import Timestamp
+from ..wire.declare import NO_EXTS, Exts, extension, given, message
+from ..wire.layer import Layer
+from ..wire.types import BytesRest
+from .data import PayloadField, Shm, SourceInfo
+
+
+@extension(0x3, "zbuf", ref="push#put-extensions", name="Attachment")
+class PutAttachment:
+    """What the application adds to the value."""
+
+    payload: BytesRest
+    """Opaque."""
+
+
+@message(0x01, "Z|E|T", layer=Layer.DATA, ref="push#put")
+class Put:
+    """Carried in PUSH and in REPLY.
+
+     7 6 5 4 3 2 1 0
+    |Z|E|T|  0x01   |
+    """
+
+    timestamp: Timestamp | None = given("T", default=None)
+    """When the value was made."""
+
+    encoding: EncodingField | None = given("E", default=None)
+    """What the value is; zenoh/bytes when absent."""
+
+    exts: Exts[SourceInfo | Shm | PutAttachment] = NO_EXTS
+
+    payload: PayloadField
+    """The value; with the marker Shm the slices as they stand, their count first."""

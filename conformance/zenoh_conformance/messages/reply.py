@@ -1,0 +1,27 @@
+"""REPLY: a value that answers."""
+
+from __future__ import annotations
+
+from ..wire.declare import NO_EXTS, Exts, given, message
+from ..wire.extensions import Unknown
+from ..wire.layer import Layer
+from .delete import Del
+from .put import Put
+from .query import Consolidation
+
+
+@message(0x04, "Z|X|C", layer=Layer.DATA, ref="reply#reply")
+class Reply:
+    """Carried in RESPONSE.
+
+     7 6 5 4 3 2 1 0
+    |Z|X|C|  0x04   |
+    """
+
+    consolidation: Consolidation | None = given("C", default=None)
+    """A ConsolidationMode; AUTO when absent."""
+
+    exts: Exts[Unknown] = NO_EXTS
+
+    body: Put | Del
+    """The value, or that there is none."""

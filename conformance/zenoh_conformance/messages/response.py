@@ -1,0 +1,43 @@
+"""RESPONSE: one answer to a REQUEST."""
+
+from __future__ import annotations
+
+from ..primitives.wire_expr import Key
+from ..primitives.zid import ZidAlone
+from ..wire.declare import NO_EXTS, Exts, extension, message
+from ..wire.layer import Layer
+from ..wire.types import Z32, Z32Cut
+from .err import Err
+from .network import QoS, TimestampExt, TsStack
+from .reply import Reply
+
+
+@extension(0x3, "zbuf", ref="reply#response-extensions")
+class ResponderId:
+    """Which entity answers."""
+
+    zid: ZidAlone
+    """The node."""
+
+    eid: Z32Cut
+    """The entity in that node."""
+
+
+@message(0x1B, "Z|M|N", layer=Layer.NETWORK, ref="reply#response")
+class Response:
+    """Several may answer one REQUEST.
+
+     7 6 5 4 3 2 1 0
+    |Z|M|N|  0x1b   |
+    """
+
+    id: Z32
+    """Of the REQUEST."""
+
+    key: Key
+    """What the answer is about."""
+
+    exts: Exts[QoS | TimestampExt | ResponderId | TsStack] = NO_EXTS
+
+    body: Reply | Err
+    """The answer."""

@@ -1,0 +1,61 @@
+"""The payload of PUT and ERR: bytes after their length or, under the shared-memory marker, slices."""
+
+from __future__ import annotations
+
+from ..wire import registry, vle
+from ..wire.errors import DecodeError, Diagnostic, beyond, ended
+from ..wire.source import Source
+from ..wire.types import Blob, Vle
+
+RAW, REFERENCE = 0, 1
+"""Kinds of slice: the bytes themselves, or where in shared memory they are."""
+
+
+class Payload(Blob):
+    """`<u8;z32>`; where the extension `marker` is there, the slices as they stand, their count first."""
+
+    def __init__(self, marker: type) -> None:
+        super().__init__(Vle(32))
+        self.marker = marker
+
+    def read(self, out: Source, var: str, path: str) -> None:
+        with out.block(f"if exts and seen & {1 << registry.of(self.marker).id:#x}:"):
+            out("begin = at", f"at = {out.name(skip, 'skip')}(data, at, end, '{path}.slices', found)")
+            out(f"{var} = data[begin:at]")
+            out.mark(f"{path}.slices", f"f'{{len({var})}} bytes'")
+        with out.block("else:"):
+            super().read(out, var, path)
+
+    def write(self, out: Source, var: str, path: str) -> None:
+        with out.block(f"if exts and {out.name(self.marker, 'MARKER')} in map(type, exts):"):
+            out(f"{out.name(skip, 'skip')}({var}, 0, len({var}), '{path}.slices', [])", f"out += {var}")
+        with out.block("else:"):
+            super().write(out, var, path)
+
+
+def slices(payload: bytes) -> list[tuple[int, bytes]]:
+    """Kind and content of each slice of a payload that came under the marker.  Raises DecodeError."""
+    found: list[tuple[int, bytes]] = []
+    skip(payload, 0, len(payload), "payload.slices", [], found)
+    return found
+
+
+def skip(
+    data: bytes, at: int, end: int, path: str, found: list[Diagnostic], into: list[tuple[int, bytes]] | None = None
+) -> int:
+    """The offset after the slices that begin at `at`; they are added to `into`.  Raises DecodeError."""
+    count, at = vle.read(data, at, end, path, found)
+    while count:
+        if at >= end:
+            raise ended(end, path, "a slice")
+        kind = data[at]
+        if kind not in (RAW, REFERENCE):
+            raise DecodeError(at, path, f"slice kind {kind}")
+        begin = at + 1
+        size, at = vle.read(data, begin, end, path, found)
+        if size > end - at:
+            raise beyond(begin, path, size, end - at)
+        if into is not None:
+            into.append((kind, data[at : at + size]))
+        at, count = at + size, count - 1
+    return at

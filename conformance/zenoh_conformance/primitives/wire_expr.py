@@ -1,0 +1,77 @@
+"""WireExpr: a key expression as a number, a text, or both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from ..wire.errors import EncodeError
+from ..wire.source import Source
+from ..wire.types import Blob, Vle, WireType
+
+
+@dataclass(frozen=True, slots=True)
+class WireExpr:
+    """The text that `scope` was declared for, with `suffix` appended to it as it stands."""
+
+    scope: int = 0
+    """A declared id; 0 for none."""
+
+    suffix: str | None = None
+    """None where flag N is clear."""
+
+    mapping: bool = False
+    """M: `scope` was declared by the sender of this message, not by its receiver; False where there is no M."""
+
+
+class KeyExpr(WireType):
+    """A WireExpr whose flags N and M are cells of the header, or bits `n` and `m` of an earlier field `byte`."""
+
+    label = "WireExpr"
+    scope, suffix = Vle(16), Blob(Vle(16), text=True)
+
+    def __init__(self, byte: str = "header", n: int = 0, m: int = 0) -> None:
+        self.byte, self.n, self.m = byte, n, m
+
+    def bind(self, mask: Callable[[str], int]) -> KeyExpr:
+        return self if self.n else KeyExpr("header", mask("N"), mask("M"))
+
+    def read(self, out: Source, var: str, path: str) -> None:
+        self.scope.read(out, f"{var}_scope", f"{path}.scope")
+        with out.block(f"if {self.byte} & {self.n:#x}:"):
+            self.suffix.read(out, f"{var}_suffix", f"{path}.suffix")
+        with out.block("else:"):
+            out(f"{var}_suffix = None")
+        mapping = f"{self.byte} & {self.m:#x} != 0" if self.m else "False"
+        out(f"{var} = {out.name(WireExpr, 'WireExpr')}({var}_scope, {var}_suffix, {mapping})")
+
+    def write_in_header(self, out: Source, var: str) -> None:
+        if self.byte == "header":
+            with out.block(f"if {var}.suffix is not None:"):
+                out(f"header |= {self.n:#x}")
+            if self.m:
+                with out.block(f"if {var}.mapping:"):
+                    out(f"header |= {self.m:#x}")
+
+    def write(self, out: Source, var: str, path: str) -> None:
+        if self.byte != "header":
+            wanted = f"({var}.suffix is not None, {var}.mapping)"
+            with out.block(f"if ({self.byte} & {self.n:#x} != 0, {self.byte} & {self.m:#x} != 0) != {wanted}:"):
+                why = f"{self.byte} says otherwise about suffix or mapping"
+                out(f"raise {out.name(EncodeError, 'EncodeError')}({path!r}, {why!r})")
+        out(f"{var}_scope, {var}_suffix = {var}.scope, {var}.suffix")
+        self.scope.write(out, f"{var}_scope", f"{path}.scope")
+        with out.block(f"if {var}_suffix is not None:"):
+            self.suffix.write(out, f"{var}_suffix", f"{path}.suffix")
+
+    def to_json(self, value: WireExpr) -> dict[str, Any]:
+        suffix = {} if value.suffix is None else {"suffix": value.suffix}
+        return {"scope": value.scope, **suffix, "mapping": value.mapping}
+
+    def from_json(self, told: dict[str, Any]) -> WireExpr:
+        return WireExpr(told["scope"], told.get("suffix"), told.get("mapping", False))
+
+
+Key = Annotated[WireExpr, KeyExpr()]
+KeyByOptions = Annotated[WireExpr, KeyExpr("options", n=0x20, m=0x40)]

@@ -1,0 +1,168 @@
+"""Values inside values: composites, the message that another carries, lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from . import registry
+from .errors import DecodeError, EncodeError, ended, requalify
+from .source import Source
+from .types import Vle, WireType
+
+
+def call(out: Source, reader: str, var: str, prefix: str) -> None:
+    """Add the call of a nested reader; `prefix` is an expression for what stands before the paths that it tells."""
+    out("begin = at")
+    with out.block("try:"):
+        traced = f", mark, prefix + {prefix}" if out.traced else ""
+        out(f"{var}, at = {reader}(data, at, end, found{traced})")
+    with out.block(f"except {out.name(DecodeError, 'DecodeError')} as refused:"):
+        out(f"refused.within({prefix})", "raise")
+    with out.block("if found:"):
+        out(f"{out.name(requalify, 'requalify')}(found, begin, {prefix})")
+
+
+class Composite(WireType):
+    """A dataclass of fields, without a header of its own."""
+
+    def __init__(self, cls: type) -> None:
+        self.cls = cls
+        self.label = cls.__name__
+
+    def read(self, out: Source, var: str, path: str) -> None:
+        declared = registry.of(self.cls)
+        reader = declared.trace if out.traced else declared.read
+        call(out, out.name(reader, f"read_{declared.path}"), var, repr(f"{path}."))
+
+    def write(self, out: Source, var: str, path: str) -> None:
+        out(f"{out.name(registry.of(self.cls).write, 'write_' + registry.of(self.cls).path)}({var}, out)")
+
+    def to_json(self, value: Any) -> Any:
+        return registry.of(self.cls).fields_to_json(value)
+
+    def from_json(self, told: Any) -> Any:
+        return registry.of(self.cls).from_json(told)
+
+
+class Body(WireType):
+    """One message of another id space, told by the id in its header."""
+
+    def __init__(self, kinds: tuple[type, ...]) -> None:
+        self.kinds = kinds
+        self.label = " | ".join(kind.__name__ for kind in kinds)
+
+    def read(self, out: Source, var: str, path: str) -> None:
+        owner = path.rpartition(".")[0]
+        declared = [registry.of(kind) for kind in self.kinds]
+        table: list[Callable[..., Any] | None] = [None] * 32
+        for each in declared:
+            table[each.id] = each.trace if out.traced else each.read
+        wanted = " or ".join(each.title for each in declared)
+        with out.block("if at >= end:"):
+            out(f"raise {out.name(ended, 'ended')}(end, {path!r}, {wanted!r})")
+        out(f"child = {out.name(table, 'CHILDREN')}[data[at] & 0x1f]")
+        with out.block("if child is None:"):
+            out(f"raise {out.name(unexpected, 'unexpected')}(at, {path!r}, data[at], {wanted!r})")
+        call(out, "child", var, repr(f"{owner}."))
+
+    def write(self, out: Source, var: str, path: str) -> None:
+        table = {kind: registry.of(kind).write for kind in self.kinds}
+        out(f"child = {out.name(table, 'WRITERS')}.get(type({var}))")
+        with out.block("if child is None:"):
+            out(f"raise {out.name(unfit, 'unfit')}({path!r}, {var}, {self.label!r})")
+        out(f"child({var}, out)")
+
+    def to_json(self, value: Any) -> Any:
+        return registry.to_json(value)
+
+    def from_json(self, told: Any) -> Any:
+        return registry.from_json(told, {kind.__name__: kind for kind in self.kinds})
+
+
+class Messages(WireType):
+    """Messages of one layer, back to back, up to the end or to the first byte that is none of that layer's ids."""
+
+    def __init__(self, layer: str) -> None:
+        self.layer = layer
+        self.label = f"{layer} messages"
+
+    def read(self, out: Source, var: str, path: str) -> None:
+        tables = registry.TRACERS if out.traced else registry.READERS
+        table = out.name(tables[self.layer], "CHILDREN")
+        out(f"{var} = []")
+        with out.block(f"while at < end and (child := {table}[data[at] & 0x1f]) is not None:"):
+            call(out, "child", "item", f"f'{path}[{{len({var})}}].'")
+            out(f"{var}.append(item)")
+        out(f"{var} = tuple({var})")
+
+    def write(self, out: Source, var: str, path: str) -> None:
+        table = out.name(registry.WRITERS[self.layer], "WRITERS")
+        with out.block(f"for item in {var}:"):
+            out(f"child = {table}.get(type(item))")
+            with out.block("if child is None:"):
+                out(f"raise {out.name(unfit, 'unfit')}({path!r}, item, {self.label!r})")
+            out("child(item, out)")
+
+    def to_json(self, value: Any) -> Any:
+        return [registry.to_json(each) for each in value]
+
+    def from_json(self, told: Any) -> Any:
+        kinds = registry.kinds(self.layer)
+        return tuple(registry.from_json(each, kinds) for each in told)
+
+
+class Many(WireType):
+    """A list: as many items as a count before it says, or a fixed number."""
+
+    def __init__(self, item: WireType, count: Vle | int) -> None:
+        self.item, self.count = item, count
+        told = count.label if isinstance(count, Vle) else str(count)
+        self.label = f"{told} x {item.label}"
+
+    def read(self, out: Source, var: str, path: str) -> None:
+        reader = out.name(self._item_reader(out.traced), "read_item")
+        if isinstance(self.count, Vle):
+            self.count.read_count(out, f"{var}_count", f"{path}.count")
+            out.mark(f"{path}.count", f"str({var}_count)", f"('count', prefix + {path!r})")
+        else:
+            out(f"{var}_count = {self.count}")
+        out(f"{var} = []")
+        with out.block(f"while len({var}) < {var}_count:"):
+            call(out, reader, "item", f"f'{path}[{{len({var})}}]'")
+            out(f"{var}.append(item)")
+        out(f"{var} = tuple({var})")
+
+    def _item_reader(self, traced: bool) -> Callable[..., Any]:
+        out = Source(f"read_item(data, at, end, found{', mark, prefix' if traced else ''})", traced=traced)
+        self.item.read(out, "item", "")
+        out("return item, at")
+        return out.finish(f"item {self.label}")
+
+    def write(self, out: Source, var: str, path: str) -> None:
+        if isinstance(self.count, Vle):
+            out(f"{var}_count = len({var})")
+            self.count.write(out, f"{var}_count", f"{path}.count")
+        else:
+            with out.block(f"if len({var}) != {self.count}:"):
+                out(
+                    f"raise {out.name(EncodeError, 'EncodeError')}({path!r}, 'exactly {self.count} items are expected')"
+                )
+        with out.block(f"for item in {var}:"):
+            self.item.write(out, "item", f"{path}.item")
+
+    def to_json(self, value: Any) -> Any:
+        return [self.item.to_json(each) for each in value]
+
+    def from_json(self, told: Any) -> Any:
+        return tuple(self.item.from_json(each) for each in told)
+
+
+def unexpected(at: int, path: str, header: int, wanted: str) -> DecodeError:
+    """A message of another kind than the carrier takes."""
+    return DecodeError(at, path, f"message id {header & 0x1F:#04x} where {wanted} is expected")
+
+
+def unfit(path: str, value: object, wanted: str) -> EncodeError:
+    """A value of another kind than the carrier takes."""
+    return EncodeError(path, f"{type(value).__name__} where {wanted} is expected")
