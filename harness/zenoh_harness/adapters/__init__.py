@@ -1,0 +1,1 @@
+"""One module a reach kind: how a target of that kind is had."""

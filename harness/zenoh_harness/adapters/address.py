@@ -1,0 +1,79 @@
+"""`tcp/HOST:PORT` and its like: a node that runs already, which we neither start nor stop."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from typing import cast
+
+from zenoh_conformance.conversation import Side
+from zenoh_harness.agent import Agent
+from zenoh_harness.greeting import greet
+from zenoh_harness.links import Link, Observer, connect
+from zenoh_harness.locators import Locator
+from zenoh_harness.processes import Program
+from zenoh_harness.profiles import DEFAULT, Profile
+from zenoh_harness.reach import Reach
+from zenoh_harness.target import Identity, NodeBase, Role, Vitals, known_profile, profile_of
+from zenoh_harness.timing import Deadline
+
+READY = 5.0
+"""Seconds in which a node that runs must answer its first InitSyn."""
+
+
+def open_target(reach: Reach) -> AddressTarget:
+    """The adapter's door."""
+    return AddressTarget(reach)
+
+
+class AddressTarget:
+    """Somebody else's node, in the one profile that the reach string names (else default)."""
+
+    restartable = False
+    claims: frozenset[str] = frozenset()
+    side = Side.RESPONDER
+
+    def __init__(self, reach: Reach) -> None:
+        self.reach = reach
+        self.locator = Locator.parse(f"{reach.kind}/{reach.rest}")
+        self.role = cast(Role, reach.options.get("role", "router"))
+        self.identity = Identity(name=reach.options.get("name", str(self.locator)), version="", kind=reach.kind)
+        only = known_profile(reach.options.get("profile", DEFAULT))
+        self.profiles: Mapping[str, Profile] = {only.name: only}
+
+    def start(self, profile: str = DEFAULT) -> FoundNode:
+        """See that it is there and speaks Zenoh; CannotConnect or NotZenoh when not."""
+        node = FoundNode(self, profile_of(self, profile))
+        deadline = Deadline.after(READY)
+        with contextlib.closing(node.link(deadline)) as link:
+            greet(link, deadline)
+        return node
+
+
+class FoundNode(NodeBase):
+    """A node that was there before us."""
+
+    program: Program | None = None
+    agent: Agent | None = None
+    side = Side.RESPONDER
+    zid: str | None = None
+
+    def __init__(self, target: AddressTarget, profile: Profile) -> None:
+        self.locator = target.locator
+        self.role = target.role
+        self.profile = profile
+
+    def link(self, deadline: Deadline, observer: Observer | None = None) -> Link:
+        """A fresh link to it."""
+        return connect(self.locator, deadline, observer)
+
+    def vitals(self) -> Vitals:
+        """Nothing can be seen of it without talking to it."""
+        return Vitals(running=True)
+
+    def attach(self) -> str:
+        """Where it is."""
+        return f"it listens at {self.locator}"
+
+    def stop(self) -> None:
+        """It is not ours to stop."""

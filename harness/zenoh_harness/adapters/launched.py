@@ -1,0 +1,115 @@
+"""Nodes that we start: what the wheel's and a command's instances have in common."""
+
+from __future__ import annotations
+
+import contextlib
+
+from zenoh_conformance.conversation import Side
+from zenoh_harness.agent import Agent
+from zenoh_harness.errors import CannotConnect, CannotStart, NotZenoh
+from zenoh_harness.greeting import greet
+from zenoh_harness.links import Link, Listener, Observer, connect
+from zenoh_harness.locators import Locator
+from zenoh_harness.processes import Program
+from zenoh_harness.profiles import Profile
+from zenoh_harness.target import NodeBase, Role, Vitals
+from zenoh_harness.timing import Deadline
+
+READY: float = 15.0
+"""Seconds that a node may take from its start to its first handshake."""
+
+_GLANCE = 0.02
+"""Seconds between two looks at a port that nobody listens at yet; an end of the program is seen at once."""
+
+
+class LaunchedNode(NodeBase):
+    """A node in a process of ours: it listens at `locator`, or connects to `listener`."""
+
+    def __init__(
+        self,
+        program: Program,
+        profile: Profile,
+        role: Role,
+        *,
+        locator: Locator,
+        zid: str | None,
+        listener: Listener | None = None,
+        agent: Agent | None = None,
+    ) -> None:
+        self.program: Program | None = program
+        self.profile = profile
+        self.role: Role = role
+        self.side = Side.RESPONDER if listener is None else Side.INITIATOR
+        self.locator = locator
+        self.zid = zid
+        self.agent = agent
+        self._program = program
+        self._listener = listener
+
+    def link(self, deadline: Deadline, observer: Observer | None = None) -> Link:
+        """A fresh link to it, opened or accepted; CannotConnect when there is none before the deadline."""
+        if self._listener is None:
+            return connect(self.locator, deadline, observer)
+        link = self._listener.accept(deadline, observer)
+        if link is None:
+            raise CannotConnect(f"nobody connected to {self.locator}", step="accept", seen=self.state())
+        return link
+
+    def wait_until_ready(self, deadline: Deadline) -> None:
+        """A responder is ready when it answers an InitSyn; an initiator when it runs (its links queue up)."""
+        if self._listener is not None:
+            return
+        while True:
+            try:
+                with contextlib.closing(connect(self.locator, deadline)) as link:
+                    greet(link, deadline)
+                    return
+            except CannotConnect as why:
+                self._still_starting(deadline, why)
+            except NotZenoh as why:
+                why.hint = why.hint or f"something else may listen at {self.locator}"
+                raise
+
+    def _still_starting(self, deadline: Deadline, why: CannotConnect) -> None:
+        if self._program.wait(deadline.or_sooner(_GLANCE)) is not None:
+            raise CannotStart(
+                "the target ended before it was ready", step="start", seen=self.state(), hint="run the command by hand"
+            ) from why
+        if deadline.passed:
+            elsewhere = ", ".join(f"{host}:{port}" for host, port in self._program.listening())
+            hint = f"it listens at {elsewhere} instead" if elsewhere else "it listens nowhere"
+            raise CannotConnect(
+                f"the target never listened at {self.locator}", step="connect", seen=self.state(), hint=hint
+            ) from why
+
+    def state(self) -> list[str]:
+        """What can be said of its process now, and the last lines that it wrote."""
+        ended = self._program.poll()
+        first = f"the process ended with {ended}" if ended else "the process runs"
+        orphans = (
+            [f"it left {ended.orphans} processes behind (started in the background?); they were ended"]
+            if ended and ended.orphans
+            else []
+        )
+        return [first, *orphans, *self._program.last_lines(5)]
+
+    def vitals(self) -> Vitals:
+        """What can be seen without talking to it; cheap."""
+        ended = self._program.poll()
+        return Vitals(
+            running=ended is None,
+            suspended=ended is None and self._program.suspended(),
+            ended=ended,
+            signs=self._program.signs(),
+        )
+
+    def attach(self) -> str:
+        """One line that tells a person how to reach it while it is kept up."""
+        where = "connects to" if self._listener else "listens at"
+        return f"process {self._program.pid} {where} {self.locator}"
+
+    def stop(self) -> None:
+        """End the process, its children, and our listener; idempotent."""
+        if self._listener is not None:
+            self._listener.close()
+        self._program.stop()

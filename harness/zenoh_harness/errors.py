@@ -1,0 +1,74 @@
+"""When *we* cannot go on: one small tree, each with the step, what was seen and a hint.
+
+What a peer does wrong is a finding, a value; it never arrives here.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import ClassVar
+
+
+class HarnessError(Exception):
+    """Something stops us; printed as it is, without a traceback."""
+
+    exit_code: ClassVar[int] = 3
+
+    def __init__(self, what: str, *, step: str = "", seen: str | Iterable[str] = (), hint: str = "") -> None:
+        self.what = what
+        self.step = step
+        self.seen: tuple[str, ...] = (seen,) if isinstance(seen, str) else tuple(seen)
+        self.hint = hint
+        super().__init__(what)
+
+    def __str__(self) -> str:
+        head = f"{self.what} (step: {self.step})" if self.step else self.what
+        lines = [head, *(f"  got    {line}" for line in self.seen if line)]
+        if self.hint:
+            lines.append(f"  hint   {self.hint}")
+        return "\n".join(lines)
+
+
+class UsageError(HarnessError):
+    """What was asked for does not exist or does not fit: exit 2."""
+
+    exit_code = 2
+
+
+class CannotGoOn(HarnessError):  # noqa: N818  reads as a sentence
+    """The harness or its surroundings fail us: exit 3."""
+
+
+class TargetError(CannotGoOn):
+    """The target cannot be had: not there, not Zenoh, stalled, ended: exit 3."""
+
+
+class CannotStart(TargetError):  # noqa: N818  reads as a sentence
+    """A program could not be started, or ended before it was ready."""
+
+
+class CannotConnect(TargetError):  # noqa: N818  reads as a sentence
+    """Nobody answers at the address, or nobody came to ours."""
+
+
+class NotZenoh(TargetError):  # noqa: N818  reads as a sentence
+    """Something answers, but not in this protocol."""
+
+
+class AgentError(TargetError):
+    """The agent beside a node is missing, stalls, or answers against its protocol."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """A hint that offers the nearest of the known words, or all of them when none is near."""
+    names = sorted(set(known))
+    close = difflib.get_close_matches(word, names, n=3, cutoff=0.5)
+    if close:
+        return "did you mean " + " or ".join(close) + "?"
+    return "known: " + ", ".join(names) if names else ""
+
+
+def unknown(kind: str, word: str, known: Iterable[str], *, step: str = "reach string") -> UsageError:
+    """The usage error for a word that is in no list: names the word, offers the nearest."""
+    return UsageError(f"unknown {kind} {word!r}", step=step, hint=nearest(word, known))

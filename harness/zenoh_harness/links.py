@@ -1,0 +1,287 @@
+"""Links: raw bytes to and from a peer, blocking, with deadlines; each event with its moment.
+
+A link knows nothing of batches. It reports what happened (bytes, end, reset) as values, since what a peer does
+to a link is evidence; only an address that cannot be reached raises.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import select
+import socket
+import struct
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Final, NamedTuple, Protocol, Self
+
+from zenoh_conformance.conversation import Framing, Happened
+from zenoh_harness.errors import CannotConnect, UsageError
+from zenoh_harness.locators import Locator
+from zenoh_harness.timing import Deadline
+
+CHUNK: Final = 65536
+
+
+class LinkEvent(NamedTuple):
+    """One thing that happened on a link."""
+
+    time: float
+    """Seconds on `time.monotonic()`."""
+    ours: bool
+    """Whether we did it; else the peer."""
+    what: Happened
+    data: bytes = b""
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more can come from that side."""
+        return self.what in (Happened.EOF, Happened.RESET)
+
+
+Observer = Callable[[LinkEvent], None]
+
+
+class Link(Protocol):
+    """A way to one peer."""
+
+    locator: Locator
+    """Where the peer is, or where it came from."""
+    observer: Observer | None
+    """Called with every event, in order, in the thread that uses the link."""
+    framing: Framing
+
+    def send(self, data: bytes, deadline: Deadline) -> int:
+        """Hand `data` to the peer; how many bytes went (fewer when it stopped reading or the link ended)."""
+
+    def receive(self, deadline: Deadline) -> LinkEvent | None:
+        """The next event of the peer; None when the deadline passes; the end again and again after the end."""
+
+    @property
+    def ended(self) -> LinkEvent | None:
+        """How the peer ended the link, once it was seen."""
+
+    def finish(self) -> None:
+        """Say that we send no more (FIN), still listening."""
+
+    def abort(self) -> None:
+        """Drop the link the hard way (RST)."""
+
+    def close(self) -> None:
+        """Let go of the link; idempotent."""
+
+
+class StreamLink:
+    """A link over a connected stream socket: TCP or a Unix socket."""
+
+    framing = Framing.STREAM
+
+    def __init__(self, sock: socket.socket, locator: Locator, observer: Observer | None = None) -> None:
+        self.locator = locator
+        self.observer = observer
+        self._sock = sock
+        self._ended: LinkEvent | None = None
+        self._waiting: deque[LinkEvent] = deque()
+        self._closed = False
+        sock.setblocking(False)
+        if sock.family in (socket.AF_INET, socket.AF_INET6):
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    @property
+    def ended(self) -> LinkEvent | None:
+        """How the peer ended the link, once it was seen."""
+        return self._ended
+
+    def send(self, data: bytes, deadline: Deadline) -> int:
+        """Send with one eye on what comes in, so that two full pipes never wait for each other."""
+        view, sent = memoryview(data), 0
+        while sent < len(data) and self._ended is None:
+            try:
+                went = self._sock.send(view[sent:])
+            except BlockingIOError:
+                if not self._wait(select.POLLOUT | select.POLLIN, deadline):
+                    break
+                self._drain()
+            except OSError:
+                self._drain()
+                self._end(Happened.RESET)
+                break
+            else:
+                self._tell(LinkEvent(time.monotonic(), True, Happened.BYTES, bytes(view[sent : sent + went])))
+                sent += went
+        return sent
+
+    def receive(self, deadline: Deadline) -> LinkEvent | None:
+        """The next event of the peer; None when the deadline passes; the end again and again after the end."""
+        event = self._arrived()
+        while event is None:
+            if not self._wait(select.POLLIN, deadline):
+                return None
+            event = self._arrived()
+        return event
+
+    def _arrived(self) -> LinkEvent | None:
+        if not self._waiting:
+            self._drain(once=True)
+        return self._waiting.popleft() if self._waiting else self._ended
+
+    def finish(self) -> None:
+        """Say that we send no more (FIN), still listening."""
+        with contextlib.suppress(OSError):
+            self._sock.shutdown(socket.SHUT_WR)
+            self._tell(LinkEvent(time.monotonic(), True, Happened.EOF))
+
+    def abort(self) -> None:
+        """Drop the link the hard way: on TCP the peer sees RST."""
+        if not self._closed:
+            with contextlib.suppress(OSError):
+                self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self._let_go(Happened.RESET)
+
+    def close(self) -> None:
+        """Let go of the link; idempotent."""
+        if not self._closed:
+            self._let_go(Happened.EOF)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _let_go(self, what: Happened) -> None:
+        self._closed = True
+        self._sock.close()
+        self._tell(LinkEvent(time.monotonic(), True, what))
+        if self._ended is None:
+            self._ended = LinkEvent(time.monotonic(), True, what)
+
+    def _wait(self, for_what: int, deadline: Deadline) -> bool:
+        return _ready(self._sock, for_what, deadline)
+
+    def _drain(self, once: bool = False) -> None:
+        """Move what has arrived into the inbox."""
+        while self._ended is None:
+            try:
+                data = self._sock.recv(CHUNK)
+            except BlockingIOError:
+                return
+            except OSError as gone:
+                self._end(Happened.EOF if gone.errno == errno.ENOTCONN else Happened.RESET)
+                return
+            if not data:
+                self._end(Happened.EOF)
+                return
+            event = LinkEvent(time.monotonic(), False, Happened.BYTES, data)
+            self._tell(event)
+            self._waiting.append(event)
+            if once:
+                return
+
+    def _end(self, what: Happened) -> None:
+        if self._ended is None:
+            self._ended = LinkEvent(time.monotonic(), False, what)
+            self._tell(self._ended)
+
+    def _tell(self, event: LinkEvent) -> None:
+        if self.observer is not None:
+            self.observer(event)
+
+
+class Listener:
+    """Our side when the target connects to us; the kernel chooses the port."""
+
+    def __init__(self, sock: socket.socket, locator: Locator) -> None:
+        self.locator = locator
+        self._sock = sock
+
+    @classmethod
+    def open(cls, locator: Locator | None = None) -> Listener:
+        """Listen at `locator`, by default at a free port of 127.0.0.1."""
+        wanted = locator or Locator.tcp("127.0.0.1", 0)
+        family, address = _address(wanted)
+        sock = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            if family != socket.AF_UNIX:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            sock.bind(address)
+            sock.listen(128)
+        except OSError as why:
+            sock.close()
+            raise CannotConnect(f"cannot listen at {wanted}", step="listen", seen=str(why)) from why
+        sock.setblocking(False)
+        return cls(sock, wanted if family == socket.AF_UNIX else Locator.tcp(*sock.getsockname()[:2]))
+
+    def accept(self, deadline: Deadline, observer: Observer | None = None) -> StreamLink | None:
+        """The next link that comes in, or None when the deadline passes."""
+        while True:
+            try:
+                sock, address = self._sock.accept()
+            except BlockingIOError:
+                if not _ready(self._sock, select.POLLIN, deadline):
+                    return None
+            except ConnectionAbortedError:
+                continue
+            else:
+                return _opened(sock, self._peer(address), observer, ours=False)
+
+    def _peer(self, address: object) -> Locator:
+        if isinstance(address, tuple):
+            return Locator.tcp(str(address[0]), int(address[1]))
+        return self.locator
+
+    def close(self) -> None:
+        """Stop listening; links that came in stay."""
+        self._sock.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def connect(locator: Locator, deadline: Deadline, observer: Observer | None = None) -> StreamLink:
+    """Open a link to `locator`; CannotConnect says what the kernel said."""
+    family, address = _address(locator)
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.settimeout(max(deadline.remaining(), 0.001))
+        sock.connect(address)
+    except OSError as why:
+        sock.close()
+        hint = (
+            "is it started, and does it listen there?"
+            if isinstance(why, ConnectionRefusedError | FileNotFoundError)
+            else ""
+        )
+        raise CannotConnect(f"cannot open a link to {locator}", step="connect", seen=str(why), hint=hint) from why
+    return _opened(sock, locator, observer, ours=True)
+
+
+def _ready(sock: socket.socket, for_what: int, deadline: Deadline) -> bool:
+    poll = select.poll()
+    poll.register(sock, for_what)
+    return bool(poll.poll(deadline.remaining() * 1000))
+
+
+def _opened(sock: socket.socket, locator: Locator, observer: Observer | None, *, ours: bool) -> StreamLink:
+    link = StreamLink(sock, locator, observer)
+    if observer is not None:
+        observer(LinkEvent(time.monotonic(), ours, Happened.OPEN))
+    return link
+
+
+def _address(locator: Locator) -> tuple[socket.AddressFamily, tuple[str, int] | str]:
+    if locator.protocol == "unixsock-stream":
+        return socket.AF_UNIX, locator.address
+    if locator.protocol == "tcp":
+        try:
+            family, _, _, _, address = socket.getaddrinfo(locator.host, locator.port, type=socket.SOCK_STREAM)[0]
+        except OSError as why:
+            raise CannotConnect(f"cannot resolve {locator}", step="resolve", seen=str(why)) from why
+        return family, (str(address[0]), int(address[1]))
+    raise UsageError(
+        f"no link of ours speaks {locator.protocol} yet", step="link", hint="tcp/ and unixsock-stream/ are spoken"
+    )

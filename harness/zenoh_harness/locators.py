@@ -1,0 +1,75 @@
+"""Zenoh locators: `tcp/HOST:PORT`, `unixsock-stream/PATH`, with metadata after `?` and configuration after `#`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from zenoh_harness.errors import UsageError, unknown
+
+PROTOCOLS: Final = ("tcp", "udp", "tls", "quic", "ws", "serial", "unixsock-stream", "unixpipe", "vsock")
+"""Link protocols that a locator may name; which of them we can open is the links' business."""
+
+HOST_AND_PORT: Final = frozenset({"tcp", "udp", "tls", "quic", "ws"})
+
+
+@dataclass(frozen=True, slots=True)
+class Locator:
+    """Where a node listens."""
+
+    protocol: str
+    """The part before the slash."""
+
+    address: str
+    """`HOST:PORT` (an IPv6 host in brackets), or a path."""
+
+    metadata: str = ""
+    """Everything from `?` or `#` on, kept as it came."""
+
+    @property
+    def host(self) -> str:
+        """The host without its brackets."""
+        return self.address.rpartition(":")[0].strip("[]")
+
+    @property
+    def port(self) -> int:
+        """The port; 0 means that the kernel chooses."""
+        return int(self.address.rpartition(":")[2])
+
+    def __str__(self) -> str:
+        return f"{self.protocol}/{self.address}{self.metadata}"
+
+    @classmethod
+    def tcp(cls, host: str, port: int) -> Locator:
+        """`tcp/HOST:PORT`, brackets added to an IPv6 host."""
+        return cls("tcp", f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
+
+    @classmethod
+    def parse(cls, text: str) -> Locator:
+        """Read a locator; UsageError says which part is missing."""
+        protocol, slash, rest = text.partition("/")
+        if not slash:
+            raise UsageError(
+                f"{text!r} is no locator", step="locator", hint="write PROTOCOL/ADDRESS, as in tcp/127.0.0.1:7447"
+            )
+        if protocol not in PROTOCOLS:
+            raise unknown("link protocol", protocol, PROTOCOLS, step="locator")
+        cut = min((at for at in (rest.find("?"), rest.find("#")) if at >= 0), default=len(rest))
+        address, metadata = rest[:cut], rest[cut:]
+        if protocol in HOST_AND_PORT:
+            _check_host_and_port(text, address)
+        elif not address:
+            raise UsageError(f"{text!r} names no address", step="locator", hint=f"write {protocol}/PATH")
+        return cls(protocol, address, metadata)
+
+
+def _check_host_and_port(text: str, address: str) -> None:
+    host, colon, port = address.rpartition(":")
+    if not colon or not host or not port.isascii() or not port.isdigit():
+        raise UsageError(
+            f"{text!r} does not end in HOST:PORT", step="locator", hint="as in tcp/127.0.0.1:7447 or tcp/[::1]:7447"
+        )
+    if int(port) > 65535:
+        raise UsageError(f"{text!r} names port {port}, past 65535", step="locator")
+    if ":" in host and not (host.startswith("[") and host.endswith("]")):
+        raise UsageError(f"{text!r} has an IPv6 host without brackets", step="locator", hint="as in tcp/[::1]:7447")

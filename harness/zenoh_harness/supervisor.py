@@ -1,0 +1,268 @@
+"""The small program that stands between us and every program that we start, so that nothing outlives us.
+
+Run as `python -I -S supervisor.py CONTROL STATUS OPTIONS`; it needs the standard library only. It starts the
+command in a process group of its own with a parent-death signal, adopts whatever the command's children leave
+behind (child subreaper), keeps its output in bounded files, and looks for signs of death in it.
+
+    CONTROL  we read: `term`, `kill`, `bye`; its end means that the harness is gone: kill all, remove the folder
+    STATUS   we write, one line each: `started PID`, `failed ERRNO`, `ended CODE LEFT` (CODE < 0: signal; LEFT: orphans)
+"""
+# It must be up in milliseconds, so it goes without pathlib.
+# ruff: noqa: PTH105, PTH118, PTH123, PTH208
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import re
+import selectors
+import shutil
+import signal
+import sys
+from typing import Any
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+CARRY = 4096
+MOST_SIGNS = 64
+
+
+def prctl(option: int, value: int) -> None:
+    """Linux's prctl; elsewhere nothing."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
+
+
+class Capture:
+    """One output stream: its first half in NAME, then a rolling tail in NAME.tail (and .tail.old)."""
+
+    def __init__(self, folder: str, name: str, limit: int, signs: re.Pattern[bytes]) -> None:
+        self.name = name
+        self._path = os.path.join(folder, name)
+        self._file = open(self._path, "wb", buffering=0)  # noqa: SIM115  lives as long as the stream
+        self._left = limit // 2
+        self._limit = limit
+        self._in_tail = False
+        self._pattern = signs
+        self._carry = b""
+        self._signs = os.path.join(folder, "signs")
+        self._found = 0
+
+    def take(self, data: bytes) -> None:
+        self._look(data)
+        while data:
+            if not self._left:
+                self._roll()
+            now, data = data[: self._left], data[self._left :]
+            self._left -= len(now)
+            self._file.write(now)
+
+    def _roll(self) -> None:
+        self._file.close()
+        if self._in_tail:
+            os.replace(self._path + ".tail", self._path + ".tail.old")
+        self._in_tail = True
+        self._file = open(self._path + ".tail", "wb", buffering=0)  # noqa: SIM115
+        self._left = max(self._limit // 4, 1)
+
+    def _look(self, data: bytes) -> None:
+        lines = (self._carry + data).split(b"\n")
+        self._carry = lines.pop()[-CARRY:]
+        for line in lines:
+            self._sign(line)
+
+    def _sign(self, line: bytes) -> None:
+        if self._found < MOST_SIGNS and self._pattern.search(line):
+            self._found += 1
+            with open(self._signs, "ab") as out:
+                out.write(f"{self.name} ".encode() + line[:400].replace(b"\r", b"") + b"\n")
+
+    def close(self) -> None:
+        self._sign(self._carry)
+        self._file.close()
+
+
+def descendants() -> list[int]:
+    """Every living process below this one (zombies left out), by one pass over /proc."""
+    parents: dict[int, int] = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with contextlib.suppress(OSError, ValueError, IndexError):
+                with open(f"/proc/{name}/stat", "rb") as stat:
+                    fields = stat.read().rpartition(b")")[2].split()
+                if fields[0] != b"Z":
+                    parents[int(name)] = int(fields[1])
+    found: set[int] = {os.getpid()}
+    grown = True
+    while grown:
+        more = {pid for pid, parent in parents.items() if parent in found and pid not in found}
+        found |= more
+        grown = bool(more)
+    return sorted(found - {os.getpid()})
+
+
+def kill_below() -> int:
+    """SIGKILL everything below, until nothing is; how many processes it took."""
+    killed: set[int] = set()
+    while living := descendants():
+        for pid in living:
+            killed.add(pid)
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(-1, 0)
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    return len(killed)
+
+
+class Supervisor:
+    """The state of one started command."""
+
+    def __init__(self, control: int, status: int, options: dict[str, Any]) -> None:
+        self.control = control
+        self.status = status
+        self.options = options
+        self.child = 0
+        self.ended: int | None = None
+        self.captures: dict[int, Capture] = {}
+        self.selector = selectors.DefaultSelector()
+
+    def report(self, line: str) -> None:
+        with contextlib.suppress(BrokenPipeError):
+            os.write(self.status, line.encode() + b"\n")
+
+    def run(self) -> int:
+        prctl(PR_SET_CHILD_SUBREAPER, 1)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
+            signal.signal(number, signal.SIG_IGN)
+        wake_read, wake_write = os.pipe()
+        os.set_blocking(wake_write, False)
+        os.set_blocking(wake_read, False)
+        signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        if not self.start():
+            return 1
+        self.selector.register(wake_read, selectors.EVENT_READ)
+        self.selector.register(self.control, selectors.EVENT_READ)
+        while self.ended is None:
+            for key, _ in self.selector.select():
+                self.on_ready(int(key.fd), wake_read)
+        self.finish()
+        return 0
+
+    def start(self) -> bool:
+        pumped = ["stderr"] if self.options["interactive"] else ["stdout", "stderr"]
+        signs = re.compile(self.options["signs"].encode(), re.IGNORECASE)
+        outs = {name: os.pipe() for name in pumped}
+        failure_read, failure_write = os.pipe()
+        self.child = os.fork()
+        if self.child == 0:
+            self.become(outs, failure_write)
+        os.close(failure_write)
+        for name, (read_end, write_end) in outs.items():
+            os.close(write_end)
+            os.set_blocking(read_end, False)
+            self.captures[read_end] = Capture(self.options["folder"], name, self.options["limit"], signs)
+            self.selector.register(read_end, selectors.EVENT_READ)
+        self.let_go_of_stdio()
+        failure = os.read(failure_read, 32)
+        os.close(failure_read)
+        if failure:
+            os.waitpid(self.child, 0)
+        self.report(f"failed {failure.decode()}" if failure else f"started {self.child}")
+        return not failure
+
+    def let_go_of_stdio(self) -> None:
+        """The pipes to an interactive command are its own: its end must be seen by the harness."""
+        null = os.open(os.devnull, os.O_RDWR)
+        for fd in (0, 1, 2):
+            os.dup2(null, fd)
+
+    def become(self, outs: dict[str, tuple[int, int]], failure: int) -> None:
+        """In the child: turn into the command; never returns."""
+        try:
+            os.setpgid(0, 0)
+            prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE, signal.SIGCHLD):
+                signal.signal(number, signal.SIG_DFL)
+            for name, fd in (("stdout", 1), ("stderr", 2)):
+                if name in outs:
+                    os.dup2(outs[name][1], fd)
+            os.chdir(self.options["cwd"])
+            command = self.options["command"]
+            os.execvp(command[0], command)  # noqa: S606  that is its purpose
+        except OSError as why:
+            os.write(failure, str(why.errno or 0).encode())
+        finally:
+            os._exit(127)
+
+    def on_ready(self, fd: int, wake: int) -> None:
+        if fd == wake:
+            with contextlib.suppress(BlockingIOError):
+                os.read(wake, 512)
+            self.reap()
+        elif fd == self.control:
+            self.obey(os.read(self.control, 512))
+        else:
+            self.pump(fd)
+
+    def obey(self, orders: bytes) -> None:
+        if not orders:
+            self.abandon()
+        for order in orders.split():
+            if order == b"term":
+                self.signal_group(signal.SIGTERM)
+            elif order == b"kill":
+                self.signal_group(signal.SIGKILL)
+
+    def signal_group(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.child, number)
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(self.child, number)
+
+    def abandon(self) -> None:
+        """The harness is gone."""
+        kill_below()
+        shutil.rmtree(self.options["folder"], ignore_errors=True)
+        os._exit(0)
+
+    def reap(self) -> None:
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+                if pid == 0:
+                    return
+                if pid == self.child:
+                    self.ended = os.waitstatus_to_exitcode(status)
+
+    def pump(self, fd: int) -> bool:
+        try:
+            data = os.read(fd, 65536)
+        except BlockingIOError:
+            return False
+        if data:
+            self.captures[fd].take(data)
+            return True
+        self.selector.unregister(fd)
+        os.close(fd)
+        self.captures.pop(fd).close()
+        return False
+
+    def finish(self) -> None:
+        """The command has ended: what it left running is ended, what it had written is kept."""
+        left = kill_below()
+        for fd in list(self.captures):
+            while self.pump(fd):
+                pass
+        for capture in self.captures.values():
+            capture.close()
+        self.report(f"ended {self.ended} {left}")
+
+
+if __name__ == "__main__":
+    sys.exit(Supervisor(int(sys.argv[1]), int(sys.argv[2]), json.loads(sys.argv[3])).run())

@@ -1,0 +1,326 @@
+"""A node of the `eclipse-zenoh` package with an agent on its standard input and output.
+
+Run inside the package's own environment (0.11 and later), so it imports nothing of ours:
+
+    python wheel_node.py '{"mode": "router", "listen/endpoints": ["tcp/127.0.0.1:0"], ...}'
+
+The argument is a configuration, path -> value. Then one JSON object a line: commands in, answers and events out
+(`agent` in the documentation of targets). The end of the input ends the node.
+"""
+
+# Released zenoh packages have no common types, and the answer to whatever they raise is a line.
+# ruff: noqa: ANN001, ANN201, ANN204, BLE001, INP001
+# mypy: ignore-errors
+
+import json
+import os
+import sys
+import threading
+
+import zenoh
+
+LOCK = threading.Lock()
+ANSWERS = os.dup(1)
+os.dup2(2, 1)  # the package logs to standard output; answers alone belong there
+OPENING = 8.0
+"""Seconds that a command waits for the session."""
+UNIMPLEMENTED = {"ok": False, "unimplemented": True}
+
+
+def say(line):
+    """One line out; callbacks come from the package's own threads."""
+    data = (json.dumps(line) + "\n").encode()
+    with LOCK:
+        while data:
+            data = data[os.write(ANSWERS, data) :]
+
+
+def raw(value):
+    """The bytes of a payload, whatever the release calls them."""
+    if value is None:
+        return None
+    return (
+        value if isinstance(value, bytes) else value.to_bytes() if hasattr(value, "to_bytes") else bytes(value)
+    ).hex()
+
+
+def named(kind, name):
+    """A member of one of the package's enumerations by its name, as in `BEST_MATCHING`."""
+    return getattr(kind, str(name).upper())
+
+
+def sample_fields(sample):
+    """What a subscriber is told."""
+    fields = {
+        "key": str(sample.key_expr),
+        "kind": "delete" if sample.kind == zenoh.SampleKind.DELETE else "put",
+        "payload": raw(sample.payload),
+        "encoding": str(sample.encoding),
+        "attachment": raw(sample.attachment),
+        "timestamp": str(sample.timestamp) if sample.timestamp else None,
+        "priority": int(str_digits(sample.priority)),
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def str_digits(priority):
+    """A priority as its number on the wire."""
+    order = [
+        "CONTROL",
+        "REAL_TIME",
+        "INTERACTIVE_HIGH",
+        "INTERACTIVE_LOW",
+        "DATA_HIGH",
+        "DATA",
+        "DATA_LOW",
+        "BACKGROUND",
+    ]
+    return next(
+        (
+            number
+            for number, name in enumerate(order)
+            if hasattr(zenoh.Priority, name) and getattr(zenoh.Priority, name) == priority
+        ),
+        5,
+    )
+
+
+class Node:
+    """The session and what was declared on it, by the ids that the harness gave."""
+
+    def __init__(self, config):
+        self.config = config
+        self.held = {}
+        self.queries = {}
+        self.opened = None
+        self.failure = None
+        self.opening = None
+
+    def begin(self):
+        """Open the session beside what else goes on."""
+        if self.opening is None:
+            self.opening = threading.Thread(target=self.open, daemon=True)
+            self.opening.start()
+
+    def open(self):
+        """A client's open returns only when somebody accepted it; a router's at once."""
+        try:
+            self.opened = zenoh.open(self.config)
+        except Exception as why:  # told to whoever asks for the session
+            self.failure = why
+
+    @property
+    def session(self):
+        """The session, waited for."""
+        self.begin()
+        self.opening.join(OPENING)
+        if self.failure is not None:
+            raise self.failure
+        if self.opened is None:
+            raise RuntimeError("no session yet")
+        return self.opened
+
+    def options(self, line):
+        """Arguments that put, delete and publishers share."""
+        found = {}
+        if "encoding" in line:
+            found["encoding"] = zenoh.Encoding(line["encoding"])
+        if "attachment" in line:
+            found["attachment"] = bytes.fromhex(line["attachment"])
+        if "express" in line:
+            found["express"] = line["express"]
+        if "priority" in line:
+            found["priority"] = (
+                zenoh.Priority(line["priority"])
+                if isinstance(line["priority"], int)
+                else named(zenoh.Priority, line["priority"])
+            )
+        if "congestion" in line:
+            found["congestion_control"] = named(zenoh.CongestionControl, line["congestion"])
+        return found
+
+    def declare_subscriber(self, line):
+        name = line["id"]
+        self.held[name] = self.session.declare_subscriber(
+            line["key"], lambda sample: say({"event": "sample", "id": name, **sample_fields(sample)})
+        )
+
+    def declare_publisher(self, line):
+        self.held[line["id"]] = self.session.declare_publisher(line["key"], **self.options(line))
+
+    def declare_token(self, line):
+        self.held[line["id"]] = self.session.liveliness().declare_token(line["key"])
+
+    def declare_queryable(self, line):
+        plan = line.get("plan", [])
+        self.held[line["id"]] = self.session.declare_queryable(
+            line["key"], lambda query: self.answer(line["id"], plan, query), complete=line.get("complete", False)
+        )
+
+    def answer(self, name, plan, query):
+        """Run the plan against one query; what is not held is finished by letting go of it."""
+        payload = raw(getattr(query, "payload", None))
+        told = {"event": "query", "id": name, "key": str(query.key_expr), "parameters": str(query.parameters)}
+        say({**told, "payload": payload} if payload is not None else told)
+        if self.play(plan, query):
+            with LOCK:
+                self.queries.setdefault(name, []).append(query)
+        elif hasattr(query, "drop"):
+            query.drop()
+
+    def play(self, plan, query):
+        """Do the steps; True when the plan holds the query open."""
+        for step in plan:
+            key = step.get("key", str(query.key_expr))
+            if "reply" in step:
+                query.reply(key, bytes.fromhex(step["reply"]), **self.options(step))
+            elif "error" in step:
+                query.reply_err(bytes.fromhex(step["error"]))
+            elif "delete" in step:
+                query.reply_del(step["delete"])
+            elif "hold" in step:
+                return True
+        return False
+
+    def answer_held(self, line):
+        """Go on with the oldest query that a plan held."""
+        with LOCK:
+            waiting = self.queries.get(line["id"], [])
+            if not waiting:
+                raise ValueError("no query is held for " + line["id"])
+            query = waiting[0]
+        if not self.play(line.get("plan", []), query):
+            with LOCK:
+                waiting.pop(0)
+            if hasattr(query, "drop"):
+                query.drop()
+
+    def undeclare(self, line):
+        self.held.pop(line["id"]).undeclare()
+
+    def put(self, line):
+        payload = bytes.fromhex(line.get("payload", ""))
+        if "id" in line:
+            self.held[line["id"]].put(payload)
+        else:
+            self.session.put(line["key"], payload, **self.options(line))
+
+    def delete(self, line):
+        if "id" in line:
+            self.held[line["id"]].delete()
+        else:
+            options = {name: value for name, value in self.options(line).items() if name != "encoding"}
+            self.session.delete(line["key"], **options)
+
+    def get(self, line):
+        name = line["id"]
+        options = {}
+        if "target" in line:
+            options["target"] = named(zenoh.QueryTarget, line["target"])
+        if "consolidation" in line:
+            options["consolidation"] = named(zenoh.ConsolidationMode, line["consolidation"])
+        if "timeout_ms" in line:
+            options["timeout"] = line["timeout_ms"] / 1000
+        if "payload" in line:
+            options["payload"] = bytes.fromhex(line["payload"])
+        replies = self.session.get(line["key"], **options)
+        threading.Thread(target=self.collect, args=(name, replies), daemon=True).start()
+
+    def collect(self, name, replies):
+        """Report each reply, and the moment at which the get ended."""
+        for reply in replies:
+            if reply.ok is not None:
+                say({"event": "reply", "id": name, **sample_fields(reply.ok)})
+            else:
+                say({"event": "error", "id": name, "payload": raw(reply.err.payload)})
+        say({"event": "end", "id": name})
+
+
+COMMANDS = (
+    "declare_subscriber",
+    "declare_publisher",
+    "declare_queryable",
+    "declare_token",
+    "undeclare",
+    "put",
+    "delete",
+    "get",
+    "answer_held",
+)
+
+
+def introduce(node, arguments, old):
+    """The answer to `start`: who this is."""
+    if not arguments.get("connect/endpoints"):
+        node.session  # noqa: B018  a node that listens is ready, or says why not
+    commands = () if old else (*COMMANDS, "close")
+    return {
+        "ok": True,
+        "identity": {"name": "zenoh-rust", "version": version(), "language": "Rust"},
+        "zid": arguments.get("id"),
+        "capabilities": list(commands),
+    }
+
+
+def version():
+    from importlib.metadata import version as of
+
+    return of("eclipse-zenoh")
+
+
+def obey(node, line, arguments, old):
+    """The answer to one command."""
+    command = line.get("cmd")
+    if command == "start":
+        return introduce(node, arguments, old)
+    if command == "capability":
+        return {"ok": True} if not old and line["name"] in COMMANDS else UNIMPLEMENTED
+    if command == "close":
+        node.session.close()
+        return {"ok": True}
+    if old or command not in COMMANDS:
+        return UNIMPLEMENTED
+    getattr(node, command)(line)
+    return {"ok": True}
+
+
+def serve(node, arguments, old):
+    """Commands until `close` or the end of the input."""
+    for text in sys.stdin.buffer:
+        line = json.loads(text)
+        answer = {"seq": line["seq"]} if "seq" in line else {}
+        try:
+            say({**answer, **obey(node, line, arguments, old)})
+        except Exception as why:  # whatever the package raises is the answer; the node goes on
+            say({**answer, "ok": False, "why": repr(why)[:400]})
+        if line.get("cmd") == "close":
+            return
+        node.begin()  # only now: 0.11 holds the interpreter while it waits for somebody who accepts
+
+
+def configured(arguments):
+    """A configuration with every value of the argument in it."""
+    config = zenoh.Config()
+    for path, value in arguments.items():
+        try:
+            config.insert_json5(path, json.dumps(value))
+        except Exception as why:  # the package does not name the path
+            raise SystemExit(f"this release refuses {path} = {json.dumps(value)}: {why}") from why
+    return config
+
+
+def main():
+    old = not hasattr(zenoh.Session, "liveliness")
+    log = getattr(zenoh, "try_init_log_from_env", None) or getattr(zenoh, "init_logger", None)
+    if log is not None:
+        log()
+    arguments = json.loads(sys.argv[1])
+    node = Node(configured(arguments))
+    try:
+        serve(node, arguments, old)
+    finally:
+        os._exit(0)  # its threads may be busy; the harness has what it wanted
+
+
+if __name__ == "__main__":
+    main()
