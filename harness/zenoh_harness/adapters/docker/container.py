@@ -5,14 +5,16 @@ It offers what `zenoh_harness.processes.Program` offers, so that health is judge
 
 from __future__ import annotations
 
+import atexit
 import os
 import secrets
+import shutil
 import socket
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 import psutil
 
@@ -24,19 +26,19 @@ from . import owner
 from .endings import ContainerEnded, Kind, ended
 from .engine import is_local, is_missing, refusals
 from .images import Image
-from .log import Log
+from .log import Log, plain
 
 if TYPE_CHECKING:
     from docker import DockerClient
     from docker.models.containers import Container as Handle
 
 LOOPBACK: Final = "127.0.0.1"
-CONFIG_AT: Final = "/zconform/config.json5"
-"""Where a mounted configuration file appears inside."""
+SCRATCH: Final = "/tmp"  # noqa: S108  inside the container, and its own
+"""What a program may write to, besides the volumes that its image declares."""
 LOOK: Final = 0.02
 """Seconds between two looks at what no event tells."""
 SETTLED: Final = 0.1
-"""Seconds that an accepted connection must stay open: the daemon's own proxy accepts for a container that does not listen."""
+"""Seconds that an accepted connection must stay open: the daemon's proxy accepts for those who do not listen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +50,8 @@ class Plan:
     environment: Mapping[str, str] = field(default_factory=dict)
     port: int | None = 7447
     """The TCP port to publish to 127.0.0.1; None shares the host's network, for a node that connects to us."""
-    config: Path | None = None
-    """A configuration file, mounted read-only at `CONFIG_AT`."""
+    files: Mapping[Path, str] = field(default_factory=dict)
+    """File of ours -> where it is mounted inside, read-only."""
     memory: int = 512 << 20
     """Bytes, swap included."""
     pids: int = 256
@@ -58,6 +60,18 @@ class Plan:
     """Bytes in each writable place: /tmp and the image's volumes, all in memory."""
     log: int = 32 << 20
     """Bytes of log that the daemon keeps."""
+    folder: Path | None = None
+    """A temporary folder that goes with the container."""
+
+
+_HELD: Final[set[Container]] = set()
+
+
+@atexit.register
+def stop_all() -> None:
+    """End every container that is still held."""
+    for container in tuple(_HELD):
+        container.stop()
 
 
 class Container:
@@ -72,10 +86,11 @@ class Container:
         self._log = Log()
         self._stopped = False
         self._handle = _create(client, plan)
+        _HELD.add(self)
         try:
             self._start()
         except BaseException:
-            owner.remove(self._handle)
+            self._remove()
             raise
 
     def _start(self) -> None:
@@ -96,7 +111,9 @@ class Container:
         """Where the published port is reached. Raises CannotStart when none is published (any more)."""
         bound = (self._handle.attrs["NetworkSettings"].get("Ports") or {}).get(f"{self.plan.port}/tcp")
         if not bound:
-            raise CannotStart(f"{self.plan.image.name} has no published port", step="start", seen=str(self.poll() or ""))
+            raise CannotStart(
+                f"{self.plan.image.name} has no published port", step="start", seen=str(self.poll() or "")
+            )
         return LOOPBACK, int(bound[0]["HostPort"])
 
     def poll(self) -> ContainerEnded | None:
@@ -136,7 +153,7 @@ class Container:
             try:
                 self._end(grace)
             finally:
-                owner.remove(self._handle)
+                self._remove()
                 self._pump.join(scaled(GRACE))
                 self._log.close()
         self.ended = self.ended or ContainerEnded(-9, 0, Kind.SIGNALLED, "ended by the harness")
@@ -150,6 +167,12 @@ class Container:
             self.kill()
             self.wait(Deadline.after(10 * GRACE))
         self._pump.join(scaled(GRACE))
+
+    def _remove(self) -> None:
+        owner.remove(self._handle)
+        if self.plan.folder is not None:
+            shutil.rmtree(self.plan.folder, ignore_errors=True)
+        _HELD.discard(self)
 
     def suspended(self) -> bool:
         """Whether it is paused, or its first process stopped by a signal."""
@@ -167,7 +190,7 @@ class Container:
 
         with refusals(f"measure container {self.name}"):
             try:
-                seen = self._handle.stats(stream=False, one_shot=True)
+                seen = cast(dict[str, Any], self._handle.stats(stream=False, one_shot=True))
             except NotFound:
                 return None
         memory, tasks = seen.get("memory_stats", {}).get("usage"), seen.get("pids_stats", {}).get("current")
@@ -184,6 +207,15 @@ class Container:
             return sum(one.num_fds() for one in family), len(family)
         except (psutil.Error, ValueError):
             return 0, 0
+
+    def listening(self) -> tuple[tuple[str, int], ...]:
+        """The published address, whether or not anybody listens behind it; none when none is published."""
+        return () if self.plan.port is None else (self.address,)
+
+    def printed(self) -> str:
+        """All that the daemon keeps of its log at this moment, not only what has reached us."""
+        with refusals(f"read the log of container {self.name}"):
+            return plain(self._handle.logs(stdout=True, stderr=True))
 
     def output(self, stream: str = "stderr") -> str:
         """What it printed, on either stream, bounded: the beginning and the end."""
@@ -252,7 +284,7 @@ def settings(plan: Plan) -> dict[str, Any]:
     shared = plan.port is None
     return {
         "name": f"zconform-{os.getpid()}-{secrets.token_hex(4)}",
-        "labels": owner.labels(),
+        "labels": owner.labels(plan.folder),
         "environment": dict(plan.environment),
         "network_mode": "host" if shared else "bridge",
         "ports": {} if shared else {f"{plan.port}/tcp": (LOOPBACK, None)},
@@ -260,17 +292,17 @@ def settings(plan: Plan) -> dict[str, Any]:
         "memswap_limit": plan.memory,
         "pids_limit": plan.pids,
         "read_only": True,
-        "tmpfs": dict.fromkeys(("/tmp", *plan.image.volumes), writable),
+        "tmpfs": dict.fromkeys((SCRATCH, *plan.image.volumes), writable),
         "cap_drop": ["ALL"],
         "security_opt": ["no-new-privileges:true"],
         "init": True,
         "log_config": {"Type": "json-file", "Config": {"max-size": str(plan.log)}},
-        "volumes": {str(plan.config.resolve()): {"bind": CONFIG_AT, "mode": "ro"}} if plan.config else {},
+        "volumes": {str(path): {"bind": inside, "mode": "ro"} for path, inside in plan.files.items()},
     }
 
 
 def _holds_a_connection(address: tuple[str, int]) -> bool:
-    """Whether a connection is accepted and stays: a node waits for our first message, a proxy without a node hangs up."""
+    """Whether a connection is accepted and stays: a node waits for us to speak, a proxy without a node hangs up."""
     try:
         with socket.create_connection(address, timeout=scaled(SETTLED)) as link:
             return bool(link.recv(1))

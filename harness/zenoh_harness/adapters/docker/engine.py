@@ -59,7 +59,7 @@ def refusals(step: str) -> Iterator[None]:
         yield
     except (DockerException, RequestException, OSError) as refusal:
         what, hint = _in_words(refusal)
-        raise CannotGoOn(f"cannot {step}: {what}", step=step, hint=hint) from refusal
+        raise CannotGoOn(f"cannot {step}", step="docker", seen=what, hint=hint) from refusal
 
 
 def is_missing(refusal: BaseException) -> bool:
@@ -73,7 +73,7 @@ def _in_words(refusal: BaseException) -> tuple[str, str]:
     if "no space left on device" in text.lower():
         return "no space left on the daemon's disk", "free some (docker system df, docker image prune)"
     if _status(refusal) is not None:
-        return f"the daemon says: {text}", "see the daemon's own log"
+        return f"the daemon says: {text}", ""
     for cause in _chain(refusal):
         if type(cause).__name__ in {"ReadTimeout", "ReadTimeoutError", "TimeoutError"}:
             return f"{where()} does not answer within {PATIENCE} s", "is the daemon stuck? restart it"
@@ -84,9 +84,18 @@ def _in_words(refusal: BaseException) -> tuple[str, str]:
 
 
 _BY_ERRNO = {
-    errno.ENOENT: ("no such socket", "is Docker installed and running? set DOCKER_HOST for another daemon, podman's too"),
-    errno.EACCES: ("no permission", "join the group docker, or set DOCKER_HOST to a socket of your own (rootless, podman)"),
-    errno.EPERM: ("no permission", "join the group docker, or set DOCKER_HOST to a socket of your own (rootless, podman)"),
+    errno.ENOENT: (
+        "no such socket",
+        "is Docker installed and running? set DOCKER_HOST for another daemon, podman's too",
+    ),
+    errno.EACCES: (
+        "no permission",
+        "join the group docker, or set DOCKER_HOST to a socket of your own (rootless, podman)",
+    ),
+    errno.EPERM: (
+        "no permission",
+        "join the group docker, or set DOCKER_HOST to a socket of your own (rootless, podman)",
+    ),
     errno.ECONNREFUSED: ("nobody answers; the daemon is dead", "start it (systemctl start docker)"),
     errno.ECONNRESET: ("the daemon hung up", "is it shutting down? see its log"),
     errno.EPIPE: ("the daemon hung up", "is it shutting down? see its log"),
@@ -101,7 +110,7 @@ def _status(refusal: BaseException) -> int | None:
 
 
 def _chain(refusal: BaseException) -> Iterator[BaseException]:
-    """The exception, what it wraps, and what was being handled, each once: the SDK buries the OSError in all three ways."""
+    """The exception, what it wraps, what was being handled, each once: the SDK buries the OSError in all three ways."""
     seen: set[int] = set()
     waiting: list[Any] = [refusal]
     while waiting:

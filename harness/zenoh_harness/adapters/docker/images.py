@@ -48,19 +48,20 @@ def obtain(client: DockerClient, name: str, pull: Pull = Pull.MISSING) -> Image:
     Raises TargetError when it cannot be had (with what to do), CannotGoOn when the daemon refuses.
     """
     if pull is not Pull.ALWAYS:
-        found = _local(client, name)
+        found = find(client, name)
         if found is not None:
             return found
     if pull is Pull.NEVER or name.startswith(OURS):
         raise _cannot_be_had(name, "it is not among the daemon's images")
     _fetch(client, name)
-    pulled = _local(client, name)
+    pulled = find(client, name)
     if pulled is None:
         raise _cannot_be_had(name, "it was pulled, and still is not there")
     return pulled
 
 
-def _local(client: DockerClient, name: str) -> Image | None:
+def find(client: DockerClient, name: str) -> Image | None:
+    """The image of that name among the daemon's, or None."""
     from docker.errors import ImageNotFound
 
     with refusals(f"look for image {name}"):
@@ -96,6 +97,6 @@ def _cannot_be_had(name: str, why: str) -> TargetError:
     hint = (
         f"make it: zconform targets build {ours} --version {version or 'VERSION'}"
         if name.startswith(OURS)
-        else "is the name right, and the registry in reach? without one: zconform targets build zenohd --version VERSION"
+        else "is the name right, the registry in reach? without one: zconform targets build zenohd --version VERSION"
     )
     return TargetError(f"image {name} cannot be had", step="image", seen=" ".join(why.split()), hint=hint)

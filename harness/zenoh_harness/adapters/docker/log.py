@@ -18,6 +18,11 @@ _SIGNS: Final = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in S
 _COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
 
 
+def plain(data: bytes) -> str:
+    """Bytes of a log as text without its colours."""
+    return _COLOURS.sub("", data.decode(errors="replace"))
+
+
 class Log:
     """The first half of the bound, and a rolling tail; fed by one thread, read by any."""
 
@@ -57,7 +62,7 @@ class Log:
         with self._lock:
             border = f"\n[... {self._lost} bytes ...]\n".encode() if self._lost else b""
             data = bytes(self._head) + border + bytes(self._tail)
-        return _COLOURS.sub("", data.decode(errors="replace"))
+        return plain(data)
 
     @property
     def signs(self) -> tuple[Sign, ...]:
@@ -71,7 +76,7 @@ class Log:
         return self._disk_full
 
     def _look(self, line: bytes) -> None:
-        text = _COLOURS.sub("", line[:LONGEST].decode(errors="replace")).rstrip("\r")
+        text = plain(line[:LONGEST]).rstrip("\r")
         self._disk_full = self._disk_full or DISK_FULL in text.lower()
         kind = next((kind for kind, pattern in _SIGNS.items() if pattern.search(text)), None)
         if kind and len(self._signs) < MOST_SIGNS:

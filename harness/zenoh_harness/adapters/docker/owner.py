@@ -4,28 +4,50 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
+import tempfile
+import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import psutil
 
-from .engine import is_missing, refusals
+from .engine import connect, is_missing, refusals, where
 
 if TYPE_CHECKING:
     from docker import DockerClient
     from docker.models.containers import Container
 
-PID = "zconform.owner.pid"
-BORN = "zconform.owner.born"
+PID: Final = "zconform.owner.pid"
+BORN: Final = "zconform.owner.born"
 """The owner's start time: a process id alone is used again."""
-WORLD = "zconform.owner.world"
+WORLD: Final = "zconform.owner.world"
 """The machine and its process namespace: a daemon may serve several, and their process ids mean nothing here."""
+FOLDER: Final = "zconform.folder"
+"""The temporary folder whose files are mounted; it goes with the container."""
+
+_CLIENTS: Final[dict[str, DockerClient]] = {}
+_LOCK: Final = threading.Lock()
 
 
-def labels() -> dict[str, str]:
-    """The labels of what this process owns."""
-    return {PID: str(os.getpid()), BORN: _born(os.getpid()), WORLD: _world()}
+def daemon() -> DockerClient:
+    """The daemon, connected to once a process; what killed runs left there is removed before anything is started.
+
+    Raises CannotGoOn when it cannot be reached.
+    """
+    with _LOCK:
+        if where() not in _CLIENTS:
+            client = connect()
+            reap(client)
+            _CLIENTS[where()] = client
+        return _CLIENTS[where()]
+
+
+def labels(folder: Path | None = None) -> dict[str, str]:
+    """The labels of what this process owns; `folder` is removed with it."""
+    mine = {PID: str(os.getpid()), BORN: _born(os.getpid()), WORLD: _world()}
+    return {**mine, FOLDER: str(folder)} if folder else mine
 
 
 def is_orphan(labels: Mapping[str, str]) -> bool:
@@ -45,7 +67,10 @@ def reap(client: DockerClient) -> list[str]:
     """
     with refusals("look for containers that a killed run left"):
         left = client.containers.list(all=True, filters={"label": WORLD}, ignore_removed=True)
-    return [str(each.name) for each in left if is_orphan(each.labels) and remove(each)]
+    orphans = [each for each in left if is_orphan(each.labels)]
+    for each in orphans:
+        _remove_folder(Path(each.labels.get(FOLDER, "")))
+    return [str(each.name) for each in orphans if remove(each)]
 
 
 def remove(container: Container) -> bool:
@@ -60,6 +85,12 @@ def remove(container: Container) -> bool:
                 return False
             raise
     return True
+
+
+def _remove_folder(folder: Path) -> None:
+    """Remove a temporary folder of ours; a label that names anything else is not believed."""
+    if folder.parent == Path(tempfile.gettempdir()) and folder.name.startswith("zconform-"):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _born(pid: int) -> str:
