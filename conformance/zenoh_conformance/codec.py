@@ -2,7 +2,7 @@
 
 decode(bytes.fromhex("0300")).message      -> Close(session=False, reason=0, exts=())
 encode(Close(reason=CloseReason.INVALID))  -> b"\\x03\\x02"
-segments(message)["close.reason"]          -> b"\\x02"
+segments(message).get("close.reason").data  -> b"\\x02"
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ class Decoded(NamedTuple):
 
     size: int
     """How many bytes it took."""
+
+    at: int = 0
+    """Where in its batch it begins."""
 
 
 class Traced(NamedTuple):
@@ -69,7 +72,7 @@ def decode_batch(data: bytes) -> list[Decoded]:
         found: list[Diagnostic] = []
         begin = at
         message, at = _reader(registry.READERS, data, at, Layer.TRANSPORT)(data, at, len(data), found)
-        read.append(Decoded(message, tuple(found), at - begin))
+        read.append(Decoded(message, tuple(found), at - begin, begin))
     return read
 
 

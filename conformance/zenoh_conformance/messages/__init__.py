@@ -9,7 +9,9 @@ from .fragment import Fragment
 from .frame import Frame
 from .init import Init
 from .interest import Interest, InterestMode, InterestOptions
+from .join import Join, NextSn
 from .keep_alive import KeepAlive
+from .oam import NetworkOam, Oam
 from .open import Open
 from .push import Push
 from .put import Put
@@ -18,11 +20,13 @@ from .reply import Reply
 from .request import Request, Target
 from .response import Response
 from .response_final import ResponseFinal
+from .scouting import Hello, Scout
 
-Transport = Init | Open | Close | KeepAlive | Frame | Fragment
-Network = Push | Request | Response | ResponseFinal | Declare | Interest
+Transport = Init | Open | Close | KeepAlive | Frame | Fragment | Join | Oam
+Network = Push | Request | Response | ResponseFinal | Declare | Interest | NetworkOam
 Data = Put | Del | Query | Reply | Err
 Declaration = DKeyExpr | UKeyExpr | DSubscriber | USubscriber | DQueryable | UQueryable | DToken | UToken | DFinal
+Scouting = Scout | Hello
 
 __all__ = [
     "Close",
@@ -40,12 +44,17 @@ __all__ = [
     "Err",
     "Fragment",
     "Frame",
+    "Hello",
     "Init",
     "Interest",
     "InterestMode",
     "InterestOptions",
+    "Join",
     "KeepAlive",
     "Network",
+    "NetworkOam",
+    "NextSn",
+    "Oam",
     "Open",
     "Push",
     "Put",
@@ -54,6 +63,8 @@ __all__ = [
     "Request",
     "Response",
     "ResponseFinal",
+    "Scout",
+    "Scouting",
     "Target",
     "Transport",
     "UKeyExpr",

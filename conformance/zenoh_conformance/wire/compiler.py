@@ -67,7 +67,8 @@ def _read_header(of: Declaration, out: Source) -> None:
             _read_bits(of, field, out)
     out("at += 1")
     if out.traced:
-        out.mark(path, f"{out.name(header_note(of), 'header_note')}[header]")
+        chain = f"('chain', prefix + '{of.path}.exts')" if of.extensions is not None else "None"
+        out.mark(path, f"{out.name(header_note(of), 'header_note')}[header]", chain)
 
 
 def _read_bits(of: Declaration, field: Field, out: Source) -> None:
@@ -85,7 +86,7 @@ def _read_extension_header(of: Declaration, out: Source) -> None:
     enc = Enc(of.id >> 5)
     told = f"{of.name}, {enc.word}" + (", mandatory" if of.id & extensions.MANDATORY else "")
     out("at += 1")
-    out.mark(f"{of.path}.header", repr(told))
+    out.mark(f"{of.path}.header", repr(told), "('chain', prefix[:-1])")
     if enc is Enc.ZBUF:
         path = f"{of.path}.length"
         out("begin = at")

@@ -157,10 +157,10 @@ class Declaration:
         """The value that `told` describes.  Raises EncodeError when it does not describe one."""
         if self.listed:
             told = dict(zip((field.name for field in self.fields), told, strict=True))
-        values = {}
+        values: dict[str, Any] = {}
         for field in self.fields:
             if field.name in told:
-                values[field.name] = _field_from_json(field, told[field.name])
+                values[field.name] = _field_from_json(field, told[field.name], values)
         if "exts" in told:
             among = {registry.of(each).name: each for each in self.extensions or ()}
             values["exts"] = registry.chain_from_json(told["exts"], among)
@@ -176,9 +176,9 @@ def _header_to_json(value: Any) -> Any:
     return value.word if isinstance(value, Enc) else value if isinstance(value, bool) else int(value)
 
 
-def _field_from_json(field: Field, told: Any) -> Any:
+def _field_from_json(field: Field, told: Any, values: Mapping[str, Any]) -> Any:
     if field.wire:
-        return field.wire.from_json(told)
+        return field.wire.from_json_beside(told, values)
     if field.values is Enc:
         return Enc.of(told)
     return field.values(told) if field.values else bool(told)

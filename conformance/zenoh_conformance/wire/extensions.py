@@ -90,7 +90,7 @@ def skip_unknown(
     found.append(Diagnostic(at, path, f"extension {header & KEY:#04x} is unknown and {told}", "unknown-extension"))
     mark = mark or _nothing
     at += 1
-    mark(f"{prefix}{path}.header", at, f"unknown extension, {told}")
+    mark(f"{prefix}{path}.header", at, f"unknown extension, {told}", ("chain", prefix[:-1]))
     value: int | bytes | None = None
     if code == Enc.Z64:
         value, at = vle.read(data, at, end, f"{path}.value", found)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import registry
 from .errors import DecodeError, EncodeError, ended, requalify
+from .layer import Enc
 from .source import Source
-from .types import Vle, WireType
+from .types import Blob, Vle, WireType
 
 
 def call(out: Source, reader: str, var: str, prefix: str) -> None:
@@ -156,6 +157,36 @@ class Many(WireType):
 
     def from_json(self, told: Any) -> Any:
         return tuple(self.item.from_json(each) for each in told)
+
+
+class ByEnc(WireType):
+    """Nothing, an integer, or bytes after their length, as the earlier field `enc` says."""
+
+    label = "by ENC"
+    number, content = Vle(64), Blob(Vle(64))
+
+    def read(self, out: Source, var: str, path: str) -> None:
+        with out.block("if enc == 1:"):
+            self.number.read(out, var, path)
+        with out.block("elif enc == 2:"):
+            self.content.read(out, var, path)
+        with out.block("else:"):
+            out(f"{var} = None")
+
+    def write(self, out: Source, var: str, path: str) -> None:
+        kinds = {0: type(None), 1: int, 2: bytes}
+        with out.block(f"if not isinstance({var}, {out.name(kinds, 'KINDS')}[enc]):"):
+            out(f"raise {out.name(unfit, 'unfit')}({path!r}, {var}, enc.word)")
+        with out.block("if enc == 1:"):
+            self.number.write(out, var, path)
+        with out.block("elif enc == 2:"):
+            self.content.write(out, var, path)
+
+    def to_json(self, value: int | bytes) -> Any:
+        return value.hex() if isinstance(value, bytes) else self.number.to_json(value)
+
+    def from_json_beside(self, told: Any, values: Mapping[str, Any]) -> int | bytes:
+        return bytes.fromhex(told) if values["enc"] == Enc.ZBUF else int(told)
 
 
 def unexpected(at: int, path: str, header: int, wanted: str) -> DecodeError:

@@ -1,16 +1,25 @@
-"""Segments: a message in named pieces, which joined are the message."""
+"""Segments: a message in named pieces, which joined are the message, and the ways to edit them.
+
+A path addresses a segment and all that stands below it.  After an edit the lengths, counts and chain bits around it
+are made true again, unless `recompute=False` asks for a lie.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
+
+from . import vle
+
+Form = Literal["vle", "nibble", "count", "chain"]
 
 
 class Measure(NamedTuple):
-    """What a segment counts, and how it writes the number."""
+    """What a segment says about those that follow it, and how."""
 
-    form: Literal["vle", "nibble", "count"]
-    """`vle`: the bytes that follow under `of`.  `nibble`: those, less one, in bits 7:4.  `count`: the items of `of`."""
+    form: Form
+    """`vle`: how many bytes stand under `of`.  `nibble`: those, less one, in bits 7:4.  `count`: how many items `of`
+    has.  `chain`: in bit 7, whether another extension of the chain `of` follows."""
 
     of: str
     """The path that is measured."""
@@ -29,11 +38,11 @@ class Segment(NamedTuple):
     """What they mean, for people."""
 
     measure: Measure | None = None
-    """What it counts, when it is a length."""
+    """What it says about those that follow; None when it says nothing, or is to stay as it is."""
 
 
 class Segments(tuple[Segment, ...]):
-    """The pieces of one message, in order; immutable."""
+    """The pieces of one message, in order; immutable: an edit makes another."""
 
     __slots__ = ()
 
@@ -47,19 +56,98 @@ class Segments(tuple[Segment, ...]):
 
     def get(self, path: str) -> Segment:
         """What stands at `path` and below, as one segment.  Raises KeyError when there is nothing."""
-        found = [self[index] for index in self._at(path)]
+        first, last = self._run(path)
+        found = self[first:last]
         return Segment(path, Segments(found).join(), found[0].note if len(found) == 1 else "")
 
-    def _at(self, path: str) -> list[int]:
-        found = [index for index, segment in enumerate(self) if covers(path, segment.path)]
-        if not found:
-            raise KeyError(path)
-        return found
+    def replace(self, path: str, data: bytes, *, recompute: bool = True) -> Segments:
+        """Other bytes at `path`, which no later edit corrects.
+
+        Where a length and its bytes stand there, and the length is to be true, `data` replaces the bytes alone.
+        Raises KeyError when there is nothing at `path`.
+        """
+        first, last = self._run(path)
+        if recompute and last - first == 2 and self[first].measure == Measure("vle", path):
+            first += 1
+        where = self[first].path if last - first == 1 else path
+        return self._with(first, last, [Segment(where, bytes(data), "replaced")], recompute)
+
+    def cut(self, path: str, *, recompute: bool = True) -> Segments:
+        """Nothing at `path`.  Raises KeyError when there is nothing already."""
+        first, last = self._run(path)
+        return self._with(first, last, (), recompute)
+
+    def double(self, path: str, *, recompute: bool = True) -> Segments:
+        """What stands at `path`, twice.  Raises KeyError."""
+        first, last = self._run(path)
+        return self._with(last, last, self[first:last], recompute)
+
+    def swap(self, path: str, other: str, *, recompute: bool = True) -> Segments:
+        """What stands at two paths, each in the place of the other.  Raises KeyError; ValueError when they overlap."""
+        (first, last), (begin, end) = sorted((self._run(path), self._run(other)))
+        if begin < last:
+            raise ValueError(f"{path} and {other} overlap")
+        return self._with(first, end, (*self[begin:end], *self[last:begin], *self[first:last]), recompute)
+
+    def insert_after(self, path: str, new: Segment, *, recompute: bool = True) -> Segments:
+        """One more segment after `path` and all below it.  Raises KeyError."""
+        _, last = self._run(path)
+        return self._with(last, last, [new], recompute)
+
+    def _with(self, first: int, last: int, pieces: Iterable[Segment], recompute: bool) -> Segments:
+        edited = [*self[:first], *pieces, *self[last:]]
+        for index in range(len(edited) - 1, -1, -1):  # from the inside out: a length may be measured itself
+            piece = edited[index]
+            if piece.measure and piece.data != (honest := _honest(edited, index, piece.measure)):
+                told = {"data": honest} if recompute else {"measure": None}
+                edited[index] = piece._replace(**told)
+        return Segments(edited)
+
+    def _run(self, path: str) -> tuple[int, int]:
+        """Where the first run of segments at `path` begins and ends."""
+        first = next((index for index, piece in enumerate(self) if covers(path, piece.path)), None)
+        if first is None:
+            raise KeyError(f"nothing at {path}; there are {', '.join(self.paths())}")
+        return first, first + 1 + len(_following(self, first, path))
 
 
 def covers(path: str, other: str) -> bool:
     """Whether `other` is `path` or stands below it."""
     return other.startswith(path) and (len(other) == len(path) or other[len(path)] in ".[")
+
+
+def _following(pieces: Sequence[Segment], index: int, path: str) -> Sequence[Segment]:
+    """The pieces under `path` right after `index`, up to where the same piece, or the header of `path`, stands again."""
+    again = (pieces[index].path, f"{path}.header")
+    last = index + 1
+    while last < len(pieces) and covers(path, pieces[last].path) and pieces[last].path not in again:
+        last += 1
+    return pieces[index + 1 : last]
+
+
+def _honest(pieces: Sequence[Segment], index: int, measure: Measure) -> bytes:
+    """What the piece at `index` ought to be."""
+    own = pieces[index]
+    if measure.form == "chain":
+        return bytes([own.data[0] & 0x7F | 0x80 * _another(pieces, index, measure.of)])
+    inside = _following(pieces, index, measure.of)
+    if measure.form == "count":
+        starts = [piece.path.removeprefix(measure.of).partition("]")[2] for piece in inside]
+        return vle.encode(starts.count(starts[0]) if starts else 0)
+    size = sum(len(piece.data) for piece in inside)
+    if measure.form == "nibble":
+        return bytes([own.data[0] & 0x0F | (max(size, 1) - 1 & 0x0F) << 4])
+    return vle.encode(size)
+
+
+def _another(pieces: Sequence[Segment], index: int, chain: str) -> bool:
+    """Whether an extension of `chain` follows the header at `index`, of a message or of an extension."""
+    owner = pieces[index].path.removesuffix(".header")
+    rest = _following(pieces, index, owner)
+    if not covers(chain, owner):
+        return any(covers(chain, piece.path) for piece in rest)
+    after = index + 1 + len(rest)
+    return after < len(pieces) and covers(chain, pieces[after].path)
 
 
 class Tracer:
@@ -69,10 +157,9 @@ class Tracer:
         self._data, self._at = data, at
         self._pieces: list[Segment] = []
 
-    def mark(self, path: str, at: int, note: str = "", measures: tuple[str, str] | None = None) -> None:
+    def mark(self, path: str, at: int, note: str = "", measure: tuple[Form, str] | None = None) -> None:
         """The piece at `path` ends at `at`."""
-        measure = Measure(*measures) if measures else None  # type: ignore[arg-type]
-        self._pieces.append(Segment(path, self._data[self._at : at], note, measure))
+        self._pieces.append(Segment(path, self._data[self._at : at], note, Measure(*measure) if measure else None))
         self._at = at
 
     @property
@@ -83,6 +170,3 @@ class Tracer:
     def segments(self) -> Segments:
         """The pieces so far."""
         return Segments(self._pieces)
-
-
-__all__ = ["Iterable", "Iterator", "Measure", "Segment", "Segments", "Tracer", "covers"]

@@ -7,7 +7,7 @@ diagnostics so far; `out` is the bytearray being written.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 from . import vle
@@ -46,6 +46,10 @@ class WireType:
     def from_json(self, told: Any) -> Any:
         """The value that JSON tells."""
         return told
+
+    def from_json_beside(self, told: Any, values: Mapping[str, Any]) -> Any:
+        """As `from_json`, for a type that needs to see the fields before it."""
+        return self.from_json(told)
 
 
 class Vle(WireType):

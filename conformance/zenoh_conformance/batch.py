@@ -1,0 +1,104 @@
+"""Batches: what a link carries, between its bytes and its messages.
+
+A stream puts a length before each batch (two bytes, four once a session is low-latency); a datagram is a batch.  Once
+compression is negotiated a batch begins with a byte that says whether the rest is an LZ4 block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import lz4.block
+
+from .codec import Decoded
+from .wire import registry
+from .wire.errors import DecodeError, Diagnostic, EncodeError
+from .wire.layer import Layer
+
+STREAM_PREFIX = 2
+LOWLATENCY_PREFIX = 4
+LARGEST = 0xFFFF
+"""Bytes in a batch, expanded or not."""
+
+COMPRESSED = 0x01
+"""Bit of the header byte; the others are ignored by a reader."""
+
+_BARE = list(registry.READERS[Layer.NETWORK])
+_BARE[3], _BARE[4] = registry.READERS[Layer.TRANSPORT][3], registry.READERS[Layer.TRANSPORT][4]
+
+
+def decode_batch(data: bytes, layer: Layer = Layer.TRANSPORT) -> Iterator[Decoded | DecodeError]:
+    """The messages that a batch holds, as they are read; a DecodeError is the last that comes.
+
+    `layer` is TRANSPORT, or LOWLATENCY for network messages, KEEP_ALIVE and CLOSE without FRAME.
+    """
+    data, at = bytes(data), 0
+    readers = readers_of(layer)
+    while at < len(data):
+        try:
+            decoded = read_one(data, at, layer, readers)
+        except DecodeError as refusal:
+            yield refusal
+            return
+        at += decoded.size
+        yield decoded
+
+
+def readers_of(layer: Layer) -> list[Callable[..., Any] | None]:
+    """By message id: the readers of what may stand in a batch of this layer."""
+    return _BARE if layer is Layer.LOWLATENCY else registry.READERS[layer]
+
+
+def read_one(data: bytes, at: int, layer: Layer, readers: list[Callable[..., Any] | None]) -> Decoded:
+    """The message at `at`.  Raises DecodeError."""
+    reader = readers[data[at] & 0x1F]
+    if reader is None:
+        raise DecodeError(at, layer, f"no {layer} message has the id {data[at] & 0x1F:#04x}")
+    found: list[Diagnostic] = []
+    message, end = reader(data, at, len(data), found)
+    return Decoded(message, tuple(found), end - at, at)
+
+
+def split(data: bytes, prefix: int = STREAM_PREFIX) -> tuple[list[bytes], bytes]:
+    """The whole batches of a stream, without their lengths, and the bytes of the one that is not there yet."""
+    batches, at = [], 0
+    while at + prefix <= len(data):
+        end = at + prefix + int.from_bytes(data[at : at + prefix], "little")
+        if end > len(data):
+            break
+        batches.append(data[at + prefix : end])
+        at = end
+    return batches, data[at:]
+
+
+def frame_batch(
+    batch: bytes, framing: str = "stream", *, prefix: int = STREAM_PREFIX, compressed: bool = False
+) -> bytes:
+    """A batch as it stands on the link; `framing` is "stream" or "datagram".  Raises EncodeError when it is too long."""
+    if compressed:
+        batch = compress(batch)
+    if framing == "datagram":
+        return batch
+    if len(batch) >> 8 * prefix:
+        raise EncodeError("batch", f"{len(batch)} bytes do not fit a length of {prefix} bytes")
+    return len(batch).to_bytes(prefix, "little") + batch
+
+
+def compress(batch: bytes) -> bytes:
+    """Header byte and LZ4 block, or header byte and the batch as it is where LZ4 does not make it shorter."""
+    block: bytes = lz4.block.compress(batch, store_size=False)
+    return bytes([COMPRESSED]) + block if len(block) < len(batch) else b"\0" + batch
+
+
+def decompress(data: bytes, *, most: int = LARGEST) -> bytes:
+    """The batch after the header byte; never more than `most` bytes.  Raises DecodeError."""
+    if not data:
+        raise DecodeError(0, "batch.compression", "an empty batch, where its header byte is expected")
+    if not data[0] & COMPRESSED:
+        return bytes(data[1:])
+    try:
+        batch: bytes = lz4.block.decompress(data[1:], uncompressed_size=most)
+    except lz4.block.LZ4BlockError:
+        raise DecodeError(1, "batch.block", f"no LZ4 block of at most {most} bytes") from None
+    return batch

@@ -1,0 +1,54 @@
+"""OAM of both layers: management payloads, which a node that does not know their id passes by."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ..wire.declare import NO_EXTS, Exts, bits, message
+from ..wire.layer import Enc, Layer
+from ..wire.nested import ByEnc
+from ..wire.types import Z16Cut
+from .frame import QoS as Lane
+from .network import QoS, TimestampExt
+
+OamBody = Annotated[int | bytes, ByEnc()]
+
+
+@message(0x00, "Z|ENC|ENC", layer=Layer.TRANSPORT, ref="message-reference#transport-oam")
+class Oam:
+    """Management of the transport.
+
+         7 6 5 4 3 2 1 0
+        |Z|ENC|  0x00   |
+    """
+
+    id: Z16Cut
+    """What the payload is about."""
+
+    enc: Enc = bits("ENC")
+    """How the body is written."""
+
+    exts: Exts[Lane] = NO_EXTS
+
+    body: OamBody | None = None
+    """None, an integer or bytes, as `enc` says."""
+
+
+@message(0x1F, "Z|ENC|ENC", layer=Layer.NETWORK, ref="message-reference#oam")
+class NetworkOam:
+    """Management of the network; id 1 is the link state of routers.
+
+         7 6 5 4 3 2 1 0
+        |Z|ENC|  0x1f   |
+    """
+
+    id: Z16Cut
+    """What the payload is about."""
+
+    enc: Enc = bits("ENC")
+    """How the body is written."""
+
+    exts: Exts[QoS | TimestampExt] = NO_EXTS
+
+    body: OamBody | None = None
+    """None, an integer or bytes, as `enc` says."""
