@@ -75,7 +75,7 @@ def split(data: bytes, prefix: int = STREAM_PREFIX) -> tuple[list[bytes], bytes]
 def frame_batch(
     batch: bytes, framing: str = "stream", *, prefix: int = STREAM_PREFIX, compressed: bool = False
 ) -> bytes:
-    """A batch as it stands on the link; `framing` is "stream" or "datagram".  Raises EncodeError when it is too long."""
+    """A batch as it stands on the link; `framing` is "stream" or "datagram".  Raises EncodeError when too long."""
     if compressed:
         batch = compress(batch)
     if framing == "datagram":

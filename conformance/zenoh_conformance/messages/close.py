@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from ..wire.declare import NO_EXTS, Exts, flag, message
-from ..wire.extensions import Unknown
-from ..wire.layer import Layer
-from ..wire.types import U8
+from zenoh_conformance.wire.declare import NO_EXTS, Exts, flag, message
+from zenoh_conformance.wire.extensions import Unknown
+from zenoh_conformance.wire.layer import Layer
+from zenoh_conformance.wire.types import U8
 
 
 class CloseReason(IntEnum):

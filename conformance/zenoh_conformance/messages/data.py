@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from ..primitives.payload import Payload
-from ..primitives.zid import ZidAlone
-from ..wire.declare import extension
-from ..wire.types import Z32Cut
+from zenoh_conformance.primitives.payload import Payload
+from zenoh_conformance.primitives.zid import ZidAlone
+from zenoh_conformance.wire.declare import extension
+from zenoh_conformance.wire.types import Z32Cut
 
 REF = "push#common-data-extensions"
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ..primitives.wire_expr import Key
-from ..wire.declare import NO_EXTS, Exts, extension, message, when
-from ..wire.extensions import Unknown
-from ..wire.layer import Layer
-from ..wire.types import U8, TextRest, Z16Cut, Z32Cut, Z64
+from zenoh_conformance.primitives.wire_expr import Key
+from zenoh_conformance.wire.declare import NO_EXTS, Exts, extension, message, when
+from zenoh_conformance.wire.extensions import Unknown
+from zenoh_conformance.wire.layer import Layer
+from zenoh_conformance.wire.types import U8, Z64, TextRest, Z16Cut, Z32Cut
 
 REF = "declarations#bodies"
 

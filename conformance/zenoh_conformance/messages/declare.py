@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ..wire.declare import NO_EXTS, Exts, given, message
-from ..wire.layer import Layer
-from ..wire.types import Z32Cut
+from zenoh_conformance.wire.declare import NO_EXTS, Exts, given, message
+from zenoh_conformance.wire.layer import Layer
+from zenoh_conformance.wire.types import Z32Cut
+
 from .declarations import (
     DFinal,
     DKeyExpr,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ..primitives.encoding import EncodingField
-from ..wire.declare import NO_EXTS, Exts, given, message
-from ..wire.layer import Layer
+from zenoh_conformance.primitives.encoding import EncodingField
+from zenoh_conformance.wire.declare import NO_EXTS, Exts, given, message
+from zenoh_conformance.wire.layer import Layer
+
 from .data import PayloadField, Shm, SourceInfo
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ..wire.declare import NO_EXTS, Exts, extension, flag, message
-from ..wire.layer import Layer
-from ..wire.types import BytesRest, Z32Cut
+from zenoh_conformance.wire.declare import NO_EXTS, Exts, extension, flag, message
+from zenoh_conformance.wire.layer import Layer
+from zenoh_conformance.wire.types import BytesRest, Z32Cut
+
 from .frame import QoS
 
 REF = "message-reference#fragment"

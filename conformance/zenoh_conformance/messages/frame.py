@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from ..wire.declare import NO_EXTS, Exts, extension, flag, message
-from ..wire.layer import Layer
-from ..wire.nested import Messages
-from ..wire.types import Vle, Z32Cut
+from zenoh_conformance.wire.declare import NO_EXTS, Exts, extension, flag, message
+from zenoh_conformance.wire.layer import Layer
+from zenoh_conformance.wire.nested import Messages
+from zenoh_conformance.wire.types import Vle, Z32Cut
 
 
 @extension(0x1, "z64", mandatory=True, ref="message-reference#frame")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from ..primitives.zid import Resolution, Role, ZidAfterRole
-from ..wire.declare import NO_EXTS, Exts, extension, flag, given, message, when
-from ..wire.layer import Layer
-from ..wire.types import U8, U16, Blob, BytesRest, BytesZ16, Z8Cut, Z64
+from zenoh_conformance.primitives.zid import Resolution, Role, ZidAfterRole
+from zenoh_conformance.wire.declare import NO_EXTS, Exts, extension, flag, given, message, when
+from zenoh_conformance.wire.layer import Layer
+from zenoh_conformance.wire.types import U8, U16, Z64, Blob, BytesRest, BytesZ16, Z8Cut
 
 REF = "session-establishment#init-extensions"
 

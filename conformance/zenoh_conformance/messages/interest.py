@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from enum import IntEnum, IntFlag
 
-from ..primitives.wire_expr import KeyByOptions
-from ..wire.declare import NO_EXTS, Exts, bits, message, when
-from ..wire.layer import Layer
-from ..wire.types import U8, Z32Cut
+from zenoh_conformance.primitives.wire_expr import KeyByOptions
+from zenoh_conformance.wire.declare import NO_EXTS, Exts, bits, message, when
+from zenoh_conformance.wire.layer import Layer
+from zenoh_conformance.wire.types import U8, Z32Cut
+
 from .network import NodeId, QoS, TimestampExt
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from ..primitives.zid import Resolution, Role, ZidAfterRole
-from ..wire.declare import NO_EXTS, Exts, composite, extension, flag, given, message
-from ..wire.layer import Layer
-from ..wire.nested import Composite, Many
-from ..wire.types import U8, U16, BytesRest, Z32Cut, Z64
+from zenoh_conformance.primitives.zid import Resolution, Role, ZidAfterRole
+from zenoh_conformance.wire.declare import NO_EXTS, Exts, composite, extension, flag, given, message
+from zenoh_conformance.wire.layer import Layer
+from zenoh_conformance.wire.nested import Composite, Many
+from zenoh_conformance.wire.types import U8, U16, Z64, BytesRest, Z32Cut
+
 from .init import Patch
 
 REF = "join#extensions"
@@ -45,8 +46,8 @@ class Shm:
 class Join:
     """Sent again and again; whoever hears it may send to its sender.
 
-         7 6 5 4 3 2 1 0
-        |Z|S|T|  0x07   |
+     7 6 5 4 3 2 1 0
+    |Z|S|T|  0x07   |
     """
 
     version: U8 = 9

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..wire.declare import NO_EXTS, Exts, message
-from ..wire.extensions import Unknown
-from ..wire.layer import Layer
+from zenoh_conformance.wire.declare import NO_EXTS, Exts, message
+from zenoh_conformance.wire.extensions import Unknown
+from zenoh_conformance.wire.layer import Layer
 
 
 @message(0x04, "Z|X|X", layer=Layer.TRANSPORT, ref="message-reference#keep_alive")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from ..primitives.timestamp import Timestamp
-from ..wire.declare import composite, extension
-from ..wire.nested import Composite, Many
-from ..wire.types import U8, BytesZ64, Fixed, Vle, Z16Cut
+from zenoh_conformance.primitives.timestamp import Timestamp
+from zenoh_conformance.wire.declare import composite, extension
+from zenoh_conformance.wire.nested import Composite, Many
+from zenoh_conformance.wire.types import U8, BytesZ64, Fixed, Vle, Z16Cut
 
 REF = "message-reference#common-network-extensions"
 

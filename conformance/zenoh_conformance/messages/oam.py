@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from ..wire.declare import NO_EXTS, Exts, bits, message
-from ..wire.layer import Enc, Layer
-from ..wire.nested import ByEnc
-from ..wire.types import Z16Cut
+from zenoh_conformance.wire.declare import NO_EXTS, Exts, bits, message
+from zenoh_conformance.wire.layer import Enc, Layer
+from zenoh_conformance.wire.nested import ByEnc
+from zenoh_conformance.wire.types import Z16Cut
+
 from .frame import QoS as Lane
 from .network import QoS, TimestampExt
 
@@ -18,8 +19,8 @@ OamBody = Annotated[int | bytes, ByEnc()]
 class Oam:
     """Management of the transport.
 
-         7 6 5 4 3 2 1 0
-        |Z|ENC|  0x00   |
+     7 6 5 4 3 2 1 0
+    |Z|ENC|  0x00   |
     """
 
     id: Z16Cut
@@ -38,8 +39,8 @@ class Oam:
 class NetworkOam:
     """Management of the network; id 1 is the link state of routers.
 
-         7 6 5 4 3 2 1 0
-        |Z|ENC|  0x1f   |
+     7 6 5 4 3 2 1 0
+    |Z|ENC|  0x1f   |
     """
 
     id: Z16Cut

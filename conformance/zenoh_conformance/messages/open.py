@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ..wire.declare import NO_EXTS, Exts, extension, flag, message, when
-from ..wire.layer import Layer
-from ..wire.types import BytesRest, BytesZ64, Z8Cut, Z32Cut, Z64
+from zenoh_conformance.wire.declare import NO_EXTS, Exts, extension, flag, message, when
+from zenoh_conformance.wire.layer import Layer
+from zenoh_conformance.wire.types import Z64, BytesRest, BytesZ64, Z8Cut, Z32Cut
+
 from .init import Auth, Compression, LowLatency, QoS
 
 REF = "session-establishment#opensyn-extensions"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from ..primitives.encoding import EncodingField
-from ..primitives.timestamp import Timestamp
-from ..wire.declare import NO_EXTS, Exts, extension, given, message
-from ..wire.layer import Layer
-from ..wire.types import BytesRest
+from zenoh_conformance.primitives.encoding import EncodingField
+from zenoh_conformance.primitives.timestamp import Timestamp
+from zenoh_conformance.wire.declare import NO_EXTS, Exts, extension, given, message
+from zenoh_conformance.wire.layer import Layer
+from zenoh_conformance.wire.types import BytesRest
+
 from .data import PayloadField, Shm, SourceInfo
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Annotated
 
-from ..primitives.encoding import EncodingField
-from ..wire.declare import NO_EXTS, Exts, extension, given, message
-from ..wire.layer import Layer
-from ..wire.types import BytesRest, TextZ64, Vle
+from zenoh_conformance.primitives.encoding import EncodingField
+from zenoh_conformance.wire.declare import NO_EXTS, Exts, extension, given, message
+from zenoh_conformance.wire.layer import Layer
+from zenoh_conformance.wire.types import BytesRest, TextZ64, Vle
+
 from .data import SourceInfo
 
 REF = "query#query-extensions"

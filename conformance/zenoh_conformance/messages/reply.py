@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ..wire.declare import NO_EXTS, Exts, given, message
-from ..wire.extensions import Unknown
-from ..wire.layer import Layer
+from zenoh_conformance.wire.declare import NO_EXTS, Exts, given, message
+from zenoh_conformance.wire.extensions import Unknown
+from zenoh_conformance.wire.layer import Layer
+
 from .delete import Del
 from .put import Put
 from .query import Consolidation

@@ -5,10 +5,11 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Annotated
 
-from ..primitives.wire_expr import Key
-from ..wire.declare import NO_EXTS, Exts, extension, message
-from ..wire.layer import Layer
-from ..wire.types import Vle, Z32, Z32Cut, Z64
+from zenoh_conformance.primitives.wire_expr import Key
+from zenoh_conformance.wire.declare import NO_EXTS, Exts, extension, message
+from zenoh_conformance.wire.layer import Layer
+from zenoh_conformance.wire.types import Z32, Z64, Vle, Z32Cut
+
 from .network import NodeId, QoS, TimestampExt, TsStack
 from .query import Query
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from ..primitives.zid import Role, RoleMask, ZidAfterMask, ZidAfterRole
-from ..wire.declare import NO_EXTS, Exts, given, message
-from ..wire.extensions import Unknown
-from ..wire.layer import Layer
-from ..wire.nested import Many
-from ..wire.types import U8, Blob, Vle
+from zenoh_conformance.primitives.zid import Role, RoleMask, ZidAfterMask, ZidAfterRole
+from zenoh_conformance.wire.declare import NO_EXTS, Exts, given, message
+from zenoh_conformance.wire.extensions import Unknown
+from zenoh_conformance.wire.layer import Layer
+from zenoh_conformance.wire.nested import Many
+from zenoh_conformance.wire.types import U8, Blob, Vle
 
 Locators = Annotated[tuple[str, ...], Many(Blob(Vle(8), text=True), Vle(64))]
 
@@ -18,8 +18,8 @@ Locators = Annotated[tuple[str, ...], Many(Blob(Vle(8), text=True), Vle(64))]
 class Scout:
     """Who is there?  Whoever plays one of these roles answers with HELLO.
 
-         7 6 5 4 3 2 1 0
-        |Z|X|X|  0x01   |
+     7 6 5 4 3 2 1 0
+    |Z|X|X|  0x01   |
     """
 
     version: U8 = 9
@@ -38,8 +38,8 @@ class Scout:
 class Hello:
     """I am.
 
-         7 6 5 4 3 2 1 0
-        |Z|X|L|  0x02   |
+     7 6 5 4 3 2 1 0
+    |Z|X|L|  0x02   |
     """
 
     version: U8 = 9

@@ -1,6 +1,7 @@
 """The values that messages are made of."""
 
-from ..wire import vle
+from zenoh_conformance.wire import vle
+
 from .encoding import Encoding
 from .timestamp import Timestamp
 from .wire_expr import WireExpr

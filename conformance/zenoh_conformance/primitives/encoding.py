@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from ..wire.errors import Diagnostic, EncodeError
-from ..wire.source import Source
-from ..wire.types import Blob, Vle, WireType
+from zenoh_conformance.wire.errors import Diagnostic, EncodeError
+from zenoh_conformance.wire.source import Source
+from zenoh_conformance.wire.types import Blob, Vle, WireType
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..wire import registry, vle
-from ..wire.errors import DecodeError, Diagnostic, beyond, ended
-from ..wire.source import Source
-from ..wire.types import Blob, Vle
+from zenoh_conformance.wire import registry, vle
+from zenoh_conformance.wire.errors import DecodeError, Diagnostic, beyond, ended
+from zenoh_conformance.wire.source import Source
+from zenoh_conformance.wire.types import Blob, Vle
 
 RAW, REFERENCE = 0, 1
 """Kinds of slice: the bytes themselves, or where in shared memory they are."""

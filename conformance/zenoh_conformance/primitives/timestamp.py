@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ..wire.declare import composite
-from ..wire.types import Z64
+from zenoh_conformance.wire.declare import composite
+from zenoh_conformance.wire.types import Z64
+
 from .zid import ZidSized
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from ..wire.errors import EncodeError
-from ..wire.source import Source
-from ..wire.types import Blob, Vle, WireType
+from zenoh_conformance.wire.errors import EncodeError
+from zenoh_conformance.wire.source import Source
+from zenoh_conformance.wire.types import Blob, Vle, WireType
 
 
 @dataclass(frozen=True, slots=True)

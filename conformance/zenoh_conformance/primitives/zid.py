@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Annotated
 
-from ..wire.errors import DecodeError, Diagnostic, EncodeError, beyond, ended
-from ..wire.source import Source
-from ..wire.types import Fixed, Vle, WireType, reserved_bits
+from zenoh_conformance.wire.errors import DecodeError, Diagnostic, EncodeError, ended
+from zenoh_conformance.wire.source import Source
+from zenoh_conformance.wire.types import Fixed, Vle, WireType, reserved_bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class PackedBits(WireType):
         self.label = f"bits {mask.bit_length() - 1}:0 of packed"
 
     def read(self, out: Source, var: str, path: str) -> None:
-        read_packed(out, sibling(path, "packed"), var, sibling(path, "zid"))
+        read_packed(out, sibling(path, "packed"), sibling(path, "zid"))
         if self.values is None:
             out(f"{var} = packed & {self.mask:#x}")
             return
@@ -124,7 +124,7 @@ class PackedZid(ZidType):
 
     def read(self, out: Source, var: str, path: str) -> None:
         if self.alone:
-            read_packed(out, sibling(path, "packed"), "", path)
+            read_packed(out, sibling(path, "packed"), path)
         with out.block(f"if packed & {self.spare:#x}:"):
             where = repr(sibling(path, "packed"))
             out(f"found.append({out.name(reserved_bits, 'reserved_bits')}(at - 1, {where}, packed, {self.spare:#x}))")
@@ -152,7 +152,7 @@ class PackedZid(ZidType):
             out(f"out.append(packed | {self.present:#x} | len({var}_raw) - 1 << 4)", f"out += {var}_raw")
 
 
-def read_packed(out: Source, path: str, var: str, zid: str) -> None:
+def read_packed(out: Source, path: str, zid: str) -> None:
     """Add the lines that read the packed byte."""
     with out.block("if at >= end:"):
         out(f"raise {out.name(ended, 'ended')}(end, {path!r}, 'a byte with a length')")

@@ -72,7 +72,8 @@ def _read_header(of: Declaration, out: Source) -> None:
 
 
 def _read_bits(of: Declaration, field: Field, out: Source) -> None:
-    assert field.presence and field.values
+    assert field.presence
+    assert field.values
     mask = of.mask(field.presence.what)
     shift = (mask & -mask).bit_length() - 1
     values = {int(each): each for each in field.values}  # type: ignore[attr-defined]
@@ -120,10 +121,9 @@ def _read_field(of: Declaration, field: Field, out: Source) -> None:
 
 
 def _read_chain(of: Declaration, out: Source) -> None:
-    table = {}
-    for each in of.extensions or ():
-        declared = registry.of(each)
-        table[declared.id] = declared.trace if out.traced else declared.read
+    declared = [registry.of(each) for each in of.extensions or ()]
+    table = {each.id: each.trace if out.traced else each.read for each in declared}
+    names = {each.id: each.path for each in declared}
     unknown = extensions.skip_unknown if of.lenient else extensions.read_unknown
     with out.block(f"if not header & {Z:#x}:"):
         out(f"exts = {out.name(NO_EXTS, 'NO_EXTS')}")
@@ -134,7 +134,9 @@ def _read_chain(of: Declaration, out: Source) -> None:
                 out(f"raise {out.name(ended, 'ended')}(end, '{of.path}.exts', 'another extension')")
             out("head = data[at]", "bit = 1 << (head & 0x7f)")
             with out.block("if seen & bit:"):
-                out(f"found.append({out.name(extensions.duplicate, 'duplicate')}(at, head))")
+                out(
+                    f"found.append({out.name(extensions.duplicate, 'duplicate')}(at, head, {out.name(names, 'NAMES')}))"
+                )
             out("seen |= bit")
             out(f"child = {out.name(table, 'EXTENSIONS')}.get(head & 0x7f, {out.name(unknown, unknown.__name__)})")
             call(out, "child", "item", repr(f"{of.path}.exts."))

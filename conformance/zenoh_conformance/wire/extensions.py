@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -61,9 +62,10 @@ def title(header: int) -> str:
     return f"unknown_{header & 0x0F}"
 
 
-def duplicate(at: int, prefix: str, header: int) -> Diagnostic:
+def duplicate(at: int, header: int, names: Mapping[int, str]) -> Diagnostic:
     """The extension at `at` stood in this chain before."""
-    return Diagnostic(at, "", f"extension {header & KEY:#04x} is repeated; the last one counts", "duplicate-extension")
+    path = names.get(header & KEY, title(header))
+    return Diagnostic(at, path, f"extension {header & KEY:#04x} is repeated; the last counts", "duplicate-extension")
 
 
 def read_unknown(

@@ -36,8 +36,9 @@ class Composite(WireType):
         reader = declared.trace if out.traced else declared.read
         call(out, out.name(reader, f"read_{declared.path}"), var, repr(f"{path}."))
 
-    def write(self, out: Source, var: str, path: str) -> None:
-        out(f"{out.name(registry.of(self.cls).write, 'write_' + registry.of(self.cls).path)}({var}, out)")
+    def write(self, out: Source, var: str, path: str) -> None:  # noqa: ARG002 - its own paths are enough
+        declared = registry.of(self.cls)
+        out(f"{out.name(declared.write, f'write_{declared.path}')}({var}, out)")
 
     def to_json(self, value: Any) -> Any:
         return registry.of(self.cls).fields_to_json(value)

@@ -117,7 +117,7 @@ def covers(path: str, other: str) -> bool:
 
 
 def _following(pieces: Sequence[Segment], index: int, path: str) -> Sequence[Segment]:
-    """The pieces under `path` right after `index`, up to where the same piece, or the header of `path`, stands again."""
+    """The pieces under `path` right after `index`, up to where the same piece, or the header of `path`, comes again."""
     again = (pieces[index].path, f"{path}.header")
     last = index + 1
     while last < len(pieces) and covers(path, pieces[last].path) and pieces[last].path not in again:

@@ -52,6 +52,6 @@ class Source:
         filename = f"<wire {title}>"
         linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
         namespace = dict(self._names)
-        exec(compile(text, filename, "exec"), namespace)  # the text is ours, made from declarations
+        exec(compile(text, filename, "exec"), namespace)  # noqa: S102 - the text is ours, made from declarations
         made: Callable[..., Any] = namespace[self._own]
         return made

@@ -24,7 +24,7 @@ class WireType:
     label = "?"
     """As the tables write it: `z32`, `<u8;z16>`."""
 
-    def bind(self, mask: Callable[[str], int]) -> WireType:
+    def bind(self, mask: Callable[[str], int]) -> WireType:  # noqa: ARG002 - for those whose flags are in the header
         """This type inside a message; `mask` tells the header bits of a cell, 0 when it has none of that name."""
         return self
 
@@ -47,7 +47,7 @@ class WireType:
         """The value that JSON tells."""
         return told
 
-    def from_json_beside(self, told: Any, values: Mapping[str, Any]) -> Any:
+    def from_json_beside(self, told: Any, values: Mapping[str, Any]) -> Any:  # noqa: ARG002 - see ByEnc
         """As `from_json`, for a type that needs to see the fields before it."""
         return self.from_json(told)
 
@@ -165,9 +165,8 @@ class Blob(WireType):
     def _read_content(self, out: Source, var: str, path: str) -> None:
         if self.sizes:
             with out.block(f"if not {self.sizes.start} <= {var}_size < {self.sizes.stop}:"):
-                out(
-                    f"raise {out.name(DecodeError, 'DecodeError')}(at, {path!r}, f'{{{var}_size}} bytes do not fit here')"
-                )
+                why = f"f'{{{var}_size}} bytes do not fit here'"
+                out(f"raise {out.name(DecodeError, 'DecodeError')}(at, {path!r}, {why})")
         out(f"{var} = data[at:at + {var}_size]")
         if self.text:
             with out.block("try:"):
