@@ -17,7 +17,7 @@ from zenoh_harness.agent import Agent
 from zenoh_harness.errors import UsageError, unknown
 from zenoh_harness.links import Link, Observer
 from zenoh_harness.locators import Locator
-from zenoh_harness.processes import Ended, Program, Sign
+from zenoh_harness.processes import Ended, Running, Sign
 from zenoh_harness.profiles import DEFAULT, PROFILES, Profile
 from zenoh_harness.reach import Face, Reach
 from zenoh_harness.timing import Deadline
@@ -82,7 +82,7 @@ class NodeInstance(Protocol):
     """Where it listens; for an initiator, where we listen for it."""
     zid: str | None
     """Its ZenohID as printed, where we chose it or it told us."""
-    program: Program | None
+    program: Running | None
     """Its process, where we started it."""
     agent: Agent | None
     """The application above it, where there is one."""

@@ -10,7 +10,7 @@ from zenoh_harness.errors import CannotConnect, CannotStart, NotZenoh
 from zenoh_harness.greeting import greet
 from zenoh_harness.links import Link, Listener, Observer, connect
 from zenoh_harness.locators import Locator
-from zenoh_harness.processes import Program
+from zenoh_harness.processes import Running
 from zenoh_harness.profiles import Profile
 from zenoh_harness.target import NodeBase, Role, Vitals
 from zenoh_harness.timing import Deadline
@@ -27,7 +27,7 @@ class LaunchedNode(NodeBase):
 
     def __init__(
         self,
-        program: Program,
+        program: Running,
         profile: Profile,
         role: Role,
         *,
@@ -36,7 +36,7 @@ class LaunchedNode(NodeBase):
         listener: Listener | None = None,
         agent: Agent | None = None,
     ) -> None:
-        self.program: Program | None = program
+        self.program: Running | None = program
         self.profile = profile
         self.role: Role = role
         self.side = Side.RESPONDER if listener is None else Side.INITIATOR

@@ -17,7 +17,6 @@ from zenoh_harness.adapters.wheel import settings
 from zenoh_harness.errors import CannotConnect, CannotStart, UsageError
 from zenoh_harness.links import Listener
 from zenoh_harness.locators import Locator
-from zenoh_harness.processes import Program
 from zenoh_harness.profiles import DEFAULT, PROFILES, Profile
 from zenoh_harness.reach import Reach
 from zenoh_harness.target import TARGET_ZID, Identity, Role, profile_of
@@ -78,7 +77,7 @@ class DockerTarget:
         name, _, version = self.reach.rest.removeprefix(OURS).partition(":")
         if not self.reach.rest.startswith(OURS) or not version:
             raise UsageError(f"only {OURS}NAME:VERSION can be built, not {self.reach.rest}", step="image")
-        builder(name).make(version, self.reach.options["build"], lambda line: None)
+        builder(name).make(version, self.reach.options["build"], _quietly)
 
     def start(self, profile: str = DEFAULT) -> LaunchedNode:
         """Start a container in `profile` and wait for its first handshake."""
@@ -121,7 +120,7 @@ class ContainedNode(LaunchedNode):
 
     def __init__(self, container: Container, profile: Profile, role: Role, zid: str, listener: Listener | None) -> None:
         locator = listener.locator if listener else Locator.tcp("127.0.0.1", 0)
-        super().__init__(cast(Program, container), profile, role, locator=locator, zid=zid, listener=listener)
+        super().__init__(container, profile, role, locator=locator, zid=zid, listener=listener)
         self.container = container
 
     def wait_until_ready(self, deadline: Deadline) -> None:
@@ -162,6 +161,10 @@ class ContainedNode(LaunchedNode):
 
 
 _LISTEN: Final = "does its program listen at 0.0.0.0:7447? args= tells it ({port} is filled in)"
+
+
+def _quietly(line: str) -> None:
+    """A build on the way to a start tells its progress to nobody."""
 
 
 def _plan(image: Image, told: Told, memory: int, folder: Path, *, listens: bool) -> Plan:

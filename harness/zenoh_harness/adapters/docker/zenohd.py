@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import platform
+import re
 import shutil
 import subprocess
 import tarfile
@@ -59,6 +60,7 @@ PROFILES: Final[Mapping[str, Mapping[str, str]]] = {
 
 PATIENCE: Final = 3600.0
 """Seconds that a compilation may take, waiting for another one of the same included."""
+_VERSION: Final = re.compile(r"\d+\.\d+\.\d+(-[0-9A-Za-z.]+)?")
 END_OF_LOG: Final = 30
 """Lines of a failed build that are shown."""
 
@@ -79,6 +81,8 @@ def make(version: str, profile: str, tell: Tell) -> Made:
     with the end of its log.
     """
     began = time.monotonic()
+    if not _VERSION.fullmatch(version):
+        raise UsageError(f"{version!r} is no release", step="build", hint="as in 1.10.2")
     name = f"{OURS}{NAME}:{version}"
     client = owner.daemon()
     there = find(client, name)
