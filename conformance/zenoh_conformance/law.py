@@ -121,60 +121,105 @@ class Judged:
 
 @dataclass(slots=True)
 class _Sessions:
-    """Which session a connection belongs to: the pair of ZIDs that INIT showed, or the connection itself."""
+    """Which session a connection belongs to: the pair of ZIDs that INIT showed, counted anew when all its links have ended."""
 
     shown: dict[str, dict[Side, bytes]] = field(default_factory=dict)
+    live: dict[str, set[str]] = field(default_factory=dict)
+    born: Counter[str] = field(default_factory=Counter)
+    of: dict[str, str] = field(default_factory=dict)
+    """Connection to session; a connection whose INITs were not seen is a session of its own."""
 
     def note(self, seen: Seen) -> None:
-        zid = getattr(seen.message, "zid", None)
-        if seen.kind == "init" and zid is not None:
-            self.shown.setdefault(seen.connection, {})[seen.sender] = zid.raw
+        """Learn the ZIDs from INIT; the connection joins the session when both are known."""
+        if seen.kind != "init":
+            return
+        pair = self.shown.setdefault(seen.connection, {})
+        pair[seen.sender] = seen.message.zid.raw
+        if len(pair) < len(Side) or seen.connection in self.of:
+            return
+        name = "/".join(sorted(zid.hex() for zid in pair.values()))
+        if not self.live.get(name):
+            self.born[name] += 1
+        self.live.setdefault(name, set()).add(seen.connection)
+        self.of[seen.connection] = f"{name}#{self.born[name]}"
 
-    def of(self, connection: str) -> str:
-        pair = self.shown.get(connection, {})
-        return "/".join(pair[side].hex() for side in Side) if len(pair) == len(Side) else connection
+    def leave(self, connection: str) -> str | None:
+        """The connection ended; the session that ended with it, if it was its last link."""
+        self.shown.pop(connection, None)
+        session = self.of.pop(connection, connection)
+        links = self.live.get(session.partition("#")[0], {connection})
+        links.discard(connection)
+        return None if links else session
 
 
 class Judge:
-    """Feeds the events of one conversation to laws; `judged()` at any time tells what they say so far."""
+    """Feeds the events of one conversation to laws, one instance for each thing that a law looks at; bounded by what is live."""
 
     def __init__(self, conversation: Conversation, laws: Iterable[type[Law]] | None = None) -> None:
         self._laws = tuple(all_laws().values() if laws is None else laws)
         self._decoders = Decoders(conversation)
         self._running: dict[tuple[type[Law], str], Law] = {}
         self._sessions = _Sessions()
+        self._ended: dict[str, set[Side]] = {}
+        self._said: dict[tuple[type[Law], Side], tuple[int, list[Finding]]] = {}
 
     def feed(self, event: Event) -> None:
         """One event; bytes become messages, and each message a step of each law."""
         for seen in self._decoders.feed(event):
             self._sessions.note(seen)
             for law_ in self._laws:
-                self._step(law_, seen)
+                _step(self._instance(law_, seen.connection), seen)
         if event.kind in (Happened.EOF, Happened.RESET):
-            for law_ in self._laws:
-                self._instance(law_, event.connection).on_end(event.sender, event.kind, event.time)
+            self._end(event)
 
-    def _step(self, law_: type[Law], seen: Seen) -> None:
-        instance = self._instance(law_, seen.connection)
-        for name in ("on_any", f"on_{seen.kind}"):
-            step: Callable[[Seen, Any], None] | None = getattr(instance, name, None)
-            if step is not None:
-                step(seen, seen.message)
+    def _end(self, event: Event) -> None:
+        for law_ in self._laws:
+            self._instance(law_, event.connection).on_end(event.sender, event.kind, event.time)
+        ended = self._ended.setdefault(event.connection, set())
+        ended |= set(Side) if event.kind is Happened.RESET else {event.sender}
+        if len(ended) == len(Side):
+            del self._ended[event.connection]
+            self._decoders.forget(event.connection)
+            self._close(Per.CONNECTION, event.connection)
+            session = self._sessions.leave(event.connection)
+            if session is not None:
+                self._close(Per.SESSION, session)
 
     def _instance(self, law_: type[Law], connection: str) -> Law:
-        which = {Per.CONNECTION: connection, Per.SESSION: self._sessions.of(connection), Per.CONVERSATION: ""}[law_.per]
-        return self._running.setdefault((law_, which), law_())
+        session = self._sessions.of.get(connection, connection)
+        which = {Per.CONNECTION: connection, Per.SESSION: session, Per.CONVERSATION: ""}[law_.per]
+        instance = self._running.get((law_, which))
+        if instance is None:
+            earlier = self._running.pop((law_, connection), None) if law_.per is Per.SESSION else None
+            instance = self._running[law_, which] = earlier or law_()
+        return instance
+
+    def _close(self, per: Per, which: str) -> None:
+        for law_ in self._laws:
+            if law_.per is per and (law_, which) in self._running:
+                self._settle(law_, self._running.pop((law_, which)))
+
+    def _settle(self, law_: type[Law], instance: Law) -> None:
+        instance.end()
+        for side in Side:
+            count, findings = self._said.setdefault((law_, side), (0, []))
+            findings += [f for f in instance.findings if f.sender is side][: MOST_FINDINGS - len(findings)]
+            self._said[law_, side] = (count + instance.subjects[side], findings)
 
     def finish(self) -> list[Judged]:
-        """Close every law and say what each says of each side, laws in order of id."""
-        for instance in self._running.values():
-            instance.end()
-        return [self._of(law_, side) for law_ in self._laws for side in Side]
+        """Close what is open and say what each law says of each side, laws in order of id. To be called once."""
+        for (law_, _), instance in self._running.items():
+            self._settle(law_, instance)
+        self._running.clear()
+        said = [(law_, side, *self._said.get((law_, side), (0, []))) for law_ in self._laws for side in Side]
+        return [Judged(law_, side, subjects, tuple(findings)) for law_, side, subjects, findings in said]
 
-    def _of(self, law_: type[Law], side: Side) -> Judged:
-        mine = [instance for (cls, _), instance in self._running.items() if cls is law_]
-        findings = tuple(f for instance in mine for f in instance.findings if f.sender is side)
-        return Judged(law_, side, sum(instance.subjects[side] for instance in mine), findings)
+
+def _step(instance: Law, seen: Seen) -> None:
+    for name in ("on_any", f"on_{seen.kind}"):
+        step: Callable[[Seen, Any], None] | None = getattr(instance, name, None)
+        if step is not None:
+            step(seen, seen.message)
 
 
 def judge(conversation: Conversation, laws: Iterable[type[Law]] | None = None) -> list[Judged]:

@@ -29,6 +29,13 @@ class Wire(Protocol):
     @property
     def framing(self) -> Framing: ...
 
+    @property
+    def link(self) -> str:
+        """`tcp`, `udp`, ..."""
+
+    def now(self) -> float:
+        """Seconds since the conversation began: the clock of its events."""
+
     def send(self, data: bytes) -> None:
         """Put bytes on the link as they are; a link that has gone swallows them."""
 
@@ -75,6 +82,9 @@ class Scene(Protocol):
     @property
     def agent(self) -> Agent:
         """The target's application. Raises HarnessError when it has none: cases say `needs=("agent",)`."""
+
+    def fresh_zid(self) -> bytes:
+        """Eight bytes that no other dialogue of the run has; the same in every run with the same seed."""
 
     def can(self, capability: str) -> bool:
         """Whether the probe saw the target do this."""

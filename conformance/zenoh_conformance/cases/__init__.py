@@ -1,0 +1,1 @@
+"""Cases, one module a subject: each provokes one judgement."""

@@ -1,0 +1,177 @@
+"""InitSyn with one thing wrong, or at an edge, toward a responder."""
+
+from __future__ import annotations
+
+from zenoh_conformance.case import case, grid
+from zenoh_conformance.codec import segments
+from zenoh_conformance.kinds import InitAck, OpenAck, reason_code
+from zenoh_conformance.scene import Scene
+
+from .establishment_sane import a_sane_handshake_is_accepted, a_sane_proposal_is_answered
+
+WRONG_VERSIONS = (0, 1, 7, 8, 10, 127, 128, 255)
+
+
+@case(
+    "session-establishment/unknown-version-is-unsupported",
+    twin=a_sane_proposal_is_answered,
+    parameters=grid(version=WRONG_VERSIONS),
+)
+def an_unknown_version_is_unsupported(scene: Scene, *, version: int) -> None:
+    """
+    A version that is not 0x09 is refused, and the refusal says why.
+
+        us      InitSyn (another version)
+        target  Close (UNSUPPORTED), never InitAck
+    """
+    us = scene.dialogue()
+
+    us.send(us.init_syn(version=version))
+
+    us.expect_refusal("init", reason=reason_code("UNSUPPORTED"), by_close=True, never=InitAck)
+
+
+@case(
+    "session-establishment/refused-version-closes",
+    twin=a_sane_proposal_is_answered,
+    parameters=grid(version=WRONG_VERSIONS),
+)
+def an_unknown_version_is_closed(scene: Scene, *, version: int) -> None:
+    """
+    A version that is not 0x09 is refused by CLOSE, whatever its reason.
+
+        us      InitSyn (another version)
+        target  Close, never InitAck
+    """
+    us = scene.dialogue()
+
+    us.send(us.init_syn(version=version))
+
+    us.expect_refusal("init", by_close=True, never=InitAck)
+
+
+@case("primitives/whatami-3-not-used", twin=a_sane_proposal_is_answered)
+def a_role_that_does_not_exist_is_refused(scene: Scene) -> None:
+    """
+    WhatAmI 0b11 names no role.
+
+        us      InitSyn (WhatAmI 3)
+        target  Close, or the link ends; never InitAck
+    """
+    us = scene.dialogue()
+    syn = segments(us.init_syn())
+    packed = syn.get("init.packed").data[0]
+
+    us.send(syn.replace("init.packed", bytes([packed | 3])))
+
+    us.expect_refusal("init", never=InitAck)
+
+
+@case("close/own-zid-is-connection-to-self", twin=a_sane_proposal_is_answered)
+def its_own_zid_is_refused(scene: Scene) -> None:
+    """
+    A peer that presents the target's own ZenohID is the target itself.
+
+        us      InitSyn                  (to learn the target's ZID)
+        target  InitAck (ZID)
+        other   InitSyn (that ZID)
+        target  Close (CONNECTION_TO_SELF) now, or in place of OpenAck
+    """
+    us = scene.dialogue()
+    ack = us.ask(us.init_syn(), expect=InitAck, step="not reached: init")
+    other = scene.dialogue("other", zid=ack.zid.raw)
+
+    other.send(other.init_syn())
+
+    seen = other.next()
+    if seen is not None and InitAck.matches(seen.message):
+        other.send(other.open_syn(seen.message))
+        other.expect_refusal("open", reason=reason_code("CONNECTION_TO_SELF"), never=OpenAck)
+    elif seen is None or seen.kind != "close":
+        other.depart(expected="Close(CONNECTION_TO_SELF)", got=other.told(seen), step="stage init")
+    else:
+        to_self = seen.message.reason == reason_code("CONNECTION_TO_SELF")
+        other.require(to_self, expected="Close(CONNECTION_TO_SELF)", got=other.told(seen), step="stage init")
+
+
+@case(
+    "session-establishment/resolution-not-raised",
+    twin=a_sane_proposal_is_answered,
+    parameters=grid(fsn=range(4), rid=range(4)),
+)
+def no_resolution_is_raised(scene: Scene, *, fsn: int, rid: int) -> None:
+    """
+    For each of the sixteen proposals, InitAck states neither field higher, and the session works.
+
+        us      InitSyn (FSN, RID)
+        target  InitAck (FSN and RID at most as proposed)
+        us      OpenSyn
+        target  OpenAck
+    """
+    us = scene.dialogue()
+
+    ack = us.ask(us.init_syn(resolution=fsn | rid << 2), expect=InitAck, step="stage init")
+
+    if ack.resolution is not None:
+        us.require(ack.resolution & 3 <= fsn, expected="FSN as proposed", got="a higher one", step="init.resolution")
+        us.require(
+            ack.resolution >> 2 & 3 <= rid, expected="RID as proposed", got="a higher one", step="init.resolution"
+        )
+    us.ask(us.open_syn(ack), expect=OpenAck, step="stage open")
+    us.expect_live()
+
+
+@case(
+    "session-establishment/batch-size-effective-minimum",
+    twin=a_sane_handshake_is_accepted,
+    parameters=grid(size=(128, 1024, 2048, 9000, 32767, 32768, 49152, 65534, 65535)),
+)
+def the_smaller_batch_size_counts(scene: Scene, *, size: int) -> None:
+    """
+    InitAck states a batch size no larger than proposed, and the session works.
+
+        us      InitSyn (batch size)
+        target  InitAck (at most that)
+        us      OpenSyn
+        target  OpenAck
+    """
+    us = scene.dialogue()
+
+    ack = us.ask(us.init_syn(batch_size=size), expect=InitAck, step="stage init")
+
+    if ack.batch_size is not None:
+        us.require(ack.batch_size <= size, expected="at most as proposed", got="a larger one", step="init.batch_size")
+    us.ask(us.open_syn(ack), expect=OpenAck, step="stage open")
+    us.expect_live()
+
+
+@case("session-establishment/init-packed-byte", twin=a_sane_proposal_is_answered)
+def a_zid_of_zero_is_refused(scene: Scene) -> None:
+    """
+    A ZenohID whose bytes are all zero names nobody (erratum zid-zero-refused).
+
+        us      InitSyn (ZID 00)
+        target  Close, or the link ends; never InitAck
+    """
+    us = scene.dialogue()
+    syn = segments(us.init_syn())
+
+    us.send(syn.replace("init.zid", bytes(len(us.zid))))
+
+    us.expect_refusal("init", never=InitAck)
+
+
+@case("session-establishment/init-field-order", twin=a_sane_proposal_is_answered, parameters=grid(cut=range(1, 14)))
+def a_cut_proposal_is_refused(scene: Scene, *, cut: int) -> None:
+    """
+    InitSyn that ends before its last field, in a batch of that length.
+
+        us      InitSyn (the last bytes missing)
+        target  Close, or the link ends; never InitAck
+    """
+    us = scene.dialogue()
+    whole = segments(us.init_syn(exts=())).join()
+
+    us.send(whole[: max(1, len(whole) - cut)])
+
+    us.expect_refusal("init", never=InitAck)

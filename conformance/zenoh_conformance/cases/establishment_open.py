@@ -1,0 +1,89 @@
+"""OpenSyn with one thing wrong, or at an edge, toward a responder."""
+
+from __future__ import annotations
+
+from zenoh_conformance.case import case, grid
+from zenoh_conformance.codec import segments
+from zenoh_conformance.dialogue import SN_MASK
+from zenoh_conformance.kinds import InitAck, OpenAck
+from zenoh_conformance.scene import Scene
+
+from .establishment_sane import a_sane_handshake_is_accepted
+
+
+@case(
+    "session-establishment/initial-sn-in-range",
+    twin=a_sane_handshake_is_accepted,
+    parameters=[{"fsn": fsn, "sn": sn} for fsn in (0, 1, 2) for sn in (0, 1, SN_MASK[fsn] - 1, SN_MASK[fsn])],
+)
+def an_initial_number_at_the_edge_is_accepted(scene: Scene, *, fsn: int, sn: int) -> None:
+    """
+    The smallest and largest initial numbers of each resolution; the session works from there.
+
+        us      InitSyn (FSN)
+        target  InitAck
+        us      OpenSyn (initial_sn at the edge)
+        target  OpenAck
+    """
+    us = scene.dialogue()
+    us.initial_sn = sn
+    ack = us.ask(us.init_syn(resolution=fsn | 2 << 2), expect=InitAck, step="not reached: init")
+
+    us.ask(us.open_syn(ack), expect=OpenAck, step="stage open")
+
+    us.expect_live()
+
+
+@case(
+    "session-establishment/initial-sn-out-of-range-refused",
+    twin=an_initial_number_at_the_edge_is_accepted,
+    parameters=[{"fsn": fsn, "past": past} for fsn in (0, 1, 2) for past in (1,)],
+)
+def an_initial_number_past_the_edge_is_refused(scene: Scene, *, fsn: int, past: int) -> None:
+    """
+    An initial number outside the negotiated resolution opens no session.
+
+        us      InitSyn (FSN)
+        target  InitAck
+        us      OpenSyn (initial_sn past the resolution's edge)
+        target  Close, or the link ends; never OpenAck
+    """
+    us = scene.dialogue()
+    ack = us.ask(us.init_syn(resolution=fsn | 2 << 2), expect=InitAck, step="not reached: init")
+    most = SN_MASK[fsn if ack.resolution is None else ack.resolution & 3]
+
+    us.send(us.open_syn(ack, initial_sn=most + past))
+
+    us.expect_refusal("open", never=OpenAck)
+
+
+@case("session-establishment/open-field-order", twin=a_sane_handshake_is_accepted, parameters=grid(kept=(1, 2, 3, 4)))
+def a_cut_open_is_refused(scene: Scene, *, kept: int) -> None:
+    """
+    OpenSyn that ends before its cookie does.
+
+        us      OpenSyn (its first bytes only)
+        target  Close, or the link ends; never OpenAck
+    """
+    us = scene.dialogue()
+    ack = us.ask(us.init_syn(), expect=InitAck, step="not reached: init")
+    whole = segments(us.open_syn(ack)).join()
+
+    us.send(whole[:kept])
+
+    us.expect_refusal("open", never=OpenAck)
+
+
+@case("session-establishment/initial-sn-random", twin=a_sane_handshake_is_accepted)
+def initial_numbers_vary(scene: Scene) -> None:
+    """
+    Of four sessions with four peers not all begin with the same number.
+
+        us, near, far, other    InitSyn .. OpenSyn
+        target                  OpenAck (initial_sn), to each
+    """
+    sessions = scene.sessions("us", "near", "far", "other")
+
+    numbers = {session.their_open.initial_sn for session in sessions if session.their_open}
+
+    sessions[0].require(len(numbers) > 1, expected="numbers that vary", got="one number always", step="open.initial_sn")

@@ -1,0 +1,191 @@
+"""From bytes on a link to messages: framing, the switch after OPEN, batches, and what is nested in them. No sockets, no clock.
+
+One decoder serves scenes, laws, the tap and audits. It can begin in the middle of a session; what it was not told it assumes
+to be the default (u16 prefix, no compression).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from .batch import LOWLATENCY_PREFIX, STREAM_PREFIX, decode_batch, decompress
+from .codec import Layer
+from .conversation import Connection, Conversation, Event, Framing, Happened, Side
+from .messages import Frame, Init, Open
+from .sane import DEFAULT_PRIORITY
+from .wire.errors import DecodeError, Diagnostic
+from .wire import registry
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One message as it went by, or the bytes that are none."""
+
+    event: Event
+    """The event whose bytes completed it."""
+    kind: str
+    """`init`, `frame`, `push`, `put`, `d_subscriber`, ...; `undecodable`, `batch` for what is no message."""
+    message: Any
+    """The message; for `undecodable` the DecodeError, for `batch` the bytes of the batch without its prefix."""
+    path: str
+    """Where it stands in its batch: `frame.messages[2].push.put`."""
+    raw: bytes = b""
+    """The bytes of the transport message that holds it."""
+    diagnostics: tuple[Diagnostic, ...] = ()
+    around: tuple[Any, ...] = ()
+    """The messages that hold it, outermost first."""
+    channel: tuple[bool, int] | None = None
+    """(reliable, priority) of the FRAME or FRAGMENT that carried it."""
+
+    @property
+    def sender(self) -> Side:
+        return self.event.sender
+
+    @property
+    def connection(self) -> str:
+        return self.event.connection
+
+    @property
+    def time(self) -> float:
+        return self.event.time
+
+
+@dataclass(slots=True)
+class Direction:
+    """What is known of one direction of a connection."""
+
+    buffer: bytearray = field(default_factory=bytearray)
+    prefix: int = STREAM_PREFIX
+    compressed: bool = False
+    lowlatency: bool = False
+    offers: frozenset[str] = frozenset()
+    """The names of the extensions that this side's INIT carried."""
+    opened: bool = False
+    """Its OPEN went by: what follows is session traffic."""
+    batches: int = 0
+    ended: bool = False
+
+
+class ConnectionDecoder:
+    """Turns the events of one connection into messages, in order."""
+
+    def __init__(self, connection: Connection | None = None) -> None:
+        self.connection = connection or Connection("")
+        self.directions = {side: Direction() for side in Side}
+
+    def feed(self, event: Event) -> Iterator[Seen]:
+        """The messages that this event completes: transport messages, each followed by what it holds."""
+        direction = self.directions[event.sender]
+        if event.kind in (Happened.EOF, Happened.RESET):
+            direction.ended = True
+            if direction.buffer and event.kind is Happened.EOF:
+                refusal = DecodeError(len(direction.buffer), "batch", "the link ended inside a batch")
+                yield Seen(event, "undecodable", refusal, "batch", bytes(direction.buffer))
+                direction.buffer.clear()
+        elif event.kind is Happened.BYTES:
+            for batch in self._batches(direction, event.data):
+                direction.batches += 1
+                yield from self._messages(event, direction, batch)
+
+    def _batches(self, direction: Direction, data: bytes) -> Iterator[bytes]:
+        if self.connection.framing is Framing.DATAGRAM:
+            yield data
+            return
+        buffer = direction.buffer
+        buffer += data
+        while len(buffer) >= direction.prefix:
+            size = int.from_bytes(buffer[: direction.prefix], "little")
+            if len(buffer) < direction.prefix + size:
+                return
+            batch = bytes(buffer[direction.prefix : direction.prefix + size])
+            del buffer[: direction.prefix + size]
+            yield batch
+
+    def _messages(self, event: Event, direction: Direction, batch: bytes) -> Iterator[Seen]:
+        yield Seen(event, "batch", batch, "batch", batch)
+        if direction.compressed:
+            try:
+                batch = decompress(batch)
+            except DecodeError as refusal:
+                yield Seen(event, "undecodable", refusal, "batch", batch)
+                return
+        layer = Layer.LOWLATENCY if direction.lowlatency else Layer.TRANSPORT
+        for found in decode_batch(batch, layer):
+            if isinstance(found, DecodeError):
+                yield Seen(event, "undecodable", found, found.path or "batch", batch)
+                return
+            self._note(event.sender, found.message)
+            yield from nested(event, found.message, batch[found.at : found.at + found.size], found.diagnostics)
+
+    def _note(self, sender: Side, message: object) -> None:
+        """What a message changes for the bytes that follow it."""
+        direction = self.directions[sender]
+        if isinstance(message, Init):
+            direction.offers = frozenset(type(ext).__name__ for ext in message.exts)
+        elif isinstance(message, Open) and not direction.opened:
+            direction.opened = True
+            both = self.directions[Side.INITIATOR].offers & self.directions[Side.RESPONDER].offers
+            direction.lowlatency = "LowLatency" in both
+            direction.compressed = "Compression" in both
+            if direction.lowlatency and self.connection.framing is Framing.STREAM:
+                direction.prefix = LOWLATENCY_PREFIX
+
+
+def kind_of(message: Any) -> str:
+    """The kind of a message as paths name it: `init`, `keep_alive`, `d_subscriber`."""
+    return registry.of(type(message)).path
+
+
+def nested(event: Event, message: Any, raw: bytes, diagnostics: tuple[Diagnostic, ...] = ()) -> Iterator[Seen]:
+    """A message and, after it, each message that it holds, with paths."""
+    kind = kind_of(message)
+    yield from _inside(event, message, kind, raw, diagnostics, (), None)
+
+
+def _inside(
+    event: Event, message: Any, path: str, raw: bytes, diagnostics: tuple[Diagnostic, ...], around: tuple[Any, ...],
+    channel: tuple[bool, int] | None,
+) -> Iterator[Seen]:  # fmt: skip
+    reliable = getattr(message, "reliable", None)
+    if reliable is not None:
+        channel = (reliable, priority_of(message))
+    mine = tuple(d for d in diagnostics if d.path.startswith(path))
+    yield Seen(event, kind_of(message), message, path, raw, mine, around, channel)
+    holds = (*around, message)
+    if isinstance(message, Frame):
+        for index, inner in enumerate(message.messages):
+            below = f"{path}.messages[{index}].{kind_of(inner)}"
+            yield from _inside(event, inner, below, raw, diagnostics, holds, channel)
+    body = getattr(message, "body", None)
+    if body is not None and not isinstance(body, int | bytes):
+        yield from _inside(event, body, f"{path}.{kind_of(body)}", raw, diagnostics, holds, channel)
+
+
+def priority_of(message: Any) -> int:
+    """The priority class of a FRAME or FRAGMENT: its QoS extension's low three bits."""
+    for ext in message.exts:
+        if type(ext).__name__ == "QoS":
+            return int(ext.value) & 0x07
+    return DEFAULT_PRIORITY
+
+
+class Decoders:
+    """One decoder a connection of a conversation."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._conversation = conversation
+        self._decoders: dict[str, ConnectionDecoder] = {}
+
+    def feed(self, event: Event) -> Iterator[Seen]:
+        """The messages that the event completes on its connection."""
+        decoder = self._decoders.get(event.connection)
+        if decoder is None:
+            decoder = ConnectionDecoder(self._conversation.connection(event.connection))
+            self._decoders[event.connection] = decoder
+        return decoder.feed(event)
+
+    def forget(self, connection: str) -> None:
+        """The connection has ended; its name may come again."""
+        self._decoders.pop(connection, None)

@@ -1,0 +1,328 @@
+"""A dialogue: one link to the target, spoken in messages.
+
+Cases say what they send and what must come back; the first thing that does not fit ends the case with a `Finding` that
+names the step. Everything is synchronous, and waits are bounded by the scene's unit of patience.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from . import sane
+from .batch import frame_batch
+from .codec import encode
+from .connection import ConnectionDecoder, Seen
+from .conversation import Connection, Event, Happened, Side
+from .finding import Departed, Finding
+from .kinds import InitAck, InitSyn, Kind, OpenAck, OpenSyn, kind, name_of, reason_name
+from .messages import (
+    Close,
+    Declare,
+    DSubscriber,
+    Frame,
+    Init,
+    KeepAlive,
+    Open,
+    Push,
+    Put,
+    Query,
+    Request,
+    ResponseFinal,
+)
+from .primitives import WireExpr
+from .scene import Wire
+from .wire.extensions import NO_EXTS, exts
+from .wire.segment import Segments
+
+Sendable = Any
+"""A message, Segments, or bytes: what stands in a batch."""
+
+SN_MASK = {0: 0x7F, 1: 0x3FFF, 2: 0x0FFF_FFFF, 3: 0x7FFF_FFFF_FFFF_FFFF}
+"""Sequence-number masks by FSN code, as the baseline keeps them (erratum sn-fills-vle-bytes)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """How a target refused: the reason of its CLOSE, if it sent one, and what the link did then."""
+
+    reason: int | None
+    end: str
+
+    @property
+    def told(self) -> str:
+        """`Close(INVALID)`, or `link shut` where no CLOSE came."""
+        return "link shut" if self.reason is None else f"Close({reason_name(self.reason)})"
+
+
+class Dialogue:
+    """One link, both directions decoded, with what is due and what came."""
+
+    def __init__(self, wire: Wire, *, zid: bytes, unit: float, requirement: str, initial_sn: int = 0) -> None:
+        self.wire, self.zid, self.unit, self.requirement = wire, zid, unit, requirement
+        self.heard: list[Seen] = []
+        """Everything that the target said, in order."""
+        self.ended: Happened | None = None
+        """What the target's side of the link did, when it did."""
+        self.closed: int | None = None
+        """The reason of the last CLOSE that the target sent."""
+        self.theirs: Init | None = None
+        """The target's INIT."""
+        self.their_open: Open | None = None
+        self.mine: Init | None = None
+        self.initial_sn = initial_sn
+        self._decoder = ConnectionDecoder(Connection(wire.name, wire.link, wire.framing))
+        self._unread: deque[Seen] = deque()
+        self._next_sn: dict[tuple[bool, int], int] = {}
+        self._ids = iter(range(1, 1 << 32))
+
+    # -- saying
+
+    def send(self, *what: Sendable) -> None:
+        """Put transport messages, Segments or bytes on the link, together in one batch."""
+        self.send_bytes(self.framed(b"".join(as_bytes(part) for part in what)))
+
+    def send_each(self, *what: Sendable) -> None:
+        """One batch for each, in one write."""
+        self.send_bytes(b"".join(self.framed(as_bytes(part)) for part in what))
+
+    def send_bytes(self, data: bytes) -> None:
+        """Put bytes on the link as they are: no prefix is added."""
+        event = Event(self.wire.now(), self.wire.name, self.wire.side, Happened.BYTES, data)
+        for seen in self._decoder.feed(event):
+            if isinstance(seen.message, Init):
+                self.mine = seen.message
+        self.wire.send(data)
+
+    def framed(self, batch: bytes) -> bytes:
+        """A batch as it stands on this link now: length prefix, compression header."""
+        ours = self._decoder.directions[self.wire.side]
+        return frame_batch(batch, self.wire.framing.value, prefix=ours.prefix, compressed=ours.compressed)
+
+    def say(self, *messages: Any, reliable: bool = True, priority: int | None = None) -> None:
+        """Network messages in one FRAME with the next sequence number; bare on a low-latency session."""
+        if self._decoder.directions[self.wire.side].lowlatency:
+            self.send(*messages)
+            return
+        self.send(self.frame(*messages, reliable=reliable, priority=priority))
+
+    def frame(self, *messages: Any, reliable: bool = True, priority: int | None = None) -> Frame:
+        """A FRAME with the next sequence number of its channel."""
+        lane = NO_EXTS if priority is None else exts(sane.lane(priority))
+        sn = self.next_sn(reliable, sane.DEFAULT_PRIORITY if priority is None else priority)
+        return Frame(reliable=reliable, sn=sn, exts=lane, messages=messages)
+
+    def next_sn(self, reliable: bool = True, priority: int = sane.DEFAULT_PRIORITY) -> int:
+        """The next sequence number of a channel, which it uses up."""
+        sn = self._next_sn.get((reliable, priority), self.initial_sn)
+        self._next_sn[reliable, priority] = (sn + 1) & self.sn_mask
+        return sn
+
+    @property
+    def sn_mask(self) -> int:
+        """What sequence numbers are taken modulo, minus one."""
+        code = min(
+            init.resolution & 3 if init and init.resolution is not None else 2 for init in (self.mine, self.theirs)
+        )
+        return SN_MASK[code]
+
+    def new_id(self) -> int:
+        """An id that this dialogue has not used."""
+        return next(self._ids)
+
+    # -- hearing
+
+    def next(self, within: float | None = None) -> Seen | None:
+        """The next message of the target (nested ones each on their own), or None: the link ended, or time ran out."""
+        deadline = self.wire.now() + (self.unit if within is None else within)
+        while not self._unread and self.ended is None:
+            event = self.wire.receive(max(0.0, deadline - self.wire.now()))
+            if event is None:
+                break
+            self._take(event)
+        return self._unread.popleft() if self._unread else None
+
+    def _take(self, event: Event) -> None:
+        for seen in self._decoder.feed(event):
+            if seen.kind == "batch":
+                continue
+            self.heard.append(seen)
+            self._unread.append(seen)
+            self._note(seen.message)
+        if event.kind in (Happened.EOF, Happened.RESET):
+            self.ended = event.kind
+
+    def _note(self, message: object) -> None:
+        if isinstance(message, Close):
+            self.closed = message.reason
+        elif isinstance(message, Init):
+            self.theirs = message
+        elif isinstance(message, Open):
+            self.their_open = message
+
+    def stream(self, within: float | None = None) -> Iterator[Seen]:
+        """The target's messages until the link ends or `within` seconds have passed in all."""
+        deadline = self.wire.now() + (self.unit if within is None else within)
+        while (seen := self.next(max(0.0, deadline - self.wire.now()))) is not None:
+            yield seen
+
+    def expect(
+        self,
+        what: Kind | type[Any],
+        *,
+        where: Callable[[Any], bool] | None = None,
+        within: float | None = None,
+        step: str = "",
+    ) -> Any:
+        """The next message of that kind (and for which `where` holds). Before LIVE nothing may come in between."""
+        wanted = kind(what)
+        for seen in self.stream(within):
+            if wanted.matches(seen.message) and (where is None or where(seen.message)):
+                return seen.message
+            if isinstance(seen.message, Close) or (self.their_open is None and not isinstance(seen.message, KeepAlive)):
+                self.depart(expected=wanted.name, got=self.told(seen), step=step)
+        self.depart(expected=wanted.name, got=self.told(None), step=step)
+        raise AssertionError("depart raises")
+
+    def ask(self, *what: Sendable, expect: Kind | type[Any], step: str = "") -> Any:
+        """Send, and the answer."""
+        self.send(*what)
+        return self.expect(expect, step=step)
+
+    def expect_refusal(
+        self, stage: str, *, reason: int | Sequence[int] | None = None, never: Kind | type[Any] | None = None,
+        by_close: bool = False, within: float | None = None,
+    ) -> Refusal:  # fmt: skip
+        """The target refuses, here and now: CLOSE (for one of these reasons), or the link's end (unless `by_close`).
+
+        Silence, or any other message (`never` is the one that would be belief), departs.
+        """
+        allowed = (reason,) if isinstance(reason, int) else reason
+        for seen in self.stream(within):
+            if isinstance(seen.message, Close):
+                self._check_reason(seen.message.reason, allowed, stage)
+                return Refusal(seen.message.reason, self.end())
+            if not isinstance(seen.message, KeepAlive):
+                self.depart(expected=_refusals(allowed, by_close), got=self.told(seen, never), step=f"stage {stage}")
+        if self.ended is None or by_close:
+            self.depart(expected=_refusals(allowed, by_close), got=self.told(None), step=f"stage {stage}")
+        return Refusal(None, self.end())
+
+    def _check_reason(self, got: int, allowed: Sequence[int] | None, stage: str) -> None:
+        if allowed is not None and got not in allowed:
+            self.depart(expected=_refusals(allowed, True), got=f"Close({reason_name(got)})", step=f"stage {stage}")
+
+    def expect_end(self, within: float | None = None, step: str = "") -> Happened:
+        """The link ends; what comes before does not matter."""
+        for _ in self.stream(within):
+            pass
+        if self.ended is None:
+            self.depart(expected="the end of the link", got="a link that stays open", step=step)
+        assert self.ended is not None
+        return self.ended
+
+    def end(self) -> str:
+        """How the link ended so far: `close:<reason>`, `fin`, `rst`, `open`."""
+        if self.closed is not None:
+            return f"close:{self.closed}"
+        return {None: "open", Happened.EOF: "fin", Happened.RESET: "rst"}.get(self.ended, "open")
+
+    def told(self, seen: Seen | None, never: Kind | type[Any] | None = None) -> str:
+        """What came, for a cause: a message's name, the link's end, or silence."""
+        if seen is not None:
+            return f"undecodable bytes ({seen.message})" if seen.kind == "undecodable" else name_of(seen.message)
+        return {Happened.EOF: "link shut", Happened.RESET: "link reset"}.get(self.ended or Happened.OPEN, "silence")
+
+    def depart(self, *, expected: str, got: str, step: str = "", why: str = "") -> None:
+        """The target departed from the requirement: ends the case. Raises Departed always."""
+        raise Departed(
+            Finding(
+                requirement=self.requirement, sender=self.wire.side.other, connection=self.wire.name, time=self.wire.now(),
+                path=step, expected=expected, got=got, why=why, end=self.end(),
+            )
+        )  # fmt: skip
+
+    def require(self, holds: bool, *, expected: object, got: object, step: str = "", why: str = "") -> None:
+        """Depart unless it holds."""
+        if not holds:
+            self.depart(expected=str(expected), got=str(got), step=step, why=why)
+
+    # -- the sane handshake
+
+    def init_syn(self, **changes: Any) -> Init:
+        """A sane InitSyn of ours."""
+        return sane.init_syn(self.zid, **changes)
+
+    def init_ack(self, syn: Init, **changes: Any) -> Init:
+        """A sane InitAck of ours to their proposal."""
+        return sane.init_ack(syn, self.zid, **({"cookie": b"zconform-cookie-" + self.zid} | changes))
+
+    def open_syn(self, ack: Init, **changes: Any) -> Open:
+        """A sane OpenSyn of ours, with their cookie."""
+        return sane.open_syn(ack, **({"initial_sn": self.initial_sn} | changes))
+
+    def open_ack(self, **changes: Any) -> Open:
+        """A sane OpenAck of ours."""
+        return sane.open_ack(**({"initial_sn": self.initial_sn} | changes))
+
+    def open(self, **changes: Any) -> Dialogue:
+        """The whole handshake, sanely; `changes` go into our INIT. Departs at the step that the target does not take."""
+        if self.wire.side is Side.INITIATOR:
+            ack = self.ask(self.init_syn(**changes), expect=InitAck, step="not reached: init")
+            self.ask(self.open_syn(ack), expect=OpenAck, step="not reached: open")
+        else:
+            syn = self.expect(InitSyn, step="not reached: init")
+            self.ask(self.init_ack(syn, **changes), expect=OpenSyn, step="not reached: open")
+            self.send(self.open_ack())
+        return self
+
+    def fence(self, *, step: str = "fence", within: float | None = None) -> list[Seen]:
+        """Prove that everything sent before was dealt with: a query that nobody serves comes back final.
+
+        What came in the meantime, so that silence about something is shown and not waited for.
+        """
+        request, already = self.new_id(), len(self.heard)
+        key = WireExpr(scope=0, suffix=f"zconform/fence/{self.zid.hex()}/{request}", mapping=True)
+        self.say(Request(id=request, key=key, body=Query()))
+        self.expect(ResponseFinal, where=lambda final: final.id == request, within=within, step=step)
+        return self.heard[already:]
+
+    def expect_live(self, step: str = "the session works") -> None:
+        """The session still does work."""
+        self.fence(step=step)
+
+    # -- plain session work
+
+    def declare(self, body: Any) -> None:
+        """One declaration, with the priority and congestion control that the baseline uses for them."""
+        self.say(Declare(exts=exts(sane.qos(sane.DECLARE_QOS)), body=body))
+
+    def subscribe(self, key: str) -> int:
+        """Declare a subscriber, by its whole name; its id."""
+        entity = self.new_id()
+        self.declare(DSubscriber(id=entity, key=WireExpr(scope=0, suffix=key, mapping=True)))
+        return entity
+
+    def publish(self, key: str, payload: bytes) -> None:
+        """PUT to a key, by its whole name."""
+        self.say(Push(key=WireExpr(scope=0, suffix=key, mapping=True), body=Put(payload=payload)))
+
+    def leave(self, reason: int = 0) -> None:
+        """CLOSE the session and shut the link, in order."""
+        self.send(sane.close(reason))
+        self.wire.shut()
+
+
+def as_bytes(part: Sendable) -> bytes:
+    """A message, Segments or bytes, as bytes."""
+    if isinstance(part, bytes | bytearray):
+        return bytes(part)
+    return part.join() if isinstance(part, Segments) else encode(part)
+
+
+def _refusals(reasons: Sequence[int] | None, by_close: bool) -> str:
+    if reasons is None:
+        return "Close" if by_close else "a refusal"
+    return " or ".join(f"Close({reason_name(code)})" for code in reasons)

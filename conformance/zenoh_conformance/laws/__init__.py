@@ -1,0 +1,1 @@
+"""Laws, one module a subject: folds over conversations that never know whose conversation it is."""

@@ -1,0 +1,177 @@
+"""The order of INIT and OPEN, and what may stand beside them (session-establishment#full-handshake-flow)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from zenoh_conformance.connection import Seen
+from zenoh_conformance.conversation import Happened, Side
+from zenoh_conformance.kinds import InitAck, InitSyn, OpenAck, OpenSyn, name_of
+from zenoh_conformance.law import Law, law
+from zenoh_conformance.messages import Close
+
+from .handshake import Handshake, is_handshake_traffic
+
+
+@law("session-establishment/init-syn-first")
+class InitSynFirst(Handshake):
+    """The first thing that the side which opened the link says is InitSyn."""
+
+    spoke = False
+
+    def on_any(self, seen: Seen, message: Any) -> None:
+        if not self.watched or seen.sender is not Side.INITIATOR or self.spoke or not is_handshake_traffic(seen):
+            return
+        self.spoke = True
+        self.subject(seen)
+        self.require(InitSyn.matches(message), at=seen, expected="InitSyn", got=name_of(message))
+
+
+class _Answer(Handshake):
+    """The first thing that a side says after a given message is one answer, or CLOSE."""
+
+    question = InitSyn
+    answer = InitAck
+    asked = False
+
+    def on_any(self, seen: Seen, message: Any) -> None:
+        if not is_handshake_traffic(seen):
+            return
+        if self.question.matches(message) and not self.asked:
+            self.asked, self.asker = True, seen.sender
+        elif self.asked and seen.sender is self.asker.other and not self.answered:
+            self.answered = True
+            if not isinstance(message, Close):
+                self.subject(seen)
+                right = self.answer.matches(message)
+                self.require(right, at=seen, expected=self.answer.name, got=name_of(message))
+
+    answered = False
+    asker = Side.INITIATOR
+
+
+@law("session-establishment/init-ack-answers-init-syn")
+class InitAckAnswersInitSyn(_Answer):
+    """InitSyn is answered by InitAck, or refused."""
+
+
+@law("session-establishment/open-syn-answers-init-ack")
+class OpenSynAnswersInitAck(_Answer):
+    """InitAck is answered by OpenSyn, or refused."""
+
+    question = InitAck
+    answer = OpenSyn
+
+
+@law("session-establishment/open-ack-answers-open-syn")
+class OpenAckAnswersOpenSyn(_Answer):
+    """OpenSyn is answered by OpenAck, or refused."""
+
+    question = OpenSyn
+    answer = OpenAck
+
+
+@law("session-establishment/handshake-messages-in-order")
+class HandshakeMessagesInOrder(Handshake):
+    """The responder never goes a step further on a message that was not due."""
+
+    def on_init(self, seen: Seen, init: Any) -> None:
+        if self.watched and InitAck.matches(init):
+            self.subject(seen)
+            due = self.init_syn is not None and self.init_ack is None and self.open_ack is None
+            self.require(due, at=seen, expected="no InitAck", got="InitAck", why="no InitSyn waits for an answer")
+        super().on_init(seen, init)
+
+    def on_open(self, seen: Seen, open_: Any) -> None:
+        if self.watched and OpenAck.matches(open_):
+            self.subject(seen)
+            due = self.open_syn is not None and self.init_ack is not None and self.open_ack is None
+            self.require(due, at=seen, expected="no OpenAck", got="OpenAck", why="no OpenSyn waits for an answer")
+        super().on_open(seen, open_)
+
+
+@law("session-establishment/no-data-before-open")
+class NoDataBeforeOpen(Handshake):
+    """No FRAME, FRAGMENT or network message goes by before OPEN."""
+
+    def on_open(self, seen: Seen, open_: Any) -> None:
+        super().on_open(seen, open_)
+        if self.watched:
+            self.subject(seen)
+
+    def on_frame(self, seen: Seen, message: Any) -> None:
+        early = self.watched and not (
+            self.open_ack is not None if seen.sender is Side.INITIATOR else self.responder_opened
+        )
+        if early:
+            self.subject(seen)
+        self.require(not early, at=seen, expected="OPEN first", got=name_of(message))
+
+    on_fragment = on_frame
+
+    @property
+    def responder_opened(self) -> bool:
+        """The responder may speak once its OpenAck is out."""
+        return self.open_ack is not None
+
+
+@law("session-establishment/refusal-is-close")
+class RefusalIsClose(Handshake):
+    """A side that refuses in the middle of a handshake says CLOSE before it goes."""
+
+    closed: Side | None = None
+    gone: Side | None = None
+
+    def on_close(self, seen: Seen, close: Any) -> None:
+        if self.closed is None and self.gone is None and self.in_the_middle:
+            self.closed = seen.sender
+            self.subject(seen)
+
+    def on_end(self, sender: Side, how: Happened, time: float) -> None:
+        if self.gone is None:
+            self.gone = sender
+            asked = self.last
+            if asked is not None and asked.sender is not sender and self.in_the_middle and self.closed is None:
+                self.subject(asked, sender)
+                self.require(
+                    sender is Side.INITIATOR, at=asked, sender=sender, path="", expected="Close",
+                    got="link shut" if how is Happened.EOF else "link reset",
+                )  # fmt: skip
+
+    @property
+    def in_the_middle(self) -> bool:
+        return self.watched and self.init_syn is not None and self.open_ack is None
+
+
+@law("close/nothing-after-close")
+class NothingAfterClose(Law):
+    """After CLOSE its sender says nothing more on the link."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.closed: set[Side] = set()
+
+    def on_any(self, seen: Seen, message: Any) -> None:
+        if seen.around or seen.kind == "batch":
+            return
+        if seen.sender in self.closed:
+            self.require(False, at=seen, expected="nothing after Close", got=name_of(message))
+        elif isinstance(message, Close):
+            self.closed.add(seen.sender)
+            self.subject(seen)
+
+
+@law("session-establishment/no-challenge-round")
+class NoChallengeRound(Handshake):
+    """Neither side says INIT or OPEN twice on one link."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: set[tuple[Side, str]] = set()
+
+    def on_any(self, seen: Seen, message: Any) -> None:
+        if self.watched and seen.kind in ("init", "open"):
+            again = (seen.sender, seen.kind) in self.said
+            self.said.add((seen.sender, seen.kind))
+            self.subject(seen)
+            self.require(not again, at=seen, expected=f"one {seen.kind.upper()} of each side", got=name_of(message))

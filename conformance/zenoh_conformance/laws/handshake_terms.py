@@ -1,0 +1,238 @@
+"""What INIT and OPEN may say to each other (session-establishment#parameter-negotiation-rules)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from zenoh_conformance import sane
+from zenoh_conformance.connection import Seen
+from zenoh_conformance.conversation import Side
+from zenoh_conformance.dialogue import SN_MASK
+from zenoh_conformance.law import Law, law
+from zenoh_conformance.messages import Init, Open
+
+from .handshake import Handshake, carries
+
+
+@law("session-establishment/init-version-current")
+class InitVersionCurrent(Law):
+    """INIT states version 0x09."""
+
+    def on_init(self, seen: Seen, init: Init) -> None:
+        self.subject(seen)
+        self.require(
+            init.version == sane.VERSION, at=seen, path="init.version", expected=sane.VERSION, got=init.version
+        )
+
+
+class _ReservedBits(Law):
+    """The bits that a page reserves are zero; one law for each place."""
+
+    path = ""
+
+    def judge_bits(self, seen: Seen) -> None:
+        """A subject for every message that has the place; a finding for every reserved-bit diagnostic there."""
+        self.subject(seen)
+        for diagnostic in seen.diagnostics:
+            if diagnostic.kind == "reserved-bit" and diagnostic.path.startswith(self.path):
+                self.require(False, at=seen, path=diagnostic.path, why=diagnostic.why)
+
+
+@law("session-establishment/init-packed-reserved")
+class InitPackedReserved(_ReservedBits):
+    """Bits 3:2 of INIT's packed byte are zero."""
+
+    path = "init.packed"
+
+    def on_init(self, seen: Seen, init: Init) -> None:
+        self.judge_bits(seen)
+
+
+@law("session-establishment/resolution-reserved-zero")
+class ResolutionReservedZero(_ReservedBits):
+    """Bits 7:4 of the resolution byte are zero."""
+
+    path = "init.resolution"
+
+    def on_init(self, seen: Seen, init: Init) -> None:
+        if init.resolution is not None:
+            self.subject(seen)
+            self.require(
+                init.resolution < 0x10, at=seen, path=self.path, expected="bits 7:4 zero", got=f"{init.resolution:#04x}"
+            )
+
+
+@law("session-establishment/resolution-not-raised")
+class ResolutionNotRaised(Handshake):
+    """InitAck raises neither field of the resolution."""
+
+    def on_init(self, seen: Seen, init: Init) -> None:
+        super().on_init(seen, init)
+        if not init.ack or self.init_syn is None or init.resolution is None:
+            return
+        proposed = sane.DEFAULT_RESOLUTION if self.init_syn.resolution is None else self.init_syn.resolution
+        self.subject(seen)
+        for field, mask in (("FSN", 3), ("RID", 12)):
+            fits = init.resolution & mask <= proposed & mask
+            self.require(
+                fits, at=seen, path="init.resolution", expected=f"{field} at most as proposed", got=f"a higher {field}"
+            )
+
+
+@law("session-establishment/cookie-echo")
+class CookieEcho(Handshake):
+    """The cookie that comes back is the cookie that was issued."""
+
+    def on_open(self, seen: Seen, open_: Open) -> None:
+        if not open_.ack and self.init_ack is not None:
+            self.subject(seen)
+            issued = self.init_ack.cookie
+            self.require(
+                open_.cookie == issued, at=seen, path="open.cookie", expected="the cookie issued", got="another cookie"
+            )
+        super().on_open(seen, open_)
+
+
+@law("session-establishment/initial-sn-in-range")
+class InitialSnInRange(Handshake):
+    """The initial sequence number fits the negotiated resolution, as the baseline counts it (erratum sn-fills-vle-bytes)."""
+
+    def on_open(self, seen: Seen, open_: Open) -> None:
+        if self.resolution is not None:
+            self.subject(seen)
+            most = SN_MASK[self.resolution & 3]
+            fits = open_.initial_sn <= most
+            self.require(fits, at=seen, path="open.initial_sn", expected=f"at most {most:#x}", got="a larger number")
+        super().on_open(seen, open_)
+
+
+@law("session-establishment/initial-sn-random", per="conversation")
+class InitialSnRandom(Law):
+    """One node does not begin every session with the same number: with three peers or more, some differ."""
+
+    FEWEST = 3
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.zids: dict[str, dict[Side, bytes]] = defaultdict(dict)
+        self.began: dict[tuple[Side, bytes], dict[bytes, int]] = defaultdict(dict)
+        """(side, own ZID): peer's ZID to first number."""
+        self.seen: dict[tuple[Side, bytes], Seen] = {}
+
+    def on_init(self, seen: Seen, init: Init) -> None:
+        self.zids[seen.connection][seen.sender] = init.zid.raw
+
+    def on_open(self, seen: Seen, open_: Open) -> None:
+        pair = self.zids[seen.connection]
+        if len(pair) == len(Side):
+            node = (seen.sender, pair[seen.sender])
+            self.began[node][pair[seen.sender.other]] = open_.initial_sn
+            self.seen[node] = seen
+
+    def end(self) -> None:
+        for node, began in self.began.items():
+            if len(began) >= self.FEWEST:
+                self.subject(self.seen[node])
+                varies = len(set(began.values())) > 1
+                self.require(
+                    varies,
+                    at=self.seen[node],
+                    path="open.initial_sn",
+                    expected="numbers that vary",
+                    got="one number always",
+                )
+
+
+class _NeedsBoth(Handshake):
+    """An INIT extension is answered only where it was offered."""
+
+    name = ""
+
+    def on_init(self, seen: Seen, init: Init) -> None:
+        super().on_init(seen, init)
+        if init.ack and self.init_syn is not None:
+            self.subject(seen)
+            unasked = carries(init, self.name) and not carries(self.init_syn, self.name)
+            self.require(
+                not unasked, at=seen, path="init.exts", expected=f"no {self.name}, which was not offered", got=self.name
+            )
+
+
+@law("session-establishment/qos-needs-both")
+class QosNeedsBoth(_NeedsBoth):
+    """InitAck carries QoS only where InitSyn did, and no lane but Data is used unless both did."""
+
+    name = "QoS"
+
+    def on_frame(self, seen: Seen, message: Any) -> None:
+        if self.init_ack is not None and seen.channel is not None and seen.channel[1] != sane.DEFAULT_PRIORITY:
+            self.subject(seen)
+            agreed = self.agreed("QoS") or self.agreed("QoSLink")
+            self.require(agreed, at=seen, path=f"{seen.kind}.exts.qos", expected="no lanes", got="a lane")
+
+    on_fragment = on_frame
+
+
+@law("session-establishment/low-latency-needs-both")
+class LowLatencyNeedsBoth(_NeedsBoth):
+    """InitAck carries LowLatency only where InitSyn did."""
+
+    name = "LowLatency"
+
+
+@law("session-establishment/compression-needs-both")
+class CompressionNeedsBoth(_NeedsBoth):
+    """InitAck carries Compression only where InitSyn did."""
+
+    name = "Compression"
+
+
+@law("session-establishment/no-qos-with-low-latency")
+class NoQosWithLowLatency(Handshake):
+    """InitAck does not settle on lanes and low latency both."""
+
+    def on_init(self, seen: Seen, init: Init) -> None:
+        super().on_init(seen, init)
+        if init.ack:
+            self.subject(seen)
+            both = self.agreed("QoS") and self.agreed("LowLatency")
+            self.require(not both, at=seen, path="init.exts", expected="QoS or LowLatency", got="both")
+
+
+@law("session-establishment/initial-sn-own-start")
+class InitialSnOwnStart(Handshake):
+    """The first FRAME or FRAGMENT of each channel carries the number that its sender announced."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.started: set[tuple[Side, tuple[bool, int]]] = set()
+
+    def on_frame(self, seen: Seen, message: Any) -> None:
+        opened = self.open_syn if seen.sender is Side.INITIATOR else self.open_ack
+        if opened is None or seen.channel is None or (seen.sender, seen.channel) in self.started:
+            return
+        self.started.add((seen.sender, seen.channel))
+        self.subject(seen)
+        right = message.sn == opened.initial_sn
+        self.require(
+            right, at=seen, path=f"{seen.kind}.sn", expected="the initial number announced", got="another number"
+        )
+
+    on_fragment = on_frame
+
+
+@law("session-establishment/batch-size-is-receive-limit")
+class BatchSizeIsReceiveLimit(Handshake):
+    """No batch is larger than the negotiated size less its prefix (erratum batch-size-counts-prefix)."""
+
+    def on_batch(self, seen: Seen, batch: bytes) -> None:
+        if self.batch_size is not None and (self.open_ack or seen.sender is Side.RESPONDER and self.open_syn):
+            self.subject(seen)
+            self.require(
+                len(batch) <= self.batch_size,
+                at=seen,
+                path="batch",
+                expected="at most the negotiated size",
+                got="a larger batch",
+            )

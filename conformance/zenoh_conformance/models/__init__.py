@@ -1,0 +1,1 @@
+"""Stateful models: Hypothesis machines over the session tables."""

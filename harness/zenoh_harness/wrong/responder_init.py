@@ -1,0 +1,237 @@
+"""Responders that believe, or answer, a wrong InitSyn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from zenoh_conformance import sane
+from zenoh_conformance.connection import Seen
+from zenoh_conformance.messages import Init
+from zenoh_conformance.messages.init import Compression, LowLatency, Patch, QoS
+from zenoh_conformance.primitives import ZenohID
+from zenoh_conformance.wire.extensions import Exts
+
+from ..reference import Reference
+from ..reference.link import Link, Terms
+from ..reference.node import INVALID, Refused
+from . import wrong
+
+
+@wrong("answers-nothing", caught_by="establishment-sane/a-sane-proposal-is-answered")
+class AnswersNothing(Reference):
+    """Takes InitSyn and stays silent."""
+
+    def handshake(self, link: Link, message: Any) -> None:
+        return
+
+
+@wrong("issues-no-cookie", caught_by="establishment-sane/a-sane-proposal-is-answered")
+class IssuesNoCookie(Reference):
+    """InitAck with an empty cookie."""
+
+    def make_cookie(self, link: Link, syn: Init) -> bytes:
+        return b""
+
+
+@wrong(
+    "believes-any-version",
+    caught_by=(
+        "establishment-init/an-unknown-version-is-unsupported",
+        "establishment-init/an-unknown-version-is-closed",
+    ),
+)
+class BelievesAnyVersion(Reference):
+    """Accepts whatever version is proposed."""
+
+    def accepts_version(self, version: int) -> bool:
+        return True
+
+
+@wrong("calls-a-version-invalid", caught_by="establishment-init/an-unknown-version-is-unsupported")
+class CallsAVersionInvalid(Reference):
+    """Refuses an unknown version for the wrong reason."""
+
+    def check_init(self, link: Link, syn: Init) -> None:
+        if not self.accepts_version(syn.version):
+            raise Refused(INVALID)
+        super().check_init(link, syn)
+
+
+@wrong("drops-a-version-silently", caught_by="establishment-init/an-unknown-version-is-closed")
+class DropsAVersionSilently(Reference):
+    """Shuts the link on an unknown version, without CLOSE."""
+
+    def check_init(self, link: Link, syn: Init) -> None:
+        if not self.accepts_version(syn.version):
+            raise Refused(None)
+
+
+@wrong("accepts-newer-versions", caught_by="establishment-init/an-unknown-version-is-unsupported")
+class AcceptsNewerVersions(Reference):
+    """Takes a larger version for a compatible one."""
+
+    def accepts_version(self, version: int) -> bool:
+        return version >= sane.VERSION
+
+
+@wrong("talks-to-itself", caught_by="establishment-init/its-own-zid-is-refused")
+class TalksToItself(Reference):
+    """Accepts a peer with its own ZenohID."""
+
+    def check_init(self, link: Link, syn: Init) -> None:
+        super().check_init(link, syn if syn.zid.raw != self.config.zid else replace(syn, zid=ZenohID(b"\x99")))
+
+
+@wrong("raises-the-resolution", caught_by="establishment-init/no-resolution-is-raised")
+class RaisesTheResolution(Reference):
+    """Answers with its own resolution, whatever was proposed."""
+
+    def choose_resolution(self, proposed: int) -> int:
+        return self.config.resolution
+
+
+@wrong("raises-the-request-id-resolution", caught_by="establishment-init/no-resolution-is-raised")
+class RaisesTheRequestIdResolution(Reference):
+    """Lowers FSN as it should and keeps its own RID."""
+
+    def choose_resolution(self, proposed: int) -> int:
+        return (super().choose_resolution(proposed) & 3) | (self.config.resolution & 12)
+
+
+@wrong("sets-reserved-resolution-bits", caught_by="law/resolution-reserved-zero")
+class SetsReservedResolutionBits(Reference):
+    """Writes a reserved bit into its resolution byte."""
+
+    def answer_init(self, link: Link, syn: Init) -> Init:
+        return replace(super().answer_init(link, syn), resolution=link.terms.resolution | 0x40)
+
+
+@wrong("keeps-its-own-batch-size", caught_by="establishment-init/the-smaller-batch-size-counts")
+class KeepsItsOwnBatchSize(Reference):
+    """States its own batch size where a smaller one was proposed."""
+
+    def choose_batch(self, proposed: int) -> int:
+        return self.config.batch_size
+
+
+@wrong("answers-unasked-qos", caught_by="establishment-sane/qos-is-settled-by-both")
+class AnswersUnaskedQos(Reference):
+    """InitAck carries QoS although InitSyn did not."""
+
+    def answer_exts(self, link: Link, syn: Init) -> Exts[Any]:
+        return sane.offers("QoS")
+
+
+@wrong("answers-unasked-low-latency", caught_by="law/low-latency-needs-both")
+class AnswersUnaskedLowLatency(Reference):
+    """InitAck carries LowLatency although InitSyn did not."""
+
+    def answer_exts(self, link: Link, syn: Init) -> Exts[Any]:
+        return Exts((*super().answer_exts(link, syn), LowLatency()))
+
+
+@wrong("answers-unasked-compression", caught_by="law/compression-needs-both")
+class AnswersUnaskedCompression(Reference):
+    """InitAck carries Compression although InitSyn did not."""
+
+    def answer_exts(self, link: Link, syn: Init) -> Exts[Any]:
+        return Exts((*super().answer_exts(link, syn), Compression()))
+
+
+@wrong("takes-only-long-zids", caught_by="establishment-sane/a-zid-of-every-length-is-accepted")
+class TakesOnlyLongZids(Reference):
+    """Refuses a ZenohID shorter than four bytes."""
+
+    def check_init(self, link: Link, syn: Init) -> None:
+        super().check_init(link, syn)
+        if len(syn.zid.raw) < 4:
+            raise Refused(INVALID)
+
+
+@wrong("takes-no-sixteen-byte-zid", caught_by="establishment-sane/a-zid-of-every-length-is-accepted")
+class TakesNoSixteenByteZid(Reference):
+    """Refuses the longest ZenohID: an off-by-one in the nibble."""
+
+    def check_init(self, link: Link, syn: Init) -> None:
+        super().check_init(link, syn)
+        if len(syn.zid.raw) == 16:
+            raise Refused(INVALID)
+
+
+@wrong("takes-clients-only", caught_by="establishment-sane/every-role-is-accepted")
+class TakesClientsOnly(Reference):
+    """Refuses routers and peers."""
+
+    def accepts_whatami(self, whatami: int) -> bool:
+        return whatami == sane.CLIENT
+
+
+@wrong("insists-on-a-size", caught_by="establishment-sane/init-syn-without-size-means-defaults")
+class InsistsOnASize(Reference):
+    """Refuses an InitSyn without S."""
+
+    def check_init(self, link: Link, syn: Init) -> None:
+        super().check_init(link, syn)
+        if syn.resolution is None:
+            raise Refused(INVALID)
+
+
+@wrong("reads-a-missing-size-as-64-bit", caught_by="establishment-sane/init-syn-without-size-means-defaults")
+class ReadsAMissingSizeAs64Bit(Reference):
+    """Takes S=0 for the widest resolution."""
+
+    def settle(self, syn: Init) -> Terms:
+        return replace(super().settle(syn), resolution=0x0F) if syn.resolution is None else super().settle(syn)
+
+
+class _Believes(Reference):
+    """Answers undecodable bytes as if a sane InitSyn had come."""
+
+    def doubts(self, why: str) -> bool:
+        raise NotImplementedError
+
+    def on_undecodable(self, link: Link, seen: Seen) -> None:
+        if link.mine is not None or self.doubts(str(seen.message)):
+            super().on_undecodable(link, seen)
+        self.handshake(link, sane.init_syn(b"\x77\x01"))
+
+
+@wrong("believes-any-role", caught_by="establishment-init/a-role-that-does-not-exist-is-refused")
+class BelievesAnyRole(_Believes):
+    """Takes WhatAmI 3 for a client."""
+
+    def doubts(self, why: str) -> bool:
+        return "whatami" not in why and "packed" not in why and "role" not in why.lower()
+
+
+@wrong("believes-a-zid-of-zero", caught_by="establishment-init/a-zid-of-zero-is-refused")
+class BelievesAZidOfZero(_Believes):
+    """Takes a ZenohID of zero for somebody."""
+
+    def doubts(self, why: str) -> bool:
+        return "zid" not in why.lower()
+
+
+@wrong("believes-a-cut-proposal", caught_by="establishment-init/a-cut-proposal-is-refused")
+class BelievesACutProposal(_Believes):
+    """Fills in what a short InitSyn lacks."""
+
+    def doubts(self, why: str) -> bool:
+        return "ends" not in why and "end" not in why
+
+
+@wrong("settles-on-qos-and-low-latency", caught_by="law/no-qos-with-low-latency")
+class SettlesOnQosAndLowLatency(Reference):
+    """Agrees to lanes and to low latency on one link."""
+
+    def answer_exts(self, link: Link, syn: Init) -> Exts[Any]:
+        return Exts(ext for ext in syn.exts if isinstance(ext, QoS | LowLatency | Patch))
+
+
+@wrong("answers-with-version-8", caught_by="law/init-version-current")
+class AnswersWithVersion8(Reference):
+    """States an old version in InitAck."""
+
+    def answer_init(self, link: Link, syn: Init) -> Init:
+        return replace(super().answer_init(link, syn), version=8)

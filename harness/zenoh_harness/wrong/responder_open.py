@@ -1,0 +1,258 @@
+"""Responders that believe, or answer, a wrong OpenSyn, or a message at the wrong time."""
+
+from __future__ import annotations
+
+import hmac
+from hashlib import sha256
+from typing import Any
+
+from zenoh_conformance import sane
+from zenoh_conformance.connection import Seen
+from zenoh_conformance.kinds import InitSyn
+from zenoh_conformance.messages import Close, Frame, Init, KeepAlive, Open
+from zenoh_conformance.session import State
+
+from ..reference import Reference
+from ..reference.link import Link
+from ..reference.node import INVALID, Refused
+from . import wrong
+
+
+@wrong(
+    "believes-any-cookie",
+    caught_by=(
+        "establishment-cookie/a-changed-cookie-is-refused",
+        "establishment-cookie/an-invented-cookie-is-refused",
+    ),
+)
+class BelievesAnyCookie(Reference):
+    """Does not look at the cookie."""
+
+    def cookie_matches(self, link: Link, open_: Open) -> bool:
+        return True
+
+
+@wrong("compares-half-a-cookie", caught_by="establishment-cookie/a-changed-cookie-is-refused")
+class ComparesHalfACookie(Reference):
+    """Looks at the first bytes only."""
+
+    def cookie_matches(self, link: Link, open_: Open) -> bool:
+        assert link.mine is not None and link.mine.cookie is not None
+        return (open_.cookie or b"")[:4] == link.mine.cookie[:4]
+
+
+@wrong("compares-a-prefix-of-the-cookie", caught_by="establishment-cookie/a-shortened-cookie-is-refused")
+class ComparesAPrefixOfTheCookie(Reference):
+    """Accepts any beginning of the cookie."""
+
+    def cookie_matches(self, link: Link, open_: Open) -> bool:
+        assert link.mine is not None and link.mine.cookie is not None
+        return link.mine.cookie.startswith(open_.cookie or b"")
+
+
+@wrong("compares-the-length-of-the-cookie", caught_by="establishment-cookie/an-invented-cookie-is-refused")
+class ComparesTheLengthOfTheCookie(Reference):
+    """Accepts as many bytes as were issued."""
+
+    def cookie_matches(self, link: Link, open_: Open) -> bool:
+        assert link.mine is not None
+        return len(open_.cookie or b"") == len(link.mine.cookie or b"")
+
+
+@wrong("takes-cookies-of-other-links", caught_by="establishment-cookie/a-cookie-of-another-link-is-refused")
+class TakesCookiesOfOtherLinks(Reference):
+    """Accepts a cookie that it issued, on whatever link."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.issued: set[bytes] = set()
+
+    def make_cookie(self, link: Link, syn: Init) -> bytes:
+        cookie = super().make_cookie(link, syn)
+        self.issued.add(cookie)
+        return cookie
+
+    def cookie_matches(self, link: Link, open_: Open) -> bool:
+        return open_.cookie in self.issued
+
+
+@wrong("bakes-the-same-cookie-again", caught_by="establishment-cookie/a-used-cookie-opens-no-second-session")
+class BakesTheSameCookieAgain(Reference):
+    """Binds the cookie to the ZenohID only, so that it opens again and again."""
+
+    def make_cookie(self, link: Link, syn: Init) -> bytes:
+        return hmac.digest(self.config.secret, syn.zid.raw, sha256)
+
+
+@wrong("believes-any-initial-sn", caught_by="establishment-open/an-initial-number-past-the-edge-is-refused")
+class BelievesAnyInitialSn(Reference):
+    """Takes any initial number, whatever the resolution."""
+
+    def accepts_initial_sn(self, link: Link, sn: int) -> bool:
+        return True
+
+
+@wrong("refuses-the-largest-initial-sn", caught_by="establishment-open/an-initial-number-at-the-edge-is-accepted")
+class RefusesTheLargestInitialSn(Reference):
+    """An off-by-one at the resolution's edge."""
+
+    def accepts_initial_sn(self, link: Link, sn: int) -> bool:
+        return sn < self.sn_mask(link)
+
+
+@wrong("refuses-an-initial-sn-of-zero", caught_by="establishment-open/an-initial-number-at-the-edge-is-accepted")
+class RefusesAnInitialSnOfZero(Reference):
+    """Takes zero for absent."""
+
+    def accepts_initial_sn(self, link: Link, sn: int) -> bool:
+        return sn != 0 and super().accepts_initial_sn(link, sn)
+
+
+@wrong("begins-past-the-resolution", caught_by="law/initial-sn-in-range")
+class BeginsPastTheResolution(Reference):
+    """Announces an initial number that does not fit."""
+
+    def make_initial_sn(self, link: Link) -> int:
+        return self.sn_mask(link) + 1
+
+
+@wrong("begins-always-at-zero", caught_by=("law/initial-sn-random", "establishment-open/initial-numbers-vary"))
+class BeginsAlwaysAtZero(Reference):
+    """Every session begins with the same number."""
+
+    def make_initial_sn(self, link: Link) -> int:
+        return 0
+
+
+@wrong("begins-one-late", caught_by="law/initial-sn-own-start")
+class BeginsOneLate(Reference):
+    """The first FRAME carries the number after the one announced."""
+
+    def on_live(self, link: Link) -> None:
+        link.initial_sn = (link.initial_sn + 1) & self.sn_mask(link)
+
+
+@wrong("begins-where-the-peer-does", caught_by="law/initial-sn-own-start")
+class BeginsWhereThePeerDoes(Reference):
+    """Uses the peer's initial number for its own."""
+
+    def on_live(self, link: Link) -> None:
+        assert link.their_open is not None
+        link.initial_sn = link.their_open.initial_sn
+
+
+@wrong("reads-leases-as-milliseconds", caught_by="establishment-sane/a-lease-in-either-unit-is-accepted")
+class ReadsLeasesAsMilliseconds(Reference):
+    """Takes a lease in seconds for milliseconds, and finds it too short."""
+
+    def check_open(self, link: Link, open_: Open) -> None:
+        super().check_open(link, open_)
+        if open_.lease < 1000:
+            raise Refused(INVALID)
+
+
+@wrong("opens-and-does-nothing", caught_by="establishment-sane/a-session-does-work")
+class OpensAndDoesNothing(Reference):
+    """A zombie: the handshake works, and nothing after it."""
+
+    def on_session(self, link: Link, message: Any) -> None:
+        return
+
+
+@wrong("never-acks-open", caught_by="establishment-sane/a-sane-handshake-is-accepted")
+class NeverAcksOpen(Reference):
+    """Takes OpenSyn and stays silent."""
+
+    def check_open(self, link: Link, open_: Open) -> None:
+        super().check_open(link, open_)
+        raise Silence
+
+    def handshake(self, link: Link, message: Any) -> None:
+        try:
+            super().handshake(link, message)
+        except Silence:
+            return
+
+
+class Silence(Exception):  # noqa: N818 - a fault on purpose
+    """Ends a step without a word."""
+
+
+@wrong("opens-without-init", caught_by="establishment-order/nothing-but-init-syn-begins")
+class OpensWithoutInit(Reference):
+    """Takes an OpenSyn as the first message."""
+
+    def is_due(self, link: Link, message: object) -> bool:
+        return isinstance(message, Open) and not message.ack or super().is_due(link, message)
+
+    def cookie_matches(self, link: Link, open_: Open) -> bool:
+        return link.mine is None or super().cookie_matches(link, open_)
+
+
+@wrong("ignores-what-is-not-due", caught_by="establishment-order/nothing-but-open-syn-follows")
+class IgnoresWhatIsNotDue(Reference):
+    """Waits on for the message that is due, whatever comes."""
+
+    def on_message(self, link: Link, seen: Seen) -> None:
+        if not link.live and not self.is_due(link, seen.message) and not isinstance(seen.message, Close):
+            return
+        super().on_message(link, seen)
+
+
+@wrong("answers-a-second-init", caught_by="establishment-order/nothing-but-open-syn-follows")
+class AnswersASecondInit(Reference):
+    """Begins anew when InitSyn comes again."""
+
+    def on_message(self, link: Link, seen: Seen) -> None:
+        if link.state is State.INIT_ACKED and InitSyn.matches(seen.message):
+            link.state = State.AWAIT_INIT
+        super().on_message(link, seen)
+
+
+@wrong("routes-before-open", caught_by="establishment-order/data-before-open-goes-nowhere")
+class RoutesBeforeOpen(Reference):
+    """Routes what comes in a FRAME before the session is open, then refuses."""
+
+    def on_message(self, link: Link, seen: Seen) -> None:
+        if not link.live and isinstance(seen.message, Frame):
+            for inner in seen.message.messages:
+                self.route(link, inner)
+        super().on_message(link, seen)
+
+
+@wrong("stays-open-after-close", caught_by="establishment-order/close-ends-a-live-session")
+class StaysOpenAfterClose(Reference):
+    """Takes CLOSE and leaves the link up."""
+
+    def on_close(self, link: Link, close: Close) -> None:
+        return
+
+
+@wrong("refuses-without-close", caught_by="law/refusal-is-close")
+class RefusesWithoutClose(Reference):
+    """Shuts the link where CLOSE is due."""
+
+    def refuse(self, link: Link, reason: int | None) -> None:
+        super().refuse(link, None)
+
+
+@wrong("speaks-after-close", caught_by="law/nothing-after-close")
+class SpeaksAfterClose(Reference):
+    """Says CLOSE, and something else."""
+
+    def refuse(self, link: Link, reason: int | None) -> None:
+        if reason is not None:
+            self.send(link, sane.close(reason))
+            self.send(link, KeepAlive())
+        self.end(link)
+
+
+@wrong("believes-a-cut-open", caught_by="establishment-open/a-cut-open-is-refused")
+class BelievesACutOpen(Reference):
+    """Fills in what a short OpenSyn lacks."""
+
+    def on_undecodable(self, link: Link, seen: Seen) -> None:
+        if link.state is not State.INIT_ACKED or link.mine is None:
+            super().on_undecodable(link, seen)
+        else:
+            self.handshake(link, sane.open_syn(link.mine))
