@@ -22,8 +22,24 @@ STANCES = ("PIN", "DEV", "GAP", "BOTH")
 READINGS = ("as written", "as erratum")
 ID = re.compile(r"[a-z][a-z0-9-]*/[a-z0-9]+(-[a-z0-9]+)*")
 PATH = re.compile(r"[a-z][a-z0-9_]*(\[[0-9]+\])?(\.[a-z][a-z0-9_]*(\[[0-9]+\])?)*")
-KEYS = frozenset(("id", "about", "covers", "layer", "bytes", "segments", "means", "refuses", "canonical", "remarks", "steps",
-                  "source", "errata", "confirmed_by"))
+KEYS = frozenset(
+    (
+        "id",
+        "about",
+        "covers",
+        "layer",
+        "bytes",
+        "segments",
+        "means",
+        "refuses",
+        "canonical",
+        "remarks",
+        "steps",
+        "source",
+        "errata",
+        "confirmed_by",
+    )
+)
 
 
 class VectorError(Exception):
@@ -175,7 +191,9 @@ class _Entry:
     def get(self, field: str, kind: type, default: Any = None) -> Any:
         value = self.row.get(field, default)
         if not isinstance(value, kind):
-            raise self.fail(field, f"expected {kind.__name__}, found {value!r:.60}" if field in self.row else "is missing")
+            raise self.fail(
+                field, f"expected {kind.__name__}, found {value!r:.60}" if field in self.row else "is missing"
+            )
         return value
 
     def parsed(self, field: str, value: Any, parse: Callable[[Any], Any], expected: str) -> Any:
@@ -206,15 +224,21 @@ def _built(entry: _Entry, steps: tuple[tuple[str, Vector], ...]) -> Vector:
     segments = () if steps else _segments(entry)
     data = b"" if steps else _bytes(entry, segments)
     return Vector(
-        id=entry.id, about=entry.get("about", str), covers=tuple(entry.get("covers", list)), layer=row["layer"],
-        data=data, segments=segments,
+        id=entry.id,
+        about=entry.get("about", str),
+        covers=tuple(entry.get("covers", list)),
+        layer=row["layer"],
+        data=data,
+        segments=segments,
         means=entry.get("means", dict) if "means" in row else None,
         refuses=_refusal(entry, "refuses", row["refuses"], len(data)) if "refuses" in row else None,
         canonical=entry.get("canonical", bool) if "means" in row else False,
         remarks=tuple(_remark(entry, remark, len(data)) for remark in entry.get("remarks", list, [])),
-        steps=steps, source=entry.get("source", str),
+        steps=steps,
+        source=entry.get("source", str),
         errata=tuple(_erratum(entry, erratum, len(data)) for erratum in entry.get("errata", list, [])),
-        confirmed_by=tuple(entry.get("confirmed_by", list)), file=entry.file,
+        confirmed_by=tuple(entry.get("confirmed_by", list)),
+        file=entry.file,
     )
 
 
@@ -234,22 +258,30 @@ def _segments(entry: _Entry) -> tuple[Segment, ...]:
             raise ValueError(path)
         return Segment(path, bytes.fromhex(hexed), note)
 
-    return tuple(entry.parsed(f"segments[{number}]", row, parse, "[path, hex, note]")
-                 for number, row in enumerate(entry.get("segments", list)))
+    return tuple(
+        entry.parsed(f"segments[{number}]", row, parse, "[path, hex, note]")
+        for number, row in enumerate(entry.get("segments", list))
+    )
 
 
 def _bytes(entry: _Entry, segments: tuple[Segment, ...]) -> bytes:
     data: bytes = entry.parsed("bytes", entry.get("bytes", str), bytes.fromhex, "pairs of hexadecimal digits")
     joined = b"".join(segment.data for segment in segments)
     if data != joined:
-        at = next((n for n, (a, b) in enumerate(zip(data, joined, strict=False)) if a != b), min(len(data), len(joined)))
+        at = next(
+            (n for n, (a, b) in enumerate(zip(data, joined, strict=False)) if a != b), min(len(data), len(joined))
+        )
         raise entry.fail("bytes", f"differ from the joined segments at byte {at} ({len(data)} and {len(joined)} bytes)")
     return data
 
 
 def _refusal(entry: _Entry, field: str, row: Any, size: int) -> Refusal:
-    refusal: Refusal = entry.parsed(field, row, lambda found: Refusal(found["why"], found["at"], found["path"]),
-                                    '{"why": ..., "at": ..., "path": ...}')
+    refusal: Refusal = entry.parsed(
+        field,
+        row,
+        lambda found: Refusal(found["why"], found["at"], found["path"]),
+        '{"why": ..., "at": ..., "path": ...}',
+    )
     if not isinstance(refusal.at, int) or not 0 <= refusal.at <= size:
         raise entry.fail(f"{field}.at", f"byte {refusal.at!r} is outside the {size} bytes")
     return refusal

@@ -25,8 +25,11 @@ class Covers:
 
     def of(self, vector: Vector) -> list[str]:
         """The requirements that this vector covers, sorted."""
-        return sorted(requirement for requirement, globs in self.patterns.items()
-                      if any(fnmatchcase(vector.id, glob) for glob in globs))
+        return sorted(
+            requirement
+            for requirement, globs in self.patterns.items()
+            if any(fnmatchcase(vector.id, glob) for glob in globs)
+        )
 
 
 def errata_ids() -> dict[str, str]:

@@ -37,20 +37,48 @@ Make = Callable[[Sequence[Ext]], Message]
 
 def truncations(stem: str, message: Message, *, source: str, stop: Sequence[str] = ()) -> Iterator[Vector]:
     """Cut before each segment and inside each longer one; `stop` names segments that may be cut (rest of batch)."""
-    done: list[Segment] = []
-    at = 0
-    for segment in message.segments:
+    for position, segment in enumerate(message.segments):
         name = segment.path.removeprefix(message.name + ".")
         if name not in stop:
-            if segment.data:
-                yield refuse_at(f"{stem}-cut-before-{slug(name)}", f"The data ends before {segment.path}", message.layer,
-                                done, TRUNCATED, at, segment.path, source=source)
-            if len(segment.data) > 1:
-                part = segment._replace(data=segment.data[: len(segment.data) // 2], note="cut short")
-                yield refuse_at(f"{stem}-cut-inside-{slug(name)}", f"The data ends inside {segment.path}",
-                                message.layer, [*done, part], TRUNCATED, at, segment.path, source=source)
-        done.append(segment)
+            yield from cuts(f"{stem}-cut", slug(name), message, position, source=source)
+
+
+def cuts(stem: str, name: str, message: Message, position: int, *, source: str) -> Iterator[Vector]:
+    """The data ends before, and in the middle of, the segment at `position`."""
+    segment, done = message.segments[position], list(message.segments[:position])
+    for word, size in (("before", 0), ("inside", len(segment.data) // 2)):
+        if segment.data and (word == "before" or size):
+            kept = [*done, segment._replace(data=segment.data[:size], note="cut short")] if size else done
+            at, path = short_at(kept, segment.path)
+            yield refuse_at(
+                f"{stem}-{word}-{name}",
+                f"The data ends {word} {segment.path}",
+                message.layer,
+                kept,
+                TRUNCATED,
+                at,
+                path,
+                source=source,
+            )
+
+
+def short_at(kept: Sequence[Segment], path: str) -> tuple[int, str]:
+    """Where a reader notices that bytes are missing: at the outermost length that promised them, else at the end."""
+    at = 0
+    for segment in kept:
+        owner, _, last = segment.path.rpartition(".")
+        if last == "length" and path.startswith(owner + "."):
+            return at, segment.path
         at += len(segment.data)
+    return at, path
+
+
+def lying(
+    ident: str, about: str, message: Message, tail: str, claimed: int, *, source: str, errata: Sequence[Reading] = ()
+) -> Vector:
+    """The length named `tail` promises `claimed` bytes, which are not there."""
+    wrong = message.put(tail, vle(claimed), f"{claimed}, more than follow")
+    return refuse(ident, about, wrong, TRUNCATED, message.path(tail), source=source, errata=errata)
 
 
 # --- extension chains ------------------------------------------------------------------------------------------------
@@ -61,11 +89,16 @@ FREE = 0x0D
 
 def unknown_samples(mandatory: bool) -> list[Ext]:
     """One of each encoding."""
-    return [unknown(FREE, UNIT, mandatory), unknown(FREE, Z64, mandatory, 300), unknown(FREE, ZBUF, mandatory, b"\xab\xcd")]
+    return [
+        unknown(FREE, UNIT, mandatory),
+        unknown(FREE, Z64, mandatory, 300),
+        unknown(FREE, ZBUF, mandatory, b"\xab\xcd"),
+    ]
 
 
-def extensions(stem: str, make: Make, table: Sequence[Ext], *, source: str, together: Sequence[Ext] | None = None
-               ) -> Iterator[Vector]:
+def extensions(
+    stem: str, make: Make, table: Sequence[Ext], *, source: str, together: Sequence[Ext] | None = None
+) -> Iterator[Vector]:
     """Everything that may happen to the chain of one message kind whose defined extensions are `table`."""
     yield from _known(stem, make, table, source, list(table) if together is None else list(together))
     yield from _foreign(stem, make, table, source)
@@ -81,37 +114,62 @@ def _known(stem: str, make: Make, table: Sequence[Ext], source: str, together: l
     if len(together) < 2:
         return
     yield accept(f"{stem}-ext-all", "All defined extensions, in the order of the table", make(together), source=source)
-    yield accept(f"{stem}-ext-all-reversed", "All defined extensions, last one first: order is free on read",
-                 make(together[::-1]), source=source, canonical=False, errata=[Reading("ZD-14")])
+    yield accept(
+        f"{stem}-ext-all-reversed",
+        "All defined extensions, last one first: order is free on read",
+        make(together[::-1]),
+        source=source,
+        canonical=False,
+        errata=[Reading("ZD-14")],
+    )
     for left, right in zip(together, together[1:], strict=False):
-        yield accept(f"{stem}-ext-{slug(left.slug)}-then-{slug(right.slug)}", f"{left.name} and {right.name}",
-                     make([left, right]), source=source)
+        yield accept(
+            f"{stem}-ext-{slug(left.slug)}-then-{slug(right.slug)}",
+            f"{left.name} and {right.name}",
+            make([left, right]),
+            source=source,
+        )
 
 
 def _inside(stem: str, only: Message, ext: Ext, source: str) -> Iterator[Vector]:
-    """The data ends inside the extension: after its header, inside each part."""
-    head, at, done = f"{only.name}.exts.{ext.slug}.", 0, list[Segment]()
-    for segment in only.segments:
-        tail = segment.path.removeprefix(head)
-        if segment.path.startswith(head) and tail != "header" and segment.data:
-            yield refuse_at(f"{stem}-ext-{slug(ext.slug)}-cut-before-{slug(tail)}", f"The data ends before {segment.path}",
-                            only.layer, done, TRUNCATED, at, segment.path, source=source)
-        done.append(segment)
-        at += len(segment.data)
+    """The data ends inside the extension: after its header, before each part, in the middle of each part."""
+    head = f"{only.name}.exts.{ext.slug}."
+    for position, segment in enumerate(only.segments):
+        if segment.path.startswith(head) and segment.path != head + "header":
+            yield from cuts(
+                f"{stem}-ext-{slug(ext.slug)}-cut", slug(segment.path.removeprefix(head)), only, position, source=source
+            )
 
 
 def _foreign(stem: str, make: Make, table: Sequence[Ext], source: str) -> Iterator[Vector]:
     for ext in unknown_samples(mandatory=False):
-        yield accept(f"{stem}-ext-unknown-optional-{ext.means['enc']}", "An unknown extension with M=0 is skipped",
-                     make([ext]), source=source, remarks=[("unknown-extension", head_of(make([ext]), ext))])
+        yield accept(
+            f"{stem}-ext-unknown-optional-{ext.means['enc']}",
+            "An unknown extension with M=0 is skipped",
+            make([ext]),
+            source=source,
+            remarks=[("unknown-extension", head_of(make([ext]), ext))],
+        )
     for ext in unknown_samples(mandatory=True):
-        yield refuse(f"{stem}-ext-unknown-mandatory-{ext.means['enc']}", "An unknown extension with M=1 refuses the message",
-                     make([ext]), MANDATORY_UNKNOWN, head_of(make([ext]), ext), source=source)
+        yield refuse(
+            f"{stem}-ext-unknown-mandatory-{ext.means['enc']}",
+            "An unknown extension with M=1 refuses the message",
+            make([ext]),
+            MANDATORY_UNKNOWN,
+            head_of(make([ext]), ext),
+            source=source,
+        )
     for mandatory in (False, True):
         bad = unknown(FREE, ILLEGAL, mandatory)
         word = "mandatory" if mandatory else "optional"
-        yield refuse(f"{stem}-ext-unknown-{word}-enc-11", "ENC 11 is illegal, whatever the id", make([bad]), BAD_ENC,
-                     head_of(make([bad]), bad), source=source)
+        yield refuse(
+            f"{stem}-ext-unknown-{word}-enc-11",
+            "ENC 11 is illegal, whatever the id",
+            make([bad]),
+            BAD_ENC,
+            head_of(make([bad]), bad),
+            source=source,
+        )
 
 
 def head_of(message: Message, ext: Ext) -> str:
@@ -124,12 +182,28 @@ def _neighbours(stem: str, make: Make, table: Sequence[Ext], source: str) -> Ite
     for position, ext in enumerate(table):
         before, after, bad = optional[position % 3], optional[(position + 1) % 3], required[position % 3]
         name = f"{stem}-ext-{slug(ext.slug)}"
-        yield accept(f"{name}-after-unknown-optional", f"{ext.name} behind an unknown optional extension",
-                     make([before, ext]), source=source, canonical=False)
-        yield accept(f"{name}-before-unknown-optional", f"{ext.name} in front of an unknown optional extension",
-                     make([ext, after]), source=source, canonical=False)
-        yield refuse(f"{name}-before-unknown-mandatory", f"{ext.name} in front of an unknown mandatory extension",
-                     make([ext, bad]), MANDATORY_UNKNOWN, head_of(make([bad]), bad), source=source)
+        yield accept(
+            f"{name}-after-unknown-optional",
+            f"{ext.name} behind an unknown optional extension",
+            make([before, ext]),
+            source=source,
+            canonical=False,
+        )
+        yield accept(
+            f"{name}-before-unknown-optional",
+            f"{ext.name} in front of an unknown optional extension",
+            make([ext, after]),
+            source=source,
+            canonical=False,
+        )
+        yield refuse(
+            f"{name}-before-unknown-mandatory",
+            f"{ext.name} in front of an unknown mandatory extension",
+            make([ext, bad]),
+            MANDATORY_UNKNOWN,
+            head_of(make([bad]), bad),
+            source=source,
+        )
 
 
 def as_unknown(ext: Ext, header: int) -> Ext:
@@ -148,8 +222,14 @@ def _almost(stem: str, make: Make, table: Sequence[Ext], source: str) -> Iterato
                 word = ENC_NAMES[header & 0x60] if header & 0x60 != ext.header & 0x60 else "other-m"
                 yield _one_almost(f"{name}-as-{word}", ext, as_unknown(ext, header), make, source)
         bad = unknown(ext.ident, ILLEGAL, bool(ext.header & MANDATORY))
-        yield refuse(f"{name}-as-enc-11", f"{ext.name}'s id with ENC 11", make([bad]), BAD_ENC,
-                     head_of(make([bad]), bad), source=source)
+        yield refuse(
+            f"{name}-as-enc-11",
+            f"{ext.name}'s id with ENC 11",
+            make([bad]),
+            BAD_ENC,
+            head_of(make([bad]), bad),
+            source=source,
+        )
 
 
 def _one_almost(ident: str, ext: Ext, other: Ext, make: Make, source: str) -> Vector:
@@ -157,14 +237,49 @@ def _one_almost(ident: str, ext: Ext, other: Ext, make: Make, source: str) -> Ve
     message, head = make([other]), head_of(make([other]), other)
     if other.header & MANDATORY:
         return refuse(ident, about, message, MANDATORY_UNKNOWN, head, source=source, errata=[Reading("ZD-13")])
-    return accept(ident, about, message, source=source, canonical=True, errata=[Reading("ZD-13")],
-                  remarks=[("unknown-extension", head)])
+    return accept(
+        ident,
+        about,
+        message,
+        source=source,
+        canonical=True,
+        errata=[Reading("ZD-13")],
+        remarks=[("unknown-extension", head)],
+    )
 
 
 # --- integers --------------------------------------------------------------------------------------------------------
 
-EDGES = (0, 1, 127, 128, 255, 256, 16383, 16384, 65535, 2**21 - 1, 2**21, 2**28 - 1, 2**28, 2**31, 2**32 - 1, 2**35 - 1,
-         2**35, 2**42 - 1, 2**42, 2**49 - 1, 2**49, 2**53 - 1, 2**53, 2**56 - 1, 2**56, 2**63 - 1, 2**63, 2**64 - 1)
+EDGES = (
+    0,
+    1,
+    127,
+    128,
+    255,
+    256,
+    16383,
+    16384,
+    65535,
+    2**21 - 1,
+    2**21,
+    2**28 - 1,
+    2**28,
+    2**31,
+    2**32 - 1,
+    2**35 - 1,
+    2**35,
+    2**42 - 1,
+    2**42,
+    2**49 - 1,
+    2**49,
+    2**53 - 1,
+    2**53,
+    2**56 - 1,
+    2**56,
+    2**63 - 1,
+    2**63,
+    2**64 - 1,
+)
 """Every value at which a VLE grows by one byte, and the edges of every integer width."""
 NAMES = {2**power: f"2-to-{power}" for power in (21, 28, 31, 32, 35, 42, 49, 53, 56, 63, 64)}
 
@@ -181,43 +296,77 @@ def edges(bits: int) -> list[int]:
     return [value for value in EDGES if value < 2**bits]
 
 
-def integers(stem: str, message: Message, tail: str, bits: int, meaning: Callable[[int], Fields], *, source: str,
-             over: str = "truncates", low: int = 0) -> Iterator[Vector]:
+def integers(
+    stem: str,
+    message: Message,
+    tail: str,
+    bits: int,
+    meaning: Callable[[int], Fields],
+    *,
+    source: str,
+    over: str = "truncates",
+    low: int = 0,
+) -> Iterator[Vector]:
     """A VLE field at its edges, overlong, and one above its width; `over` says what a value too big does."""
     stem = f"{stem}-{slug(tail)}"
     for value in edges(bits):
         if value >= low:
-            yield accept(f"{stem}-{named(value)}", f"{message.path(tail)} = {value}",
-                         message.put(tail, vle(value), str(value)).meaning(**meaning(value)), source=source)
+            yield accept(
+                f"{stem}-{named(value)}",
+                f"{message.path(tail)} = {value}",
+                message.put(tail, vle(value), str(value)).meaning(**meaning(value)),
+                source=source,
+            )
     yield from overlongs(stem, message, tail, meaning, source=source)
     if bits < 64:
         yield from _over(stem, message, tail, bits, meaning, source, over)
 
 
-def overlongs(stem: str, message: Message, tail: str, meaning: Callable[[int], Fields], *, source: str,
-              value: int = 5) -> Iterator[Vector]:
+def overlongs(
+    stem: str, message: Message, tail: str, meaning: Callable[[int], Fields], *, source: str, value: int = 5
+) -> Iterator[Vector]:
     """The same integer in two bytes and in nine."""
     for size in (2, 9):
         long = message.put(tail, overlong(value, size), f"{value} in {size} bytes").meaning(**meaning(value))
-        yield accept(f"{stem}-overlong-{size}", f"{message.path(tail)} = {value}, written in {size} bytes", long,
-                     source=source, canonical=False, errata=[Reading("ZD-02")],
-                     remarks=[("overlong-vle", message.path(tail))])
+        yield accept(
+            f"{stem}-overlong-{size}",
+            f"{message.path(tail)} = {value}, written in {size} bytes",
+            long,
+            source=source,
+            canonical=False,
+            errata=[Reading("ZD-02")],
+            remarks=[("overlong-vle", message.path(tail))],
+        )
 
 
-def _over(stem: str, message: Message, tail: str, bits: int, meaning: Callable[[int], Fields], source: str, over: str
-          ) -> Iterator[Vector]:
+def _over(
+    stem: str, message: Message, tail: str, bits: int, meaning: Callable[[int], Fields], source: str, over: str
+) -> Iterator[Vector]:
     path = message.path(tail)
     for value in (2**bits, 2**bits + 5, 2**64 - 1):
         wide = message.put(tail, vle(value), f"{value}, above {bits} bits")
         if over == "refuses":
-            yield refuse(f"{stem}-over-{named_over(value, bits)}", f"{path} = {value} does not fit in {bits} bits", wide,
-                         OUT_OF_RANGE, path, source=source, errata=[Reading("ZD-03")])
+            yield refuse(
+                f"{stem}-over-{named_over(value, bits)}",
+                f"{path} = {value} does not fit in {bits} bits",
+                wide,
+                OUT_OF_RANGE,
+                path,
+                source=source,
+                errata=[Reading("ZD-03")],
+            )
         elif over == "truncates":
             kept = value & (2**bits - 1)
-            yield accept(f"{stem}-over-{named_over(value, bits)}",
-                         f"{path} = {value} does not fit in {bits} bits: the baseline keeps the low ones",
-                         wide.meaning(**meaning(kept)), source=source, canonical=False, errata=[Reading("ZD-03")],
-                         remarks=[("truncated-value", path)])
+            whole = Reading("ZD-03", means=wide.meaning(**meaning(value)).means)
+            yield accept(
+                f"{stem}-over-{named_over(value, bits)}",
+                f"{path} = {value} does not fit in {bits} bits: the baseline keeps the low ones",
+                wide.meaning(**meaning(kept)),
+                source=source,
+                canonical=False,
+                errata=[whole],
+                remarks=[("truncated-value", path)],
+            )
 
 
 def named_over(value: int, bits: int) -> str:

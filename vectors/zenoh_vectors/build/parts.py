@@ -209,6 +209,8 @@ class Message:
     segments: Segments
     fields: Fields
     layer: str
+    focus: tuple[str, ...] = ()
+    """Where in `fields` the message is whose fields `meaning` edits, when `name` leads to a carried one."""
 
     @property
     def means(self) -> Fields:
@@ -226,43 +228,64 @@ class Message:
 
     def meaning(self, **fields: Any) -> Message:
         """Same bytes, other meaning; a field that is None goes away."""
-        merged = {**self.fields, **fields}
-        return replace(self, fields={name: value for name, value in merged.items() if value is not None})
+        return replace(self, fields=_merged(self.fields, self.focus, fields))
+
+    def inside(self, tail: str, *focus: str) -> Message:
+        """The same whole, seen from the message that it carries."""
+        return replace(self, name=self.path(tail), focus=focus)
 
     def put(self, tail: str, data: bytes, note: str | None = None, **fields: Any) -> Message:
-        """Replace the bytes of one segment, and the meaning of the fields that this changes."""
+        """Replace the bytes of one segment, and the meaning of the fields that this changes.
+
+        The length of an extension around the segment is made to fit; a segment that is itself a length stands as told.
+        """
         path = self.path(tail)
         if path not in {segment.path for segment in self.segments}:
             raise KeyError(path)
-        segments = tuple(
+        changed = tuple(
             segment._replace(data=data, note=segment.note if note is None else note) if segment.path == path else segment
             for segment in self.segments
         )
-        return replace(self.meaning(**fields), segments=segments)
+        return replace(self.meaning(**fields), segments=_fitted(changed, path))
 
     def flip(self, bits: int, note: str) -> Message:
         """Set bits of the header byte."""
-        head = self.segments[0]
-        return self.put(head.path.removeprefix(self.name + "."), bytes((head.data[0] ^ bits,)), note)
+        head = next(segment for segment in self.segments if segment.path == self.path("header"))
+        return self.put("header", bytes((head.data[0] ^ bits,)), note)
 
     def then(self, *extra: Segment) -> Message:
         """More segments after the last."""
         return replace(self, segments=self.segments + extra)
 
-    def until(self, tail: str) -> Message:
-        """Only what stands before a segment."""
-        wanted = self.at(tail)
-        size, kept = 0, []
-        for segment in self.segments:
-            if size >= wanted and segment.path.startswith(self.path(tail)):
-                break
-            kept.append(segment)
-            size += len(segment.data)
-        return replace(self, segments=tuple(kept))
+
+def _fitted(segments: Segments, path: str) -> Segments:
+    """With the length of the extension around `path` recomputed."""
+    before, exts, tail = path.partition(".exts.")
+    owner = f"{before}{exts}{tail.partition('.')[0]}."
+    if not exts or path in (owner + "length", owner + "header"):
+        return segments
+    size = sum(len(s.data) for s in segments if s.path.startswith(owner)) - 1
+    size -= sum(len(s.data) for s in segments if s.path == owner + "length")
+    return tuple(s._replace(data=vle(size), note=str(size)) if s.path == owner + "length" else s for s in segments)
 
 
-def message(kind: str, name: str, layer: str, header: int, note: str, body: Iterable[Segment], fields: Fields,
-            exts: Sequence[Ext] = ()) -> Message:
+def _merged(fields: Fields, focus: tuple[str, ...], new: Fields) -> Fields:
+    if focus:
+        return {**fields, focus[0]: _merged(fields[focus[0]], focus[1:], new)}
+    merged = {**fields, **new}
+    return {name: value for name, value in merged.items() if value is not None}
+
+
+def message(
+    kind: str,
+    name: str,
+    layer: str,
+    header: int,
+    note: str,
+    body: Iterable[Segment],
+    fields: Fields,
+    exts: Sequence[Ext] = (),
+) -> Message:
     """A whole message: header with Z as `exts` require, then the body, which holds the chain where it belongs."""
     flags = f"{note}, Z" if exts else note
     head = Segment("header", bytes((header | (Z if exts else 0),)), flags)

@@ -7,14 +7,31 @@ from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from importlib import resources
 
+from zenoh_vectors.build import push, query, reply, transport
 from zenoh_vectors.build import transport_handshake as handshake
 from zenoh_vectors.build.covers import Covers, errata_ids
 from zenoh_vectors.build.vector import Vector
 from zenoh_vectors.build.write import entry_of, file_text
 
 FAMILIES: dict[str, Callable[[], Iterable[Vector]]] = {
+    "close": transport.close_vectors,
+    "del": push.del_vectors,
+    "fragment": transport.fragment_vectors,
+    "frame": transport.frame_vectors,
     "init": handshake.init_vectors,
+    "keep-alive": transport.keep_alive_vectors,
+    "network-oam": lambda: transport.oam_vectors(network=True),
+    "oam": transport.oam_vectors,
     "open": handshake.open_vectors,
+    "push": push.push_vectors,
+    "put": push.put_vectors,
+    "err": reply.err_vectors,
+    "query": query.query_vectors,
+    "reply": reply.reply_vectors,
+    "request": query.request_vectors,
+    "response": reply.response_vectors,
+    "response-final": reply.final_vectors,
+    "transport-ids": transport.ids_vectors,
 }
 """File name to the vectors in it."""
 
@@ -61,7 +78,9 @@ def texts() -> dict[str, str]:
     covers, confirmed, errata = Covers.load(), confirmations(), errata_ids()
     out = {}
     for name, vectors in all_vectors().items():
-        entries = [entry_of(vector, covers.of(vector), confirmed.get(vector.id, {}).get(digest(vector), []), errata)
-                   for vector in vectors]
+        entries = [
+            entry_of(vector, covers.of(vector), confirmed.get(vector.id, {}).get(digest(vector), []), errata)
+            for vector in vectors
+        ]
         out[f"{name}.json"] = file_text(name, entries)
     return out

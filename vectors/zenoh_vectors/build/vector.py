@@ -46,27 +46,63 @@ class Vector:
         return joined(self.segments)
 
 
-def accept(ident: str, about: str, message: Message, *, source: str, canonical: bool = True,
-           errata: Sequence[Reading] = (), remarks: Sequence[Remark] = ()) -> Vector:
+def accept(
+    ident: str,
+    about: str,
+    message: Message,
+    *,
+    source: str,
+    canonical: bool = True,
+    errata: Sequence[Reading] = (),
+    remarks: Sequence[Remark] = (),
+) -> Vector:
     """The bytes must be understood as `message.means`; `canonical`: and a writer gives exactly these bytes."""
     placed = tuple((kind, offset(message.segments, path), path) for kind, path in remarks)
-    return Vector(ident, about, message.layer, message.segments, source, means=message.means, canonical=canonical,
-                  errata=tuple(errata), remarks=placed)
+    return Vector(
+        ident,
+        about,
+        message.layer,
+        message.segments,
+        source,
+        means=message.means,
+        canonical=canonical,
+        errata=tuple(errata),
+        remarks=placed,
+    )
 
 
-def refuse(ident: str, about: str, message: Message, why: str, path: str, *, source: str,
-           errata: Sequence[Reading] = ()) -> Vector:
+def refuse(
+    ident: str, about: str, message: Message, why: str, path: str, *, source: str, errata: Sequence[Reading] = ()
+) -> Vector:
     """The bytes must be refused, at the first byte of the segment named `path`."""
     at = offset(message.segments, path)
-    return Vector(ident, about, message.layer, message.segments, source, errata=tuple(errata),
-                  refuses={"why": why, "at": at, "path": path})
+    return Vector(
+        ident,
+        about,
+        message.layer,
+        message.segments,
+        source,
+        errata=tuple(errata),
+        refuses={"why": why, "at": at, "path": path},
+    )
 
 
-def refuse_at(ident: str, about: str, layer: str, segments: Iterable[Segment], why: str, at: int, path: str, *,
-              source: str, errata: Sequence[Reading] = ()) -> Vector:
+def refuse_at(
+    ident: str,
+    about: str,
+    layer: str,
+    segments: Iterable[Segment],
+    why: str,
+    at: int,
+    path: str,
+    *,
+    source: str,
+    errata: Sequence[Reading] = (),
+) -> Vector:
     """The same where no segment stands at the place: data that ends too early."""
-    return Vector(ident, about, layer, tuple(segments), source, errata=tuple(errata),
-                  refuses={"why": why, "at": at, "path": path})
+    return Vector(
+        ident, about, layer, tuple(segments), source, errata=tuple(errata), refuses={"why": why, "at": at, "path": path}
+    )
 
 
 def with_errata(vectors: Iterable[Vector], *errata: Reading) -> Iterable[Vector]:
@@ -78,3 +114,28 @@ def with_errata(vectors: Iterable[Vector], *errata: Reading) -> Iterable[Vector]
 def slug(path: str) -> str:
     """A path as part of an id."""
     return path.replace(".", "-").replace("_", "-").replace("[", "-").replace("]", "")
+
+
+@dataclass(frozen=True)
+class Book:
+    """The vectors of one file that share an origin: saves naming file and source each time."""
+
+    stem: str
+    source: str
+
+    def ok(self, phrase: str, about: str, message: Message, *remarks: Remark, canonical: bool = True,
+           errata: Sequence[Reading] = ()) -> Vector:
+        """These bytes must be understood; a remark about them means that no careful writer sends them."""
+        return accept(f"{self.stem}/{phrase}", about, message, source=self.source, errata=errata, remarks=remarks,
+                      canonical=canonical and not remarks)
+
+    def bad(self, phrase: str, about: str, message: Message, why: str, path: str, *,
+            errata: Sequence[Reading] = ()) -> Vector:
+        """These bytes must be refused, at the segment named `path`."""
+        return refuse(f"{self.stem}/{phrase}", about, message, why, path, source=self.source, errata=errata)
+
+    def bad_at(self, phrase: str, about: str, message: Message, why: str, at: int, path: str, *,
+               errata: Sequence[Reading] = ()) -> Vector:
+        """These bytes must be refused at a byte where no segment begins."""
+        return refuse_at(f"{self.stem}/{phrase}", about, message.layer, message.segments, why, at, path,
+                         source=self.source, errata=errata)

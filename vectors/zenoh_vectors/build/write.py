@@ -26,8 +26,12 @@ def segment_rows(segments: Segments) -> list[list[str]]:
 
 def erratum_entry(reading: Reading, ids: Mapping[str, str]) -> Entry:
     """One erratum of a vector, with what the other reading makes of the bytes where that is known."""
-    entry: Entry = {"id": ids.get(reading.alias, reading.alias.lower()), "alias": reading.alias, "stance": reading.stance,
-                    "reading": reading.reading}
+    entry: Entry = {
+        "id": ids.get(reading.alias, reading.alias.lower()),
+        "alias": reading.alias,
+        "stance": reading.stance,
+        "reading": reading.reading,
+    }
     if reading.means is not None:
         entry["other"] = {"means": reading.means}
     if reading.refuses is not None:
@@ -39,9 +43,18 @@ def entry_of(vector: Vector, covers: list[str], confirmed: list[str], errata: Ma
     """A vector as the JSON holds it, keys in the order that a person reads."""
     entry: Entry = {"id": vector.id, "about": vector.about, "covers": covers, "layer": vector.layer}
     if vector.steps:
-        entry["steps"] = [{"from": who, "about": step.about, "layer": step.layer, "bytes": step.data.hex(),
-                           "segments": segment_rows(step.segments), "means": step.means, "canonical": step.canonical}
-                          for who, step in vector.steps]
+        entry["steps"] = [
+            {
+                "from": who,
+                "about": step.about,
+                "layer": step.layer,
+                "bytes": step.data.hex(),
+                "segments": segment_rows(step.segments),
+                "means": step.means,
+                "canonical": step.canonical,
+            }
+            for who, step in vector.steps
+        ]
     else:
         entry |= {"bytes": vector.data.hex(), "segments": segment_rows(vector.segments)}
     if vector.means is not None:
