@@ -96,7 +96,7 @@ class StreamLink:
     def send(self, data: bytes, deadline: Deadline) -> int:
         """Send with one eye on what comes in, so that two full pipes never wait for each other."""
         view, sent = memoryview(data), 0
-        while sent < len(data) and self._ended is None:
+        while sent < len(data) and self._writable():
             try:
                 went = self._sock.send(view[sent:])
             except BlockingIOError:
@@ -111,6 +111,10 @@ class StreamLink:
                 self._tell(LinkEvent(time.monotonic(), True, Happened.BYTES, bytes(view[sent : sent + went])))
                 sent += went
         return sent
+
+    def _writable(self) -> bool:
+        """A peer that said its last (FIN) may still listen; a reset, or our own end, is final."""
+        return not self._closed and (self._ended is None or self._ended.what is not Happened.RESET)
 
     def receive(self, deadline: Deadline) -> LinkEvent | None:
         """The next event of the peer; None when the deadline passes; the end again and again after the end."""

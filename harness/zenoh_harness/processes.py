@@ -31,10 +31,24 @@ GRACE: Final = 3.0
 """Seconds between SIGTERM and SIGKILL."""
 
 SIGNS: Final[Mapping[str, tuple[str, ...]]] = {
-    "panic": ("panicked at", "panic:", "panicexception", "fatal runtime error", "unhandled exception", "terminate called"),
+    "panic": (
+        "panicked at",
+        "panic:",
+        "panicexception",
+        "fatal runtime error",
+        "unhandled exception",
+        "terminate called",
+    ),
     "poison": ("poisonerror", "poisoned"),
     "allocation": ("memory allocation of", "bad_alloc", "memoryerror", "out of memory", "alloc error"),
-    "sanitizer": ("addresssanitizer", "memorysanitizer", "threadsanitizer", "leaksanitizer", "runtime error:", "==error"),
+    "sanitizer": (
+        "addresssanitizer",
+        "memorysanitizer",
+        "threadsanitizer",
+        "leaksanitizer",
+        "runtime error:",
+        "==error",
+    ),
     "abort": ("assertion `", "assertion failed", "core dumped", "double free", "stack smashing", "stack overflow"),
 }
 """What dying programs write, in lower case, by the kind of death. Plain words: a flood of output is searched too."""

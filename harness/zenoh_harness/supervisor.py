@@ -16,7 +16,6 @@ import contextlib
 import ctypes
 import json
 import os
-import re
 import selectors
 import shutil
 import signal
@@ -26,6 +25,7 @@ from typing import Any
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 CARRY = 4096
+SMALLEST_TAIL = 1 << 16
 MOST_SIGNS = 64
 
 
@@ -38,14 +38,14 @@ def prctl(option: int, value: int) -> None:
 class Capture:
     """One output stream: its first half in NAME, then a rolling tail in NAME.tail (and .tail.old)."""
 
-    def __init__(self, folder: str, name: str, limit: int, signs: re.Pattern[bytes]) -> None:
+    def __init__(self, folder: str, name: str, limit: int, signs: list[bytes]) -> None:
         self.name = name
         self._path = os.path.join(folder, name)
         self._file = open(self._path, "wb", buffering=0)  # noqa: SIM115  lives as long as the stream
         self._left = limit // 2
         self._limit = limit
         self._in_tail = False
-        self._pattern = signs
+        self._words = signs
         self._carry = b""
         self._signs = os.path.join(folder, "signs")
         self._found = 0
@@ -65,16 +65,22 @@ class Capture:
             os.replace(self._path + ".tail", self._path + ".tail.old")
         self._in_tail = True
         self._file = open(self._path + ".tail", "wb", buffering=0)  # noqa: SIM115
-        self._left = max(self._limit // 4, 1)
+        self._left = max(self._limit // 4, SMALLEST_TAIL)
 
     def _look(self, data: bytes) -> None:
-        lines = (self._carry + data).split(b"\n")
-        self._carry = lines.pop()[-CARRY:]
-        for line in lines:
-            self._sign(line)
+        text = self._carry + data
+        whole, _, self._carry = text.rpartition(b"\n")
+        self._carry = self._carry[-CARRY:]
+        if self._suspicious(whole):
+            for line in whole.split(b"\n"):
+                self._sign(line)
+
+    def _suspicious(self, text: bytes) -> bool:
+        lower = text.lower()
+        return any(word in lower for word in self._words)
 
     def _sign(self, line: bytes) -> None:
-        if self._found < MOST_SIGNS and self._pattern.search(line):
+        if self._found < MOST_SIGNS and self._suspicious(line):
             self._found += 1
             with open(self._signs, "ab") as out:
                 out.write(f"{self.name} ".encode() + line[:400].replace(b"\r", b"") + b"\n")
@@ -156,7 +162,7 @@ class Supervisor:
 
     def start(self) -> bool:
         pumped = ["stderr"] if self.options["interactive"] else ["stdout", "stderr"]
-        signs = re.compile(self.options["signs"].encode(), re.IGNORECASE)
+        signs = [word.encode() for word in self.options["signs"]]
         outs = {name: os.pipe() for name in pumped}
         failure_read, failure_write = os.pipe()
         self.child = os.fork()
