@@ -1,0 +1,113 @@
+"""The results file: there and back, incomplete ones readable, by its schema, each refusal with its line."""
+
+import json
+from importlib.resources import files
+
+import jsonschema
+import pytest
+
+from zenoh_conformance.verdict import Exit, Judgement, Key, Verdict
+from zenoh_harness.files import results
+from zenoh_harness.files.faults import FileFault
+
+HEADER = results.Header(
+    reach="wheel:1.10.2", name="zenoh-rust", version="1.10.2", role="responder", kind="wheel", profiles=("default",)
+)
+
+
+def judgement(verdict: Verdict = Verdict.PASS, check: str = "a/b", **more) -> Judgement:
+    key = Key(
+        target="zenoh-rust", version="1.10.2", role="responder", profile="default", link="tcp", requirement="push/put",
+        check=check, parameters=(("bit", "3"),),
+    )  # fmt: skip
+    return Judgement(key=key, level="MUST", verdict=verdict, **more)
+
+
+def written(path, *, footer: bool = True) -> list[str]:
+    planned = [results.label(judgement().key), results.label(judgement(check="c/d").key)]
+    with results.ResultsWriter(path, HEADER, planned) as writer:
+        writer.judgement(judgement(cause="ümlaut"))
+        if footer:
+            writer.footer(Exit.CONFORMING)
+    return path.read_text().splitlines(keepends=True)
+
+
+def test_what_is_written_is_read_again(tmp_path):
+    written(tmp_path / "r.jsonl")
+    read = results.read(tmp_path / "r.jsonl")
+    assert read.header == HEADER
+    assert read.judgements == [judgement(cause="ümlaut")]
+    assert read.footer is not None
+    assert read.footer.verdicts == {"pass": 1}
+
+
+def test_each_line_is_on_the_disk_when_it_fell(tmp_path):
+    with results.ResultsWriter(tmp_path / "r.jsonl", HEADER) as writer:
+        writer.judgement(judgement())
+        assert results.read(tmp_path / "r.jsonl").judgements == [judgement()]
+
+
+def test_without_a_footer_it_is_incomplete_and_names_what_was_pending(tmp_path):
+    written(tmp_path / "r.jsonl", footer=False)
+    read = results.read(tmp_path / "r.jsonl")
+    assert not read.complete
+    assert read.pending == ("responder default c/d[bit=3]",)
+
+
+def test_a_footer_names_what_was_pending_too(tmp_path):
+    written(tmp_path / "r.jsonl")
+    read = results.read(tmp_path / "r.jsonl")
+    assert not read.complete
+    assert read.pending == ("responder default c/d[bit=3]",)
+
+
+def test_killed_at_any_byte_it_is_readable(tmp_path):
+    path = tmp_path / "r.jsonl"
+    text = "".join(written(path)).encode()
+    header_ends = text.index(b"\n") + 1
+    for cut in range(header_ends, len(text)):
+        path.write_bytes(text[:cut])
+        assert len(results.read(path).judgements) <= 1
+
+
+def test_an_embargoed_judgement_is_counted_and_not_written(tmp_path):
+    with results.ResultsWriter(tmp_path / "r.jsonl", HEADER, [results.label(judgement().key)]) as writer:
+        writer.judgement(judgement(Verdict.CRASH, embargo=True, cause="secret"))
+        footer = writer.footer(Exit.DEPARTED)
+    assert (footer.embargoed, footer.judged, footer.pending) == (1, 0, ())
+    assert "secret" not in (tmp_path / "r.jsonl").read_text()
+
+
+def test_every_line_fits_the_schema_and_a_changed_one_does_not(tmp_path):
+    schema = json.loads((files("zenoh_harness.files") / "schemas" / "results.schema.json").read_text())
+    validator = jsonschema.Draft202012Validator(schema)
+    for line in written(tmp_path / "r.jsonl"):
+        row = json.loads(line)
+        validator.validate(row)
+        assert not validator.is_valid(row | {"extra": 1})
+        assert not validator.is_valid(row | {"type": "other"})
+
+
+def test_refusals_name_the_line(tmp_path):
+    path = tmp_path / "r.jsonl"
+    header, plan, row, footer = written(path)
+    wrong = {
+        "expected the header": (1, [row]),
+        "is no JSON": (2, [header, "nonsense\n", row]),
+        "format": (1, [header.replace('"format":1', '"format":9')]),
+        "unknown verdict": (3, [header, plan, row.replace('"pass"', '"fine"')]),
+        "follows the footer": (4, [header, row, footer, row]),
+        "'level' is missing": (2, [header, row.replace('"level":"MUST",', "")]),
+        "unknown type": (2, [header, '{"type":"note"}\n']),
+    }
+    for why, (line, lines) in wrong.items():
+        path.write_text("".join(lines))
+        with pytest.raises(FileFault, match=why) as refused:
+            results.read(path)
+        assert refused.value.line == line
+
+
+def test_an_empty_file_is_told_as_such(tmp_path):
+    (tmp_path / "results.jsonl").write_text("")
+    with pytest.raises(FileFault, match="is empty"):
+        results.read(tmp_path)

@@ -1,0 +1,185 @@
+"""`zconform`: finds its subcommands, and is the one place where what went wrong becomes a message and an exit code."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pkgutil
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
+from typing import Any, Final, NoReturn
+
+import click
+
+from zenoh_conformance.verdict import Exit
+from zenoh_harness import commands
+from zenoh_harness.console import Shell, plain
+from zenoh_harness.errors import HarnessError, nearest
+
+PLUGGED: Final = "zenoh_conformance.commands"
+"""The entry-point group through which the rooms above plug their subcommands in."""
+
+
+@cache
+def _own() -> dict[str, str]:
+    """Subcommand to module, for those that live here."""
+    modules = pkgutil.iter_modules(commands.__path__)
+    return {
+        found.name.replace("_", "-"): f"{commands.__name__}.{found.name}" for found in modules if found.name[0] != "_"
+    }
+
+
+@cache
+def _plugged() -> dict[str, EntryPoint]:
+    """Subcommand to entry point, for those that live above."""
+    return {found.name: found for found in sorted(entry_points(group=PLUGGED), key=lambda found: found.name)}
+
+
+class Subcommands(click.Group):
+    """A group that imports a subcommand when it is needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """All names, sorted."""
+        return sorted({*_own(), *_plugged()})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's
+        """The subcommand of that name, imported now; None when there is none."""
+        if cmd_name in _own():
+            return _command(import_module(_own()[cmd_name]).command, cmd_name)
+        if cmd_name in _plugged():
+            return _command(_plugged()[cmd_name].load(), cmd_name)
+        return None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list in `--help`; a subcommand whose optional packages are missing is listed with what it misses."""
+        rows = []
+        for name in self.list_commands(ctx):
+            try:
+                found = self.get_command(ctx, name)
+                rows.append((name, found.get_short_help_str(80) if found else ""))
+            except ImportError as missing:
+                rows.append((name, f"(not here: {missing})"))
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click's, but an unknown name offers the nearest."""
+        name = args[0]
+        if not name.startswith("-") and name not in self.list_commands(ctx):
+            raise click.UsageError(f"no subcommand {name!r}; {nearest(name, self.list_commands(ctx))}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+def _command(found: Any, name: str) -> click.Command:
+    if not isinstance(found, click.Command):
+        raise HarnessError(f"subcommand {name} is no click command but {type(found).__name__}", step="load subcommands")
+    return found
+
+
+def _version() -> str:
+    try:
+        return version("zenoh-conformance")
+    except PackageNotFoundError:
+        return "0 (not installed)"
+
+
+@click.group(cls=Subcommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(_version(), prog_name="zconform", message="%(prog)s %(version)s")
+@click.option("-q", "--quiet", count=True, help="Say less.")
+@click.option("-v", "--verbose", count=True, help="Say more.")
+@click.pass_context
+def command(context: click.Context, quiet: int, verbose: int) -> None:
+    """Tell whether a Zenoh node speaks the protocol: which requirement, which byte, which version.
+
+    \b
+    Example:  zconform run wheel:1.10.2
+    Exit codes: 0 conforming, 1 departed, 2 usage, 3 could not go on, 4 nothing was judged.
+    """
+    context.obj = Shell(quiet, verbose)
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """The console script: run and exit."""
+    sys.exit(invoke(sys.argv[1:] if arguments is None else list(arguments)))
+
+
+def invoke(arguments: Sequence[str]) -> int:
+    """Run `zconform` with these arguments; its exit code. Nothing escapes from here."""
+    previous = _terminate_like_interrupt()
+    try:
+        result = command.main(args=list(arguments), prog_name="zconform", standalone_mode=False)
+        sys.stdout.flush()
+        return int(result) if isinstance(result, int) else 0
+    except click.exceptions.Exit as asked:
+        return asked.exit_code
+    except click.ClickException as wrong:
+        return _usage(wrong)
+    except (click.Abort, KeyboardInterrupt):
+        return _say("interrupted", Exit.CANNOT_GO_ON)
+    except HarnessError as stopped:
+        return _say(str(stopped), stopped.exit_code)
+    except SystemExit as asked:
+        return _reader_left() if isinstance(asked.__context__, BrokenPipeError) else _code(asked)
+    except BrokenPipeError:
+        return _reader_left()
+    except ImportError as missing:
+        return _missing(missing, arguments)
+    except Exception:  # noqa: BLE001 - the last resort of the program: a fault of ours becomes exit 3 with its traceback
+        return _say(f"a fault of ours\n{traceback.format_exc()}", Exit.CANNOT_GO_ON)
+    finally:
+        if previous is not None:
+            signal.signal(signal.SIGTERM, previous)
+
+
+def _terminate_like_interrupt() -> Any:
+    """SIGTERM unwinds as Ctrl-C does, so that what was started is ended."""
+
+    def interrupt(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    try:
+        return signal.signal(signal.SIGTERM, interrupt)
+    except ValueError:  # not the main thread: whoever is, decides
+        return None
+
+
+def _reader_left() -> int:
+    """Whoever read us has left; python's own flush at exit must not complain about it again."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return int(Exit.CANNOT_GO_ON)
+
+
+def _code(asked: SystemExit) -> int:
+    return asked.code if isinstance(asked.code, int) else int(Exit.CANNOT_GO_ON if asked.code else Exit.CONFORMING)
+
+
+def _usage(wrong: click.ClickException) -> int:
+    context = getattr(wrong, "ctx", None)
+    hint = f"\n  hint   {context.command_path} --help" if context is not None else ""
+    return _say(wrong.format_message() + hint, Exit.USAGE)
+
+
+def _missing(missing: ImportError, arguments: Sequence[str]) -> int:
+    if (missing.name or "").startswith("zenoh_"):
+        return _say(f"a fault of ours\n{traceback.format_exc()}", Exit.CANNOT_GO_ON)
+    what = arguments[0] if arguments else "this"
+    hint = "install zenoh-conformance with the extra that brings it (spark, fuzz, browser, docker)"
+    return _say(f"{what} needs a package that is not here: {missing}\n  hint   {hint}", Exit.CANNOT_GO_ON)
+
+
+def _say(text: str, code: int) -> int:
+    with contextlib.suppress(OSError):
+        click.echo(f"zconform: {plain(text)}", err=True)
+    return int(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,179 @@
+"""The conversation file: evidence, captures, the tap's recordings and replays, one event a line.
+
+    {"conversation":1,"connections":{"a":{"link":"tcp","framing":"stream","initiator":"harness","responder":"target"}},"about":{}}
+    {"t":0.0012,"c":"a","from":"initiator","event":"open"}
+    {"t":0.0013,"c":"a","from":"initiator","bytes":"0f00"}
+
+`schemas/conversation.schema.json` describes the first line and the others. A file whose last line was cut off is read
+as far as it goes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Final, Self
+
+from zenoh_conformance.conversation import Connection, Conversation, Event, Framing, Happened, Side
+from zenoh_harness.files.faults import FileFault, Row, field
+
+FORMAT: Final = 1
+_EVENTS: Final = {kind.value: kind for kind in Happened if kind is not Happened.BYTES}
+_SIDES: Final = {side.value: side for side in Side}
+
+
+def head_row(conversation: Conversation) -> Row:
+    """The first line's object."""
+    connections = {
+        name: {
+            "link": known.link,
+            "framing": known.framing.value,
+            "initiator": known.initiator,
+            "responder": known.responder,
+        }
+        for name, known in conversation.connections.items()
+    }
+    return {"conversation": FORMAT, "connections": connections, "about": dict(conversation.about)}
+
+
+def event_row(event: Event) -> Row:
+    """One event's object; times to the microsecond."""
+    row: Row = {"t": round(event.time, 6), "c": event.connection, "from": event.sender.value}
+    if event.kind is Happened.BYTES:
+        return row | {"bytes": event.data.hex()}
+    return row | {"event": event.kind.value}
+
+
+def lines(conversation: Conversation) -> Iterator[str]:
+    """The file's lines, each with its newline."""
+    yield _line(head_row(conversation))
+    for event in conversation:
+        yield _line(event_row(event))
+
+
+def write(conversation: Conversation, path: Path) -> None:
+    """Write a whole conversation."""
+    with path.open("w", encoding="utf-8") as out:
+        out.writelines(lines(conversation))
+
+
+class ConversationWriter:
+    """Writes a conversation as it happens, each event flushed; connections are named before their first event."""
+
+    def __init__(self, path: Path, conversation: Conversation) -> None:
+        self._out: IO[str] = path.open("w", encoding="utf-8")
+        self._write(head_row(conversation))
+
+    def event(self, event: Event) -> None:
+        """Add one event."""
+        self._write(event_row(event))
+
+    def _write(self, row: Row) -> None:
+        self._out.write(_line(row))
+        self._out.flush()
+
+    def close(self) -> None:
+        """No more will come."""
+        self._out.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def read(path: Path) -> Conversation:
+    """Read a conversation file. Raises FileFault with the line."""
+    try:
+        with path.open(encoding="utf-8") as source:
+            return parse(source, path)
+    except (OSError, UnicodeDecodeError) as why:
+        raise FileFault(path, None, f"cannot be read: {why}") from why
+
+
+def parse(source: Iterable[str], path: Path | str = "conversation") -> Conversation:
+    """Read a conversation from its lines. Raises FileFault with the line."""
+    numbered = enumerate(source, 1)
+    try:
+        _, first = next(numbered)
+    except StopIteration:
+        raise FileFault(path, None, "is empty; the first line names the connections") from None
+    conversation = _head(path, _row(path, 1, first))
+    for number, text in numbered:
+        if text.strip():
+            try:
+                row = _row(path, number, text)
+            except FileFault:
+                if text.endswith("\n"):
+                    raise
+                break  # whoever wrote it was interrupted in this line
+            conversation.events.append(_event(path, number, row, conversation))
+    return conversation
+
+
+def _row(path: Path | str, number: int, text: str) -> Row:
+    try:
+        row = json.loads(text)
+    except ValueError as why:
+        raise FileFault(path, number, f"is no JSON: {why}") from why
+    if not isinstance(row, dict):
+        raise FileFault(path, number, f"expected an object, found {type(row).__name__}")
+    return row
+
+
+def _head(path: Path | str, row: Row) -> Conversation:
+    if row.get("conversation") != FORMAT:
+        hint = 'the first line of a conversation is {"conversation":1,"connections":{...}}'
+        raise FileFault(
+            path, 1, f"expected conversation format {FORMAT}, found {row.get('conversation')!r:.40}", hint=hint
+        )
+    named = field(path, 1, row, "connections", dict, {})
+    about = {str(name): str(value) for name, value in field(path, 1, row, "about", dict, {}).items()}
+    return Conversation(
+        connections={name: _connection(path, name, about_it) for name, about_it in named.items()}, about=about
+    )
+
+
+def _connection(path: Path | str, name: str, row: Any) -> Connection:
+    if not isinstance(row, dict):
+        raise FileFault(path, 1, f"connection {name!r} must be an object")
+    framing = field(path, 1, row, "framing", str, Framing.STREAM.value)
+    if framing not in {one.value for one in Framing}:
+        raise FileFault(path, 1, f"connection {name!r}: framing must be stream or datagram, found {framing!r:.40}")
+    return Connection(
+        name=name,
+        link=field(path, 1, row, "link", str, "tcp"),
+        framing=Framing(framing),
+        initiator=field(path, 1, row, "initiator", str, "initiator"),
+        responder=field(path, 1, row, "responder", str, "responder"),
+    )
+
+
+def _event(path: Path | str, number: int, row: Row, conversation: Conversation) -> Event:
+    connection = field(path, number, row, "c", str)
+    conversation.connection(connection)
+    sender = _SIDES.get(field(path, number, row, "from", str))
+    if sender is None:
+        raise FileFault(path, number, f"field 'from' must be initiator or responder, found {row['from']!r:.40}")
+    time = float(field(path, number, row, "t", (int, float)))
+    if ("bytes" in row) == ("event" in row):
+        raise FileFault(path, number, "expected exactly one of 'bytes' and 'event'")
+    if "event" in row:
+        kind = _EVENTS.get(field(path, number, row, "event", str))
+        if kind is None:
+            raise FileFault(path, number, f"field 'event' must be {', '.join(_EVENTS)}; found {row['event']!r:.40}")
+        return Event(time, connection, sender, kind)
+    try:
+        data = bytes.fromhex(field(path, number, row, "bytes", str))
+    except ValueError as why:
+        raise FileFault(path, number, f"field 'bytes' is no hexadecimal: {why}") from why
+    return Event(time, connection, sender, Happened.BYTES, data)
+
+
+def _line(row: Row) -> str:
+    return json.dumps(row, separators=(",", ":")) + "\n"

@@ -1,0 +1,36 @@
+"""A file that cannot be used: which file, which line, what was expected."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from zenoh_harness.errors import UsageError
+
+Row = dict[str, Any]
+
+
+class FileFault(UsageError):  # noqa: N818 - a fault of the file
+    """A file of ours, or one given to us, is not what its format says; names the line where there is one."""
+
+    def __init__(self, path: Path | str, line: int | None, why: str, *, hint: str = "") -> None:
+        self.path, self.line, self.why = Path(path), line, why
+        where = f"{path}:{line}" if line else str(path)
+        super().__init__(f"{where}: {why}", step="read the file", hint=hint)
+
+
+def field(
+    path: Path | str, line: int | None, row: Row, name: str, kind: type | tuple[type, ...], default: Any = ...
+) -> Any:
+    """The value of a field of that type; `default` where it is left out. Raises FileFault."""
+    value = row.get(name, default)
+    if value is ...:
+        raise FileFault(path, line, f"field {name!r} is missing")
+    if name in row and (not isinstance(value, kind) or (isinstance(value, bool) and not _takes_bool(kind))):
+        wanted = " or ".join(one.__name__ for one in (kind if isinstance(kind, tuple) else (kind,)))
+        raise FileFault(path, line, f"field {name!r} must be {wanted}, found {value!r:.60}")
+    return value
+
+
+def _takes_bool(kind: type | tuple[type, ...]) -> bool:
+    return bool in (kind if isinstance(kind, tuple) else (kind,))
