@@ -59,6 +59,13 @@ BUILDERS: Final[Mapping[str, Builder]] = MappingProxyType(
                 profiles=("release", "quick"),
                 module="zenoh_harness.adapters.docker.zenohd",
             ),
+            Builder(
+                name="zenoh-codec",
+                about="zenoh-rust's own codec as a stdio codec target",
+                default="1.10.2",
+                profiles=("release",),
+                module="zenoh_harness.codec_build",
+            ),
         )
     }
 )

@@ -53,8 +53,9 @@ macro_rules! written {
 /// Reads messages from a slice that shares its memory, as the router does, until the bytes end or, with
 /// `$many` false, after the first.
 macro_rules! read {
-    ($data:expr, $type:ty, $many:expr, $means:expr, $write:expr) => {{
-        let mut slice = ZSlice::from($data);
+    ($input:expr, $type:ty, $many:expr, $means:expr, $write:expr) => {{
+        let (bytes, bare) = $input;
+        let mut slice = ZSlice::from(bytes);
         let total = slice.len();
         let mut reader = slice.reader();
         let (mut means, mut encoded, mut debug) = (Vec::new(), Some(Vec::new()), String::new());
@@ -68,12 +69,14 @@ macro_rules! read {
                 let why = format!("zenoh-codec did not read a {}", stringify!($type));
                 return Answer::Refused { why, at: Some(at) };
             };
-            means.push($means(&message));
+            if !bare {
+                means.push($means(&message));
+                debug += &format!("{}{message:?}", if debug.is_empty() { "" } else { "\n" });
+            }
             encoded = encoded.zip($write(&message)).map(|(mut all, one): (Vec<u8>, Vec<u8>)| {
                 all.extend(one);
                 all
             });
-            debug += &format!("{}{message:?}", if debug.is_empty() { "" } else { "\n" });
             if !$many || !reader.can_read() {
                 break;
             }
@@ -81,23 +84,25 @@ macro_rules! read {
         let size = total - reader.remaining();
         let means = match $many {
             true => Object::default().set("messages", means).kind("Batch"),
-            false => means.swap_remove(0),
+            false => means.pop().unwrap_or(Value::Null),
         };
         Answer::Decoded { means, size, encoded, debug, allocated }
     }};
 }
 
-pub fn decode(layer: &str, data: Vec<u8>) -> Answer {
+/// `bare`: without meaning and debug text, which take most of the time.
+pub fn decode(layer: &str, data: Vec<u8>, bare: bool) -> Answer {
+    let input = (data, bare);
     match layer {
-        "transport" => read!(data, TransportMessage, false, transport::means, |m| written!(m)),
-        "batch" => read!(data, TransportMessage, true, transport::means, |m| written!(m)),
-        "network" => read!(data, NetworkMessage, false, network::means, |m| written!(m)),
-        "lowlatency" => read!(data, TransportMessageLowLatency, true, low_latency, write_low_latency),
-        "scouting" => read!(data, ScoutingMessage, false, scouting::means, |m| written!(m)),
-        "vle" => read!(data, u64, false, |n: &u64| Object::default().set("value", number(*n)).kind("Vle"), |n: &u64| {
+        "transport" => read!(input, TransportMessage, false, transport::means, |m| written!(m)),
+        "batch" => read!(input, TransportMessage, true, transport::means, |m| written!(m)),
+        "network" => read!(input, NetworkMessage, false, network::means, |m| written!(m)),
+        "lowlatency" => read!(input, TransportMessageLowLatency, true, low_latency, write_low_latency),
+        "scouting" => read!(input, ScoutingMessage, false, scouting::means, |m| written!(m)),
+        "vle" => read!(input, u64, false, |n: &u64| Object::default().set("value", number(*n)).kind("Vle"), |n: &u64| {
             written!(*n)
         }),
-        "keyexpr" => key_expression(data),
+        "keyexpr" => key_expression(input.0),
         other => Answer::Unimplemented(format!("no layer is called {other}")),
     }
 }

@@ -72,7 +72,9 @@ fn single(request: &Value, workers: &mut Workers) -> io::Result<Value> {
 fn parse(request: &Value) -> Result<Option<Request>, String> {
     let text = |name: &str| request[name].as_str().map(str::to_owned).ok_or(format!("{name}: expected a string"));
     Ok(match request["cmd"].as_str() {
-        Some("decode") => Some(Request::Decode { layer: text("layer")?, bytes: unhex(&text("bytes")?)? }),
+        Some("decode") => {
+            Some(Request::Decode { layer: text("layer")?, bytes: unhex(&text("bytes")?)?, bare: false })
+        },
         Some("encode") => Some(Request::Encode { layer: text("layer")?, means: request["means"].clone() }),
         Some("relate") => Some(Request::Relate { left: text("left")?, right: text("right")? }),
         _ => None,
@@ -110,7 +112,7 @@ fn split(mut raw: &[u8], layer: &str) -> io::Result<Vec<Request>> {
         let (length, rest) = raw.split_at_checked(4).ok_or_else(short)?;
         let length = u32::from_le_bytes(length.try_into().map_err(io::Error::other)?);
         let (bytes, rest) = rest.split_at_checked(length as usize).ok_or_else(short)?;
-        requests.push(Request::Decode { layer: layer.to_owned(), bytes: bytes.to_vec() });
+        requests.push(Request::Decode { layer: layer.to_owned(), bytes: bytes.to_vec(), bare: true });
         raw = rest;
     }
     Ok(requests)

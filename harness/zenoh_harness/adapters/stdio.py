@@ -1,0 +1,353 @@
+"""`stdio:COMMAND`: a codec behind the stdio codec protocol, one JSON object a line (`files/schemas/codec-*.json`).
+
+Whatever it does wrong costs it the verdict of one request, and the others go on: garbage, a hang, its end, answers
+out of order.  It is started again a bounded number of times.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import shlex
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Self
+
+from zenoh_harness.codec_batch import pieces, records, request_bytes
+from zenoh_harness.codec_wire import Ended, Endless, Wire
+from zenoh_harness.codecs import Answer, AnswerKind, Request, answer_of
+from zenoh_harness.errors import CannotStart, TargetError, UsageError
+from zenoh_harness.reach import Reach
+from zenoh_harness.target import Identity
+from zenoh_harness.timing import Deadline
+
+VERSION: Final = 1
+"""Of the protocol."""
+
+MADE_UP: Final = "levitate"
+"""A capability that no codec has: whoever claims it claims anything."""
+
+PATIENCE: Final = 10.0
+"""Seconds that the oldest request may wait."""
+
+RESTARTS: Final = 20
+"""How often one codec is started again."""
+
+WINDOW: Final = 64
+"""Requests under way."""
+
+SCHEMAS: Final = Path(__file__).parent.parent / "files" / "schemas"
+
+_FITTING: Final[Mapping[str, AnswerKind]] = {
+    "decode": AnswerKind.DECODED, "encode": AnswerKind.ENCODED, "relate": AnswerKind.RELATED,
+}  # fmt: skip
+_ALWAYS: Final = frozenset({AnswerKind.REFUSED, AnswerKind.UNIMPLEMENTED, AnswerKind.CRASH})
+
+
+def open_codec(reach: Reach) -> StdioCodec:
+    """The adapter's door: the codec, started."""
+    try:
+        command = shlex.split(reach.rest)
+    except ValueError as why:
+        raise UsageError(f"cannot read the command {reach.rest!r}", step="reach string", seen=str(why)) from why
+    return StdioCodec(command, name=reach.options.get("name", ""))
+
+
+class StdioCodec:
+    """A codec process; a `zenoh_harness.codecs.Codec`."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        name: str = "",
+        patience: float = PATIENCE,
+        restarts: int = RESTARTS,
+        window: int = WINDOW,
+        validate: bool = False,
+    ) -> None:
+        """Start it, ask who it is and probe its honesty; CannotStart or TargetError when it cannot be had.
+
+        `validate` holds every request and answer against the JSON schemas (`-V`).
+        """
+        self.command = tuple(command)
+        self.restarts_left = restarts
+        self._patience, self._window = patience, window
+        self._validate = _validator() if validate else None
+        self._seq = 0
+        self._wire = Wire(self.command)
+        try:
+            self._greet(name)
+            self._probe()
+        except BaseException:
+            self.close()
+            raise
+
+    # --- who it is ---------------------------------------------------------------------------------------------------
+
+    def _greet(self, name: str = "") -> None:
+        answer = self._answer({"cmd": "start", "version": VERSION}, "start")
+        identity = answer.get("identity")
+        if answer.get("ok") is not True or not isinstance(identity, dict):
+            raise CannotStart("the codec does not introduce itself", step="codec start", seen=_short(answer))
+        self.identity = Identity(
+            name=name or str(identity.get("name", self.command[0])), version=str(identity.get("version", "")),
+            kind="stdio", language=str(identity.get("language", "")),
+        )  # fmt: skip
+        self.layers = frozenset(map(str, answer.get("layers", ())))
+        self.capabilities = frozenset(map(str, answer.get("capabilities", ())))
+
+    def _probe(self) -> None:
+        if self.has(MADE_UP):
+            raise TargetError(
+                f"the codec claims {MADE_UP!r}, a capability that does not exist", step="honesty",
+                seen="its other claims are worth as much",
+                hint='to a name that it does not know it must answer {"ok": false, "unimplemented": true}',
+            )  # fmt: skip
+
+    def has(self, capability: str) -> bool:
+        """Whether it says that it has a capability.  TargetError when it does not answer."""
+        return self._answer({"cmd": "capability", "name": capability}, "capability").get("ok") is True
+
+    def _answer(self, command: Mapping[str, Any], step: str) -> dict[str, Any]:
+        """One answer outside the stream of requests."""
+        self._send(command)
+        try:
+            line = self._wire.line(Deadline.after(self._patience))
+            if line is None:
+                raise CannotStart("the codec does not answer in time", step=f"codec {step}",
+                                  seen=self._wire.last_words(), hint="does it flush after each line?")  # fmt: skip
+            return self._read(line)
+        except Ended:
+            raise CannotStart("the codec ended", step=f"codec {step}", seen=self._wire.close(0.5)) from None
+        except (ValueError, Endless) as why:
+            hint = "its standard output carries one JSON object a line; logs belong on standard error"
+            raise CannotStart("the codec answers nonsense", step=f"codec {step}", seen=str(why), hint=hint) from why
+
+    # --- questions ---------------------------------------------------------------------------------------------------
+
+    def ask(self, requests: Iterable[Request]) -> Iterator[Answer]:
+        """One answer a request, in their order, with up to `window` under way."""
+        return _Asking(self, requests).run()
+
+    def decode(self, layer: str, data: bytes) -> Answer:
+        """What do these bytes mean?"""
+        return next(self.ask([Request.decode(layer, data)]))
+
+    def encode(self, layer: str, means: Mapping[str, Any]) -> Answer:
+        """Which bytes mean this?"""
+        return next(self.ask([Request.encode(layer, means)]))
+
+    def decode_many(self, layer: str, inputs: Sequence[bytes]) -> list[Answer]:
+        """Batches of inputs where it has the capability; those in which it fails are asked again one by one."""
+        if "batch" not in self.capabilities:
+            return list(self.ask(Request.decode(layer, data) for data in inputs))
+        answers: list[Answer] = []
+        for piece in pieces(inputs):
+            answers += self._batch(layer, piece) or self.ask(Request.decode(layer, data) for data in piece)
+        return answers
+
+    def _batch(self, layer: str, inputs: Sequence[bytes]) -> list[Answer] | None:
+        raw = request_bytes(inputs)
+        self._seq += 1
+        self._send({"cmd": "batch", "seq": self._seq, "layer": layer, "count": len(inputs), "bytes": len(raw)})
+        self._wire.send(raw)
+        deadline = Deadline.after(self._patience)
+        try:
+            line = self._wire.line(deadline)
+            head = self._read(line) if line is not None else {}
+            if head.get("seq") == self._seq and isinstance(head.get("bytes"), int):
+                data = self._wire.exactly(head["bytes"], deadline)
+                return records(data, len(inputs)) if data is not None else self._lost_batch()
+        except (ValueError, Ended, Endless):
+            return self._lost_batch()
+        return self._lost_batch()
+
+    def _lost_batch(self) -> None:
+        self.restart()
+
+    # --- what `_Asking` uses -----------------------------------------------------------------------------------------
+
+    def post(self, request: Request) -> int:
+        """Send a request and return its seq."""
+        self._seq += 1
+        self._send(request.line(self._seq))
+        return self._seq
+
+    def receive(self) -> dict[str, Any] | None:
+        """The next line; None when it does not come in time.  Raises ValueError, Ended, Endless."""
+        line = self._wire.line(Deadline.after(self._patience))
+        return None if line is None else self._read(line)
+
+    def restart(self) -> str:
+        """End the process and start another one, while that is allowed; the last words of the old one."""
+        said = self._wire.close()
+        if self.restarts_left > 0:
+            self.restarts_left -= 1
+            try:
+                self._wire = Wire(self.command)
+                self._greet(self.identity.name)
+            except TargetError as why:
+                self.restarts_left = -1
+                return f"{said}; {why.what}"
+        else:
+            self.restarts_left = -1
+        return said
+
+    @property
+    def gone(self) -> bool:
+        """Whether it may not, or cannot, be started again."""
+        return self.restarts_left < 0
+
+    def _send(self, command: Mapping[str, Any]) -> None:
+        if self._validate is not None:
+            self._validate("request", command)
+        self._wire.send(json.dumps(command).encode() + b"\n")
+
+    def _read(self, line: bytes) -> dict[str, Any]:
+        try:
+            answer = json.loads(line)
+        except (ValueError, RecursionError):
+            answer = None
+        if not isinstance(answer, dict):
+            raise ValueError(f"no JSON object: {line[:120]!r}")
+        if self._validate is not None:
+            self._validate("answer", answer)
+        return answer
+
+    def close(self) -> None:
+        """End it and all that it started; idempotent."""
+        self._wire.send(b'{"cmd": "stop"}\n')
+        if not self.gone and self._wire.program.poll() is None:
+            try:
+                self._wire.line(Deadline.after(0.5))
+            except (Ended, Endless):
+                pass
+            self._wire.close(0.5)
+        self._wire.close()
+        self.restarts_left = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class _Asking:
+    """One stream of requests: what waits, what is answered, who is charged."""
+
+    def __init__(self, codec: StdioCodec, requests: Iterable[Request]) -> None:
+        self.codec = codec
+        self.todo = enumerate(requests)
+        self.again: deque[tuple[int, Request]] = deque()
+        """Requests that were under way when the codec ended; asked alone, to see which of them ends it."""
+        self.waiting: deque[tuple[int, int, Request]] = deque()
+        """Seq, index and request, oldest first."""
+        self.answers: dict[int, Answer] = {}
+        self.charged: set[int] = set()
+        """Seqs whose verdict has fallen: an answer that comes after all is dropped."""
+
+    def run(self) -> Iterator[Answer]:
+        due = 0
+        while True:
+            self._post()
+            if self.waiting:
+                self._step()
+            elif due not in self.answers:
+                return
+            while due in self.answers:
+                yield self.answers.pop(due)
+                due += 1
+
+    def _post(self) -> None:
+        window = 1 if self.again else self.codec._window
+        while len(self.waiting) < window:
+            index, request = self.again.popleft() if self.again else next(self.todo, (-1, None))
+            if request is None:
+                return
+            if self.codec.gone:
+                self.answers[index] = Answer(kind=AnswerKind.UNASKED, why="it was started again too often")
+                return
+            self.waiting.append((self.codec.post(request), index, request))
+
+    def _step(self) -> None:
+        try:
+            line = self.codec.receive()
+        except ValueError as why:
+            self._charge(AnswerKind.GARBAGE, str(why))
+        except Endless:
+            self._charge(AnswerKind.GARBAGE, "a line without end")
+            self._begin_again()
+        except Ended:
+            self._ended()
+        else:
+            if line is None:
+                self._charge(AnswerKind.HANG, f"no answer in {self.codec._patience:g} s")
+                self._begin_again()
+            else:
+                self._settle(line)
+
+    def _settle(self, line: Mapping[str, Any]) -> None:
+        seq = line.get("seq")
+        place = next((n for n, (waiting, _, _) in enumerate(self.waiting) if waiting == seq), None)
+        if place is None:
+            if seq not in self.charged:
+                self._charge(AnswerKind.GARBAGE, f"an answer to nothing that waits: {_short(line)}")
+            return
+        _, index, request = self.waiting[place]
+        if place:
+            del self.waiting[place]
+            self.answers[index] = Answer(kind=AnswerKind.DISORDER, why=f"{place} older requests still waited")
+            return
+        try:
+            answer = answer_of(line)
+        except ValueError as why:
+            return self._charge(AnswerKind.GARBAGE, f"{why}: {_short(line)}")
+        if answer.kind not in _ALWAYS and answer.kind is not _FITTING[request.command]:
+            return self._charge(AnswerKind.GARBAGE, f"no answer to {request.command}: {_short(line)}")
+        self.waiting.popleft()
+        self.answers[index] = answer
+
+    def _charge(self, kind: AnswerKind, why: str) -> None:
+        seq, index, _ = self.waiting.popleft()
+        self.charged.add(seq)
+        self.answers[index] = Answer(kind=kind, why=why)
+
+    def _ended(self) -> None:
+        """Alone, the request under way is to blame; of several, each is asked again alone."""
+        alone = len(self.waiting) == 1
+        index = self.waiting[0][1]
+        said = self._begin_again(alone=alone)
+        if alone:
+            self.answers[index] = Answer(kind=AnswerKind.CRASH, why=f"the process ended: {said}")
+
+    def _begin_again(self, *, alone: bool = False) -> str:
+        """Start the codec again; what was under way is asked again, unless it was one `alone`."""
+        if not alone:
+            self.again.extendleft((index, request) for _, index, request in reversed(self.waiting))
+        self.waiting.clear()
+        return self.codec.restart()
+
+
+def _short(line: Mapping[str, Any]) -> str:
+    return json.dumps(line)[:160]
+
+
+@functools.cache
+def _validator() -> Any:
+    """A function that holds one object against one schema and raises ValueError with the first fault."""
+    import jsonschema
+
+    checkers = {
+        side: jsonschema.Draft202012Validator(json.loads((SCHEMAS / f"codec-{side}.json").read_text()))
+        for side in ("request", "answer")
+    }
+
+    def check(side: str, value: Mapping[str, Any]) -> None:
+        fault = next(checkers[side].iter_errors(value), None)
+        if fault is not None:
+            raise ValueError(f"against the schema of {side}s: {fault.message[:160]}")
+
+    return check
