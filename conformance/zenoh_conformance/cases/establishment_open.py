@@ -37,9 +37,9 @@ def an_initial_number_at_the_edge_is_accepted(scene: Scene, *, fsn: int, sn: int
 @case(
     "session-establishment/initial-sn-out-of-range-refused",
     twin=an_initial_number_at_the_edge_is_accepted,
-    parameters=[{"fsn": fsn, "past": past} for fsn in (0, 1, 2) for past in (1,)],
+    parameters=grid(fsn=(0, 1, 2)),
 )
-def an_initial_number_past_the_edge_is_refused(scene: Scene, *, fsn: int, past: int) -> None:
+def an_initial_number_past_the_edge_is_refused(scene: Scene, *, fsn: int, past: int = 1) -> None:
     """
     An initial number outside the negotiated resolution opens no session.
 
