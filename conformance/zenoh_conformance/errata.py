@@ -1,0 +1,88 @@
+"""Errata: where the text and the validated baseline differ, and which of the two is tested."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from importlib import resources
+from types import MappingProxyType
+
+from .specification import SpecificationError, toml_table
+
+
+class Stance(StrEnum):
+    """What a difference means for a verdict."""
+
+    PIN = "PIN"
+    """The baseline's reading is tested, and the text's is named."""
+    DEV = "DEV"
+    """The text is required; the baseline departs from it, which is a known deviation."""
+    GAP = "GAP"
+    """Observed and reported, never failed."""
+    BOTH = "BOTH"
+    """Either is accepted."""
+
+
+AS_WRITTEN = "as written"
+"""The reading of a target that follows the text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erratum:
+    """One difference."""
+
+    id: str
+    """A phrase, for ever."""
+    alias: str
+    """Its short name, `ZD-nn`."""
+    text: str
+    """What the specification says."""
+    baseline: str
+    """What the validated baseline does."""
+    evidence: tuple[str, ...]
+    """Where that was read or seen."""
+    stance: Stance
+
+    @property
+    def reading(self) -> str:
+        """The reading of a target that follows the baseline, as verdicts name it."""
+        return f"as erratum:{self.id}"
+
+
+@cache
+def errata() -> Mapping[str, Erratum]:
+    """Every erratum by phrase id."""
+    text = resources.files("zenoh_conformance").joinpath("errata.toml").read_text(encoding="utf-8")
+    return read_errata(text, "errata.toml")
+
+
+def read_errata(text: str, file: str) -> Mapping[str, Erratum]:
+    """The errata that a TOML text describes. Raises SpecificationError: file, id, field, why."""
+    read = {name: _erratum(file, name, told) for name, told in toml_table(text, file).items()}
+    aliases: dict[str, str] = {}
+    for each in read.values():
+        if aliases.setdefault(each.alias, each.id) != each.id:
+            raise SpecificationError(file, each.id, "alias", f"{each.alias} is that of {aliases[each.alias]}")
+    return MappingProxyType(read)
+
+
+def by_name(name: str) -> Erratum:
+    """The erratum with this phrase or alias. Raises KeyError."""
+    return errata().get(name) or {each.alias: each for each in errata().values()}[name]
+
+
+def _erratum(file: str, name: str, told: Mapping[str, object]) -> Erratum:
+    keys = {"alias", "text", "baseline", "evidence", "stance"}
+    for key in sorted(told.keys() ^ keys):
+        raise SpecificationError(file, name, key, "is missing" if key in keys else "no such field of an erratum")
+    evidence = told["evidence"]
+    if not isinstance(evidence, list) or not evidence:
+        raise SpecificationError(file, name, "evidence", "a list of at least one is expected")
+    if told["stance"] not in tuple(Stance):
+        raise SpecificationError(file, name, "stance", f"{told['stance']!r} is none of {', '.join(Stance)}")
+    return Erratum(
+        id=name, alias=str(told["alias"]), text=str(told["text"]), baseline=str(told["baseline"]),
+        evidence=tuple(map(str, evidence)), stance=Stance(str(told["stance"])),
+    )  # fmt: skip

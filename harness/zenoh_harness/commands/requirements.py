@@ -1,0 +1,178 @@
+"""`zconform requirements`: what the specification asks for, what judges it, what is owed, and what a newer text changed."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import click
+
+from zenoh_conformance.coverage import Row, Standing, table
+from zenoh_conformance.errata import errata
+from zenoh_conformance.lock import lock, write_lock
+from zenoh_conformance.requirement import OWED, Level, requirements
+from zenoh_conformance.specification import Drift, SpecificationError, digests, drift
+from zenoh_harness.console import Shell, shell_options
+from zenoh_harness.errors import UsageError
+from zenoh_harness.witnesses import coverage
+
+
+@click.group()
+def command() -> None:
+    """What the specification asks for, and what judges it.
+
+    \b
+    Example:  zconform requirements list --uncovered 'session-establishment/*'
+    """
+
+
+@command.command("list")
+@click.argument("pattern", metavar="[GLOB]", default="*")
+@click.option("--uncovered", is_flag=True, help="Only those that nothing judges: owed, excused or forgotten.")
+@click.option("--level", type=click.Choice([*Level]), multiple=True, help="Only these levels.")
+@shell_options()
+def list_requirements(shell: Shell, pattern: str, uncovered: bool, level: tuple[str, ...]) -> None:
+    """The requirements whose id matches, with their level and how they stand.
+
+    \b
+    Example:  zconform requirements list --level MUST 'query/*'
+    """
+    rows = [row for ident, row in coverage().rows.items() if fnmatchcase(ident, pattern)]
+    if not rows:
+        raise _unknown(pattern)
+    rows = [row for row in rows if not (uncovered and row.covered) and (not level or row.requirement.level in level)]
+    if shell.as_json:
+        shell.print_json([_as_json(row) for row in rows])
+        return
+    for row in rows:
+        told = f"{row.requirement.level:<8}  {row.requirement.id:<56}  {_standing(row):<12}  {row.requirement.says}"
+        shell.out.print(told, soft_wrap=True)
+    shell.note(_summary(rows))
+
+
+@command.command("show")
+@click.argument("ids", metavar="ID...", nargs=-1, required=True)
+@shell_options()
+def show(shell: Shell, ids: tuple[str, ...]) -> None:
+    """All that is known about a requirement: its words, its place, its errata, and what judges it.
+
+    \b
+    Example:  zconform requirements show session-establishment/cookie-echo
+    """
+    known = requirements()
+    for ident in ids:
+        if ident not in known and ident not in known.aliases():
+            raise _unknown(ident)
+    rows = coverage().rows
+    found = [rows[known[ident].id] for ident in ids]
+    if shell.as_json:
+        shell.print_json([_as_json(row) for row in found])
+        return
+    for row in found:
+        shell.out.print(_in_full(row), soft_wrap=True)
+
+
+@command.command("drift")
+@click.argument("folder", metavar="PAGES", type=click.Path(path_type=Path, file_okay=False))
+@shell_options()
+def show_drift(shell: Shell, folder: Path) -> int:
+    """The requirements whose section changed in a newer text: PAGES holds one `<page>.txt` for each of the five pages.
+
+    Exit code 1 when anything changed.
+
+    \b
+    Example:  zconform requirements drift ./spec-1.1.0
+    """
+    changed = drift(lock().sections, _digests(folder))
+    touched = {ref: [each.id for each in requirements().citing(ref)] for ref in changed}
+    if shell.as_json:
+        rows = [{"section": ref, "is": how.value, "requirements": touched[ref]} for ref, how in changed.items()]
+        shell.print_json(rows)
+    else:
+        _print_drift(shell, changed, touched)
+    return int(bool(changed))
+
+
+@command.command("table")
+@shell_options(formats=False)
+def print_table(shell: Shell) -> None:
+    """The coverage table of the documentation, as Markdown.
+
+    \b
+    Example:  zconform requirements table > coverage.md
+    """
+    shell.out.print(table(coverage()), end="", soft_wrap=True)
+
+
+@command.command("lock")
+@click.argument("folder", metavar="PAGES", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--final", is_flag=True, help="The lock is no draft: from now on it takes no new requirement.")
+@shell_options(formats=False)
+def print_lock(shell: Shell, folder: Path, final: bool) -> None:
+    """The lock of the revision, made anew from the requirements and from the text in PAGES.
+
+    \b
+    Example:  zconform requirements lock ./spec-1.0.0 > 1.0.0.lock
+    """
+    shell.out.print(write_lock(requirements(), _digests(folder), draft=not final), end="", soft_wrap=True)
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    try:
+        return digests(folder)
+    except SpecificationError as bad:
+        raise UsageError(str(bad), step="read the pages", hint="one <page>.txt for each of the five pages") from None
+
+
+def _print_drift(shell: Shell, changed: dict[str, Drift], touched: dict[str, list[str]]) -> None:
+    for ref, how in changed.items():
+        shell.out.print(f"{ref}: {how.value}", soft_wrap=True)
+        for ident in touched[ref]:
+            shell.out.print(f"    {ident}", soft_wrap=True)
+    shell.note(
+        f"{len(changed)} sections differ, {len({i for ids in touched.values() for i in ids})} requirements stand there"
+    )
+
+
+def _unknown(ident: str) -> UsageError:
+    near = requirements().nearest(ident)
+    hint = f"did you mean {' or '.join(near)}?" if near else "zconform requirements list shows them all"
+    return UsageError(f"no requirement is called {ident!r}", hint=hint)
+
+
+def _standing(row: Row) -> str:
+    return f"owed {row.requirement.owed}" if row.standing is Standing.OWED else row.standing.value
+
+
+def _summary(rows: list[Row]) -> str:
+    counts = {standing: sum(row.standing is standing for row in rows) for standing in Standing}
+    return f"{len(rows)} requirements: " + ", ".join(
+        f"{count} {standing}" for standing, count in counts.items() if count
+    )
+
+
+def _as_json(row: Row) -> dict[str, Any]:
+    each = row.requirement
+    told: dict[str, Any] = {"id": each.id, "level": each.level.value, "binds": each.binds, "ref": list(each.ref)}
+    told |= {"says": each.says, "keyword": each.keyword, "needs": list(each.needs), "erratum": list(each.erratum)}
+    told |= {"standing": row.standing.value, "owed": each.owed or None, "unobservable": each.unobservable or None}
+    return told | {"by": {kind: names for kind, names in row.by.items() if names}}
+
+
+def _in_full(row: Row) -> str:
+    each = row.requirement
+    lines = [each.id, f"    {each.level}, binds {each.binds}: {each.says}", f"    stands in  {', '.join(each.ref)}"]
+    if each.needs:
+        lines.append(f"    needs      {', '.join(each.needs)}")
+    for name in each.erratum:
+        erratum = errata()[name]
+        lines += [f"    erratum    {name} ({erratum.alias}, {erratum.stance})"]
+        lines += [f"        text      {erratum.text}", f"        baseline  {erratum.baseline}"]
+    lines.append(f"    standing   {_standing(row)}{': ' + each.unobservable if each.unobservable else ''}")
+    for kind in OWED:
+        names = row.by[kind]
+        if names:
+            more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+            lines.append(f"    {kind:<10} {', '.join(names[:8])}{more}")
+    return "\n".join(lines)

@@ -1,0 +1,40 @@
+"""What judges which requirement: all vectors, laws, cases and models, as the coverage wants them.
+
+That each of them has been red once is held by the tests of their own rooms; here it is taken for granted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from zenoh_conformance.case import all_cases, import_all
+from zenoh_conformance.coverage import Coverage, Witness, cover
+from zenoh_conformance.law import all_laws
+from zenoh_conformance.requirement import requirements
+from zenoh_harness.errors import UsageError
+from zenoh_vectors.loader import Vector, VectorError, load
+
+
+def coverage() -> Coverage:
+    """All requirements with all that judges them."""
+    return cover(requirements(), witnesses())
+
+
+def witnesses() -> Iterator[Witness]:
+    """Everything that judges a requirement, sorted within each kind. Raises UsageError for a vector file that is no good."""
+    for vector in _vectors():
+        yield "vector", vector.id, vector.covers
+    for name, law in all_laws().items():
+        yield "law", name, [law.requirement]
+    for name, case in all_cases().items():
+        yield "case", name, [case.requirement]
+    for module in import_all("zenoh_conformance.models"):
+        if requirement := getattr(module, "REQUIREMENT", ""):
+            yield "model", module.__name__.rpartition(".")[2].replace("_", "-"), [requirement]
+
+
+def _vectors() -> tuple[Vector, ...]:
+    try:
+        return load()
+    except VectorError as bad:
+        raise UsageError(str(bad), step="read the vectors", hint="`tox -e vectors` writes them anew") from bad
