@@ -15,6 +15,7 @@ from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, v
 from typing import Any, Final, NoReturn
 
 import click
+from click.shell_completion import shell_complete
 
 from zenoh_conformance.verdict import Exit
 from zenoh_harness import commands
@@ -23,6 +24,9 @@ from zenoh_harness.errors import HarnessError, nearest
 
 PLUGGED: Final = "zenoh_conformance.commands"
 """The entry-point group through which the rooms above plug their subcommands in."""
+
+COMPLETION: Final = "_ZCONFORM_COMPLETE"
+"""`eval "$(_ZCONFORM_COMPLETE=bash_source zconform)"` completes subcommands and options in a shell."""
 
 
 @cache
@@ -114,7 +118,7 @@ def invoke(arguments: Sequence[str]) -> int:
     """Run `zconform` with these arguments; its exit code. Nothing escapes from here."""
     previous = _terminate_like_interrupt()
     try:
-        result = command.main(args=list(arguments), prog_name="zconform", standalone_mode=False)
+        result = _run(arguments)
         sys.stdout.flush()
         return int(result) if isinstance(result, int) else 0
     except click.exceptions.Exit as asked:
@@ -125,8 +129,6 @@ def invoke(arguments: Sequence[str]) -> int:
         return _say("interrupted", Exit.CANNOT_GO_ON)
     except HarnessError as stopped:
         return _say(str(stopped), stopped.exit_code)
-    except SystemExit as asked:
-        return _reader_left() if isinstance(asked.__context__, BrokenPipeError) else _code(asked)
     except BrokenPipeError:
         return _reader_left()
     except ImportError as missing:
@@ -136,6 +138,15 @@ def invoke(arguments: Sequence[str]) -> int:
     finally:
         if previous is not None:
             signal.signal(signal.SIGTERM, previous)
+
+
+def _run(arguments: Sequence[str]) -> object:
+    """What click's own `main` does, but for its ways to end the process."""
+    wanted = os.environ.get(COMPLETION)
+    if wanted:
+        return shell_complete(command, {}, "zconform", COMPLETION, wanted)
+    with command.make_context("zconform", list(arguments)) as context:
+        return command.invoke(context)
 
 
 def _terminate_like_interrupt() -> Any:
@@ -155,10 +166,6 @@ def _reader_left() -> int:
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return int(Exit.CANNOT_GO_ON)
-
-
-def _code(asked: SystemExit) -> int:
-    return asked.code if isinstance(asked.code, int) else int(Exit.CANNOT_GO_ON if asked.code else Exit.CONFORMING)
 
 
 def _usage(wrong: click.ClickException) -> int:
