@@ -26,15 +26,14 @@ BROKEN = {"lone-continuation": (b"a\x80b", 1), "overlong-slash": (b"a\xc0\xafb",
 def keys(stem: str, make: Callable[[Key], Message], source: str, *, mapped: bool = True) -> Iterator[Vector]:
     """A WireExpr behind N and M: flags, scope, suffix; `mapped`: the carrier has a bit M."""
     book = Book(stem, source)
-    sides = (False, True) if mapped else (None,)
+    sides = (False, True) if mapped else (False,)
     for suffix, mapping, scope in product((None, "a"), sides, (0, 5)):
         flags = ("n" if suffix else "") + ("m" if mapping else "") or "none"
         yield book.ok(f"key-flags-{flags}-scope-{scope}", f"Key with flags {flags}, scope {scope}", make(Key(scope, suffix, mapping)))
-    side = False if mapped else None
     for name, suffix in SUFFIXES.items():
-        yield book.ok(f"key-suffix-{name}", f"Suffix: {name}", make(Key(3, suffix, side)))
-    base = make(Key(3, "ab", side))
-    yield from integers(stem, base, "key.scope", 16, lambda scope: {"key": {**Key(0, "ab", side).means, "scope": scope}},
+        yield book.ok(f"key-suffix-{name}", f"Suffix: {name}", make(Key(3, suffix)))
+    base = make(Key(3, "ab"))
+    yield from integers(stem, base, "key.scope", 16, lambda scope: {"key": {**Key(0, "ab").means, "scope": scope}},
                         source=source, over="refuses")
     yield from _suffix_faults(book, base)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from importlib import resources
 
-from zenoh_vectors.build import push, query, reply, transport
+from zenoh_vectors.build import declare, interest, join, push, query, reply, scouting, transport
 from zenoh_vectors.build import transport_handshake as handshake
 from zenoh_vectors.build.covers import Covers, errata_ids
 from zenoh_vectors.build.vector import Vector
@@ -31,6 +31,13 @@ FAMILIES: dict[str, Callable[[], Iterable[Vector]]] = {
     "request": query.request_vectors,
     "response": reply.response_vectors,
     "response-final": reply.final_vectors,
+    "declaration": declare.declaration_vectors,
+    "declare": declare.declare_vectors,
+    "hello": scouting.hello_vectors,
+    "interest": interest.interest_vectors,
+    "join": join.join_vectors,
+    "scout": scouting.scout_vectors,
+    "scouting-ids": scouting.ids_vectors,
     "transport-ids": transport.ids_vectors,
 }
 """File name to the vectors in it."""
