@@ -1,7 +1,7 @@
-"""Coverage: which requirement is judged by what, what is still owed, and what names a requirement that does not exist.
+"""Coverage: which requirement is judged by what, what is still owed, and what names one that does not exist.
 
-Who covers what is handed in as plain triples (kind, name, requirement ids), so that nothing above is imported here. Only
-what has been red once may be handed in: naming a requirement is not covering it.
+Who covers what is handed in as plain triples (kind, name, requirement ids), so that nothing above is imported here.
+Only what has been red once may be handed in: naming a requirement is not covering it.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def ceiling() -> int:
 
 
 def faults_of_references(requirements: Requirements, pages: Mapping[str, Page], errata: Iterable[str]) -> list[str]:
-    """What the requirements' own references leave open: sections that none cites, sections and errata that do not exist."""
+    """What the requirements' references leave open: sections that none cites, sections and errata that are not there."""
     known = {section.ref: section for page in pages.values() for section in page.sections}
     cited = {ref for each in requirements.values() for ref in each.ref}
     errata = set(errata)

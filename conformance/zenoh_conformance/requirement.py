@@ -168,7 +168,7 @@ def requirements() -> Requirements:
 
 
 def read_requirements(texts: Mapping[str, str]) -> Requirements:
-    """The requirements in these files, name (`<page>.toml`) to text. Raises SpecificationError: file, id, field, why."""
+    """The requirements in these files, name (`<page>.toml`) to text. Raises SpecificationError."""
     return Requirements(
         _requirement(file, phrase, told)
         for file, text in texts.items()
@@ -219,7 +219,7 @@ def _plain(file: str, phrase: str, key: str, value: Any) -> Any:
 
 
 def _called(kind: type) -> str:
-    return {str: "text", tuple: "text or list of texts"}.get(kind, kind.__name__)
+    return "text" if kind is str else "text or list of texts" if kind is tuple else kind.__name__
 
 
 def _level(file: str, phrase: str, told: str) -> Level:

@@ -21,7 +21,7 @@ def coverage() -> Coverage:
 
 
 def witnesses() -> Iterator[Witness]:
-    """Everything that judges a requirement, sorted within each kind. Raises UsageError for a vector file that is no good."""
+    """Everything that judges a requirement, sorted within each kind. Raises UsageError for a bad vector file."""
     for vector in _vectors():
         yield "vector", vector.id, vector.covers
     for name, law in all_laws().items():

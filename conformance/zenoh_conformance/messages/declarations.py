@@ -8,10 +8,8 @@ from zenoh_conformance.wire.extensions import Unknown
 from zenoh_conformance.wire.layer import Layer
 from zenoh_conformance.wire.types import U8, Z64, TextRest, Z16Cut, Z32Cut
 
-REF = "declarations#bodies"
 
-
-@extension(0x1, "z64", ref=REF)
+@extension(0x1, "z64", ref="declarations#queryable")
 class QueryableInfo:
     """How good a queryable is; all zero when absent."""
 
@@ -29,7 +27,7 @@ class QueryableInfo:
         return self.value >> 8 & 0xFFFF
 
 
-@extension(0xF, "zbuf", mandatory=True, ref=REF, name="WireExpr")
+@extension(0xF, "zbuf", mandatory=True, ref="declarations#wire-expr-extension", name="WireExpr")
 class WireExprExt:
     """The key expression of what is undeclared."""
 
@@ -43,7 +41,7 @@ class WireExprExt:
     """The rest of the extension."""
 
 
-@message(0x00, "Z|X|N", layer=Layer.DECLARATION, ref=REF)
+@message(0x00, "Z|X|N", layer=Layer.DECLARATION, ref="declarations#key-expr")
 class DKeyExpr:
     """Gives a key expression a number."""
 
@@ -56,7 +54,7 @@ class DKeyExpr:
     exts: Exts[Unknown] = NO_EXTS
 
 
-@message(0x01, "Z|X|X", layer=Layer.DECLARATION, ref=REF)
+@message(0x01, "Z|X|X", layer=Layer.DECLARATION, ref="declarations#undeclare-key-expr")
 class UKeyExpr:
     """Takes the number back."""
 
@@ -66,7 +64,7 @@ class UKeyExpr:
     exts: Exts[Unknown] = NO_EXTS
 
 
-@message(0x02, "Z|M|N", layer=Layer.DECLARATION, ref=REF)
+@message(0x02, "Z|M|N", layer=Layer.DECLARATION, ref="declarations#subscriber")
 class DSubscriber:
     """Whoever publishes to this key is to send it here."""
 
@@ -79,7 +77,7 @@ class DSubscriber:
     exts: Exts[Unknown] = NO_EXTS
 
 
-@message(0x03, "Z|X|X", layer=Layer.DECLARATION, ref=REF)
+@message(0x03, "Z|X|X", layer=Layer.DECLARATION, ref="declarations#undeclare-subscriber")
 class USubscriber:
     """The subscriber is gone."""
 
@@ -89,7 +87,7 @@ class USubscriber:
     exts: Exts[WireExprExt] = NO_EXTS
 
 
-@message(0x04, "Z|M|N", layer=Layer.DECLARATION, ref=REF)
+@message(0x04, "Z|M|N", layer=Layer.DECLARATION, ref="declarations#queryable")
 class DQueryable:
     """Whoever asks for this key can ask here."""
 
@@ -102,7 +100,7 @@ class DQueryable:
     exts: Exts[QueryableInfo] = NO_EXTS
 
 
-@message(0x05, "Z|X|X", layer=Layer.DECLARATION, ref=REF)
+@message(0x05, "Z|X|X", layer=Layer.DECLARATION, ref="declarations#undeclare-queryable")
 class UQueryable:
     """The queryable is gone."""
 
@@ -112,7 +110,7 @@ class UQueryable:
     exts: Exts[WireExprExt] = NO_EXTS
 
 
-@message(0x06, "Z|M|N", layer=Layer.DECLARATION, ref=REF)
+@message(0x06, "Z|M|N", layer=Layer.DECLARATION, ref="declarations#token")
 class DToken:
     """Somebody is alive under this key."""
 
@@ -125,7 +123,7 @@ class DToken:
     exts: Exts[Unknown] = NO_EXTS
 
 
-@message(0x07, "Z|X|X", layer=Layer.DECLARATION, ref=REF)
+@message(0x07, "Z|X|X", layer=Layer.DECLARATION, ref="declarations#undeclare-token")
 class UToken:
     """Nobody is alive there any more."""
 
@@ -135,7 +133,7 @@ class UToken:
     exts: Exts[WireExprExt] = NO_EXTS
 
 
-@message(0x1A, "Z|X|X", layer=Layer.DECLARATION, ref=REF)
+@message(0x1A, "Z|X|X", layer=Layer.DECLARATION, ref="declarations#final")
 class DFinal:
     """All that an INTEREST asked for has been told."""
 

@@ -34,7 +34,7 @@ class InterestOptions(IntFlag):
     AGGREGATE = 0x80
 
 
-@message(0x19, "Z|Mod|Mod", layer=Layer.NETWORK, ref="interests#interest")
+@message(0x19, "Z|Mod|Mod", layer=Layer.NETWORK, ref="message-reference#interest")
 class Interest:
     """Answered by DECLAREs, and for what is current by a D_FINAL.
 

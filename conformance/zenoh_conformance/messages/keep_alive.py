@@ -7,7 +7,7 @@ from zenoh_conformance.wire.extensions import Unknown
 from zenoh_conformance.wire.layer import Layer
 
 
-@message(0x04, "Z|X|X", layer=Layer.TRANSPORT, ref="message-reference#keep_alive")
+@message(0x04, "Z|X|X", layer=Layer.TRANSPORT, ref="message-reference#keep-alive")
 class KeepAlive:
     """Renews the lease when nothing else was sent.
 

@@ -9,7 +9,7 @@ from zenoh_conformance.wire.declare import composite, extension
 from zenoh_conformance.wire.nested import Composite, Many
 from zenoh_conformance.wire.types import U8, BytesZ64, Fixed, Vle, Z16Cut
 
-REF = "message-reference#common-network-extensions"
+REF = "message-reference#common-extensions"
 
 
 @extension(0x1, "z64", ref=REF)
@@ -56,7 +56,7 @@ class NodeId:
     """A number of that tree."""
 
 
-@composite(ref="network#tsstack")
+@composite(ref="errata#timestamp-stack-extension")
 class TsEntry:
     """One stamp of a TsStack."""
 
@@ -67,7 +67,7 @@ class TsEntry:
     """A Timestamp, unless `flags` say otherwise."""
 
 
-@extension(0x7, "zbuf", ref="network#tsstack")
+@extension(0x7, "zbuf", ref="errata#timestamp-stack-extension")
 class TsStack:
     """Stamps that nodes on the way add; newer than the text of the pages."""
 

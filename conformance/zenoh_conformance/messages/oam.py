@@ -35,7 +35,7 @@ class Oam:
     """None, an integer or bytes, as `enc` says."""
 
 
-@message(0x1F, "Z|ENC|ENC", layer=Layer.NETWORK, ref="message-reference#oam")
+@message(0x1F, "Z|ENC|ENC", layer=Layer.NETWORK, ref="message-reference#network-oam")
 class NetworkOam:
     """Management of the network; id 1 is the link state of routers.
 

@@ -8,7 +8,7 @@ from zenoh_conformance.wire.types import Z64, BytesRest, BytesZ64, Z8Cut, Z32Cut
 
 from .init import Auth, Compression, LowLatency, QoS
 
-REF = "session-establishment#opensyn-extensions"
+REF = "session-establishment#open-syn-extensions"
 
 
 @extension(0x2, "z64", ref=REF)
@@ -27,7 +27,7 @@ class MultiLinkSyn:
     """Opaque."""
 
 
-@extension(0x4, "unit", ref="session-establishment#openack-extensions")
+@extension(0x4, "unit", ref="session-establishment#open-ack-extensions")
 class MultiLinkAck:
     """The further link is accepted."""
 

@@ -9,7 +9,7 @@ from zenoh_conformance.wire.types import Z32
 from .network import QoS, TimestampExt
 
 
-@message(0x1A, "Z|X|X", layer=Layer.NETWORK, ref="reply#response_final")
+@message(0x1A, "Z|X|X", layer=Layer.NETWORK, ref="reply#final")
 class ResponseFinal:
     """Ends what a REQUEST began.
 

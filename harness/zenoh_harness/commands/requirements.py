@@ -1,4 +1,4 @@
-"""`zconform requirements`: what the specification asks for, what judges it, what is owed, and what a newer text changed."""
+"""`zconform requirements`: what the specification asks for, what judges it, and what a newer text changed."""
 
 from __future__ import annotations
 
