@@ -62,7 +62,7 @@ def test_a_section_that_no_lock_knows_is_told(tmp_path: Path) -> None:
 
 def test_a_missing_page_is_named(tmp_path: Path) -> None:
     """With its file."""
-    with pytest.raises(SpecificationError, match="page.txt: cannot be read"):
+    with pytest.raises(SpecificationError, match=r"page\.txt: cannot be read"):
         digests(tmp_path, {"page": PAGE})
 
 
