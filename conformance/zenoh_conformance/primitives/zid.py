@@ -125,9 +125,8 @@ class PackedZid(ZidType):
     def read(self, out: Source, var: str, path: str) -> None:
         if self.alone:
             read_packed(out, sibling(path, "packed"), path)
-        with out.block(f"if packed & {self.spare:#x}:"):
-            where = repr(sibling(path, "packed"))
-            out(f"found.append({out.name(reserved_bits, 'reserved_bits')}(at - 1, {where}, packed, {self.spare:#x}))")
+        if self.spare:
+            self._warn(out, path, self.spare)
         if not self.present:
             out(f"{var}_size = (packed >> 4) + 1")
             self.read_bytes(out, var, path)
@@ -136,7 +135,13 @@ class PackedZid(ZidType):
             out(f"{var}_size = (packed >> 4) + 1")
             self.read_bytes(out, var, path)
         with out.block("else:"):
+            self._warn(out, path, 0xF0)
             out(f"{var} = None")
+
+    def _warn(self, out: Source, path: str, mask: int) -> None:
+        with out.block(f"if packed & {mask:#x}:"):
+            where = repr(sibling(path, "packed"))
+            out(f"found.append({out.name(reserved_bits, 'reserved_bits')}(at - 1, {where}, packed, {mask:#x}))")
 
     def write(self, out: Source, var: str, path: str) -> None:
         if self.alone:
