@@ -248,6 +248,10 @@ class Message:
         )
         return replace(self.meaning(**fields), segments=_fitted(changed, path))
 
+    def put_first(self, data: bytes, note: str) -> Message:
+        """Replace the bytes of the first segment."""
+        return replace(self, segments=(self.segments[0]._replace(data=data, note=note), *self.segments[1:]))
+
     def flip(self, bits: int, note: str) -> Message:
         """Set bits of the header byte."""
         head = next(segment for segment in self.segments if segment.path == self.path("header"))

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from importlib import resources
 
-from zenoh_vectors.build import declare, interest, join, push, query, reply, scouting, transport
+from zenoh_vectors.build import batches, conversations, declare, interest, join, primitives, push, query, reply, scouting
+from zenoh_vectors.build import transport
 from zenoh_vectors.build import transport_handshake as handshake
 from zenoh_vectors.build.covers import Covers, errata_ids
 from zenoh_vectors.build.vector import Vector
@@ -38,6 +39,18 @@ FAMILIES: dict[str, Callable[[], Iterable[Vector]]] = {
     "join": join.join_vectors,
     "scout": scouting.scout_vectors,
     "scouting-ids": scouting.ids_vectors,
+    "batch": batches.batch_vectors,
+    "conversation": conversations.query_vectors,
+    "encoding": primitives.encoding_vectors,
+    "handshake": conversations.handshake_vectors,
+    "keyexpr": primitives.keyexpr_vectors,
+    "layout": conversations.layout_vectors,
+    "lowlatency": batches.lowlatency_vectors,
+    "publication": conversations.push_vectors,
+    "stream": batches.stream_vectors,
+    "timestamp": primitives.timestamp_vectors,
+    "vle": primitives.vle_vectors,
+    "zid": primitives.zid_vectors,
     "transport-ids": transport.ids_vectors,
 }
 """File name to the vectors in it."""
