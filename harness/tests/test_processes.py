@@ -63,7 +63,8 @@ def test_a_command_that_is_not_there():
 
 
 def test_what_forks_is_ended_with_its_children():
-    code = "import os, time\nfor _ in 'ab':\n  if not os.fork(): os.setsid(); print(os.getpid(), flush=True); time.sleep(99)\ntime.sleep(99)"
+    child = "if not os.fork(): os.setsid(); print(os.getpid(), flush=True); signal.pause()"
+    code = f"import os, signal\n{child}\n{child}\nsignal.pause()"
     program = processes.start(python(code), interactive=True)
     children = [int(line_of(program)) for _ in "ab"]
     program.stop()
@@ -71,7 +72,7 @@ def test_what_forks_is_ended_with_its_children():
 
 
 def test_a_command_that_goes_to_the_background_leaves_nothing():
-    code = "import os, time\npid = os.fork()\nif not pid: os.setsid(); time.sleep(99)\nprint(pid, flush=True)"
+    code = "import os, signal\npid = os.fork()\nif not pid: os.setsid(); signal.pause()\nprint(pid, flush=True)"
     program = processes.start(python(code), interactive=True)
     child = int(line_of(program))
     ended = program.wait(soon())
@@ -81,14 +82,14 @@ def test_a_command_that_goes_to_the_background_leaves_nothing():
 
 
 def test_who_ignores_sigterm_is_killed():
-    code = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(99)"
+    code = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); signal.pause()"
     program = processes.start(python(code), interactive=True)
     assert line_of(program) == "up"
     assert program.stop(grace=0.2).code == -signal.SIGKILL
 
 
 def test_a_stopped_process_is_ended_too():
-    program = processes.start(python("print('up', flush=True)\nimport time; time.sleep(99)"), interactive=True)
+    program = processes.start(python("print('up', flush=True)\nimport signal; signal.pause()"), interactive=True)
     assert line_of(program) == "up"
     assert not program.suspended()
     os.kill(program.pid, signal.SIGSTOP)
@@ -133,14 +134,14 @@ def test_no_signs_in_calm_output():
 
 
 def test_a_sign_in_a_flood_is_not_lost():
-    code = "import sys\nfor n in range(3): sys.stderr.write('x' * 99 + '\\n'); \nsys.stderr.write('panicked at 1\\n' + ('y' * 999 + '\\n') * 9000)"
+    code = "import sys; sys.stderr.write(('x' * 999 + '\\n') * 99 + 'panicked at 1\\n' + ('y' * 999 + '\\n') * 9000)"
     with processes.start(python(code), limit=10_000) as program:
         program.wait(soon())
         assert [sign.kind for sign in program.signs()] == ["panic"]
 
 
 def test_usage_counts_the_children():
-    code = "import os, time\nif os.fork(): print('up', flush=True)\ntime.sleep(99)"
+    code = "import os, signal\nif os.fork(): print('up', flush=True)\nsignal.pause()"
     with processes.start(python(code), interactive=True) as program:
         assert line_of(program) == "up"
         usage = program.usage()
@@ -151,18 +152,21 @@ def test_usage_counts_the_children():
 
 
 def test_listening_tells_where():
-    code = "import socket, time; s = socket.create_server(('127.0.0.1', 0)); print(s.getsockname()[1], flush=True); time.sleep(99)"
+    serve = "s = socket.create_server(('127.0.0.1', 0)); print(s.getsockname()[1], flush=True)"
+    code = f"import socket, signal; {serve}; signal.pause()"
     with processes.start(python(code), interactive=True) as program:
         port = int(line_of(program))
         assert program.listening() == (("127.0.0.1", port),)
 
 
-OWNER = """
+OWNER = """\
+
 import os, sys
 from zenoh_harness import processes
-code = "import os, time\\nif not os.fork(): os.setsid()\\nprint(os.getpid(), flush=True)\\ntime.sleep(99)"
+code = "import os, signal\\nif not os.fork(): os.setsid()\\nprint(os.getpid(), flush=True)\\nsignal.pause()"
 program = processes.start([sys.executable, "-I", "-S", "-u", "-c", code], interactive=True)
-print(program.stdout.readline().decode().strip(), program.stdout.readline().decode().strip(), program.folder, flush=True)
+pids = [program.stdout.readline().decode().strip() for _ in "ab"]
+print(*pids, program.folder, flush=True)
 os.read(0, 1)
 """
 
@@ -190,7 +194,7 @@ def _cmdline(process):
 
 
 def test_a_killed_supervisor_takes_the_program_with_it():
-    with processes.start(python("print('up', flush=True)\nimport time; time.sleep(99)"), interactive=True) as program:
+    with processes.start(python("print('up', flush=True)\nimport signal; signal.pause()"), interactive=True) as program:
         assert line_of(program) == "up"
         psutil.Process(program.pid).parent().kill()
         assert program.wait(soon()).code == -signal.SIGKILL

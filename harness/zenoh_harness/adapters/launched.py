@@ -19,7 +19,7 @@ READY: float = 15.0
 """Seconds that a node may take from its start to its first handshake."""
 
 _GLANCE = 0.02
-"""Seconds between two looks at a port that nobody listens at yet; an end of the program is seen at once."""
+"""Seconds between two looks: at a port where nobody listens yet, at a program that does not come to ours."""
 
 
 class LaunchedNode(NodeBase):
@@ -50,9 +50,11 @@ class LaunchedNode(NodeBase):
         """A fresh link to it, opened or accepted; CannotConnect when there is none before the deadline."""
         if self._listener is None:
             return connect(self.locator, deadline, observer)
-        link = self._listener.accept(deadline, observer)
-        if link is None:
-            raise CannotConnect(f"nobody connected to {self.locator}", step="accept", seen=self.state())
+        link = None
+        while link is None:
+            link = self._listener.accept(deadline.or_sooner(_GLANCE), observer)
+            if link is None and (deadline.passed or self._program.poll() is not None):
+                raise CannotConnect(f"nobody connected to {self.locator}", step="accept", seen=self.state())
         return link
 
     def wait_until_ready(self, deadline: Deadline) -> None:
@@ -63,7 +65,9 @@ class LaunchedNode(NodeBase):
             try:
                 with contextlib.closing(connect(self.locator, deadline)) as link:
                     greet(link, deadline)
+                if self._program.poll() is None:
                     return
+                raise CannotConnect("it answered, then it ended", step="start")
             except CannotConnect as why:
                 self._still_starting(deadline, why)
             except NotZenoh as why:

@@ -1,0 +1,74 @@
+"""A node for tests: `python misbehaving_node.py HOW PORT`; it misbehaves in the way that HOW names."""
+
+import os
+import select
+import signal
+import socket
+import sys
+
+from zenoh_conformance import sane
+from zenoh_conformance.codec import decode, encode
+
+
+def read_batch(sock):
+    head = sock.recv(2, socket.MSG_WAITALL)
+    return sock.recv(int.from_bytes(head, "little"), socket.MSG_WAITALL)
+
+
+def write(sock, message):
+    data = encode(message)
+    sock.sendall(len(data).to_bytes(2, "little") + data)
+
+
+def handshake(sock, answers_open=True):
+    syn = decode(read_batch(sock)).message
+    write(sock, sane.init_ack(syn, b"\x99\x01", cookie=b"cookie"))
+    read_batch(sock)
+    if answers_open:
+        write(sock, sane.open_ack())
+
+
+def serve(how, sock):
+    if how == "http":
+        sock.recv(1)
+        sock.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        return
+    if how == "mute":
+        return
+    handshake(sock, answers_open=how != "stalls-at-open")
+    if how == "closes-after-open":
+        sock.close()
+    elif how == "says-close":
+        write(sock, sane.close(0))
+
+
+def main():
+    how, port = sys.argv[1], int(sys.argv[2])
+    if how == "exits":
+        print("cannot find my config", file=sys.stderr)
+        sys.exit(4)
+    if how == "daemon":
+        parent = os.getpid()
+        if os.fork():
+            sys.exit(0)
+        while os.getppid() == parent:
+            select.select([], [], [], 0.01)
+    if how == "elsewhere":
+        port = 0
+    if how == "nowhere":
+        signal.pause()
+    if how == "late":
+        select.select([], [], [], 0.4)
+    held = []
+    with socket.create_server(("127.0.0.1", port)) as server:
+        while True:
+            sock, _ = server.accept()
+            held.append(sock)
+            try:
+                serve(how, sock)
+            except (OSError, IndexError, ValueError):
+                sock.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+"""Health: each grade, each verdict, each by a node that deserves it."""
+
+import os
+import shlex
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from zenoh_conformance.verdict import Verdict
+from zenoh_harness import health, target
+from zenoh_harness.errors import CannotConnect, CannotStart, NotZenoh
+from zenoh_harness.health import Budget
+from zenoh_harness.reach import parse
+from zenoh_harness.target import Grade
+from zenoh_harness.timing import Deadline
+
+NODE = Path(__file__).with_name("misbehaving_node.py")
+
+
+def bad(how):
+    return target.open_target(parse(f"exec:{shlex.join([sys.executable, str(NODE), how])} {{port}}"))
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch):
+    monkeypatch.setattr(health, "PATIENCE", 0.5)
+
+
+@pytest.fixture
+def router():
+    with target.open_target(parse("wheel:1.10.2")).start() as node:
+        yield node
+
+
+def test_a_stopped_router_hangs_and_is_well_again(router):
+    os.kill(router.program.pid, signal.SIGSTOP)
+    found = health.check(router)
+    assert (found.verdict, found.cause) == (Verdict.HANG, "its process is stopped by a signal")
+    os.kill(router.program.pid, signal.SIGCONT)
+    assert health.check(router).well
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGABRT, signal.SIGTERM])
+def test_a_killed_router_crashed(router, number):
+    os.kill(router.program.pid, number)
+    found = health.check(router)
+    assert (found.verdict, found.grade) == (Verdict.CRASH, Grade.GONE)
+    assert found.cause == f"signal {number.value} ({number.name})"
+
+
+def test_a_healthy_router_leaves_evidence_of_it(router):
+    found = health.check(router)
+    assert found.grade is Grade.FUNCTIONAL
+    assert {event.connection for event in found.conversation} == {"first", "second"}
+    assert found.latency > 0
+
+
+def test_health_leaves_no_session_behind(router):
+    before = router.program.usage().descriptors
+    for _ in range(20):
+        assert health.check(router).well
+    deadline = Deadline.after(10)
+    while router.program.usage().descriptors > before + 8:
+        assert not deadline.passed
+
+
+def test_slow_is_past_the_budget(router, monkeypatch):
+    monkeypatch.setattr(health, "FLOOR", 0.0)
+    assert health.check(router, Budget(calm=0.0)).verdict is Verdict.SLOW
+    assert health.check(router, Budget(calm=10.0)).verdict is Verdict.PASS
+
+
+def test_a_budget_is_learnt(router):
+    budget = health.learn(router)
+    assert 0 < budget.calm < 1
+    assert budget.slow >= health.FLOOR
+    assert budget.patience >= 2 * budget.slow
+
+
+@pytest.mark.parametrize(
+    ("how", "verdict", "grade", "says"),
+    [
+        ("closes-after-open", Verdict.ZOMBIE, Grade.HANDSHAKE, "link shut"),
+        ("says-close", Verdict.ZOMBIE, Grade.HANDSHAKE, "Close(GENERIC)"),
+        ("works-never", Verdict.ZOMBIE, Grade.HANDSHAKE, "silence"),
+        ("stalls-at-open", Verdict.HANG, Grade.SOCKET, "OpenAck"),
+    ],
+)
+def test_alive_is_not_healthy(how, verdict, grade, says):
+    with bad(how).start() as node:
+        found = health.check(node)
+    assert (found.verdict, found.grade) == (verdict, grade)
+    assert says in found.cause
+
+
+@pytest.mark.parametrize(
+    ("how", "error", "says"),
+    [
+        ("exits", CannotStart, "cannot find my config"),
+        ("daemon", CannotStart, "background"),
+        ("elsewhere", CannotConnect, "listens at"),
+        ("nowhere", CannotConnect, "listens nowhere"),
+        ("http", NotZenoh, "HTTP/1.1 400"),
+        ("mute", NotZenoh, "does not answer"),
+    ],
+)
+def test_what_is_no_node_is_told_with_its_step(how, error, says, monkeypatch):
+    monkeypatch.setattr("zenoh_harness.adapters.command.READY", 1.5)
+    with pytest.raises(error) as refused:
+        bad(how).start()
+    assert says in str(refused.value)
+    assert refused.value.step
+    assert refused.value.exit_code == 3
+
+
+def test_a_late_listener_is_waited_for():
+    with bad("late").start() as node:
+        assert node.program.poll() is None
