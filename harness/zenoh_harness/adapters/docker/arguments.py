@@ -41,7 +41,7 @@ class Told:
 
 def is_router(reach: Reach) -> bool:
     """Whether the image's program is `zenohd`, going by its name."""
-    repository = re.sub(r"@.*$|:[^/:]*$", "", reach.rest)
+    repository = re.sub(r":[^/:]*$", "", reach.rest.partition("@")[0])
     return repository.rpartition("/")[2] in ROUTERS
 
 

@@ -14,7 +14,6 @@ LONGEST: Final = 4096
 """Bytes of one line that are looked at."""
 MOST_SIGNS: Final = 64
 
-_SIGNS: Final = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in SIGNS.items()}
 _COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -77,7 +76,8 @@ class Log:
 
     def _look(self, line: bytes) -> None:
         text = plain(line[:LONGEST]).rstrip("\r")
-        self._disk_full = self._disk_full or DISK_FULL in text.lower()
-        kind = next((kind for kind, pattern in _SIGNS.items() if pattern.search(text)), None)
+        lower = text.lower()
+        self._disk_full = self._disk_full or DISK_FULL in lower
+        kind = next((kind for kind, words in SIGNS.items() if any(word in lower for word in words)), None)
         if kind and len(self._signs) < MOST_SIGNS:
             self._signs.append(Sign(kind, "stderr", text[:400]))

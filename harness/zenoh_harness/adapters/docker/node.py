@@ -181,7 +181,7 @@ def _plan(image: Image, told: Told, memory: int, folder: Path, *, listens: bool)
 
 def _version(image: str, labels: Mapping[str, str]) -> str:
     """The tag where it looks like a version, else what the image's label tells."""
-    tag = re.search(r":v?(\d+\.[\w.+-]*)$", image)
+    tag = re.search(r":v?(\d+\.[\w.+-]*)(@.*)?$", image)
     return tag.group(1) if tag else labels.get("org.opencontainers.image.version", "")
 
 

@@ -193,7 +193,7 @@ def _make_image(client: DockerClient, name: str, program: Path, labels: Mapping[
     with refusals(f"build image {name}"):
         try:
             client.images.build(
-                fileobj=_context(program), custom_context=True, tag=name, labels=dict(labels), forcerm=True
+                fileobj=context(program), custom_context=True, tag=name, labels=dict(labels), forcerm=True
             )
         except BuildError as why:
             lines = [str(each.get("stream", each.get("error", ""))).strip() for each in why.build_log]
@@ -206,7 +206,7 @@ def _make_image(client: DockerClient, name: str, program: Path, labels: Mapping[
     return image
 
 
-def _context(program: Path) -> io.BytesIO:
+def context(program: Path) -> io.BytesIO:
     """The build context as a tar archive: the same files give the same bytes."""
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:

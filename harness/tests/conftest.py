@@ -1,0 +1,37 @@
+"""What several of the harness's test files stand on."""
+
+import io
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+
+LITTLE = "zconform-test/little:1"
+
+
+@pytest.fixture(scope="session")
+def docker_client():
+    """The daemon; the containers of killed runs are removed first."""
+    from zenoh_harness.adapters.docker import owner
+
+    return owner.daemon()
+
+
+@pytest.fixture(scope="session")
+def little(docker_client, tmp_path_factory):
+    """An image that holds one static program, which ends, speaks or misbehaves as it is told."""
+    program = tmp_path_factory.mktemp("little") / "little"
+    source = Path(__file__).with_name("little.c")
+    subprocess.run(["gcc", "-Wall", "-static", "-O1", "-o", program, source], check=True)
+    context = io.BytesIO()
+    with tarfile.open(fileobj=context, mode="w") as tar:
+        recipe = b'FROM scratch\nCOPY little /little\nVOLUME /volume\nENTRYPOINT ["/little"]\n'
+        for name, data, mode in (("Dockerfile", recipe, 0o644), ("little", program.read_bytes(), 0o755)):
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mode = len(data), mode
+            tar.addfile(entry, io.BytesIO(data))
+    context.seek(0)
+    docker_client.images.build(fileobj=context, custom_context=True, tag=LITTLE, forcerm=True)
+    yield LITTLE
+    docker_client.images.remove(LITTLE, force=True)

@@ -1,0 +1,148 @@
+"""`docker:IMAGE` with programs that are no node: each told in words, nothing left."""
+
+import pytest
+
+from zenoh_conformance.conversation import Side
+from zenoh_harness.adapters.docker import node
+from zenoh_harness.adapters.docker.arguments import is_router, tell
+from zenoh_harness.errors import CannotConnect, CannotStart, NotZenoh, UsageError
+from zenoh_harness.profiles import PROFILES
+from zenoh_harness.reach import parse
+from zenoh_harness.target import open_target
+
+
+def containers(client):
+    return {each.name for each in client.containers.list(all=True) if each.name.startswith("zconform-")}
+
+
+@pytest.mark.needs("docker")
+@pytest.mark.parametrize(
+    ("words", "error", "told"),
+    [
+        ("exit%207", CannotStart, "exit code 7"),
+        ("memory&memory=16", CannotStart, "raise memory=MIB"),
+        ("disk%20/tmp/file", CannotStart, "it filled its disk: 16 MiB"),
+        ("wait", CannotConnect, "nothing listens at port 7447"),
+        ("listen%20{port}", NotZenoh, "does not answer"),
+    ],
+)
+def test_what_is_no_node_is_told_and_removed(docker_client, little, monkeypatch, words, error, told):
+    monkeypatch.setattr(node, "READY", 2.0)
+    before = containers(docker_client)
+    with pytest.raises(error) as why:
+        open_target(parse(f"docker:{little}?args={words}")).start()
+    assert told in str(why.value)
+    assert why.value.exit_code == 3
+    assert containers(docker_client) <= before
+
+
+@pytest.mark.needs("docker")
+def test_the_digest_is_recorded(docker_client, little, monkeypatch):
+    monkeypatch.setattr(node, "READY", 2.0)
+    target = open_target(parse(f"docker:{little}?args=exit%200"))
+    assert target.identity.name == little
+    with pytest.raises(CannotStart):
+        target.start()
+    assert target.identity.digest == docker_client.images.get(little).id
+
+
+@pytest.mark.parametrize(
+    ("image", "known"),
+    [
+        ("eclipse/zenoh:1.10.2", True),
+        ("eclipse/zenoh", True),
+        ("eclipse/zenoh@sha256:" + "0" * 64, True),
+        ("eclipse/zenoh:1.9.0@sha256:" + "0" * 64, True),
+        ("mirror.example:5000/eclipse/zenoh:1.9.0", True),
+        ("zconform/zenohd:1.10.2", True),
+        ("somebody/node:1", False),
+        ("zenoh.example:5000/node", False),
+    ],
+)
+def test_zenohd_is_known_by_its_image(image, known):
+    reach = parse(f"docker:{image}")
+    assert is_router(reach) is known
+    assert ("qos-off" in open_target(reach).profiles) is known
+
+
+@pytest.mark.parametrize(
+    ("image", "version"),
+    [
+        ("eclipse/zenoh:1.10.2", "1.10.2"),
+        ("eclipse/zenoh:v1.0.0-rc.1", "1.0.0-rc.1"),
+        ("eclipse/zenoh:1.9.0@sha256:" + "0" * 64, "1.9.0"),
+        ("eclipse/zenoh:latest", ""),
+        ("mirror.example:5000/eclipse/zenoh", ""),
+    ],
+)
+def test_the_version_is_read_off_the_tag(image, version):
+    assert open_target(parse(f"docker:{image}")).identity.version == version
+
+
+def told(reach, profile, tmp_path, side=Side.RESPONDER):
+    where = {"connect": "tcp/127.0.0.1:9", "folder": tmp_path}
+    return tell(parse(reach), PROFILES[profile], side=side, role="router", zid="ab", **where)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_profile_becomes_options_without_a_blank(profile, tmp_path):
+    """Upstream's image splits its arguments once more."""
+    words = told("docker:eclipse/zenoh", profile, tmp_path).arguments
+    assert words[:2] == ("-i", "ab")
+    assert all(not any(char.isspace() for char in word) for word in words)
+    assert 'listen/endpoints:["tcp/0.0.0.0:7447"]' in words
+
+
+def test_qos_off_is_an_option(tmp_path):
+    assert "transport/unicast/qos/enabled:false" in told("docker:eclipse/zenoh", "qos-off", tmp_path).arguments
+    assert "transport/unicast/qos/enabled:false" not in told("docker:eclipse/zenoh", "default", tmp_path).arguments
+
+
+def test_users_are_mounted(tmp_path):
+    users = told("docker:eclipse/zenoh", "user-password", tmp_path)
+    assert 'transport/auth/usrpwd/dictionary_file:"/zconform/users"' in users.arguments
+    [(path, inside)] = users.files.items()
+    assert inside == "/zconform/users"
+    assert path.read_text() == "conformance:open-sesame\n"
+
+
+def test_one_that_connects_listens_nowhere(tmp_path):
+    words = told("docker:eclipse/zenoh", "default", tmp_path, Side.INITIATOR).arguments
+    assert 'connect/endpoints:["tcp/127.0.0.1:9"]' in words
+    assert "listen/endpoints:[]" in words
+
+
+def test_options_of_the_reach_string_are_passed_on(tmp_path):
+    config = tmp_path / "node.json5"
+    config.write_text("{}")
+    options = f"args=--port%20{{port}}%20--id%20{{zid}}&env=A=1%20B=2&config={config}"
+    other = told(f"docker:some/node?{options}", "default", tmp_path)
+    assert other.arguments == ("--port", "7447", "--id", "ab")
+    assert other.environment == {"A": "1", "B": "2"}
+    assert other.files == {config: "/zconform/config.json5"}
+    router = told(f"docker:eclipse/zenoh?config={config}", "default", tmp_path)
+    assert router.arguments[:2] == ("-c", "/zconform/config.json5")
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ("config=/no/such/file", "no configuration file"),
+        ("env=A", "has no value"),
+        ("memory=1", "memory=1"),
+        ("pull=maybe", "value of pull 'maybe'"),
+    ],
+)
+def test_options_that_cannot_be_read(options, why, tmp_path):
+    def use(reach):
+        open_target(parse(reach))
+        told(reach, "default", tmp_path)
+
+    with pytest.raises(UsageError, match=why):
+        use(f"docker:eclipse/zenoh?{options}")
+
+
+@pytest.mark.parametrize("image", ["eclipse/zenoh:1.10.2", "zconform/zenohd"])
+def test_only_our_own_images_can_be_built(image):
+    with pytest.raises(UsageError, match="can be built"):
+        open_target(parse(f"docker:{image}?build=quick")).start()
