@@ -103,6 +103,7 @@ def test_every_declaration_has_its_requirements(name: str) -> None:
     """Nothing is declared that no requirement speaks of: id, header cells, extensions."""
     declared = DECLARED[name]
     assert told("id", name), f"{name}: no requirement tells its id"
+    assert told("reserved", name) or "X" not in declared.cells, f"{name}: no requirement tells its reserved bits"
     cells = {cell for cell in declared.cells if cell not in ("X", "Z")}
     assert cells <= told("flag", name)
     assert {ext for ext, *_ in extensions(declared)} - {"TsStack"} <= told("extension", name)  # an erratum tells of it

@@ -1,0 +1,117 @@
+"""`zconform requirements`: lists, shows, finds the nearest, and says what a newer text changed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from zenoh_conformance.coverage import cover
+from zenoh_conformance.lock import Lock
+from zenoh_conformance.requirement import requirements
+from zenoh_conformance.specification import digests
+from zenoh_harness.cli import invoke
+from zenoh_harness.commands import requirements as command
+
+ECHO = "session-establishment/cookie-echo"
+
+
+@pytest.fixture(autouse=True)
+def few_witnesses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One law covers one requirement: what else there is does not count here."""
+    monkeypatch.setattr(command, "coverage", lambda: cover(requirements(), [("law", "law/cookie-echo", [ECHO])]))
+
+
+@pytest.fixture
+def text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of pages, each as short as its headings, to which the lock is made."""
+    from zenoh_conformance.specification import pages
+
+    for page in pages().values():
+        lines = [section.heading or section.begins for section in page.sections]
+        (tmp_path / f"{page.name}.txt").write_text("\n".join(lines), encoding="utf-8")
+    made = Lock(revision="1.0.0", draft=True, levels={}, sections=digests(tmp_path))
+    monkeypatch.setattr(command, "lock", lambda: made)
+    return tmp_path
+
+
+def test_it_lists_what_matches(capsys: pytest.CaptureFixture[str]) -> None:
+    """A line each, with level, id, standing and words."""
+    assert invoke(["requirements", "list", "session-establishment/cookie-*"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 4
+    assert lines[0].split()[:3] == ["MUST", ECHO, "covered"]
+    assert "owed case" in lines[1]
+
+
+def test_uncovered_leaves_out_the_covered(capsys: pytest.CaptureFixture[str]) -> None:
+    """What is owed, excused or forgotten stays."""
+    assert invoke(["requirements", "list", "--uncovered", "--format", "json", "session-establishment/cookie-*"]) == 0
+    assert ECHO not in {row["id"] for row in json.loads(capsys.readouterr().out)}
+
+
+def test_levels_are_chosen(capsys: pytest.CaptureFixture[str]) -> None:
+    """One or several."""
+    assert invoke(["requirements", "list", "--level", "SHOULD", "--level", "MAY", "--format", "json"]) == 0
+    assert {row["level"] for row in json.loads(capsys.readouterr().out)} == {"SHOULD", "MAY"}
+
+
+def test_it_shows_one_in_full(capsys: pytest.CaptureFixture[str]) -> None:
+    """Words, place, errata with both readings, and what judges it."""
+    assert invoke(["requirements", "show", ECHO, "session-establishment/lease-effective-minimum"]) == 0
+    told = capsys.readouterr().out
+    assert "stands in  session-establishment#cookie, session-establishment#open-wire-format" in told
+    assert "law        law/cookie-echo" in told
+    assert "erratum    effective-lease (ZD-55, BOTH)" in told
+
+
+def test_it_shows_one_to_a_program(capsys: pytest.CaptureFixture[str]) -> None:
+    """The same as JSON."""
+    assert invoke(["requirements", "show", "--format", "json", ECHO]) == 0
+    [told] = json.loads(capsys.readouterr().out)
+    assert told["by"] == {"law": ["law/cookie-echo"]}
+    assert told["standing"] == "covered"
+
+
+@pytest.mark.parametrize("arguments", [["show", "session-establishment/cooky-echo"], ["list", "push/cookie-echo"]])
+def test_an_unknown_id_offers_the_nearest(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit code 2."""
+    assert invoke(["requirements", *arguments]) == 2
+    assert f"did you mean {ECHO}" in capsys.readouterr().err
+
+
+def test_the_same_text_has_not_drifted(text: Path) -> None:
+    """Exit code 0."""
+    assert invoke(["requirements", "drift", str(text)]) == 0
+
+
+def test_a_changed_section_names_its_requirements(text: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit code 1, and nothing else is named."""
+    page = text / "session-establishment.txt"
+    page.write_text(page.read_text(encoding="utf-8").replace("Lease", "Lease\nnow longer"), encoding="utf-8")
+    assert invoke(["requirements", "drift", "--format", "json", str(text)]) == 1
+    [row] = json.loads(capsys.readouterr().out)
+    assert (row["section"], row["is"]) == ("session-establishment#lease", "changed")
+    assert "session-establishment/lease-effective-minimum" in row["requirements"]
+    assert ECHO not in row["requirements"]
+
+
+def test_a_page_that_is_not_there_is_a_usage_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit code 2, with the file that was looked for."""
+    assert invoke(["requirements", "drift", str(tmp_path)]) == 2
+    assert "message-reference.txt: cannot be read" in capsys.readouterr().err
+
+
+def test_the_table_is_markdown(capsys: pytest.CaptureFixture[str]) -> None:
+    """As the documentation holds it."""
+    assert invoke(["requirements", "table"]) == 0
+    assert capsys.readouterr().out.startswith("| page | MUST |")
+
+
+def test_the_lock_is_written_from_pages(text: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A draft unless told otherwise."""
+    assert invoke(["requirements", "lock", "--final", str(text)]) == 0
+    told = capsys.readouterr().out
+    assert "draft = false" in told
+    assert f'"{ECHO}" = "MUST"' in told
