@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import shutil
 import time
@@ -32,7 +31,7 @@ _END_OF_LOG: Final = 25
 _VERSION: Final = re.compile(r"\d+\.\d+\.\d+(-[0-9A-Za-z.]+)?")
 
 
-def make(version: str, profile: str, tell: Tell) -> Made:  # noqa: ARG001  there is one profile
+def make(version: str, profile: str, tell: Tell) -> Made:  # of profiles there is one
     """The program for a release, built unless it is there; `tell` gets a line of progress now and then.
 
     Raises UsageError for a release that does not exist; CannotGoOn without cargo, and when the build fails, with the
@@ -48,12 +47,12 @@ def make(version: str, profile: str, tell: Tell) -> Made:  # noqa: ARG001  there
     cargo = find_cargo()
     try:
         program.parent.mkdir(parents=True, exist_ok=True)
-        with filelock.FileLock(f"{program}.lock", timeout=scaled(PATIENCE)):
+        with filelock.FileLock(cache_folder() / "targets" / f"{NAME}.lock", timeout=scaled(PATIENCE)):
             if not program.exists():
                 _build(cargo, version, program, tell)
     except filelock.Timeout as why:
-        raise CannotGoOn(f"another process keeps building {NAME} {version}", step="build",
-                         seen=f"{program}.lock is held", hint="is an older build hanging?") from why  # fmt: skip
+        raise CannotGoOn(f"another process keeps building {NAME}", step="build",
+                         seen=f"{why.lock_file} is held", hint="is an older build hanging?") from why  # fmt: skip
     except OSError as why:
         raise CannotGoOn(f"cannot build in {program.parent}", step="build", seen=str(why),
                          hint=f"{CACHE_VARIABLE} names another folder") from why  # fmt: skip
@@ -104,7 +103,11 @@ def _recipe(version: str) -> str:
 
 
 def _build(cargo: str, version: str, program: Path, tell: Tell) -> None:
-    """Lay the crate out beside the program, run cargo on it, keep the program alone."""
+    """Lay the crate out beside the program, run cargo on it, keep the program.
+
+    All releases share cargo's work, since most of what they are made of is the same: the first takes half a minute,
+    each further one a third of that.
+    """
     work = program.parent / "crate"
     shutil.rmtree(work, ignore_errors=True)
     (work / "src").mkdir(parents=True)
@@ -117,10 +120,11 @@ def _build(cargo: str, version: str, program: Path, tell: Tell) -> None:
     if lock_of(version).is_file():
         shutil.copy(lock_of(version), work / "Cargo.lock")
         command.append("--locked")
-    made = work / "target" / "release" / PROGRAM
-    with processes.start(command, cwd=work, env={"CARGO_TARGET_DIR": str(work / "target")}) as running:
+    target = cache_folder() / "targets" / "cargo"
+    with processes.start(command, cwd=work, env={"CARGO_TARGET_DIR": str(target)}) as running:
         _wait(running, version, tell)
-    os.replace(made, program)
+    shutil.copy(target / "release" / PROGRAM, program.with_suffix(".new"))
+    program.with_suffix(".new").replace(program)
     shutil.rmtree(work, ignore_errors=True)
 
 

@@ -148,7 +148,7 @@ def _decoded(line: Mapping[str, Any], means: Mapping[str, Any] | None) -> Answer
 def _text(line: Mapping[str, Any], name: str) -> str:
     value = line.get(name, "")
     if not isinstance(value, str):
-        raise ValueError(f"{name} is no string")  # noqa: TRY004  one kind of error for one kind of fault
+        raise ValueError(f"{name} is no string")
     return value
 
 

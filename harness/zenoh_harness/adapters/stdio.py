@@ -6,11 +6,12 @@ out of order.  It is started again a bounded number of times.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import shlex
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -159,13 +160,12 @@ class StdioCodec:
             head = self._read(line) if line is not None else {}
             if head.get("seq") == self._seq and isinstance(head.get("bytes"), int):
                 data = self._wire.exactly(head["bytes"], deadline)
-                return records(data, len(inputs)) if data is not None else self._lost_batch()
+                if data is not None:
+                    return records(data, len(inputs))
         except (ValueError, Ended, Endless):
-            return self._lost_batch()
-        return self._lost_batch()
-
-    def _lost_batch(self) -> None:
+            pass  # the same as no answer in time: the inputs are asked again one by one
         self.restart()
+        return None
 
     # --- what `_Asking` uses -----------------------------------------------------------------------------------------
 
@@ -220,10 +220,8 @@ class StdioCodec:
         """End it and all that it started; idempotent."""
         self._wire.send(b'{"cmd": "stop"}\n')
         if not self.gone and self._wire.program.poll() is None:
-            try:
+            with contextlib.suppress(Ended, Endless):
                 self._wire.line(Deadline.after(0.5))
-            except (Ended, Endless):
-                pass
             self._wire.close(0.5)
         self._wire.close()
         self.restarts_left = -1
@@ -301,14 +299,11 @@ class _Asking:
             del self.waiting[place]
             self.answers[index] = Answer(kind=AnswerKind.DISORDER, why=f"{place} older requests still waited")
             return
-        try:
-            answer = answer_of(line)
-        except ValueError as why:
-            return self._charge(AnswerKind.GARBAGE, f"{why}: {_short(line)}")
-        if answer.kind not in _ALWAYS and answer.kind is not _FITTING[request.command]:
-            return self._charge(AnswerKind.GARBAGE, f"no answer to {request.command}: {_short(line)}")
+        if fault := _fault(line, request):
+            self._charge(AnswerKind.GARBAGE, f"{fault}: {_short(line)}")
+            return
         self.waiting.popleft()
-        self.answers[index] = answer
+        self.answers[index] = answer_of(line)
 
     def _charge(self, kind: AnswerKind, why: str) -> None:
         seq, index, _ = self.waiting.popleft()
@@ -331,22 +326,34 @@ class _Asking:
         return self.codec.restart()
 
 
+def _fault(line: Mapping[str, Any], request: Request) -> str:
+    """Why a line does not answer a request; empty when it does."""
+    try:
+        kind = answer_of(line).kind
+    except ValueError as why:
+        return str(why)
+    return "" if kind in _ALWAYS or kind is _FITTING[request.command] else f"no answer to {request.command}"
+
+
 def _short(line: Mapping[str, Any]) -> str:
     return json.dumps(line)[:160]
 
 
 @functools.cache
-def _validator() -> Any:
+def _validator() -> Callable[[str, Mapping[str, Any]], None]:
     """A function that holds one object against one schema and raises ValueError with the first fault."""
     import jsonschema
 
-    checkers = {
-        side: jsonschema.Draft202012Validator(json.loads((SCHEMAS / f"codec-{side}.json").read_text()))
-        for side in ("request", "answer")
-    }
+    def load(side: str) -> Any:
+        return json.loads((SCHEMAS / f"codec-{side}.json").read_text(encoding="utf-8"))
+
+    whole = load("request")
+    one = {rule["properties"]["cmd"]["const"]: rule | {"$defs": whole["$defs"]} for rule in whole["oneOf"]}
+    checkers = {command: jsonschema.Draft202012Validator(rule) for command, rule in one.items()}
+    checkers["answer"] = jsonschema.Draft202012Validator(load("answer"))
 
     def check(side: str, value: Mapping[str, Any]) -> None:
-        fault = next(checkers[side].iter_errors(value), None)
+        fault = next(checkers[value["cmd"] if side == "request" else side].iter_errors(value), None)
         if fault is not None:
             raise ValueError(f"against the schema of {side}s: {fault.message[:160]}")
 
