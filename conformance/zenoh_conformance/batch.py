@@ -6,7 +6,7 @@ compression is negotiated a batch begins with a byte that says whether the rest 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import lz4.block
@@ -24,8 +24,8 @@ LARGEST = 0xFFFF
 COMPRESSED = 0x01
 """Bit of the header byte; the others are ignored by a reader."""
 
-_BARE = list(registry.READERS[Layer.NETWORK])
-_BARE[3], _BARE[4] = registry.READERS[Layer.TRANSPORT][3], registry.READERS[Layer.TRANSPORT][4]
+_WITHOUT_FRAME = (3, 4)
+"""Ids of CLOSE and KEEP_ALIVE, the transport messages of a low-latency session."""
 
 
 def decode_batch(data: bytes, layer: Layer = Layer.TRANSPORT) -> Iterator[Decoded | DecodeError]:
@@ -47,7 +47,21 @@ def decode_batch(data: bytes, layer: Layer = Layer.TRANSPORT) -> Iterator[Decode
 
 def readers_of(layer: Layer) -> list[Callable[..., Any] | None]:
     """By message id: the readers of what may stand in a batch of this layer."""
-    return _BARE if layer is Layer.LOWLATENCY else registry.READERS[layer]
+    return _of_layer(registry.READERS, layer)
+
+
+def tracers_of(layer: Layer) -> list[Callable[..., Any] | None]:
+    """As `readers_of`, of those that mark segments."""
+    return _of_layer(registry.TRACERS, layer)
+
+
+def _of_layer(tables: Mapping[str, list[Callable[..., Any] | None]], layer: Layer) -> list[Callable[..., Any] | None]:
+    if layer is not Layer.LOWLATENCY:
+        return tables[layer]
+    bare = list(tables[Layer.NETWORK])
+    for mid in _WITHOUT_FRAME:
+        bare[mid] = tables[Layer.TRANSPORT][mid]
+    return bare
 
 
 def read_one(data: bytes, at: int, layer: Layer, readers: list[Callable[..., Any] | None]) -> Decoded:

@@ -3,6 +3,7 @@
 What they make is canonical: it encodes, and what it encodes to decodes to itself without a diagnostic.
 """
 
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -49,13 +50,11 @@ def _build(draw: st.DrawFn, declared: Declaration) -> Any:
         values["exts"] = draw(chain(declared))
     given: dict[str, bool] = {}
     for field in declared.fields:
-        values[field.name] = draw(_field(declared, field, values, given, draw))
+        values[field.name] = draw(_field(field, values, given, draw))
     return declared.cls(**values)
 
 
-def _field(
-    declared: Declaration, field: Field, values: Values, given: dict[str, bool], draw: st.DrawFn
-) -> st.SearchStrategy[Any]:
+def _field(field: Field, values: Values, given: dict[str, bool], draw: st.DrawFn) -> st.SearchStrategy[Any]:
     presence = field.presence
     if presence is None:
         assert field.wire
@@ -63,7 +62,8 @@ def _field(
     if presence.how == "flag":
         return st.booleans()
     if presence.how == "bits":
-        return st.sampled_from(list(field.values or ()))
+        assert field.values
+        return st.sampled_from(list(field.values))
     if presence.how == "given":
         if presence.what not in given:
             given[presence.what] = draw(st.booleans())

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Annotated
 
 from zenoh_conformance.wire.declare import NO_EXTS, Exts, flag, message
 from zenoh_conformance.wire.extensions import Unknown
 from zenoh_conformance.wire.layer import Layer
-from zenoh_conformance.wire.types import U8
+from zenoh_conformance.wire.notes import named
+from zenoh_conformance.wire.types import Fixed
 
 
 class CloseReason(IntEnum):
@@ -34,7 +36,7 @@ class Close:
     session: bool = flag("S", default=False)
     """S: the whole session ends; only this link when clear."""
 
-    reason: U8
+    reason: Annotated[int, Fixed(1, says=named(CloseReason))]
     """A CloseReason, or a number that has no name."""
 
     exts: Exts[Unknown] = NO_EXTS

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zenoh_conformance.primitives.wire_expr import Key
 from zenoh_conformance.wire.declare import NO_EXTS, Exts, extension, message, when
 from zenoh_conformance.wire.extensions import Unknown
 from zenoh_conformance.wire.layer import Layer
-from zenoh_conformance.wire.types import U8, Z64, TextRest, Z16Cut, Z32Cut
+from zenoh_conformance.wire.notes import completeness
+from zenoh_conformance.wire.types import U8, TextRest, Vle, Z16Cut, Z32Cut
 
 
 @extension(0x1, "z64", ref="declarations#queryable")
 class QueryableInfo:
     """How good a queryable is; all zero when absent."""
 
-    value: Z64
+    value: Annotated[int, Vle(64, says=completeness)]
     """Bit 0 complete, from bit 8 on the distance."""
 
     @property

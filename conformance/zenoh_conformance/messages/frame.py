@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from zenoh_conformance.wire.declare import NO_EXTS, Exts, extension, flag, message
 from zenoh_conformance.wire.layer import Layer
 from zenoh_conformance.wire.nested import Messages
+from zenoh_conformance.wire.notes import lane
 from zenoh_conformance.wire.types import Vle, Z32Cut
 
 
@@ -14,7 +15,7 @@ from zenoh_conformance.wire.types import Vle, Z32Cut
 class QoS:
     """The priority lane of what is carried."""
 
-    value: Annotated[int, Vle(8, cut=True, reserved=0xF8)]
+    value: Annotated[int, Vle(8, cut=True, reserved=0xF8, says=lane)]
     """0 Control to 7 Background; 5, Data, when absent."""
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from enum import IntEnum, IntFlag
+from typing import Annotated
 
 from zenoh_conformance.primitives.wire_expr import KeyByOptions
 from zenoh_conformance.wire.declare import NO_EXTS, Exts, bits, message, when
 from zenoh_conformance.wire.layer import Layer
-from zenoh_conformance.wire.types import U8, Z32Cut
+from zenoh_conformance.wire.notes import flagged
+from zenoh_conformance.wire.types import Fixed, Z32Cut
 
 from .network import NodeId, QoS, TimestampExt
 
@@ -48,7 +50,7 @@ class Interest:
     mode: InterestMode = bits("Mod")
     """Of which time."""
 
-    options: U8 | None = when("mode", default=None)
+    options: Annotated[int, Fixed(1, says=flagged(InterestOptions))] | None = when("mode", default=None)
     """InterestOptions; absent in FINAL."""
 
     key: KeyByOptions | None = when("options and options & 0x10", default=None)

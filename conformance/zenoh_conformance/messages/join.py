@@ -8,7 +8,8 @@ from zenoh_conformance.primitives.zid import Resolution, Role, ZidAfterRole
 from zenoh_conformance.wire.declare import NO_EXTS, Exts, composite, extension, flag, given, message
 from zenoh_conformance.wire.layer import Layer
 from zenoh_conformance.wire.nested import Composite, Many
-from zenoh_conformance.wire.types import U8, U16, Z64, BytesRest, Z32Cut
+from zenoh_conformance.wire.notes import duration
+from zenoh_conformance.wire.types import U8, U16, BytesRest, Vle, Z32Cut
 
 from .init import Patch
 
@@ -68,7 +69,7 @@ class Join:
     lease_in_seconds: bool = flag("T", default=False)
     """T: the unit of `lease`; milliseconds when clear."""
 
-    lease: Z64
+    lease: Annotated[int, Vle(64, says=duration)]
     """How long silence may last, in the unit that T names."""
 
     next_sn_reliable: Z32Cut

@@ -7,6 +7,7 @@ from typing import Annotated
 from zenoh_conformance.primitives.timestamp import Timestamp
 from zenoh_conformance.wire.declare import composite, extension
 from zenoh_conformance.wire.nested import Composite, Many
+from zenoh_conformance.wire.notes import treatment
 from zenoh_conformance.wire.types import U8, BytesZ64, Fixed, Vle, Z16Cut
 
 REF = "message-reference#common-extensions"
@@ -16,7 +17,7 @@ REF = "message-reference#common-extensions"
 class QoS:
     """How this message is to be treated; 0x05 when absent."""
 
-    value: Annotated[int, Vle(8, cut=True, reserved=0xC0)]
+    value: Annotated[int, Vle(8, cut=True, reserved=0xC0, says=treatment)]
     """Bits 2:0 priority, 3 D do not drop, 4 E express, 5 F do not drop the first."""
 
     @property

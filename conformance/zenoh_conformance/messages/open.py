@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zenoh_conformance.wire.declare import NO_EXTS, Exts, extension, flag, message, when
 from zenoh_conformance.wire.layer import Layer
-from zenoh_conformance.wire.types import Z64, BytesRest, BytesZ64, Z8Cut, Z32Cut
+from zenoh_conformance.wire.notes import duration
+from zenoh_conformance.wire.types import Z64, BytesRest, BytesZ64, Vle, Z8Cut, Z32Cut
 
 from .init import Auth, Compression, LowLatency, QoS
 
@@ -54,7 +57,7 @@ class Open:
     lease_in_seconds: bool = flag("T", default=False)
     """T: the unit of `lease`; milliseconds when clear."""
 
-    lease: Z64
+    lease: Annotated[int, Vle(64, says=duration)]
     """How long silence may last, in the unit that T names."""
 
     initial_sn: Z32Cut

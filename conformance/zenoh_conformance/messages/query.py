@@ -8,6 +8,7 @@ from typing import Annotated
 from zenoh_conformance.primitives.encoding import EncodingField
 from zenoh_conformance.wire.declare import NO_EXTS, Exts, extension, given, message
 from zenoh_conformance.wire.layer import Layer
+from zenoh_conformance.wire.notes import named
 from zenoh_conformance.wire.types import BytesRest, TextZ64, Vle
 
 from .data import SourceInfo
@@ -24,7 +25,7 @@ class ConsolidationMode(IntEnum):
     LATEST = 3
 
 
-Consolidation = Annotated[int, Vle(64, known=4)]
+Consolidation = Annotated[int, Vle(64, known=4, says=named(ConsolidationMode))]
 
 
 @extension(0x3, "zbuf", ref=REF)

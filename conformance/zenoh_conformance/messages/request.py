@@ -8,7 +8,8 @@ from typing import Annotated
 from zenoh_conformance.primitives.wire_expr import Key
 from zenoh_conformance.wire.declare import NO_EXTS, Exts, extension, message
 from zenoh_conformance.wire.layer import Layer
-from zenoh_conformance.wire.types import Z32, Z64, Vle, Z32Cut
+from zenoh_conformance.wire.notes import milliseconds, named
+from zenoh_conformance.wire.types import Z32, Vle, Z32Cut
 
 from .network import NodeId, QoS, TimestampExt, TsStack
 from .query import Query
@@ -28,7 +29,7 @@ class Target(IntEnum):
 class QueryTarget:
     """Who of those that match is asked."""
 
-    value: Annotated[int, Vle(64, most=2)]
+    value: Annotated[int, Vle(64, most=2, says=named(Target))]
     """A Target; BEST_MATCHING when absent."""
 
 
@@ -44,7 +45,7 @@ class Budget:
 class Timeout:
     """How long the querier waits."""
 
-    value: Z64
+    value: Annotated[int, Vle(64, says=milliseconds)]
     """Milliseconds."""
 
 

@@ -9,6 +9,8 @@ from zenoh_conformance.wire.errors import Diagnostic, EncodeError
 from zenoh_conformance.wire.source import Source
 from zenoh_conformance.wire.types import Blob, Vle, WireType
 
+from .encodings import name_of
+
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
@@ -32,7 +34,7 @@ class EncodingType(WireType):
         self.number.read_count(out, f"{var}_number", f"{path}.id")
         with out.block(f"if {var}_number > 0x1ffff:"):
             out(f"found.append({out.name(_cut, 'cut')}(begin, '{path}.id', {var}_number >> 1))")
-        out.mark(f"{path}.id", f"str({var}_number >> 1)")
+        out.mark(f"{path}.id", f"{out.name(name_of, 'name_of')}({var}_number >> 1)")
         with out.block(f"if {var}_number & 1:"):
             self.schema.read(out, f"{var}_schema", f"{path}.schema")
         with out.block("else:"):

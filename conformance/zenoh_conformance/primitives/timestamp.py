@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zenoh_conformance.wire.declare import composite
-from zenoh_conformance.wire.types import Z64
+from zenoh_conformance.wire.notes import instant
+from zenoh_conformance.wire.types import Vle
 
 from .zid import ZidSized
 
@@ -12,7 +15,7 @@ from .zid import ZidSized
 class Timestamp:
     """An instant of a hybrid logical clock."""
 
-    time: Z64
+    time: Annotated[int, Vle(64, says=instant)]
     """High 32 bits: seconds since 1970; low 32: the fraction, a logical counter in its lowest bits."""
 
     zid: ZidSized

@@ -7,6 +7,7 @@ from enum import IntEnum
 from typing import Annotated
 
 from zenoh_conformance.wire.errors import DecodeError, Diagnostic, EncodeError, ended
+from zenoh_conformance.wire.notes import Says, resolution, size
 from zenoh_conformance.wire.source import Source
 from zenoh_conformance.wire.types import Fixed, Vle, WireType, reserved_bits
 
@@ -71,7 +72,7 @@ class SizedZid(ZidType):
     def read(self, out: Source, var: str, path: str) -> None:
         out("begin = at")
         self.length.read_count(out, f"{var}_size", f"{path}.length")
-        out.mark(f"{path}.length", f"f'{{{var}_size}} bytes'", f"('vle', prefix + {path!r})")
+        out.mark(f"{path}.length", f"{out.name(size, 'size_note')}({var}_size)", f"('vle', prefix + {path!r})")
         with out.block(f"if not 1 <= {var}_size <= 16:"):
             why = f"'a ZenohID of {{{var}_size}} bytes'"
             out(f"raise {out.name(DecodeError, 'DecodeError')}(begin, '{path}.length', f{why})")
@@ -90,7 +91,7 @@ class PackedBits(WireType):
         self.label = f"bits {mask.bit_length() - 1}:0 of packed"
 
     def read(self, out: Source, var: str, path: str) -> None:
-        read_packed(out, sibling(path, "packed"), sibling(path, "zid"))
+        read_packed(out, sibling(path, "packed"), sibling(path, "zid"), packed_role if self.values else packed_mask)
         if self.values is None:
             out(f"{var} = packed & {self.mask:#x}")
             return
@@ -124,7 +125,7 @@ class PackedZid(ZidType):
 
     def read(self, out: Source, var: str, path: str) -> None:
         if self.alone:
-            read_packed(out, sibling(path, "packed"), path)
+            read_packed(out, sibling(path, "packed"), path, packed_size)
         if self.spare:
             self._warn(out, path, self.spare)
         if not self.present:
@@ -157,12 +158,29 @@ class PackedZid(ZidType):
             out(f"out.append(packed | {self.present:#x} | len({var}_raw) - 1 << 4)", f"out += {var}_raw")
 
 
-def read_packed(out: Source, path: str, zid: str) -> None:
+def read_packed(out: Source, path: str, zid: str, says: Says) -> None:
     """Add the lines that read the packed byte."""
     with out.block("if at >= end:"):
         out(f"raise {out.name(ended, 'ended')}(end, {path!r}, 'a byte with a length')")
     out("packed = data[at]", "at += 1")
-    out.mark(path, "f'ZenohID of {(packed >> 4) + 1}, low bits {packed & 15}'", f"('nibble', prefix + {zid!r})")
+    out.mark(path, f"{out.name(says, 'packed_note')}(packed)", f"('nibble', prefix + {zid!r})")
+
+
+def packed_size(packed: int) -> str:
+    """`ZenohID of 16 bytes`."""
+    return f"ZenohID of {size((packed >> 4) + 1)}"
+
+
+def packed_role(packed: int) -> str:
+    """`peer, ZenohID of 16 bytes`."""
+    role = packed & 3
+    return f"{WhatAmI(role).name.lower() if role < len(ROLES) else 'no role'}, {packed_size(packed)}"
+
+
+def packed_mask(packed: int) -> str:
+    """`for router and peer, ZenohID of 16 bytes`."""
+    roles = [role.name.lower() for role in ROLES if packed & 1 << role]
+    return f"for {' and '.join(roles) or 'nobody'}, {packed_size(packed) if packed & 8 else 'no ZenohID'}"
 
 
 def sibling(path: str, name: str) -> str:
@@ -192,5 +210,5 @@ ZidAfterRole = Annotated[ZenohID, PackedZid(spare=0b1100)]
 ZidAfterMask = Annotated[ZenohID, PackedZid(spare=0, present=0b1000)]
 ZidAlone = Annotated[ZenohID, PackedZid(spare=0b1111, alone=True)]
 ZidSized = Annotated[ZenohID, SizedZid()]
-Resolution = Annotated[int, Fixed(1, reserved=0xF0)]
+Resolution = Annotated[int, Fixed(1, reserved=0xF0, says=resolution)]
 """Bits 1:0 of frame sequence numbers, 3:2 of request ids: codes 0 to 3 for 8 to 64 bits."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import extensions, registry
+from . import extensions, notes, registry
 from .errors import DecodeError, Diagnostic, EncodeError, beyond, ended
 from .extensions import NO_EXTS, Exts
 from .layer import Enc
@@ -76,7 +76,7 @@ def _read_bits(of: Declaration, field: Field, out: Source) -> None:
     assert field.values
     mask = of.mask(field.presence.what)
     shift = (mask & -mask).bit_length() - 1
-    values = {int(each): each for each in field.values}  # type: ignore[attr-defined]
+    values = {int(each): each for each in field.values}
     out(f"{field.name} = {out.name(values, field.name.upper())}.get(header >> {shift} & {mask >> shift})")
     with out.block(f"if {field.name} is None:"):
         why = f"{field.presence.what} has a reserved value"
@@ -85,14 +85,14 @@ def _read_bits(of: Declaration, field: Field, out: Source) -> None:
 
 def _read_extension_header(of: Declaration, out: Source) -> None:
     enc = Enc(of.id >> 5)
-    told = f"{of.name}, {enc.word}" + (", mandatory" if of.id & extensions.MANDATORY else "")
+    told = f"{of.name}, extension {of.id & 0x0F:#x} {enc.word}" + ", mandatory" * (of.id >> 4 & 1)
     out("at += 1")
     out.mark(f"{of.path}.header", repr(told), "('chain', prefix[:-1])")
     if enc is Enc.ZBUF:
         path = f"{of.path}.length"
         out("begin = at")
         SIZE.read_count(out, "size", path)
-        out.mark(path, "f'{size} bytes'", f"('vle', prefix + {of.path!r})")
+        out.mark(path, f"{out.name(notes.size, 'size_note')}(size)", f"('vle', prefix + {of.path!r})")
         with out.block("if size > end - at:"):
             out(f"raise {out.name(beyond, 'beyond')}(begin, {path!r}, size, end - at)")
         out("end = at + size")
@@ -226,12 +226,20 @@ def _write_chain(of: Declaration, out: Source) -> None:
 
 
 def header_note(of: Declaration) -> list[str]:
-    """What to say about each value of a message's header: its name, and the cells that are set."""
-    notes = []
+    """What to say about each value of a message's header: its name, and what its cells say."""
+    wide = {field.presence.what: field.values for field in of.fields if field.presence and field.values}
+    told = []
     for header in range(256):
-        cells = [cell for place, cell in enumerate(of.cells) if header & 0x80 >> place]
-        notes.append(", ".join([of.title, *dict.fromkeys(cells)]))
-    return notes
+        words = [of.title]
+        for cell in dict.fromkeys(of.cells):
+            mask = of.mask(cell)
+            if cell in wide:
+                value = (header & mask) // (mask & -mask)
+                words += [each.name.lower() for each in wide[cell] if each == value]
+            elif header & mask:
+                words.append(cell)
+        told.append(", ".join(words))
+    return told
 
 
 def surplus(at: int, path: str, size: int) -> Diagnostic:

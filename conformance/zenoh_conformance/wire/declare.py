@@ -17,6 +17,7 @@ import dataclasses
 import re
 import sys
 from collections.abc import Callable, Mapping
+from enum import IntEnum
 from typing import Annotated, Any, Literal, TypeVar, dataclass_transform, get_args, get_origin, get_type_hints
 
 from . import compiler, registry
@@ -50,7 +51,7 @@ class Field:
     wire: WireType | None
     """None for what lives in the header."""
     presence: Presence | None
-    values: type | None
+    values: type[IntEnum] | None
     """The enumeration of a field of several header bits."""
 
 

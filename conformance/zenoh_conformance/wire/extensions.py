@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from . import vle
+from . import notes, vle
 from .errors import DecodeError, Diagnostic, EncodeError, beyond
 from .layer import Enc
 
@@ -92,7 +92,12 @@ def skip_unknown(
     found.append(Diagnostic(at, path, f"extension {header & KEY:#04x} is unknown and {told}", "unknown-extension"))
     mark = mark or _nothing
     at += 1
-    mark(f"{prefix}{path}.header", at, f"unknown extension, {told}", ("chain", prefix[:-1]))
+    mark(
+        f"{prefix}{path}.header",
+        at,
+        f"extension {header & 0x0F:#x} {Enc(code).word}, unknown, {told}",
+        ("chain", prefix[:-1]),
+    )
     value: int | bytes | None = None
     if code == Enc.Z64:
         value, at = vle.read(data, at, end, f"{path}.value", found)
@@ -100,11 +105,11 @@ def skip_unknown(
     elif code == Enc.ZBUF:
         begin = at
         size, at = vle.read(data, at, end, f"{path}.length", found)
-        mark(f"{prefix}{path}.length", at, f"{size} bytes", ("vle", prefix + path))
+        mark(f"{prefix}{path}.length", at, notes.size(size), ("vle", prefix + path))
         if size > end - at:
             raise beyond(begin, f"{path}.length", size, end - at)
         value, at = data[at : at + size], at + size
-        mark(f"{prefix}{path}.value", at, f"{size} bytes")
+        mark(f"{prefix}{path}.value", at, notes.content(value))
     return Unknown(id=header & 0x0F, mandatory=bool(header & MANDATORY), enc=Enc(code), value=value), at
 
 

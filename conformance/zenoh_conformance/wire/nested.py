@@ -36,7 +36,7 @@ class Composite(WireType):
         reader = declared.trace if out.traced else declared.read
         call(out, out.name(reader, f"read_{declared.path}"), var, repr(f"{path}."))
 
-    def write(self, out: Source, var: str, path: str) -> None:  # noqa: ARG002 - its own paths are enough
+    def write(self, out: Source, var: str, path: str) -> None:
         declared = registry.of(self.cls)
         out(f"{out.name(declared.write, f'write_{declared.path}')}({var}, out)")
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 from . import vle
 from .errors import DecodeError, Diagnostic, EncodeError, beyond, ended
+from .notes import Says, content, note, size
 from .source import Source
 
 SAFE = (1 << 53) - 1
@@ -24,7 +25,7 @@ class WireType:
     label = "?"
     """As the tables write it: `z32`, `<u8;z16>`."""
 
-    def bind(self, mask: Callable[[str], int]) -> WireType:  # noqa: ARG002 - for those whose flags are in the header
+    def bind(self, mask: Callable[[str], int]) -> WireType:
         """This type inside a message; `mask` tells the header bits of a cell, 0 when it has none of that name."""
         return self
 
@@ -47,7 +48,7 @@ class WireType:
         """The value that JSON tells."""
         return told
 
-    def from_json_beside(self, told: Any, values: Mapping[str, Any]) -> Any:  # noqa: ARG002 - see ByEnc
+    def from_json_beside(self, told: Any, values: Mapping[str, Any]) -> Any:
         """As `from_json`, for a type that needs to see the fields before it."""
         return self.from_json(told)
 
@@ -59,8 +60,17 @@ class Vle(WireType):
     diagnostic says so.  `most` bounds it further, `known` and `reserved` make diagnostics.
     """
 
-    def __init__(self, bits: int, *, cut: bool = False, most: int = 0, known: int = 0, reserved: int = 0) -> None:
-        self.bits, self.cut, self.known, self.reserved = bits, cut, known, reserved
+    def __init__(
+        self,
+        bits: int,
+        *,
+        cut: bool = False,
+        most: int = 0,
+        known: int = 0,
+        reserved: int = 0,
+        says: Says | None = None,
+    ) -> None:
+        self.bits, self.cut, self.known, self.reserved, self.says = bits, cut, known, reserved, says
         self.most = most or (1 << bits) - 1
         self.label = f"z{bits}"
         self.plain = min(0x80, self.most + 1, known or 0x80, reserved & -reserved or 0x80)
@@ -68,7 +78,7 @@ class Vle(WireType):
 
     def read(self, out: Source, var: str, path: str) -> None:
         self.read_count(out, var, path)
-        out.mark(path, f"str({var})")
+        out.mark(path, note(out, var, self.says))
 
     def read_count(self, out: Source, var: str, path: str) -> None:
         """As `read`, leaving the mark to the caller."""
@@ -120,8 +130,8 @@ class Vle(WireType):
 class Fixed(WireType):
     """An unsigned integer of one byte, or of two, little-endian."""
 
-    def __init__(self, size: int, *, reserved: int = 0) -> None:
-        self.size, self.reserved = size, reserved
+    def __init__(self, size: int, *, reserved: int = 0, says: Says | None = None) -> None:
+        self.size, self.reserved, self.says = size, reserved, says
         self.label = {1: "u8", 2: "u16 LE"}[size]
 
     def read(self, out: Source, var: str, path: str) -> None:
@@ -134,7 +144,7 @@ class Fixed(WireType):
                     f"found.append({out.name(reserved_bits, 'reserved_bits')}(at, {path!r}, {var}, {self.reserved:#x}))"
                 )
         out(f"at += {self.size}")
-        out.mark(path, f"str({var})")
+        out.mark(path, note(out, var, self.says))
 
     def write(self, out: Source, var: str, path: str) -> None:
         with out.block(f"if not 0 <= {var} < {1 << 8 * self.size}:"):
@@ -157,7 +167,7 @@ class Blob(WireType):
             return
         out("begin = at")
         self.length.read_count(out, f"{var}_size", f"{path}.length")
-        out.mark(f"{path}.length", f"f'{{{var}_size}} bytes'", f"('vle', prefix + {path!r})")
+        out.mark(f"{path}.length", f"{out.name(size, 'size_note')}({var}_size)", f"('vle', prefix + {path!r})")
         with out.block(f"if {var}_size > end - at:"):
             out(f"raise {out.name(beyond, 'beyond')}(begin, '{path}.length', {var}_size, end - at)")
         self._read_content(out, var, f"{path}.bytes")
@@ -174,7 +184,7 @@ class Blob(WireType):
             with out.block("except UnicodeDecodeError as bad:"):
                 out(f"raise {out.name(DecodeError, 'DecodeError')}(at + bad.start, {path!r}, 'not UTF-8') from None")
         out(f"at += {var}_size")
-        out.mark(path, f"repr({var})" if self.text else f"f'{{{var}_size}} bytes'")
+        out.mark(path, f"repr({var})" if self.text else f"{out.name(content, 'content')}({var})")
 
     def write(self, out: Source, var: str, path: str) -> None:
         content = var

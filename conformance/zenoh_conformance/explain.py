@@ -1,0 +1,261 @@
+"""Bytes as annotated lines: what each of them is, as far as it can be told; none is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import batch, codec
+from .wire import registry
+from .wire.errors import DecodeError, Diagnostic
+from .wire.layer import Layer
+from .wire.segment import Segment, Tracer
+
+UNEXPLAINED = "unexplained"
+"""The last component of the path of bytes that nothing is known about."""
+
+ROW = 12
+"""Bytes on one line."""
+
+GUESSES = (Layer.STREAM, Layer.BATCH, Layer.NETWORK, Layer.SCOUTING, Layer.LOWLATENCY)
+"""The layers that a guess tries; of equally good ones the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One segment, and where it stands."""
+
+    at: int
+    """Offset of its first byte, in the bytes given or, with `inside`, in what they expand to."""
+
+    data: bytes
+    path: str
+    note: str
+    inside: bool = False
+    """It is part of what a compressed block expands to."""
+
+
+@dataclass(slots=True)
+class Explanation:
+    """What is known about some bytes."""
+
+    layer: Layer
+    """As given, or as guessed."""
+
+    lines: list[Line] = field(default_factory=list)
+    """Every byte, in order; what a block expands to follows the block."""
+
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    """What was read, and is not what a careful sender writes."""
+
+    refusal: DecodeError | None = None
+    """The first reason why something could not be read."""
+
+    @property
+    def ok(self) -> bool:
+        """Every byte is explained."""
+        return self.refusal is None
+
+    @property
+    def explained(self) -> int:
+        """How many bytes are."""
+        return sum(len(line.data) for line in self.lines if not line.inside and not line.path.endswith(UNEXPLAINED))
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as data."""
+        told: dict[str, Any] = {
+            "layer": self.layer.value,
+            "ok": self.ok,
+            "segments": [
+                {"at": line.at, "path": line.path, "bytes": line.data.hex(), "note": line.note}
+                | ({"inside": True} if line.inside else {})
+                for line in self.lines
+            ],
+            "diagnostics": [each._asdict() for each in self.diagnostics],
+        }
+        if self.refusal:
+            told["refusal"] = {"at": self.refusal.at, "path": self.refusal.path, "why": self.refusal.why}
+        return told
+
+    def text(self) -> Iterator[str]:
+        """Lines for people: offset, bytes, name, meaning; diagnostics under what they are about, the refusal last."""
+        said: set[Diagnostic] = set()
+        owners: list[str] = []
+        for line in self.lines:
+            if not line.data:
+                continue
+            while owners and not _inside(owners[-1], line.path):
+                owners.pop()
+            owner = owners[-1] if owners else ""
+            name = line.path.removeprefix(owner).lstrip(".") if owner else line.path
+            yield from _rows(line, "  " * len(owners) + name)
+            if line.path.endswith(".header") and ".exts." not in line.path.removeprefix(owner):
+                owners.append(line.path.removesuffix(".header"))
+            for each in self.diagnostics:
+                if each not in said and not line.inside and line.at <= each.at < line.at + len(line.data):
+                    said.add(each)
+                    yield f"{'':>6}  {'':<{3 * ROW}} ! {each.kind}: {each.why}"
+        if self.refusal:
+            yield f"refused at byte {self.refusal.at}, {self.refusal.path}: {self.refusal.why}"
+
+
+def explain(data: bytes, layer: Layer | None = None) -> Explanation:
+    """What `data` is, read as `layer`; without one, as the layer that explains most of it.  Never raises."""
+    data = bytes(data)
+    if layer is not None:
+        return READINGS[layer](data)
+    tried = [READINGS[each](data) for each in GUESSES]
+    return max(tried, key=lambda each: (each.ok, each.explained, -len(each.diagnostics)))
+
+
+def _one(layer: Layer) -> Callable[[bytes], Explanation]:
+    def read(data: bytes) -> Explanation:
+        told = Explanation(layer)
+        size = _message(told, data, 0, "", layer, registry.TRACERS[layer]) if data else 0
+        if size < len(data) or not data:
+            why = f"{len(data) - size} bytes after the message" if data else "there are no bytes"
+            _unexplained(told, data, size, "", DecodeError(size, layer, why))
+        return told
+
+    return read
+
+
+def _batch(data: bytes) -> Explanation:
+    told = Explanation(Layer.BATCH)
+    _messages(told, data, 0, "", Layer.TRANSPORT)
+    return told
+
+
+def _framed(layer: Layer, prefix: int) -> Callable[[bytes], Explanation]:
+    inner = Layer.LOWLATENCY if layer is Layer.LOWLATENCY else Layer.TRANSPORT
+
+    def read(data: bytes) -> Explanation:
+        told, at, index = Explanation(layer), 0, 0
+        while at < len(data):
+            size, name = int.from_bytes(data[at : at + prefix], "little"), f"batch[{index}]"
+            begin, at = at, at + prefix + size
+            if at > len(data):
+                why = f"a batch of {size} bytes where {max(0, len(data) - begin - prefix)} are left"
+                _unexplained(told, data, begin, f"{name}.", DecodeError(begin, f"{name}.length", why))
+                break
+            told.lines.append(Line(begin, data[begin : begin + prefix], f"{name}.length", f"{size} bytes"))
+            _in_batch(told, data[:at], begin + prefix, f"{name}.", inner)
+            index += 1
+        if not data:
+            _unexplained(told, data, 0, "", DecodeError(0, layer, "there are no bytes"))
+        return told
+
+    return read
+
+
+def _datagram(data: bytes) -> Explanation:
+    tried = [_one(Layer.SCOUTING)(data), _batch(data)]
+    told = max(tried, key=lambda each: (each.ok, each.explained))
+    told.layer = Layer.DATAGRAM
+    return told
+
+
+READINGS: dict[Layer, Callable[[bytes], Explanation]] = {
+    **{layer: _one(layer) for layer in registry.LAYERS},
+    Layer.BATCH: _batch,
+    Layer.STREAM: _framed(Layer.STREAM, batch.STREAM_PREFIX),
+    Layer.LOWLATENCY: _framed(Layer.LOWLATENCY, batch.LOWLATENCY_PREFIX),
+    Layer.DATAGRAM: _datagram,
+}
+"""How each layer is read."""
+
+
+def _in_batch(told: Explanation, data: bytes, at: int, prefix: str, layer: Layer) -> None:
+    """The messages from `at` on; where they cannot be read as they stand, as a compressed batch."""
+    plain = Explanation(told.layer)
+    _messages(plain, data, at, prefix, layer)
+    if not plain.ok and layer is Layer.TRANSPORT and at < len(data):
+        expanded = _compressed(told.layer, data, at, prefix)
+        plain = expanded if expanded and expanded.ok else plain
+    told.lines += plain.lines
+    told.diagnostics += plain.diagnostics
+    told.refusal = told.refusal or plain.refusal
+
+
+def _compressed(layer: Layer, data: bytes, at: int, prefix: str) -> Explanation | None:
+    told = Explanation(layer)
+    header = data[at]
+    if not header & batch.COMPRESSED:
+        told.lines.append(Line(at, data[at : at + 1], f"{prefix}compression", "not compressed"))
+        _messages(told, data, at + 1, prefix, Layer.TRANSPORT)
+        return told
+    try:
+        content = batch.decompress(data[at:])
+    except DecodeError:
+        return None
+    told.lines.append(Line(at, data[at : at + 1], f"{prefix}compression", "LZ4 block"))
+    told.lines.append(Line(at + 1, data[at + 1 :], f"{prefix}block", f"expands to {len(content)} bytes"))
+    inner = Explanation(layer)
+    _messages(inner, content, 0, f"{prefix}block.", Layer.TRANSPORT)
+    told.lines += [Line(line.at, line.data, line.path, line.note, inside=True) for line in inner.lines]
+    told.diagnostics += [each._replace(at=at + 1, why=f"{each.why} (expanded)") for each in inner.diagnostics]
+    told.refusal = inner.refusal
+    return told
+
+
+def _messages(told: Explanation, data: bytes, at: int, prefix: str, layer: Layer) -> None:
+    tracers = batch.tracers_of(layer)
+    if at == len(data):
+        told.refusal = told.refusal or (None if prefix else DecodeError(at, layer, "there are no bytes"))
+    while at < len(data):
+        end = _message(told, data, at, prefix, layer, tracers)
+        if not told.ok:
+            return
+        at = end
+
+
+def _message(
+    told: Explanation, data: bytes, at: int, prefix: str, layer: Layer, tracers: list[Callable[..., Any] | None]
+) -> int:
+    """Add the message at `at`; the offset after it, or the end, for after a refusal nothing is known."""
+    reader = tracers[data[at] & 0x1F]
+    found: list[Diagnostic] = []
+    tracer = Tracer(data, at)
+    refusal = None
+    end = len(data)
+    if reader is None:
+        refusal = DecodeError(at, layer, f"no {layer} message has the id {data[at] & 0x1F:#04x}")
+    else:
+        try:
+            _, end = reader(data, at, end, found, tracer.mark, prefix)
+        except DecodeError as why:
+            why.within(prefix)
+            refusal = why
+    told.lines += _lines(tracer.segments(), at)
+    told.diagnostics += [each._replace(path=prefix + each.path) for each in found]
+    if refusal:
+        _unexplained(told, data, tracer.at, prefix, refusal)
+    return end
+
+
+def _lines(segments: tuple[Segment, ...], at: int) -> Iterator[Line]:
+    for segment in segments:
+        yield Line(at, segment.data, segment.path, segment.note)
+        at += len(segment.data)
+
+
+def _unexplained(told: Explanation, data: bytes, at: int, prefix: str, why: DecodeError) -> None:
+    told.refusal = told.refusal or why
+    if at < len(data):
+        told.lines.append(Line(at, data[at:], prefix + UNEXPLAINED, why.why))
+
+
+def _inside(owner: str, path: str) -> bool:
+    return path.startswith(f"{owner}.") and path != f"{owner}.header"
+
+
+def _rows(line: Line, name: str) -> Iterator[str]:
+    rows = [line.data[start : start + ROW].hex(" ") for start in range(0, len(line.data), ROW)] or [""]
+    mark = "|" if line.inside else " "
+    yield f"{line.at:>6}{mark} {rows[0]:<{3 * ROW}} {name:<34} {line.note}".rstrip()
+    for index, row in enumerate(rows[1:], 1):
+        yield f"{line.at + index * ROW:>6}{mark} {row}"
+
+
+__all__ = ["Explanation", "Layer", "Line", "codec", "explain"]

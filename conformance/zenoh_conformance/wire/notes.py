@@ -1,0 +1,88 @@
+"""What to say about a value: functions of it and, by their names, of earlier fields."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from enum import IntEnum, IntFlag
+
+from .source import Source
+
+Says = Callable[..., str]
+"""Its first parameter is the value; others are earlier fields of the same message, by name."""
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+PRIORITIES = ["Control", "RealTime", "InteractiveHigh", "InteractiveLow", "DataHigh", "Data", "DataLow", "Background"]
+
+
+def note(out: Source, var: str, says: Says | None) -> str:
+    """The expression that says something about `var`."""
+    if says is None:
+        return f"str({var})"
+    beside = list(inspect.signature(says).parameters)[1:]
+    return f"{out.name(says, 'says')}({', '.join([var, *beside])})"
+
+
+def size(count: int) -> str:
+    """`1 byte`, `2 bytes`."""
+    return "1 byte" if count == 1 else f"{count} bytes"
+
+
+def content(data: bytes) -> str:
+    """How many bytes, and as text what can be read as such."""
+    told = size(len(data))
+    text = data[:40].decode("ascii", "replace")
+    return f"{told} {text + '...' * (len(data) > 40)!r}" if data and text.isascii() and text.isprintable() else told
+
+
+def named(names: type[IntEnum]) -> Says:
+    """`2 INVALID`; the number alone when it has no name."""
+    told = {int(each): f"{int(each)} {each.name}" for each in names}
+    return lambda value: told.get(value, f"{value}, no known value")
+
+
+def flagged(names: type[IntFlag]) -> Says:
+    """`0x11 KEY_EXPRS RESTRICTED`."""
+
+    def say(value: int) -> str:
+        return " ".join([f"{value:#04x}", *(str(each.name) for each in names if value & each)])
+
+    return say
+
+
+def duration(value: int, lease_in_seconds: bool) -> str:
+    """`10 s`."""
+    return f"{value} s" if lease_in_seconds else f"{value} ms"
+
+
+def milliseconds(value: int) -> str:
+    """`100 ms`."""
+    return f"{value} ms"
+
+
+def instant(time: int) -> str:
+    """`2025-11-21 10:47:00.5 UTC`, from seconds since 1970 in the high 32 bits and their fraction in the low."""
+    moment = EPOCH + timedelta(seconds=time >> 32, microseconds=(time & 0xFFFFFFFF) * 1_000_000 >> 32)
+    return f"{moment:%Y-%m-%d %H:%M:%S.%f} UTC"
+
+
+def resolution(value: int) -> str:
+    """`sequence numbers 32 bit, request ids 32 bit`."""
+    return f"sequence numbers {8 << (value & 3)} bit, request ids {8 << (value >> 2 & 3)} bit"
+
+
+def lane(value: int) -> str:
+    """`5 Data`."""
+    return f"{value & 7} {PRIORITIES[value & 7]}"
+
+
+def treatment(value: int) -> str:
+    """`Data, block, express`."""
+    words = [PRIORITIES[value & 7], "block" if value & 0x08 else "block first" if value & 0x20 else "drop"]
+    return ", ".join([*words, *["express"] * (value >> 4 & 1)])
+
+
+def completeness(value: int) -> str:
+    """`complete, distance 2`."""
+    return f"{'complete' if value & 1 else 'not complete'}, distance {value >> 8}"
