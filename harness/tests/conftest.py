@@ -1,6 +1,7 @@
 """What several of the harness's test files stand on."""
 
 import io
+import os
 import subprocess
 import tarfile
 from pathlib import Path
@@ -16,6 +17,20 @@ def docker_client():
     from zenoh_harness.adapters.docker import owner
 
     return owner.daemon()
+
+
+@pytest.fixture(scope="session")
+def zenohd_image(docker_client):
+    """The baseline's image: compiled now (minutes) where `CI` is set, else only used when somebody has made it."""
+    from zenoh_harness.adapters.docker.images import find
+    from zenoh_harness.targets_build import builder
+
+    name = f"zconform/zenohd:{builder('zenohd').default}"
+    if find(docker_client, name) is None:
+        if os.environ.get("CI") != "true":
+            pytest.skip(f"no image {name}: zconform targets build zenohd --profile quick")
+        builder("zenohd").make(None, "quick", print)
+    return name
 
 
 @pytest.fixture(scope="session")

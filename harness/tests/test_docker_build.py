@@ -1,4 +1,4 @@
-"""Our own image: made once, labelled, kept; a build that fails says why. With a cargo that compiles the little program."""
+"""Our own image: made once, labelled, kept; a build that fails says why. The cargo here compiles the little program."""
 
 import contextlib
 import importlib
@@ -74,7 +74,7 @@ def test_an_image_is_made_once_and_says_what_it_is(tools, image, tmp_path):
 
     first = make()
     labels = image().labels
-    again = make()
+    again = make("quick")
 
     assert (first.new, again.new) == (True, False)
     assert first.what == again.what == IMAGE
