@@ -6,6 +6,7 @@ Only what has been red once may be handed in: naming a requirement is not coveri
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -39,8 +40,10 @@ class Row:
 
     @property
     def covered(self) -> bool:
-        """A vector is enough for what a codec alone can break, and for nothing else."""
-        return any(names for kind, names in self.by.items() if kind != "vector" or self.requirement.by_codec)
+        """What a codec alone can break takes a vector; conduct takes a law, a case or a model."""
+        if self.requirement.by_codec:
+            return bool(self.by["vector"])
+        return any(names for kind, names in self.by.items() if kind != "vector")
 
     @property
     def standing(self) -> Standing:
@@ -107,7 +110,7 @@ def ceiling() -> int:
 
 
 def faults_of_references(requirements: Requirements, pages: Mapping[str, Page], errata: Iterable[str]) -> list[str]:
-    """What the requirements' references leave open: sections that none cites, sections and errata that are not there."""
+    """What the requirements' references leave open: sections that none cites, sections and errata not there."""
     known = {section.ref: section for page in pages.values() for section in page.sections}
     cited = {ref for each in requirements.values() for ref in each.ref}
     errata = set(errata)
@@ -123,6 +126,26 @@ def faults_of_references(requirements: Requirements, pages: Mapping[str, Page], 
 
 def _informative(pages: Mapping[str, Page]) -> set[str]:
     return {section.ref for page in pages.values() for section in page.sections if section.informative}
+
+
+def struck(text: str, phrases: Iterable[str]) -> str:
+    """A page's TOML without the marks (`owed`, `unobservable`) of these requirements."""
+    for phrase in phrases:
+        block = re.compile(rf"^\[{re.escape(phrase)}\]\n(?:[^\[\n][^\n]*\n)*", re.MULTILINE)
+        text = block.sub(lambda found: re.sub(r"(?m)^(?:owed|unobservable) = .*\n", "", found[0]), text)
+    return text
+
+
+BEGIN, END = "<!-- coverage: written by `zconform requirements settle` -->\n", "<!-- end of coverage -->\n"
+
+
+def placed(document: str, rows: str) -> str:
+    """The document with these rows between its two marks. Raises ValueError when it has no such marks."""
+    before, begin, rest = document.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"no place for the table: {BEGIN.strip()} and {END.strip()} are expected, a line each")
+    return f"{before}{begin}\n{rows}\n{end}{after}"
 
 
 def table(coverage: Coverage) -> str:

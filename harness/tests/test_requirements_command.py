@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from zenoh_conformance.coverage import cover
+from zenoh_conformance.coverage import BEGIN, END, cover
 from zenoh_conformance.lock import Lock
-from zenoh_conformance.requirement import requirements
+from zenoh_conformance.requirement import read_requirements, requirements
 from zenoh_conformance.specification import digests
 from zenoh_harness.cli import invoke
 from zenoh_harness.commands import requirements as command
@@ -40,7 +40,7 @@ def test_it_lists_what_matches(capsys: pytest.CaptureFixture[str]) -> None:
     """A line each, with level, id, standing and words."""
     assert invoke(["requirements", "list", "session-establishment/cookie-*"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 4
+    assert len(lines) == 5
     assert lines[0].split()[:3] == ["MUST", ECHO, "covered"]
     assert "owed case" in lines[1]
 
@@ -107,6 +107,30 @@ def test_the_table_is_markdown(capsys: pytest.CaptureFixture[str]) -> None:
     """As the documentation holds it."""
     assert invoke(["requirements", "table"]) == 0
     assert capsys.readouterr().out.startswith("| page | MUST |")
+
+
+def test_marks_are_settled_in_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mark of what is covered is struck, the ceiling falls, and the documentation has the new table."""
+    files, pages_ = tmp_path / "conformance/zenoh_conformance/requirements", tmp_path / "docs/pages"
+    for folder in (files, pages_):
+        folder.mkdir(parents=True)
+    text = '[a]\nlevel = "MUST"\nbinds = "both"\nref = ["p#a"]\nsays = "So."\nowed = "law"\n'
+    (files / "p.toml").write_text(text, encoding="utf-8")
+    (pages_ / "coverage.md").write_text(BEGIN + END, encoding="utf-8")
+    sample = read_requirements({"p.toml": text})
+    monkeypatch.setattr(command, "coverage", lambda: cover(sample, [("law", "law/a", ["p/a"])]))
+
+    assert invoke(["requirements", "settle", str(tmp_path)]) == 0
+
+    assert (files / "p.toml").read_text(encoding="utf-8") == text.replace('owed = "law"\n', "")
+    assert (files / "owed.ceiling").read_text(encoding="utf-8") == "0\n"
+    assert "| **all** | 1 " in (pages_ / "coverage.md").read_text(encoding="utf-8")
+
+
+def test_no_checkout_is_a_usage_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit code 2, and what a checkout is."""
+    assert invoke(["requirements", "settle", str(tmp_path)]) == 2
+    assert "CHECKOUT is the folder that holds" in capsys.readouterr().err
 
 
 def test_the_lock_is_written_from_pages(text: Path, capsys: pytest.CaptureFixture[str]) -> None:

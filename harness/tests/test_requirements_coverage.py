@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 import pytest
 
-from zenoh_conformance.coverage import Coverage, Standing, ceiling, cover, table
+from zenoh_conformance.coverage import BEGIN, END, Coverage, Standing, ceiling, cover, placed, struck, table
 from zenoh_conformance.requirement import Requirements, read_requirements, requirements
 from zenoh_harness import witnesses
 from zenoh_harness.errors import UsageError
@@ -107,9 +108,37 @@ def test_an_owed_one_that_is_covered_is_a_fault() -> None:
     assert fault.startswith("page/behaviour: is covered meanwhile")
 
 
+def test_a_case_does_not_cover_a_layout() -> None:
+    """A whole codec with that one fact changed must be noticed, which takes a vector."""
+    assert cover(sample(), [("case", "some", ["page/layout"]), LAW]).faults() == [
+        "page/layout: neither covered, nor owed, nor excused"
+    ]
+
+
 def test_a_former_id_still_covers() -> None:
     """A rename leaves what names the old id valid."""
     assert cover(sample('aliases = ["page/conduct"]'), [LAYOUT, ("law", "l", ["page/conduct"])]).faults() == []
+
+
+def test_marks_are_struck() -> None:
+    """From the named requirements, and from no other."""
+    text = SAMPLE + OWED
+    assert struck(text, ["behaviour"]) == SAMPLE
+    assert struck(text, ["layout", "behavior"]) == text
+
+
+def test_the_table_is_placed_between_its_marks() -> None:
+    """Twice is as good as once; without marks it is refused."""
+    once = placed(f"before\n{BEGIN}old\n{END}after\n", "rows\n")
+    assert once == f"before\n{BEGIN}\nrows\n\n{END}after\n" == placed(once, "rows\n")
+    with pytest.raises(ValueError, match="no place for the table"):
+        placed("before\nafter\n", "rows\n")
+
+
+def test_the_documentation_has_the_table_of_today() -> None:
+    """`zconform requirements settle` writes it."""
+    document = (Path(__file__).parents[2] / "docs/pages/coverage.md").read_text(encoding="utf-8")
+    assert document == placed(document, table(real()))
 
 
 def test_owed_is_counted_by_kind() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from zenoh_conformance.coverage import Row, Standing, table
+from zenoh_conformance.coverage import Row, Standing, placed, struck, table
 from zenoh_conformance.errata import errata
 from zenoh_conformance.lock import lock, write_lock
 from zenoh_conformance.requirement import OWED, Level, requirements
@@ -116,6 +116,42 @@ def print_lock(shell: Shell, folder: Path, final: bool) -> None:
     Example:  zconform requirements lock ./spec-1.0.0 > 1.0.0.lock
     """
     shell.out.print(write_lock(requirements(), _digests(folder), draft=not final), end="", soft_wrap=True)
+
+
+@command.command("settle", short_help="Strike the marks of what is covered meanwhile (in a checkout).")
+@click.argument("folder", metavar="CHECKOUT", type=click.Path(path_type=Path, file_okay=False), default=Path())
+@shell_options(formats=False)
+def settle(shell: Shell, folder: Path) -> None:
+    """Strike the marks of what is covered meanwhile, lower the ceiling, and write the table of the documentation anew.
+
+    \b
+    Example:  zconform requirements settle .
+    """
+    found = coverage()
+    files = folder / "conformance/zenoh_conformance/requirements"
+    by_page: dict[str, list[str]] = {}
+    for each in found.settled:
+        by_page.setdefault(each.page, []).append(each.id.partition("/")[2])
+    try:
+        for page, phrases in by_page.items():
+            file = files / f"{page}.toml"
+            _write(file, struck(_read(file), phrases))
+        _write(files / "owed.ceiling", f"{sum(each.standing is Standing.OWED for each in found.rows.values())}\n")
+        document = folder / "docs/pages/coverage.md"
+        _write(document, placed(_read(document), table(found)))
+    except (OSError, ValueError) as bad:
+        raise UsageError(
+            str(bad), step="settle", hint="CHECKOUT is the folder that holds conformance/ and docs/"
+        ) from bad
+    shell.note(f"{len(found.settled)} marks struck")
+
+
+def _read(file: Path) -> str:
+    return file.read_text(encoding="utf-8")
+
+
+def _write(file: Path, text: str) -> None:
+    file.write_text(text, encoding="utf-8")
 
 
 def _digests(folder: Path) -> dict[str, str]:
