@@ -96,6 +96,11 @@ def check_label(check: str, parameters: Sequence[tuple[str, str]] = ()) -> str:
 # --- rows
 
 
+def line(row: Row) -> str:
+    """An object as its line."""
+    return json.dumps(row, separators=(",", ":")) + "\n"
+
+
 def header_row(header: Header) -> Row:
     """The header's line as an object."""
     target = {
@@ -173,12 +178,12 @@ class ResultsWriter:
 
     def judgement(self, judgement: Judgement) -> None:
         """Write one judgement, at once and to the disk's care."""
-        self._judged.add(label(judgement.key))
         if judgement.embargo:
             self.embargoed += 1
-            return
-        self.verdicts[judgement.verdict.value] += 1
-        self._write(judgement_row(judgement))
+        else:
+            self._write(judgement_row(judgement))
+            self.verdicts[judgement.verdict.value] += 1
+        self._judged.add(label(judgement.key))
 
     @property
     def pending(self) -> tuple[str, ...]:
@@ -201,7 +206,7 @@ class ResultsWriter:
         return footer
 
     def _write(self, row: Row) -> None:
-        self._out.write(json.dumps(row, separators=(",", ":")) + "\n")
+        self._out.write(line(row))
         self._out.flush()
 
     def close(self) -> None:

@@ -1,0 +1,275 @@
+"""Known deviations: departures that are expected, each with its verdict and its cause. Strict both ways.
+
+    [[deviation]]
+    requirement = "session-establishment/unknown-version-is-unsupported"  # or check = "..."
+    versions    = ">=1.0.0"
+    role        = "responder"            # optional, so are profile, link and parameters
+    verdict     = "fail"
+    cause       = "stage init: Close(INVALID) where *"   # * stands for anything
+    reason      = "one refusal path for every malformed INIT"
+    evidence    = "s> 03 02"
+    see         = "https://..."
+    owner       = "us"
+    expires     = 2027-01-01
+
+A listed departure that shows another verdict or cause is not excused; one that no longer shows is `gone`, which fails too.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+from zenoh_conformance.verdict import Judgement, Key, Verdict
+from zenoh_harness.errors import nearest
+from zenoh_harness.files import faults
+from zenoh_harness.files.faults import FileFault, Row
+
+_FIELDS: Final = frozenset(
+    [
+        "requirement",
+        "check",
+        "versions",
+        "role",
+        "profile",
+        "link",
+        "parameters",
+        "verdict",
+        "cause",
+        "reason",
+        "evidence",
+        "see",
+        "owner",
+        "expires",
+    ]
+)
+_EXPECTED: Final = {
+    v.value: v
+    for v in (Verdict.FAIL, Verdict.WARN, Verdict.FLAKY, Verdict.SLOW, Verdict.CRASH, Verdict.HANG, Verdict.ZOMBIE)
+}
+"""The verdicts that can be expected."""
+
+_SETTLED: Final = frozenset({Verdict.PASS})
+"""What shows that a deviation has gone, when nothing else of its kind came."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deviation:
+    """One entry."""
+
+    verdict: Verdict
+    cause: str
+    reason: str
+    requirement: str = ""
+    check: str = ""
+    versions: SpecifierSet = field(default_factory=SpecifierSet)
+    role: str = ""
+    profile: str = ""
+    link: str = ""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    evidence: str = ""
+    see: str = ""
+    """Where it is public."""
+    owner: str = ""
+    expires: dt.date | None = None
+    """From this day on it excuses nothing."""
+
+    @property
+    def name(self) -> str:
+        """What it is about, in one word."""
+        return self.check or self.requirement
+
+    def about(self, key: Key) -> bool:
+        """Whether the judgement of that key is one of those that it speaks of, whatever its verdict."""
+        wanted = (
+            (self.requirement, key.requirement),
+            (self.check, key.check),
+            (self.role, key.role),
+            (self.profile, key.profile),
+            (self.link, key.link),
+        )
+        parameters = dict(key.parameters)
+        return (
+            all(not listed or listed == has for listed, has in wanted)
+            and all(parameters.get(name) == value for name, value in self.parameters.items())
+            and covers(self.versions, key.version)
+        )
+
+    def expects(self, verdict: Verdict, cause: str) -> bool:
+        """Whether that is the departure that it lists."""
+        return verdict is self.verdict and told_by(self.cause, cause)
+
+
+def covers(versions: SpecifierSet, version: str) -> bool:
+    """Whether a version is in the range; a version that is none is in the open range only."""
+    if not str(versions):
+        return True
+    try:
+        return versions.contains(Version(version), prereleases=True)
+    except InvalidVersion:
+        return False
+
+
+def told_by(pattern: str, cause: str) -> bool:
+    """Whether a cause is the expected one; `*` stands for any stretch."""
+    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), cause, re.DOTALL) is not None
+
+
+@dataclass(slots=True)
+class Known:
+    """All deviations that apply to a run, and which of them were met."""
+
+    deviations: Sequence[Deviation] = ()
+    today: dt.date = dt.date.max
+    """What expiry is compared with."""
+    _met: set[int] = field(default_factory=set)
+    _settled: dict[int, Judgement] = field(default_factory=dict)
+    _open: set[int] = field(default_factory=set)
+
+    def excuse(self, judgement: Judgement, causes: Iterable[str] = ()) -> Deviation | None:
+        """The deviation that lists this departure; notes for `gone` what was met.
+
+        `causes`: all causes of a judgement that has several (a law's): each must be listed; the first one's entry.
+        """
+        every = tuple(causes) or (judgement.cause,)
+        about = [
+            (index, one)
+            for index, one in enumerate(self.deviations)
+            if one.about(judgement.key) and not self._over(one)
+        ]
+        found = [
+            next(((index, one) for index, one in about if one.expects(judgement.verdict, cause)), None)
+            for cause in every
+        ]
+        for entry in found:
+            if entry is not None:
+                self._met.add(entry[0])
+        for index, _ in about:
+            if judgement.verdict in _SETTLED:
+                self._settled.setdefault(index, judgement)
+            else:
+                self._open.add(index)
+        return found[0][1] if found and found[0] is not None and None not in found else None
+
+    def lists(self, key: Key, verdict: Verdict, cause: str) -> bool:
+        """Whether some entry lists that departure; notes nothing."""
+        return any(one.about(key) and one.expects(verdict, cause) and not self._over(one) for one in self.deviations)
+
+    def gone(self) -> list[tuple[Deviation, Judgement]]:
+        """Entries of which everything passed; with one judgement that shows it."""
+        return [
+            (self.deviations[index], shown)
+            for index, shown in sorted(self._settled.items())
+            if index not in self._met and index not in self._open
+        ]
+
+    def expired(self, judgement: Judgement) -> Deviation | None:
+        """The entry that would list this departure, had it not expired."""
+        expected = (
+            one
+            for one in self.deviations
+            if one.about(judgement.key) and one.expects(judgement.verdict, judgement.cause)
+        )
+        return next((one for one in expected if self._over(one)), None)
+
+    def _over(self, one: Deviation) -> bool:
+        return one.expires is not None and self.today != dt.date.max and self.today >= one.expires
+
+
+def load(paths: Iterable[Path], *, today: dt.date | None = None) -> Known:
+    """Read known-deviations files. Raises FileFault with the entry at fault."""
+    deviations = [one for path in paths for one in read(path)]
+    return Known(deviations, today or dt.datetime.now(dt.UTC).date())
+
+
+def read(path: Path) -> list[Deviation]:
+    """The entries of one file. Raises FileFault."""
+    try:
+        told = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as why:
+        raise FileFault(path, None, f"cannot be read: {why.strerror}") from why
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as why:
+        raise FileFault(path, None, f"is no TOML: {why}") from why
+    if stray := sorted(told.keys() - {"deviation"}):
+        raise FileFault(path, None, f"unknown table {stray[0]!r}", hint="each entry is a [[deviation]]")
+    entries = told.get("deviation", [])
+    if not isinstance(entries, list):
+        raise FileFault(path, None, "[deviation] must be written [[deviation]], one for each entry")
+    read_ones = [_deviation(path, number, row) for number, row in enumerate(entries, 1)]
+    _no_doubles(path, read_ones)
+    return read_ones
+
+
+def _deviation(path: Path, number: int, row: Row) -> Deviation:
+    where = f"{path}: entry {number}"
+    if strange := sorted(row.keys() - _FIELDS):
+        raise FileFault(where, None, f"no such field {strange[0]!r}", hint=nearest(strange[0], _FIELDS))
+    if not (row.get("requirement") or row.get("check")):
+        raise FileFault(where, None, "needs 'requirement' or 'check'")
+    text = {
+        name: faults.field(where, None, row, name, str, "")
+        for name in ("requirement", "check", "role", "profile", "link", "evidence", "see", "owner")
+    }
+    needed = {name: faults.field(where, None, row, name, str) for name in ("cause", "reason")}
+    if not needed["cause"].strip("* "):
+        raise FileFault(where, None, "'cause' must say what is expected: a departure for another cause is not excused")
+    verdict = _EXPECTED.get(faults.field(where, None, row, "verdict", str))
+    if verdict is None:
+        raise FileFault(where, None, f"'verdict' cannot be {row['verdict']!r}", hint=f"one of {', '.join(_EXPECTED)}")
+    parameters = {name: str(value) for name, value in faults.field(where, None, row, "parameters", dict, {}).items()}
+    return Deviation(
+        **text,
+        **needed,
+        verdict=verdict,
+        parameters=parameters,
+        versions=_versions(where, row),
+        expires=_date(where, row),
+    )
+
+
+def _versions(where: str, row: Row) -> SpecifierSet:
+    told = faults.field(where, None, row, "versions", str, "")
+    try:
+        return SpecifierSet(told)
+    except InvalidSpecifier as why:
+        raise FileFault(where, None, f"'versions' is no range: {told!r}", hint='as in ">=1.0.0,<1.10"') from why
+
+
+def _date(where: str, row: Row) -> dt.date | None:
+    told: Any = row.get("expires")
+    if told is None or (isinstance(told, dt.date) and not isinstance(told, dt.datetime)):
+        return told
+    try:
+        return dt.date.fromisoformat(told)
+    except (TypeError, ValueError) as why:
+        raise FileFault(where, None, f"'expires' is no date: {told!r}", hint="as in 2027-01-31") from why
+
+
+def _no_doubles(path: Path, entries: Sequence[Deviation]) -> None:
+    seen: dict[str, int] = {}
+    for number, one in enumerate(entries, 1):
+        first = seen.setdefault(repr(_identity(one)), number)
+        if first != number:
+            raise FileFault(f"{path}: entry {number}", None, f"says what entry {first} says")
+
+
+def _identity(one: Deviation) -> tuple[object, ...]:
+    return (
+        one.requirement,
+        one.check,
+        str(one.versions),
+        one.role,
+        one.profile,
+        one.link,
+        dict(one.parameters),
+        one.verdict,
+        one.cause,
+    )

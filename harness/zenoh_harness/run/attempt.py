@@ -1,0 +1,130 @@
+"""One case, once: what came of it, with all that was said."""
+
+from __future__ import annotations
+
+import traceback
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from enum import Enum
+from threading import Event as Flag
+from threading import Lock
+
+from zenoh_conformance.conversation import Conversation, Side
+from zenoh_conformance.finding import Departed, Finding
+from zenoh_conformance.law import Judged, judge
+from zenoh_harness.errors import CannotConnect, HarnessError
+from zenoh_harness.run.plan import Item
+from zenoh_harness.scenes import Facts, Overtime, Stage
+from zenoh_harness.target import NodeInstance
+
+
+class Went(Enum):
+    """How an attempt went."""
+
+    HELD = "held"
+    """The target did what is required."""
+    DEPARTED = "departed"
+    LOST = "lost"
+    """No link was to be had."""
+    OVERTIME = "overtime"
+    """The hard deadline passed."""
+    BROKE = "broke"
+    """We failed, not the target."""
+    STOPPED = "stopped"
+    """The run was ended meanwhile."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came of one attempt."""
+
+    item: Item
+    went: Went
+    conversation: Conversation = field(default_factory=Conversation)
+    findings: tuple[Finding, ...] = ()
+    cause: str = ""
+    end: str = ""
+    laws: tuple[Judged, ...] = ()
+    """What the laws say of the target in this conversation."""
+    trace: str = ""
+    """Where we broke."""
+
+    @property
+    def held(self) -> bool:
+        """Whether nothing was wrong."""
+        return self.went is Went.HELD
+
+
+@dataclass(slots=True)
+class Conditions:
+    """What all attempts on one node share."""
+
+    node: NodeInstance
+    facts: Facts = field(default_factory=Facts)
+    seed: int = 0
+    stop: Flag = field(default_factory=Flag)
+    agent: Lock = field(default_factory=Lock)
+    """A node has one application: cases that use it take turns."""
+    reach: str = ""
+
+
+def attempt(item: Item, conditions: Conditions, number: int = 1) -> Outcome:
+    """Run one case once; never raises."""
+    stage = Stage(
+        conditions.node,
+        requirement=item.case.requirement,
+        facts=conditions.facts,
+        seed=conditions.seed,
+        stop=conditions.stop,
+        label=f"{conditions.node.side.value} {conditions.node.profile.name} {item.label} {number}",
+    )
+    turn: AbstractContextManager[object] = conditions.agent if uses_agent(item) else nullcontext()
+    with turn:
+        outcome = _performed(item, stage)
+    if conditions.stop.is_set() and not outcome.held:
+        return Outcome(item=item, went=Went.STOPPED)
+    return outcome
+
+
+def uses_agent(item: Item) -> bool:
+    """Whether the case needs the application above the node, or one of its commands (`agent.put`)."""
+    return any(need.partition(".")[0] == "agent" for need in item.case.needs)
+
+
+def _performed(item: Item, stage: Stage) -> Outcome:
+    went, cause, trace, findings = Went.HELD, "", "", []
+    try:
+        item.case.run(stage, item.parameters)
+    except Departed as departed:
+        findings.append(departed.finding)
+    except Overtime:
+        went, cause = Went.OVERTIME, "the case did not come to its end before its deadline"
+    except CannotConnect as lost:
+        went, cause = Went.LOST, lost.what
+    except HarnessError as broken:
+        went, cause = Went.BROKE, str(broken)
+    except Exception as broken:  # noqa: BLE001 - a fault in a case is ours, is told as such, and the run goes on
+        went, cause, trace = Went.BROKE, f"{type(broken).__name__}: {broken}", traceback.format_exc()
+    finally:
+        end = stage.end
+        stage.close()
+    findings = [*stage.findings, *findings]
+    if findings and went is Went.HELD:
+        went, cause, end = Went.DEPARTED, findings[0].cause, findings[0].end or end
+    stage.conversation.about = {"case": item.label, "requirement": item.case.requirement}
+    return Outcome(
+        item=item,
+        went=went,
+        conversation=stage.conversation,
+        findings=tuple(findings),
+        cause=cause,
+        end=end,
+        laws=_of_target(stage.conversation, stage.role),
+        trace=trace,
+    )
+
+
+def _of_target(conversation: Conversation, side: Side) -> tuple[Judged, ...]:
+    return tuple(
+        judged for judged in judge(conversation) if judged.sender is side and (judged.subjects or judged.findings)
+    )

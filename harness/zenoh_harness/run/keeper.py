@@ -1,0 +1,122 @@
+"""Keeps one node at hand: starts it, looks at its health, starts it anew when it died, and tells what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Lock
+
+from zenoh_conformance.conversation import Conversation, Side
+from zenoh_conformance.verdict import Verdict
+from zenoh_harness.errors import CannotGoOn, TargetError
+from zenoh_harness.health import Budget, Health, check, learn
+from zenoh_harness.target import Grade, NodeInstance, NodeTarget
+
+
+@dataclass(frozen=True, slots=True)
+class Ill:
+    """A state of health that a judgement can carry."""
+
+    verdict: Verdict
+    cause: str
+    conversation: Conversation | None = None
+    """The health check that found it."""
+
+
+Examine = Callable[[NodeInstance, Budget | None], Health]
+"""A functional look at a node, within a latency budget where one is known."""
+
+
+class Keeper:
+    """One target in one profile."""
+
+    def __init__(
+        self,
+        target: NodeTarget,
+        profile: str,
+        examine: Examine = check,
+        *,
+        told: Callable[[str], None] = lambda _text: None,
+    ) -> None:
+        self.target, self.profile = target, profile
+        self.generation = 0
+        """How many instances there were."""
+        self.slow: Ill | None = None
+        """The first time that it was slow."""
+        self._budget: Budget | None = None
+        self._at_best = Grade.FUNCTIONAL
+        self._examine = examine
+        self._told = told
+        self._node: NodeInstance | None = None
+        self._lock = Lock()
+
+    def begin(self) -> Ill | None:
+        """Start, and learn the latency budget before anything odd is done; what is wrong from the start, if anything.
+
+        Raises TargetError for a node that cannot be had at all: it does not start, it hangs, it ends by itself.
+        """
+        health = self._examine(self.node, None)
+        if health.verdict in (Verdict.CRASH, Verdict.HANG):
+            raise TargetError(
+                f"{self.target.reach} does not work in profile {self.profile}",
+                step=f"first look, {health.grade.name.lower()}",
+                seen=health.cause,
+                hint="nothing was sent yet but a sane handshake: is it what it should be?",
+            )
+        self._at_best = health.grade
+        if not health.well:
+            return Ill(health.verdict, f"from the start: {health.cause}", health.conversation)
+        if self._examine is check:
+            self._budget = learn(self.node)
+        return None
+
+    @property
+    def node(self) -> NodeInstance:
+        """The instance, started when there is none. Raises TargetError when it cannot be had."""
+        with self._lock:
+            if self._node is None:
+                self._node = self.target.start(self.profile)
+                self.generation += 1
+            return self._node
+
+    def ill(self) -> Ill | None:
+        """Look at it; what is wrong, or None. Nobody is worse than he was from the start."""
+        if self.left():
+            self.renew()
+        health = self._examine(self.node, self._budget)
+        if health.verdict is Verdict.SLOW and self.slow is None:
+            self.slow = Ill(Verdict.SLOW, health.cause, health.conversation)
+        if health.well or (health.verdict is Verdict.ZOMBIE and health.grade >= self._at_best):
+            return None
+        return Ill(health.verdict, health.cause, health.conversation)
+
+    def left(self) -> bool:
+        """Whether a node that connects to us has gone in peace: it may, when its session was refused or closed."""
+        if self._node is None or self._node.side is not Side.INITIATOR:
+            return False
+        vitals = self._node.vitals()
+        return not vitals.running and not vitals.signs and vitals.ended is not None and vitals.ended.code >= 0
+
+    def renew(self) -> NodeInstance:
+        """A fresh instance in place of the old. Raises CannotGoOn when it cannot be had again."""
+        if not self.target.restartable:
+            raise CannotGoOn(
+                f"{self.target.reach} does not live any more and is not ours to start again", step="restart",
+                hint="start it again by hand, or give a target that can be started (wheel, exec:, docker:)",
+            )  # fmt: skip
+        self.stop()
+        self._told(f"starting {self.target.reach} ({self.profile}) again")
+        return self.node
+
+    def stop(self) -> None:
+        """End the instance, if there is one."""
+        with self._lock:
+            node, self._node = self._node, None
+        if node is not None:
+            node.stop()
+
+    def keep(self) -> str | None:
+        """Let go of the instance without ending it; how a person attaches to it."""
+        with self._lock:
+            node, self._node = self._node, None
+        return None if node is None else node.attach()

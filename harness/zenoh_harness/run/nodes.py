@@ -1,0 +1,175 @@
+"""One node target, in every profile that its cases need: cases in groups, laws over all that was said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from threading import Event as Flag
+from threading import Lock
+
+from zenoh_conformance.case import Case
+from zenoh_conformance.conversation import Side
+from zenoh_conformance.law import Law
+from zenoh_harness.errors import CannotGoOn, HarnessError, TargetError
+from zenoh_harness.health import check
+from zenoh_harness.run.attempt import Conditions, Outcome, attempt, uses_agent
+from zenoh_harness.run.decide import Decision
+from zenoh_harness.run.facts import facts_of
+from zenoh_harness.run.group import STUCK, Group
+from zenoh_harness.run.keeper import Examine, Ill, Keeper
+from zenoh_harness.run.options import Options
+from zenoh_harness.run.plan import Item, Selection, groups, plan_for
+from zenoh_harness.run.records import STAYS_UP, Records
+from zenoh_harness.run.register import Register
+from zenoh_harness.run.sidebyside import SideBySide
+from zenoh_harness.run.tally import Tally
+from zenoh_harness.target import NodeTarget
+
+
+class NodeRun:
+    """The run of one target in one role."""
+
+    def __init__(
+        self,
+        target: NodeTarget,
+        options: Options,
+        *,
+        cases: Iterable[Case],
+        laws: Iterable[type[Law]],
+        examine: Examine = check,
+    ) -> None:
+        self.target, self.options, self.laws = target, options, tuple(laws)
+        self.stop = Flag()
+        self._examine = examine
+        self._agent = Lock()
+        every, selection = list(cases), options.selection
+        # laws judge what cases say: when only laws are asked for, all cases speak and none is recorded
+        self._silent = bool(self._wanted_laws()) and not any(takes(selection, case) for case in every)
+        self.plan = plan_for(
+            every,
+            target.side,
+            target.profiles,
+            Selection() if self._silent else selection,
+            pinned=target.reach.options.get("profile"),
+        )
+
+    # -- what is planned
+
+    def planned(self) -> Iterator[str]:
+        """Every judgement that is due, as the results' plan writes it."""
+        role = self.target.side.value
+        for profile, items in self.plan.profiles.items():
+            yield from (f"{role} {profile} {item.label}" for item in items if not self._silent)
+            yield from (f"{role} {profile} {law.id}" for law in self._wanted_laws())
+            yield f"{role} {profile} {STAYS_UP}"
+        yield from (f"{role} {item.case.profile} {item.label}" for item, _ in self.plan.left_out if not self._silent)
+
+    def _wanted_laws(self) -> list[type[Law]]:
+        return [law for law in self.laws if self.options.selection.takes(law.id, law.requirement)]
+
+    # -- running
+
+    def run(self, register: Register) -> None:
+        """All profiles. Raises CannotGoOn when the target cannot be had, or had again; records so far are kept."""
+        for item, why in self.plan.left_out:
+            self._left_out(self._records(register, item.case.profile), item, why)
+        for number, (profile, items) in enumerate(self.plan.profiles.items(), 1):
+            keeper = Keeper(self.target, profile, self._examine, told=self.options.told)
+            try:
+                self._profile(self._records(register, profile), keeper, items, first=number == 1)
+            finally:
+                self._let_go(keeper, last=number == len(self.plan.profiles))
+
+    def _records(self, register: Register, profile: str) -> Records:
+        return Records(self.target, profile, register, self.options.known, self.options.seed)
+
+    def _let_go(self, keeper: Keeper, *, last: bool) -> None:
+        if self.options.keep and last and not self.stop.is_set():
+            with suppress(HarnessError):
+                self.options.told(f"kept up: {keeper.keep()}")
+        keeper.stop()
+
+    def _profile(self, records: Records, keeper: Keeper, items: Sequence[Item], *, first: bool) -> None:
+        try:
+            ill = keeper.begin()
+        except TargetError as why:
+            if first:
+                raise
+            records.cannot_start(why.what)
+            return
+        group = Group(keeper, self._conditions(keeper), self._jobs(keeper), Tally())
+        able = self._able(records, keeper, items)
+        try:
+            for decision in self._decisions(keeper, group, able):
+                if not self._silent:
+                    records.decision(decision)
+                self.options.advance(1, decision.item.label)
+        except CannotGoOn:
+            self._close(records, keeper, group, ill)
+            raise
+        self._close(records, keeper, group, ill)
+
+    def _close(self, records: Records, keeper: Keeper, group: Group, ill: Ill | None) -> None:
+        records.laws(self.laws, self._wanted_laws(), group.tally)
+        records.stays_up(group.deaths, ill, keeper.slow)
+
+    def _able(self, records: Records, keeper: Keeper, items: Sequence[Item]) -> list[Item]:
+        """The items whose needs are met; the others are recorded with what is missing."""
+        capabilities, able = facts_of(self.target, keeper.node).capabilities, []
+        for item in items:
+            missing = sorted(set(item.case.needs) - capabilities)
+            if missing:
+                self._left_out(records, item, f"the target does not do {', '.join(missing)}")
+            else:
+                able.append(item)
+        return able
+
+    def _left_out(self, records: Records, item: Item, why: str) -> None:
+        if not self._silent:
+            records.left_out(item, why)
+        self.options.advance(1, item.label)
+
+    def _conditions(self, keeper: Keeper) -> Callable[[], Conditions]:
+        def now() -> Conditions:
+            facts = facts_of(self.target, keeper.node)
+            return Conditions(node=keeper.node, facts=facts, seed=self.options.seed, stop=self.stop, agent=self._agent)
+
+        return now
+
+    def _jobs(self, keeper: Keeper) -> int:
+        """One at a time where the node holds few sessions, or comes to us."""
+        few = keeper.node.profile.sessions is not None or self.target.side is Side.INITIATOR
+        return 1 if few else self.options.jobs
+
+    def _decisions(self, keeper: Keeper, group: Group, items: Sequence[Item]) -> Iterator[Decision]:
+        """Those that wait are started first and awaited last; those that must be alone come when nothing else runs."""
+        timed = [item for item in items if group.jobs > 1 and waits(item)]
+        alone = [item for item in items if item.case.alone]
+        others = [item for item in items if item not in timed and item not in alone]
+        born, conditions = keeper.generation, group.conditions()
+        waiting = SideBySide([_bound(item, conditions) for item in timed], max(1, len(timed)))
+        for some in groups(others):
+            yield from group.run(some)
+        outcomes = group.noted(timed, waiting.wait(STUCK))
+        if keeper.generation == born:
+            yield from group.judged(timed, outcomes)
+        else:  # their target was lost under them
+            for some in groups(timed):
+                yield from group.run(some)
+        for some in groups(alone):
+            yield from group.run(some, alone=True)
+
+
+def takes(selection: Selection, case: Case) -> bool:
+    """Whether some judgement of the case is selected."""
+    labels = (Item(case, parameters).label for parameters in case.parameters)
+    return selection.takes(case.id, *case.aliases, case.requirement, *labels)
+
+
+def waits(item: Item) -> bool:
+    """Whether the case can wait beside others."""
+    return item.case.timed and not item.case.alone and not uses_agent(item)
+
+
+def _bound(item: Item, conditions: Conditions) -> Callable[[], Outcome]:
+    return lambda: attempt(item, conditions)

@@ -1,0 +1,38 @@
+"""What a run is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from zenoh_harness.files.known import Known
+from zenoh_harness.run.plan import Selection
+
+DEPTHS: Final = ("quick", "full", "nightly")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How to run; the same for every target of a command."""
+
+    out: Path
+    """The folder for results and evidence of one target."""
+    selection: Selection = field(default_factory=Selection)
+    jobs: int = 8
+    """Cases side by side."""
+    seed: int = 0
+    depth: str = "full"
+    known: Known = field(default_factory=Known)
+    judged: Path | None = None
+    """What was judged before."""
+    strict: bool = False
+    keep: bool = False
+    """Leave the last instance up."""
+    data_folder: Path | None = None
+    """Where embargoed findings are kept; the user's data folder when None."""
+    told: Callable[[str], None] = lambda _text: None
+    """Remarks for a person."""
+    advance: Callable[[int, str], None] = lambda _step, _where: None
+    """How far the run is."""

@@ -1,0 +1,113 @@
+"""What a run means to do: cases with their parameters, per profile, in an order that does not change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any, Final
+
+from zenoh_conformance.case import Case, Parameters
+from zenoh_conformance.conversation import Side
+from zenoh_harness.errors import UsageError, nearest
+from zenoh_harness.files.results import check_label
+from zenoh_harness.profiles import DEFAULT, PROFILES
+
+GROUP: Final = 32
+"""The most cases between two looks at the target's health."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One case with one set of parameters: one judgement."""
+
+    case: Case
+    parameters: Parameters
+
+    @property
+    def shown(self) -> tuple[tuple[str, str], ...]:
+        """The parameters as the judgement's key has them."""
+        return tuple((name, shown(value)) for name, value in self.parameters.items())
+
+    @property
+    def label(self) -> str:
+        """`case-id[name=value,...]`, as `--only` takes it."""
+        return check_label(self.case.id, self.shown)
+
+
+def shown(value: Any) -> str:
+    """A parameter's value in one word: bytes in hex, truth as true and false."""
+    if isinstance(value, bytes | bytearray):
+        return value.hex()
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which checks are wanted: patterns over check ids, labels and requirement ids; everything when there is none."""
+
+    patterns: tuple[str, ...] = ()
+
+    def takes(self, *names: str) -> bool:
+        """Whether any of the names is wanted."""
+        return not self.patterns or any(matches(pattern, name) for pattern in self.patterns for name in names)
+
+    def check(self, known: Iterable[str]) -> None:
+        """Raise UsageError, with the nearest names, for a pattern that matches nothing."""
+        names = sorted(set(known))
+        for pattern in self.patterns:
+            if not any(matches(pattern, name) for name in names):
+                raise UsageError(
+                    f"--only {pattern!r} matches no check and no requirement",
+                    hint=nearest(pattern.partition("[")[0], names),
+                )
+
+
+def matches(pattern: str, name: str) -> bool:
+    """Equality first: a label's own brackets are no pattern."""
+    return pattern == name or fnmatchcase(name, pattern) or (name.endswith("]") and pattern == name.partition("[")[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is run and what cannot be, for one target in one role."""
+
+    profiles: Mapping[str, tuple[Item, ...]]
+    """Profile to its items, profiles in their own order, items by label."""
+    left_out: tuple[tuple[Item, str], ...] = ()
+    """Items for which the target has no profile, with the reason."""
+
+    def items(self) -> Iterable[Item]:
+        """All of both kinds."""
+        yield from (item for items in self.profiles.values() for item in items)
+        yield from (item for item, _ in self.left_out)
+
+
+def plan_for(
+    cases: Iterable[Case], side: Side, profiles: Iterable[str], selection: Selection, *, pinned: str | None = None
+) -> Plan:
+    """The plan for a target of that side with those profiles; `pinned` is the profile that the reach string names."""
+    able = set(profiles)
+    wanted: dict[str, list[Item]] = {}
+    left_out: list[tuple[Item, str]] = []
+    for case in cases:
+        if case.role is not side:
+            continue
+        for item in (Item(case, parameters) for parameters in case.parameters):
+            if not selection.takes(case.id, *case.aliases, item.label, case.requirement):
+                continue
+            profile = pinned if pinned and case.profile == DEFAULT else case.profile
+            if pinned and profile != pinned:
+                continue
+            if profile in able:
+                wanted.setdefault(profile, []).append(item)
+            else:
+                left_out.append((item, f"the target cannot be started in profile {profile}"))
+    order = [name for name in (*PROFILES, *sorted(wanted.keys() - PROFILES.keys())) if name in wanted]
+    return Plan({name: tuple(wanted[name]) for name in order}, tuple(left_out))
+
+
+def groups(items: Iterable[Item]) -> list[list[Item]]:
+    """The items in groups of at most `GROUP`."""
+    every = list(items)
+    return [every[at : at + GROUP] for at in range(0, len(every), GROUP)]

@@ -1,0 +1,123 @@
+"""What one node's run says in one profile: a record for each case, each law, and for staying up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from zenoh_conformance.law import Law
+from zenoh_conformance.verdict import Key, Verdict, verdict_for
+from zenoh_harness.files import evidence
+from zenoh_harness.files.known import Known
+from zenoh_harness.run.decide import Decision, level_of
+from zenoh_harness.run.group import Death
+from zenoh_harness.run.keeper import Ill
+from zenoh_harness.run.plan import Item
+from zenoh_harness.run.register import Register, repeat_command
+from zenoh_harness.run.tally import Said, Tally
+from zenoh_harness.target import NodeTarget
+
+STAYS_UP: Final = "target/stays-up"
+"""The check of health, which no case provokes; it is its own requirement."""
+
+
+class Records:
+    """Turns decisions, counts of laws and deaths into records of one target and profile."""
+
+    def __init__(self, target: NodeTarget, profile: str, register: Register, known: Known, seed: int) -> None:
+        self._target, self._profile, self._register = target, profile, register
+        self._known, self._seed = known, seed
+
+    def key(self, requirement: str, check: str, item: Item | None = None) -> Key:
+        """The key of a judgement here."""
+        identity = self._target.identity
+        return Key(
+            target=self._target.reach.options.get("name", identity.name),
+            version=identity.version,
+            role=self._target.side.value,
+            profile=self._profile,
+            link=link_of(self._target),
+            requirement=requirement,
+            check=check,
+            parameters=item.shown if item else (),
+        )
+
+    def left_out(self, item: Item, why: str) -> None:
+        """A case that does not apply."""
+        key = self.key(item.case.requirement, item.case.id, item)
+        self._register.add(key, Verdict.NOT_APPLICABLE, cause=why, attempts=0)
+
+    def decision(self, decision: Decision) -> None:
+        """A case that was judged."""
+        item = decision.item
+        self._register.add(
+            self.key(item.case.requirement, item.case.id, item),
+            decision.verdict,
+            cause=decision.cause,
+            end=decision.end,
+            attempts=decision.attempts,
+            conversation=decision.conversation,
+            details={"trace": decision.trace} if decision.trace else None,
+        )
+
+    def laws(self, laws: Iterable[type[Law]], wanted: Iterable[type[Law]], tally: Tally) -> None:
+        """Each law that is wanted, and each that found something."""
+        asked = frozenset(wanted)
+        for law in laws:
+            said = tally.of(law.id)
+            if law in asked or said.causes:
+                self._law(law, said)
+
+    def _law(self, law: type[Law], said: Said) -> None:
+        key = self.key(law.requirement, law.id)
+        if not said.causes:
+            verdict = Verdict.PASS if said.subjects else Verdict.NOT_OBSERVED
+            self._register.add(key, verdict, details={"subjects": said.subjects})
+            return
+        causes = {cause: said.causes[cause] for cause in sorted(said.causes)}
+        verdict = verdict_for(level_of(law.requirement))
+        told = next(self._unlisted(key, verdict, causes), next(iter(causes)))
+        shown = said.shown[told]
+        self._register.add(
+            key,
+            verdict,
+            cause=told,
+            end=shown.finding.end,
+            conversation=shown.conversation,
+            causes=causes,
+            repeat=repeat_command(str(self._target.reach), shown.label, self._seed),
+            details={"subjects": said.subjects, "during": shown.label},
+        )
+
+    def _unlisted(self, key: Key, verdict: Verdict, causes: Iterable[str]) -> Iterator[str]:
+        """The causes that no known deviation lists: they are the ones to tell."""
+        return (cause for cause in causes if not self._known.lists(key, verdict, cause))
+
+    def stays_up(self, deaths: list[Death], ill: Ill | None, slow: Ill | None) -> None:
+        """Whether it lived: deaths that no case repeats, an illness from the start, slowness, or a pass."""
+        key = self.key(STAYS_UP, STAYS_UP)
+        if deaths:
+            during = deaths[0].during
+            parts = [(outcome.item.label, outcome.conversation) for outcome in during]
+            labels = [outcome.item.label for outcome in during]
+            self._register.add(
+                key,
+                deaths[0].ill.verdict,
+                cause=deaths[0].ill.cause,
+                conversation=evidence.merged(parts),
+                repeat="",
+                details={"deaths": len(deaths), "during": labels},
+            )
+            return
+        state = ill or slow or Ill(Verdict.PASS, "")
+        self._register.add(key, state.verdict, cause=state.cause, conversation=state.conversation, repeat="")
+
+    def cannot_start(self, cause: str) -> None:
+        """The profile could not be had, although the target says that it can."""
+        self._register.add(self.key(STAYS_UP, STAYS_UP), Verdict.ERROR, cause=cause, repeat="")
+
+
+def link_of(target: NodeTarget) -> str:
+    """The link protocol over which the target is judged."""
+    locator = target.reach.locator
+    return locator.protocol if locator is not None else "tcp"

@@ -1,0 +1,118 @@
+"""From decisions to records: level, reading, known deviations, embargo, evidence, and the command that repeats it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from zenoh_conformance.conversation import Conversation
+from zenoh_conformance.errata import AS_WRITTEN, Stance, errata
+from zenoh_conformance.requirement import requirements
+from zenoh_conformance.verdict import Judgement, Key, Verdict
+from zenoh_harness.files import evidence
+from zenoh_harness.files.results import ResultsWriter, check_label
+from zenoh_harness.run import embargo
+from zenoh_harness.run.decide import level_of
+from zenoh_harness.run.options import Options
+
+_QUIET: Final = frozenset({Verdict.PASS, Verdict.NOT_APPLICABLE, Verdict.NOT_OBSERVED, Verdict.UNIMPLEMENTED})
+"""Verdicts that need neither evidence nor a command."""
+
+_SELF: Final = "target/stays-up"
+
+
+class Register:
+    """Writes the judgements of one target's run, in the order in which they come."""
+
+    def __init__(self, writer: ResultsWriter, options: Options, *, reach: str, current: bool = False) -> None:
+        self._writer, self._options = writer, options
+        self.reach, self._current = reach, current
+        self.judgements: list[Judgement] = []
+        """All of them, embargoed ones too."""
+
+    def add(
+        self,
+        key: Key,
+        verdict: Verdict,
+        *,
+        cause: str = "",
+        end: str = "",
+        attempts: int = 1,
+        conversation: Conversation | None = None,
+        repeat: str | None = None,
+        causes: Mapping[str, int] | None = None,
+        details: Mapping[str, object] | None = None,
+    ) -> Judgement:
+        """Judge, excuse, keep the evidence, write.
+
+        `causes`: all causes of a law, with their counts; `cause` is one of them.
+        """
+        judgement = Judgement(
+            key=key,
+            level=level_of(key.requirement),
+            verdict=verdict,
+            cause=cause,
+            end=end,
+            attempts=attempts,
+            reading=reading(key.requirement, verdict),
+            details={**(details or {}), **({"causes": dict(causes)} if causes and len(causes) > 1 else {})},
+        )
+        judgement = self._excused(judgement, causes or {})
+        if judgement.verdict not in _QUIET:
+            judgement = replace(judgement, repeat=self._repeat(key) if repeat is None else repeat)
+        judgement = self._with_evidence(judgement, conversation)
+        self._writer.judgement(judgement)
+        self.judgements.append(judgement)
+        return judgement
+
+    def _excused(self, judgement: Judgement, causes: Mapping[str, int]) -> Judgement:
+        listed = self._options.known.excuse(judgement, causes)
+        public = listed is not None
+        if listed is not None:
+            note = {"expected": judgement.verdict.value, "reason": listed.reason, "see": listed.see}
+            judgement = replace(judgement, verdict=Verdict.KNOWN, details={**judgement.details, "known": note})
+        elif expired := self._options.known.expired(judgement):
+            judgement = replace(judgement, details={**judgement.details, "expired": str(expired.expires)})
+        # A death that no case repeats names no input, so that there is nothing to keep back.
+        named = judgement.key.check != _SELF
+        secret = named and embargo.under_embargo(judgement, current=self._current, public=public)
+        return replace(judgement, embargo=secret)
+
+    def _with_evidence(self, judgement: Judgement, conversation: Conversation | None) -> Judgement:
+        if judgement.embargo:
+            place = embargo.keep(judgement, self._options.data_folder)
+            if conversation is not None:
+                evidence.save(conversation, place, self._name(judgement.key))
+            return judgement
+        if conversation is None or judgement.verdict in _QUIET:
+            return judgement
+        return replace(judgement, evidence=evidence.save(conversation, self._options.out, self._name(judgement.key)))
+
+    def _name(self, key: Key) -> str:
+        return f"{key.role}-{key.profile}-{check_label(key.check, key.parameters)}"
+
+    def _repeat(self, key: Key) -> str:
+        """The one command that does this judgement again."""
+        return repeat_command(self.reach, check_label(key.check, key.parameters), self._options.seed)
+
+
+def repeat_command(reach: str, label: str, seed: int = 0) -> str:
+    """`zconform run REACH --only LABEL`, quoted for a shell."""
+    words = ["zconform", "run", reach, "--only", label, *(["--seed", str(seed)] if seed else [])]
+    return " ".join(shlex.quote(word) for word in words)
+
+
+def reading(requirement: str, verdict: Verdict) -> str | None:
+    """Which reading a target that passes follows, where text and baseline differ; None where nothing can be told."""
+    known = requirements().get(requirement)
+    if known is None or verdict is not Verdict.PASS:
+        return None
+    every = [errata()[name] for name in known.erratum if name in errata()]
+    if not every:
+        return None
+    pinned = [one for one in every if one.stance is Stance.PIN]
+    if pinned:
+        return pinned[0].reading
+    return AS_WRITTEN if all(one.stance is Stance.DEV for one in every) else None

@@ -1,0 +1,162 @@
+"""One target from its reach string to its results file and exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+from pathlib import Path
+from typing import Final, Protocol
+
+from zenoh_conformance.case import Case, all_cases
+from zenoh_conformance.law import Law, all_laws
+from zenoh_conformance.verdict import Exit, Judgement, Key, Verdict, exit_code
+from zenoh_harness.errors import CannotGoOn, HarnessError
+from zenoh_harness.files import judged, known
+from zenoh_harness.files.known import Known
+from zenoh_harness.files.results import Footer, Header, ResultsWriter
+from zenoh_harness.reach import Face, Reach
+from zenoh_harness.run.embargo import is_current
+from zenoh_harness.run.nodes import NodeRun
+from zenoh_harness.run.options import Options
+from zenoh_harness.run.register import Register
+from zenoh_harness.target import Identity, open_target
+
+RESULTS: Final = "results.jsonl"
+_BOTH_ROLES: Final = frozenset({"wheel", "docker", "reference", "wrong"})
+"""Kinds that can be made to connect to us too, when the reach string leaves it open."""
+
+
+class Part(Protocol):
+    """What is run against one face of a target."""
+
+    def planned(self) -> Iterable[str]:
+        """Every judgement that is due."""
+
+    def run(self, register: Register) -> None:
+        """Judge it all. Raises CannotGoOn."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """What came of one target."""
+
+    header: Header
+    judgements: tuple[Judgement, ...]
+    """All of them, embargoed ones too: to be counted, not to be shown."""
+    footer: Footer
+    out: Path
+    stopped: HarnessError | None = None
+    """Why it ended early, when it could not go on."""
+
+    @property
+    def exit(self) -> Exit:
+        """What it says to the shell."""
+        return Exit(self.footer.exit)
+
+
+def reaches(reach: Reach) -> Iterator[Reach]:
+    """The target in each role that its reach string leaves open: listening first, then coming to us."""
+    yield reach
+    if reach.kind in _BOTH_ROLES and not reach.options.keys() & {"role", "as"} and Face.NODE in reach.faces:
+        yield reach.with_options(role="client")
+
+
+def parts_of(
+    reach: Reach, options: Options, cases: Iterable[Case] | None = None, laws: Iterable[type[Law]] | None = None
+) -> list[NodeRun]:
+    """What there is to run against a node target, without starting it; parts without anything to do are left out."""
+    every = list(all_cases().values() if cases is None else cases)
+    all_of_them = list(all_laws().values() if laws is None else laws)
+    if Face.NODE not in reach.faces:
+        return []
+    parts = [NodeRun(open_target(one), options, cases=every, laws=all_of_them) for one in reaches(reach)]
+    return [part for part in parts if any(True for _ in part.planned())]
+
+
+def run_target(reach: Reach, options: Options, parts: Sequence[NodeRun], command: str = "") -> Ran:
+    """Run all parts of one target and write its results; never raises for what stops it midway.
+
+    Ctrl-C or SIGTERM ends it in order: what was judged is kept, what was not is named, the exit code is 3.
+    """
+    identity = parts[0].target.identity
+    header = _header(reach, identity, parts, options, command)
+    planned = [label for part in parts for label in part.planned()]
+    writer = ResultsWriter(options.out / RESULTS, header, planned)
+    current = is_current(parts[0].target)
+    register = Register(writer, options, reach=str(reach), current=current)
+    stopped: HarnessError | None = None
+    with writer:
+        try:
+            for part in parts:
+                register.reach = str(part.target.reach)
+                part.run(register)
+        except KeyboardInterrupt:
+            for part in parts:
+                part.stop.set()
+            stopped = CannotGoOn("interrupted")
+        except CannotGoOn as why:
+            stopped = why
+        if stopped is None:
+            _strict_checks(register, options, parts)
+        code = exit_code(
+            (one.verdict for one in register.judgements), strict=options.strict, interrupted=stopped is not None
+        )
+        footer = writer.footer(code, why=stopped.what if stopped else "")
+    return Ran(header=header, judgements=tuple(register.judgements), footer=footer, out=options.out, stopped=stopped)
+
+
+def _header(reach: Reach, identity: Identity, parts: Sequence[NodeRun], options: Options, command: str) -> Header:
+    profiles = dict.fromkeys(profile for part in parts for profile in part.plan.profiles)
+    return Header(
+        reach=str(reach),
+        name=reach.options.get("name", identity.name),
+        version=identity.version,
+        role="+".join(dict.fromkeys(part.target.side.value for part in parts)),
+        kind=identity.kind,
+        harness=harness_version(),
+        seed=options.seed,
+        command=command,
+        profiles=tuple(profiles),
+    )
+
+
+def harness_version() -> str:
+    """Our own version."""
+    try:
+        return version("zenoh-conformance")
+    except PackageNotFoundError:
+        return "0.1.0"
+
+
+def known_for(name: str, own: Iterable[Path] = ()) -> Known:
+    """The deviations that ship for a target of that name, and the user's own."""
+    shipped = Path(str(files("zenoh_harness"))) / "targets" / f"{name}.known.toml"
+    return known.load([*([shipped] if shipped.exists() else []), *own])
+
+
+def _strict_checks(register: Register, options: Options, parts: Sequence[NodeRun]) -> None:
+    """What is red because it is not there any more: deviations that have gone, requirements that nobody judged."""
+    for deviation, shown in options.known.gone():
+        told = f"listed as {deviation.verdict.value} ({deviation.cause}), and it passes"
+        key = replace(
+            shown.key, check="known/has-gone", parameters=(("deviation", deviation.name), *shown.key.parameters)
+        )
+        register.add(key, Verdict.FAIL, cause=told)
+    if options.judged is None or options.selection.patterns or not options.judged.exists():
+        return
+    now = judged.judged(register.judgements)
+    for line in judged.missing(judged.read(options.judged), now):
+        role, profile, requirement = line.split()
+        key = Key(
+            target=parts[0].target.identity.name,
+            version=parts[0].target.identity.version,
+            role=role,
+            profile=profile,
+            link="",
+            requirement=requirement,
+            check="judged/no-longer",
+        )
+        told = f"was judged before and is not now; if that is meant, take the line out of {options.judged.name}"
+        register.add(key, Verdict.FAIL, cause=told)

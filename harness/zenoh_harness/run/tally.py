@@ -1,0 +1,49 @@
+"""What the laws say over a whole run: one answer a law, however many conversations it judged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from zenoh_conformance.conversation import Conversation
+from zenoh_conformance.finding import Finding
+from zenoh_harness.run.attempt import Outcome
+
+
+@dataclass(slots=True)
+class Shown:
+    """One cause, and the first conversation that shows it."""
+
+    finding: Finding
+    conversation: Conversation
+    label: str
+    """The check during which it was seen."""
+
+
+@dataclass(slots=True)
+class Said:
+    """One law's count."""
+
+    subjects: int = 0
+    causes: Counter[str] = field(default_factory=Counter)
+    shown: dict[str, Shown] = field(default_factory=dict)
+
+
+class Tally:
+    """Adds up what the laws say of conversation after conversation."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, Said] = {}
+
+    def add(self, outcome: Outcome) -> None:
+        """Count one attempt; retries and repetitions count too: the target said it."""
+        for judged in outcome.laws:
+            said = self._said.setdefault(judged.law.id, Said())
+            said.subjects += judged.subjects
+            for finding in judged.findings:
+                said.causes[finding.cause] += 1
+                said.shown.setdefault(finding.cause, Shown(finding, outcome.conversation, outcome.item.label))
+
+    def of(self, law: str) -> Said:
+        """One law's count; zero of everything when it met nothing."""
+        return self._said.get(law, Said())

@@ -1,0 +1,237 @@
+"""The stage of one case: links to a node, dialogues over them, all of it recorded, none of it past its deadline."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from threading import Event as Flag
+from typing import Any, Final
+
+from zenoh_conformance.conversation import Connection, Conversation, Event, Framing, Side
+from zenoh_conformance.dialogue import Dialogue
+from zenoh_conformance.finding import Finding
+from zenoh_conformance.scene import Agent
+from zenoh_harness.credentials import open_session
+from zenoh_harness.errors import CannotConnect, CannotGoOn
+from zenoh_harness.target import NodeInstance
+from zenoh_harness.timing import Deadline, scaled
+from zenoh_harness.wires import LinkWire, Recorder
+
+UNIT: Final = 2.0
+"""Seconds in which a healthy target answers, before scaling."""
+
+CASE: Final = 60.0
+"""Seconds that a case may take in all, before scaling."""
+
+CONNECT: Final = 5.0
+"""Seconds that a node may take to accept a link, or to come to ours, before scaling."""
+
+
+class Overtime(Exception):  # noqa: N818 - no fault of anybody: the case is told to stop
+    """The case's hard deadline has passed, or the run is being ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a node before a case begins."""
+
+    capabilities: frozenset[str] = frozenset()
+    """What a case may name in its `needs`."""
+    known: Mapping[str, Any] = field(default_factory=dict)
+    """`lease_ms`, `max_sessions`, ..., as a case may ask for."""
+
+
+class StageWire:
+    """A recorded link whose waits end at the case's deadline: a `zenoh_conformance.scene.Wire`."""
+
+    def __init__(self, below: LinkWire, name: str, deadline: Deadline, stop: Flag) -> None:
+        self._below, self._deadline, self._stop = below, deadline, stop
+        self.name = name
+        self._early: list[Event] = []
+
+    @property
+    def side(self) -> Side:
+        """Which side the harness is."""
+        return self._below.side
+
+    @property
+    def framing(self) -> Framing:
+        """Stream or datagram."""
+        return self._below.framing
+
+    @property
+    def link(self) -> str:
+        """The link protocol."""
+        return self._below.link
+
+    def now(self) -> float:
+        """Seconds since the conversation began."""
+        return self._below.now()
+
+    def send(self, data: bytes) -> None:
+        """Put bytes on the link as they are."""
+        self._still_on()
+        self._below.send(data)
+
+    def receive(self, within: float) -> Event | None:
+        """The next thing that the target does on this link."""
+        if self._early:
+            return self._early.pop()
+        self._still_on()
+        event = self._below.receive(min(within, self._deadline.remaining()))
+        if event is None and within > 0:
+            self._still_on()
+        return event
+
+    def stale(self) -> bool:
+        """Whether the target has ended the link already: one that waited in our queue until it gave up."""
+        event = self._below.receive(0)
+        if event is not None:
+            self._early.append(event)
+        return event is not None and not event.data
+
+    def finish(self) -> None:
+        """Send no more (FIN), go on reading."""
+        self._below.finish()
+
+    def reset(self) -> None:
+        """End the link at once."""
+        self._below.reset()
+
+    def shut(self) -> None:
+        """End the link in order."""
+        self._below.shut()
+
+    def _still_on(self) -> None:
+        if self._deadline.passed or self._stop.is_set():
+            raise Overtime
+
+
+class Stage:
+    """One case's scene on one node: a `zenoh_conformance.scene.Scene`."""
+
+    def __init__(
+        self,
+        node: NodeInstance,
+        *,
+        requirement: str,
+        label: str,
+        seed: int = 0,
+        facts: Facts | None = None,
+        deadline: Deadline | None = None,
+        stop: Flag | None = None,
+    ) -> None:
+        self._node = node
+        self._requirement, self._label, self._seed = requirement, label, seed
+        self._facts = facts or Facts()
+        self._deadline = deadline or Deadline.after(CASE)
+        self._stop = stop or Flag()
+        self._recorder = Recorder()
+        self._names: Counter[str] = Counter()
+        self._zids = 0
+        self._wires: list[StageWire] = []
+        self.dialogues: list[Dialogue] = []
+        self.findings: list[Finding] = []
+        """What the case noted and went on from."""
+
+    @property
+    def role(self) -> Side:
+        """What the target is."""
+        return self._node.side
+
+    @property
+    def unit(self) -> float:
+        """One unit of patience in seconds."""
+        return scaled(UNIT)
+
+    @property
+    def profile(self) -> str:
+        """The configuration that the target is in."""
+        return self._node.profile.name
+
+    @property
+    def conversation(self) -> Conversation:
+        """All that was said so far, on every link."""
+        return self._recorder.conversation
+
+    @property
+    def agent(self) -> Agent:
+        """The target's application. Raises CannotGoOn when it has none."""
+        if self._node.agent is None:
+            raise CannotGoOn(f"{self._label} needs an agent and the target has none", step="agent")
+        return self._node.agent
+
+    @property
+    def end(self) -> str:
+        """How the last link ended."""
+        return self.dialogues[-1].end() if self.dialogues else ""
+
+    def fresh_zid(self) -> bytes:
+        """Eight bytes that no other dialogue of the run has; the same in every run with the same seed."""
+        self._zids += 1
+        told = f"{self._seed} {self._label} {self._zids}".encode()
+        return blake2b(told, digest_size=7).digest() + b"\x5a"
+
+    def can(self, capability: str) -> bool:
+        """Whether the target does this."""
+        return capability in self._facts.capabilities
+
+    def fact(self, name: str, default: Any = None) -> Any:
+        """What is known of the target beforehand."""
+        return self._facts.known.get(name, default)
+
+    def wire(self, name: str = "us") -> StageWire:
+        """A new link. Raises CannotConnect when there is none in time."""
+        self._names[name] += 1
+        unique = name if self._names[name] == 1 else f"{name}-{self._names[name]}"
+        patience = self._deadline.or_sooner(CONNECT)
+        while True:
+            wire = self._open(unique, patience)
+            if self.role is Side.RESPONDER or not wire.stale():
+                self._wires.append(wire)
+                return wire
+            wire.shut()
+            self._forget(unique)
+
+    def _open(self, name: str, patience: Deadline) -> StageWire:
+        if self._stop.is_set():
+            raise Overtime
+        try:
+            below = self._recorder.wire(self._node, name, patience)
+        except CannotConnect:
+            if self._deadline.passed:
+                raise Overtime from None
+            raise
+        return StageWire(below, name, self._deadline, self._stop)
+
+    def _forget(self, name: str) -> None:
+        """A link that was dead when we took it belongs to nobody's conversation."""
+        events = self.conversation.events
+        events[:] = [event for event in events if event.connection != name]
+        self.conversation.connections[name] = Connection(name)
+
+    def dialogue(self, name: str = "us", *, zid: bytes | None = None) -> Dialogue:
+        """A dialogue over a new link, before any handshake."""
+        mine = zid or self.fresh_zid()
+        dialogue = Dialogue(self.wire(name), zid=mine, unit=self.unit, requirement=self._requirement)
+        self.dialogues.append(dialogue)
+        return dialogue
+
+    def session(self, name: str = "us", *, zid: bytes | None = None) -> Dialogue:
+        """A dialogue over a new link, live."""
+        return open_session(self.dialogue(name, zid=zid), self._node.profile)
+
+    def sessions(self, *names: str) -> tuple[Dialogue, ...]:
+        """As many live ones as names."""
+        return tuple(self.session(name) for name in names)
+
+    def depart(self, finding: Finding) -> None:
+        """Note a fault of the target and go on."""
+        self.findings.append(finding)
+
+    def close(self) -> None:
+        """Let go of every link."""
+        for wire in self._wires:
+            wire.shut()
