@@ -159,8 +159,7 @@ def test_listening_tells_where():
         assert program.listening() == (("127.0.0.1", port),)
 
 
-OWNER = """\
-
+OWNER = """
 import os, sys
 from zenoh_harness import processes
 code = "import os, signal\\nif not os.fork(): os.setsid()\\nprint(os.getpid(), flush=True)\\nsignal.pause()"

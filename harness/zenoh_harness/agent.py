@@ -12,6 +12,8 @@ import select
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 from typing import IO, Any, Final
 
 from zenoh_harness.errors import AgentError
@@ -69,8 +71,12 @@ class Lines:
 class Agent:
     """Our end of the line protocol; a `zenoh_conformance.scene.Agent`."""
 
-    def __init__(self, stdin: IO[bytes], stdout: IO[bytes], whose: str = "the agent") -> None:
+    def __init__(
+        self, stdin: IO[bytes], stdout: IO[bytes], whose: str = "the agent", *, validate: bool = False
+    ) -> None:
+        """`validate` holds every line of both sides against the schemas."""
         self._lines = Lines(stdout, whose)
+        self._schemas = _schemas() if validate else {}
         self._stdin = stdin
         self._whose = whose
         self._seq = 0
@@ -83,9 +89,13 @@ class Agent:
         """The commands that it knows."""
 
     @classmethod
-    def over(cls, program: Program) -> Agent:
+    def over(cls, program: Program, *, validate: bool = False) -> Agent:
         """The agent on the standard input and output of an interactive program."""
-        return cls(program.stdin, program.stdout)
+        return cls(program.stdin, program.stdout, validate=validate)
+
+    def validate(self) -> None:
+        """From now on hold every line against the schemas."""
+        self._schemas = _schemas()
 
     def introduction(self, deadline: Deadline) -> Mapping[str, Any]:
         """Ask who it is; AgentError when it does not say so in time."""
@@ -117,7 +127,7 @@ class Agent:
         """The next `count` things that the application was told, fewer when `within` seconds pass first."""
         deadline = Deadline(time.monotonic() + within)
         while len(self._events) < count:
-            line = self._lines.next(deadline)
+            line = self._next(deadline)
             if line is None:
                 break
             self._events.append(line)
@@ -125,15 +135,43 @@ class Agent:
 
     def _ask(self, command: dict[str, Any], deadline: Deadline) -> dict[str, Any]:
         self._seq += 1
+        line = {**command, "seq": self._seq}
+        self._check("request", line)
         try:
-            self._stdin.write(json.dumps({**command, "seq": self._seq}).encode() + b"\n")
+            self._stdin.write(json.dumps(line).encode() + b"\n")
             self._stdin.flush()
         except OSError as why:
             raise AgentError(f"{self._whose} has gone", step=f"agent {command['cmd']}", seen=str(why)) from why
-        while (line := self._lines.next(deadline)) is not None:
-            if "event" in line:
-                self._events.append(line)
-            elif line.get("seq") == self._seq:
-                return line
+        while (answer := self._next(deadline)) is not None:
+            if "event" in answer:
+                self._events.append(answer)
+            elif answer.get("seq") == self._seq:
+                return answer
         seen = "its output ended" if self._lines.ended else "no answer"
         raise AgentError(f"{self._whose} does not answer {command['cmd']}", step=f"agent {command['cmd']}", seen=seen)
+
+    def _next(self, deadline: Deadline) -> dict[str, Any] | None:
+        line = self._lines.next(deadline)
+        if line is not None:
+            self._check("answer", line)
+            if not isinstance(line.get("event" if "event" in line else "seq"), str | int):
+                raise AgentError(f"{self._whose} answers nonsense", step="agent", seen=json.dumps(line)[:200])
+        return line
+
+    def _check(self, side: str, line: Mapping[str, Any]) -> None:
+        if side in self._schemas:
+            fault = next(self._schemas[side].iter_errors(line), None)
+            if fault is not None:
+                what = f"{self._whose} answers what the schema does not know" if side == "answer" else "we ask nonsense"
+                raise AgentError(what, step="agent", seen=[json.dumps(line)[:200], fault.message[:200]])
+
+
+@cache
+def _schemas() -> Mapping[str, Any]:
+    from jsonschema import Draft202012Validator
+
+    folder = files("zenoh_harness") / "files" / "schemas"
+    return {
+        side: Draft202012Validator(json.loads((folder / f"agent-{side}.json").read_text(encoding="utf-8")))
+        for side in ("request", "answer")
+    }

@@ -143,21 +143,32 @@ def parse(text: str) -> Reach:
     return reach
 
 
+def add_options(reach: Reach, options: str) -> Reach:
+    """The same target with `name=value&name=value` added; UsageError for what its kind does not understand."""
+    added = _pairs(options)
+    _check_options(KINDS[reach.kind], added)
+    return reach.with_options(**added)
+
+
 def _split_options(text: str) -> tuple[str, dict[str, str]]:
     if text.endswith("?"):
         return text[:-1], {}
     cut = _OPTIONS_AT.search(text)
     if cut is None:
         return text, {}
+    return text[: cut.start()], _pairs(text[cut.end() :])
+
+
+def _pairs(text: str) -> dict[str, str]:
     options: dict[str, str] = {}
-    for pair in text[cut.end() :].split("&"):
+    for pair in text.split("&"):
         name, equals, value = pair.partition("=")
         if not equals:
             raise UsageError(f"option {pair!r} has no value", step="reach string", hint=f"write {pair}=VALUE")
         if name in options:
             raise UsageError(f"option {name!r} is given twice", step="reach string")
         options[name] = unquote(value)
-    return text[: cut.start()], options
+    return options
 
 
 def _check_border(text: str, name: str, border: str | None, rest: str) -> None:

@@ -6,7 +6,7 @@ import contextlib
 
 from zenoh_conformance.conversation import Side
 from zenoh_harness.agent import Agent
-from zenoh_harness.errors import CannotConnect, CannotStart, NotZenoh
+from zenoh_harness.errors import CannotConnect, CannotStart, NotZenoh, TargetError
 from zenoh_harness.greeting import greet
 from zenoh_harness.links import Link, Listener, Observer, connect
 from zenoh_harness.locators import Locator
@@ -17,6 +17,9 @@ from zenoh_harness.timing import Deadline
 
 READY: float = 15.0
 """Seconds that a node may take from its start to its first handshake."""
+
+_SETTLE = 0.3
+"""Seconds in which a program that shut a link ends, if that is why."""
 
 _GLANCE = 0.02
 """Seconds between two looks: at a port where nobody listens yet, at a program that does not come to ours."""
@@ -71,10 +74,12 @@ class LaunchedNode(NodeBase):
             except CannotConnect as why:
                 self._still_starting(deadline, why)
             except NotZenoh as why:
+                if self._program.wait(Deadline.after(_SETTLE)) is not None:
+                    self._still_starting(deadline, why)
                 why.hint = why.hint or f"something else may listen at {self.locator}"
                 raise
 
-    def _still_starting(self, deadline: Deadline, why: CannotConnect) -> None:
+    def _still_starting(self, deadline: Deadline, why: TargetError) -> None:
         if self._program.wait(deadline.or_sooner(_GLANCE)) is not None:
             raise CannotStart(
                 "the target ended before it was ready", step="start", seen=self.state(), hint="run the command by hand"

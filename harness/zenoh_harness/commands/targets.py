@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterator
-from importlib.resources import files
-from typing import Any
-
 import click
 
+from zenoh_harness.catalogue import Catalogue
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.targets_build import BUILDERS, Made, builder
 
@@ -30,7 +26,7 @@ def list_targets(shell: Shell) -> None:
     \b
     Example:  zconform targets list --format json
     """
-    known = [{"name": about["name"], "about": about["about"], "reach": about["reach"]} for about in _known()]
+    known = [{"name": one.name, "about": one.about, "reach": list(one.reach)} for one in Catalogue.load()]
     if shell.as_json:
         shell.print_json(known)
         return
@@ -64,10 +60,3 @@ def build(shell: Shell, name: str, version: str | None, profile: str | None) -> 
 def _told(made: Made) -> str:
     head = f"{made.what}: made in {made.seconds:.0f} s" if made.new else f"{made.what}: was there"
     return "\n".join([head, *(f"    {name:<10}{value}" for name, value in made.facts.items() if value)])
-
-
-def _known() -> Iterator[dict[str, Any]]:
-    """The `[target]` tables of the files that come with us, by file name."""
-    for path in sorted((files("zenoh_harness") / "targets").iterdir(), key=lambda path: path.name):
-        if path.name.endswith(".toml") and not path.name.endswith(".known.toml"):
-            yield tomllib.loads(path.read_text())["target"]

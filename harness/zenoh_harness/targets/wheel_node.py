@@ -24,6 +24,9 @@ ANSWERS = os.dup(1)
 os.dup2(2, 1)  # the package logs to standard output; answers alone belong there
 OPENING = 8.0
 """Seconds that a command waits for the session."""
+PRIORITIES = (
+    "CONTROL", "REAL_TIME", "INTERACTIVE_HIGH", "INTERACTIVE_LOW", "DATA_HIGH", "DATA", "DATA_LOW", "BACKGROUND",
+)  # fmt: skip
 UNIMPLEMENTED = {"ok": False, "unimplemented": True}
 
 
@@ -58,30 +61,15 @@ def sample_fields(sample):
         "encoding": str(sample.encoding),
         "attachment": raw(sample.attachment),
         "timestamp": str(sample.timestamp) if sample.timestamp else None,
-        "priority": int(str_digits(sample.priority)),
+        "priority": number_of(sample.priority),
     }
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def str_digits(priority):
+def number_of(priority):
     """A priority as its number on the wire."""
-    order = [
-        "CONTROL",
-        "REAL_TIME",
-        "INTERACTIVE_HIGH",
-        "INTERACTIVE_LOW",
-        "DATA_HIGH",
-        "DATA",
-        "DATA_LOW",
-        "BACKGROUND",
-    ]
     return next(
-        (
-            number
-            for number, name in enumerate(order)
-            if hasattr(zenoh.Priority, name) and getattr(zenoh.Priority, name) == priority
-        ),
-        5,
+        (number for number, name in enumerate(PRIORITIES) if priority == getattr(zenoh.Priority, name, None)), 5
     )
 
 
@@ -130,11 +118,7 @@ class Node:
         if "express" in line:
             found["express"] = line["express"]
         if "priority" in line:
-            found["priority"] = (
-                zenoh.Priority(line["priority"])
-                if isinstance(line["priority"], int)
-                else named(zenoh.Priority, line["priority"])
-            )
+            found["priority"] = getattr(zenoh.Priority, PRIORITIES[line["priority"]])
         if "congestion" in line:
             found["congestion_control"] = named(zenoh.CongestionControl, line["congestion"])
         return found
