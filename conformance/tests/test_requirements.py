@@ -173,7 +173,8 @@ ERRATUM = '[slip]\nalias = "ZD-1"\ntext = "a"\nbaseline = "b"\nevidence = ["wire
 )
 def test_a_bad_erratum_names_file_id_and_field(text: str, why: str) -> None:
     """As with requirements."""
-    assert read_errata(ERRATUM, "e.toml")
+    assert read_errata(ERRATUM, "e.toml")["slip"].alias == "ZD-1"
+    assert read_errata(ERRATUM.replace('alias = "ZD-1"\n', ""), "e.toml")["slip"].alias == ""
     with pytest.raises(SpecificationError, match=why):
         read_errata(text, "e.toml")
 

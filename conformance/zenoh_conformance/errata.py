@@ -35,8 +35,8 @@ class Erratum:
 
     id: str
     """A phrase, for ever."""
-    alias: str
-    """Its short name, `ZD-nn`."""
+    alias: str = ""
+    """Its short name, `ZD-nn`, if it has one: what the harness found itself has none."""
     text: str
     """What the specification says."""
     baseline: str
@@ -63,19 +63,19 @@ def read_errata(text: str, file: str) -> Mapping[str, Erratum]:
     read = {name: _erratum(file, name, told) for name, told in toml_table(text, file).items()}
     aliases: dict[str, str] = {}
     for each in read.values():
-        if aliases.setdefault(each.alias, each.id) != each.id:
+        if each.alias and aliases.setdefault(each.alias, each.id) != each.id:
             raise SpecificationError(file, each.id, "alias", f"{each.alias} is that of {aliases[each.alias]}")
     return MappingProxyType(read)
 
 
 def by_name(name: str) -> Erratum:
     """The erratum with this phrase or alias. Raises KeyError."""
-    return errata().get(name) or {each.alias: each for each in errata().values()}[name]
+    return errata().get(name) or {each.alias: each for each in errata().values() if each.alias}[name]
 
 
 def _erratum(file: str, name: str, told: Mapping[str, object]) -> Erratum:
-    keys = {"alias", "text", "baseline", "evidence", "stance"}
-    for key in sorted(told.keys() ^ keys):
+    keys = {"text", "baseline", "evidence", "stance"}
+    for key in sorted((told.keys() - {"alias"}) ^ keys):
         raise SpecificationError(file, name, key, "is missing" if key in keys else "no such field of an erratum")
     evidence = told["evidence"]
     if not isinstance(evidence, list) or not evidence:
@@ -83,6 +83,6 @@ def _erratum(file: str, name: str, told: Mapping[str, object]) -> Erratum:
     if told["stance"] not in tuple(Stance):
         raise SpecificationError(file, name, "stance", f"{told['stance']!r} is none of {', '.join(Stance)}")
     return Erratum(
-        id=name, alias=str(told["alias"]), text=str(told["text"]), baseline=str(told["baseline"]),
+        id=name, alias=str(told.get("alias", "")), text=str(told["text"]), baseline=str(told["baseline"]),
         evidence=tuple(map(str, evidence)), stance=Stance(str(told["stance"])),
     )  # fmt: skip
