@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Mapping
-from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
@@ -18,6 +17,7 @@ from zenoh_conformance.scene import Agent
 
 from .errors import HarnessError
 from .reference import Config, Reference
+from .reference.configured import config_of
 from .reference.node import Action
 
 UNIT = 1.0
@@ -171,22 +171,3 @@ class MemoryScene:
 CAPABILITIES = frozenset({"responder", "initiator", "qos", "low-latency", "compression", "routing"})
 """What the reference does."""
 FACTS: Mapping[str, Any] = {"open_timeout_s": Config().handshake_s, "lease_ms": Config().lease_ms}
-
-PROFILES: Mapping[str, Mapping[str, Any]] = {
-    "default": {},
-    "qos-off": {"qos": False},
-    "low-latency": {"lowlatency": True, "qos": False},
-    "compression": {"compression": True},
-    "resolution-8": {"resolution": 0x08},
-    "resolution-16": {"resolution": 0x09},
-    "small-batch": {"batch_size": 512},
-    "short-lease": {"lease_ms": 1000},
-    "one-session": {"max_sessions": 1},
-    "two-links": {"max_links": 2},
-}
-"""Profile name to what it changes in the reference's configuration."""
-
-
-def config_of(profile: str) -> Config:
-    """The reference's configuration in a profile. Raises KeyError for one that it cannot be started in."""
-    return replace(Config(), **PROFILES[profile])

@@ -123,7 +123,7 @@ class Establishment(RuleBasedStateMachine):
         """A link in a drawn state, by the shortest path."""
         self.reach(goal, fields)
 
-    @precondition(lambda self: len(self.links) < MOST_LINKS)
+    @precondition(lambda self: len(self.open_links()) < MOST_LINKS)
     @rule(goal=st.sampled_from([State.AWAIT_INIT, State.INIT_ACKED, State.LIVE]), fields=init_fields)
     def another_link(self, goal: State, fields: dict[str, Any]) -> None:
         """One more link beside the others."""

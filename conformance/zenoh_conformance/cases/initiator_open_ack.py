@@ -1,0 +1,137 @@
+"""OpenAck, sane or with one thing wrong, toward an initiator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from zenoh_conformance import sane
+from zenoh_conformance.case import case, grid
+from zenoh_conformance.conversation import Side
+from zenoh_conformance.dialogue import SN_MASK, Dialogue
+from zenoh_conformance.kinds import InitSyn, OpenSyn
+from zenoh_conformance.messages import Frame, KeepAlive
+from zenoh_conformance.scene import Scene
+
+INITIATOR = Side.INITIATOR
+
+
+@case("session-establishment/session-live-after-open-ack", role=INITIATOR)
+def a_sane_handshake_makes_a_session(scene: Scene) -> None:
+    """
+    After a sane OpenAck the initiator answers a query that it does not serve with a final.
+
+        target  InitSyn
+        us      InitAck
+        target  OpenSyn
+        us      OpenAck
+        us      FRAME (REQUEST)
+        target  FRAME (RESPONSE_FINAL)
+    """
+    us = scene.session()
+
+    us.expect_live()
+
+
+@case(
+    "session-establishment/lease-unit",
+    role=INITIATOR,
+    twin=a_sane_handshake_makes_a_session,
+    parameters=[
+        {"seconds": True, "lease": 2}, {"seconds": True, "lease": 10}, {"seconds": True, "lease": 3600},
+        {"seconds": False, "lease": 1500}, {"seconds": False, "lease": 10_000}, {"seconds": False, "lease": 86_400_000},
+    ],
+)  # fmt: skip
+def our_lease_is_taken_in_either_unit(scene: Scene, *, seconds: bool, lease: int) -> None:
+    """
+    OpenAck states its lease in seconds (T) or in milliseconds.
+
+        us      OpenAck (T, lease)
+        target  a session that works
+    """
+    us = _until_open_syn(scene)
+
+    us.send(us.open_ack(lease_in_seconds=seconds, lease=lease))
+
+    us.expect_live()
+
+
+@case(
+    "session-establishment/initial-sn-in-range",
+    role=INITIATOR,
+    twin=a_sane_handshake_makes_a_session,
+    parameters=grid(sn=(0, 1, 0x7F, 0x80, 0x3FFF, 0x4000, SN_MASK[2] - 1, SN_MASK[2])),
+)
+def our_initial_number_is_taken(scene: Scene, *, sn: int) -> None:
+    """
+    OpenAck states an initial number anywhere in the resolution; our first FRAME carries it.
+
+        us      OpenAck (initial_sn)
+        us      FRAME (initial_sn)
+        target  answers what is in it
+    """
+    us = _until_open_syn(scene)
+    us.initial_sn = sn
+
+    us.send(us.open_ack())
+
+    us.expect_live()
+
+
+OTHER_ANSWERS: dict[str, Callable[[Dialogue], Any]] = {
+    "init-syn": lambda us: us.init_syn(),
+    "open-syn": lambda us: sane.open_syn(us.init_ack(us.init_syn())),
+    "keep-alive": lambda us: KeepAlive(),
+    "frame": lambda us: Frame(sn=0, messages=()),
+    "garbage": lambda us: b"\xff\xff\xff",
+    "empty": lambda us: b"",
+    "cut": lambda us: b"\x62\x0a",
+}
+"""What is no answer to OpenSyn."""
+
+
+@case(
+    "session-establishment/open-ack-answers-open-syn",
+    role=INITIATOR,
+    twin=a_sane_handshake_makes_a_session,
+    parameters=grid(what=tuple(OTHER_ANSWERS)),
+)
+def nothing_but_open_ack_activates(scene: Scene, *, what: str) -> None:
+    """
+    OpenSyn is answered by something that is not OpenAck.
+
+        target  OpenSyn
+        us      any other message
+        target  Close, or the link ends
+    """
+    us = _until_open_syn(scene)
+
+    us.send(OTHER_ANSWERS[what](us))
+
+    us.expect_refusal("open")
+
+
+@case(
+    "close/close-ends-the-link", role=INITIATOR, twin=a_sane_handshake_makes_a_session, parameters=grid(reason=range(8))
+)
+def a_refusal_of_open_is_taken(scene: Scene, *, reason: int) -> None:
+    """
+    OpenSyn is answered by CLOSE; the initiator gives the link up.
+
+        target  OpenSyn
+        us      Close (reason)
+        target  the link ends
+    """
+    us = _until_open_syn(scene)
+
+    us.send(sane.close(reason, session=False))
+
+    us.expect_end(step="after Close")
+
+
+def _until_open_syn(scene: Scene) -> Dialogue:
+    """A dialogue whose next message is ours: OpenAck is due."""
+    us = scene.dialogue()
+    syn = us.expect(InitSyn, step="not reached: init")
+    us.ask(us.init_ack(syn), expect=OpenSyn, step="not reached: open")
+    return us

@@ -1,0 +1,28 @@
+"""The reference in each profile: what a profile changes in its configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from .node import Config
+
+CHANGES: Mapping[str, Mapping[str, Any]] = {
+    "default": {},
+    "qos-off": {"qos": False},
+    "low-latency": {"lowlatency": True, "qos": False},
+    "compression": {"compression": True},
+    "resolution-8": {"resolution": 0x00},
+    "resolution-16": {"resolution": 0x05},
+    "small-batch": {"batch_size": 512},
+    "short-lease": {"lease_ms": 1000},
+    "one-session": {"max_sessions": 1},
+    "two-links": {"max_links": 2},
+}
+"""Profile name to fields of `Config`; it has no authentication and stamps nothing."""
+
+
+def config_of(profile: str, **changes: Any) -> Config:
+    """The configuration in a profile. Raises KeyError for one that it cannot be started in."""
+    return replace(Config(), **{**CHANGES[profile], **changes})

@@ -1,0 +1,154 @@
+"""Initiators that believe, or say, what they must not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from zenoh_conformance import sane
+from zenoh_conformance.connection import Seen
+from zenoh_conformance.kinds import OpenAck
+from zenoh_conformance.messages import Close, Init, Open
+from zenoh_conformance.session import State
+
+from ..reference import Reference
+from ..reference.link import Link
+from ..reference.node import INVALID, Refused
+from . import wrong
+
+
+@wrong("initiator-begins-with-open", caught_by="law/init-syn-first")
+class InitiatorBeginsWithOpen(Reference):
+    """Says OPEN where INIT is due."""
+
+    def propose(self, link: Link) -> Init:
+        return sane.open_syn(super().propose(link))  # type: ignore[return-value]
+
+
+@wrong("initiator-never-opens", caught_by="initiator-init-ack/a-sane-answer-is-followed")
+class InitiatorNeverOpens(Reference):
+    """Takes InitAck and stays silent."""
+
+    def handshake(self, link: Link, message: Any) -> None:
+        if isinstance(message, Init):
+            return
+        super().handshake(link, message)
+
+
+@wrong("initiator-trims-the-cookie", caught_by=("initiator-init-ack/any-cookie-comes-back", "law/cookie-echo"))
+class InitiatorTrimsTheCookie(Reference):
+    """Keeps no more than 64 bytes of the cookie."""
+
+    def confirm(self, link: Link, ack: Init) -> Open:
+        return super().confirm(link, replace(ack, cookie=(ack.cookie or b"")[:64]))
+
+
+@wrong("initiator-stops-the-cookie-at-zero", caught_by="initiator-init-ack/any-cookie-comes-back")
+class InitiatorStopsTheCookieAtZero(Reference):
+    """Takes the cookie for text that a zero byte ends."""
+
+    def confirm(self, link: Link, ack: Init) -> Open:
+        return super().confirm(link, replace(ack, cookie=(ack.cookie or b"").partition(b"\0")[0]))
+
+
+@wrong("initiator-keeps-its-resolution", caught_by="initiator-init-ack/a-lower-resolution-is-taken")
+class InitiatorKeepsItsResolution(Reference):
+    """Draws its number from the resolution that it proposed."""
+
+    def make_initial_sn(self, link: Link) -> int:
+        return 0x0FFF_FFFF
+
+
+@wrong("initiator-takes-a-raised-resolution", caught_by="initiator-init-ack/a-raised-resolution-is-refused")
+class InitiatorTakesARaisedResolution(Reference):
+    """Follows an answer above its proposal."""
+
+    def accepts_resolution(self, syn: Init, ack: Init) -> bool:
+        return True
+
+
+@wrong("initiator-believes-any-version", caught_by="initiator-init-ack/a-wrong-answer-is-refused")
+class InitiatorBelievesAnyVersion(Reference):
+    """Follows an InitAck of another version."""
+
+    def accepts_version(self, version: int) -> bool:
+        return True
+
+
+@wrong(
+    "initiator-refuses-what-it-does-not-know", caught_by="initiator-init-ack/an-unknown-optional-extension-is-skipped"
+)
+class InitiatorRefusesWhatItDoesNotKnow(Reference):
+    """Refuses an unknown optional extension."""
+
+    def check_init_ack(self, link: Link, ack: Init) -> None:
+        super().check_init_ack(link, ack)
+        if any(type(ext).__name__ == "Unknown" for ext in ack.exts):
+            raise Refused(INVALID)
+
+
+@wrong(
+    "initiator-waits-for-the-right-answer",
+    caught_by=(
+        "initiator-init-ack/nothing-but-init-ack-is-followed",
+        "initiator-open-ack/nothing-but-open-ack-activates",
+    ),
+)
+class InitiatorWaitsForTheRightAnswer(Reference):
+    """Passes over what is not due."""
+
+    def on_message(self, link: Link, seen: Seen) -> None:
+        if link.live or self.is_due(link, seen.message) or isinstance(seen.message, Close):
+            super().on_message(link, seen)
+
+
+@wrong("initiator-opens-itself", caught_by="initiator-open-ack/nothing-but-open-ack-activates")
+class InitiatorOpensItself(Reference):
+    """Takes any message for OpenAck."""
+
+    def on_message(self, link: Link, seen: Seen) -> None:
+        if link.state is State.OPEN_SENT and not OpenAck.matches(seen.message) and not isinstance(seen.message, Close):
+            self.go_live(link, sane.open_ack(), None)
+            return
+        super().on_message(link, seen)
+
+
+@wrong(
+    "initiator-does-not-hear-close",
+    caught_by=("initiator-init-ack/a-refusal-is-taken", "initiator-open-ack/a-refusal-of-open-is-taken"),
+)
+class InitiatorDoesNotHearClose(Reference):
+    """Leaves the link up after CLOSE."""
+
+    def on_close(self, link: Link, close: Close) -> None:
+        return
+
+
+@wrong("initiator-does-no-work", caught_by="initiator-open-ack/a-sane-handshake-makes-a-session")
+class InitiatorDoesNoWork(Reference):
+    """A zombie that connects."""
+
+    def on_session(self, link: Link, message: Any) -> None:
+        return
+
+
+@wrong("initiator-expects-zero", caught_by="initiator-open-ack/our-initial-number-is-taken")
+class InitiatorExpectsZero(Reference):
+    """Counts our numbers from zero, whatever OpenAck said."""
+
+    def go_live(self, link: Link, theirs: Open, answer: Open | None) -> None:
+        super().go_live(link, replace(theirs, initial_sn=0), answer)
+
+
+@wrong("initiator-takes-short-leases-only", caught_by="initiator-open-ack/our-lease-is-taken-in-either-unit")
+class InitiatorTakesShortLeasesOnly(Reference):
+    """Refuses a lease of more than a minute."""
+
+    def check_open_ack(self, link: Link, ack: Open) -> None:
+        super().check_open_ack(link, ack)
+        if self.seconds(ack) > 60:
+            raise Refused(INVALID)
+
+    def seconds(self, ack: Open) -> float:
+        """The lease of OpenAck in seconds."""
+        return ack.lease * (1 if ack.lease_in_seconds else 0.001)
