@@ -4,6 +4,7 @@ import time
 import tracemalloc
 
 import pytest
+
 from zenoh_conformance import codec
 from zenoh_conformance.codec import DecodeError, Layer
 from zenoh_conformance.primitives import vle
@@ -72,12 +73,14 @@ READ = {  # what, layer, bytes, diagnostic, where, path, written again
     "a ZenohID with zeros at its end": ("transport", "010911aa00", "non-canonical", 3, "init.zid", "010911aa00"),
     "a sequence number beyond 32 bits": ("transport", "258080808010", "truncated-value", 1, "frame.sn", "258080808010"),
     "an unknown optional extension": ("transport", "8409", "unknown-extension", 1, "keep_alive.exts.unknown_9", "8409"),
-    "an extension of another ENC": ("network", "9c010024" + "0103", "unknown-extension", 3, "request.exts.unknown_4", "9c0100240103"),
+    "an extension of another ENC": ("network", "9c010024" + "0103", "unknown-extension", 3,
+                                     "request.exts.unknown_4", "9c0100240103"),
     "an extension twice": ("transport", "8109010181" + "01", "duplicate-extension", 5, "init.exts.qos", "810901018101"),
     "a consolidation without meaning": ("data", "2309", "unknown-value", 1, "query.consolidation", "2309"),
     "an extension longer than its content": ("network", "9b01004304" + "00aa0177" + "0402", "non-canonical", 8,
                                              "response.exts.responder_id", "9b01004303" + "00aa01" + "0402"),
-    "a mandatory extension in SCOUT": ("scouting", "81090119", "unknown-extension", 3, "scout.exts.unknown_9", "81090119"),
+    "a mandatory extension in SCOUT": ("scouting", "81090119", "unknown-extension", 3,
+                                       "scout.exts.unknown_9", "81090119"),
     "an encoding beyond 16 bits": ("data", "4180801000", "truncated-value", 1, "put.encoding.id", "4180801000"),
 }  # fmt: skip
 

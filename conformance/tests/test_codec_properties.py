@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from zenoh_conformance import codec, strategies
 from zenoh_conformance.codec import DecodeError
 from zenoh_conformance.wire import registry
@@ -22,11 +23,12 @@ def read(data, layer):
     """What the bytes mean, or the refusal; anything else that is raised is a fault."""
     try:
         return codec.decode(data, layer)
-    except DecodeError as refusal:
-        assert 0 <= refusal.at <= len(data)
-        assert refusal.path
-        assert refusal.why
-        return refusal
+    except DecodeError as why:
+        refusal = why
+    assert 0 <= refusal.at <= len(data)
+    assert refusal.path
+    assert refusal.why
+    return refusal
 
 
 def judge(data, layer):

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from zenoh_conformance.primitives import vle
 from zenoh_conformance.wire.errors import DecodeError, EncodeError
 

@@ -3,7 +3,6 @@
 What they make is canonical: it encodes, and what it encodes to decodes to itself without a diagnostic.
 """
 
-
 from __future__ import annotations
 
 from collections.abc import Mapping

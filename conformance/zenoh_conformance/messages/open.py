@@ -22,6 +22,14 @@ class Shm:
     """Opaque."""
 
 
+@extension(0x2, "zbuf", ref=REF)
+class ShmAnswer:
+    """The same in the layout that the baseline has sent since 1.10; the text of the pages has the other alone."""
+
+    payload: BytesRest
+    """Opaque."""
+
+
 @extension(0x4, "zbuf", ref=REF)
 class MultiLinkSyn:
     """A step of the proof that a further link belongs to this session."""
@@ -66,4 +74,6 @@ class Open:
     cookie: BytesZ64 | None = when("not ack", default=None)
     """The responder's cookie, unchanged."""
 
-    exts: Exts[QoS | Shm | Auth | MultiLinkSyn | MultiLinkAck | LowLatency | Compression | RemoteBound] = NO_EXTS
+    exts: Exts[QoS | Shm | ShmAnswer | Auth | MultiLinkSyn | MultiLinkAck | LowLatency | Compression | RemoteBound] = (
+        NO_EXTS
+    )

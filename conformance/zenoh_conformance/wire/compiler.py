@@ -236,7 +236,7 @@ def header_note(of: Declaration) -> list[str]:
             if cell in wide:
                 value = (header & mask) // (mask & -mask)
                 words += [each.name.lower() for each in wide[cell] if each == value]
-            elif header & mask:
+            elif header & mask and cell != "X":
                 words.append(cell)
         told.append(", ".join(words))
     return told

@@ -1,0 +1,98 @@
+"""Explain: every byte has its line, what cannot be explained is shown as such."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from zenoh_conformance import batch, codec, strategies
+from zenoh_conformance.explain import READINGS, Layer, explain
+from zenoh_conformance.messages import Close, Frame, KeepAlive, Open, Push, Put
+from zenoh_conformance.primitives import WireExpr
+
+OPEN = Open(ack=True, lease_in_seconds=True, lease=10, initial_sn=7)
+FRAME = Frame(sn=9, messages=(Push(key=WireExpr(0, "a/b"), body=Put(payload=b"hello" * 20)),))
+
+
+def whole(told):
+    """The bytes of the lines, put together."""
+    return b"".join(line.data for line in told.lines if not line.inside)
+
+
+@pytest.mark.parametrize("layer", [None, *READINGS], ids=str)
+@settings(max_examples=60, deadline=None)
+@given(data=st.binary(max_size=40))
+def test_no_byte_is_lost(layer, data):
+    told = explain(data, layer)
+    assert whole(told) == data
+    assert told.ok == (bool(data) and told.explained == len(data) and told.refusal is None)
+    if told.refusal:
+        assert 0 <= told.refusal.at <= len(data)
+    json.dumps(told.to_json())
+    list(told.text())
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from([Layer.TRANSPORT, Layer.NETWORK, Layer.SCOUTING]).flatmap(
+    lambda layer: st.tuples(st.just(layer), strategies.of_layer(layer))))  # fmt: skip
+def test_every_message_is_explained(drawn):
+    layer, message = drawn
+    data = codec.encode(message)
+    assert explain(data, layer).ok
+    assert explain(data).ok
+
+
+@pytest.mark.parametrize(
+    ("layer", "data"),
+    [
+        (Layer.BATCH, codec.encode(OPEN) + codec.encode(FRAME)),
+        (Layer.STREAM, batch.frame_batch(codec.encode(OPEN)) + batch.frame_batch(codec.encode(FRAME))),
+        (Layer.LOWLATENCY, batch.frame_batch(codec.encode(FRAME.messages[0]), prefix=4)),
+        (Layer.NETWORK, codec.encode(FRAME.messages[0])),
+        (Layer.SCOUTING, bytes.fromhex("010903")),
+    ],
+)
+def test_the_layer_is_guessed(layer, data):
+    told = explain(data)
+    assert (told.layer, told.ok) == (layer, True)
+
+
+def test_a_datagram_is_either():
+    assert explain(bytes.fromhex("010903"), Layer.DATAGRAM).ok
+    assert explain(codec.encode(FRAME), Layer.DATAGRAM).ok
+
+
+def test_a_compressed_batch_is_shown_with_what_it_expands_to():
+    stream = batch.frame_batch(codec.encode(OPEN)) + batch.frame_batch(codec.encode(FRAME), compressed=True)
+    told = explain(stream, Layer.STREAM)
+    assert told.ok
+    assert whole(told) == stream
+    assert b"".join(line.data for line in told.lines if line.inside) == codec.encode(FRAME)
+    raw = batch.frame_batch(codec.encode(KeepAlive()), compressed=True)
+    assert explain(raw, Layer.STREAM).ok
+
+
+def test_after_a_bad_batch_the_next_is_explained():
+    stream = b"\x03\x00\x08\x01\x02" + batch.frame_batch(codec.encode(Close(reason=2)))
+    told = explain(stream, Layer.STREAM)
+    assert [line.path for line in told.lines] == [
+        "batch[0].length", "batch[0].unexplained", "batch[1].length", "batch[1].close.header", "batch[1].close.reason"
+    ]  # fmt: skip
+    assert not told.ok
+    assert told.refusal.at == 2
+
+
+def test_text_as_people_see_it():
+    text = list(explain(bytes.fromhex("6303024a8a00"), Layer.BATCH).text())
+    assert text[0].split() == ["0", "63", "close.header", "CLOSE,", "S"]
+    assert "reserved-bit" in text[1]
+    assert text[2].split() == ["1", "03", "reason", "3", "MAX_SESSIONS"]
+    assert text[-1].startswith("refused at byte")
+
+
+def test_what_a_peer_controls_is_escaped():
+    push = Push(key=WireExpr(0, "a\x1b[31m\u202e\n"), body=Put(payload=b"\x1b[2J"))
+    text = "\n".join(explain(codec.encode(push), Layer.NETWORK).text())
+    assert "\x1b" not in text
+    assert "\u202e" not in text
