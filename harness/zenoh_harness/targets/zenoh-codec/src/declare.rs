@@ -41,7 +41,9 @@ fn body(body: &DeclareBody) -> Value {
     };
     match body {
         DeclareBody::DeclareKeyExpr(b) => {
-            Object::default().set("expr_id", b.id).set("key", bare_key(&b.wire_expr).value()).kind("DKeyExpr")
+            // No M on the wire; the struct says "sender" all the same.
+            let key = bare_key(&b.wire_expr, false);
+            Object::default().set("expr_id", b.id).set("key", key).kind("DKeyExpr")
         }
         DeclareBody::UndeclareKeyExpr(b) => Object::default().set("expr_id", b.id).kind("UKeyExpr"),
         DeclareBody::DeclareSubscriber(b) => entity(b.id, &b.wire_expr).kind("DSubscriber"),

@@ -4,7 +4,7 @@ use crate::{
     data, declare,
     fields::{number, Exts, Fields, Refused},
     shared::{
-        bare_key, body, key, qos, read_body, read_key, read_timestamp, read_z64, read_zid, timestamp, zid, List,
+        body, key, qos, read_body, read_key, read_timestamp, read_z64, read_zid, timestamp, zid, List,
         Object,
     },
 };
@@ -245,10 +245,25 @@ fn interest(m: &Interest) -> Value {
     Object::default()
         .set("id", m.id)
         .set("mode", mode)
-        .opt("options", (mode != 0).then(|| m.options()))
-        .opt("key", m.wire_expr.as_ref().map(|k| bare_key(k).value()))
+        .opt("options", (mode != 0).then(|| raw_options(&m.options)))
+        .opt("key", m.wire_expr.as_ref().map(key))
         .exts(exts)
         .kind("Interest")
+}
+
+/// The byte as it was read: the struct's own accessor puts N and M as the key has them.
+fn raw_options(o: &InterestOptions) -> u8 {
+    let bits = [
+        o.keyexprs(),
+        o.subscribers(),
+        o.queryables(),
+        o.tokens(),
+        o.restricted(),
+        o.named(),
+        o.mapping(),
+        o.aggregate(),
+    ];
+    bits.iter().enumerate().map(|(place, set)| u8::from(*set) << place).sum()
 }
 
 fn read_interest(f: &Fields) -> Result<Interest, Refused> {

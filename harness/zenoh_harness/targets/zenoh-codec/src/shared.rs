@@ -157,12 +157,13 @@ pub fn read_whatami(f: &Fields) -> Result<WhatAmI, Refused> {
 }
 
 pub fn key(key: &WireExpr) -> Value {
-    bare_key(key).set("mapping", key.mapping == Mapping::Sender).value()
+    bare_key(key, key.mapping == Mapping::Sender)
 }
 
-/// A key whose carrier has no M bit.
-pub fn bare_key(key: &WireExpr) -> Object {
-    Object::default().set("scope", key.scope).opt("suffix", key.has_suffix().then(|| key.suffix.to_string()))
+/// A key with the M bit of its carrier, whatever the struct says.
+pub fn bare_key(key: &WireExpr, mapping: bool) -> Value {
+    let suffix = key.has_suffix().then(|| key.suffix.to_string());
+    Object::default().set("scope", key.scope).opt("suffix", suffix).set("mapping", mapping).value()
 }
 
 /// `mapping` where the carrier has it beside the key; M=0 when it is not told.
