@@ -117,8 +117,6 @@ def _ext(us: Dialogue, syn: Init, *, mandatory: bool) -> Init:
 
 
 WRONG_ACKS: dict[str, tuple[str, Callable[[Dialogue, Init], Any]]] = {
-    "version-8": ("init-version-current", lambda us, syn: us.init_ack(syn, version=8)),
-    "version-10": ("init-version-current", lambda us, syn: us.init_ack(syn, version=10)),
     "role-3": ("init-whatami", _packed_role_3),
     "zid-zero": ("init-zid", lambda us, syn: segments(us.init_ack(syn)).replace("init.zid", bytes(len(us.zid)))),
     "unknown-mandatory": ("init-flag-z", lambda us, syn: _ext(us, syn, mandatory=True)),

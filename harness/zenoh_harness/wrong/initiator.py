@@ -67,12 +67,15 @@ class InitiatorTakesARaisedResolution(Reference):
         return True
 
 
-@wrong("initiator-believes-any-version", caught_by="initiator-init-ack/a-wrong-answer-is-refused")
-class InitiatorBelievesAnyVersion(Reference):
-    """Follows an InitAck of another version."""
+@wrong("initiator-believes-a-wrong-answer", caught_by="initiator-init-ack/a-wrong-answer-is-refused")
+class InitiatorBelievesAWrongAnswer(Reference):
+    """Takes an InitAck that it cannot read for a sane one."""
 
-    def accepts_version(self, version: int) -> bool:
-        return True
+    def on_undecodable(self, link: Link, seen: Seen) -> None:
+        if link.state is not State.INIT_SENT or link.mine is None:
+            super().on_undecodable(link, seen)
+        else:
+            self.handshake(link, sane.init_ack(link.mine, b"\x77\x01", b"\x5a"))
 
 
 @wrong(
