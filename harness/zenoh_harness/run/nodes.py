@@ -14,6 +14,7 @@ from zenoh_harness.errors import CannotGoOn, HarnessError, TargetError
 from zenoh_harness.health import check
 from zenoh_harness.run.attempt import Conditions, Outcome, attempt, uses_agent
 from zenoh_harness.run.decide import Decision
+from zenoh_harness.run.embargo import is_current
 from zenoh_harness.run.facts import facts_of
 from zenoh_harness.run.group import STUCK, Group
 from zenoh_harness.run.keeper import Examine, Ill, Keeper
@@ -23,7 +24,7 @@ from zenoh_harness.run.records import STAYS_UP, Records
 from zenoh_harness.run.register import Register
 from zenoh_harness.run.sidebyside import SideBySide
 from zenoh_harness.run.tally import Tally
-from zenoh_harness.target import NodeTarget
+from zenoh_harness.target import Identity, NodeTarget
 
 
 class NodeRun:
@@ -39,6 +40,7 @@ class NodeRun:
         examine: Examine = check,
     ) -> None:
         self.target, self.options, self.laws = target, options, tuple(laws)
+        self.reach, self.role, self.current = target.reach, target.side.value, is_current(target)
         self.stop = Flag()
         self._examine = examine
         self._agent = Lock()
@@ -54,6 +56,24 @@ class NodeRun:
         )
 
     # -- what is planned
+
+    @property
+    def identity(self) -> Identity:
+        """Who the target says it is."""
+        return self.target.identity
+
+    @property
+    def profiles(self) -> tuple[str, ...]:
+        """The configurations that are visited."""
+        return tuple(self.plan.profiles)
+
+    @property
+    def size(self) -> int:
+        """How many steps `advance` is told of."""
+        return sum(1 for _ in self.plan.items())
+
+    def close(self) -> None:
+        """Nothing outlives a run but what `--keep` keeps."""
 
     def planned(self) -> Iterator[str]:
         """Every judgement that is due, as the results' plan writes it."""

@@ -26,9 +26,9 @@ _SELF: Final = "target/stays-up"
 class Register:
     """Writes the judgements of one target's run, in the order in which they come."""
 
-    def __init__(self, writer: ResultsWriter, options: Options, *, reach: str, current: bool = False) -> None:
+    def __init__(self, writer: ResultsWriter, options: Options, *, reach: str) -> None:
         self._writer, self._options = writer, options
-        self.reach, self._current = reach, current
+        self.reach, self.current = reach, False
         self.judgements: list[Judgement] = []
         """All of them, embargoed ones too."""
 
@@ -44,10 +44,11 @@ class Register:
         repeat: str | None = None,
         causes: Mapping[str, int] | None = None,
         details: Mapping[str, object] | None = None,
+        read: str | None = None,
     ) -> Judgement:
         """Judge, excuse, keep the evidence, write.
 
-        `causes`: all causes of a law, with their counts; `cause` is one of them.
+        `causes`: all causes of a law, with their counts; `cause` is one of them. `read`: the reading, where the check knows.
         """
         judgement = Judgement(
             key=key,
@@ -56,7 +57,7 @@ class Register:
             cause=cause,
             end=end,
             attempts=attempts,
-            reading=reading(key.requirement, verdict),
+            reading=read or reading(key.requirement, verdict),
             details={**(details or {}), **({"causes": dict(causes)} if causes and len(causes) > 1 else {})},
         )
         judgement = self._excused(judgement, causes or {})
@@ -77,7 +78,7 @@ class Register:
             judgement = replace(judgement, details={**judgement.details, "expired": str(expired.expires)})
         # A death that no case repeats names no input, so that there is nothing to keep back.
         named = judgement.key.check != _SELF
-        secret = named and embargo.under_embargo(judgement, current=self._current, public=public)
+        secret = named and embargo.under_embargo(judgement, current=self.current, public=public)
         return replace(judgement, embargo=secret)
 
     def _with_evidence(self, judgement: Judgement, conversation: Conversation | None) -> Judgement:

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from pathlib import Path
-from typing import Final, Protocol
+from threading import Event as Flag
+from typing import Final, Protocol, cast
 
 from zenoh_conformance.case import Case, all_cases
 from zenoh_conformance.law import Law, all_laws
 from zenoh_conformance.verdict import Exit, Judgement, Key, Verdict, exit_code
+from zenoh_harness.codecs import Codec
 from zenoh_harness.errors import CannotGoOn, HarnessError
 from zenoh_harness.files import judged, known
 from zenoh_harness.files.known import Known
 from zenoh_harness.files.results import Footer, Header, ResultsWriter
+from zenoh_harness.own_codec import OwnCodec
 from zenoh_harness.reach import Face, Reach
-from zenoh_harness.run.embargo import is_current
 from zenoh_harness.run.nodes import NodeRun
 from zenoh_harness.run.options import Options
 from zenoh_harness.run.register import Register
-from zenoh_harness.target import Identity, open_target
+from zenoh_harness.run.vectors import VectorRun
+from zenoh_harness.target import Identity, open_codec, open_target
+from zenoh_harness.version import harness_version
+from zenoh_vectors.loader import load
 
 RESULTS: Final = "results.jsonl"
 _BOTH_ROLES: Final = frozenset({"wheel", "docker", "reference", "wrong"})
@@ -29,13 +33,34 @@ _BOTH_ROLES: Final = frozenset({"wheel", "docker", "reference", "wrong"})
 
 
 class Part(Protocol):
-    """What is run against one face of a target."""
+    """What is run against one face and role of a target."""
+
+    reach: Reach
+    role: str
+    """responder, initiator or codec."""
+    current: bool
+    """Whether this version is the current release."""
+    stop: Flag
+    """Set to end it."""
+
+    @property
+    def identity(self) -> Identity: ...
+
+    @property
+    def profiles(self) -> tuple[str, ...]: ...
+
+    @property
+    def size(self) -> int:
+        """How many steps the progress has."""
 
     def planned(self) -> Iterable[str]:
         """Every judgement that is due."""
 
     def run(self, register: Register) -> None:
         """Judge it all. Raises CannotGoOn."""
+
+    def close(self) -> None:
+        """End what it began."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,32 +90,38 @@ def reaches(reach: Reach) -> Iterator[Reach]:
 
 def parts_of(
     reach: Reach, options: Options, cases: Iterable[Case] | None = None, laws: Iterable[type[Law]] | None = None
-) -> list[NodeRun]:
-    """What there is to run against a node target, without starting it; parts without anything to do are left out."""
-    every = list(all_cases().values() if cases is None else cases)
-    all_of_them = list(all_laws().values() if laws is None else laws)
-    if Face.NODE not in reach.faces:
-        return []
-    parts = [NodeRun(open_target(one), options, cases=every, laws=all_of_them) for one in reaches(reach)]
-    return [part for part in parts if any(True for _ in part.planned())]
+) -> list[Part]:
+    """What there is to run against a target; parts without anything to do are left out. Codecs are started here."""
+    parts: list[Part] = []
+    if Face.NODE in reach.faces:
+        every = list(all_cases().values() if cases is None else cases)
+        all_of_them = list(all_laws().values() if laws is None else laws)
+        parts += [NodeRun(open_target(one), options, cases=every, laws=all_of_them) for one in reaches(reach)]
+    if Face.CODEC in reach.faces and reach.kind != "wrong":
+        codec = OwnCodec() if reach.kind == "reference" else cast(Codec, open_codec(reach))
+        parts.append(VectorRun(codec, reach, options, load()))
+    wanted = [part for part in parts if any(True for _ in part.planned())]
+    for part in parts:
+        if part not in wanted:
+            part.close()
+    return wanted
 
 
-def run_target(reach: Reach, options: Options, parts: Sequence[NodeRun], command: str = "") -> Ran:
+def run_target(reach: Reach, options: Options, parts: Sequence[Part], command: str = "") -> Ran:
     """Run all parts of one target and write its results; never raises for what stops it midway.
 
     Ctrl-C or SIGTERM ends it in order: what was judged is kept, what was not is named, the exit code is 3.
     """
-    identity = parts[0].target.identity
+    identity = parts[0].identity
     header = _header(reach, identity, parts, options, command)
     planned = [label for part in parts for label in part.planned()]
     writer = ResultsWriter(options.out / RESULTS, header, planned)
-    current = is_current(parts[0].target)
-    register = Register(writer, options, reach=str(reach), current=current)
+    register = Register(writer, options, reach=str(reach))
     stopped: HarnessError | None = None
     with writer:
         try:
             for part in parts:
-                register.reach = str(part.target.reach)
+                register.reach, register.current = str(part.reach), part.current
                 part.run(register)
         except KeyboardInterrupt:
             for part in parts:
@@ -98,6 +129,9 @@ def run_target(reach: Reach, options: Options, parts: Sequence[NodeRun], command
             stopped = CannotGoOn("interrupted")
         except CannotGoOn as why:
             stopped = why
+        finally:
+            for part in parts:
+                part.close()
         if stopped is None:
             _strict_checks(register, options, parts)
         code = exit_code(
@@ -107,13 +141,13 @@ def run_target(reach: Reach, options: Options, parts: Sequence[NodeRun], command
     return Ran(header=header, judgements=tuple(register.judgements), footer=footer, out=options.out, stopped=stopped)
 
 
-def _header(reach: Reach, identity: Identity, parts: Sequence[NodeRun], options: Options, command: str) -> Header:
-    profiles = dict.fromkeys(profile for part in parts for profile in part.plan.profiles)
+def _header(reach: Reach, identity: Identity, parts: Sequence[Part], options: Options, command: str) -> Header:
+    profiles = dict.fromkeys(profile for part in parts for profile in part.profiles)
     return Header(
         reach=str(reach),
         name=reach.options.get("name", identity.name),
         version=identity.version,
-        role="+".join(dict.fromkeys(part.target.side.value for part in parts)),
+        role="+".join(dict.fromkeys(part.role for part in parts)),
         kind=identity.kind,
         harness=harness_version(),
         seed=options.seed,
@@ -122,21 +156,13 @@ def _header(reach: Reach, identity: Identity, parts: Sequence[NodeRun], options:
     )
 
 
-def harness_version() -> str:
-    """Our own version."""
-    try:
-        return version("zenoh-conformance")
-    except PackageNotFoundError:
-        return "0.1.0"
-
-
 def known_for(name: str, own: Iterable[Path] = ()) -> Known:
     """The deviations that ship for a target of that name, and the user's own."""
     shipped = Path(str(files("zenoh_harness"))) / "targets" / f"{name}.known.toml"
     return known.load([*([shipped] if shipped.exists() else []), *own])
 
 
-def _strict_checks(register: Register, options: Options, parts: Sequence[NodeRun]) -> None:
+def _strict_checks(register: Register, options: Options, parts: Sequence[Part]) -> None:
     """What is red because it is not there any more: deviations that have gone, requirements that nobody judged."""
     for deviation, shown in options.known.gone():
         told = f"listed as {deviation.verdict.value} ({deviation.cause}), and it passes"
@@ -150,8 +176,8 @@ def _strict_checks(register: Register, options: Options, parts: Sequence[NodeRun
     for line in judged.missing(judged.read(options.judged), now):
         role, profile, requirement = line.split()
         key = Key(
-            target=parts[0].target.identity.name,
-            version=parts[0].target.identity.version,
+            target=parts[0].identity.name,
+            version=parts[0].identity.version,
             role=role,
             profile=profile,
             link="",

@@ -1,0 +1,178 @@
+"""Golden vectors against a codec target: one record for each requirement that a vector covers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Event as Flag
+from typing import Final
+
+from zenoh_conformance.verdict import Key, Verdict, verdict_for, worst
+from zenoh_harness.codecs import Answer, AnswerKind, Codec, Request
+from zenoh_harness.reach import Reach
+from zenoh_harness.run.decide import level_of
+from zenoh_harness.run.options import Options
+from zenoh_harness.run.plan import Selection
+from zenoh_harness.run.register import Register
+from zenoh_vectors.judge import Judged, Outcome, judge
+from zenoh_vectors.loader import Vector
+
+ROLE: Final = "codec"
+CONVERSATION: Final = "conversation"
+
+_WITHOUT: Final[Mapping[AnswerKind, Verdict]] = {
+    AnswerKind.UNIMPLEMENTED: Verdict.UNIMPLEMENTED,
+    AnswerKind.CRASH: Verdict.CRASH,
+    AnswerKind.HANG: Verdict.HANG,
+    AnswerKind.GARBAGE: Verdict.ERROR,
+    AnswerKind.DISORDER: Verdict.ERROR,
+    AnswerKind.UNASKED: Verdict.ERROR,
+}
+"""Answers that are judged without a look at what they say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What came of one vector, before its level."""
+
+    verdict: Verdict
+    """FAIL stands for a departure, whatever the level."""
+    cause: str = ""
+    reading: str | None = None
+
+
+class VectorRun:
+    """The run of all vectors against one codec."""
+
+    def __init__(self, codec: Codec, reach: Reach, options: Options, vectors: Iterable[Vector]) -> None:
+        self.codec, self.reach, self.options = codec, reach, options
+        self.identity, self.role, self.profiles = codec.identity, ROLE, ("default",)
+        self.current = False
+        self.stop = Flag()
+        self.vectors = [vector for vector in vectors if any(True for _ in _wanted(vector, options.selection))]
+
+    def planned(self) -> Iterator[str]:
+        """Every vector; one that covers several requirements is several records."""
+        for vector in self.vectors:
+            yield f"{ROLE} default {check_of(vector)}"
+
+    @property
+    def size(self) -> int:
+        """How many steps `advance` is told of."""
+        return len(self.vectors)
+
+    def run(self, register: Register) -> None:
+        """Ask and judge, in the order of the ids."""
+        answers = self.codec.ask(request for vector in self.vectors for request in requests(vector, self.codec.layers))
+        for vector in self.vectors:
+            told = self._told(vector, answers)
+            for requirement in _wanted(vector, self.options.selection):
+                self._record(register, vector, requirement, told)
+            self.options.advance(1, vector.id)
+
+    def close(self) -> None:
+        """End the codec."""
+        self.codec.close()
+
+    def _told(self, vector: Vector, answers: Iterator[Answer]) -> Told:
+        parts = [self._part(part, answers) for part in parts_of(vector)]
+        bad = worst(part.verdict for part in parts)
+        return next(part for part in parts if part.verdict is bad)
+
+    def _part(self, vector: Vector, answers: Iterator[Answer]) -> Told:
+        if vector.layer not in self.codec.layers:
+            return Told(Verdict.UNIMPLEMENTED, f"the codec does not do the {vector.layer} layer")
+        decoded = next(answers)
+        encoded = next(answers) if writes(vector) else None
+        told = of_decoding(vector, decoded)
+        if told.verdict is not Verdict.PASS or encoded is None:
+            return told
+        return of_encoding(vector, decoded, encoded) or told
+
+    def _record(self, register: Register, vector: Vector, requirement: str, told: Told) -> None:
+        key = Key(
+            target=self.reach.options.get("name", self.identity.name),
+            version=self.identity.version,
+            role=ROLE,
+            profile="default",
+            link="none",
+            requirement=requirement,
+            check=check_of(vector),
+        )
+        verdict = verdict_for(level_of(requirement)) if told.verdict is Verdict.FAIL else told.verdict
+        register.add(key, verdict, cause=told.cause, read=told.reading, details=_details(vector, told.verdict))
+
+
+def _details(vector: Vector, verdict: Verdict) -> Mapping[str, object]:
+    return {} if verdict is Verdict.PASS else {"bytes": vector.data.hex()}
+
+
+def check_of(vector: Vector) -> str:
+    """The check's id in results."""
+    return f"vectors/{vector.id}"
+
+
+def _wanted(vector: Vector, selection: Selection) -> Iterator[str]:
+    """The requirements that it covers and that are selected; all of them when the vector itself is."""
+    every = selection.takes(check_of(vector))
+    return (one for one in vector.covers if every or selection.takes(one))
+
+
+def parts_of(vector: Vector) -> Sequence[Vector]:
+    """The vector itself, or the messages of a conversation."""
+    return [part for _, part in vector.steps] if vector.layer == CONVERSATION else [vector]
+
+
+def writes(vector: Vector) -> bool:
+    """Whether a writer that is given the meaning must write these bytes."""
+    return vector.canonical and vector.means is not None
+
+
+def requests(vector: Vector, layers: frozenset[str]) -> Iterator[Request]:
+    """What is asked for one vector, in the order in which the answers are read."""
+    for part in parts_of(vector):
+        if part.layer in layers:
+            yield Request.decode(part.layer, part.data)
+            if writes(part):
+                yield Request.encode(part.layer, part.means or {})
+
+
+def of_decoding(vector: Vector, answer: Answer) -> Told:
+    """What the answer to `decode` is worth."""
+    if answer.kind in _WITHOUT:
+        return Told(_WITHOUT[answer.kind], f"decode: {answer.kind.value}: {answer.why}".removesuffix(": "))
+    if answer.kind is AnswerKind.REFUSED:
+        outcome = Outcome(None, answer.why, answer.at)
+    else:
+        outcome = Outcome(answer.means, size=answer.size)
+    if answer.kind is AnswerKind.DECODED and answer.means is None:
+        return Told(Verdict.UNIMPLEMENTED, "decode: the codec reads it and does not tell what it means")
+    return _of(vector, judge(vector, outcome))
+
+
+def _of(vector: Vector, judged: Judged) -> Told:
+    verdict = {"pass": Verdict.PASS, "fail": Verdict.FAIL, "not-applicable": Verdict.NOT_APPLICABLE}[judged.verdict]
+    reading = judged.reading
+    if reading == "as erratum" and vector.errata:
+        reading = f"as erratum:{vector.errata[0].id}"
+    return Told(verdict, judged.cause, reading)
+
+
+def of_encoding(vector: Vector, decoded: Answer, answer: Answer) -> Told | None:
+    """What is wrong with the answer to `encode`; None when nothing is. What it decoded and wrote again stands in for it."""
+    data = answer.data if answer.kind is AnswerKind.ENCODED else None
+    if answer.kind is AnswerKind.UNIMPLEMENTED:
+        if decoded.data is None:
+            return None
+        data = decoded.data
+    elif answer.kind in _WITHOUT:
+        return Told(_WITHOUT[answer.kind], f"encode: {answer.kind.value}: {answer.why}".removesuffix(": "))
+    if data is None:
+        return Told(Verdict.FAIL, f"encode: refused: {answer.why}")
+    if data != vector.data:
+        at = next(
+            (n for n, (a, b) in enumerate(zip(data, vector.data, strict=False)) if a != b),
+            min(len(data), len(vector.data)),
+        )
+        return Told(Verdict.FAIL, f"encode: byte {at}: expected {vector.data.hex()}, found {data.hex()}")
+    return None
