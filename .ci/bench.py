@@ -13,7 +13,8 @@ from pathlib import Path
 def main() -> int:
     """The exit code says whether one failed, or whether none was found."""
     words = sys.argv[1:]
-    files = [file for file in sorted(Path().glob("*/bench/bench_*.py")) if not words or any(w in str(file) for w in words)]
+    every = sorted(Path().glob("*/bench/bench_*.py"))
+    files = [file for file in every if not words or any(word in str(file) for word in words)]
     codes = []
     for file in files:
         print(f"== {file}", flush=True)

@@ -4,7 +4,7 @@ In the configuration::
 
     type    = "imports_only"
     modules = ["zenoh_conformance"]        # these, with all below them
-    among   = ["zenoh_harness"]            # optional: judge imports of these alone; without it all but the standard library
+    among   = ["zenoh_harness"]            # optional: judge only imports of these; else all but the standard library
     allowed = ["zenoh_conformance", "lz4"] # may be imported, with all below them
 
     type     = "lives_in"

@@ -10,7 +10,6 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -52,7 +51,8 @@ def build(folder: Path) -> Path:
 
 def lost(wheel: Path) -> list[str]:
     """The files of the packages, known to git or new, that the wheel lacks."""
-    listed = step("git", "ls-files", "--cached", "--others", "--exclude-standard", *(f"*/{name}/*" for name in PACKAGES))
+    folders = [f"*/{name}/*" for name in PACKAGES]
+    listed = step("git", "ls-files", "--cached", "--others", "--exclude-standard", *folders)
     inside = set(ZipFile(wheel).namelist())
     wanted = {name.partition("/")[2] for name in listed.splitlines() if (ROOT / name).exists()}
     return sorted(wanted - inside)
@@ -62,7 +62,7 @@ def smoke(wheel: Path, folder: Path) -> None:
     """Installs the wheel alone and uses it."""
     environment = folder / "environment"
     step(find_uv_bin(), "venv", "--quiet", "--python", sys.executable, str(environment))
-    python = next(path for path in (environment / "bin" / "python", environment / "Scripts" / "python.exe") if path.exists())
+    python = environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     constraints = str(ROOT / "constraints.txt")
     step(find_uv_bin(), "pip", "install", "--quiet", "--python", str(python), "--constraint", constraints, str(wheel))
     elsewhere = folder / "elsewhere"

