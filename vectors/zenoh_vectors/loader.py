@@ -31,6 +31,8 @@ KEYS = frozenset(
         "bytes",
         "segments",
         "means",
+        "also",
+        "needs",
         "refuses",
         "canonical",
         "remarks",
@@ -79,7 +81,7 @@ class Erratum:
     """A place where text and baseline differ, and the reading that the vector expects."""
 
     id: str
-    alias: str
+    alias: str | None
     stance: str
     reading: str
     other_means: Mapping[str, Any] | None = None
@@ -99,6 +101,10 @@ class Vector:
     segments: tuple[Segment, ...]
     means: Mapping[str, Any] | None
     """`{"Kind": {field: value}}`; None where the bytes must be refused."""
+    also: tuple[Mapping[str, Any], ...]
+    """Other meanings that say the same: without what was skipped, without what stands at its default."""
+    needs: tuple[str, ...]
+    """What only some builds can do: `shm`. Others may refuse these bytes."""
     refuses: Refusal | None
     canonical: bool
     """Whether a writer that is given `means` writes exactly these bytes."""
@@ -231,6 +237,8 @@ def _built(entry: _Entry, steps: tuple[tuple[str, Vector], ...]) -> Vector:
         data=data,
         segments=segments,
         means=entry.get("means", dict) if "means" in row else None,
+        also=tuple(entry.get("also", list, [])),
+        needs=tuple(entry.get("needs", list, [])),
         refuses=_refusal(entry, "refuses", row["refuses"], len(data)) if "refuses" in row else None,
         canonical=entry.get("canonical", bool) if "means" in row else False,
         remarks=tuple(_remark(entry, remark, len(data)) for remark in entry.get("remarks", list, [])),
@@ -300,7 +308,7 @@ def _erratum(entry: _Entry, row: Any, size: int) -> Erratum:
         if found["stance"] not in STANCES or found["reading"] not in READINGS:
             raise ValueError(found)
         refuses = _refusal(entry, "errata", other["refuses"], size) if "refuses" in other else None
-        return Erratum(found["id"], found["alias"], found["stance"], found["reading"], other.get("means"), refuses)
+        return Erratum(found["id"], found.get("alias"), found["stance"], found["reading"], other.get("means"), refuses)
 
-    erratum: Erratum = entry.parsed("errata", row, parse, '{"id", "alias", "stance", "reading"}')
+    erratum: Erratum = entry.parsed("errata", row, parse, '{"id", "stance", "reading"}')
     return erratum

@@ -61,7 +61,7 @@ def batch_vectors() -> Iterator[Vector]:
     for name, whole in samples.items():
         errata = several if len(whole.fields["messages"]) > 1 else []
         yield book.ok(name, f"A batch: {name.replace('-', ' ')}", whole, errata=errata)
-    yield book.ok("empty", "A batch of no bytes", batch(), errata=[Reading("ZD-05")])
+    yield book.bad_at("empty", "A batch of no bytes", batch(), TRUNCATED, 0, "messages", errata=[Reading("ZD-05")])
     yield from _batch_faults(book, one)
 
 

@@ -104,7 +104,8 @@ def stamps(stem: str, make: MakeExts) -> Iterator[Vector]:
                    zero.path("exts.timestamp.timestamp.zid.bytes"), errata=[Reading("ZD-17")])
     base = make([stamp(TIME, OTHER)])
     yield book.bad("timestamp-length-lies", "The extension's length promises more bytes than there are",
-                   base.put("exts.timestamp.length", vle(2**31), "2^31"), TRUNCATED, base.path("exts.timestamp.length"))
+                   base.put("exts.timestamp.length", vle(2**31), "2^31"), TRUNCATED, base.path("exts.timestamp.length"),
+                   errata=[Reading("extension-length-ignored")])
 
 
 def node_ids(stem: str, make: MakeExts) -> Iterator[Vector]:

@@ -82,7 +82,7 @@ def all_bodies() -> dict[str, Message]:
     """One of each."""
     out = {"d-keyexpr": d_keyexpr(), "u-keyexpr": u_keyexpr(), "d-final": d_final()}
     for word in NAMED:
-        out |= {f"d-{word}": keyed(word), f"u-{word}": unkeyed(word)}
+        out |= {f"d-{word}": keyed(word), f"u-{word}": unkeyed(word, [wire_expr()])}
     return out
 
 
@@ -168,7 +168,8 @@ def _wire_exprs(word: str, book: Book) -> Iterator[Vector]:
                       in_declare(unkeyed(word, [ext])), canonical=bool(flags & 1))
     for suffix in (b"", b"k", b"k" * 126, "é/ü".encode()):
         yield book.ok(f"wire-expr-suffix-{len(suffix)}-bytes", "The suffix is the rest of the extension, without a length",
-                      in_declare(unkeyed(word, [wire_expr(suffix=suffix)])), errata=[Reading("ZD-33")])
+                      in_declare(unkeyed(word, [wire_expr(suffix=suffix)])),
+                      errata=[Reading("ZD-33") if suffix else Reading("empty-wire-expr-suffix")])
     base = in_declare(unkeyed(word, [wire_expr(5, b"ab")]))
     told = {"flags": 3, "suffix": "ab"}
     yield from integers(f"u-{word}/wire-expr", base, "exts.wire_expr.scope", 16,

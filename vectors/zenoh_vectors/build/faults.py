@@ -35,12 +35,17 @@ Make = Callable[[Sequence[Ext]], Message]
 """Builds one message kind around a chain of extensions."""
 
 
+def opened(stem: str) -> str:
+    """What stands before the rest of an id: a file's name takes a slash, a longer beginning a hyphen."""
+    return stem + ("-" if "/" in stem else "/")
+
+
 def truncations(stem: str, message: Message, *, source: str, stop: Sequence[str] = ()) -> Iterator[Vector]:
     """Cut before each segment and inside each longer one; `stop` names segments that may be cut (rest of batch)."""
     for position, segment in enumerate(message.segments):
         name = segment.path.removeprefix(message.name + ".")
         if name not in stop:
-            yield from cuts(f"{stem}-cut", slug(name), message, position, source=source)
+            yield from cuts(f"{opened(stem)}cut", slug(name), message, position, source=source)
 
 
 def cuts(stem: str, name: str, message: Message, position: int, *, source: str) -> Iterator[Vector]:
@@ -100,31 +105,41 @@ def extensions(
     stem: str, make: Make, table: Sequence[Ext], *, source: str, together: Sequence[Ext] | None = None
 ) -> Iterator[Vector]:
     """Everything that may happen to the chain of one message kind whose defined extensions are `table`."""
-    yield from _known(stem, make, table, source, list(table) if together is None else list(together))
-    yield from _foreign(stem, make, table, source)
-    yield from _neighbours(stem, make, table, source)
-    yield from _almost(stem, make, table, source)
+    yield from _known(opened(stem), make, table, source, list(table) if together is None else list(together))
+    yield from _foreign(opened(stem), make, table, source)
+    yield from _neighbours(opened(stem), make, table, source)
+    yield from _almost(opened(stem), make, table, source)
 
 
 def _known(stem: str, make: Make, table: Sequence[Ext], source: str, together: list[Ext]) -> Iterator[Vector]:
     for ext in table:
         only = make([ext])
-        yield accept(f"{stem}-ext-{slug(ext.slug)}-alone", f"{ext.name} as the only extension", only, source=source)
+        yield accept(f"{stem}ext-{slug(ext.slug)}-alone", f"{ext.name} as the only extension", only, source=source)
         yield from _inside(stem, only, ext, source)
+        yield accept(
+            f"{stem}ext-{slug(ext.slug)}-twice",
+            f"{ext.name} two times: the last one counts",
+            make([ext, ext]),
+            also=[only],
+            source=source,
+            canonical=False,
+            errata=[Reading("ZD-14")],
+        )
     if len(together) < 2:
         return
-    yield accept(f"{stem}-ext-all", "All defined extensions, in the order of the table", make(together), source=source)
+    yield accept(f"{stem}ext-all", "All defined extensions, in the order of the table", make(together), source=source)
     yield accept(
-        f"{stem}-ext-all-reversed",
+        f"{stem}ext-all-reversed",
         "All defined extensions, last one first: order is free on read",
         make(together[::-1]),
+        also=[make(together)],
         source=source,
         canonical=False,
         errata=[Reading("ZD-14")],
     )
     for left, right in zip(together, together[1:], strict=False):
         yield accept(
-            f"{stem}-ext-{slug(left.slug)}-then-{slug(right.slug)}",
+            f"{stem}ext-{slug(left.slug)}-then-{slug(right.slug)}",
             f"{left.name} and {right.name}",
             make([left, right]),
             source=source,
@@ -137,14 +152,14 @@ def _inside(stem: str, only: Message, ext: Ext, source: str) -> Iterator[Vector]
     for position, segment in enumerate(only.segments):
         if segment.path.startswith(head) and segment.path != head + "header":
             yield from cuts(
-                f"{stem}-ext-{slug(ext.slug)}-cut", slug(segment.path.removeprefix(head)), only, position, source=source
+                f"{stem}ext-{slug(ext.slug)}-cut", slug(segment.path.removeprefix(head)), only, position, source=source
             )
 
 
 def _foreign(stem: str, make: Make, table: Sequence[Ext], source: str) -> Iterator[Vector]:
     for ext in unknown_samples(mandatory=False):
         yield accept(
-            f"{stem}-ext-unknown-optional-{ext.means['enc']}",
+            f"{stem}ext-unknown-optional-{ext.means['enc']}",
             "An unknown extension with M=0 is skipped",
             make([ext]),
             source=source,
@@ -152,7 +167,7 @@ def _foreign(stem: str, make: Make, table: Sequence[Ext], source: str) -> Iterat
         )
     for ext in unknown_samples(mandatory=True):
         yield refuse(
-            f"{stem}-ext-unknown-mandatory-{ext.means['enc']}",
+            f"{stem}ext-unknown-mandatory-{ext.means['enc']}",
             "An unknown extension with M=1 refuses the message",
             make([ext]),
             MANDATORY_UNKNOWN,
@@ -163,7 +178,7 @@ def _foreign(stem: str, make: Make, table: Sequence[Ext], source: str) -> Iterat
         bad = unknown(FREE, ILLEGAL, mandatory)
         word = "mandatory" if mandatory else "optional"
         yield refuse(
-            f"{stem}-ext-unknown-{word}-enc-11",
+            f"{stem}ext-unknown-{word}-enc-11",
             "ENC 11 is illegal, whatever the id",
             make([bad]),
             BAD_ENC,
@@ -181,7 +196,7 @@ def _neighbours(stem: str, make: Make, table: Sequence[Ext], source: str) -> Ite
     optional, required = unknown_samples(mandatory=False), unknown_samples(mandatory=True)
     for position, ext in enumerate(table):
         before, after, bad = optional[position % 3], optional[(position + 1) % 3], required[position % 3]
-        name = f"{stem}-ext-{slug(ext.slug)}"
+        name = f"{stem}ext-{slug(ext.slug)}"
         yield accept(
             f"{name}-after-unknown-optional",
             f"{ext.name} behind an unknown optional extension",
@@ -216,7 +231,7 @@ def _almost(stem: str, make: Make, table: Sequence[Ext], source: str) -> Iterato
     """Right id, wrong M or ENC: another extension, and an unknown one."""
     known = {ext.header for ext in table}
     for ext in table:
-        name = f"{stem}-ext-{slug(ext.slug)}"
+        name = f"{stem}ext-{slug(ext.slug)}"
         for header in (ext.header ^ MANDATORY, *(ext.header & 0x9F | enc for enc in (UNIT, Z64, ZBUF))):
             if header not in known:
                 word = ENC_NAMES[header & 0x60] if header & 0x60 != ext.header & 0x60 else "other-m"
@@ -308,7 +323,7 @@ def integers(
     low: int = 0,
 ) -> Iterator[Vector]:
     """A VLE field at its edges, overlong, and one above its width; `over` says what a value too big does."""
-    stem = f"{stem}-{slug(tail)}"
+    stem = f"{opened(stem)}{slug(tail)}"
     for value in edges(bits):
         if value >= low:
             yield accept(
@@ -329,7 +344,7 @@ def overlongs(
     for size in (2, 9):
         long = message.put(tail, overlong(value, size), f"{value} in {size} bytes").meaning(**meaning(value))
         yield accept(
-            f"{stem}-overlong-{size}",
+            f"{opened(stem)}overlong-{size}",
             f"{message.path(tail)} = {value}, written in {size} bytes",
             long,
             source=source,

@@ -87,4 +87,5 @@ def _lanes(book: Book) -> Iterator[Vector]:
         yield book.bad_at(f"qos-{count}-pairs", f"{count} pairs of sequence numbers in the place of eight", few, TRUNCATED, len(few.data),
                           missing)
     lies = join([lanes()]).put("exts.qos.length", b"\x7f", "127")
-    yield book.bad("qos-length-lies", "The extension's length promises more bytes than there are", lies, TRUNCATED, "join.exts.qos.length")
+    yield book.bad("qos-length-lies", "The extension's length promises more bytes than there are", lies, TRUNCATED, "join.exts.qos.length",
+                   errata=[Reading("extension-length-ignored")])

@@ -121,8 +121,7 @@ def query_vectors(stem: str = "query", carry: Carry = in_request) -> Iterator[Ve
         yield book.ok(f"flags-{flags}", f"QUERY, flags {flags}", carry(query(exts, consolidation=mode, parameters=parameters)))
     yield from consolidations(stem, lambda value: carry(query(consolidation=value)), "query, ConsolidationMode values")
     yield from _parameters(book, carry)
-    yield from extensions(stem, lambda exts: carry(query(exts)), (*QUERY_EXTS, BODY_SHM), together=QUERY_EXTS,
-                          source="QUERY extension table")
+    yield from extensions(stem, lambda exts: carry(query(exts)), QUERY_EXTS, source="QUERY extension table")
     yield from truncations(f"{stem}/full", carry(query(QUERY_EXTS, consolidation=2, parameters="a=1")), source=book.source)
     yield from _query_bodies(book, carry)
     yield from opaque_sizes(book, "Attachment", 0x45, lambda ext: carry(query([ext])))

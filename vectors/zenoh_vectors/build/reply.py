@@ -113,7 +113,7 @@ def _responders() -> Iterator[Vector]:
                    errata=[Reading("ZD-17")])
     lies = response(exts=[responder_id()]).put("exts.responder_id.length", b"\x7f", "127")
     yield book.bad("responder-length-lies", "The extension's length promises more bytes than there are", lies, TRUNCATED,
-                   lies.path("exts.responder_id.length"))
+                   lies.path("exts.responder_id.length"), errata=[Reading("extension-length-ignored")])
 
 
 def final_vectors() -> Iterator[Vector]:

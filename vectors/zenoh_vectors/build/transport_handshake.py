@@ -102,7 +102,7 @@ def init_vectors() -> Iterator[Vector]:
 
 
 def _init_shapes() -> Iterator[Vector]:
-    for ack, size in product((False, True), (None, (0x0A, 65535))):
+    for ack, size in product((False, True), (None, (0x0A, 2048))):
         name = ("ack" if ack else "syn") + ("-with-size" if size else "")
         yield accept(
             f"init/{name}",
@@ -176,7 +176,9 @@ def _init_packed() -> Iterator[Vector]:
         init(zid=b"\x01\x00\x00"),
         source="errata",
         canonical=False,
-        errata=[Reading("ZD-17")],
+        errata=[Reading("ZD-17", open=True)],
+        also=[init(zid=b"\x01")],
+        remarks=[("non-canonical", "init.zid")],
     )
     long = init(zid=bytes(range(1, 17)))
     for claimed in (5, 15):
@@ -287,7 +289,7 @@ def _init_cookies() -> Iterator[Vector]:
 
 def _init_extensions() -> Iterator[Vector]:
     syn = lambda exts: init(exts)  # noqa: E731
-    ack = lambda exts: init(exts, ack=True, size=(0x0A, 65535))  # noqa: E731
+    ack = lambda exts: init(exts, ack=True, size=(0x0A, 2048))  # noqa: E731
     for stem, make in (("init/syn", syn), ("init/ack", ack)):
         yield from extensions(stem, make, (*INIT_EXTS, QOS_LINK), together=INIT_EXTS, source="INIT extension table")
     yield accept(
@@ -364,6 +366,7 @@ def _init_invalid() -> Iterator[Vector]:
             BAD_UTF8,
             "init.exts.region_name.name",
             source="INIT extension table",
+            errata=[Reading("region-name-unchecked")],
         )
     for claimed in (4, 127, 2**32 - 1):
         yield lying(

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator
-from hashlib import sha256
-from importlib import resources
 
+from zenoh_vectors import confirmed
 from zenoh_vectors.build import batches, conversations, declare, interest, join, primitives, push, query, reply, scouting
 from zenoh_vectors.build import transport
 from zenoh_vectors.build import transport_handshake as handshake
@@ -75,17 +73,10 @@ def unique(vectors: Iterable[Vector]) -> Iterator[Vector]:
 
 
 def digest(vector: Vector) -> str:
-    """What a confirmation stands on: bytes and expectation; a vector that changes has to be confirmed again."""
+    """What a confirmation of this vector stands on."""
     if vector.steps:
-        return sha256("".join(digest(step) for _, step in vector.steps).encode()).hexdigest()[:16]
-    outcome = json.dumps([vector.means, vector.refuses], sort_keys=True)
-    return sha256(vector.layer.encode() + vector.data + outcome.encode()).hexdigest()[:16]
-
-
-def confirmations() -> dict[str, dict[str, list[str]]]:
-    """Vector id to digest to the witnesses that agreed."""
-    file = resources.files("zenoh_vectors") / "confirmed.json"
-    return dict(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else {}
+        return confirmed.joined(digest(step) for _, step in vector.steps)
+    return confirmed.digest_of(vector.layer, vector.data, vector.means, vector.refuses)
 
 
 def all_vectors() -> dict[str, list[Vector]]:
@@ -95,11 +86,11 @@ def all_vectors() -> dict[str, list[Vector]]:
 
 def texts() -> dict[str, str]:
     """File name to text: the whole of `data/`."""
-    covers, confirmed, errata = Covers.load(), confirmations(), errata_ids()
+    covers, said, errata = Covers.load(), confirmed.read(), errata_ids()
     out = {}
     for name, vectors in all_vectors().items():
         entries = [
-            entry_of(vector, covers.of(vector), confirmed.get(vector.id, {}).get(digest(vector), []), errata)
+            entry_of(vector, covers.of(vector), said.get(vector.id, {}).get(digest(vector), []), errata)
             for vector in vectors
         ]
         out[f"{name}.json"] = file_text(name, entries)

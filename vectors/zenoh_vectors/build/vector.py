@@ -35,6 +35,8 @@ class Vector:
     source: str
     means: dict[str, Any] | None = None
     refuses: dict[str, Any] | None = None
+    also: tuple[dict[str, Any], ...] = ()
+    """Other meanings that are as good."""
     canonical: bool = False
     errata: tuple[Reading, ...] = ()
     remarks: tuple[tuple[str, int, str], ...] = ()
@@ -55,6 +57,7 @@ def accept(
     canonical: bool = True,
     errata: Sequence[Reading] = (),
     remarks: Sequence[Remark] = (),
+    also: Sequence[Message] = (),
 ) -> Vector:
     """The bytes must be understood as `message.means`; `canonical`: and a writer gives exactly these bytes."""
     placed = tuple((kind, offset(message.segments, path), path) for kind, path in remarks)
@@ -65,6 +68,7 @@ def accept(
         message.segments,
         source,
         means=message.means,
+        also=tuple(other.means for other in also),
         canonical=canonical,
         errata=tuple(errata),
         remarks=placed,
@@ -124,10 +128,10 @@ class Book:
     source: str
 
     def ok(self, phrase: str, about: str, message: Message, *remarks: Remark, canonical: bool = True,
-           errata: Sequence[Reading] = ()) -> Vector:
+           errata: Sequence[Reading] = (), also: Sequence[Message] = ()) -> Vector:
         """These bytes must be understood; a remark about them means that no careful writer sends them."""
         return accept(f"{self.stem}/{phrase}", about, message, source=self.source, errata=errata, remarks=remarks,
-                      canonical=canonical and not remarks)
+                      also=also, canonical=canonical and not remarks)
 
     def bad(self, phrase: str, about: str, message: Message, why: str, path: str, *,
             errata: Sequence[Reading] = ()) -> Vector:

@@ -9,6 +9,7 @@ from typing import Any
 
 from zenoh_vectors.build.errata import Reading
 from zenoh_vectors.build.parts import Segments
+from zenoh_vectors.build.variants import is_plain, needs_of, variants
 from zenoh_vectors.build.vector import Vector
 
 Entry = dict[str, Any]
@@ -26,12 +27,10 @@ def segment_rows(segments: Segments) -> list[list[str]]:
 
 def erratum_entry(reading: Reading, ids: Mapping[str, str]) -> Entry:
     """One erratum of a vector, with what the other reading makes of the bytes where that is known."""
-    entry: Entry = {
-        "id": ids.get(reading.alias, reading.alias.lower()),
-        "alias": reading.alias,
-        "stance": reading.stance,
-        "reading": reading.reading,
-    }
+    entry: Entry = {"id": ids.get(reading.alias, reading.alias)}
+    if reading.alias.startswith("ZD-"):
+        entry["alias"] = reading.alias
+    entry |= {"stance": reading.stance, "reading": reading.reading}
     if reading.means is not None:
         entry["other"] = {"means": reading.means}
     if reading.refuses is not None:
@@ -42,23 +41,13 @@ def erratum_entry(reading: Reading, ids: Mapping[str, str]) -> Entry:
 def entry_of(vector: Vector, covers: list[str], confirmed: list[str], errata: Mapping[str, str]) -> Entry:
     """A vector as the JSON holds it, keys in the order that a person reads."""
     entry: Entry = {"id": vector.id, "about": vector.about, "covers": covers, "layer": vector.layer}
+    if needs := needs_of([segment.path for segment in vector.segments]):
+        entry["needs"] = needs
     if vector.steps:
-        entry["steps"] = [
-            {
-                "from": who,
-                "about": step.about,
-                "layer": step.layer,
-                "bytes": step.data.hex(),
-                "segments": segment_rows(step.segments),
-                "means": step.means,
-                "canonical": step.canonical,
-            }
-            for who, step in vector.steps
-        ]
+        entry["steps"] = [{"from": who, "about": step.about, **bytes_of(step), **meaning_of(step)} for who, step in vector.steps]
     else:
-        entry |= {"bytes": vector.data.hex(), "segments": segment_rows(vector.segments)}
-    if vector.means is not None:
-        entry |= {"means": vector.means, "canonical": vector.canonical}
+        entry |= bytes_of(vector)
+    entry |= meaning_of(vector)
     if vector.refuses is not None:
         entry["refuses"] = vector.refuses
     if vector.remarks:
@@ -67,6 +56,22 @@ def entry_of(vector: Vector, covers: list[str], confirmed: list[str], errata: Ma
     if vector.errata:
         entry["errata"] = [erratum_entry(reading, errata) for reading in vector.errata]
     return {**entry, "confirmed_by": confirmed}
+
+
+def bytes_of(vector: Vector) -> Entry:
+    """Whole, and in pieces; a step of a conversation has its layer with it."""
+    head: Entry = {"layer": vector.layer} if vector.id == "step" else {}
+    return {**head, "bytes": vector.data.hex(), "segments": segment_rows(vector.segments)}
+
+
+def meaning_of(vector: Vector) -> Entry:
+    """What the bytes mean, the other ways to say it, and whether a writer gives these bytes."""
+    if vector.means is None:
+        return {}
+    also = [told for told in [*vector.also, *(v for means in [vector.means, *vector.also] for v in variants(means))]]
+    unique = [told for place, told in enumerate(also) if told not in also[:place] and told != vector.means]
+    more = {"also": unique} if unique else {}
+    return {"means": vector.means, **more, "canonical": vector.canonical and is_plain(vector.means)}
 
 
 def file_text(message: str, entries: Iterable[Entry]) -> str:

@@ -1,0 +1,64 @@
+"""Which foreign implementations agreed with which vectors: kept beside the data, and copied into it by the builder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from zenoh_vectors.loader import Vector, data_folder
+
+Table = dict[str, dict[str, list[str]]]
+"""Vector id to digest to witnesses."""
+
+
+def file() -> Path:
+    """Where confirmations are kept."""
+    return data_folder().parent / "confirmed.json"
+
+
+def read(path: Path | None = None) -> Table:
+    """All confirmations; none when there is no file."""
+    path = path or file()
+    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}
+
+
+def digest_of(layer: str, data: bytes, means: Mapping[str, Any] | None, refuses: Mapping[str, Any] | None) -> str:
+    """What a confirmation stands on: bytes and expectation; a vector that changes has to be confirmed again."""
+    outcome = json.dumps([means, refuses is not None], sort_keys=True)
+    return sha256(layer.encode() + b"\0" + data + outcome.encode()).hexdigest()[:16]
+
+
+def digest(vector: Vector) -> str:
+    """The digest of a loaded vector; of a conversation, that of its steps together."""
+    if vector.steps:
+        return joined(digest(step) for _, step in vector.steps)
+    return digest_of(vector.layer, vector.data, vector.means, vector.refuses._asdict() if vector.refuses else None)
+
+
+def joined(digests: Iterable[str]) -> str:
+    """One digest of several."""
+    return sha256("".join(digests).encode()).hexdigest()[:16]
+
+
+def record(vectors: Iterable[Vector], witness: str, agreed: Iterable[str], path: Path | None = None) -> int:
+    """Write down which of `vectors` the witness was asked about and agreed with; how many that are.
+
+    What it said before about these vectors is forgotten, and so is what anybody said about bytes that have changed.
+    """
+    path = path or file()
+    table, yes, count = read(path), set(agreed), 0
+    for vector in vectors:
+        mark = digest(vector)
+        witnesses = {*table.get(vector.id, {}).get(mark, ())} - {witness}
+        if vector.id in yes:
+            witnesses.add(witness)
+            count += 1
+        table.pop(vector.id, None)
+        if witnesses:
+            table[vector.id] = {mark: sorted(witnesses)}
+    rows = ",\n".join(f"{json.dumps(ident)}: {json.dumps(marks)}" for ident, marks in sorted(table.items()))
+    path.write_text(f"{{\n{rows}\n}}\n", encoding="utf-8")
+    return count
