@@ -48,7 +48,7 @@ class Register:
     ) -> Judgement:
         """Judge, excuse, keep the evidence, write.
 
-        `causes`: all causes of a law, with their counts; `cause` is one of them. `read`: the reading, where the check knows.
+        `causes`: all causes of a law, with their counts; `cause` is one of them. `read`: the reading, if known.
         """
         judgement = Judgement(
             key=key,

@@ -36,6 +36,7 @@ class Part(Protocol):
     """What is run against one face and role of a target."""
 
     reach: Reach
+    options: Options
     role: str
     """responder, initiator or codec."""
     current: bool

@@ -159,7 +159,7 @@ def _of(vector: Vector, judged: Judged) -> Told:
 
 
 def of_encoding(vector: Vector, decoded: Answer, answer: Answer) -> Told | None:
-    """What is wrong with the answer to `encode`; None when nothing is. What it decoded and wrote again stands in for it."""
+    """What is wrong with the answer to `encode`; None if nothing. What it decoded and wrote again stands in for it."""
     data = answer.data if answer.kind is AnswerKind.ENCODED else None
     if answer.kind is AnswerKind.UNIMPLEMENTED:
         if decoded.data is None:
@@ -170,9 +170,7 @@ def of_encoding(vector: Vector, decoded: Answer, answer: Answer) -> Told | None:
     if data is None:
         return Told(Verdict.FAIL, f"encode: refused: {answer.why}")
     if data != vector.data:
-        at = next(
-            (n for n, (a, b) in enumerate(zip(data, vector.data, strict=False)) if a != b),
-            min(len(data), len(vector.data)),
-        )
+        pairs = enumerate(zip(data, vector.data, strict=False))
+        at = next((n for n, (a, b) in pairs if a != b), min(len(data), len(vector.data)))
         return Told(Verdict.FAIL, f"encode: byte {at}: expected {vector.data.hex()}, found {data.hex()}")
     return None

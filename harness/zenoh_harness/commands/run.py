@@ -1,0 +1,115 @@
+"""`zconform run`: cases, laws, vectors and models against each target."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import click
+
+from zenoh_conformance.verdict import Exit
+from zenoh_harness.console import Shell, shell_options
+from zenoh_harness.files.evidence import slug
+from zenoh_harness.reach import Reach, parse
+from zenoh_harness.run import summary
+from zenoh_harness.run.checks import every_name
+from zenoh_harness.run.folder import claimed
+from zenoh_harness.run.options import DEPTHS, Options
+from zenoh_harness.run.plan import Selection
+from zenoh_harness.run.runner import Ran, known_for, parts_of, run_target
+
+OUT: Final = "zconform-results"
+
+
+@click.command()
+@click.argument("targets", nargs=-1, metavar="[TARGET...]")
+@click.option("--only", multiple=True, metavar="GLOB", help="Only these checks or requirements; may be repeated.")
+@click.option("--jobs", type=click.IntRange(1, 256), default=8, show_default=True, help="Cases side by side.")
+@click.option("--seed", type=int, default=0, show_default=True, help="What is drawn, is drawn from this.")
+@click.option("--depth", type=click.Choice(DEPTHS), default="full", show_default=True, help="How much of each check.")
+@click.option(
+    "--out", type=click.Path(path_type=Path, file_okay=False), default=OUT, show_default=True, help="Where to."
+)
+@click.option(
+    "--known",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Further known deviations.",
+)
+@click.option(
+    "--judged", type=click.Path(path_type=Path, dir_okay=False), help="What was judged before, and must be again."
+)
+@click.option("--strict", is_flag=True, help="`warn` and `slow` count as departures too.")
+@click.option("--keep", is_flag=True, help="Leave the target up and tell how to attach to it.")
+@shell_options()
+def command(
+    shell: Shell,
+    targets: tuple[str, ...],
+    only: tuple[str, ...],
+    jobs: int,
+    seed: int,
+    depth: str,
+    out: Path,
+    known: tuple[Path, ...],
+    judged: Path | None,
+    strict: bool,
+    keep: bool,
+) -> int:
+    """Judge each TARGET; the default is the real zenoh-rust, `wheel`.
+
+    \b
+    Example:  zconform run wheel:1.10.2 --only 'session-establishment/*'
+    A target is reached by one string: wheel:VERSION, docker:IMAGE, exec:COMMAND, tcp/HOST:PORT, stdio:COMMAND,
+    reference, wrong:NAME. Exit codes: 0 conforming, 1 departed, 2 usage, 3 could not go on, 4 nothing was judged.
+    """
+    selection = Selection(only)
+    selection.check(every_name())
+    wanted = [parse(target) for target in targets or ("wheel",)]
+    ran = []
+    for reach in wanted:
+        here = out if len(wanted) == 1 else out / slug(str(reach))
+        options = Options(
+            out=here, selection=selection, jobs=jobs, seed=seed, depth=depth, judged=judged, strict=strict, keep=keep,
+            told=shell.note if keep else shell.detail,
+        )  # fmt: skip
+        ran.append(one_target(shell, reach, options, known))
+        if ran[-1] is not None and ran[-1].stopped is not None and ran[-1].footer.why == "interrupted":
+            break
+    return finished(shell, ran)
+
+
+def one_target(shell: Shell, reach: Reach, options: Options, known: Sequence[Path] = ()) -> Ran | None:
+    """Run one target and print its summary; None when nothing is to be run against it."""
+    parts = parts_of(reach, options)
+    if not parts:
+        shell.note(f"{reach}: nothing to judge is selected")
+        return None
+    options = replace(options, known=known_for(parts[0].identity.name, known))
+    with claimed(options.out), shell.progress(sum(part.size for part in parts), str(reach)) as advance:
+        for part in parts:
+            part.options = replace(options, advance=advance)
+        ran = run_target(reach, options, parts, command=command_line())
+    if not shell.as_json and not shell.quiet:
+        summary.show(ran, shell.out, verbose=bool(shell.verbose))
+    if ran.stopped is not None:
+        click.echo(f"zconform: {ran.stopped}", err=True)
+    return ran
+
+
+def command_line() -> str:
+    """The command as it was given, for the results' header; empty when we are not the program."""
+    return shlex.join(["zconform", *sys.argv[1:]]) if Path(sys.argv[0]).name == "zconform" else ""
+
+
+def finished(shell: Shell, ran: Iterable[Ran | None]) -> int:
+    """The exit code of several targets; with `--format json`, all summaries as one document."""
+    every = list(ran)
+    if shell.as_json:
+        shell.print_json([summary.as_json(one) for one in every if one is not None])
+    codes = {one.exit if one is not None else Exit.NOTHING_JUDGED for one in every}
+    order = (Exit.CANNOT_GO_ON, Exit.DEPARTED, Exit.NOTHING_JUDGED, Exit.CONFORMING)
+    return int(next(code for code in order if code in codes))

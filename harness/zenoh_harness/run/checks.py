@@ -1,0 +1,24 @@
+"""The names of everything that can judge, for `--only` and its suggestions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from zenoh_conformance.case import all_cases
+from zenoh_conformance.law import all_laws
+from zenoh_conformance.requirement import requirements
+from zenoh_harness.run.plan import Item
+from zenoh_harness.run.records import STAYS_UP
+from zenoh_vectors.loader import load
+
+
+def every_name() -> Iterator[str]:
+    """Ids of cases with and without parameters, of laws, vectors and requirements."""
+    for case in all_cases().values():
+        yield case.id
+        yield from case.aliases
+        yield from (Item(case, parameters).label for parameters in case.parameters if parameters)
+    yield from all_laws()
+    yield from (f"vectors/{vector.id}" for vector in load())
+    yield from requirements()
+    yield STAYS_UP

@@ -1,0 +1,190 @@
+"""What a run says to the person who started it: pages, departures with their commands, what was not judged and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from zenoh_conformance.requirement import requirements
+from zenoh_conformance.verdict import Exit, Judgement, Verdict, worst
+from zenoh_harness.console import plain
+from zenoh_harness.files.results import check_label
+from zenoh_harness.run.runner import Ran
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+SHOWN: Final = (
+    Verdict.FAIL, Verdict.CRASH, Verdict.ZOMBIE, Verdict.HANG, Verdict.FLAKY, Verdict.ERROR, Verdict.WARN, Verdict.SLOW,
+)  # fmt: skip
+"""Verdicts that are told one by one."""
+
+_IDLE: Final = (Verdict.NOT_APPLICABLE, Verdict.UNIMPLEMENTED, Verdict.NOT_OBSERVED)
+
+_SAYS: Final = {
+    Exit.CONFORMING: "conforms in everything that was judged",
+    Exit.DEPARTED: "departs from the specification",
+    Exit.USAGE: "usage",
+    Exit.CANNOT_GO_ON: "the run could not go on to its end",
+    Exit.NOTHING_JUDGED: "nothing was judged",
+}
+
+
+@dataclass(slots=True)
+class Departure:
+    """Judgements of one check that share verdict and cause."""
+
+    first: Judgement
+    count: int = 1
+    values: list[str] = field(default_factory=list)
+
+
+def public(judgements: Iterable[Judgement]) -> list[Judgement]:
+    """All but what is under embargo."""
+    return [one for one in judgements if not one.embargo]
+
+
+def by_page(judgements: Iterable[Judgement]) -> Iterator[tuple[str, Counter[Verdict]]]:
+    """For each page, sorted: how many of its requirements have which verdict, the worst of each counting."""
+    of: dict[str, list[Verdict]] = {}
+    for one in judgements:
+        of.setdefault(one.key.requirement, []).append(one.verdict)
+    pages: dict[str, Counter[Verdict]] = {}
+    for requirement, verdicts in of.items():
+        pages.setdefault(requirement.partition("/")[0], Counter())[worst(verdicts)] += 1
+    yield from sorted(pages.items())
+
+
+def departures(judgements: Iterable[Judgement]) -> list[Departure]:
+    """What is to be told, the gravest first; parameters of one check that share verdict and cause are one."""
+    found: dict[tuple[str, ...], Departure] = {}
+    for one in judgements:
+        if one.verdict not in SHOWN:
+            continue
+        key = (one.verdict.value, one.key.role, one.key.profile, one.key.requirement, one.key.check, one.cause)
+        shown = check_label("", one.key.parameters).strip("[]")
+        if key in found:
+            found[key].count += 1
+            found[key].values.append(shown)
+        else:
+            found[key] = Departure(one, 1, [shown] if shown else [])
+    return sorted(found.values(), key=lambda each: SHOWN.index(each.first.verdict))
+
+
+def idle(judgements: Iterable[Judgement]) -> dict[tuple[str, str], list[str]]:
+    """What was not judged: (verdict, why) and the checks, the most frequent first."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for one in judgements:
+        if one.verdict in _IDLE:
+            found.setdefault((one.verdict.value, one.cause), []).append(one.key.check)
+    return dict(sorted(found.items(), key=lambda row: (-len(row[1]), row[0])))
+
+
+def as_json(ran: Ran) -> dict[str, Any]:
+    """The summary for programs."""
+    shown = public(ran.judgements)
+    return {
+        "target": {"reach": ran.header.reach, "name": ran.header.name, "version": ran.header.version},
+        "exit": int(ran.exit),
+        "verdicts": dict(ran.footer.verdicts),
+        "embargoed": ran.footer.embargoed,
+        "pages": {page: {verdict.value: n for verdict, n in counts.items()} for page, counts in by_page(shown)},
+        "departures": [_departure_json(each) for each in departures(shown)],
+        "not_judged": [
+            {"verdict": verdict, "why": why, "count": len(checks), "checks": sorted(set(checks))}
+            for (verdict, why), checks in idle(shown).items()
+        ],
+        "pending": list(ran.footer.pending),
+        "stopped": str(ran.stopped) if ran.stopped else None,
+        "results": str(ran.out),
+    }
+
+
+def _departure_json(each: Departure) -> dict[str, Any]:
+    one = each.first
+    return {
+        "verdict": one.verdict.value, "requirement": one.key.requirement, "check": one.key.check, "role": one.key.role,
+        "profile": one.key.profile, "cause": one.cause, "count": each.count, "values": each.values, "repeat": one.repeat,
+        "evidence": one.evidence,
+    }  # fmt: skip
+
+
+def show(ran: Ran, out: Console, *, verbose: bool = False) -> None:
+    """Print the summary."""
+    shown = public(ran.judgements)
+    title = f"{ran.header.name} {ran.header.version}".strip()
+    out.print(f"\n{plain(title)} as {ran.header.role.replace('+', ' and ')}: {len(shown)} judgements")
+    if shown:
+        out.print(_table(list(by_page(shown))))
+    for each in departures(shown):
+        _tell(each, out)
+    _tell_idle(idle(shown), out, verbose=verbose)
+    _tell_end(ran, out)
+
+
+def _table(pages: Sequence[tuple[str, Counter[Verdict]]]) -> Table:
+    from rich.table import Table
+
+    columns = [verdict for verdict in Verdict if any(counts[verdict] for _, counts in pages)]
+    table = Table(
+        "page", "requirements", *(verdict.value for verdict in columns), box=None, pad_edge=False, header_style="bold"
+    )
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for page, counts in pages:
+        table.add_row(page, str(counts.total()), *(str(counts[verdict] or "-") for verdict in columns))
+    return table
+
+
+def _tell(each: Departure, out: Console) -> None:
+    one = each.first
+    style = "bold red" if one.verdict not in (Verdict.WARN, Verdict.SLOW) else "yellow"
+    known = requirements().get(one.key.requirement)
+    where = "" if one.key.profile == "default" else f", profile {one.key.profile}"
+    out.print()
+    out.print(
+        f"{one.verdict.value.upper():<7}{one.key.requirement}  ({one.level}, {one.key.role}{where})",
+        style=style,
+        soft_wrap=True,
+    )
+    if known is not None:
+        out.print(f"       asked    {known.says}", soft_wrap=True)
+    out.print(f"       seen     {plain(one.cause)}", soft_wrap=True)
+    if each.values:
+        values = ", ".join(each.values[:8]) + (", ..." if len(each.values) > 8 else "")
+        out.print(f"       with     {plain(values)}  ({each.count} of its values)", soft_wrap=True)
+    if one.evidence:
+        out.print(f"       evidence {one.evidence}", soft_wrap=True)
+    if one.repeat:
+        out.print(f"       repeat   {one.repeat}", soft_wrap=True)
+
+
+def _tell_idle(found: dict[tuple[str, str], list[str]], out: Console, *, verbose: bool) -> None:
+    if not found:
+        return
+    out.print("\nNot judged")
+    rows = list(found.items())
+    for (verdict, why), checks in rows if verbose else rows[:10]:
+        names = sorted(set(checks))
+        told = ", ".join(names) if verbose or len(names) < 3 else f"{names[0]}, {names[1]}, .. ({len(names)} checks)"
+        out.print(f"{len(checks):>6}  {verdict}: {plain(why or 'met nothing to judge')}: {told}", soft_wrap=True)
+    if len(rows) > 10 and not verbose:
+        out.print(f"        and {len(rows) - 10} more reasons (-v shows them)")
+
+
+def _tell_end(ran: Ran, out: Console) -> None:
+    out.print()
+    if ran.footer.embargoed:
+        told = "embargoed: kept in your data folder, counted here and told nowhere"
+        out.print(f"{ran.footer.embargoed} {'finding is' if ran.footer.embargoed == 1 else 'findings are'} {told}")
+    if ran.footer.pending:
+        first = ", ".join(plain(label) for label in ran.footer.pending[:3])
+        out.print(
+            f"{len(ran.footer.pending)} checks were pending: {first}{', ...' if len(ran.footer.pending) > 3 else ''}"
+        )
+    out.print(f"Results in {ran.out}", soft_wrap=True)
+    style = "bold green" if ran.exit is Exit.CONFORMING else "bold red"
+    out.print(f"Exit {int(ran.exit)}: {_SAYS[ran.exit]}", style=style)
