@@ -24,19 +24,23 @@ class Miniature:
     caught_by: tuple[str, ...]
     """Ids of the cases or laws that must be red on it."""
     about: str
+    also: Mapping[str, str]
+    """Other checks (patterns) that are red on it, and why they are."""
 
 
 _MINIATURES: dict[str, Miniature] = {}
 
 
-def wrong(name: str, *, caught_by: str | tuple[str, ...]) -> Callable[[type[Reference]], type[Reference]]:
-    """Register a miniature. Raises ValueError for a taken name."""
+def wrong(
+    name: str, *, caught_by: str | tuple[str, ...], also: Mapping[str, str] | None = None
+) -> Callable[[type[Reference]], type[Reference]]:
+    """Register a miniature: the checks that must catch it, and why any others are red too. Raises ValueError for a taken name."""
 
     def register(node: type[Reference]) -> type[Reference]:
         if name in _MINIATURES and _MINIATURES[name].node.__module__ != node.__module__:
             raise ValueError(f"two miniatures are called {name}")
         catchers = (caught_by,) if isinstance(caught_by, str) else caught_by
-        _MINIATURES[name] = Miniature(name, node, catchers, getdoc(node) or "")
+        _MINIATURES[name] = Miniature(name, node, catchers, getdoc(node) or "", also or {})
         return node
 
     return register
