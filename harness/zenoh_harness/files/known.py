@@ -12,7 +12,7 @@
     owner       = "us"
     expires     = 2027-01-01
 
-A listed departure that shows another verdict or cause is not excused; one that no longer shows is `gone`, which fails too.
+A listed departure with another verdict or cause is not excused; one that no longer shows is `gone`, which fails too.
 """
 
 from __future__ import annotations

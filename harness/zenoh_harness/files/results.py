@@ -172,6 +172,7 @@ class ResultsWriter:
         self.embargoed = 0
         self._planned = tuple(planned)
         self._judged: set[str] = set()
+        self._secret: set[str] = set()
         self._out: IO[str] = path.open("w", encoding="utf-8")
         self._write(header_row(header))
         self._write({"type": "plan", "checks": list(self._planned)})
@@ -180,6 +181,7 @@ class ResultsWriter:
         """Write one judgement, at once and to the disk's care."""
         if judgement.embargo:
             self.embargoed += 1
+            self._secret.add(label(judgement.key))
         else:
             self._write(judgement_row(judgement))
             self.verdicts[judgement.verdict.value] += 1
@@ -203,7 +205,17 @@ class ResultsWriter:
         )
         self._write(footer_row(footer))
         self.close()
+        if self._secret:
+            self._forget_plans()
         return footer
+
+    def _forget_plans(self) -> None:
+        """What is planned and not told would tell what is under embargo: the plan loses it too."""
+        plan = {"type": "plan", "checks": [planned for planned in self._planned if planned not in self._secret]}
+        lines = self.path.read_text(encoding="utf-8").splitlines(keepends=True)
+        fresh = self.path.with_suffix(".new")
+        fresh.write_text("".join([lines[0], line(plan), *lines[2:]]), encoding="utf-8")
+        fresh.replace(self.path)
 
     def _write(self, row: Row) -> None:
         self._out.write(line(row))
