@@ -50,7 +50,14 @@ def _build(draw: st.DrawFn, declared: Declaration) -> Any:
     given: dict[str, bool] = {}
     for field in declared.fields:
         values[field.name] = draw(_field(field, values, given, draw))
+    if "exts" in values:
+        values["exts"] = Exts(each for each in values["exts"] if _has_place(each, values))
     return declared.cls(**values)
+
+
+def _has_place(extension: Any, values: Values) -> bool:
+    only = "" if isinstance(extension, Unknown) else registry.of(type(extension)).only
+    return not only or bool(eval(only, {}, dict(values)))  # noqa: S307 - a condition of our declarations
 
 
 def _field(field: Field, values: Values, given: dict[str, bool], draw: st.DrawFn) -> st.SearchStrategy[Any]:

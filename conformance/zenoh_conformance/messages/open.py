@@ -30,7 +30,7 @@ class ShmAnswer:
     """Opaque."""
 
 
-@extension(0x4, "zbuf", ref=REF)
+@extension(0x4, "zbuf", ref=REF, only="not ack")
 class MultiLinkSyn:
     """A step of the proof that a further link belongs to this session."""
 
@@ -38,7 +38,7 @@ class MultiLinkSyn:
     """Opaque."""
 
 
-@extension(0x4, "unit", ref="session-establishment#open-ack-extensions")
+@extension(0x4, "unit", ref="session-establishment#open-ack-extensions", only="ack")
 class MultiLinkAck:
     """The further link is accepted."""
 

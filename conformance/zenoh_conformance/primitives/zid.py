@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Annotated
 
-from zenoh_conformance.wire.errors import DecodeError, Diagnostic, EncodeError, ended
+from zenoh_conformance.wire.errors import DecodeError, Diagnostic, EncodeError, beyond, ended
 from zenoh_conformance.wire.notes import Says, resolution, size
 from zenoh_conformance.wire.source import Source
 from zenoh_conformance.wire.types import Fixed, Vle, WireType, reserved_bits
@@ -50,7 +50,8 @@ class ZidType(WireType):
         out(f"{var} = data[at:at + {var}_size]")
         with out.block(f"if not {var}[-1]:"):
             out(f"{out.name(look_at_zeros, 'look_at_zeros')}(at, {path!r}, {var}, found)")
-        out(f"{var} = {out.name(ZenohID, 'ZenohID')}({var})", f"at += {var}_size")
+        out(f"{var}_raw = {var}", f"at += {var}_size")
+        out.make(var, ZenohID, ["raw"], [f"{var}_raw"])
         out.mark(path, f"str({var})")
 
     def write_bytes(self, out: Source, var: str, path: str) -> None:
@@ -76,6 +77,8 @@ class SizedZid(ZidType):
         with out.block(f"if not 1 <= {var}_size <= 16:"):
             why = f"'a ZenohID of {{{var}_size}} bytes'"
             out(f"raise {out.name(DecodeError, 'DecodeError')}(begin, '{path}.length', f{why})")
+        with out.block(f"if {var}_size > end - at:"):
+            out(f"raise {out.name(beyond, 'beyond')}(begin, '{path}.length', {var}_size, end - at)")
         self.read_bytes(out, var, f"{path}.bytes")
 
     def write(self, out: Source, var: str, path: str) -> None:

@@ -49,8 +49,12 @@ def _reader(of: Declaration, after_exts: frozenset[str], *, traced: bool) -> Any
         _read_chain(of, out)
     if of.kind == "extension" and of.id >> 5 == Enc.ZBUF:
         _read_surplus(of, out)
-    values = [f"{field.name}={field.name}" for field in of.fields] + ["exts=exts"] * (of.extensions is not None)
-    out(f"return {out.name(of.cls, of.cls.__name__)}({', '.join(values)}), at")
+    names = [field.name for field in of.fields] + ["exts"] * (of.extensions is not None)
+    if names:
+        out.make("item", of.cls, names, names)
+    else:
+        out(f"item = {out.name(of.cls(), 'ONLY')}")
+    out("return item, at")
     return out.finish(f"{'trace' if traced else 'read'} {of.name}")
 
 
@@ -128,17 +132,22 @@ def _read_chain(of: Declaration, out: Source) -> None:
     with out.block(f"if not header & {Z:#x}:"):
         out(f"exts = {out.name(NO_EXTS, 'NO_EXTS')}")
     with out.block("else:"):
-        out("exts, seen, head = [], 0, header")
+        out("exts, seen, head = [], [], header")
         with out.block(f"while head & {Z:#x}:"):
             with out.block("if at >= end:"):
                 out(f"raise {out.name(ended, 'ended')}(end, '{of.path}.exts', 'another extension')")
-            out("head = data[at]", "bit = 1 << (head & 0x7f)")
-            with out.block("if seen & bit:"):
+            out("head = data[at]")
+            with out.block("if head & 0x7f in seen:"):
                 out(
                     f"found.append({out.name(extensions.duplicate, 'duplicate')}(at, head, {out.name(names, 'NAMES')}))"
                 )
-            out("seen |= bit")
+            with out.block("else:"):
+                out("seen.append(head & 0x7f)")
             out(f"child = {out.name(table, 'EXTENSIONS')}.get(head & 0x7f, {out.name(unknown, unknown.__name__)})")
+            for each in declared:
+                if each.only:
+                    with out.block(f"if head & 0x7f == {each.id:#x} and not ({each.only}):"):
+                        out(f"child = {out.name(unknown, unknown.__name__)}")
             call(out, "child", "item", repr(f"{of.path}.exts."))
             out("exts.append(item)")
         out(f"exts = {out.name(Exts, 'Exts')}(exts)")
@@ -222,6 +231,10 @@ def _write_chain(of: Declaration, out: Source) -> None:
             with out.block("if child is None:"):
                 why = "{type(item).__name__} is no extension of this message"
                 out(f"raise {out.name(EncodeError, 'EncodeError')}('{of.path}.exts', f{why!r})")
+            for each in map(registry.of, of.extensions or ()):
+                if each.only:
+                    with out.block(f"if type(item) is {out.name(each.cls, each.name)} and not ({each.only}):"):
+                        out(f"raise {out.name(EncodeError, 'EncodeError')}('{of.path}.exts', '{each.name} has no place here')")
             out("child(item, out, 0x80 if left else 0)")
 
 

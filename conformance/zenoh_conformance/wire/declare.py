@@ -90,11 +90,14 @@ def message(mid: int, cells: str, *, layer: Layer, ref: str, lenient: bool = Fal
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(flag, bits, given, when))
 def extension(
-    eid: int, enc: Literal["unit", "z64", "zbuf"], *, ref: str, mandatory: bool = False, name: str = ""
+    eid: int, enc: Literal["unit", "z64", "zbuf"], *, ref: str, mandatory: bool = False, name: str = "", only: str = ""
 ) -> Callable[[type[T]], type[T]]:
-    """Declare an extension with this id and encoding; its fields are its content."""
+    """Declare an extension with this id and encoding; its fields are its content.
+
+    `only`: the table has it where this expression over the message's fields before the chain holds.
+    """
     header = Enc.of(enc) << 5 | mandatory << 4 | eid
-    return lambda cls: _declare(cls, "extension", header, (), None, ref, name=name)
+    return lambda cls: _declare(cls, "extension", header, (), None, ref, name=name, only=only)
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(flag, bits, given, when))
@@ -122,6 +125,8 @@ class Declaration:
     fields: tuple[Field, ...] = ()
     extensions: tuple[type, ...] | None = None
     """The table of the chain, None when the class has no chain."""
+    only: str = ""
+    """Of an extension: when a message has it; always when empty."""
     read: Callable[..., Any] = dataclasses.field(init=False)
     """(data, at, end, found) -> (value, offset after it)"""
     trace: Callable[..., Any] = dataclasses.field(init=False)
@@ -193,11 +198,11 @@ def snake(name: str) -> str:
 
 def _declare(
     cls: type[T], kind: Kind, number: int, cells: tuple[str, ...], layer: Layer | None, ref: str,
-    *, name: str = "", lenient: bool = False, listed: bool = False,
+    *, name: str = "", lenient: bool = False, listed: bool = False, only: str = "",
 ) -> type[T]:  # fmt: skip
     made = dataclasses.dataclass(frozen=True, slots=True, kw_only=True)(cls)
     name = name or cls.__name__
-    declaration = Declaration(made, kind, number, cells, layer, ref, name, snake(name), lenient, listed)
+    declaration = Declaration(made, kind, number, cells, layer, ref, name, snake(name), lenient, listed, only=only)
     hints = get_type_hints(made, vars(sys.modules[cls.__module__]), include_extras=True)
     fields = {field.name: field for field in dataclasses.fields(made)}  # type: ignore[arg-type]
     if "exts" in fields:

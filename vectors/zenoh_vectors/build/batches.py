@@ -100,10 +100,9 @@ def stream_vectors() -> Iterator[Vector]:
     for name, size in (("cut-in-length", 1), ("cut-after-length", 2), ("cut-in-batch", len(cut.data) - 1)):
         data = cut.data[:size]
         short = Message("Stream", "batches", (Segment("batches[0].length", data[:2]), Segment("batches[0].rest", data[2:])), {}, "stream")
-        at, path = (1, "batches[0].length") if size == 1 else (0, "batches[0].length")
-        yield book.bad_at(name, "The stream ends inside of a batch", short, TRUNCATED, at, path)
+        yield book.bad_at(name, "The stream ends inside of a batch", short, TRUNCATED, size, "batches[0]")
     big = stream([close()]).put_first(b"\x00\x02", "512: the length high byte first")
-    yield book.bad_at("length-high-byte-first", "The length is little-endian", big, TRUNCATED, 0, "batches[0].length")
+    yield book.bad_at("length-high-byte-first", "The length is little-endian", big, TRUNCATED, len(big.data), "batches[0]")
 
 
 def lowlatency_vectors() -> Iterator[Vector]:

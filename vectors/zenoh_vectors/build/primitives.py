@@ -113,7 +113,7 @@ def _encoding_edges(book: Book) -> Iterator[Vector]:
         wide = base.put("encoding.id", vle(ident << 1), f"id {ident}, S=0").meaning(encoding={"id": ident & 0xFFFF})
         whole = wide.meaning(encoding={"id": ident})
         yield book.ok(f"id-{ident}", f"{ident} needs more than 16 bits: the baseline keeps the low ones", wide,
-                      ("truncated-value", wide.path("encoding.id")), errata=[Reading("ZD-21", means=whole.means)])
+                      ("truncated-value", wide.path("encoding.id")), errata=[Reading("ZD-21", means=whole.means, open=True)])
     yield book.bad("id-over-z32", "Number and S need more than 32 bits", base.put("encoding.id", vle(2**32), "2^32"), OUT_OF_RANGE,
                    base.path("encoding.id"), errata=[Reading("ZD-03")])
     yield from overlongs("encoding/id", base, "encoding.id", lambda value: {"encoding": {"id": value >> 1}}, source=book.source, value=8)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import product
 
 from zenoh_vectors.build.errata import Reading
-from zenoh_vectors.build.faults import extensions, integers, lying, named, overlongs, plain, truncations
+from zenoh_vectors.build.faults import Make, extensions, integers, lying, named, overlongs, plain, truncations
 from zenoh_vectors.build.octets import le16, nibble, number, printed, vle
 from zenoh_vectors.build.parts import (
     Ext,
@@ -413,6 +414,8 @@ OPEN_TAIL = (
     unit("Compression", "compression", 0x06),
     z64("RemoteBound", "remote_bound", 0x27, 1, "south"),
 )
+SHM_ANSWER = opaque("ShmAnswer", "shm_answer", 0x42, b"\x51")
+"""What the baseline sends in the place of Shm since 1.10; no page has it."""
 OPEN_SYN_EXTS = (*OPEN_COMMON, opaque("MultiLinkSyn", "multi_link_syn", 0x44, b"\x71\x72"), *OPEN_TAIL)
 OPEN_ACK_EXTS = (*OPEN_COMMON, unit("MultiLinkAck", "multi_link_ack", 0x04), *OPEN_TAIL)
 OPEN_SOURCE = "session-establishment, OPEN"
@@ -442,12 +445,17 @@ def open_vectors() -> Iterator[Vector]:
     for kind, ack in (("syn", False), ("ack", True)):
         yield from integers(f"open/{kind}", open_(ack=ack), "initial_sn", 32, plain("initial_sn"), source=OPEN_SOURCE)
     yield from _open_cookies()
-    yield from extensions("open/syn", lambda exts: open_(exts), OPEN_SYN_EXTS, source="OpenSyn extension table")
-    yield from extensions(
-        "open/ack", lambda exts: open_(exts, ack=True), OPEN_ACK_EXTS, source="OpenAck extension table"
-    )
+    yield from _open_extensions("open/syn", lambda exts: open_(exts), OPEN_SYN_EXTS, "OpenSyn extension table")
+    yield from _open_extensions("open/ack", lambda exts: open_(exts, ack=True), OPEN_ACK_EXTS, "OpenAck extension table")
     yield from _open_ext_values()
     yield from _open_invalid()
+
+
+def _open_extensions(stem: str, make: Make, table: Sequence[Ext], source: str) -> Iterator[Vector]:
+    for vector in extensions(stem, make, (*table, SHM_ANSWER), together=table, source=source):
+        if "-shm-answer-" in vector.id:
+            vector = replace(vector, errata=(Reading("open-shm-zbuf"), *vector.errata))
+        yield vector
 
 
 def _open_cookies() -> Iterator[Vector]:

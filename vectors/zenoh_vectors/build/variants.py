@@ -43,7 +43,7 @@ def gathered(kind: str, fields: Fields) -> Fields | None:
 def unshared(kind: str, fields: Fields) -> Fields | None:
     """Without the optional extensions of nodes that share memory."""
     if kind in ("Init", "Open") and "exts" in fields:
-        return _with_exts(fields, [ext for ext in fields["exts"] if "Shm" not in ext])
+        return _with_exts(fields, [ext for ext in fields["exts"] if not {"Shm", "ShmAnswer"} & ext.keys()])
     return fields
 
 
@@ -120,5 +120,5 @@ def is_plain(means: Fields) -> bool:
 
 def needs_of(paths: list[str]) -> list[str]:
     """What only some builds can do: payloads in shared memory."""
-    shared = any(part in ("shm", "body_shm") for path in paths for part in path.split("."))
+    shared = any(part in ("shm", "shm_answer", "body_shm") for path in paths for part in path.split("."))
     return ["shm"] if shared else []
