@@ -148,7 +148,7 @@ def a_wrong_answer_is_refused(scene: Scene, *, what: str) -> None:
     us.expect_refusal("init", never=OpenSyn)
 
 
-@case("primitives/unknown-optional-extension-skipped", role=INITIATOR, twin=a_sane_answer_is_followed)
+@case("primitives/unknown-optional-skipped", role=INITIATOR, twin=a_sane_answer_is_followed)
 def an_unknown_optional_extension_is_skipped(scene: Scene) -> None:
     """
     InitAck carries an extension that no page names, without M.
