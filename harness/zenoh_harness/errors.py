@@ -60,13 +60,18 @@ class AgentError(TargetError):
     """The agent beside a node is missing, stalls, or answers against its protocol."""
 
 
+FEW = 24
+"""The most names that a hint lists in full."""
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
-    """A hint that offers the nearest of the known words, or all of them when none is near."""
+    """A hint that offers the nearest of the known words, or all of them when none is near and they are few."""
     names = sorted(set(known))
-    close = difflib.get_close_matches(word, names, n=3, cutoff=0.5)
+    close = [name for name in names if len(word) > 3 and word in name][:3]
+    close = close or difflib.get_close_matches(word, names, n=3, cutoff=0.5)
     if close:
         return "did you mean " + " or ".join(close) + "?"
-    return "known: " + ", ".join(names) if names else ""
+    return "known: " + ", ".join(names) if 0 < len(names) <= FEW else ""
 
 
 def unknown(kind: str, word: str, known: Iterable[str], *, step: str = "reach string") -> UsageError:
