@@ -1,0 +1,1 @@
+"""What `pip install zenoh-conformance` brings to a user's own pytest."""
