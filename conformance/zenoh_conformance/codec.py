@@ -53,7 +53,10 @@ def decode(data: bytes, layer: Layer = Layer.TRANSPORT) -> Decoded:
     """The message at the beginning of `data`.  Raises DecodeError, and nothing else, whatever the bytes."""
     data = bytes(data)
     found: list[Diagnostic] = []
-    message, size = _reader(registry.READERS, data, 0, layer)(data, 0, len(data), found)
+    reader = registry.READERS[layer][data[0] & 0x1F] if data else None
+    if reader is None:
+        raise _unreadable(data, 0, layer)
+    message, size = reader(data, 0, len(data), found)
     return Decoded(message, tuple(found), size)
 
 
@@ -71,7 +74,10 @@ def decode_batch(data: bytes) -> list[Decoded]:
     while at < len(data):
         found: list[Diagnostic] = []
         begin = at
-        message, at = _reader(registry.READERS, data, at, Layer.TRANSPORT)(data, at, len(data), found)
+        reader = registry.READERS[Layer.TRANSPORT][data[at] & 0x1F]
+        if reader is None:
+            raise _unreadable(data, at, Layer.TRANSPORT)
+        message, at = reader(data, at, len(data), found)
         read.append(Decoded(message, tuple(found), at - begin, begin))
     return read
 
@@ -82,7 +88,9 @@ def trace(data: bytes, layer: Layer = Layer.TRANSPORT, at: int = 0) -> Traced:
     found: list[Diagnostic] = []
     tracer = Tracer(data, at)
     try:
-        reader = _reader(registry.TRACERS, data, at, layer)
+        reader = registry.TRACERS[layer][data[at] & 0x1F] if at < len(data) else None
+        if reader is None:
+            raise _unreadable(data, at, layer)
         message, end = reader(data, at, len(data), found, tracer.mark, "")
     except DecodeError as refusal:
         return Traced(None, tracer.segments(), tuple(found), tracer.at - at, refusal)
@@ -120,13 +128,11 @@ def from_json(told: Mapping[str, Any], layer: Layer = Layer.TRANSPORT) -> Any:
     return registry.from_json(told, among | registry.kinds(layer))
 
 
-def _reader(tables: Any, data: bytes, at: int, layer: Layer) -> Any:
+def _unreadable(data: bytes, at: int, layer: Layer) -> DecodeError:
+    """Why no message begins at `at`."""
     if at >= len(data):
-        raise ended(len(data), layer, "a message")
-    reader = tables[layer][data[at] & 0x1F]
-    if reader is None:
-        raise DecodeError(at, layer, f"no {layer} message has the id {data[at] & 0x1F:#04x}")
-    return reader
+        return ended(len(data), layer, "a message")
+    return DecodeError(at, layer, f"no {layer} message has the id {data[at] & 0x1F:#04x}")
 
 
 __all__ = [

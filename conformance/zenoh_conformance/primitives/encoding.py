@@ -39,7 +39,7 @@ class EncodingType(WireType):
             self.schema.read(out, f"{var}_schema", f"{path}.schema")
         with out.block("else:"):
             out(f"{var}_schema = None")
-        out(f"{var} = {out.name(Encoding, 'Encoding')}({var}_number >> 1, {var}_schema)")
+        out.make(var, Encoding, ["id", "schema"], [f"{var}_number >> 1", f"{var}_schema"])
 
     def write(self, out: Source, var: str, path: str) -> None:
         with out.block(f"if not 0 <= {var}.id < 0x80000000:"):

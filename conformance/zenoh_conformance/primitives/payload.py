@@ -19,7 +19,7 @@ class Payload(Blob):
         self.marker = marker
 
     def read(self, out: Source, var: str, path: str) -> None:
-        with out.block(f"if exts and seen & {1 << registry.of(self.marker).id:#x}:"):
+        with out.block(f"if exts and {registry.of(self.marker).id:#x} in seen:"):
             out("begin = at", f"at = {out.name(skip, 'skip')}(data, at, end, '{path}.slices', found)")
             out(f"{var} = data[begin:at]")
             out.mark(f"{path}.slices", f"f'{{len({var})}} bytes'")

@@ -44,7 +44,7 @@ class KeyExpr(WireType):
         with out.block("else:"):
             out(f"{var}_suffix = None")
         mapping = f"{self.byte} & {self.m:#x} != 0" if self.m else "False"
-        out(f"{var} = {out.name(WireExpr, 'WireExpr')}({var}_scope, {var}_suffix, {mapping})")
+        out.make(var, WireExpr, ["scope", "suffix", "mapping"], [f"{var}_scope", f"{var}_suffix", mapping])
 
     def write_in_header(self, out: Source, var: str) -> None:
         if self.byte == "header":

@@ -234,7 +234,8 @@ def _write_chain(of: Declaration, out: Source) -> None:
             for each in map(registry.of, of.extensions or ()):
                 if each.only:
                     with out.block(f"if type(item) is {out.name(each.cls, each.name)} and not ({each.only}):"):
-                        out(f"raise {out.name(EncodeError, 'EncodeError')}('{of.path}.exts', '{each.name} has no place here')")
+                        why = f"{each.name} has no place here"
+                        out(f"raise {out.name(EncodeError, 'EncodeError')}('{of.path}.exts', {why!r})")
             out("child(item, out, 0x80 if left else 0)")
 
 

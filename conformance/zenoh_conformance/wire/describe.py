@@ -39,6 +39,8 @@ class ExtensionFacts:
     mandatory: bool
     header: int
     """The first byte, without the bit that says that another follows."""
+    only: str
+    """The table has it where this condition on the message's fields holds; always when empty."""
     ref: str
     doc: str
     fields: tuple[FieldFacts, ...]
@@ -108,6 +110,7 @@ def _extension(cls: type) -> ExtensionFacts:
         enc=Enc(header >> 5),
         mandatory=bool(header & MANDATORY),
         header=header,
+        only=declared.only,
         ref=declared.ref,
         doc=inspect.getdoc(cls) or "",
         fields=_fields(cls),

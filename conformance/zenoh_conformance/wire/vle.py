@@ -5,6 +5,8 @@ from __future__ import annotations
 from .errors import DecodeError, Diagnostic, EncodeError, ended
 
 MOST = (1 << 64) - 1
+CONTINUED = 0x8080808080808080
+"""In each of eight bytes: another follows."""
 _ONE = tuple(bytes([value]) for value in range(0x80))
 
 
@@ -14,12 +16,10 @@ def encode(value: int, path: str = "vle") -> bytes:
         return _ONE[value]
     if not 0 <= value <= MOST:
         raise EncodeError(path, f"{value} is outside 0 to 2^64-1")
-    out = bytearray()
-    while value >= 0x80 and len(out) < 8:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
+    if value >> 56:
+        return (_spread(value & (1 << 56) - 1) | CONTINUED).to_bytes(8, "little") + bytes([value >> 56])
+    size = (value.bit_length() + 6) // 7
+    return (_spread(value) | CONTINUED & (1 << 8 * size - 8) - 1).to_bytes(size, "little")
 
 
 def decode(data: bytes, at: int = 0) -> tuple[int, int]:
@@ -29,22 +29,35 @@ def decode(data: bytes, at: int = 0) -> tuple[int, int]:
 
 def read(data: bytes, at: int, end: int, path: str, found: list[Diagnostic]) -> tuple[int, int]:
     """As `decode`, not reading past `end`; an overlong form is added to `found`."""
-    value = shift = 0
-    for here in range(at, min(end, at + 8)):
-        byte = data[here]
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            if not byte and shift:
-                found.append(_overlong(at, path, here + 1 - at, value))
-            return value, here + 1
-        shift += 7
-    if end - at < 9:
+    chunk = data[at : min(at + 8, end)]
+    groups = int.from_bytes(chunk, "little")
+    stops = ~groups & CONTINUED & (1 << 8 * len(chunk)) - 1
+    if stops:
+        size = (stops & -stops).bit_length() >> 3
+        value = _gather(groups & (1 << 8 * size) - 1)
+    elif end - at > 8:
+        size = 9
+        value = _gather(groups) | data[at + 8] << 56
+    else:
         raise ended(end, path, "the rest of an integer")
-    last = data[at + 8]
-    value |= last << 56
-    if not last:
-        found.append(_overlong(at, path, 9, value))
-    return value, at + 9
+    if size > 1 and not data[at + size - 1]:
+        found.append(_overlong(at, path, size, value))
+    return value, at + size
+
+
+def _gather(groups: int) -> int:
+    """Eight bytes, seven bits of each: 56 bits.  Neighbours are joined, then pairs, then fours."""
+    groups &= 0x7F7F7F7F7F7F7F7F
+    groups = groups & 0x007F007F007F007F | (groups & 0x7F007F007F007F00) >> 1
+    groups = groups & 0x00003FFF00003FFF | (groups & 0x3FFF00003FFF0000) >> 2
+    return groups & 0x000000000FFFFFFF | (groups & 0x0FFFFFFF00000000) >> 4
+
+
+def _spread(value: int) -> int:
+    """The other way: 56 bits, seven to a byte."""
+    value = value & 0x000000000FFFFFFF | (value & 0x00FFFFFFF0000000) << 4
+    value = value & 0x00003FFF00003FFF | (value & 0x0FFFC0000FFFC000) << 2
+    return value & 0x007F007F007F007F | (value & 0x3F803F803F803F80) << 1
 
 
 def overlong(value: int, size: int) -> bytes:
