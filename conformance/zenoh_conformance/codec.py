@@ -1,7 +1,7 @@
 """Bytes to messages and back.
 
-decode(bytes.fromhex("0300")).message      -> Close(session=False, reason=0, exts=())
-encode(Close(reason=CloseReason.INVALID))  -> b"\\x03\\x02"
+decode(b"\\x03\\x02").message                 -> Close(session=False, reason=2, exts=())
+encode(Close(reason=CloseReason.INVALID))   -> b"\\x03\\x02"
 segments(message).get("close.reason").data  -> b"\\x02"
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from . import messages as _messages
+from . import messages  # noqa: F401 - importing them is what fills the registry
 from .wire import registry
 from .wire.errors import CodecError, DecodeError, Diagnostic, EncodeError, ended
 from .wire.layer import Layer
@@ -139,4 +139,3 @@ __all__ = [
     "CodecError", "DecodeError", "Decoded", "Diagnostic", "EncodeError", "Layer", "Segments", "Traced", "decode",
     "decode_batch", "decode_whole", "encode", "from_json", "segments", "to_json", "trace",
 ]  # fmt: skip
-_messages.__doc__  # noqa: B018 - importing them is what fills the registry

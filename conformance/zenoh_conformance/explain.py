@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import batch, codec
+from . import batch
 from .wire import registry
 from .wire.errors import DecodeError, Diagnostic
 from .wire.layer import Layer
@@ -258,4 +258,4 @@ def _rows(line: Line, name: str) -> Iterator[str]:
         yield f"{line.at + index * ROW:>6}{mark} {row}"
 
 
-__all__ = ["Explanation", "Layer", "Line", "codec", "explain"]
+__all__ = ["Explanation", "Layer", "Line", "explain"]

@@ -11,7 +11,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from . import messages
+from . import messages  # noqa: F401 - importing them is what fills the registry
 from .primitives.encoding import Encoding, EncodingType
 from .primitives.payload import Payload
 from .primitives.wire_expr import KeyExpr, WireExpr
@@ -215,4 +215,4 @@ def _(kind: ByEnc, values: Values) -> st.SearchStrategy[Any]:
     return _by_enc(values["enc"])
 
 
-__all__ = ["chain", "integers", "known_chain", "messages", "of", "of_layer", "wire"]
+__all__ = ["chain", "integers", "known_chain", "of", "of_layer", "wire"]
