@@ -109,7 +109,7 @@ class KnownNode:
             node = self._below.start(profile)
             self.identity = self._below.identity
             return node
-        node = other.start(next(iter(other.profiles)) if profile not in other.profiles else profile)
+        node = other.start()
         node.profile = self.profiles[profile]
         return node
 

@@ -21,7 +21,9 @@ from zenoh_conformance.wire.errors import DecodeError
 from zenoh_conformance.wire.extensions import exts
 from zenoh_harness.profiles import Profile
 
-_UNIT: Final = b"\x02"
+USER_METHOD: Final = b"\x02"
+"""What an InitSyn says in its Auth extension when it will show a user."""
+
 _NONCE: Final = 0x22
 _ANSWER: Final = 0x42
 _OUR_NONCE: Final = 0x0123456789ABCDEF
@@ -32,7 +34,7 @@ def open_session(dialogue: Dialogue, profile: Profile, **changes: Any) -> Dialog
     if profile.credentials is None:
         return dialogue.open(**changes)
     if dialogue.wire.side is Side.INITIATOR:
-        offers = (*changes.pop("exts", OFFERS), Auth(payload=_UNIT))
+        offers = (*changes.pop("exts", OFFERS), Auth(payload=USER_METHOD))
         ack = dialogue.ask(dialogue.init_syn(exts=offers, **changes), expect=InitAck, step="not reached: init")
         proof = exts(Auth(payload=answer(profile.credentials, challenge(ack))))
         dialogue.ask(dialogue.open_syn(ack, exts=proof), expect=OpenAck, step="not reached: open")
@@ -40,7 +42,7 @@ def open_session(dialogue: Dialogue, profile: Profile, **changes: Any) -> Dialog
         syn = dialogue.expect(InitSyn, step="not reached: init")
         offered = exts(*dialogue.init_ack(syn).exts, Auth(payload=bytes([_NONCE]) + vle.encode(_OUR_NONCE)))
         dialogue.ask(dialogue.init_ack(syn, exts=offered, **changes), expect=OpenSyn, step="not reached: open")
-        dialogue.send(dialogue.open_ack(exts=exts(Auth(payload=_UNIT))))
+        dialogue.send(dialogue.open_ack(exts=exts(Auth(payload=USER_METHOD))))
     return dialogue
 
 

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from zenoh_conformance import sane
+from zenoh_conformance.batch import frame_batch
+from zenoh_conformance.codec import decode, encode
+from zenoh_conformance.kinds import InitAck, InitSyn
+from zenoh_conformance.messages import Close
+from zenoh_conformance.wire.errors import DecodeError
 from zenoh_harness.errors import NotZenoh
 from zenoh_harness.links import Link
 from zenoh_harness.timing import Deadline
@@ -11,15 +17,12 @@ from zenoh_harness.timing import Deadline
 GREETER: Final = bytes.fromhex("0100000000c0ffee")
 """The ZenohID that greets, in wire order; it never opens a session."""
 
-_INIT, _CLOSE, _ACK = 0x01, 0x03, 0x20
-_INIT_SYN: Final = bytes([_INIT, 0x09, (len(GREETER) - 1) << 4 | 2]) + GREETER
-
 
 def greet(link: Link, deadline: Deadline) -> bytes:
-    """Send an InitSyn, return the batch that answers it (INIT with A, or CLOSE); NotZenoh: what came instead."""
-    link.send(_framed(_INIT_SYN), deadline)
+    """Send an InitSyn, return the batch that answers it (InitAck or CLOSE); NotZenoh: what came instead."""
+    link.send(frame_batch(encode(sane.init_syn(GREETER)), link.framing.value), deadline)
     answer = first_batch(link, deadline)
-    if answer[0] & 0x3F == _INIT | _ACK or answer[0] & 0x1F == _CLOSE:
+    if InitAck.matches(_read(answer)) or isinstance(_read(answer), Close):
         return answer
     raise NotZenoh(f"{link.locator} does not answer an InitSyn as Zenoh does", step="handshake", seen=show(answer))
 
@@ -27,11 +30,16 @@ def greet(link: Link, deadline: Deadline) -> bytes:
 def hear_greeting(link: Link, deadline: Deadline) -> bytes:
     """The first batch of a node that connects to us; NotZenoh when it is no InitSyn."""
     batch = first_batch(link, deadline)
-    if batch[0] & 0x3F == _INIT:
+    if InitSyn.matches(_read(batch)):
         return batch
-    raise NotZenoh(
-        f"what connects to us from {link.locator} does not begin with an InitSyn", step="handshake", seen=show(batch)
-    )
+    raise NotZenoh(f"what came from {link.locator} does not begin with an InitSyn", step="handshake", seen=show(batch))
+
+
+def _read(batch: bytes) -> object:
+    try:
+        return decode(batch).message
+    except DecodeError:
+        return None
 
 
 def first_batch(link: Link, deadline: Deadline) -> bytes:
@@ -70,7 +78,3 @@ def _silence(held: bytes) -> str:
         return "nothing"
     claimed = int.from_bytes(held[:2], "little")
     return f"{show(held)}: no Zenoh batch, its length prefix would be {claimed} and {max(len(held) - 2, 0)} followed"
-
-
-def _framed(batch: bytes) -> bytes:
-    return len(batch).to_bytes(2, "little") + batch

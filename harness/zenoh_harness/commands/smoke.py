@@ -1,0 +1,70 @@
+"""`zconform smoke`: is the adapter honest?"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Final, cast
+
+import click
+
+from zenoh_conformance.verdict import Exit
+from zenoh_harness.catalogue import Catalogue
+from zenoh_harness.codecs import Codec
+from zenoh_harness.console import Shell, plain, shell_options
+from zenoh_harness.errors import TargetError
+from zenoh_harness.reach import Face
+from zenoh_harness.smoke import Step, smoke_codec, smoke_node
+from zenoh_harness.target import open_codec
+
+_MARKS: Final = {True: "ok    ", False: "MEND  "}
+
+
+@click.command()
+@click.argument("target", metavar="TARGET")
+@shell_options()
+def command(target: str, shell: Shell) -> int:
+    """Check in a few seconds that TARGET can be started, works, ends, and is honest; say in words what to mend.
+
+    \b
+    Example:  zconform smoke 'exec:./mynode --listen {locator}'
+    """
+    found = []
+    for step in _steps(target):
+        found.append(step)
+        if not shell.as_json:
+            shell.out.print(plain(_told(step)))
+    if shell.as_json:
+        shell.print_json(
+            {
+                "target": target,
+                "well": all(step.well for step in found),
+                "steps": [dataclasses.asdict(step) for step in found],
+            }
+        )
+    if any(step.fatal for step in found):
+        return int(Exit.CANNOT_GO_ON)
+    return int(Exit.CONFORMING if all(step.well for step in found) else Exit.DEPARTED)
+
+
+def _steps(text: str) -> Iterator[Step]:
+    catalogue = Catalogue.load()
+    reach, _ = catalogue.reach(text)
+    if Face.NODE in reach.faces:
+        yield from smoke_node(catalogue.open(text))
+        return
+    try:
+        codec = cast(Codec, open_codec(reach))
+    except TargetError as why:
+        hint = why.hint or 'run the command by hand and type {"cmd": "start", "version": 1}'
+        yield Step(why.step, str(why), hint, fatal=why.step != "honesty")
+        return
+    with codec:
+        yield from smoke_codec(codec)
+
+
+def _told(step: Step) -> str:
+    head = f"{_MARKS[step.well]}{step.name}"
+    if step.well:
+        return f"{head}: {step.note}" if step.note else head
+    return f"{head}: {step.fault}" + (f"\n      -> {step.mend}" if step.mend else "")
