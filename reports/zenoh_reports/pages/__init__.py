@@ -1,0 +1,1 @@
+"""Tables to pages: one template a page, one style sheet, nothing fetched from elsewhere."""

@@ -1,0 +1,1 @@
+"""Spark steps: data frames in, data frames out."""
