@@ -8,7 +8,7 @@ from zenoh_vectors import confirmed
 from zenoh_vectors.build import batches, conversations, declare, interest, join, primitives, push, query, reply, scouting
 from zenoh_vectors.build import transport
 from zenoh_vectors.build import transport_handshake as handshake
-from zenoh_vectors.build.covers import Covers, errata_ids
+from zenoh_vectors.build.covers import covers, errata_ids
 from zenoh_vectors.build.vector import Vector
 from zenoh_vectors.build.write import entry_of, file_text
 
@@ -86,12 +86,13 @@ def all_vectors() -> dict[str, list[Vector]]:
 
 def texts() -> dict[str, str]:
     """File name to text: the whole of `data/`."""
-    covers, said, errata = Covers.load(), confirmed.read(), errata_ids()
+    vectors, said, errata = all_vectors(), confirmed.read(), errata_ids()
+    covered = covers(vector for group in vectors.values() for vector in group)
     out = {}
-    for name, vectors in all_vectors().items():
+    for name, group in vectors.items():
         entries = [
-            entry_of(vector, covers.of(vector), said.get(vector.id, {}).get(digest(vector), []), errata)
-            for vector in vectors
+            entry_of(vector, covered.get(vector.id, []), said.get(vector.id, {}).get(digest(vector), []), errata)
+            for vector in group
         ]
         out[f"{name}.json"] = file_text(name, entries)
     return out
