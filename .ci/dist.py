@@ -52,7 +52,7 @@ def build(folder: Path) -> Path:
 def lost(wheel: Path) -> list[str]:
     """The files of the packages, known to git or new, that the wheel lacks."""
     folders = [f"*/{name}/*" for name in PACKAGES]
-    listed = step("git", "ls-files", "--cached", "--others", "--exclude-standard", *folders)
+    listed = step("git", "ls-files", "--cached", "--others", "--exclude-standard", *folders, cwd=ROOT)
     inside = set(ZipFile(wheel).namelist())
     wanted = {name.partition("/")[2] for name in listed.splitlines() if (ROOT / name).exists()}
     return sorted(wanted - inside)
