@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -49,7 +49,7 @@ class StageWire:
     def __init__(self, below: LinkWire, name: str, deadline: Deadline, stop: Flag) -> None:
         self._below, self._deadline, self._stop = below, deadline, stop
         self.name = name
-        self._early: list[Event] = []
+        self._early: deque[Event] = deque()
 
     @property
     def side(self) -> Side:
@@ -78,7 +78,7 @@ class StageWire:
     def receive(self, within: float) -> Event | None:
         """The next thing that the target does on this link."""
         if self._early:
-            return self._early.pop()
+            return self._early.popleft()
         self._still_on()
         event = self._below.receive(min(within, self._deadline.remaining()))
         if event is None and within > 0:
@@ -87,10 +87,9 @@ class StageWire:
 
     def stale(self) -> bool:
         """Whether the target has ended the link already: one that waited in our queue until it gave up."""
-        event = self._below.receive(0)
-        if event is not None:
+        while (event := self._below.receive(0)) is not None:
             self._early.append(event)
-        return event is not None and not event.data
+        return bool(self._early) and not self._early[-1].data
 
     def finish(self) -> None:
         """Send no more (FIN), go on reading."""
