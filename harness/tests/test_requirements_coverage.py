@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from zenoh_conformance.coverage import BEGIN, END, Coverage, Standing, ceiling, cover, placed, struck, table
+from zenoh_conformance.errata import errata
 from zenoh_conformance.requirement import Requirements, read_requirements, requirements
 from zenoh_harness import witnesses
 from zenoh_harness.errors import UsageError
@@ -72,6 +73,12 @@ def test_a_vector_of_a_message_holds_that_message() -> None:
 def holds(vector: object, ident: str) -> bool:
     fact = requirements()[ident].fact
     return fact is None or not fact.message or witnesses.mentions(vector, fact.message)
+
+
+def test_each_erratum_of_a_vector_is_known() -> None:
+    """By phrase, and by the alias that it has or has not."""
+    told = {(each.id, each.alias or "") for vector in witnesses.vectors() for each in vector.errata}
+    assert told <= {(each.id, each.alias) for each in errata().values()}
 
 
 def test_all_covered_is_no_fault() -> None:
