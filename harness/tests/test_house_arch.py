@@ -1,4 +1,4 @@
-"""Each rule of the house turns red when it is broken, shown on a small copy of the rooms with the real configuration."""
+"""Each rule of the house turns red when it is broken: shown on small rooms with the real configuration."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -106,7 +107,7 @@ def broken_arrows(tmp_path_factory) -> dict[str, str]:
 
 def told_about(contract: str, sections: list[str]) -> list[str]:
     """The section under the contract's name, which ends the section before."""
-    return [after for before, after in zip(sections, sections[1:], strict=False) if before.endswith(contract)]
+    return [after for before, after in pairwise(sections) if before.endswith(contract)]
 
 
 @pytest.mark.parametrize(("module", "text", "contract"), BROKEN)

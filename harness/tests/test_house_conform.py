@@ -78,13 +78,14 @@ def test_a_run_ended_by_a_signal_could_not_go_on(zconform):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_says_itself_what_it_leaves_behind(zconform, tmp_path, number):
-    waits = f"signal.signal({int(number)}, lambda *_: ({WRITES}, os._exit(3))); print('ready', flush=True); signal.pause()"
+    caught = f"signal.signal({int(number)}, lambda *_: ({WRITES}, os._exit(3)))"
+    waits = f"{caught}; print('ready', flush=True); signal.pause()"
     driver = f"import sys; from zenoh_harness import conform; sys.exit(conform.main([], {zconform(waits)!r}))"
     command = [sys.executable, "-c", driver]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path, start_new_session=True) as started:
         assert started.stdout is not None
         assert [started.stdout.readline() for _ in range(2)][1] == "ready\n"
-        to = os.killpg if number == signal.SIGINT else os.kill  # a terminal interrupts the group; a supervisor, the program
+        to = os.killpg if number == signal.SIGINT else os.kill  # a terminal: the group; a supervisor: the program
         to(started.pid, number)
         rest = started.stdout.read()
     assert (started.returncode, rest) == (3, "")

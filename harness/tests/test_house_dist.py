@@ -10,6 +10,7 @@ from zipfile import ZipFile
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+WHOLE = ("zenoh_harness/__init__.py", "zenoh_harness/targets/wheel.toml", "zenoh_harness/targets/zenoh.known.toml")
 
 
 @pytest.fixture(scope="module")
@@ -25,8 +26,8 @@ def checkout(tmp_path, dist, monkeypatch) -> Path:
     """A checkout of one package with data that git does not know yet."""
     data = tmp_path / "harness/zenoh_harness/targets"
     data.mkdir(parents=True)
-    for file in (data / "wheel.toml", data / "zenoh.known.toml", data.parent / "__init__.py", tmp_path / "harness/notes.md"):
-        file.touch()
+    for name in (*WHOLE, "notes.md"):
+        (tmp_path / "harness" / name).touch()
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     monkeypatch.setattr(dist, "ROOT", tmp_path)
     return tmp_path
@@ -37,9 +38,6 @@ def wheel(folder: Path, *names: str) -> Path:
         for name in names:
             made.writestr(name, "")
     return folder / "some.whl"
-
-
-WHOLE = ("zenoh_harness/__init__.py", "zenoh_harness/targets/wheel.toml", "zenoh_harness/targets/zenoh.known.toml")
 
 
 def test_a_whole_wheel_has_lost_nothing(dist, checkout):

@@ -24,8 +24,9 @@ def build(tmp_path: Path):
             with (tmp_path / "docs/pages" / page).open("a") as file:
                 file.write(text)
         site = tmp_path / "site"
-        command = [sys.executable, "-m", "properdocs", "build", "--strict", "-f", tmp_path / "docs/properdocs.yml", "-d", site]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        command = [sys.executable, "-m", "properdocs", "build", "--strict"]
+        where = ["-f", tmp_path / "docs/properdocs.yml", "-d", site]
+        done = subprocess.run([*command, *where], capture_output=True, text=True, check=False)
         return done.returncode, done.stdout + done.stderr, site
 
     return run

@@ -27,8 +27,9 @@ def test_anywhere(): ...
 def run(tmp_path: Path, text: str, **changes: str) -> tuple[int, str]:
     (tmp_path / "test_sample.py").write_text(text)
     env = {name: value for name, value in os.environ.items() if name not in {"CI", "PYTEST_ADDOPTS"}} | changes
-    command = [sys.executable, "-m", "pytest", "-p", "zenoh_harness.pytest_needs", "-p", "no:cacheprovider", "-c", os.devnull]
-    done = subprocess.run([*command, "."], cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "pytest", "-c", os.devnull, "-p", "no:cacheprovider"]
+    command += ["-p", "zenoh_harness.pytest_needs", "."]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout + done.stderr
 
 
