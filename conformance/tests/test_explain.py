@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from zenoh_conformance import batch, codec, strategies
 from zenoh_conformance.explain import READINGS, Layer, explain
-from zenoh_conformance.messages import Close, Frame, KeepAlive, Open, Push, Put
-from zenoh_conformance.primitives import WireExpr
+from zenoh_conformance.messages import Close, Frame, Init, KeepAlive, Open, Push, Put, init
+from zenoh_conformance.primitives import WhatAmI, WireExpr, ZenohID
+from zenoh_conformance.wire.extensions import exts
 
 OPEN = Open(ack=True, lease_in_seconds=True, lease=10, initial_sn=7)
 FRAME = Frame(sn=9, messages=(Push(key=WireExpr(0, "a/b"), body=Put(payload=b"hello" * 20)),))
@@ -71,6 +72,19 @@ def test_a_compressed_batch_is_shown_with_what_it_expands_to():
     assert b"".join(line.data for line in told.lines if line.inside) == codec.encode(FRAME)
     raw = batch.frame_batch(codec.encode(KeepAlive()), compressed=True)
     assert explain(raw, Layer.STREAM).ok
+
+
+def test_the_handshake_tells_how_the_stream_goes_on():
+    syn = Init(ack=False, whatami=WhatAmI.CLIENT, zid=ZenohID(b"a"), exts=exts(init.Compression()))
+    after = batch.frame_batch(codec.encode(KeepAlive()), compressed=True)
+    start = batch.frame_batch(codec.encode(syn)) + batch.frame_batch(codec.encode(OPEN))
+    assert explain(start + after, Layer.STREAM).messages == [syn, OPEN, KeepAlive()]
+    syn = Init(ack=False, whatami=WhatAmI.CLIENT, zid=ZenohID(b"a"), exts=exts(init.LowLatency()))
+    start = batch.frame_batch(codec.encode(syn)) + batch.frame_batch(codec.encode(OPEN))
+    after = batch.frame_batch(codec.encode(FRAME.messages[0]), prefix=4)
+    assert explain(start + after, Layer.STREAM).messages == [syn, OPEN, FRAME.messages[0]]
+    refused = batch.frame_batch(codec.encode(KeepAlive()))
+    assert explain(start + refused, Layer.STREAM).messages == [syn, OPEN, KeepAlive()]
 
 
 def test_after_a_bad_batch_the_next_is_explained():

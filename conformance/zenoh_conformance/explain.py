@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 from . import batch
-from .wire import registry
+from .messages import Init, Open, init
+from .wire import notes, registry
 from .wire.errors import DecodeError, Diagnostic
+from .wire.extensions import NO_EXTS
 from .wire.layer import Layer
 from .wire.segment import Segment, Tracer
 
@@ -45,6 +49,9 @@ class Explanation:
 
     lines: list[Line] = field(default_factory=list)
     """Every byte, in order; what a block expands to follows the block."""
+
+    messages: list[Any] = field(default_factory=list)
+    """What was read, in order."""
 
     diagnostics: list[Diagnostic] = field(default_factory=list)
     """What was read, and is not what a careful sender writes."""
@@ -114,7 +121,7 @@ def _one(layer: Layer) -> Callable[[bytes], Explanation]:
         told = Explanation(layer)
         size = _message(told, data, 0, "", layer, registry.TRACERS[layer]) if data else 0
         if size < len(data) or not data:
-            why = f"{len(data) - size} bytes after the message" if data else "there are no bytes"
+            why = f"{notes.size(len(data) - size)} after the message" if data else "there are no bytes"
             _unexplained(told, data, size, "", DecodeError(size, layer, why))
         return told
 
@@ -127,26 +134,63 @@ def _batch(data: bytes) -> Explanation:
     return told
 
 
-def _framed(layer: Layer, prefix: int) -> Callable[[bytes], Explanation]:
-    inner = Layer.LOWLATENCY if layer is Layer.LOWLATENCY else Layer.TRANSPORT
+def _stream(data: bytes) -> Explanation:
+    """One direction of a link: what its INIT offers may change, once its OPEN went by, how it goes on."""
+    followed = _framed(Layer.STREAM, data, follow=True)
+    if followed.ok:
+        return followed
+    return max(followed, _framed(Layer.STREAM, data, follow=False), key=lambda each: (each.ok, each.explained))
 
-    def read(data: bytes) -> Explanation:
-        told, at, index = Explanation(layer), 0, 0
-        while at < len(data):
-            size, name = int.from_bytes(data[at : at + prefix], "little"), f"batch[{index}]"
-            begin, at = at, at + prefix + size
-            if at > len(data):
-                why = f"a batch of {size} bytes where {max(0, len(data) - begin - prefix)} are left"
-                _unexplained(told, data, begin, f"{name}.", DecodeError(begin, f"{name}.length", why))
-                break
-            told.lines.append(Line(begin, data[begin : begin + prefix], f"{name}.length", f"{size} bytes"))
-            _in_batch(told, data[:at], begin + prefix, f"{name}.", inner)
-            index += 1
-        if not data:
-            _unexplained(told, data, 0, "", DecodeError(0, layer, "there are no bytes"))
-        return told
 
-    return read
+def _framed(layer: Layer, data: bytes, *, follow: bool) -> Explanation:
+    told, at = Explanation(layer), 0
+    form = LOWLATENCY if layer is Layer.LOWLATENCY else STREAM
+    for index in itertools.count():
+        if at >= len(data):
+            break
+        if form is LOWLATENCY and not form.fits(data, at) and STREAM.fits(data, at):
+            form = STREAM  # the baseline ends a low-latency session so
+        size, name = form.size(data, at), f"batch[{index}]"
+        begin, at = at, at + form.prefix + size
+        if at > len(data):
+            why = f"a batch of {size} bytes where {max(0, len(data) - begin - form.prefix)} are left"
+            _unexplained(told, data, begin, f"{name}.", DecodeError(begin, f"{name}.length", why))
+            break
+        told.lines.append(Line(begin, data[begin : begin + form.prefix], f"{name}.length", notes.size(size)))
+        _in_batch(told, data[:at], begin + form.prefix, f"{name}.", form)
+        if follow and told.messages and isinstance(told.messages[-1], Open):
+            form = _form_after(told.messages)
+    if not data:
+        _unexplained(told, data, 0, "", DecodeError(0, layer, "there are no bytes"))
+    return told
+
+
+class Form(NamedTuple):
+    """How batches stand on a stream."""
+
+    prefix: int
+    layer: Layer
+    compressed: bool
+
+    def size(self, data: bytes, at: int) -> int:
+        """What the length at `at` says."""
+        return int.from_bytes(data[at : at + self.prefix], "little")
+
+    def fits(self, data: bytes, at: int) -> bool:
+        """Whether there is as much as it says."""
+        return at + self.prefix + self.size(data, at) <= len(data)
+
+
+STREAM = Form(batch.STREAM_PREFIX, Layer.TRANSPORT, False)
+LOWLATENCY = Form(batch.LOWLATENCY_PREFIX, Layer.LOWLATENCY, False)
+
+
+def _form_after(messages: list[Any]) -> Form:
+    """What the handshake, one side of which these messages are, makes of the stream, if the other side agrees."""
+    offers = next((each.exts for each in messages if isinstance(each, Init)), NO_EXTS)
+    if offers.get(init.LowLatency):
+        return LOWLATENCY
+    return STREAM._replace(compressed=offers.get(init.Compression) is not None)
 
 
 def _datagram(data: bytes) -> Explanation:
@@ -159,23 +203,24 @@ def _datagram(data: bytes) -> Explanation:
 READINGS: dict[Layer, Callable[[bytes], Explanation]] = {
     **{layer: _one(layer) for layer in registry.LAYERS},
     Layer.BATCH: _batch,
-    Layer.STREAM: _framed(Layer.STREAM, batch.STREAM_PREFIX),
-    Layer.LOWLATENCY: _framed(Layer.LOWLATENCY, batch.LOWLATENCY_PREFIX),
+    Layer.STREAM: _stream,
+    Layer.LOWLATENCY: partial(_framed, Layer.LOWLATENCY, follow=False),
     Layer.DATAGRAM: _datagram,
 }
 """How each layer is read."""
 
 
-def _in_batch(told: Explanation, data: bytes, at: int, prefix: str, layer: Layer) -> None:
-    """The messages from `at` on; where they cannot be read as they stand, as a compressed batch."""
-    plain = Explanation(told.layer)
-    _messages(plain, data, at, prefix, layer)
-    if not plain.ok and layer is Layer.TRANSPORT and at < len(data):
-        expanded = _compressed(told.layer, data, at, prefix)
-        plain = expanded if expanded and expanded.ok else plain
-    told.lines += plain.lines
-    told.diagnostics += plain.diagnostics
-    told.refusal = told.refusal or plain.refusal
+def _in_batch(told: Explanation, data: bytes, at: int, prefix: str, form: Form) -> None:
+    """The messages from `at` on; where they cannot be read as they should stand, compressed, or the other way."""
+    plain, other = Explanation(told.layer), None
+    _messages(plain, data, at, prefix, form.layer)
+    if form.layer is Layer.TRANSPORT and at < len(data) and (form.compressed or not plain.ok):
+        other = _compressed(told.layer, data, at, prefix)
+    best = other if other and other.ok else plain
+    told.lines += best.lines
+    told.messages += best.messages
+    told.diagnostics += best.diagnostics
+    told.refusal = told.refusal or best.refusal
 
 
 def _compressed(layer: Layer, data: bytes, at: int, prefix: str) -> Explanation | None:
@@ -190,11 +235,12 @@ def _compressed(layer: Layer, data: bytes, at: int, prefix: str) -> Explanation 
     except DecodeError:
         return None
     told.lines.append(Line(at, data[at : at + 1], f"{prefix}compression", "LZ4 block"))
-    told.lines.append(Line(at + 1, data[at + 1 :], f"{prefix}block", f"expands to {len(content)} bytes"))
+    told.lines.append(Line(at + 1, data[at + 1 :], f"{prefix}block", f"expands to {notes.size(len(content))}"))
     inner = Explanation(layer)
     _messages(inner, content, 0, f"{prefix}block.", Layer.TRANSPORT)
     told.lines += [Line(line.at, line.data, line.path, line.note, inside=True) for line in inner.lines]
     told.diagnostics += [each._replace(at=at + 1, why=f"{each.why} (expanded)") for each in inner.diagnostics]
+    told.messages = inner.messages
     told.refusal = inner.refusal
     return told
 
@@ -223,7 +269,8 @@ def _message(
         refusal = DecodeError(at, layer, f"no {layer} message has the id {data[at] & 0x1F:#04x}")
     else:
         try:
-            _, end = reader(data, at, end, found, tracer.mark, prefix)
+            message, end = reader(data, at, end, found, tracer.mark, prefix)
+            told.messages.append(message)
         except DecodeError as why:
             why.within(prefix)
             refusal = why
