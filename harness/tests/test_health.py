@@ -8,13 +8,20 @@ from pathlib import Path
 
 import pytest
 
+from zenoh_conformance.codec import encode
+from zenoh_conformance.dialogue import Dialogue
+from zenoh_conformance.finding import Departed
+from zenoh_conformance.messages import NetworkOam
 from zenoh_conformance.verdict import Verdict
+from zenoh_conformance.wire import vle
+from zenoh_conformance.wire.layer import Enc
 from zenoh_harness import health, target
 from zenoh_harness.errors import CannotConnect, CannotStart, NotZenoh
 from zenoh_harness.health import Budget
 from zenoh_harness.reach import parse
 from zenoh_harness.target import Grade
 from zenoh_harness.timing import Deadline
+from zenoh_harness.wires import Recorder
 
 NODE = Path(__file__).with_name("misbehaving_node.py")
 
@@ -64,6 +71,34 @@ def test_health_leaves_no_session_behind(router):
     deadline = Deadline.after(10)
     while router.program.usage().descriptors > before + 8:
         assert not deadline.passed
+
+
+@pytest.mark.parametrize(("version", "verdict"), [("1.9.0", Verdict.CRASH), ("1.10.2", Verdict.PASS)])
+def test_a_string_that_promises_too_much_aborts_an_old_release(version, verdict):
+    """A public bug of an old release: what a QUERY's parameters claim to be long is allocated before it is there."""
+    with target.open_target(parse(f"wheel:{version}")).start() as node:
+        us = Dialogue(Recorder().wire(node, "us", Deadline.after(5)), zid=b"\1\2\3", unit=2.0, requirement="x/y")
+        us.open()
+        us.send(encode(us.frame()) + bytes.fromhex("7c01000161 43") + vle.encode(1 << 62))
+        us.expect_end()
+        found = health.check(node)
+    assert found.verdict is verdict
+    assert ("memory allocation of" in found.cause) is (verdict is Verdict.CRASH)
+
+
+def test_a_router_poisoned_by_a_link_state_is_a_zombie():
+    """A public bug of an old release: the handshake goes on, the work does not."""
+    with target.open_target(parse("wheel:1.0.4")).start() as old:
+        us = Dialogue(Recorder().wire(old, "us", Deadline.after(5)), zid=b"\1\2\3", unit=0.3, requirement="x/y")
+        us.open()
+        us.say(NetworkOam(id=1, enc=Enc.ZBUF, body=b"\xff"))
+        with pytest.raises(Departed):
+            us.fence()
+        found = health.check(old)
+    assert (found.verdict, found.grade) == (Verdict.ZOMBIE, Grade.HANDSHAKE)
+    assert found.cause == "a declaration is not dealt with: silence, after signs of panic in its output"
+    assert found.vitals.running
+    assert found.vitals.signs[0].kind == "panic"
 
 
 def test_slow_is_past_the_budget(router, monkeypatch):

@@ -129,6 +129,8 @@ class _Check:
         vitals = self.node.vitals()
         if verdict is not Verdict.PASS and not vitals.running:
             verdict, cause, self.grade = Verdict.CRASH, death(vitals), Grade.GONE
+        elif verdict is Verdict.ZOMBIE and vitals.signs:
+            cause = f"{cause}, after signs of {vitals.signs[0].kind} in its output"
         return Health(
             grade=self.grade, verdict=verdict, cause=cause, latency=latency, vitals=vitals,
             conversation=self.recorder.conversation,
