@@ -19,7 +19,7 @@ FACTS = {ident: each for ident, each in requirements().items() if each.fact and 
 LABELS = {"u16le": "u16 LE", "rest": "u8, the rest", "timestamp": "Timestamp", "encoding": "Encoding", "zid": "ZenohID"}
 """How the pages write a type, and how the codec does."""
 BY_ERRATUM = {"TsStack", "ShmAnswer"}
-"""Extensions that the baseline has and the text has not: timestamp-stack-extension, open-shm-zbuf."""
+"""Extensions that the baseline has and the text has not: timestamp-stack-extension, open-shm-answer-is-bytes."""
 BODIES = ("put|del", "query", "reply|err", "declaration", "messages", "wireexpr")
 """Types that are told as messages of their own."""
 
