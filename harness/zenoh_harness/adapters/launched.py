@@ -21,6 +21,9 @@ READY: float = 15.0
 _SETTLE = 0.3
 """Seconds in which a program that shut a link ends, if that is why."""
 
+_LISTENS = 1.0
+"""Seconds in which a node whose port answers must be seen to listen there itself."""
+
 _GLANCE = 0.02
 """Seconds between two looks: at a port where nobody listens yet, at a program that does not come to ours."""
 
@@ -62,24 +65,43 @@ class LaunchedNode(NodeBase):
 
     def wait_until_ready(self, deadline: Deadline) -> None:
         """A responder is ready when it answers an InitSyn; an initiator when it runs (its links queue up)."""
-        if self._listener is not None:
-            return
-        while True:
-            try:
-                with contextlib.closing(connect(self.locator, deadline)) as link:
-                    greet(link, deadline)
-                if self._program.poll() is None:
-                    return
-                raise CannotConnect("it answered, then it ended", step="start")
-            except CannotConnect as why:
-                self._still_starting(deadline, why)
-            except NotZenoh as why:
-                if self._program.wait(Deadline.after(_SETTLE)) is not None:
-                    self._still_starting(deadline, why)
-                why.hint = why.hint or f"something else may listen at {self.locator}"
-                raise
+        if self._listener is None:
+            while not self._answers(deadline):
+                pass  # each look waits for the program's end, for a moment
+            self._check_whose()
 
-    def _still_starting(self, deadline: Deadline, why: TargetError) -> None:
+    def _answers(self, deadline: Deadline) -> bool:
+        try:
+            with contextlib.closing(connect(self.locator, deadline)) as link:
+                greet(link, deadline)
+        except CannotConnect as why:
+            self._still_starting(deadline, why)
+            return False
+        except NotZenoh as why:
+            if self._program.wait(Deadline.after(_SETTLE)) is not None:
+                self._still_starting(deadline, why)
+            why.hint = why.hint or f"something else may listen at {self.locator}"
+            raise
+        if self._program.poll() is not None:
+            self._still_starting(deadline, None)
+        return True
+
+    def _check_whose(self) -> None:
+        """A port that was free when it was chosen may be somebody else's now.
+
+        Who listens cannot always be seen (a command that goes through another machine); that is let pass.
+        """
+        patience = Deadline.after(_LISTENS)
+        while not (ports := {port for _, port in self._program.listening()}) and not patience.passed:
+            self._program.wait(patience.or_sooner(_GLANCE))
+        if self.locator.protocol == "tcp" and ports and self.locator.port not in ports:
+            elsewhere = ", ".join(map(str, sorted(ports)))
+            hint = f"the command listens at port {elsewhere}; does it honour {{port}}?"
+            raise CannotConnect(
+                f"somebody else answers at {self.locator}", step="connect", seen=self.state(), hint=hint
+            )
+
+    def _still_starting(self, deadline: Deadline, why: TargetError | None) -> None:
         if self._program.wait(deadline.or_sooner(_GLANCE)) is not None:
             raise CannotStart(
                 "the target ended before it was ready", step="start", seen=self.state(), hint="run the command by hand"

@@ -1,0 +1,42 @@
+"""A node for tests that listens nowhere: `python initiating_node.py HOST PORT ZID`; it comes to us again and again."""
+
+import socket
+import sys
+
+from zenoh_conformance import sane
+from zenoh_conformance.codec import decode, encode
+
+
+def read_batch(sock):
+    head = sock.recv(2, socket.MSG_WAITALL)
+    return sock.recv(int.from_bytes(head, "little"), socket.MSG_WAITALL) if head else b""
+
+
+def write(sock, message):
+    data = encode(message)
+    sock.sendall(len(data).to_bytes(2, "little") + data)
+
+
+def session(address, zid):
+    with socket.create_connection(address) as sock:
+        write(sock, sane.init_syn(zid))
+        ack = read_batch(sock)
+        if ack:
+            write(sock, sane.open_syn(decode(ack).message))
+        while read_batch(sock):
+            pass
+
+
+def main():
+    host, port, zid = sys.argv[1], int(sys.argv[2]), bytes.fromhex(sys.argv[3])[::-1]
+    while True:
+        try:
+            session((host, port), zid)
+        except ConnectionResetError:
+            continue
+        except ConnectionRefusedError:
+            return
+
+
+if __name__ == "__main__":
+    main()

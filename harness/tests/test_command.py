@@ -1,0 +1,145 @@
+"""`exec:` and addresses: what is filled in, who listens, who comes, and whose port it is."""
+
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from zenoh_conformance.conversation import Side
+from zenoh_conformance.dialogue import Dialogue
+from zenoh_conformance.kinds import InitSyn, OpenSyn
+from zenoh_harness import health, processes, target
+from zenoh_harness.environments import python_with
+from zenoh_harness.errors import CannotConnect, NotZenoh, UsageError
+from zenoh_harness.links import Listener
+from zenoh_harness.reach import parse
+from zenoh_harness.timing import Deadline
+from zenoh_harness.wires import Recorder
+
+HERE = Path(__file__).parent
+
+
+def script(name, *arguments):
+    return shlex.join([sys.executable, str(HERE / name)]) + " " + " ".join(arguments)
+
+
+def opened(reach):
+    return target.open_target(parse(reach))
+
+
+def soon():
+    return Deadline.after(10)
+
+
+def test_a_node_that_comes_to_us_comes_again():
+    reach = f"exec:{script('initiating_node.py', '{host}', '{port}', '{zid}')}?as=initiator&zid=c0ffee"
+    with opened(reach).start() as node:
+        assert node.side is Side.INITIATOR
+        for _ in range(3):
+            dialogue = Dialogue(Recorder().wire(node, "us", soon()), zid=b"\1\2", unit=5.0, requirement="x/y")
+            syn = dialogue.expect(InitSyn)
+            assert str(syn.zid) == "c0ffee"
+            dialogue.ask(dialogue.init_ack(syn), expect=OpenSyn)
+            dialogue.wire.shut()
+
+
+def test_a_node_that_has_gone_does_not_come():
+    with opened(f"exec:{script('misbehaving_node.py', 'exits', '{port}')}?as=initiator").start() as node:
+        with pytest.raises(CannotConnect) as refused:
+            node.link(soon())
+        assert "cannot find my config" in str(refused.value)
+        found = health.check(node)
+        assert (found.verdict.value, found.cause) == ("crash", "exit code 4")
+
+
+def test_every_blank_is_filled_in():
+    code = "import sys; print(sys.argv[1:], file=sys.stderr); import signal; signal.pause()"
+    words = shlex.join([sys.executable, "-u", "-c", code])
+    with opened(f"exec:{words} {{host}} {{port}} {{locator}} {{zid}} {{profile}}?as=initiator").start(
+        "qos-off"
+    ) as node:
+        deadline = soon()
+        while not node.program.output():
+            assert node.program.wait(Deadline.after(0.02)) is None
+            assert not deadline.passed
+        port = str(node.locator.port)
+        assert node.program.output().strip() == str(["127.0.0.1", port, f"tcp/127.0.0.1:{port}", node.zid, "qos-off"])
+
+
+def test_braces_that_are_no_blank_stay():
+    code = "import sys; sys.exit(len({}) + 5)"
+    words = shlex.join([sys.executable, "-c", code])
+    with opened(f"exec:{words} {{port}}?as=initiator").start() as node:
+        assert node.program.wait(soon()).code == 5
+
+
+@pytest.mark.parametrize(
+    ("reach", "says"),
+    [
+        ("exec:./node {prot}", "{port}"),
+        ("exec:./node 'unclosed {port}", "cannot read the command"),
+        ("exec:./node", "where it listens"),
+        ("exec:./node {port}?profile=low-latncy", "low-latency"),
+    ],
+)
+def test_usage(reach, says):
+    with pytest.raises(UsageError) as refused:
+        opened(reach)
+    assert says in str(refused.value)
+
+
+def test_a_command_without_profiles_has_one():
+    assert list(opened("exec:./node {port}").profiles) == ["default"]
+    assert "low-latency" in opened("exec:./node {port} {profile}").profiles
+    assert list(opened("exec:./node {port}?profile=low-latency").profiles) == ["low-latency"]
+
+
+def test_somebody_else_at_the_port_is_told():
+    with opened("wheel:1.10.2").start() as other:
+        words = script("misbehaving_node.py", "elsewhere", str(other.locator.port))
+        with pytest.raises(CannotConnect) as refused:
+            opened(f"exec:{words}?listen={other.locator.address}").start()
+        assert "somebody else answers" in str(refused.value)
+        assert "does it honour {port}?" in str(refused.value)
+    assert not processes.running()
+
+
+def test_a_node_that_runs_already():
+    with opened("wheel:1.10.2").start() as router:
+        reach = parse(f"{router.locator}")
+        with target.open_target(reach).start() as found:
+            assert health.check(found).verdict.value == "pass"
+            assert found.program is None
+        assert router.program.poll() is None
+
+
+ROUTER = """
+import json, signal, sys, zenoh
+config = zenoh.Config()
+for path, value in {"mode": "router", "listen/endpoints": [sys.argv[1]], "scouting/multicast/enabled": False}.items():
+    config.insert_json5(path, json.dumps(value))
+session = zenoh.open(config)
+print("up", flush=True)
+signal.pause()
+"""
+
+
+def test_a_unix_socket_that_runs_already(tmp_path):
+    where = f"unixsock-stream/{tmp_path}/z.sock"
+    python = str(python_with("eclipse-zenoh", "1.10.2"))
+    with processes.start([python, "-c", ROUTER, where], interactive=True) as program:
+        assert program.stdout.readline() == b"up\n"
+        with opened(where).start() as node:
+            assert health.check(node).verdict.value == "pass"
+
+
+def test_a_port_where_nobody_speaks_zenoh(monkeypatch):
+    monkeypatch.setattr("zenoh_harness.adapters.address.READY", 0.3)
+    with Listener.open() as listener, pytest.raises(NotZenoh, match="does not answer"):
+        opened(str(listener.locator)).start()
+
+
+def test_an_address_has_the_profile_that_it_is_said_to_have():
+    assert list(opened("tcp/127.0.0.1:1?profile=compression").profiles) == ["compression"]
+    assert not opened("tcp/127.0.0.1:1").restartable
