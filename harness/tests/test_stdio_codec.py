@@ -93,6 +93,15 @@ def test_requests_are_taken_as_answers_come():
     assert len(taken) < 20
 
 
+def test_whoever_stops_asking_leaves_nothing_behind():
+    with codec("polite") as asked:
+        assert next(asked.ask(inputs(50, bad=-1))).data == b"\x00"
+        assert not asked.has("another")
+        assert asked.decode("transport", b"\x07").data == b"\x07"
+        assert next(asked.ask(inputs(50, bad=-1))).data == b"\x00"
+        assert [answer.kind for answer in asked.ask(inputs(3, bad=-1))] == [AnswerKind.DECODED] * 3
+
+
 @pytest.mark.parametrize(
     ("how", "text"),
     [

@@ -75,5 +75,5 @@ def records(raw: bytes, count: int) -> list[Answer]:
 
 def _answer(kind: AnswerKind, number: int, body: bytes) -> Answer:
     if kind is AnswerKind.DECODED:
-        return Answer(kind=kind, size=number, data=body)
+        return Answer(kind=kind, size=number, data=body or None)  # nothing encodes to no bytes
     return Answer(kind=kind, why=body.decode(errors="replace"), at=None if number == _NOWHERE else number)

@@ -46,13 +46,13 @@ _FITTING: Final[Mapping[str, AnswerKind]] = {
 _ALWAYS: Final = frozenset({AnswerKind.REFUSED, AnswerKind.UNIMPLEMENTED, AnswerKind.CRASH})
 
 
-def open_codec(reach: Reach) -> StdioCodec:
-    """The adapter's door: the codec, started."""
+def open_codec(reach: Reach, *, validate: bool = False) -> StdioCodec:
+    """The adapter's door: the codec, started; `validate` as `StdioCodec` has it."""
     try:
         command = shlex.split(reach.rest)
     except ValueError as why:
         raise UsageError(f"cannot read the command {reach.rest!r}", step="reach string", seen=str(why)) from why
-    return StdioCodec(command, name=reach.options.get("name", ""))
+    return StdioCodec(command, name=reach.options.get("name", ""), validate=validate)
 
 
 class StdioCodec:
@@ -115,11 +115,11 @@ class StdioCodec:
         """One answer outside the stream of requests."""
         self._send(command)
         try:
-            line = self._wire.line(Deadline.after(self._patience))
-            if line is None:
+            answer = self._fresh(self._seq + 1, Deadline.after(self._patience))
+            if answer is None:
                 raise CannotStart("the codec does not answer in time", step=f"codec {step}",
                                   seen=self._wire.last_words(), hint="does it flush after each line?")  # fmt: skip
-            return self._read(line)
+            return answer
         except Ended:
             raise CannotStart("the codec ended", step=f"codec {step}", seen=self._wire.close(0.5)) from None
         except (ValueError, Endless) as why:
@@ -156,8 +156,7 @@ class StdioCodec:
         self._wire.send(raw)
         deadline = Deadline.after(self._patience)
         try:
-            line = self._wire.line(deadline)
-            head = self._read(line) if line is not None else {}
+            head = self._fresh(self._seq, deadline) or {}
             if head.get("seq") == self._seq and isinstance(head.get("bytes"), int):
                 data = self._wire.exactly(head["bytes"], deadline)
                 if data is not None:
@@ -175,10 +174,18 @@ class StdioCodec:
         self._send(request.line(self._seq))
         return self._seq
 
-    def receive(self) -> dict[str, Any] | None:
+    def receive(self, oldest: int) -> dict[str, Any] | None:
         """The next line; None when it does not come in time.  Raises ValueError, Ended, Endless."""
-        line = self._wire.line(Deadline.after(self._patience))
-        return None if line is None else self._read(line)
+        return self._fresh(oldest, Deadline.after(self._patience))
+
+    def _fresh(self, oldest: int, deadline: Deadline) -> dict[str, Any] | None:
+        """The next line that answers no request older than `oldest`: whoever asked those has gone."""
+        while (line := self._wire.line(deadline)) is not None:
+            answer = self._read(line)
+            seq = answer.get("seq")
+            if not isinstance(seq, int) or seq >= oldest:
+                return answer
+        return None
 
     def restart(self) -> str:
         """End the process and start another one, while that is allowed; the last words of the old one."""
@@ -194,6 +201,11 @@ class StdioCodec:
         else:
             self.restarts_left = -1
         return said
+
+    @property
+    def last_seq(self) -> int:
+        """Of the youngest request."""
+        return self._seq
 
     @property
     def gone(self) -> bool:
@@ -244,6 +256,7 @@ class _Asking:
         self.waiting: deque[tuple[int, int, Request]] = deque()
         """Seq, index and request, oldest first."""
         self.answers: dict[int, Answer] = {}
+        self.first = codec.last_seq + 1
         self.charged: set[int] = set()
         """Seqs whose verdict has fallen: an answer that comes after all is dropped."""
 
@@ -272,7 +285,7 @@ class _Asking:
 
     def _step(self) -> None:
         try:
-            line = self.codec.receive()
+            line = self.codec.receive(self.first)
         except ValueError as why:
             self._charge(AnswerKind.GARBAGE, str(why))
         except Endless:

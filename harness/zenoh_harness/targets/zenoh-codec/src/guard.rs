@@ -112,21 +112,18 @@ pub fn install(cap: usize) {
     }));
 }
 
-/// Runs `f` under the cap; a panic comes back as its text.
+/// Runs `f`; a panic comes back as its text.
 pub fn guarded<T>(f: impl FnOnce() -> T) -> Result<T, String> {
-    SPENT.set(0);
-    WATCHED.set(true);
     let result = catch_unwind(AssertUnwindSafe(f));
     WATCHED.set(false);
     result.map_err(|_| PANIC.take())
 }
 
-/// Begins to count this thread's requests anew.
-pub fn recount() {
+/// Runs `f` under the cap; the bytes that it asked for are told beside its result.
+pub fn counted<T>(f: impl FnOnce() -> T) -> (T, usize) {
     SPENT.set(0);
-}
-
-/// Bytes that this thread asked for since the last `recount`.
-pub fn spent() -> usize {
-    SPENT.get()
+    WATCHED.set(true);
+    let result = f();
+    WATCHED.set(false);
+    (result, SPENT.get())
 }

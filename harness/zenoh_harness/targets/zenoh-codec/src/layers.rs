@@ -61,9 +61,9 @@ macro_rules! read {
         let (mut means, mut encoded, mut debug) = (Vec::new(), Some(Vec::new()), String::new());
         let mut allocated = 0;
         loop {
-            guard::recount();
-            let result: Result<$type, DidntRead> = Zenoh080::new().read(&mut reader);
-            allocated += guard::spent();
+            let (result, spent): (Result<$type, DidntRead>, usize) =
+                guard::counted(|| Zenoh080::new().read(&mut reader));
+            allocated += spent;
             let at = total - reader.remaining();
             let Ok(message) = result else {
                 let why = format!("zenoh-codec did not read a {}", stringify!($type));
