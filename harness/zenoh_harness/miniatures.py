@@ -17,6 +17,10 @@ from .reference.configured import CHANGES
 from .wrong import Miniature
 
 
+NOT_REACHED = "not reached"
+"""How the cause of a case begins that could not get to its odd thing: it depends on what another case judges."""
+
+
 @dataclass(slots=True)
 class Red:
     """A check that is red on a node: why, and in which conversation first."""
@@ -72,9 +76,10 @@ class Row:
 
     @property
     def unexplained(self) -> list[str]:
-        """Checks that are red on it though it does not say so."""
+        """Checks that are red on it though it does not say so, and not just because they never came to their point."""
         expected = (*self.miniature.caught_by, *self.miniature.also)
-        return [check for check in self.red if not any(fnmatchcase(check, pattern) for pattern in expected)]
+        strangers = [check for check in self.red if not any(fnmatchcase(check, pattern) for pattern in expected)]
+        return [check for check in strangers if not all(cause.startswith(NOT_REACHED) for cause in self.red[check].causes)]
 
     @property
     def stale(self) -> list[str]:

@@ -154,6 +154,22 @@ def qos_is_settled_by_both(scene: Scene, *, offered: bool) -> None:
     us.expect_live()
 
 
+@case("session-establishment/no-qos-with-low-latency", twin=qos_is_settled_by_both)
+def lanes_and_low_latency_are_not_combined(scene: Scene) -> None:
+    """
+    Both are offered; InitAck settles on one at most.
+
+        us      InitSyn (QoS, LowLatency)
+        target  InitAck (QoS, or LowLatency, or neither)
+    """
+    us = scene.dialogue()
+
+    ack = us.ask(us.init_syn(exts=sane.offers("QoS", "LowLatency")), expect=InitAck, step="stage init")
+
+    settled = {type(ext).__name__ for ext in ack.exts} & {"QoS", "LowLatency"}
+    us.require(len(settled) < 2, expected="one at most", got="both", step="init.exts")
+
+
 def scene_zid(scene: Scene, length: int) -> bytes:
     """A ZenohID of that length, which no other dialogue of the run has (but for the shortest ones)."""
     unique = scene.fresh_zid()

@@ -438,7 +438,11 @@ class Reference(Router):
 
     def send(self, link: Link, *messages: Any) -> None:
         """Transport messages, one batch."""
-        self.send_batch(link, b"".join(encode(message) for message in messages))
+        self.send_batch(link, b"".join(self.encoded(message) for message in messages))
+
+    def encoded(self, message: Any) -> bytes:
+        """A transport message as bytes."""
+        return encode(message)
 
     def send_batch(self, link: Link, batch: bytes) -> None:
         """A batch, framed as this link is framed now."""

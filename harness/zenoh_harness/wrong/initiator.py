@@ -7,8 +7,8 @@ from typing import Any
 
 from zenoh_conformance import sane
 from zenoh_conformance.connection import Seen
-from zenoh_conformance.kinds import OpenAck
-from zenoh_conformance.messages import Close, Init, Open
+from zenoh_conformance.kinds import OpenAck, OpenSyn
+from zenoh_conformance.messages import Close, Init, KeepAlive, Open
 from zenoh_conformance.session import State
 
 from ..reference import Reference
@@ -17,7 +17,13 @@ from ..reference.node import INVALID, Refused
 from . import wrong
 
 
-@wrong("initiator-begins-with-open", caught_by="law/init-syn-first")
+@wrong(
+    "initiator-begins-with-open",
+    caught_by="law/init-syn-first",
+    also={
+        "initiator-*": "no InitSyn comes",
+    },
+)
 class InitiatorBeginsWithOpen(Reference):
     """Says OPEN where INIT is due."""
 
@@ -25,7 +31,13 @@ class InitiatorBeginsWithOpen(Reference):
         return sane.open_syn(super().propose(link))  # type: ignore[return-value]
 
 
-@wrong("initiator-never-opens", caught_by="initiator-init-ack/a-sane-answer-is-followed")
+@wrong(
+    "initiator-never-opens",
+    caught_by="initiator-init-ack/a-sane-answer-is-followed",
+    also={
+        "*": "INIT goes unanswered in both roles",
+    },
+)
 class InitiatorNeverOpens(Reference):
     """Takes InitAck and stays silent."""
 
@@ -43,7 +55,13 @@ class InitiatorTrimsTheCookie(Reference):
         return super().confirm(link, replace(ack, cookie=(ack.cookie or b"")[:64]))
 
 
-@wrong("initiator-stops-the-cookie-at-zero", caught_by="initiator-init-ack/any-cookie-comes-back")
+@wrong(
+    "initiator-stops-the-cookie-at-zero",
+    caught_by="initiator-init-ack/any-cookie-comes-back",
+    also={
+        "law/cookie-echo": "the law sees it too",
+    },
+)
 class InitiatorStopsTheCookieAtZero(Reference):
     """Takes the cookie for text that a zero byte ends."""
 
@@ -51,7 +69,14 @@ class InitiatorStopsTheCookieAtZero(Reference):
         return super().confirm(link, replace(ack, cookie=(ack.cookie or b"").partition(b"\0")[0]))
 
 
-@wrong("initiator-keeps-its-resolution", caught_by="initiator-init-ack/a-lower-resolution-is-taken")
+@wrong(
+    "initiator-keeps-its-resolution",
+    caught_by="initiator-init-ack/a-lower-resolution-is-taken",
+    also={
+        "law/initial-sn-*": "its number never changes, and is too large",
+        "establishment-open/initial-numbers-vary": "its number never changes",
+    },
+)
 class InitiatorKeepsItsResolution(Reference):
     """Draws its number from the resolution that it proposed."""
 
@@ -59,7 +84,13 @@ class InitiatorKeepsItsResolution(Reference):
         return 0x0FFF_FFFF
 
 
-@wrong("initiator-takes-a-raised-resolution", caught_by="initiator-init-ack/a-raised-resolution-is-refused")
+@wrong(
+    "initiator-takes-a-raised-resolution",
+    caught_by="initiator-init-ack/a-raised-resolution-is-refused",
+    also={
+        "law/initial-sn-in-range": "then its number is drawn from the higher one",
+    },
+)
 class InitiatorTakesARaisedResolution(Reference):
     """Follows an answer above its proposal."""
 
@@ -67,7 +98,13 @@ class InitiatorTakesARaisedResolution(Reference):
         return True
 
 
-@wrong("initiator-believes-a-wrong-answer", caught_by="initiator-init-ack/a-wrong-answer-is-refused")
+@wrong(
+    "initiator-believes-a-wrong-answer",
+    caught_by="initiator-init-ack/a-wrong-answer-is-refused",
+    also={
+        "initiator-init-ack/nothing-but-init-ack-is-followed": "garbage is a wrong answer too",
+    },
+)
 class InitiatorBelievesAWrongAnswer(Reference):
     """Takes an InitAck that it cannot read for a sane one."""
 
@@ -96,6 +133,9 @@ class InitiatorRefusesWhatItDoesNotKnow(Reference):
         "initiator-init-ack/nothing-but-init-ack-is-followed",
         "initiator-open-ack/nothing-but-open-ack-activates",
     ),
+    also={
+        "establishment-order/*": "in both roles",
+    },
 )
 class InitiatorWaitsForTheRightAnswer(Reference):
     """Passes over what is not due."""
@@ -119,6 +159,9 @@ class InitiatorOpensItself(Reference):
 @wrong(
     "initiator-does-not-hear-close",
     caught_by=("initiator-init-ack/a-refusal-is-taken", "initiator-open-ack/a-refusal-of-open-is-taken"),
+    also={
+        "establishment-order/close-ends-a-live-session": "in neither role",
+    },
 )
 class InitiatorDoesNotHearClose(Reference):
     """Leaves the link up after CLOSE."""
@@ -127,7 +170,14 @@ class InitiatorDoesNotHearClose(Reference):
         return
 
 
-@wrong("initiator-does-no-work", caught_by="initiator-open-ack/a-sane-handshake-makes-a-session")
+@wrong(
+    "initiator-does-no-work",
+    caught_by="initiator-open-ack/a-sane-handshake-makes-a-session",
+    also={
+        "establishment-*": "it works in neither role",
+        "initiator-open-ack/*": "nothing works after OPEN",
+    },
+)
 class InitiatorDoesNoWork(Reference):
     """A zombie that connects."""
 
@@ -135,7 +185,13 @@ class InitiatorDoesNoWork(Reference):
         return
 
 
-@wrong("initiator-expects-zero", caught_by="initiator-open-ack/our-initial-number-is-taken")
+@wrong(
+    "initiator-expects-zero",
+    caught_by="initiator-open-ack/our-initial-number-is-taken",
+    also={
+        "establishment-open/an-initial-number-at-the-edge-is-accepted": "in neither role",
+    },
+)
 class InitiatorExpectsZero(Reference):
     """Counts our numbers from zero, whatever OpenAck said."""
 
@@ -155,3 +211,16 @@ class InitiatorTakesShortLeasesOnly(Reference):
     def seconds(self, ack: Open) -> float:
         """The lease of OpenAck in seconds."""
         return ack.lease * (1 if ack.lease_in_seconds else 0.001)
+
+
+@wrong(
+    "initiator-answers-with-keep-alive",
+    caught_by="law/open-syn-answers-init-ack",
+)
+class InitiatorAnswersWithKeepAlive(Reference):
+    """Says KEEP_ALIVE before OpenSyn."""
+
+    def send(self, link: Link, *messages: Any) -> None:
+        if any(OpenSyn.matches(message) for message in messages):
+            super().send(link, KeepAlive())
+        super().send(link, *messages)

@@ -7,7 +7,8 @@ from typing import Any
 
 from zenoh_conformance import sane
 from zenoh_conformance.connection import Seen
-from zenoh_conformance.messages import Init
+from zenoh_conformance.kinds import InitAck, OpenAck
+from zenoh_conformance.messages import Frame, Init, KeepAlive
 from zenoh_conformance.messages.init import Compression, LowLatency, Patch, QoS
 from zenoh_conformance.primitives import ZenohID
 from zenoh_conformance.wire.extensions import Exts
@@ -18,7 +19,13 @@ from ..reference.node import INVALID, Refused
 from . import wrong
 
 
-@wrong("answers-nothing", caught_by="establishment-sane/a-sane-proposal-is-answered")
+@wrong(
+    "answers-nothing",
+    caught_by="establishment-sane/a-sane-proposal-is-answered",
+    also={
+        "*": "no handshake comes anywhere",
+    },
+)
 class AnswersNothing(Reference):
     """Takes InitSyn and stays silent."""
 
@@ -26,7 +33,13 @@ class AnswersNothing(Reference):
         return
 
 
-@wrong("issues-no-cookie", caught_by="establishment-sane/a-sane-proposal-is-answered")
+@wrong(
+    "issues-no-cookie",
+    caught_by="establishment-sane/a-sane-proposal-is-answered",
+    also={
+        "establishment-*": "there is no cookie to begin with",
+    },
+)
 class IssuesNoCookie(Reference):
     """InitAck with an empty cookie."""
 
@@ -58,7 +71,14 @@ class CallsAVersionInvalid(Reference):
         super().check_init(link, syn)
 
 
-@wrong("drops-a-version-silently", caught_by="establishment-init/an-unknown-version-is-closed")
+@wrong(
+    "drops-a-version-silently",
+    caught_by="establishment-init/an-unknown-version-is-closed",
+    also={
+        "law/refusal-is-close": "the law sees it too",
+        "establishment-init/*": "no CLOSE, so no reason; nor does it look at the ZID",
+    },
+)
 class DropsAVersionSilently(Reference):
     """Shuts the link on an unknown version, without CLOSE."""
 
@@ -67,7 +87,13 @@ class DropsAVersionSilently(Reference):
             raise Refused(None)
 
 
-@wrong("accepts-newer-versions", caught_by="establishment-init/an-unknown-version-is-unsupported")
+@wrong(
+    "accepts-newer-versions",
+    caught_by="establishment-init/an-unknown-version-is-unsupported",
+    also={
+        "establishment-init/an-unknown-version-is-closed": "what it believes it does not refuse",
+    },
+)
 class AcceptsNewerVersions(Reference):
     """Takes a larger version for a compatible one."""
 
@@ -83,7 +109,14 @@ class TalksToItself(Reference):
         super().check_init(link, syn if syn.zid.raw != self.config.zid else replace(syn, zid=ZenohID(b"\x99")))
 
 
-@wrong("raises-the-resolution", caught_by="establishment-init/no-resolution-is-raised")
+@wrong(
+    "raises-the-resolution",
+    caught_by=("establishment-init/no-resolution-is-raised", "law/resolution-not-raised"),
+    also={
+        "law/resolution-not-raised": "the law sees it too",
+        "law/initial-sn-in-range": "its numbers follow the raised one",
+    },
+)
 class RaisesTheResolution(Reference):
     """Answers with its own resolution, whatever was proposed."""
 
@@ -91,7 +124,13 @@ class RaisesTheResolution(Reference):
         return self.config.resolution
 
 
-@wrong("raises-the-request-id-resolution", caught_by="establishment-init/no-resolution-is-raised")
+@wrong(
+    "raises-the-request-id-resolution",
+    caught_by="establishment-init/no-resolution-is-raised",
+    also={
+        "law/resolution-not-raised": "the law sees it too",
+    },
+)
 class RaisesTheRequestIdResolution(Reference):
     """Lowers FSN as it should and keeps its own RID."""
 
@@ -107,7 +146,14 @@ class SetsReservedResolutionBits(Reference):
         return replace(super().answer_init(link, syn), resolution=link.terms.resolution | 0x40)
 
 
-@wrong("keeps-its-own-batch-size", caught_by="establishment-init/the-smaller-batch-size-counts")
+@wrong(
+    "keeps-its-own-batch-size",
+    caught_by="establishment-init/the-smaller-batch-size-counts",
+    also={
+        "session-batches/*": "it fills batches past what was proposed",
+        "law/batch-size-is-receive-limit": "the law sees it too",
+    },
+)
 class KeepsItsOwnBatchSize(Reference):
     """States its own batch size where a smaller one was proposed."""
 
@@ -115,7 +161,13 @@ class KeepsItsOwnBatchSize(Reference):
         return self.config.batch_size
 
 
-@wrong("answers-unasked-qos", caught_by="establishment-sane/qos-is-settled-by-both")
+@wrong(
+    "answers-unasked-qos",
+    caught_by=("establishment-sane/qos-is-settled-by-both", "law/qos-needs-both"),
+    also={
+        "law/qos-needs-both": "the law sees it too",
+    },
+)
 class AnswersUnaskedQos(Reference):
     """InitAck carries QoS although InitSyn did not."""
 
@@ -123,7 +175,11 @@ class AnswersUnaskedQos(Reference):
         return sane.offers("QoS")
 
 
-@wrong("answers-unasked-low-latency", caught_by="law/low-latency-needs-both")
+@wrong(
+    "answers-unasked-low-latency",
+    caught_by="law/low-latency-needs-both",
+    also={"*low-latency*": "and where lanes are settled too"},
+)
 class AnswersUnaskedLowLatency(Reference):
     """InitAck carries LowLatency although InitSyn did not."""
 
@@ -159,7 +215,13 @@ class TakesNoSixteenByteZid(Reference):
             raise Refused(INVALID)
 
 
-@wrong("takes-clients-only", caught_by="establishment-sane/every-role-is-accepted")
+@wrong(
+    "takes-clients-only",
+    caught_by="establishment-sane/every-role-is-accepted",
+    also={
+        "initiator-*": "our responder is a router",
+    },
+)
 class TakesClientsOnly(Reference):
     """Refuses routers and peers."""
 
@@ -177,7 +239,13 @@ class InsistsOnASize(Reference):
             raise Refused(INVALID)
 
 
-@wrong("reads-a-missing-size-as-64-bit", caught_by="establishment-sane/init-syn-without-size-means-defaults")
+@wrong(
+    "reads-a-missing-size-as-64-bit",
+    caught_by="establishment-sane/init-syn-without-size-means-defaults",
+    also={
+        "law/resolution-not-raised": "the law sees it too",
+    },
+)
 class ReadsAMissingSizeAs64Bit(Reference):
     """Takes S=0 for the widest resolution."""
 
@@ -197,7 +265,14 @@ class _Believes(Reference):
         self.handshake(link, sane.init_syn(b"\x77\x01"))
 
 
-@wrong("believes-any-role", caught_by="establishment-init/a-role-that-does-not-exist-is-refused")
+@wrong(
+    "believes-any-role",
+    caught_by="establishment-init/a-role-that-does-not-exist-is-refused",
+    also={
+        "law/handshake-messages-in-order": "it answers what was never sent",
+        "establishment-init/a-cut-proposal-is-refused": "one cut at the packed byte is one too",
+    },
+)
 class BelievesAnyRole(_Believes):
     """Takes WhatAmI 3 for a client."""
 
@@ -205,7 +280,14 @@ class BelievesAnyRole(_Believes):
         return "whatami" not in why and "packed" not in why and "role" not in why.lower()
 
 
-@wrong("believes-a-zid-of-zero", caught_by="establishment-init/a-zid-of-zero-is-refused")
+@wrong(
+    "believes-a-zid-of-zero",
+    caught_by="establishment-init/a-zid-of-zero-is-refused",
+    also={
+        "law/handshake-messages-in-order": "it answers what was never sent",
+        "establishment-init/a-cut-proposal-is-refused": "a proposal cut in its ZID is one too",
+    },
+)
 class BelievesAZidOfZero(_Believes):
     """Takes a ZenohID of zero for somebody."""
 
@@ -213,7 +295,13 @@ class BelievesAZidOfZero(_Believes):
         return "zid" not in why.lower()
 
 
-@wrong("believes-a-cut-proposal", caught_by="establishment-init/a-cut-proposal-is-refused")
+@wrong(
+    "believes-a-cut-proposal",
+    caught_by="establishment-init/a-cut-proposal-is-refused",
+    also={
+        "law/handshake-messages-in-order": "it answers what was never sent",
+    },
+)
 class BelievesACutProposal(_Believes):
     """Fills in what a short InitSyn lacks."""
 
@@ -221,7 +309,10 @@ class BelievesACutProposal(_Believes):
         return "ends" not in why and "end" not in why
 
 
-@wrong("settles-on-qos-and-low-latency", caught_by="law/no-qos-with-low-latency")
+@wrong(
+    "settles-on-qos-and-low-latency",
+    caught_by=("law/no-qos-with-low-latency", "establishment-sane/lanes-and-low-latency-are-not-combined"),
+)
 class SettlesOnQosAndLowLatency(Reference):
     """Agrees to lanes and to low latency on one link."""
 
@@ -235,3 +326,42 @@ class AnswersWithVersion8(Reference):
 
     def answer_init(self, link: Link, syn: Init) -> Init:
         return replace(super().answer_init(link, syn), version=8)
+
+
+@wrong("sets-reserved-role-bits", caught_by="law/init-packed-reserved")
+class SetsReservedRoleBits(Reference):
+    """Writes a reserved bit beside its role."""
+
+    def encoded(self, message: Any) -> bytes:
+        data = super().encoded(message)
+        return data[:2] + bytes([data[2] | 0x04]) + data[3:] if isinstance(message, Init) else data
+
+
+@wrong(
+    "answers-init-with-keep-alive",
+    caught_by="law/init-ack-answers-init-syn",
+)
+class AnswersInitWithKeepAlive(Reference):
+    """Says KEEP_ALIVE before InitAck."""
+
+    def send(self, link: Link, *messages: Any) -> None:
+        if any(InitAck.matches(message) for message in messages):
+            super().send(link, KeepAlive())
+        super().send(link, *messages)
+
+
+@wrong(
+    "speaks-before-open",
+    caught_by="law/no-data-before-open",
+    also={
+        "establishment-*": "a FRAME comes where OpenAck is due",
+        "law/open-ack-answers-open-syn": "the FRAME is no answer",
+    },
+)
+class SpeaksBeforeOpen(Reference):
+    """Sends a FRAME before OpenAck."""
+
+    def send(self, link: Link, *messages: Any) -> None:
+        if any(OpenAck.matches(message) for message in messages):
+            super().send(link, Frame(sn=0, messages=()))
+        super().send(link, *messages)

@@ -8,7 +8,7 @@ from typing import Any
 
 from zenoh_conformance import sane
 from zenoh_conformance.connection import Seen
-from zenoh_conformance.kinds import InitSyn
+from zenoh_conformance.kinds import InitSyn, OpenAck
 from zenoh_conformance.messages import Close, Frame, Init, KeepAlive, Open
 from zenoh_conformance.session import State
 
@@ -24,6 +24,9 @@ from . import wrong
         "establishment-cookie/a-changed-cookie-is-refused",
         "establishment-cookie/an-invented-cookie-is-refused",
     ),
+    also={
+        "establishment-cookie/*": "every cookie will do",
+    },
 )
 class BelievesAnyCookie(Reference):
     """Does not look at the cookie."""
@@ -32,7 +35,13 @@ class BelievesAnyCookie(Reference):
         return True
 
 
-@wrong("compares-half-a-cookie", caught_by="establishment-cookie/a-changed-cookie-is-refused")
+@wrong(
+    "compares-half-a-cookie",
+    caught_by="establishment-cookie/a-changed-cookie-is-refused",
+    also={
+        "establishment-cookie/a-shortened-cookie-is-refused": "all but the last byte is there",
+    },
+)
 class ComparesHalfACookie(Reference):
     """Looks at the first bytes only."""
 
@@ -50,7 +59,13 @@ class ComparesAPrefixOfTheCookie(Reference):
         return link.mine.cookie.startswith(open_.cookie or b"")
 
 
-@wrong("compares-the-length-of-the-cookie", caught_by="establishment-cookie/an-invented-cookie-is-refused")
+@wrong(
+    "compares-the-length-of-the-cookie",
+    caught_by="establishment-cookie/an-invented-cookie-is-refused",
+    also={
+        "establishment-cookie/*": "all cookies are of one length",
+    },
+)
 class ComparesTheLengthOfTheCookie(Reference):
     """Accepts as many bytes as were issued."""
 
@@ -59,7 +74,13 @@ class ComparesTheLengthOfTheCookie(Reference):
         return len(open_.cookie or b"") == len(link.mine.cookie or b"")
 
 
-@wrong("takes-cookies-of-other-links", caught_by="establishment-cookie/a-cookie-of-another-link-is-refused")
+@wrong(
+    "takes-cookies-of-other-links",
+    caught_by="establishment-cookie/a-cookie-of-another-link-is-refused",
+    also={
+        "establishment-cookie/a-used-cookie-opens-no-second-session": "it was issued, once",
+    },
+)
 class TakesCookiesOfOtherLinks(Reference):
     """Accepts a cookie that it issued, on whatever link."""
 
@@ -92,7 +113,13 @@ class BelievesAnyInitialSn(Reference):
         return True
 
 
-@wrong("refuses-the-largest-initial-sn", caught_by="establishment-open/an-initial-number-at-the-edge-is-accepted")
+@wrong(
+    "refuses-the-largest-initial-sn",
+    caught_by="establishment-open/an-initial-number-at-the-edge-is-accepted",
+    also={
+        "initiator-open-ack/our-initial-number-is-taken": "in both roles",
+    },
+)
 class RefusesTheLargestInitialSn(Reference):
     """An off-by-one at the resolution's edge."""
 
@@ -100,7 +127,14 @@ class RefusesTheLargestInitialSn(Reference):
         return sn < self.sn_mask(link)
 
 
-@wrong("refuses-an-initial-sn-of-zero", caught_by="establishment-open/an-initial-number-at-the-edge-is-accepted")
+@wrong(
+    "refuses-an-initial-sn-of-zero",
+    caught_by="establishment-open/an-initial-number-at-the-edge-is-accepted",
+    also={
+        "establishment-*": "our usual number is zero",
+        "initiator-open-ack/*": "in both roles",
+    },
+)
 class RefusesAnInitialSnOfZero(Reference):
     """Takes zero for absent."""
 
@@ -108,7 +142,15 @@ class RefusesAnInitialSnOfZero(Reference):
         return sn != 0 and super().accepts_initial_sn(link, sn)
 
 
-@wrong("begins-past-the-resolution", caught_by="law/initial-sn-in-range")
+@wrong(
+    "begins-past-the-resolution",
+    caught_by="law/initial-sn-in-range",
+    also={
+        "*initial-number*": "its one number is past every edge",
+        "law/initial-sn-random": "it is always the same number",
+        "initiator-init-ack/a-lower-resolution-is-taken": "the same fault as initiator",
+    },
+)
 class BeginsPastTheResolution(Reference):
     """Announces an initial number that does not fit."""
 
@@ -141,7 +183,13 @@ class BeginsWhereThePeerDoes(Reference):
         link.initial_sn = link.their_open.initial_sn
 
 
-@wrong("reads-leases-as-milliseconds", caught_by="establishment-sane/a-lease-in-either-unit-is-accepted")
+@wrong(
+    "reads-leases-as-milliseconds",
+    caught_by="establishment-sane/a-lease-in-either-unit-is-accepted",
+    also={
+        "establishment-*": "our usual lease is ten seconds",
+    },
+)
 class ReadsLeasesAsMilliseconds(Reference):
     """Takes a lease in seconds for milliseconds, and finds it too short."""
 
@@ -151,7 +199,14 @@ class ReadsLeasesAsMilliseconds(Reference):
             raise Refused(INVALID)
 
 
-@wrong("opens-and-does-nothing", caught_by="establishment-sane/a-session-does-work")
+@wrong(
+    "opens-and-does-nothing",
+    caught_by="establishment-sane/a-session-does-work",
+    also={
+        "establishment-*": "no session does work",
+        "initiator-open-ack/*": "in both roles",
+    },
+)
 class OpensAndDoesNothing(Reference):
     """A zombie: the handshake works, and nothing after it."""
 
@@ -159,7 +214,13 @@ class OpensAndDoesNothing(Reference):
         return
 
 
-@wrong("never-acks-open", caught_by="establishment-sane/a-sane-handshake-is-accepted")
+@wrong(
+    "never-acks-open",
+    caught_by="establishment-sane/a-sane-handshake-is-accepted",
+    also={
+        "establishment-*": "no session comes to life",
+    },
+)
 class NeverAcksOpen(Reference):
     """Takes OpenSyn and stays silent."""
 
@@ -178,7 +239,13 @@ class Silence(Exception):  # noqa: N818 - a fault on purpose
     """Ends a step without a word."""
 
 
-@wrong("opens-without-init", caught_by="establishment-order/nothing-but-init-syn-begins")
+@wrong(
+    "opens-without-init",
+    caught_by="establishment-order/nothing-but-init-syn-begins",
+    also={
+        "law/handshake-messages-in-order": "the law sees it too",
+    },
+)
 class OpensWithoutInit(Reference):
     """Takes an OpenSyn as the first message."""
 
@@ -189,7 +256,14 @@ class OpensWithoutInit(Reference):
         return link.mine is None or super().cookie_matches(link, open_)
 
 
-@wrong("ignores-what-is-not-due", caught_by="establishment-order/nothing-but-open-syn-follows")
+@wrong(
+    "ignores-what-is-not-due",
+    caught_by="establishment-order/nothing-but-open-syn-follows",
+    also={
+        "establishment-order/*": "it waits in every state",
+        "initiator-*/nothing-but-*": "and in both roles",
+    },
+)
 class IgnoresWhatIsNotDue(Reference):
     """Waits on for the message that is due, whatever comes."""
 
@@ -199,7 +273,17 @@ class IgnoresWhatIsNotDue(Reference):
         super().on_message(link, seen)
 
 
-@wrong("answers-a-second-init", caught_by="establishment-order/nothing-but-open-syn-follows")
+@wrong(
+    "answers-a-second-init",
+    caught_by=(
+        "establishment-order/nothing-but-open-syn-follows",
+        "law/no-challenge-round",
+        "law/handshake-messages-in-order",
+    ),
+    also={
+        "law/*": "it answers out of turn, and twice",
+    },
+)
 class AnswersASecondInit(Reference):
     """Begins anew when InitSyn comes again."""
 
@@ -220,7 +304,13 @@ class RoutesBeforeOpen(Reference):
         super().on_message(link, seen)
 
 
-@wrong("stays-open-after-close", caught_by="establishment-order/close-ends-a-live-session")
+@wrong(
+    "stays-open-after-close",
+    caught_by="establishment-order/close-ends-a-live-session",
+    also={
+        "initiator-*/a-refusal*": "in both roles",
+    },
+)
 class StaysOpenAfterClose(Reference):
     """Takes CLOSE and leaves the link up."""
 
@@ -228,7 +318,13 @@ class StaysOpenAfterClose(Reference):
         return
 
 
-@wrong("refuses-without-close", caught_by="law/refusal-is-close")
+@wrong(
+    "refuses-without-close",
+    caught_by="law/refusal-is-close",
+    also={
+        "establishment-init/*": "these ask for CLOSE",
+    },
+)
 class RefusesWithoutClose(Reference):
     """Shuts the link where CLOSE is due."""
 
@@ -247,7 +343,14 @@ class SpeaksAfterClose(Reference):
         self.end(link)
 
 
-@wrong("believes-a-cut-open", caught_by="establishment-open/a-cut-open-is-refused")
+@wrong(
+    "believes-a-cut-open",
+    caught_by="establishment-open/a-cut-open-is-refused",
+    also={
+        "law/handshake-messages-in-order": "it acknowledges what was never sent",
+        "establishment-order/nothing-but-open-syn-follows": "garbage is cut too",
+    },
+)
 class BelievesACutOpen(Reference):
     """Fills in what a short OpenSyn lacks."""
 
@@ -256,3 +359,27 @@ class BelievesACutOpen(Reference):
             super().on_undecodable(link, seen)
         else:
             self.handshake(link, sane.open_syn(link.mine))
+
+
+@wrong(
+    "answers-open-with-keep-alive",
+    caught_by="law/open-ack-answers-open-syn",
+)
+class AnswersOpenWithKeepAlive(Reference):
+    """Says KEEP_ALIVE before OpenAck."""
+
+    def send(self, link: Link, *messages: Any) -> None:
+        if any(OpenAck.matches(message) for message in messages):
+            super().send(link, KeepAlive())
+        super().send(link, *messages)
+
+
+@wrong(
+    "fills-batches-past-their-size",
+    caught_by=("law/batch-size-is-receive-limit", "session-batches/what-does-not-fit-is-fragmented"),
+)
+class FillsBatchesPastTheirSize(Reference):
+    """Never fragments."""
+
+    def room(self, link: Link) -> int:
+        return 0xFFFF

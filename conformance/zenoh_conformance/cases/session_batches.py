@@ -1,0 +1,31 @@
+"""Batches of a live session: what is larger than the negotiated size is fragmented."""
+
+from __future__ import annotations
+
+from zenoh_conformance.case import case, grid
+from zenoh_conformance.messages import Fragment
+from zenoh_conformance.scene import Scene
+
+
+@case("batching/large-message-fragmented", parameters=grid(size=(600, 5_000, 40_000)))
+def what_does_not_fit_is_fragmented(scene: Scene, *, size: int) -> None:
+    """
+    A subscriber that takes batches of 512 bytes is sent a larger publication: in fragments, each within the batch.
+
+        near    InitSyn (batch size 512) .. OpenAck, subscribes
+        us      FRAME or FRAGMENTs (PUT, larger)
+        target  FRAGMENTs to near, none larger than its batch
+    """
+    near = scene.dialogue("near").open(batch_size=512)
+    key = f"zconform/{near.zid.hex()}/large"
+    near.subscribe(key)
+    near.fence(step="not reached: subscribed")
+    us = scene.session()
+
+    us.publish(key, bytes(size))
+
+    last = near.expect(Fragment, where=lambda fragment: not fragment.more, step="the publication")
+    pieces = [seen.message for seen in near.heard if seen.kind == "fragment"]
+    payload = b"".join(piece.payload for piece in pieces)
+    near.require(bytes(size) in payload, expected="the whole payload", got="less", step="fragment.payload")
+    near.require(last is pieces[-1], expected="M clear on the last", got="M clear before", step="fragment.header")
