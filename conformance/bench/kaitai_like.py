@@ -1,36 +1,52 @@
 """The same messages as Kaitai Struct's compiler writes readers: a stream, a class for each type, parse only."""
 
 from io import BytesIO
+from struct import Struct as Struct_
 
 
 class Stream:
-    """As its runtime's: every read is one of a BytesIO."""
+    """As its runtime's: every number is unpacked by `struct` from a read of a BytesIO, on a byte boundary."""
+
+    unpack_u1 = Struct_("B").unpack
+    unpack_u2le = Struct_("<H").unpack
 
     def __init__(self, io):
         self._io = io
+        self.align_to_byte()
+
+    def align_to_byte(self):
+        self.bits_left = 0
+        self.bits = 0
 
     def read_u1(self):
-        return self.read_bytes(1)[0]
+        return self.unpack_u1(self.read_bytes(1))[0]
 
     def read_u2le(self):
-        return int.from_bytes(self.read_bytes(2), "little")
+        return self.unpack_u2le(self.read_bytes(2))[0]
 
     def read_bytes(self, size):
-        if size < 0:
-            raise ValueError(size)
-        read = self._io.read(size)
-        if len(read) < size:
-            raise EOFError(f"requested {size} bytes, got only {len(read)}")
-        return read
+        self.align_to_byte()
+        return self._read_aligned(size)
 
     def read_bytes_full(self):
+        self.align_to_byte()
         return self._io.read()
 
+    def _read_aligned(self, size):
+        if size < 0:
+            raise ValueError(f"requested invalid {size} amount of bytes")
+        read = self._io.read(size)
+        if len(read) < size:
+            raise EOFError(f"requested {size} bytes, but got only {len(read)} bytes")
+        return read
+
     def is_eof(self):
-        byte = self._io.read(1)
-        if not byte:
+        if self.bits_left > 0:
+            return False
+        here = self._io.tell()
+        if self._io.read(1) == b"":
             return True
-        self._io.seek(-1, 1)
+        self._io.seek(here)
         return False
 
 

@@ -7,7 +7,8 @@ segments(message).get("close.reason").data  -> b"\\x02"
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from . import messages  # noqa: F401 - importing them is what fills the registry
@@ -31,6 +32,10 @@ class Decoded(NamedTuple):
 
     at: int = 0
     """Where in its batch it begins."""
+
+
+_decoded: Callable[[tuple[Any, ...]], Decoded] = partial(tuple.__new__, Decoded)
+"""What its constructor does, in half the time."""
 
 
 class Traced(NamedTuple):
@@ -57,7 +62,7 @@ def decode(data: bytes, layer: Layer = Layer.TRANSPORT) -> Decoded:
     if reader is None:
         raise _unreadable(data, 0, layer)
     message, size = reader(data, 0, len(data), found)
-    return Decoded(message, tuple(found), size)
+    return _decoded((message, tuple(found), size, 0))
 
 
 def decode_whole(data: bytes, layer: Layer = Layer.TRANSPORT) -> Decoded:
