@@ -1,13 +1,20 @@
 """A node for tests: `python misbehaving_node.py HOW PORT`; it misbehaves in the way that HOW names."""
 
+import contextlib
+import itertools
 import os
 import select
 import signal
 import socket
 import sys
+import threading
 
 from zenoh_conformance import sane
+from zenoh_conformance.batch import decode_batch
 from zenoh_conformance.codec import decode, encode
+from zenoh_conformance.messages import Frame, Push, Request, ResponseFinal
+
+SNS = itertools.count(1)
 
 
 def read_batch(sock):
@@ -28,7 +35,22 @@ def handshake(sock, answers_open=True):
         write(sock, sane.open_ack())
 
 
-def serve(how, sock):
+def half_work(how, sock, others):
+    """Finishes every query; passes pushes on only when HOW says so."""
+    others.append(sock)
+    while batch := read_batch(sock):
+        for found in decode_batch(batch):
+            for message in getattr(found.message, "messages", ()):
+                if isinstance(message, Request):
+                    write(sock, Frame(reliable=True, sn=next(SNS), messages=(ResponseFinal(id=message.id),)))
+                elif isinstance(message, Push) and how == "passes-pushes-only":
+                    for other in others:
+                        if other is not sock:
+                            with contextlib.suppress(OSError):
+                                write(other, Frame(reliable=True, sn=next(SNS), messages=(message,)))
+
+
+def serve(how, sock, others=()):
     if how == "http":
         sock.recv(1)
         sock.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
@@ -40,6 +62,8 @@ def serve(how, sock):
         sock.close()
     elif how == "says-close":
         write(sock, sane.close(0))
+    elif how in ("finishes-queries-only", "passes-pushes-only"):
+        threading.Thread(target=half_work, args=(how, sock, others), daemon=True).start()
 
 
 def main():
@@ -59,13 +83,13 @@ def main():
         signal.pause()
     if how == "late":
         select.select([], [], [], 0.4)
-    held = []
+    held, others = [], []
     with socket.create_server(("127.0.0.1", port)) as server:
         while True:
             sock, _ = server.accept()
             held.append(sock)
             try:
-                serve(how, sock)
+                serve(how, sock, others)
             except (OSError, IndexError, ValueError):
                 sock.close()
 

@@ -120,6 +120,8 @@ def test_a_budget_is_learnt(router):
         ("closes-after-open", Verdict.ZOMBIE, Grade.HANDSHAKE, "link shut"),
         ("says-close", Verdict.ZOMBIE, Grade.HANDSHAKE, "Close(GENERIC)"),
         ("works-never", Verdict.ZOMBIE, Grade.HANDSHAKE, "silence"),
+        ("finishes-queries-only", Verdict.ZOMBIE, Grade.HANDSHAKE, "a push does not arrive"),
+        ("passes-pushes-only", Verdict.ZOMBIE, Grade.HANDSHAKE, "a query does not arrive"),
         ("stalls-at-open", Verdict.HANG, Grade.SOCKET, "OpenAck"),
     ],
 )
