@@ -55,12 +55,13 @@ def command(shell: Shell, source: tuple[str, ...], layer: str | None) -> int:
         shell.print_json([one.as_json() for one in told])
     else:
         for one in told:
-            _show(shell, one, several=len(told) > 1)
+            show_told(shell, one, several=len(told) > 1)
     good = all(one.explanation is None or one.explanation.ok for one in told)
     return int(Exit.CONFORMING if good else Exit.DEPARTED)
 
 
-def _show(shell: Shell, one: Told, *, several: bool) -> None:
+def show_told(shell: Shell, one: Told, *, several: bool = True) -> None:
+    """Print one explanation, under its head where there are several."""
     if several:
         shell.out.print(one.head, style="bold", soft_wrap=True)
     if one.explanation is not None:
@@ -90,7 +91,7 @@ def _read(name: str) -> bytes:
 def _content(name: str, data: bytes, layer: Layer | None) -> Iterator[Told]:
     """A conversation, hex in text, or the bytes themselves."""
     if data.lstrip().startswith(b'{"conversation"'):
-        yield from _conversation(conversations.parse(data.decode(errors="replace").splitlines(keepends=True), name))
+        yield from conversation_told(conversations.parse(data.decode(errors="replace").splitlines(keepends=True), name))
         return
     try:
         text = data.decode("ascii").strip()
@@ -99,7 +100,7 @@ def _content(name: str, data: bytes, layer: Layer | None) -> Iterator[Told]:
     yield Told(name, explain(_bytes(text) if text and _HEX.fullmatch(text) else data, layer))
 
 
-def _conversation(conversation: Conversation) -> Iterator[Told]:
+def conversation_told(conversation: Conversation) -> Iterator[Told]:
     """Event by event; bytes as the batches that they complete, read as the session has come to be."""
     decoders: dict[str, ConnectionDecoder] = {}
     for event in conversation:

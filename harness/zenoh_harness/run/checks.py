@@ -9,6 +9,7 @@ from zenoh_conformance.law import all_laws
 from zenoh_conformance.requirement import requirements
 from zenoh_harness.run.plan import Item
 from zenoh_harness.run.records import STAYS_UP
+from zenoh_harness.scripting.shipped import script_cases
 from zenoh_vectors.loader import load
 
 
@@ -18,6 +19,7 @@ def every_name() -> Iterator[str]:
         yield case.id
         yield from case.aliases
         yield from (Item(case, parameters).label for parameters in case.parameters if parameters)
+    yield from (case.id for case in script_cases())
     yield from all_laws()
     yield from (f"vectors/{vector.id}" for vector in load())
     yield from requirements()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from zenoh_conformance.conversation import Conversation, Side
+from zenoh_conformance.finding import Finding
 from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import Verdict, verdict_for
 from zenoh_harness.run.attempt import Outcome, Went
@@ -24,6 +25,8 @@ class Decision:
     attempts: int = 1
     conversation: Conversation | None = None
     """The evidence."""
+    finding: Finding | None = None
+    """What the target departed by, where that is the reason."""
     trace: str = ""
     """Where we broke, when we did."""
 
@@ -54,6 +57,7 @@ def decide(item: Item, outcomes: Sequence[Outcome], side: Side = Side.RESPONDER)
         end=red.end,
         attempts=len(telling),
         conversation=red.conversation,
+        finding=red.findings[0] if red.findings else None,
         trace=red.trace,
     )
 

@@ -57,6 +57,7 @@ class Records:
             end=decision.end,
             attempts=decision.attempts,
             conversation=decision.conversation,
+            finding=decision.finding,
             details={"trace": decision.trace} if decision.trace else None,
         )
 
@@ -84,6 +85,7 @@ class Records:
             cause=told,
             end=shown.finding.end,
             conversation=shown.conversation,
+            finding=shown.finding,
             causes=causes,
             repeat=repeat_command(str(self._target.reach), shown.label, self._seed),
             details={"subjects": said.subjects, "during": shown.label},

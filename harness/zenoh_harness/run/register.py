@@ -9,13 +9,15 @@ from typing import Final
 
 from zenoh_conformance.conversation import Conversation
 from zenoh_conformance.errata import AS_WRITTEN, Stance, errata
+from zenoh_conformance.finding import Finding
 from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import Judgement, Key, Verdict
-from zenoh_harness.files import evidence
+from zenoh_harness.files import evidence, scripts
 from zenoh_harness.files.results import ResultsWriter, check_label
 from zenoh_harness.run import embargo
 from zenoh_harness.run.decide import level_of
 from zenoh_harness.run.options import Options
+from zenoh_harness.scripting.recorder import record
 
 _QUIET: Final = frozenset({Verdict.PASS, Verdict.NOT_APPLICABLE, Verdict.NOT_OBSERVED, Verdict.UNIMPLEMENTED})
 """Verdicts that need neither evidence nor a command."""
@@ -45,6 +47,7 @@ class Register:
         causes: Mapping[str, int] | None = None,
         details: Mapping[str, object] | None = None,
         read: str | None = None,
+        finding: Finding | None = None,
     ) -> Judgement:
         """Judge, excuse, keep the evidence, write.
 
@@ -63,7 +66,7 @@ class Register:
         judgement = self._excused(judgement, causes or {})
         if judgement.verdict not in _QUIET:
             judgement = replace(judgement, repeat=self._repeat(key) if repeat is None else repeat)
-        judgement = self._with_evidence(judgement, conversation)
+        judgement = self._with_evidence(judgement, conversation, finding)
         self._writer.judgement(judgement)
         self.judgements.append(judgement)
         return judgement
@@ -81,15 +84,18 @@ class Register:
         secret = named and embargo.under_embargo(judgement, current=self.current, public=public)
         return replace(judgement, embargo=secret)
 
-    def _with_evidence(self, judgement: Judgement, conversation: Conversation | None) -> Judgement:
-        if judgement.embargo:
-            place = embargo.keep(judgement, self._options.data_folder)
-            if conversation is not None:
-                evidence.save(conversation, place, self._name(judgement.key))
+    def _with_evidence(
+        self, judgement: Judgement, conversation: Conversation | None, finding: Finding | None
+    ) -> Judgement:
+        if conversation is None or (judgement.verdict in _QUIET and not judgement.embargo):
+            if judgement.embargo:
+                embargo.keep(judgement, self._options.data_folder)
             return judgement
-        if conversation is None or judgement.verdict in _QUIET:
-            return judgement
-        return replace(judgement, evidence=evidence.save(conversation, self._options.out, self._name(judgement.key)))
+        place = embargo.keep(judgement, self._options.data_folder) if judgement.embargo else self._options.out
+        relative = evidence.save(conversation, place, self._name(judgement.key))
+        script = record(conversation, header={"profile": judgement.key.profile}, finding=finding)
+        scripts.write(script, (place / relative).with_suffix(scripts.SUFFIX))
+        return judgement if judgement.embargo else replace(judgement, evidence=relative)
 
     def _name(self, key: Key) -> str:
         return f"{key.role}-{key.profile}-{check_label(key.check, key.parameters)}"

@@ -23,6 +23,7 @@ from zenoh_harness.run.nodes import NodeRun
 from zenoh_harness.run.options import Options
 from zenoh_harness.run.register import Register
 from zenoh_harness.run.vectors import VectorRun
+from zenoh_harness.scripting.shipped import script_cases
 from zenoh_harness.target import Identity, open_codec, open_target
 from zenoh_harness.version import harness_version
 from zenoh_vectors.loader import load
@@ -95,7 +96,7 @@ def parts_of(
     """What there is to run against a target; parts without anything to do are left out. Codecs are started here."""
     parts: list[Part] = []
     if Face.NODE in reach.faces:
-        every = list(all_cases().values() if cases is None else cases)
+        every = list((*all_cases().values(), *script_cases()) if cases is None else cases)
         all_of_them = list(all_laws().values() if laws is None else laws)
         parts += [NodeRun(open_target(one), options, cases=every, laws=all_of_them) for one in reaches(reach)]
     if Face.CODEC in reach.faces and reach.kind != "wrong":

@@ -157,7 +157,7 @@ def _tell(each: Departure, out: Console) -> None:
         values = ", ".join(each.values[:8]) + (", ..." if len(each.values) > 8 else "")
         out.print(f"       with     {plain(values)}  ({each.count} of its values)", soft_wrap=True)
     if one.evidence:
-        out.print(f"       evidence {one.evidence}", soft_wrap=True)
+        out.print(f"       evidence {one.evidence} (and .script, for zconform replay)", soft_wrap=True)
     if one.repeat:
         out.print(f"       repeat   {one.repeat}", soft_wrap=True)
 

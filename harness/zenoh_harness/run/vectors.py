@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Event as Flag
 from typing import Final
 
@@ -14,7 +14,7 @@ from zenoh_harness.run.decide import level_of
 from zenoh_harness.run.options import Options
 from zenoh_harness.run.plan import Selection
 from zenoh_harness.run.register import Register
-from zenoh_vectors.judge import Judged, Outcome, judge
+from zenoh_vectors.judge import Judged, Outcome, judge, judge_written
 from zenoh_vectors.loader import Vector
 
 ROLE: Final = "codec"
@@ -167,10 +167,7 @@ def of_encoding(vector: Vector, decoded: Answer, answer: Answer) -> Told | None:
         data = decoded.data
     elif answer.kind in _WITHOUT:
         return Told(_WITHOUT[answer.kind], f"encode: {answer.kind.value}: {answer.why}".removesuffix(": "))
-    if data is None:
-        return Told(Verdict.FAIL, f"encode: refused: {answer.why}")
-    if data != vector.data:
-        pairs = enumerate(zip(data, vector.data, strict=False))
-        at = next((n for n, (a, b) in pairs if a != b), min(len(data), len(vector.data)))
-        return Told(Verdict.FAIL, f"encode: byte {at}: expected {vector.data.hex()}, found {data.hex()}")
+    judged = judge_written(vector, data, answer.why)
+    if judged.verdict != "pass":
+        return replace(_of(vector, judged), cause=f"encode: {judged.cause}")
     return None

@@ -1,0 +1,132 @@
+"""`zconform replay`: one script against one target, explained."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from threading import Event, Lock
+
+import click
+
+from zenoh_conformance.case import Case
+from zenoh_conformance.verdict import Judgement, Key, Verdict, exit_code
+from zenoh_harness.commands.explain import conversation_told, show_told
+from zenoh_harness.console import Shell, plain, shell_options
+from zenoh_harness.errors import UsageError, nearest
+from zenoh_harness.files import conversations, scripts
+from zenoh_harness.files.evidence import slug
+from zenoh_harness.files.known import Deviation
+from zenoh_harness.reach import parse
+from zenoh_harness.run.attempt import Conditions
+from zenoh_harness.run.decide import Decision, level_of
+from zenoh_harness.run.facts import facts_of
+from zenoh_harness.run.group import Group
+from zenoh_harness.run.keeper import Keeper
+from zenoh_harness.run.plan import Item
+from zenoh_harness.run.records import link_of
+from zenoh_harness.run.runner import known_for, reaches
+from zenoh_harness.run.tally import Tally
+from zenoh_harness.scripting.binder import case_of
+from zenoh_harness.scripting.shipped import shipped
+from zenoh_harness.target import NodeTarget, open_target
+
+
+@click.command()
+@click.argument("script")
+@click.argument("target", default="wheel")
+@click.option("--seed", type=int, default=0, show_default=True, help="What is drawn, is drawn from this.")
+@click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Write the conversation to this file.")
+@shell_options()
+def command(shell: Shell, script: str, target: str, seed: int, save: Path | None) -> int:
+    """Do what SCRIPT says to TARGET, say what came of it, and look at the target's health afterwards.
+
+    \b
+    Example:  zconform replay zconform-results/evidence/x.script wheel:1.10.2
+              zconform replay link-state-undecodable wheel:1.0.4     (one that ships)
+    Exit code 1 when the target departs, dies, or turns zombie.
+    """
+    case = load(script)
+    node = node_for(case, target)
+    decision = perform(case, node, seed, shell)
+    if save is not None and decision.conversation is not None:
+        conversations.write(decision.conversation, save)
+    listed = known_for(node.identity.name).excuse(_judgement(decision, node, case))
+    if shell.as_json:
+        shell.print_json(_as_json(decision, node))
+    else:
+        _show(shell, decision, node, listed)
+    return int(exit_code([Verdict.KNOWN if listed else decision.verdict]))
+
+
+def load(script: str) -> Case:
+    """A script by its file, or by its name where it ships. Raises UsageError."""
+    path = Path(script)
+    if not path.exists() and script.removeprefix("scripts/") in shipped():
+        path = shipped()[script.removeprefix("scripts/")]
+    if not path.exists():
+        raise UsageError(f"no script {script!r}, neither a file nor one that ships", hint=nearest(script, shipped()))
+    return case_of(scripts.read(path), f"scripts/{slug(path.stem)}")
+
+
+def node_for(case: Case, target: str) -> NodeTarget:
+    """The target in the role that the script was made for. Raises UsageError when it cannot be had so."""
+    for reach in reaches(parse(target)):
+        node = open_target(reach)
+        if node.side is case.role:
+            return node
+    raise UsageError(f"the script is for a target that is the {case.role.value}, and {target} is not")
+
+
+def perform(case: Case, node: NodeTarget, seed: int = 0, shell: Shell | None = None) -> Decision:
+    """The script, run as a case: repeated when red, charged when the target dies of it twice."""
+    keeper = Keeper(node, case.profile, told=shell.detail if shell else lambda _text: None)
+    stop, agent = Event(), Lock()
+
+    def conditions() -> Conditions:
+        facts = facts_of(node, keeper.node)
+        return Conditions(node=keeper.node, facts=facts, seed=seed, stop=stop, agent=agent)
+
+    try:
+        keeper.begin()
+        return next(Group(keeper, conditions, 1, Tally()).run([Item(case, {})], alone=True))
+    finally:
+        stop.set()
+        keeper.stop()
+
+
+def _judgement(decision: Decision, node: NodeTarget, case: Case) -> Judgement:
+    key = Key(
+        target=node.identity.name,
+        version=node.identity.version,
+        role=node.side.value,
+        profile=case.profile,
+        link=link_of(node),
+        requirement=case.requirement,
+        check=case.id,
+    )
+    return Judgement(key=key, level=level_of(case.requirement), verdict=decision.verdict, cause=decision.cause)
+
+
+def _as_json(decision: Decision, node: NodeTarget) -> dict[str, object]:
+    told = [one.as_json() for one in conversation_told(decision.conversation)] if decision.conversation else []
+    return {
+        "target": {"name": node.identity.name, "version": node.identity.version},
+        "verdict": decision.verdict.value,
+        "cause": decision.cause,
+        "end": decision.end,
+        "attempts": decision.attempts,
+        "conversation": told,
+    }
+
+
+def _show(shell: Shell, decision: Decision, node: NodeTarget, listed: Deviation | None) -> None:
+    if decision.conversation is not None:
+        for one in conversation_told(decision.conversation):
+            show_told(shell, one)
+    style = "bold green" if decision.verdict.value == "pass" else "bold red"
+    shell.out.print(f"\n{node.identity.name} {node.identity.version}: {decision.verdict.value}", style=style)
+    if decision.cause:
+        shell.out.print(f"  {plain(decision.cause)}", soft_wrap=True)
+    if listed is not None:
+        shell.out.print(f"  a known deviation: {plain(listed.reason)}", soft_wrap=True)
+    if decision.attempts > 1:
+        shell.out.print(f"  {decision.attempts} attempts, the last alone with a target in good health")

@@ -1,0 +1,297 @@
+"""Scripts: the text form of what a case, a counterexample or a fuzz input does to a target, line by line.
+
+    script 1
+    about       establishment-cookie/a-changed-cookie-is-refused[at=0]
+    requirement session-establishment/cookie-must-match
+    target      responder
+    profile     default
+    cause       stage open: OpenAck where a refusal is required
+
+    us open
+    us send
+        prefix               auto
+        init.header          41                      # INIT, S
+        init.packed          72
+        init.zid             $zid(us)                # drawn when it runs
+        ...
+    us expect InitAck
+    us send
+        prefix               auto
+        open.header          02
+        open.cookie.length   length                  # of what follows
+        open.cookie.bytes    $us:init.cookie.bytes ^ 0:01
+    us expect refusal
+    us fence
+    wait 0.5
+    us departs OpenAck
+
+A value is bytes in hex, or is bound when the script runs: `$zid(NAME)` a ZenohID of ours, `$NAME:PATH` the bytes at
+that path of the last such message that the target sent on NAME (`[a:b]` a stretch of them), `^ AT:HEX` with these bytes
+XORed in at an offset; `auto` is the batch's length, `length` that of the next value. `#` begins a note.
+
+`departs WHAT` ends a script that was recorded: the target departed by WHAT, and the script holds when it does not.
+The same as data, one JSON document: `schemas/script.schema.json`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from zenoh_harness.errors import nearest
+from zenoh_harness.files.faults import FileFault
+
+FORMAT: Final = 1
+SUFFIX: Final = ".script"
+ACTS: Final = ("open", "finish", "reset", "shut", "fence")
+"""What a connection does without more words: `open` opens a link or waits for the target to come."""
+
+HEADER: Final = ("about", "requirement", "target", "profile", "cause", "expected", "got")
+_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+_PATH: Final = re.compile(r"[a-z][A-Za-z0-9_]*(?:\[\d+\])?(?:\.[a-zA-Z0-9_]+(?:\[\d+\])?)*")
+_ZID: Final = re.compile(r"\$zid\(([A-Za-z][A-Za-z0-9_-]*)\)(?:\[(-?\d*):(-?\d*)\])?")
+_HEARD: Final = re.compile(r"\$([A-Za-z][A-Za-z0-9_-]*):([a-z0-9_.\[\]]*?[a-z0-9_])(?:\[(-?\d*):(-?\d*)\])?")
+_XOR: Final = re.compile(r"(.*?)\s*\^\s*(-?\d+):((?:[0-9a-fA-F]{2})+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Value:
+    """What stands in a segment."""
+
+    data: bytes = b""
+    """The bytes themselves, where nothing is bound."""
+    bound: str = ""
+    """`auto`, `length`, `zid`, `heard`; empty for bytes."""
+    name: str = ""
+    """The connection whose ZenohID or message is meant."""
+    path: str = ""
+    """Where in what was heard."""
+    first: int | None = None
+    last: int | None = None
+    """The stretch that is taken, as Python slices."""
+    xor: tuple[int, bytes] | None = None
+    """Offset and bytes that are XORed in."""
+
+    def __str__(self) -> str:
+        if not self.bound:
+            return self.data.hex(" ") or '""'
+        text = {"zid": f"$zid({self.name})", "heard": f"${self.name}:{self.path}"}.get(self.bound, self.bound)
+        if self.first is not None or self.last is not None:
+            text += f"[{'' if self.first is None else self.first}:{'' if self.last is None else self.last}]"
+        return f"{text} ^ {self.xor[0]}:{self.xor[1].hex()}" if self.xor else text
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One segment of what is sent."""
+
+    path: str
+    value: Value
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One line, with the segments below it."""
+
+    do: str
+    """`send`, `expect`, `departs`, `wait`, or one of `ACTS`."""
+    connection: str = ""
+    parts: tuple[Part, ...] = ()
+    what: str = ""
+    """What is expected, or what the target departed by."""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Script:
+    """A whole script."""
+
+    steps: tuple[Step, ...]
+    header: Mapping[str, str] = field(default_factory=dict)
+    """The facts at its head, by the names in `HEADER`."""
+
+    @property
+    def requirement(self) -> str:
+        """What it is about; `target/stays-up` when it does not say."""
+        return self.header.get("requirement", "target/stays-up")
+
+
+# --- text
+
+
+def text(script: Script) -> str:
+    """The script as a person reads it."""
+    lines = [f"script {FORMAT}"]
+    lines += [f"{name:<11} {script.header[name]}" for name in HEADER if script.header.get(name)]
+    lines.append("")
+    for step in script.steps:
+        lines.append(_line(step))
+        wide = max((len(part.path) for part in step.parts), default=0) + 2
+        for part in step.parts:
+            shown = f"    {part.path:<{wide}} {part.value}"
+            lines.append(f"{shown:<{wide + 40}}  # {_one_line(part.note)}" if part.note else shown)
+    return "\n".join(lines) + "\n"
+
+
+def _line(step: Step) -> str:
+    if step.do == "wait":
+        return f"wait {step.seconds:g}"
+    return " ".join(word for word in (step.connection, step.do, step.what) if word)
+
+
+def _one_line(note: str) -> str:
+    return " ".join("".join(char if char.isprintable() else " " for char in note).split())
+
+
+def write(script: Script, path: Path) -> None:
+    """Write it as text."""
+    path.write_text(text(script), encoding="utf-8")
+
+
+def read(path: Path) -> Script:
+    """Read a script. Raises FileFault with the line."""
+    try:
+        return parse(path.read_text(encoding="utf-8"), path)
+    except (OSError, UnicodeDecodeError) as why:
+        raise FileFault(path, None, f"cannot be read: {why}") from why
+
+
+def parse(told: str, path: Path | str = "script") -> Script:
+    """Read a script from its text. Raises FileFault with the line."""
+    header: dict[str, str] = {}
+    steps: list[Step] = []
+    lines = list(_content(told))
+    if not lines or lines[0][1].split() != ["script", str(FORMAT)]:
+        raise FileFault(path, lines[0][0] if lines else None, f"a script begins with the line `script {FORMAT}`")
+    for number, line in lines[1:]:
+        if line[0].isspace():
+            steps[-1:] = [_with_part(path, number, line, steps)]
+        elif not steps and line.split()[0] in HEADER:
+            name, _, rest = line.partition(" ")
+            header[name] = rest.strip()
+        else:
+            steps.append(_step(path, number, line))
+    _check_names(path, steps)
+    return Script(steps=tuple(steps), header=header)
+
+
+def _content(told: str) -> Iterator[tuple[int, str]]:
+    """Numbered lines that say something; notes of segments stay."""
+    for number, line in enumerate(told.splitlines(), 1):
+        if line.strip() and not line.lstrip().startswith("#"):
+            yield number, line.rstrip()
+
+
+def _step(path: Path | str, number: int, line: str) -> Step:
+    words = line.partition(" #")[0].split()
+    if words[0] == "wait":
+        return _wait(path, number, words)
+    if len(words) < 2 or not _NAME.fullmatch(words[0]):
+        raise FileFault(path, number, f"expected `CONNECTION DOES ...`, found {line!r:.60}")
+    connection, do, what = words[0], words[1], " ".join(words[2:])
+    if do in ("expect", "departs") and what:
+        return Step(do=do, connection=connection, what=what)
+    if do in ("send", *ACTS) and not what:
+        return Step(do=do, connection=connection)
+    known = ("send", "expect", "departs", *ACTS)
+    why = f"{do!r} takes no more words" if do in known and what else f"unknown step {do!r}"
+    raise FileFault(path, number, why if do not in ("expect", "departs") else f"{do} what?", hint=nearest(do, known))
+
+
+def _wait(path: Path | str, number: int, words: list[str]) -> Step:
+    try:
+        (seconds,) = map(float, words[1:])
+    except ValueError as why:
+        raise FileFault(path, number, "expected `wait SECONDS`") from why
+    return Step(do="wait", seconds=seconds)
+
+
+def _with_part(path: Path | str, number: int, line: str, steps: list[Step]) -> Step:
+    if not steps or steps[-1].do != "send":
+        raise FileFault(path, number, "a segment stands below a line `CONNECTION send`")
+    said, _, note = line.partition(" #")
+    words = said.split(maxsplit=1)
+    if len(words) != 2 or not _PATH.fullmatch(words[0]):
+        raise FileFault(path, number, f"expected `PATH VALUE`, found {line.strip()!r:.60}")
+    value = value_of(words[1])
+    if value is None:
+        hint = "hex, auto, length, $zid(NAME), $NAME:PATH, each bound one with [a:b] and ^ AT:HEX"
+        raise FileFault(path, number, f"no value: {words[1]!r:.60}", hint=hint)
+    last = steps[-1]
+    part = Part(words[0], value, note.strip())
+    return Step(do=last.do, connection=last.connection, parts=(*last.parts, part))
+
+
+def value_of(told: str) -> Value | None:
+    """A value from its text; None when it is none."""
+    told, xor = told.strip(), None
+    if match := _XOR.fullmatch(told):
+        told, xor = match.group(1), (int(match.group(2)), bytes.fromhex(match.group(3)))
+    if told in ("auto", "length"):
+        return Value(bound=told, xor=xor)
+    if match := _ZID.fullmatch(told):
+        return Value(bound="zid", name=match.group(1), first=_int(match.group(2)), last=_int(match.group(3)), xor=xor)
+    if match := _HEARD.fullmatch(told):
+        first, last = _int(match.group(3)), _int(match.group(4))
+        return Value(bound="heard", name=match.group(1), path=match.group(2), first=first, last=last, xor=xor)
+    try:
+        return Value(data=b"" if told == '""' else bytes.fromhex(told), xor=xor)
+    except ValueError:
+        return None
+
+
+def _int(told: str | None) -> int | None:
+    return int(told) if told else None
+
+
+def _check_names(path: Path | str, steps: Iterable[Step]) -> None:
+    opened: set[str] = set()
+    for step in steps:
+        if step.do == "open":
+            opened.add(step.connection)
+        elif step.connection and step.connection not in opened:
+            raise FileFault(path, None, f"connection {step.connection!r} does {step.do!r} before it is opened")
+        for part in step.parts:
+            if part.value.bound == "heard" and part.value.name not in opened:
+                raise FileFault(path, None, f"{part.path}: nothing is heard on {part.value.name!r} before it is opened")
+
+
+# --- data
+
+
+def as_json(script: Script) -> dict[str, Any]:
+    """The script as data, by the schema."""
+    return {"script": FORMAT, "header": dict(script.header), "steps": [_step_json(step) for step in script.steps]}
+
+
+def _step_json(step: Step) -> dict[str, Any]:
+    row: dict[str, Any] = {"do": step.do}
+    if step.connection:
+        row["connection"] = step.connection
+    if step.what:
+        row["what"] = step.what
+    if step.do == "wait":
+        row["seconds"] = step.seconds
+    if step.do == "send":
+        row["segments"] = [[part.path, str(part.value), part.note] for part in step.parts]
+    return row
+
+
+def from_json(row: Mapping[str, Any], path: Path | str = "script") -> Script:
+    """The script that the data tells. Raises FileFault."""
+    lines = [f"script {row.get('script')}"]
+    lines += [f"{name} {value}" for name, value in dict(row.get("header", {})).items()]
+    for step in row.get("steps", ()):
+        do = step.get("do", "")
+        words = (
+            (do, f"{step.get('seconds', '')}")
+            if do == "wait"
+            else (step.get("connection", ""), do, step.get("what", ""))
+        )
+        lines.append(" ".join(word for word in words if word))
+        lines += [f"    {where} {value} # {note}" for where, value, note in step.get("segments", ())]
+    return parse("\n".join(lines), path)

@@ -1,0 +1,207 @@
+"""A script bound to a target: each line acted on a scene, each bound value filled in from what the target said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+from zenoh_conformance.case import Case
+from zenoh_conformance.codec import trace
+from zenoh_conformance.conversation import Side
+from zenoh_conformance.dialogue import Dialogue
+from zenoh_conformance.finding import Departed, Finding
+from zenoh_conformance.kinds import InitAck, InitSyn, Kind, OpenAck, OpenSyn, name_of, reason_code
+from zenoh_conformance.scene import Scene
+from zenoh_conformance.wire import registry, vle
+from zenoh_conformance.wire.layer import Layer
+from zenoh_harness.errors import UsageError, nearest
+from zenoh_harness.files.scripts import Part, Script, Step, Value
+
+PREFIX = "prefix"
+"""The path of a batch's length on the link."""
+
+_KINDS: dict[str, Kind] = {kind.name: kind for kind in (InitSyn, InitAck, OpenSyn, OpenAck)}
+_ENDS = {"link shut": "fin", "link reset": "rst"}
+
+
+def case_of(script: Script, name: str) -> Case:
+    """The script as a case: run, repeated and judged as one. Raises UsageError for what nobody can expect."""
+    for step in script.steps:
+        if step.do == "expect":
+            _expected(step)
+    return Case(
+        id=name,
+        requirement=script.requirement,
+        function=lambda scene: perform(script, scene),
+        about=script.header.get("about", name),
+        role=Side(script.header.get("target", Side.RESPONDER.value)),
+        profile=script.header.get("profile", "default"),
+        alone=True,
+    )
+
+
+def perform(script: Script, scene: Scene) -> None:
+    """Do what it says. Raises Departed where the target does not do what is expected, or departs as recorded."""
+    _Performance(script, scene).run()
+
+
+class _Performance:
+    def __init__(self, script: Script, scene: Scene) -> None:
+        self.script, self.scene = script, scene
+        self.on: dict[str, Dialogue] = {}
+        self.zids: dict[str, bytes] = {}
+
+    def run(self) -> None:
+        for step in self.script.steps:
+            if step.do == "wait":
+                self.wait(step.seconds)
+            else:
+                getattr(self, f"do_{step.do}")(step)
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass, reading what comes on every link."""
+        links = list(self.on.values())
+        for dialogue in links[:1]:
+            until = dialogue.wire.now() + seconds
+            while (left := until - dialogue.wire.now()) > 0:
+                event = dialogue.wire.receive(left)
+                if event is None and dialogue.wire.now() < until:
+                    break
+                if event is not None:
+                    dialogue._take(event)
+
+    def zid(self, name: str) -> bytes:
+        """The ZenohID that a name stands for."""
+        return self.zids.setdefault(name, self.scene.fresh_zid())
+
+    # -- steps
+
+    def do_open(self, step: Step) -> None:
+        self.on[step.connection] = self.scene.dialogue(step.connection, zid=self.zid(step.connection))
+
+    def do_send(self, step: Step) -> None:
+        us = self.on[step.connection]
+        us.send_bytes(filled(step.parts, self.value, len(us.framed(b""))))
+
+    def do_expect(self, step: Step) -> None:
+        us, what = self.on[step.connection], step.what
+        if what.startswith("refusal"):
+            reasons = [reason_code(word) for word in what.split()[1:]]
+            us.expect_refusal("script", reason=reasons or None)
+        elif what == "end":
+            us.expect_end()
+        else:
+            us.expect(_expected(step))
+
+    def do_fence(self, step: Step) -> None:
+        self.on[step.connection].fence()
+
+    def do_finish(self, step: Step) -> None:
+        self.on[step.connection].wire.finish()
+
+    def do_reset(self, step: Step) -> None:
+        self.on[step.connection].wire.reset()
+
+    def do_shut(self, step: Step) -> None:
+        self.on[step.connection].wire.shut()
+
+    def do_departs(self, step: Step) -> None:
+        """Whether the target does again what it did when this was recorded."""
+        us = self.on[step.connection]
+        for seen in us.stream():
+            told = us.told(seen)
+            if told == step.what:
+                self.depart(us)
+            if name_of(seen.message).startswith("Close"):
+                break
+        if us.told(None) == step.what:
+            self.depart(us)
+
+    def depart(self, us: Dialogue) -> NoReturn:
+        header = self.script.header
+        cause = header.get("cause", "as recorded")
+        raise Departed(
+            Finding(
+                requirement=self.script.requirement,
+                sender=us.wire.side.other,
+                connection=us.wire.name,
+                time=us.wire.now(),
+                why=cause,
+                end=us.end(),
+            )
+        )
+
+    # -- values
+
+    def value(self, value: Value) -> bytes:
+        """The bytes of a value that is bound to what was said."""
+        if value.bound == "zid":
+            return self.zid(value.name)
+        us, kind = self.on[value.name], value.path.partition(".")[0]
+        for seen in reversed(us.heard):
+            if seen.kind == kind:
+                return _at(seen.raw, seen.path + value.path.removeprefix(kind))
+        us.depart(expected=f"a message of kind {kind}", got="none", step=f"${value.name}:{value.path}")
+        raise AssertionError("depart raises")
+
+
+def filled(parts: Sequence[Part], value: object, prefix: int) -> bytes:
+    """The bytes that segments stand for. `value` binds zid and heard; `prefix` is the size of a batch's length."""
+    done: list[bytes] = []
+    for part in reversed(parts):
+        done.insert(0, _filled(part, done, parts[len(parts) - len(done) :], value, prefix))
+    return b"".join(done)
+
+
+def _filled(part: Part, after: list[bytes], following: Sequence[Part], value: object, prefix: int) -> bytes:
+    told = part.value
+    if told.bound == "auto":
+        size = 0
+        for data, next_part in zip(after, following, strict=True):
+            if next_part.path == PREFIX:
+                break
+            size += len(data)
+        data = size.to_bytes(prefix, "little")
+    elif told.bound == "length":
+        data = vle.encode(len(after[0]) if after else 0)
+    elif told.bound:
+        assert callable(value)
+        data = value(told)[told.first : told.last]
+    else:
+        data = told.data
+    return _xored(data, told.xor)
+
+
+def _xored(data: bytes, xor: tuple[int, bytes] | None) -> bytes:
+    if xor is None or not data:
+        return data
+    changed = bytearray(data)
+    for offset, bits in enumerate(xor[1], xor[0] if xor[0] >= 0 else len(data) + xor[0]):
+        changed[min(offset, len(changed) - 1)] ^= bits
+    return bytes(changed)
+
+
+def _at(raw: bytes, path: str) -> bytes:
+    """The bytes at a path of a message that was heard. Raises UsageError for a path that it does not have."""
+    for layer in (Layer.TRANSPORT, Layer.NETWORK):
+        try:
+            return trace(raw, layer).segments.get(path).data
+        except KeyError:
+            continue
+    raise UsageError(
+        f"the message that was heard has no {path}", step="bind the script", hint="zconform explain shows paths"
+    )
+
+
+def _expected(step: Step) -> Kind:
+    """What a step waits for. Raises UsageError, with the nearest names."""
+    words = step.what.split()
+    if words[0] in ("refusal", "end"):
+        return Kind(words[0], object)
+    kinds = {name: cls for layer in registry.LAYERS for name, cls in registry.kinds(layer).items()}
+    if step.what in _KINDS:
+        return _KINDS[step.what]
+    if step.what in kinds:
+        return Kind(step.what, kinds[step.what])
+    names = [*_KINDS, *kinds, "refusal", "end"]
+    raise UsageError(f"nobody can expect {step.what!r}", step="read the script", hint=nearest(step.what, names))

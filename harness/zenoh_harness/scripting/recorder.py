@@ -1,0 +1,239 @@
+"""From a recorded conversation to the script that does it again: ours is sent, what came from the target is bound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from zenoh_conformance.codec import trace
+from zenoh_conformance.connection import ConnectionDecoder, Seen
+from zenoh_conformance.conversation import Connection, Conversation, Event, Framing, Happened, Side
+from zenoh_conformance.explain import explain
+from zenoh_conformance.finding import Finding
+from zenoh_conformance.kinds import name_of
+from zenoh_conformance.messages import Request
+from zenoh_conformance.wire.layer import Layer
+from zenoh_harness.files.scripts import Part, Script, Step, Value
+from zenoh_harness.scripting.binder import PREFIX
+
+FENCE = "zconform/fence/"
+"""Keys of our fences begin so."""
+
+TELLING = frozenset({"init", "open", "close", "push", "request", "response", "response_final"})
+"""Kinds of the target's messages that a script waits for; what a node says on its own accord is not expected."""
+
+_BOUND_FROM = {
+    "open.cookie.bytes": ("init.cookie.bytes",),
+    "response.id": ("request.id",),
+    "response_final.id": ("request.id",),
+    "declare.interest_id": ("interest.id",),
+    "u_key_expr.expr_id": ("d_key_expr.expr_id",),
+}
+"""Path of ours, without what holds it, to the paths of the target's from which its bytes come."""
+
+ZID = 8
+"""Bytes of a ZenohID that is drawn when a script runs; others stay as they are."""
+
+PAUSE = 0.5
+"""Seconds of nothing before something of ours that are told as a wait."""
+
+
+@dataclass(slots=True)
+class _Link:
+    """What is known of one connection while its events go by."""
+
+    connection: Connection
+    us: Side
+    decoder: ConnectionDecoder
+    heard: dict[str, bytes] = field(default_factory=dict)
+    """Path, from the message's kind on, to the bytes that the target sent last there."""
+    fences: set[int] = field(default_factory=set)
+
+
+def record(
+    conversation: Conversation, *, header: dict[str, str] | None = None, finding: Finding | None = None
+) -> Script:
+    """The script of a conversation between the harness and a target; `finding` says what the target departed by."""
+    writer = _Recorder(conversation)
+    steps = list(writer.steps())
+    facts = {"about": conversation.about.get("case", ""), "requirement": conversation.about.get("requirement", "")}
+    facts |= {"target": writer.target.value, **(header or {})}
+    if finding is not None:
+        facts["cause"] = finding.cause
+        steps = _departing(steps, finding)
+    return Script(steps=tuple(steps), header={name: value for name, value in facts.items() if value})
+
+
+def _departing(steps: list[Step], finding: Finding) -> list[Step]:
+    """The last thing expected on the connection at fault is what it departed by, where the finding tells it."""
+    name, got = _name(finding.connection), finding.got
+    if not name or not got:
+        return steps
+    last = max((n for n, step in enumerate(steps) if step.connection == name and step.do == "send"), default=0)
+    kept = [step for n, step in enumerate(steps) if n <= last or step.connection != name or step.do != "expect"]
+    kept = [step for step in kept if not (step.do == "shut" and step.connection == name)]
+    return [*kept, Step(do="departs", connection=name, what=got)]
+
+
+class _Recorder:
+    def __init__(self, conversation: Conversation) -> None:
+        self.conversation = conversation
+        self.links: dict[str, _Link] = {}
+        self.zids: dict[bytes, str] = {}
+        self.last = 0.0
+        self.target = Side.RESPONDER
+
+    def steps(self) -> Iterator[Step]:
+        """Event by event."""
+        for event in self.conversation:
+            link = self.links.get(event.connection) or self.opened(event.connection)
+            if event.kind is Happened.OPEN:
+                yield Step(do="open", connection=_name(event.connection))
+            elif event.sender is link.us:
+                if event.time - self.last > PAUSE and event.kind is Happened.BYTES:
+                    yield Step(do="wait", seconds=round(event.time - self.last, 1))
+                yield from self.ours(link, event)
+            else:
+                yield from self.theirs(link, event)
+            self.last = event.time
+
+    def opened(self, name: str) -> _Link:
+        """Begin a connection."""
+        connection = self.conversation.connection(name)
+        us = Side.RESPONDER if connection.responder == "harness" else Side.INITIATOR
+        self.target = us.other
+        self.links[name] = _Link(connection, us, ConnectionDecoder(connection))
+        return self.links[name]
+
+    # -- what we did
+
+    def ours(self, link: _Link, event: Event) -> Iterator[Step]:
+        """What we did becomes a step; a fence is told as one."""
+        name = _name(event.connection)
+        if event.kind is not Happened.BYTES:
+            yield Step(do="reset" if event.kind is Happened.RESET else "shut", connection=name)
+            return
+        prefix = link.decoder.directions[link.us].prefix if link.connection.framing is Framing.STREAM else 0
+        seen = list(link.decoder.feed(event))
+        fences = [one.message.id for one in seen if _is_fence(one)]
+        if fences:
+            link.fences.update(fences)
+            yield Step(do="fence", connection=name)
+            return
+        layer = Layer.LOWLATENCY if link.decoder.directions[link.us].lowlatency else Layer.TRANSPORT
+        yield Step(do="send", connection=name, parts=tuple(self.bound(link, _parts(event.data, prefix, layer))))
+
+    def bound(self, link: _Link, parts: Sequence[Part]) -> Iterator[Part]:
+        """The segments, with what came from the target, and our ZenohIDs, bound."""
+        values = [self.value(link, part) for part in parts]
+        for at, (part, value) in enumerate(zip(parts, values, strict=True)):
+            follows = values[at + 1] if at + 1 < len(values) else None
+            if part.path.endswith(".length") and follows is not None and follows.bound and value.data:
+                value = Value(bound="length") if _tells(value.data, parts[at + 1]) else value
+            yield Part(part.path, value, part.note)
+
+    def value(self, link: _Link, part: Part) -> Value:
+        data = part.value.data
+        if part.path.endswith("init.zid") and len(data) == ZID:
+            return Value(bound="zid", name=self.zids.setdefault(data, _name(link.connection.name)))
+        for ending, sources in _BOUND_FROM.items():
+            if part.path.endswith(ending):
+                found = self.source(link, sources, data)
+                if found is not None:
+                    return found
+        return part.value
+
+    def source(self, link: _Link, sources: Sequence[str], data: bytes) -> Value | None:
+        """Where our bytes come from: the same, the beginning, or all but a few bits of what the target sent."""
+        for other in (link, *self.links.values()):
+            for path in sources:
+                heard, name = other.heard.get(path), _name(other.connection.name)
+                if heard == data:
+                    return Value(bound="heard", name=name, path=path)
+                if heard and len(heard) > 4 and len(heard) > len(data) > 0 and heard.startswith(data):
+                    return Value(bound="heard", name=name, path=path, last=len(data) - len(heard))
+                if heard and len(heard) == len(data) and (xor := _difference(heard, data)) is not None:
+                    return Value(bound="heard", name=name, path=path, xor=xor)
+        return None
+
+    # -- what the target did
+
+    def theirs(self, link: _Link, event: Event) -> Iterator[Step]:
+        """What the target did is expected again, where it tells something."""
+        name = _name(event.connection)
+        for seen in link.decoder.feed(event):
+            if seen.kind in ("batch", "undecodable"):
+                continue
+            self.hear(link, seen)
+            answers_fence = seen.kind == "response_final" and seen.message.id in link.fences
+            if seen.kind in TELLING and not answers_fence:
+                yield Step(do="expect", connection=name, what=_expectation(seen))
+        if event.kind in (Happened.EOF, Happened.RESET):
+            yield Step(do="expect", connection=name, what="end")
+
+    def hear(self, link: _Link, seen: Seen) -> None:
+        """Keep what later bytes of ours may come from."""
+        sources = {path for paths in _BOUND_FROM.values() for path in paths if path.partition(".")[0] == seen.kind}
+        for path in sources:
+            for layer in (Layer.TRANSPORT, Layer.NETWORK):
+                try:
+                    whole = seen.path + path.removeprefix(seen.kind)
+                    link.heard[path] = trace(seen.raw, layer).segments.get(whole).data
+                    break
+                except KeyError:
+                    continue
+
+
+def _expectation(seen: Seen) -> str:
+    """A CLOSE is a refusal with that reason; the others go by their names."""
+    told = name_of(seen.message)
+    return f"refusal {told[6:-1]}" if told.startswith("Close(") else told
+
+
+def _is_fence(seen: Seen) -> bool:
+    return isinstance(seen.message, Request) and (seen.message.key.suffix or "").startswith(FENCE)
+
+
+def _parts(data: bytes, prefix: int, layer: Layer) -> list[Part]:
+    """One write of ours in segments; bytes that are no whole batches stay as they are."""
+    parts: list[Part] = []
+    at = 0
+    while at < len(data):
+        size = int.from_bytes(data[at : at + prefix], "little") if prefix else len(data)
+        batch = data[at + prefix : at + prefix + size]
+        if len(data) < at + prefix or len(batch) < size or (not size and prefix):
+            parts.append(Part("raw", Value(data=data[at:])))
+            break
+        if prefix:
+            parts.append(Part(PREFIX, Value(bound="auto"), f"{size} bytes"))
+        parts += _segments(batch, layer)
+        at += prefix + size
+    return parts
+
+
+def _segments(batch: bytes, layer: Layer) -> Iterator[Part]:
+    told = explain(batch, Layer.BATCH if layer is Layer.TRANSPORT else Layer.NETWORK)
+    lines = [line for line in told.lines if not line.inside]
+    if b"".join(line.data for line in lines) != batch:
+        yield Part("raw", Value(data=batch))
+        return
+    for line in lines:
+        yield Part(line.path.replace("-", "_") or "raw", Value(data=line.data), line.note)
+
+
+def _tells(length: bytes, following: Part) -> bool:
+    return length == len(following.value.data).to_bytes(1, "little") and len(following.value.data) < 0x80
+
+
+def _difference(heard: bytes, data: bytes) -> tuple[int, bytes] | None:
+    """Where and by which bits they differ, if that is within eight bytes."""
+    where = [at for at, (a, b) in enumerate(zip(heard, data, strict=True)) if a != b]
+    if not where or where[-1] - where[0] >= 8:
+        return None
+    return where[0], bytes(heard[at] ^ data[at] for at in range(where[0], where[-1] + 1))
+
+
+def _name(connection: str) -> str:
+    """A connection's name as a script may have it."""
+    words = "".join(char if char.isalnum() or char in "_-" else "-" for char in connection)
+    return words if words[:1].isalpha() else f"c{words}"
