@@ -7,24 +7,37 @@ import pytest
 from zenoh_harness.codecs import AnswerKind
 from zenoh_harness.own_codec import OwnCodec
 from zenoh_vectors import load
-from zenoh_vectors.judge import Outcome
-
-OURS = OwnCodec()
+from zenoh_vectors.judge import Outcome, judge, judge_written
 
 
-def decode(layer, data):
-    answer = OURS.decode(layer, data)
-    assert answer.kind in (AnswerKind.DECODED, AnswerKind.REFUSED), answer.why
-    if answer.kind is AnswerKind.REFUSED:
+class Ours:
+    """Our codec, layer by layer."""
+
+    def __init__(self):
+        self.codec = OwnCodec()
+
+    def decode(self, layer, data):
+        """What these bytes mean, or why not."""
+        answer = self.codec.decode(layer, data)
+        if answer.kind is AnswerKind.DECODED:
+            return Outcome(answer.means, size=answer.size)
+        assert answer.kind is AnswerKind.REFUSED, answer.why
         return Outcome(None, answer.why, answer.at)
-    return Outcome(answer.means, size=answer.size)
 
+    def encode(self, layer, means):
+        """The bytes, or None and why not."""
+        answer = self.codec.encode(layer, means)
+        return answer.data, answer.why
 
-def encode(layer, means):
-    answer = OURS.encode(layer, means)
-    if answer.kind is not AnswerKind.ENCODED:
-        raise ValueError(answer.why)
-    return answer.data
+    def disagreements(self, vectors):
+        """Id and cause of whatever is not as a vector says."""
+        for vector in vectors:
+            for part in vector.parts:
+                judged = judge(part, self.decode(part.layer, part.data))
+                if judged.verdict == "pass" and part.canonical:
+                    judged = judge_written(part, *self.encode(part.layer, part.means))
+                if judged.verdict != "pass":
+                    yield vector.id, judged.cause
 
 
 @pytest.fixture(scope="session")
@@ -35,5 +48,5 @@ def vectors():
 
 @pytest.fixture(scope="session")
 def ours():
-    """Our codec: a decoder and an encoder."""
-    return decode, encode
+    """Our codec."""
+    return Ours()

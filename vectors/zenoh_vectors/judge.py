@@ -60,6 +60,21 @@ def judge(vector: Vector, outcome: Outcome) -> Judged:
     return Judged("fail", cause)
 
 
+def judge_written(vector: Vector, data: bytes | None, why: str = "") -> Judged:
+    """Whether these are the bytes of a canonical vector; None where its meaning was refused."""
+    if data == vector.data:
+        return Judged("pass")
+    if vector.needs:
+        return Judged("not-applicable", f"needs {', '.join(vector.needs)}")
+    if vector.acceptable:
+        return Judged("pass", f"open point {vector.errata[0].id}: written as {data.hex() if data else 'nothing'}")
+    if data is None:
+        return Judged("fail", f"cannot be written: {why or 'no reason given'}")
+    pairs = enumerate(zip(data, vector.data, strict=False))
+    at = next((n for n, (a, b) in pairs if a != b), min(len(data), len(vector.data)))
+    return Judged("fail", f"byte {at}{beside(vector, at)}: expected {vector.data.hex()}, written {data.hex()}")
+
+
 def agrees(refuses: Refusal | None, outcome: Outcome, *means: Mapping[str, Any] | None) -> bool:
     """Whether the outcome is one of these meanings, or a refusal where one is expected; the byte is not compared."""
     if refuses is not None:

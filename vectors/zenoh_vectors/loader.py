@@ -117,6 +117,11 @@ class Vector:
     file: str
 
     @property
+    def parts(self) -> tuple[Vector, ...]:
+        """The steps of a conversation; of anything else the vector itself."""
+        return tuple(step for _, step in self.steps) or (self,)
+
+    @property
     def acceptable(self) -> bool:
         """The text leaves it open: another outcome is reported and not failed."""
         return any(erratum.stance in ("GAP", "BOTH") for erratum in self.errata)

@@ -46,7 +46,7 @@ STANCES = {
     "ZD-67": "BOTH",
     "extension-length-ignored": "GAP",
     "region-name-unchecked": "GAP",
-    "open-shm-zbuf": "GAP",
+    "open-shm-answer-is-bytes": "GAP",
     "empty-wire-expr-suffix": "GAP",
 }
 """By alias; what the vectors found themselves has only a phrase."""

@@ -454,7 +454,7 @@ def open_vectors() -> Iterator[Vector]:
 def _open_extensions(stem: str, make: Make, table: Sequence[Ext], source: str) -> Iterator[Vector]:
     for vector in extensions(stem, make, (*table, SHM_ANSWER), together=table, source=source):
         if "-shm-answer-" in vector.id:
-            vector = replace(vector, errata=(Reading("open-shm-zbuf"), *vector.errata))
+            vector = replace(vector, errata=(Reading("open-shm-answer-is-bytes"), *vector.errata))
         yield vector
 
 

@@ -102,7 +102,7 @@ def _inside(fields: Fields, by: Reduce) -> Fields:
 def variants(means: Fields) -> list[Fields]:
     """All meanings that say the same, fullest first, without `means` itself."""
     found: list[Fields] = []
-    reductions = (gathered, skipped, unshared, defaulted, unmapped)
+    reductions = [by for by in (gathered, skipped, unshared, defaulted, unmapped) if reduced(means, by) != means]
     for size in range(1, len(reductions) + 1):
         for chosen in combinations(reductions, size):
             told: Any = means

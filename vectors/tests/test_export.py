@@ -1,0 +1,106 @@
+"""What is given away works by itself: in a process that has nothing of ours."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tarfile
+
+import pytest
+
+from zenoh_vectors import params, seeds
+from zenoh_vectors.export import FOLDER, export
+
+REFUSES_ALL = "def decode(data):\n    raise ValueError('no')\n"
+ACCEPTS_ALL = "def decode(data, layer):\n    return {}\n"
+BY_HEART = """
+import json, pathlib
+KNOWN = {}
+for file in sorted(pathlib.Path({data!r}).glob("*.json")):
+    for vector in json.loads(file.read_text("utf-8"))["vectors"]:
+        for piece in vector.get("steps", [vector]):
+            KNOWN.setdefault((piece["layer"], piece["bytes"]), piece.get("also", [piece.get("means")])[-1])
+
+def decode(data, layer):
+    means = KNOWN[layer, data.hex()]
+    if means is None:
+        raise ValueError("no message")
+    return means
+"""
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("given")
+    assert export(folder) > 20
+    return folder
+
+
+def run(archive, tmp_path, decoder, *layers):
+    (tmp_path / "mine.py").write_text(decoder)
+    command = [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r}); sys.argv = {['consumer.py', 'mine:decode', *layers]!r};"
+               f"import runpy; runpy.run_path({str(archive / 'consumer.py')!r}, run_name='__main__')"]  # fmt: skip
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path, env={}, check=False)
+
+
+def test_the_consumer_passes_a_decoder_that_knows_the_vectors(archive, tmp_path):
+    ended = run(archive, tmp_path, BY_HEART.replace("{data!r}", repr(str(archive / "data"))))
+    assert ended.returncode == 0, ended.stdout[-500:] + ended.stderr[-500:]
+    assert "'FAIL': 0" in ended.stdout
+
+
+def test_the_consumer_fails_one_that_refuses_all(archive, tmp_path):
+    ended = run(archive, tmp_path, REFUSES_ALL, "transport")
+    assert ended.returncode == 1 and "FAIL open/syn-in-seconds: refused" in ended.stdout
+
+
+def test_the_consumer_fails_one_that_accepts_all(archive, tmp_path):
+    ended = run(archive, tmp_path, ACCEPTS_ALL)
+    assert ended.returncode == 1
+    assert "FAIL init/whatami-unassigned: accepted as {}, must be refused at byte 2: illegal-value" in ended.stdout
+
+
+def test_the_consumer_is_short_and_has_nothing_of_ours(archive):
+    text = (archive / "consumer.py").read_text()
+    assert len(text.splitlines()) <= 40 and "zenoh" not in text
+
+
+def test_the_archive_tells_its_contract_on_a_page(archive):
+    readme = (archive / "README.md").read_text(encoding="utf-8")
+    assert len(readme.splitlines()) < 60
+    schema = json.loads((archive / "vectors.schema.json").read_text(encoding="utf-8"))
+    for field in schema["$defs"]["vector"]["properties"]:
+        assert f"`{field}`" in readme, f"the README does not tell {field}"
+
+
+def test_the_packed_archive_is_the_same_each_time(tmp_path):
+    export(tmp_path / "a.tar.gz")
+    export(tmp_path / "b.tar.gz")
+    assert (tmp_path / "a.tar.gz").read_bytes() == (tmp_path / "b.tar.gz").read_bytes()
+    with tarfile.open(tmp_path / "a.tar.gz") as tar:
+        assert f"{FOLDER}/consumer.py" in tar.getnames()
+
+
+def test_a_folder_that_holds_something_else_is_left_alone(tmp_path):
+    (tmp_path / "mine.txt").write_text("precious")
+    with pytest.raises(FileExistsError):
+        export(tmp_path)
+
+
+@pytest.mark.parametrize("vector", params.vector_params(layer="scouting", refused=True))
+def test_vectors_are_pytest_parameters(vector):
+    assert vector.refuses is not None and vector.layer == "scouting"
+
+
+def test_parameters_are_named_by_their_ids(vectors):
+    names = [name for name, _ in params.select()]
+    assert len(names) == len(set(names)) and "handshake/plain[0]" in names and "open/syn-in-seconds" in names
+    assert {name for name, _ in params.select(prefix="vle/")} == {v.id for v in vectors if v.id.startswith("vle/")}
+
+
+def test_the_seed_corpus_has_each_input_once(tmp_path, vectors):
+    count = seeds.write_corpus(tmp_path / "seeds", layer=("transport", "network"))
+    files = sorted((tmp_path / "seeds").iterdir())
+    assert count == len(files) == len({file.read_bytes() for file in files})
+    assert {file.read_bytes() for file in files} == {p.data for v in vectors for p in v.parts if p.layer in ("transport", "network")}

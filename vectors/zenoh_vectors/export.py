@@ -1,0 +1,56 @@
+"""The vectors as an archive that needs nothing else of ours: data, schema, a README of one page, a consumer."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from zenoh_vectors.loader import data_folder
+
+FOLDER = "zenoh-vectors-1.0.0"
+"""What the archive unpacks to: the revision of the specification."""
+
+
+def files() -> Iterator[tuple[str, bytes]]:
+    """Path inside the archive and content, sorted."""
+    home = data_folder().parent
+    found = {f"data/{path.name}": path for path in data_folder().glob("*.json")}
+    found["vectors.schema.json"] = home / "vectors.schema.json"
+    found |= {name: home / "archive" / name for name in ("README.md", "consumer.py")}
+    for name in sorted(found):
+        yield name, found[name].read_bytes()
+
+
+def export(destination: Path) -> int:
+    """Write the archive: a folder, or a file when the name ends in `.tar.gz`; how many files it holds.
+
+    The same input gives the same bytes.  Raises FileExistsError for a folder that holds something else.
+    """
+    if destination.name.endswith(".tar.gz"):
+        return _tar(destination)
+    if destination.is_dir() and any(destination.iterdir()) and not (destination / "vectors.schema.json").is_file():
+        raise FileExistsError(f"{destination} is not empty and holds no vectors")
+    count = 0
+    for name, content in files():
+        path = destination / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        count += 1
+    return count
+
+
+def _tar(destination: Path) -> int:
+    import gzip
+
+    count = 0
+    destination.parent.mkdir(parents=True, exist_ok=True)
+    with destination.open("wb") as raw, gzip.GzipFile("", "wb", 9, raw, 0) as packed:
+        with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+            for name, content in files():
+                entry = tarfile.TarInfo(f"{FOLDER}/{name}")
+                entry.size, entry.mode = len(content), 0o644
+                tar.addfile(entry, io.BytesIO(content))
+                count += 1
+    return count

@@ -1,0 +1,27 @@
+"""The vectors as a seed corpus for fuzzers: one file of raw bytes each, named by what it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from hashlib import sha256
+from pathlib import Path
+
+from zenoh_vectors.params import select
+
+
+def corpus(*, layer: str | Collection[str] = (), refused: bool | None = None) -> dict[str, bytes]:
+    """Name to bytes, each bytes once: the vector's id with hyphens, and a few digits of the content's hash."""
+    out: dict[bytes, str] = {}
+    for name, vector in select(layer=layer, refused=refused):
+        plain = name.replace("/", "-").replace("[", "-").replace("]", "")
+        out.setdefault(vector.data, f"{plain}-{sha256(vector.data).hexdigest()[:8]}")
+    return {name: data for data, name in sorted(out.items(), key=lambda item: item[1])}
+
+
+def write_corpus(folder: Path, *, layer: str | Collection[str] = (), refused: bool | None = None) -> int:
+    """Write the corpus into a folder; how many files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    found = corpus(layer=layer, refused=refused)
+    for name, data in found.items():
+        (folder / name).write_bytes(data)
+    return len(found)
