@@ -203,19 +203,7 @@ class Listener:
     @classmethod
     def open(cls, locator: Locator | None = None) -> Listener:
         """Listen at `locator`, by default at a free port of 127.0.0.1."""
-        wanted = locator or Locator.tcp("127.0.0.1", 0)
-        family, address = _address(wanted)
-        sock = socket.socket(family, socket.SOCK_STREAM)
-        try:
-            if family != socket.AF_UNIX:
-                sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            sock.bind(address)
-            sock.listen(128)
-        except OSError as why:
-            sock.close()
-            raise CannotConnect(f"cannot listen at {wanted}", step="listen", seen=str(why)) from why
-        sock.setblocking(False)
-        return cls(sock, wanted if family == socket.AF_UNIX else Locator.tcp(*sock.getsockname()[:2]))
+        return cls(*listening(locator or Locator.tcp("127.0.0.1", 0)))
 
     def accept(self, deadline: Deadline, observer: Observer | None = None) -> StreamLink | None:
         """The next link that comes in, or None when the deadline passes."""
@@ -246,9 +234,25 @@ class Listener:
         self.close()
 
 
+def listening(locator: Locator) -> tuple[socket.socket, Locator]:
+    """A non-blocking socket that listens at `locator`, and where that is; CannotConnect says what the kernel said."""
+    family, address = socket_address(locator)
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        if family != socket.AF_UNIX:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind(address)
+        sock.listen(128)
+    except OSError as why:
+        sock.close()
+        raise CannotConnect(f"cannot listen at {locator}", step="listen", seen=str(why)) from why
+    sock.setblocking(False)
+    return sock, locator if family == socket.AF_UNIX else Locator.tcp(*sock.getsockname()[:2])
+
+
 def connect(locator: Locator, deadline: Deadline, observer: Observer | None = None) -> StreamLink:
     """Open a link to `locator`; CannotConnect says what the kernel said."""
-    family, address = _address(locator)
+    family, address = socket_address(locator)
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
         sock.settimeout(max(deadline.remaining(), 0.001))
@@ -277,7 +281,8 @@ def _opened(sock: socket.socket, locator: Locator, observer: Observer | None, *,
     return link
 
 
-def _address(locator: Locator) -> tuple[socket.AddressFamily, tuple[str, int] | str]:
+def socket_address(locator: Locator) -> tuple[socket.AddressFamily, tuple[str, int] | str]:
+    """What the kernel calls the place; UsageError for a protocol that no link of ours speaks."""
     if locator.protocol == "unixsock-stream":
         return socket.AF_UNIX, locator.address
     if locator.protocol == "tcp":

@@ -1,0 +1,105 @@
+"""`zconform tap`: the recording proxy alone, between two nodes that run already."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from types import FrameType
+
+import click
+
+from zenoh_conformance.connection import Decoders
+from zenoh_conformance.conversation import Event
+from zenoh_conformance.law import judge
+from zenoh_conformance.verdict import Exit
+from zenoh_harness.console import Shell, plain, shell_options
+from zenoh_harness.errors import CannotConnect, UsageError
+from zenoh_harness.files import conversations
+from zenoh_harness.locators import Locator
+from zenoh_harness.relay import Passed
+from zenoh_harness.tap import Recording, Sink, Tap
+
+
+@click.command()
+@click.option("--listen", required=True, metavar="LOCATOR", help="Where to listen; port 0 lets the kernel choose.")
+@click.option("--to", required=True, metavar="LOCATOR", help="Where the other node listens.")
+@click.option(
+    "--record",
+    default=Path("tap.jsonl"),
+    show_default=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The conversation file to write.",
+)
+@click.option("--force", is_flag=True, help="Write over a recording that is there.")
+@click.option("--links", type=click.IntRange(0), default=0, metavar="N", help="Leave after N links (0: never).")
+@click.option("--laws", is_flag=True, help="Judge the recording at the end; exit 1 when a law was broken.")
+@shell_options(formats=False)
+def command(shell: Shell, listen: str, to: str, record: Path, force: bool, links: int, laws: bool) -> int:
+    """Stand between two nodes, change nothing, record both directions.
+
+    Each link is told when it ends, with the side that ended it; -v tells each message as it goes by.
+
+    \b
+    Example:
+      zconform tap --listen tcp/127.0.0.1:7448 --to tcp/127.0.0.1:7447 --record talk.jsonl
+    """
+    if record.exists() and not force:
+        raise UsageError(f"{record} is there already", step="--record", hint="--force writes over it")
+    ended: list[Passed] = []
+
+    def at_end(passed: Passed) -> None:
+        ended.append(passed)
+        shell.note(str(passed))
+        if len(ended) == links:
+            tap.leave()
+
+    def sink(event: Event) -> None:
+        for each in sinks:
+            each(event)
+
+    sinks: list[Sink] = []
+    tap = Tap(Locator.parse(listen), Locator.parse(to), sink, on_end=at_end)
+    recording = Recording(record)
+    sinks.append(recording)
+    if shell.verbose:
+        sinks.append(_telling(shell, tap))
+    _leave_on_signals(tap)
+    shell.note(f"listening at {tap.locator}, passing on to {tap.to}, recording {record}")
+    try:
+        tap.serve()
+    finally:
+        recording.close(tap.conversation)
+    if ended and not any(passed.reached for passed in ended):
+        hint = f"does it listen there? what came is kept in {record}"
+        raise CannotConnect(f"{to} was never reached", step="connect", seen=ended[-1].how, hint=hint)
+    return _judge(shell, record) if laws else int(Exit.CONFORMING)
+
+
+def _telling(shell: Shell, tap: Tap) -> Sink:
+    """A sink that tells a person each message."""
+    decoders = Decoders(tap.conversation)
+
+    def tell(event: Event) -> None:
+        for seen in decoders.feed(event):
+            shell.detail(f"{event.time:10.6f} {event.connection} {event.sender.value:9} {seen.path} {seen.raw.hex()}")
+
+    return tell
+
+
+def _judge(shell: Shell, record: Path) -> int:
+    """What the laws say of both sides."""
+    findings = [finding for said in judge(conversations.read(record)) for finding in said.findings]
+    for found in findings:
+        who = f"{found.time:.6f} {found.connection} {found.sender.value}"
+        shell.out.print(plain(f"{who} {found.requirement}: {found.cause}"))
+    shell.note(f"{len(findings)} findings")
+    return int(Exit.DEPARTED if findings else Exit.CONFORMING)
+
+
+def _leave_on_signals(tap: Tap) -> None:
+    def leave(_number: int, _frame: FrameType | None) -> None:
+        tap.leave()
+
+    signal.signal(signal.SIGINT, leave)
+    signal.signal(signal.SIGTERM, leave)
