@@ -12,8 +12,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cache
 from inspect import getdoc
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from .case import import_all
 from .connection import Decoders, Seen
@@ -167,13 +168,17 @@ class Judge:
         """One event; bytes become messages, and each message a step of each law."""
         for seen in self._decoders.feed(event):
             self._sessions.note(seen)
-            for law_ in self._laws:
-                _step(self._instance(law_, seen.connection), seen)
+            for law_, names in steps_for(self._laws, seen.kind):
+                instance = self._instance(law_, seen.connection)
+                for name in names:
+                    getattr(instance, name)(seen, seen.message)
         if event.kind in (Happened.EOF, Happened.RESET):
             self._end(event)
 
     def _end(self, event: Event) -> None:
         for law_ in self._laws:
+            if law_.on_end is Law.on_end:
+                continue
             self._instance(law_, event.connection).on_end(event.sender, event.kind, event.time)
         ended = self._ended.setdefault(event.connection, set())
         ended |= set(Side) if event.kind is Happened.RESET else {event.sender}
@@ -186,8 +191,9 @@ class Judge:
                 self._close(Per.SESSION, session)
 
     def _instance(self, law_: type[Law], connection: str) -> Law:
-        session = self._sessions.of.get(connection, connection)
-        which = {Per.CONNECTION: connection, Per.SESSION: session, Per.CONVERSATION: ""}[law_.per]
+        which = connection if law_.per is Per.CONNECTION else ""
+        if law_.per is Per.SESSION:
+            which = self._sessions.of.get(connection, connection)
         instance = self._running.get((law_, which))
         if instance is None:
             earlier = self._running.pop((law_, connection), None) if law_.per is Per.SESSION else None
@@ -215,11 +221,11 @@ class Judge:
         return [Judged(law_, side, subjects, tuple(findings)) for law_, side, subjects, findings in said]
 
 
-def _step(instance: Law, seen: Seen) -> None:
-    for name in ("on_any", f"on_{seen.kind}"):
-        step: Callable[[Seen, Any], None] | None = getattr(instance, name, None)
-        if step is not None:
-            step(seen, seen.message)
+@cache
+def steps_for(laws: tuple[type[Law], ...], kind: str) -> tuple[tuple[type[Law], tuple[str, ...]], ...]:
+    """The laws that have a step for messages of a kind, with the names of those steps."""
+    named = ((law_, tuple(name for name in ("on_any", f"on_{kind}") if hasattr(law_, name))) for law_ in laws)
+    return tuple((law_, names) for law_, names in named if names)
 
 
 def judge(conversation: Conversation, laws: Iterable[type[Law]] | None = None) -> list[Judged]:

@@ -16,7 +16,6 @@ from .reference import Reference
 from .reference.configured import CHANGES
 from .wrong import Miniature
 
-
 NOT_REACHED = "not reached"
 """How the cause of a case begins that could not get to its odd thing: it depends on what another case judges."""
 
@@ -79,12 +78,16 @@ class Row:
         """Checks that are red on it though it does not say so, and not just because they never came to their point."""
         expected = (*self.miniature.caught_by, *self.miniature.also)
         strangers = [check for check in self.red if not any(fnmatchcase(check, pattern) for pattern in expected)]
-        return [check for check in strangers if not all(cause.startswith(NOT_REACHED) for cause in self.red[check].causes)]
+        return [
+            check for check in strangers if not all(cause.startswith(NOT_REACHED) for cause in self.red[check].causes)
+        ]
 
     @property
     def stale(self) -> list[str]:
         """Explanations of reds that there are not."""
-        return [pattern for pattern in self.miniature.also if not any(fnmatchcase(check, pattern) for check in self.red)]
+        return [
+            pattern for pattern in self.miniature.also if not any(fnmatchcase(check, pattern) for check in self.red)
+        ]
 
 
 def row(miniature: Miniature) -> Row:

