@@ -21,8 +21,8 @@ SMOKE: tuple[tuple[str, ...], ...] = (
     ("--version",),
     ("--help",),
     ("targets", "list"),
-    ("requirements",),
-    ("cases",),
+    ("requirements", "list"),
+    ("cases", "list"),
     ("vectors", "check"),
     ("run", "reference", "--depth", "quick", "--out", "results"),
 )
