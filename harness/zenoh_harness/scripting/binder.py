@@ -11,8 +11,10 @@ from zenoh_conformance.conversation import Side
 from zenoh_conformance.dialogue import Dialogue
 from zenoh_conformance.finding import Departed, Finding
 from zenoh_conformance.kinds import InitAck, InitSyn, Kind, OpenAck, OpenSyn, name_of, reason_code
+from zenoh_conformance.sane import DEFAULT_PRIORITY
 from zenoh_conformance.scene import Scene
 from zenoh_conformance.wire import registry, vle
+from zenoh_conformance.wire.errors import DecodeError
 from zenoh_conformance.wire.layer import Layer
 from zenoh_harness.errors import UsageError, nearest
 from zenoh_harness.files.scripts import Part, Script, Step, Value
@@ -21,7 +23,12 @@ PREFIX = "prefix"
 """The path of a batch's length on the link."""
 
 _KINDS: dict[str, Kind] = {kind.name: kind for kind in (InitSyn, InitAck, OpenSyn, OpenAck)}
-_ENDS = {"link shut": "fin", "link reset": "rst"}
+_END = Part("end", Value())
+_HEADERS = ("frame.header", "fragment.header", PREFIX, _END.path)
+"""Where a FRAME or FRAGMENT begins; the others end the one before."""
+
+RELIABLE = 0x20
+"""R in the header of FRAME and FRAGMENT."""
 
 
 def case_of(script: Script, name: str) -> Case:
@@ -81,7 +88,9 @@ class _Performance:
 
     def do_send(self, step: Step) -> None:
         us = self.on[step.connection]
-        us.send_bytes(filled(step.parts, self.value, len(us.framed(b""))))
+        data = filled(step.parts, self.value, len(us.framed(b"")))
+        _count(us, step.parts, data)
+        us.send_bytes(b"".join(data))
 
     def do_expect(self, step: Step) -> None:
         us, what = self.on[step.connection], step.what
@@ -145,12 +154,37 @@ class _Performance:
         raise AssertionError("depart raises")
 
 
-def filled(parts: Sequence[Part], value: object, prefix: int) -> bytes:
-    """The bytes that segments stand for. `value` binds zid and heard; `prefix` is the size of a batch's length."""
+def _count(us: Dialogue, parts: Sequence[Part], data: Sequence[bytes]) -> None:
+    """Let the dialogue's own frames (a fence's) go on after the numbers that the script has used up."""
+    sn: int | None = None
+    channel = (True, DEFAULT_PRIORITY)
+    for part, given in (*zip(parts, data, strict=True), (_END, b"")):
+        if part.path.endswith(_HEADERS) and sn is not None:
+            us._next_sn[channel] = (sn + 1) & us.sn_mask
+            sn = None
+        if part.path.endswith(_HEADERS[:2]) and given:
+            channel = (bool(given[0] & RELIABLE), DEFAULT_PRIORITY)
+        elif part.path.endswith(("frame.sn", "fragment.sn")):
+            sn = _number(given)
+        elif part.path.endswith(("frame.exts.qos.value", "fragment.exts.qos.value")) and given:
+            channel = (channel[0], given[0] & 7)
+        elif part.path.endswith("open.initial_sn"):
+            us.initial_sn = _number(given)
+
+
+def _number(data: bytes) -> int:
+    try:
+        return vle.decode(data)[0]
+    except DecodeError:
+        return 0
+
+
+def filled(parts: Sequence[Part], value: object, prefix: int) -> list[bytes]:
+    """The bytes that each segment stands for. `value` binds zid and heard; `prefix` is the size of a batch's length."""
     done: list[bytes] = []
     for part in reversed(parts):
         done.insert(0, _filled(part, done, parts[len(parts) - len(done) :], value, prefix))
-    return b"".join(done)
+    return done
 
 
 def _filled(part: Part, after: list[bytes], following: Sequence[Part], value: object, prefix: int) -> bytes:
