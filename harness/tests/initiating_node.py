@@ -1,4 +1,7 @@
-"""A node for tests that listens nowhere: `python initiating_node.py HOST PORT ZID`; it comes to us again and again."""
+"""A node for tests that listens nowhere: `python initiating_node.py HOST PORT ZID [PATIENCE]`.
+
+It comes to us again and again, and gives up on whoever does not answer for PATIENCE seconds.
+"""
 
 import socket
 import sys
@@ -19,6 +22,7 @@ def write(sock, message):
 
 def session(address, zid):
     with socket.create_connection(address) as sock:
+        sock.settimeout(float(sys.argv[4]) if len(sys.argv) > 4 else None)
         write(sock, sane.init_syn(zid))
         ack = read_batch(sock)
         if ack:
@@ -32,7 +36,7 @@ def main():
     while True:
         try:
             session((host, port), zid)
-        except ConnectionResetError:
+        except (ConnectionResetError, TimeoutError):
             continue
         except ConnectionRefusedError:
             return

@@ -45,16 +45,31 @@ def test_a_node_that_comes_to_us_comes_again():
 
 
 def test_a_node_that_has_gone_does_not_come():
-    with opened(f"exec:{script('misbehaving_node.py', 'exits', '{port}')}?as=initiator").start() as node:
-        with pytest.raises(CannotConnect) as refused:
-            node.link(soon())
-        assert "cannot find my config" in str(refused.value)
-        found = health.check(node)
-        assert (found.verdict.value, found.cause) == ("crash", "exit code 4")
+    with pytest.raises(CannotConnect) as refused:
+        opened(f"exec:{script('misbehaving_node.py', 'exits', '{port}')}?as=initiator").start()
+    assert "nobody connected" in str(refused.value)
+    assert "cannot find my config" in str(refused.value)
+    assert not processes.running()
+
+
+def test_a_link_that_waited_too_long_is_left_out():
+    reach = f"exec:{script('initiating_node.py', '{host}', '{port}', '{zid}', '0.2')}?as=initiator"
+    with opened(reach).start() as node:
+        for _ in range(2):
+            deadline = soon()
+            node._early = node._early or node._accepted(node._listener, deadline)
+            while not node._early.forsaken:
+                assert not deadline.passed
+            dialogue = Dialogue(Recorder().wire(node, "us", soon()), zid=b"\1\2", unit=5.0, requirement="x/y")
+            dialogue.open()
+            dialogue.wire.shut()
 
 
 def test_every_blank_is_filled_in():
-    code = "import sys; print(sys.argv[1:], file=sys.stderr); import signal; signal.pause()"
+    code = (
+        "import socket, sys; print(sys.argv[1:], file=sys.stderr); "
+        "s = socket.create_connection((sys.argv[1], int(sys.argv[2]))); s.recv(1)"
+    )
     words = shlex.join([sys.executable, "-u", "-c", code])
     with opened(f"exec:{words} {{host}} {{port}} {{locator}} {{zid}} {{profile}}?as=initiator").start(
         "qos-off"
@@ -70,8 +85,8 @@ def test_every_blank_is_filled_in():
 def test_braces_that_are_no_blank_stay():
     code = "import sys; sys.exit(len({}) + 5)"
     words = shlex.join([sys.executable, "-c", code])
-    with opened(f"exec:{words} {{port}}?as=initiator").start() as node:
-        assert node.program.wait(soon()).code == 5
+    with pytest.raises(CannotConnect, match="exit code 5"):
+        opened(f"exec:{words} {{port}}?as=initiator").start()
 
 
 @pytest.mark.parametrize(

@@ -77,9 +77,11 @@ class StreamLink:
 
     framing = Framing.STREAM
 
-    def __init__(self, sock: socket.socket, locator: Locator, observer: Observer | None = None) -> None:
+    def __init__(self, sock: socket.socket, locator: Locator, *, ours: bool) -> None:
+        """`ours`: we opened it."""
         self.locator = locator
-        self.observer = observer
+        self.observer: Observer | None = None
+        self.opened = LinkEvent(time.monotonic(), ours, Happened.OPEN)
         self._sock = sock
         self._ended: LinkEvent | None = None
         self._waiting: deque[LinkEvent] = deque()
@@ -129,6 +131,18 @@ class StreamLink:
         if not self._waiting:
             self._drain(once=True)
         return self._waiting.popleft() if self._waiting else self._ended
+
+    @property
+    def forsaken(self) -> bool:
+        """Whether the peer has ended its side already, read or not."""
+        poll = select.poll()
+        poll.register(self._sock, select.POLLRDHUP)
+        return bool(poll.poll(0))
+
+    def observe(self, observer: Observer | None) -> None:
+        """From now on tell `observer`, beginning with the link's opening."""
+        self.observer = observer
+        self._tell(self.opened)
 
     def finish(self) -> None:
         """Say that we send no more (FIN), still listening."""
@@ -275,9 +289,9 @@ def _ready(sock: socket.socket, for_what: int, deadline: Deadline) -> bool:
 
 
 def _opened(sock: socket.socket, locator: Locator, observer: Observer | None, *, ours: bool) -> StreamLink:
-    link = StreamLink(sock, locator, observer)
+    link = StreamLink(sock, locator, ours=ours)
     if observer is not None:
-        observer(LinkEvent(time.monotonic(), ours, Happened.OPEN))
+        link.observe(observer)
     return link
 
 

@@ -8,7 +8,7 @@ from zenoh_conformance.conversation import Side
 from zenoh_harness.agent import Agent
 from zenoh_harness.errors import CannotConnect, CannotStart, NotZenoh, TargetError
 from zenoh_harness.greeting import greet
-from zenoh_harness.links import Link, Listener, Observer, connect
+from zenoh_harness.links import Link, Listener, Observer, StreamLink, connect
 from zenoh_harness.locators import Locator
 from zenoh_harness.processes import Running
 from zenoh_harness.profiles import Profile
@@ -51,21 +51,31 @@ class LaunchedNode(NodeBase):
         self.agent = agent
         self._program = program
         self._listener = listener
+        self._early: StreamLink | None = None
+        """A link that came before anybody asked for one."""
 
     def link(self, deadline: Deadline, observer: Observer | None = None) -> Link:
         """A fresh link to it, opened or accepted; CannotConnect when there is none before the deadline."""
         if self._listener is None:
             return connect(self.locator, deadline, observer)
-        link = None
-        while link is None:
-            link = self._listener.accept(deadline.or_sooner(_GLANCE), observer)
-            if link is None and (deadline.passed or self._program.poll() is not None):
+        link, self._early = self._early or self._accepted(self._listener, deadline), None
+        while link.forsaken:  # it waited for us longer than the target did
+            link.close()
+            link = self._accepted(self._listener, deadline)
+        link.observe(observer)
+        return link
+
+    def _accepted(self, listener: Listener, deadline: Deadline) -> StreamLink:
+        while (link := listener.accept(deadline.or_sooner(_GLANCE))) is None:
+            if deadline.passed or self._program.poll() is not None:
                 raise CannotConnect(f"nobody connected to {self.locator}", step="accept", seen=self.state())
         return link
 
     def wait_until_ready(self, deadline: Deadline) -> None:
-        """A responder is ready when it answers an InitSyn; an initiator when it runs (its links queue up)."""
-        if self._listener is None:
+        """A responder is ready when it answers an InitSyn; an initiator when it has come to us for the first time."""
+        if self._listener is not None:
+            self._early = self._accepted(self._listener, deadline)
+        else:
             while not self._answers(deadline):
                 pass  # each look waits for the program's end, for a moment
             self._check_whose()
@@ -141,6 +151,8 @@ class LaunchedNode(NodeBase):
 
     def stop(self) -> None:
         """End the process, its children, and our listener; idempotent."""
+        if self._early is not None:
+            self._early.close()
         if self._listener is not None:
             self._listener.close()
         self._program.stop()

@@ -15,7 +15,7 @@ from zenoh_harness.probe import Facts, missing, probe
 from zenoh_harness.profiles import DEFAULT
 from zenoh_harness.target import NodeTarget, known_profile
 
-_WIDTH: Final = 32
+_WIDTH: Final = 36
 
 
 @click.command()
@@ -71,8 +71,8 @@ def _told(result: probes.Probed) -> str:
     rows = [f"{result.reach}: {result.name} {result.version}, {result.role}, {result.side}".replace(" ,", ","), ""]
     for name, value in result.profiles[first]["seen"].items():
         rows += _rows(name, value)
-    rows += ["", f"{'profile':<{_WIDTH}}capabilities seen"]
-    rows += [f"{name:<{_WIDTH}}{' '.join(one['capabilities']) or '-'}" for name, one in result.profiles.items()]
+    rows += ["", f"{'profile':<{_WIDTH}} capabilities seen"]
+    rows += [f"{name:<{_WIDTH}} {' '.join(one['capabilities']) or '-'}" for name, one in result.profiles.items()]
     if result.missing:
         rows += ["", f"claimed, and not seen: {', '.join(result.missing)}"]
     return "\n".join(rows)
@@ -82,4 +82,4 @@ def _rows(name: str, value: Any) -> list[str]:
     if isinstance(value, dict):
         return [row for inner, one in value.items() for row in _rows(f"{name}: {inner}", one)]
     shown = " ".join(value) if isinstance(value, list) else str(value)
-    return [f"{name:<{_WIDTH}}{shown}"]
+    return [f"{name:<{_WIDTH}} {shown}"]
