@@ -109,7 +109,6 @@ class NodeTarget(Protocol):
     """A node that can be had, in one or several profiles."""
 
     reach: Reach
-    identity: Identity
     side: Side
     role: Role
     profiles: Mapping[str, Profile]
@@ -118,6 +117,10 @@ class NodeTarget(Protocol):
     """Capabilities that its own file claims: a probe that misses one is a failure."""
     restartable: bool
     """Whether `start` can make it again after it died."""
+
+    @property
+    def identity(self) -> Identity:
+        """Who it says it is, as far as that is known before it is started."""
 
     def start(self, profile: str = DEFAULT) -> NodeInstance:
         """Start it in `profile` and wait until it is ready; CannotStart, CannotConnect, NotZenoh, UsageError."""

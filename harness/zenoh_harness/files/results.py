@@ -35,6 +35,8 @@ class Header:
     """responder, initiator, codec, or several joined by `+`."""
     kind: str
     """The reach kind: wheel, exec, tcp, ..."""
+    digest: str = ""
+    """What exactly was judged, where that can be told: a container image's digest."""
     spec: str = "1.0.0"
     harness: str = "0.1.0"
     seed: int = 0
@@ -109,6 +111,7 @@ def header_row(header: Header) -> Row:
         "version": header.version,
         "role": header.role,
         "kind": header.kind,
+        **({"digest": header.digest} if header.digest else {}),
     }
     return {
         "type": "header",
@@ -293,6 +296,7 @@ def _header(path: Path, number: int, row: Row) -> Header:
     text = {
         name: faults.field(path, number, target, name, str) for name in ("reach", "name", "version", "role", "kind")
     }
+    text["digest"] = faults.field(path, number, target, "digest", str, "")
     more = {name: faults.field(path, number, row, name, str, "") for name in ("spec", "harness", "command")}
     return Header(
         **text,

@@ -151,6 +151,7 @@ def _header(reach: Reach, identity: Identity, parts: Sequence[Part], options: Op
         version=identity.version,
         role="+".join(dict.fromkeys(part.role for part in parts)),
         kind=identity.kind,
+        digest=identity.digest,
         harness=harness_version(),
         seed=options.seed,
         command=command,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shutil
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Final, cast
@@ -14,7 +14,7 @@ from zenoh_conformance.conversation import Side
 from zenoh_harness import processes
 from zenoh_harness.adapters.launched import READY, LaunchedNode
 from zenoh_harness.adapters.wheel import settings
-from zenoh_harness.errors import CannotConnect, CannotStart, UsageError
+from zenoh_harness.errors import CannotConnect, CannotStart, HarnessError, UsageError
 from zenoh_harness.links import Listener
 from zenoh_harness.locators import Locator
 from zenoh_harness.profiles import DEFAULT, PROFILES, Profile
@@ -43,12 +43,8 @@ class DockerTarget:
         about = settings()
         self.reach = reach
         router = is_router(reach)
-        self.identity = Identity(
-            name=about["target"]["name"] if router else reach.rest,
-            version=_version(reach.rest, {}),
-            kind="docker",
-            language=about["target"]["language"] if router else "",
-        )
+        self._name = about["target"]["name"] if router else reach.rest
+        self._language = about["target"]["language"] if router else ""
         self.role = cast(Role, reach.options.get("role", "router"))
         self.side = Side(reach.options.get("as", "responder" if self.role == "router" else "initiator"))
         self.profiles: Mapping[str, Profile] = {
@@ -63,15 +59,22 @@ class DockerTarget:
         return self.reach.options.get("zid", TARGET_ZID)
 
     @cached_property
+    def identity(self) -> Identity:
+        """What the image is; without its digest when it cannot be had, of which `start` tells."""
+        with contextlib.suppress(HarnessError):
+            return self._identity(self.image.digest or self.image.id, self.image.labels)
+        return self._identity("", {})
+
+    def _identity(self, digest: str, labels: Mapping[str, str]) -> Identity:
+        version = _version(self.reach.rest, labels)
+        return Identity(name=self._name, version=version, kind="docker", language=self._language, digest=digest)
+
+    @cached_property
     def image(self) -> Image:
         """The image, had once: every start of one target runs the same one."""
         if "build" in self.reach.options:
             self._build()
-        image = obtain(owner.daemon(), self.reach.rest, Pull(self.reach.options.get("pull", "missing")))
-        self.identity = replace(
-            self.identity, version=_version(self.reach.rest, image.labels), digest=image.digest or image.id
-        )
-        return image
+        return obtain(owner.daemon(), self.reach.rest, Pull(self.reach.options.get("pull", "missing")))
 
     def _build(self) -> None:
         name, _, version = self.reach.rest.removeprefix(OURS).partition(":")
