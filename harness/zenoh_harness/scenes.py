@@ -33,6 +33,10 @@ class Overtime(Exception):  # noqa: N818 - no fault of anybody: the case is told
     """The case's hard deadline has passed, or the run is being ended."""
 
 
+class Elsewhere(Exception):  # noqa: N818 - no fault of anybody: the target did something else that is right, too
+    """What was to be observed cannot be reached on this target."""
+
+
 @dataclass(frozen=True, slots=True)
 class Facts:
     """What is known of a node before a case begins."""

@@ -14,7 +14,7 @@ from zenoh_conformance.finding import Departed, Finding
 from zenoh_conformance.law import Judged, judge
 from zenoh_harness.errors import CannotConnect, HarnessError
 from zenoh_harness.run.plan import Item
-from zenoh_harness.scenes import Facts, Overtime, Stage
+from zenoh_harness.scenes import Elsewhere, Facts, Overtime, Stage
 from zenoh_harness.target import NodeInstance
 
 
@@ -30,6 +30,8 @@ class Went(Enum):
     """The hard deadline passed."""
     BROKE = "broke"
     """We failed, not the target."""
+    ELSEWHERE = "elsewhere"
+    """What was to be observed was not reached."""
     STOPPED = "stopped"
     """The run was ended meanwhile."""
 
@@ -99,6 +101,8 @@ def _performed(item: Item, stage: Stage) -> Outcome:
         findings.append(departed.finding)
     except Overtime:
         went, cause = Went.OVERTIME, "the case did not come to its end before its deadline"
+    except Elsewhere as otherwise:
+        went, cause = Went.ELSEWHERE, str(otherwise)
     except CannotConnect as lost:
         went, cause = Went.LOST, lost.what
     except HarnessError as broken:

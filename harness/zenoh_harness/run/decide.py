@@ -78,6 +78,8 @@ def _verdict(outcome: Outcome, side: Side) -> Verdict:
         case Went.LOST:
             # Whoever listens must accept; whoever should come to us may be anywhere.
             return Verdict.FAIL if side is Side.RESPONDER else Verdict.ERROR
+        case Went.ELSEWHERE:
+            return Verdict.NOT_OBSERVED
         case Went.OVERTIME:
             return Verdict.HANG
         case _:

@@ -18,6 +18,10 @@ STUCK = CASE + 45.0
 """Seconds without any case ending after which those that are left are given up."""
 
 
+SETTLED = (Went.BROKE, Went.STOPPED, Went.ELSEWHERE)
+"""Ways that need no repetition."""
+
+
 @dataclass(frozen=True, slots=True)
 class Death:
     """The target died, and what was going on."""
@@ -79,7 +83,7 @@ class Group:
 
     def _confirmed(self, item: Item, first: Outcome) -> Decision:
         """A red one is repeated alone; so are those whose target dies then."""
-        if first.held or first.went in (Went.BROKE, Went.STOPPED):
+        if first.held or first.went in SETTLED:
             return decide(item, [first], self.keeper.node.side)
         again = self._once(item, 2)
         ill = self.keeper.ill()
@@ -111,6 +115,6 @@ class Group:
             if ill is not None:
                 self.keeper.renew()
                 return charged(item, ill, tries[-1], len(earlier) + len(tries)), True
-            if tries[-1].held or tries[-1].went in (Went.BROKE, Went.STOPPED):
+            if tries[-1].held or tries[-1].went in SETTLED:
                 break
         return decide(item, [*held, *tries], self.keeper.node.side), False

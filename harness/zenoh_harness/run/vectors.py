@@ -141,10 +141,8 @@ def of_decoding(vector: Vector, answer: Answer) -> Told:
     """What the answer to `decode` is worth."""
     if answer.kind in _WITHOUT:
         return Told(_WITHOUT[answer.kind], f"decode: {answer.kind.value}: {answer.why}".removesuffix(": "))
-    if answer.kind is AnswerKind.REFUSED:
-        outcome = Outcome(None, answer.why, answer.at)
-    else:
-        outcome = Outcome(answer.means, size=answer.size)
+    refused = answer.kind is AnswerKind.REFUSED
+    outcome = Outcome(None, answer.why, answer.at) if refused else Outcome(answer.means, size=answer.size)
     if answer.kind is AnswerKind.DECODED and answer.means is None:
         return Told(Verdict.UNIMPLEMENTED, "decode: the codec reads it and does not tell what it means")
     return _of(vector, judge(vector, outcome))

@@ -10,17 +10,15 @@ from zenoh_conformance.connection import ConnectionDecoder, Seen
 from zenoh_conformance.conversation import Connection, Conversation, Event, Framing, Happened, Side
 from zenoh_conformance.explain import explain
 from zenoh_conformance.finding import Finding
-from zenoh_conformance.kinds import name_of
+from zenoh_conformance.kinds import NAMED, name_of
 from zenoh_conformance.messages import Request
+from zenoh_conformance.wire import registry
 from zenoh_conformance.wire.layer import Layer
 from zenoh_harness.files.scripts import Part, Script, Step, Value
-from zenoh_harness.scripting.binder import PREFIX
+from zenoh_harness.scripting.binder import PREFIX, TELLING
 
 FENCE = "zconform/fence/"
 """Keys of our fences begin so."""
-
-TELLING = frozenset({"init", "open", "close", "push", "request", "response", "response_final"})
-"""Kinds of the target's messages that a script waits for; what a node says on its own accord is not expected."""
 
 _BOUND_FROM = {
     "open.cookie.bytes": ("init.cookie.bytes",),
@@ -67,12 +65,18 @@ def record(
 def _departing(steps: list[Step], finding: Finding) -> list[Step]:
     """The last thing expected on the connection at fault is what it departed by, where the finding tells it."""
     name, got = _name(finding.connection), finding.got
-    if not name or not got:
+    if not name or not _happens(got):
         return steps
     last = max((n for n, step in enumerate(steps) if step.connection == name and step.do == "send"), default=0)
     kept = [step for n, step in enumerate(steps) if n <= last or step.connection != name or step.do != "expect"]
     kept = [step for step in kept if not (step.do == "shut" and step.connection == name)]
     return [*kept, Step(do="departs", connection=name, what=got)]
+
+
+def _happens(got: str) -> bool:
+    """Whether it is something that a target does, and not a value that it shows."""
+    names = {name for layer in registry.LAYERS for name in registry.kinds(layer)} | {kind.name for kind in NAMED}
+    return got in names or got in ("silence", "link shut", "link reset") or got.startswith(("Close(", "undecodable"))
 
 
 class _Recorder:
@@ -134,6 +138,8 @@ class _Recorder:
 
     def value(self, link: _Link, part: Part) -> Value:
         data = part.value.data
+        if part.path.endswith("init.zid") and (theirs := self.source(link, ("init.zid",), data)) and theirs.xor is None:
+            return theirs
         if part.path.endswith("init.zid") and len(data) == ZID:
             return Value(bound="zid", name=self.zids.setdefault(data, _name(link.connection.name)))
         for ending, sources in _BOUND_FROM.items():
@@ -173,7 +179,9 @@ class _Recorder:
 
     def hear(self, link: _Link, seen: Seen) -> None:
         """Keep what later bytes of ours may come from."""
-        sources = {path for paths in _BOUND_FROM.values() for path in paths if path.partition(".")[0] == seen.kind}
+        sources = {"init.zid"} | {
+            path for paths in _BOUND_FROM.values() for path in paths if path.partition(".")[0] == seen.kind
+        }
         for path in sources:
             for layer in (Layer.TRANSPORT, Layer.NETWORK):
                 try:
