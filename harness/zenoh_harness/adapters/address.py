@@ -11,7 +11,7 @@ from zenoh_harness.agent import Agent
 from zenoh_harness.greeting import greet
 from zenoh_harness.links import Link, Observer, connect
 from zenoh_harness.locators import Locator
-from zenoh_harness.processes import Program
+from zenoh_harness.processes import Running
 from zenoh_harness.profiles import DEFAULT, Profile
 from zenoh_harness.reach import Reach
 from zenoh_harness.target import Identity, NodeBase, Role, Vitals, known_profile, profile_of
@@ -53,7 +53,7 @@ class AddressTarget:
 class FoundNode(NodeBase):
     """A node that was there before us."""
 
-    program: Program | None = None
+    program: Running | None = None
     agent: Agent | None = None
     side = Side.RESPONDER
     zid: str | None = None
