@@ -121,7 +121,7 @@ def _batch_reader(layer: Layer) -> Callable[[bytes], Read]:
 
 def _batch_writer(layer: Layer) -> Callable[[Meaning], bytes]:
     inner = Layer.NETWORK if layer is Layer.LOWLATENCY else layer
-    return lambda means: b"".join(codec.encode(codec.from_json(told, inner)) for told in _body(means)["messages"])
+    return lambda means: b"".join(codec.encode(codec.from_json(told, inner)) for told in _field(means, "messages"))
 
 
 def _read_stream(data: bytes) -> Read:
@@ -142,7 +142,7 @@ def _read_stream(data: bytes) -> Read:
 
 def _write_stream(means: Meaning) -> bytes:
     write = _batch_writer(Layer.TRANSPORT)
-    return b"".join(batch.frame_batch(write({"Batch": told})) for told in _body(means)["batches"])
+    return b"".join(batch.frame_batch(write({"Batch": told})) for told in _field(means, "batches"))
 
 
 def _read_vle(data: bytes) -> Read:
@@ -151,7 +151,7 @@ def _read_vle(data: bytes) -> Read:
 
 
 def _write_vle(means: Meaning) -> bytes:
-    return vle.encode(int(_body(means)["value"]))
+    return vle.encode(int(_field(means, "value")))
 
 
 def _read_key(data: bytes) -> Read:
@@ -167,16 +167,16 @@ def _read_key(data: bytes) -> Read:
 
 
 def _write_key(means: Meaning) -> bytes:
-    text = str(_body(means)["canonical"])
+    text = str(_field(means, "canonical"))
     keyexpr.check(text)
     return text.encode()
 
 
-def _body(means: Meaning) -> Mapping[str, Any]:
+def _field(means: Meaning, name: str) -> Any:
     body = next(iter(means.values()), None)
-    if not isinstance(body, Mapping):
-        raise EncodeError("means", 'expected {"Kind": {field: value}}')
-    return body
+    if not isinstance(body, Mapping) or name not in body:
+        raise EncodeError("means", f'expected {{"Kind": {{"{name}": ...}}}}')
+    return body[name]
 
 
 _MESSAGES: Final = (Layer.TRANSPORT, Layer.NETWORK, Layer.SCOUTING)

@@ -7,17 +7,16 @@ out of order.  It is started again a bounded number of times.
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 import shlex
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Self
 
+from zenoh_harness.codec_asking import Asking, short
 from zenoh_harness.codec_batch import pieces, records, request_bytes
+from zenoh_harness.codec_schemas import checker
 from zenoh_harness.codec_wire import Ended, Endless, Wire
-from zenoh_harness.codecs import Answer, AnswerKind, Request, answer_of
+from zenoh_harness.codecs import Answer, Request
 from zenoh_harness.errors import CannotStart, TargetError, UsageError
 from zenoh_harness.reach import Reach
 from zenoh_harness.target import Identity
@@ -37,13 +36,6 @@ RESTARTS: Final = 20
 
 WINDOW: Final = 64
 """Requests under way."""
-
-SCHEMAS: Final = Path(__file__).parent.parent / "files" / "schemas"
-
-_FITTING: Final[Mapping[str, AnswerKind]] = {
-    "decode": AnswerKind.DECODED, "encode": AnswerKind.ENCODED, "relate": AnswerKind.RELATED,
-}  # fmt: skip
-_ALWAYS: Final = frozenset({AnswerKind.REFUSED, AnswerKind.UNIMPLEMENTED, AnswerKind.CRASH})
 
 
 def open_codec(reach: Reach, *, validate: bool = False) -> StdioCodec:
@@ -74,8 +66,8 @@ class StdioCodec:
         """
         self.command = tuple(command)
         self.restarts_left = restarts
-        self._patience, self._window = patience, window
-        self._validate = _validator() if validate else None
+        self.patience, self.window = patience, window
+        self._validate = checker() if validate else None
         self._seq = 0
         self._wire = Wire(self.command)
         try:
@@ -91,7 +83,7 @@ class StdioCodec:
         answer = self._answer({"cmd": "start", "version": VERSION}, "start")
         identity = answer.get("identity")
         if answer.get("ok") is not True or not isinstance(identity, dict):
-            raise CannotStart("the codec does not introduce itself", step="codec start", seen=_short(answer))
+            raise CannotStart("the codec does not introduce itself", step="codec start", seen=short(answer))
         self.identity = Identity(
             name=name or str(identity.get("name", self.command[0])), version=str(identity.get("version", "")),
             kind="stdio", language=str(identity.get("language", "")),
@@ -115,7 +107,7 @@ class StdioCodec:
         """One answer outside the stream of requests."""
         self._send(command)
         try:
-            answer = self._fresh(self._seq + 1, Deadline.after(self._patience))
+            answer = self._fresh(self._seq + 1, Deadline.after(self.patience))
             if answer is None:
                 raise CannotStart("the codec does not answer in time", step=f"codec {step}",
                                   seen=self._wire.last_words(), hint="does it flush after each line?")  # fmt: skip
@@ -130,7 +122,7 @@ class StdioCodec:
 
     def ask(self, requests: Iterable[Request]) -> Iterator[Answer]:
         """One answer a request, in their order, with up to `window` under way."""
-        return _Asking(self, requests).run()
+        return Asking(self, requests).run()
 
     def decode(self, layer: str, data: bytes) -> Answer:
         """What do these bytes mean?"""
@@ -154,7 +146,7 @@ class StdioCodec:
         self._seq += 1
         self._send({"cmd": "batch", "seq": self._seq, "layer": layer, "count": len(inputs), "bytes": len(raw)})
         self._wire.send(raw)
-        deadline = Deadline.after(self._patience)
+        deadline = Deadline.after(self.patience)
         try:
             head = self._fresh(self._seq, deadline) or {}
             if head.get("seq") == self._seq and isinstance(head.get("bytes"), int):
@@ -166,7 +158,7 @@ class StdioCodec:
         self.restart()
         return None
 
-    # --- what `_Asking` uses -----------------------------------------------------------------------------------------
+    # --- what `Asking` uses -----------------------------------------------------------------------------------------
 
     def post(self, request: Request) -> int:
         """Send a request and return its seq."""
@@ -176,7 +168,7 @@ class StdioCodec:
 
     def receive(self, oldest: int) -> dict[str, Any] | None:
         """The next line; None when it does not come in time.  Raises ValueError, Ended, Endless."""
-        return self._fresh(oldest, Deadline.after(self._patience))
+        return self._fresh(oldest, Deadline.after(self.patience))
 
     def _fresh(self, oldest: int, deadline: Deadline) -> dict[str, Any] | None:
         """The next line that answers no request older than `oldest`: whoever asked those has gone."""
@@ -243,131 +235,3 @@ class StdioCodec:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-class _Asking:
-    """One stream of requests: what waits, what is answered, who is charged."""
-
-    def __init__(self, codec: StdioCodec, requests: Iterable[Request]) -> None:
-        self.codec = codec
-        self.todo = enumerate(requests)
-        self.again: deque[tuple[int, Request]] = deque()
-        """Requests that were under way when the codec ended; asked alone, to see which of them ends it."""
-        self.waiting: deque[tuple[int, int, Request]] = deque()
-        """Seq, index and request, oldest first."""
-        self.answers: dict[int, Answer] = {}
-        self.first = codec.last_seq + 1
-        self.charged: set[int] = set()
-        """Seqs whose verdict has fallen: an answer that comes after all is dropped."""
-
-    def run(self) -> Iterator[Answer]:
-        due = 0
-        while True:
-            self._post()
-            if self.waiting:
-                self._step()
-            elif due not in self.answers:
-                return
-            while due in self.answers:
-                yield self.answers.pop(due)
-                due += 1
-
-    def _post(self) -> None:
-        window = 1 if self.again else self.codec._window
-        while len(self.waiting) < window:
-            index, request = self.again.popleft() if self.again else next(self.todo, (-1, None))
-            if request is None:
-                return
-            if self.codec.gone:
-                self.answers[index] = Answer(kind=AnswerKind.UNASKED, why="it was started again too often")
-                return
-            self.waiting.append((self.codec.post(request), index, request))
-
-    def _step(self) -> None:
-        try:
-            line = self.codec.receive(self.first)
-        except ValueError as why:
-            self._charge(AnswerKind.GARBAGE, str(why))
-        except Endless:
-            self._charge(AnswerKind.GARBAGE, "a line without end")
-            self._begin_again()
-        except Ended:
-            self._ended()
-        else:
-            if line is None:
-                self._charge(AnswerKind.HANG, f"no answer in {self.codec._patience:g} s")
-                self._begin_again()
-            else:
-                self._settle(line)
-
-    def _settle(self, line: Mapping[str, Any]) -> None:
-        seq = line.get("seq")
-        place = next((n for n, (waiting, _, _) in enumerate(self.waiting) if waiting == seq), None)
-        if place is None:
-            if seq not in self.charged:
-                self._charge(AnswerKind.GARBAGE, f"an answer to nothing that waits: {_short(line)}")
-            return
-        _, index, request = self.waiting[place]
-        if place:
-            del self.waiting[place]
-            self.answers[index] = Answer(kind=AnswerKind.DISORDER, why=f"{place} older requests still waited")
-            return
-        if fault := _fault(line, request):
-            self._charge(AnswerKind.GARBAGE, f"{fault}: {_short(line)}")
-            return
-        self.waiting.popleft()
-        self.answers[index] = answer_of(line)
-
-    def _charge(self, kind: AnswerKind, why: str) -> None:
-        seq, index, _ = self.waiting.popleft()
-        self.charged.add(seq)
-        self.answers[index] = Answer(kind=kind, why=why)
-
-    def _ended(self) -> None:
-        """Alone, the request under way is to blame; of several, each is asked again alone."""
-        alone = len(self.waiting) == 1
-        index = self.waiting[0][1]
-        said = self._begin_again(alone=alone)
-        if alone:
-            self.answers[index] = Answer(kind=AnswerKind.CRASH, why=f"the process ended: {said}")
-
-    def _begin_again(self, *, alone: bool = False) -> str:
-        """Start the codec again; what was under way is asked again, unless it was one `alone`."""
-        if not alone:
-            self.again.extendleft((index, request) for _, index, request in reversed(self.waiting))
-        self.waiting.clear()
-        return self.codec.restart()
-
-
-def _fault(line: Mapping[str, Any], request: Request) -> str:
-    """Why a line does not answer a request; empty when it does."""
-    try:
-        kind = answer_of(line).kind
-    except ValueError as why:
-        return str(why)
-    return "" if kind in _ALWAYS or kind is _FITTING[request.command] else f"no answer to {request.command}"
-
-
-def _short(line: Mapping[str, Any]) -> str:
-    return json.dumps(line)[:160]
-
-
-@functools.cache
-def _validator() -> Callable[[str, Mapping[str, Any]], None]:
-    """A function that holds one object against one schema and raises ValueError with the first fault."""
-    import jsonschema
-
-    def load(side: str) -> Any:
-        return json.loads((SCHEMAS / f"codec-{side}.json").read_text(encoding="utf-8"))
-
-    whole = load("request")
-    one = {rule["properties"]["cmd"]["const"]: rule | {"$defs": whole["$defs"]} for rule in whole["oneOf"]}
-    checkers = {command: jsonschema.Draft202012Validator(rule) for command, rule in one.items()}
-    checkers["answer"] = jsonschema.Draft202012Validator(load("answer"))
-
-    def check(side: str, value: Mapping[str, Any]) -> None:
-        fault = next(checkers[value["cmd"] if side == "request" else side].iter_errors(value), None)
-        if fault is not None:
-            raise ValueError(f"against the schema of {side}s: {fault.message[:160]}")
-
-    return check

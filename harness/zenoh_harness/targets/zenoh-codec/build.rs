@@ -4,12 +4,13 @@
 use std::{env, fs, path::PathBuf, process::Command};
 
 /// (cfg, file under zenoh-protocol's `src`, text that is there when the release has it)
-const FEATURES: [(&str, &str, &str); 6] = [
+const FEATURES: [(&str, &str, &str); 7] = [
     ("has_region_name", "transport/init.rs", "pub ext_region_name"),
     ("has_patch", "transport/init.rs", "pub ext_patch"),
     ("has_south", "transport/open.rs", "pub ext_south"),
     ("has_remote_bound", "transport/open.rs", "pub ext_remote_bound"),
     ("has_ts_stack", "network/push.rs", "pub ext_ts_stack"),
+    ("frame_is_slice", "transport/frame.rs", "pub payload: ZSlice"),
     ("has_message_ref", "network/mod.rs", "pub struct NetworkMessageRef"),
 ];
 

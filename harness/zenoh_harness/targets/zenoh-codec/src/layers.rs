@@ -7,6 +7,7 @@ use crate::{
     transport,
 };
 use serde_json::Value;
+use std::sync::Arc;
 use zenoh_buffers::{
     reader::{DidntRead, HasReader, Reader},
     writer::{DidntWrite, HasWriter},
@@ -53,22 +54,26 @@ macro_rules! written {
 /// Reads messages from a slice that shares its memory, as the router does, until the bytes end or, with
 /// `$many` false, after the first.
 macro_rules! read {
-    ($input:expr, $type:ty, $many:expr, $means:expr, $write:expr) => {{
+    ($input:expr, $type:ty, $many:expr, $means:expr, $write:expr) => {
+        read!($input, $type, $many, $means, $write, |_: &mut $type| 0)
+    };
+    ($input:expr, $type:ty, $many:expr, $means:expr, $write:expr, $give_back:expr) => {{
         let (bytes, bare) = $input;
-        let mut slice = ZSlice::from(bytes);
-        let total = slice.len();
-        let mut reader = slice.reader();
+        let bytes = Arc::new(bytes);
         let (mut means, mut encoded, mut debug) = (Vec::new(), Some(Vec::new()), String::new());
-        let mut allocated = 0;
+        let (mut at, mut allocated) = (0, 0);
         loop {
+            let mut slice = ZSlice::new(bytes.clone(), at, bytes.len()).expect("the end is the end");
+            let mut reader = slice.reader();
             let (result, spent): (Result<$type, DidntRead>, usize) =
                 guard::counted(|| Zenoh080::new().read(&mut reader));
             allocated += spent;
-            let at = total - reader.remaining();
-            let Ok(message) = result else {
+            at = bytes.len() - reader.remaining();
+            let Ok(mut message) = result else {
                 let why = format!("zenoh-codec did not read a {}", stringify!($type));
                 return Answer::Refused { why, at: Some(at) };
             };
+            at -= $give_back(&mut message);
             if !bare {
                 means.push($means(&message));
                 debug += &format!("{}{message:?}", if debug.is_empty() { "" } else { "\n" });
@@ -77,16 +82,15 @@ macro_rules! read {
                 all.extend(one);
                 all
             });
-            if !$many || !reader.can_read() {
+            if !$many || at == bytes.len() {
                 break;
             }
         }
-        let size = total - reader.remaining();
         let means = match $many {
             true => Object::default().set("messages", means).kind("Batch"),
             false => means.pop().unwrap_or(Value::Null),
         };
-        Answer::Decoded { means, size, encoded, debug, allocated }
+        Answer::Decoded { means, size: at, encoded, debug, allocated }
     }};
 }
 
@@ -94,8 +98,10 @@ macro_rules! read {
 pub fn decode(layer: &str, data: Vec<u8>, bare: bool) -> Answer {
     let input = (data, bare);
     match layer {
-        "transport" => read!(input, TransportMessage, false, transport::means, |m| written!(m)),
-        "batch" => read!(input, TransportMessage, true, transport::means, |m| written!(m)),
+        "transport" => {
+            read!(input, TransportMessage, false, transport::means, |m| written!(m), transport::give_back)
+        }
+        "batch" => read!(input, TransportMessage, true, transport::means, |m| written!(m), transport::give_back),
         "network" => read!(input, NetworkMessage, false, network::means, |m| written!(m)),
         "lowlatency" => read!(input, TransportMessageLowLatency, true, low_latency, write_low_latency),
         "scouting" => read!(input, ScoutingMessage, false, scouting::means, |m| written!(m)),

@@ -4,6 +4,7 @@ mod data;
 mod declare;
 mod fields;
 mod guard;
+mod handshake;
 mod layers;
 mod network;
 mod scouting;
