@@ -62,6 +62,8 @@ def test_a_healthy_router_leaves_evidence_of_it(router):
     assert found.grade is Grade.FUNCTIONAL
     assert {event.connection for event in found.conversation} == {"first", "second"}
     assert found.latency > 0
+    assert found.usage.memory > 1 << 20
+    assert found.usage.threads > 1
 
 
 def test_health_leaves_no_session_behind(router):

@@ -2,10 +2,13 @@
 
 import json
 import shlex
+import signal
+import subprocess
 import sys
 from importlib.resources import files
 from pathlib import Path
 
+import psutil
 import pytest
 from jsonschema import Draft202012Validator
 
@@ -15,6 +18,7 @@ from zenoh_harness.cli import invoke
 from zenoh_harness.files import probes
 from zenoh_harness.files.faults import FileFault
 from zenoh_harness.probe import Facts, missing, probe
+from zenoh_harness.timing import Deadline
 
 NODE = Path(__file__).with_name("misbehaving_node.py")
 WHEEL = "wheel:1.10.2"
@@ -118,6 +122,22 @@ def test_a_claim_too_much_is_exit_1(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert invoke(["probe", "boaster", "--no-rates", "--profile", "default", "--profile", "low-latency"]) == 1
     assert "claimed, and not seen: low-latency" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_probe_leaves_nothing(number):
+    command = [sys.executable, "-m", "zenoh_harness.cli", "probe", WHEEL]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as popen:
+        us = psutil.Process(popen.pid)
+        deadline = Deadline.after(20)
+        while len(below := us.children(recursive=True)) < 2:
+            assert not deadline.passed
+            assert popen.poll() is None
+        popen.send_signal(number)
+        _, told = popen.communicate()
+    assert popen.returncode == 3
+    assert b"interrupted" in told
+    assert not psutil.wait_procs(below, 10)[1]
 
 
 def test_a_node_that_only_shakes_hands():

@@ -20,6 +20,7 @@ from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.verdict import Verdict
 from zenoh_harness.credentials import open_session
 from zenoh_harness.errors import AgentError, CannotConnect
+from zenoh_harness.processes import Usage
 from zenoh_harness.target import Grade, NodeInstance, Vitals
 from zenoh_harness.timing import Deadline, scaled
 from zenoh_harness.wires import Recorder
@@ -69,6 +70,8 @@ class Health:
     latency: float
     """Seconds that the check took."""
     vitals: Vitals
+    usage: Usage | None = None
+    """Memory, threads and descriptors after the check; None where they cannot be seen."""
     conversation: Conversation
     """What was said during the check: evidence."""
 
@@ -133,6 +136,7 @@ class _Check:
             cause = f"{cause}, after signs of {vitals.signs[0].kind} in its output"
         return Health(
             grade=self.grade, verdict=verdict, cause=cause, latency=latency, vitals=vitals,
+            usage=self.node.program.usage() if self.node.program else None,
             conversation=self.recorder.conversation,
         )  # fmt: skip
 
