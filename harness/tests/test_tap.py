@@ -14,7 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from zenoh_conformance.codec import encode
 from zenoh_conformance.conversation import Conversation, Event, Happened, Side
+from zenoh_conformance.sane import init_ack, init_syn, open_syn
 from zenoh_harness import relay
 from zenoh_harness.cli import invoke
 from zenoh_harness.errors import CannotConnect, CannotGoOn
@@ -422,6 +424,39 @@ def test_a_far_side_that_was_never_there_is_exit_3(tmp_path, far):
     assert "was never reached" in said
     assert "Connection refused" in said
     assert (tmp_path / "talk.jsonl").exists()
+
+
+@pytest.mark.parametrize(("honest", "code"), [(True, 0), (False, 1)])
+def test_the_laws_judge_what_went_by(tmp_path, far, honest, code):
+    """An OpenSyn that returns another cookie is told, with the side at fault; an honest one is not."""
+    syn = init_syn(b"\x01\x02")
+    ack = init_ack(syn, b"\x03\x04", b"cookie")
+    answer = open_syn(ack) if honest else open_syn(ack, cookie=b"biscuit")
+    program, port = run(tmp_path, far, "--links", "1", "--laws")
+    with program, socket.create_connection(("127.0.0.1", port)) as near:
+        there, _ = far.accept()
+        for speaks, hears, message in ((near, there, syn), (there, near, ack), (near, there, answer)):
+            batch = encode(message)
+            speaks.sendall(len(batch).to_bytes(2, "little") + batch)
+            assert len(take(hears, 2 + len(batch))) == 2 + len(batch)
+        near.close()
+        there.close()
+        assert program.wait(scaled(PATIENCE)) == code
+        said = program.stdout.read()
+    assert ("link-1 initiator session-establishment/" in said) is not honest
+
+
+def test_each_message_is_told_as_it_goes_by_when_asked(tmp_path, far):
+    batch = encode(init_syn(b"\x01\x02"))
+    program, port = run(tmp_path, far, "--links", "1", "-v")
+    with program, socket.create_connection(("127.0.0.1", port)) as near:
+        there, _ = far.accept()
+        near.sendall(len(batch).to_bytes(2, "little") + batch)
+        assert take(there, 2 + len(batch))
+        near.close()
+        there.close()
+        assert program.wait(scaled(PATIENCE)) == 0
+        assert f"link-1 initiator init {batch.hex()}" in program.stderr.read()
 
 
 def test_a_recording_is_not_written_over_unasked(tmp_path, capsys):
