@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -146,7 +147,7 @@ def turns(targets: Sequence[str], ask: Callable[[str], Verdict]) -> list[Turn]:
     if len(known) == 2 and red(0) == red(ends[1]):
         known = sorted({*known, *_different(ends[1], red)})
     found = []
-    for low, high in zip(known, known[1:], strict=False):
+    for low, high in pairwise(known):
         if red(low) != red(high):
             edge = _border(low, high, red)
             found.append(Turn(targets[edge - 1], targets[edge], verdict(edge)))
