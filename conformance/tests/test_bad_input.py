@@ -53,6 +53,7 @@ REFUSED = {  # what, layer, bytes, where, path
     "a slice of no known kind": ("network", "1d0081120102", 5, "push.put.payload.slices"),
     "2^62 slices": ("network", "1d008112" + HUGE, 13, "push.put.payload.slices"),
     "2^62 locators": ("scouting", "220910aabb" + HUGE, 14, "hello.locators[0].length"),
+    "a TsStack that nobody stamps": ("network", "9d014702" + "0000" + "02", 4, "push.exts.ts_stack.conf_flags"),
     "256 stamps": ("network", "9d014705" + "018002aabb" + "02", 5, "push.exts.ts_stack.entries.count"),
     "a bad message deep inside": ("transport", "2507" + "1d000100" + "1d0007", 8, "frame.messages[1].push.body"),
 }

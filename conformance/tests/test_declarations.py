@@ -9,11 +9,12 @@ import pytest
 
 from zenoh_conformance import codec
 from zenoh_conformance.codec import EncodeError, Layer
-from zenoh_conformance.messages import Close, Frame, Init, Interest, InterestMode, Open, Push, Query
+from zenoh_conformance.messages import Close, Frame, Init, Interest, InterestMode, Open, Push, Put, Query
 from zenoh_conformance.primitives import WhatAmI, WireExpr, ZenohID
 from zenoh_conformance.wire import registry
 from zenoh_conformance.wire.describe import describe
 from zenoh_conformance.wire.extensions import exts
+from zenoh_conformance.wire.nested import Messages
 
 NEWCOMER = '''
 """PING: how far away the other side is."""
@@ -153,6 +154,38 @@ UNFIT = {
 def test_what_has_no_place_on_the_wire(message):
     with pytest.raises(EncodeError):
         codec.encode(message)
+
+
+def test_values_of_another_type():
+    for message in (Close(reason="x"), Put(payload=None), Put(payload="text"), Push(key=None, body=Put(payload=b""))):
+        with pytest.raises(EncodeError):
+            codec.encode(message)
+
+
+TOLD = [
+    {}, {"Close": {}}, {"Close": {"session": False, "reason": 0, "more": 1}}, {"Nobody": {}}, {"Close": []}, {"Close": 7},
+    {"Init": {"ack": False, "whatami": 7, "zid": "0a"}}, {"Init": {"ack": False, "whatami": 1, "zid": "no"}},
+    {"Push": {"key": {}, "body": {"Del": {}}}}, {"Push": {"key": {"scope": 0}, "body": {"Query": {}}}},
+    {"Close": {"reason": 0, "exts": [{"QoS": {}}]}}, {"Close": {"reason": 0, "exts": [{"Unknown": {"id": 1}}]}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("told", TOLD, ids=str)
+def test_json_that_means_nothing(told):
+    with pytest.raises(EncodeError):
+        codec.from_json(told)
+
+
+def test_no_message_can_hold_its_like():
+    def below(cls, above):
+        assert cls not in above
+        for field in registry.of(cls).fields:
+            inside = registry.WRITERS[field.wire.layer] if isinstance(field.wire, Messages) else ()
+            for each in getattr(field.wire, "kinds", inside):
+                below(each, (*above, cls))
+
+    for cls in registry.MESSAGES:
+        below(cls, ())
 
 
 def test_messages_are_frozen_slotted_and_keyword_only():

@@ -109,7 +109,10 @@ def encode(message: Any) -> bytes:
     except KeyError:
         raise EncodeError(type(message).__name__, "this is no message") from None
     out = bytearray()
-    writer(message, out)
+    try:
+        writer(message, out)
+    except (TypeError, AttributeError, OverflowError) as bad:
+        raise EncodeError(registry.kind_of(message), f"a field is of another type: {bad}") from bad
     return bytes(out)
 
 
@@ -130,7 +133,12 @@ def to_json(message: Any) -> dict[str, Any]:
 def from_json(told: Mapping[str, Any], layer: Layer = Layer.TRANSPORT) -> Any:
     """The message that `told` means; where two layers use one name, `layer` decides.  Raises EncodeError."""
     among = {name: cls for other in registry.LAYERS for name, cls in registry.kinds(other).items()}
-    return registry.from_json(told, among | registry.kinds(layer))
+    try:
+        return registry.from_json(told, among | registry.kinds(layer))
+    except EncodeError:
+        raise
+    except (KeyError, ValueError, TypeError, AttributeError) as bad:
+        raise EncodeError("json", f"{type(bad).__name__}: {bad}") from bad
 
 
 def _unreadable(data: bytes, at: int, layer: Layer) -> DecodeError:

@@ -133,7 +133,7 @@ def _(kind: Vle, values: Values) -> st.SearchStrategy[int]:
 
 @wire.register
 def _(kind: Fixed, values: Values) -> st.SearchStrategy[int]:
-    return st.integers(0, (1 << 8 * kind.size) - 1).map(lambda value: value & ~kind.reserved)
+    return st.integers(kind.least, (1 << 8 * kind.size) - 1).map(lambda value: value & ~kind.reserved)
 
 
 @wire.register

@@ -72,8 +72,8 @@ class TsEntry:
 class TsStack:
     """Stamps that nodes on the way add; newer than the text of the pages."""
 
-    conf_flags: Annotated[int, Fixed(1)]
-    """Who stamps: 1 senders, 2 routers, 4 receivers."""
+    conf_flags: Annotated[int, Fixed(1, least=1)]
+    """Who stamps: 1 senders, 2 routers, 4 receivers; somebody does."""
 
     entries: Annotated[tuple[TsEntry, ...], Many(Composite(TsEntry), Vle(8))]
     """In the order in which they were added."""

@@ -128,26 +128,29 @@ class Vle(WireType):
 
 
 class Fixed(WireType):
-    """An unsigned integer of one byte, or of two, little-endian."""
+    """An unsigned integer of one byte, or of two, little-endian; `least` bounds it from below."""
 
-    def __init__(self, size: int, *, reserved: int = 0, says: Says | None = None) -> None:
-        self.size, self.reserved, self.says = size, reserved, says
+    def __init__(self, size: int, *, reserved: int = 0, least: int = 0, says: Says | None = None) -> None:
+        self.size, self.reserved, self.least, self.says = size, reserved, least, says
         self.label = {1: "u8", 2: "u16 LE"}[size]
 
     def read(self, out: Source, var: str, path: str) -> None:
         with out.block(f"if at + {self.size} > end:"):
             out(f"raise {out.name(ended, 'ended')}(end, {path!r}, '{self.size} byte(s)')")
         out(f"{var} = data[at]" if self.size == 1 else f"{var} = data[at] | data[at + 1] << 8")
+        if self.least:
+            with out.block(f"if {var} < {self.least}:"):
+                why = f"f'{{{var}}} is less than {self.least}'"
+                out(f"raise {out.name(DecodeError, 'DecodeError')}(at, {path!r}, {why})")
         if self.reserved:
+            warn = out.name(reserved_bits, "reserved_bits")
             with out.block(f"if {var} & {self.reserved:#x}:"):
-                out(
-                    f"found.append({out.name(reserved_bits, 'reserved_bits')}(at, {path!r}, {var}, {self.reserved:#x}))"
-                )
+                out(f"found.append({warn}(at, {path!r}, {var}, {self.reserved:#x}))")
         out(f"at += {self.size}")
         out.mark(path, note(out, var, self.says))
 
     def write(self, out: Source, var: str, path: str) -> None:
-        with out.block(f"if not 0 <= {var} < {1 << 8 * self.size}:"):
+        with out.block(f"if not {self.least} <= {var} < {1 << 8 * self.size}:"):
             out(f"raise {out.name(EncodeError, 'EncodeError')}({path!r}, f'{{{var}}} does not fit {self.label}')")
         out(f"out.append({var})" if self.size == 1 else f"out += {var}.to_bytes(2, 'little')")
 
