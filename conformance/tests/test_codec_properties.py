@@ -14,7 +14,7 @@ LOSES = {"overlong-vle", "reserved-bit", "non-canonical"}
 OPEN_ENDED = {"Frame", "Fragment"}
 """These take what is left, so that a prefix or a tail makes another one of them."""
 
-few = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+few = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 every_message = pytest.mark.parametrize("cls", registry.MESSAGES, ids=lambda cls: cls.__name__)
 LAYERS = list(registry.LAYERS)
 
