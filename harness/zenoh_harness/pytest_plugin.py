@@ -1,1 +1,160 @@
-"""What `pip install zenoh-conformance` brings to a user's own pytest."""
+"""pytest: `pytest --target wheel:1.10.2` makes each judgement of a run an item.
+
+The target is run once, when its first item is, with the cases that were selected (`-k` works); each item then tells its
+judgement: a departure fails, a known deviation is an expected failure, what was not judged is skipped with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from zenoh_conformance.verdict import Judgement
+    from zenoh_harness.run.runner import Part, Ran
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--target`, and where the results go."""
+    group = parser.getgroup("zenoh-conformance", "conformance of Zenoh nodes and codecs")
+    group.addoption(
+        "--target", action="append", default=[], metavar="REACH", help="judge this target, as in wheel:1.10.2"
+    )
+    group.addoption(
+        "--target-only", action="append", default=[], metavar="GLOB", help="only these checks or requirements"
+    )
+    group.addoption("--target-known", action="append", default=[], metavar="FILE", help="further known deviations")
+    group.addoption("--target-results", metavar="DIR", help="keep results and evidence here")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Add the judgements; alone, where no file was asked for."""
+    targets: list[str] = config.getoption("--target")
+    if not targets:
+        return
+    if config.args_source is not pytest.Config.ArgsSource.ARGS:
+        items.clear()
+    for target in targets:
+        items.extend(Target.from_parent(session, name=target, nodeid=target).collect())
+
+
+class Target(pytest.Collector):
+    """One target: collects what is planned, runs it once."""
+
+    _ran: Ran | None = None
+    _found: dict[str, list[Judgement]] | None = None
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """One item for each check with its parameters."""
+        for label in dict.fromkeys(label for part in self.parts() for label in part.planned()):
+            yield Judged.from_parent(self, name=label)
+
+    def parts(self, only: tuple[str, ...] = ()) -> list[Part]:
+        """What there is to run, for these labels or for what was asked for."""
+        from zenoh_harness.errors import HarnessError
+        from zenoh_harness.reach import parse
+        from zenoh_harness.run.options import Options
+        from zenoh_harness.run.plan import Selection
+        from zenoh_harness.run.runner import known_for, parts_of
+
+        selection = Selection(only or tuple(self.config.getoption("--target-only")))
+        try:
+            reach = parse(self.name)
+            parts = parts_of(reach, Options(out=self.folder(), selection=selection))
+            for part in parts:
+                known = known_for(parts[0].identity.name, map(Path, self.config.getoption("--target-known")))
+                part.options = replace(part.options, known=known)
+        except HarnessError as why:
+            raise pytest.UsageError(str(why)) from why
+        return parts
+
+    def folder(self) -> Path:
+        """Where results go."""
+        from zenoh_harness.files.evidence import slug
+
+        given = self.config.getoption("--target-results")
+        base = Path(given) if given else self.config.rootpath / ".pytest_cache" / "zenoh-conformance"
+        return base / slug(self.name)
+
+    def judgements(self, label: str) -> list[Judgement]:
+        """What the run says of one item; runs the target when nobody did."""
+        if self._found is None:
+            self._found = {}
+            self._run()
+        return self._found.get(label, [])
+
+    def _run(self) -> None:
+        from zenoh_harness.files.results import label
+        from zenoh_harness.reach import parse
+        from zenoh_harness.run.folder import claimed
+        from zenoh_harness.run.runner import run_target
+
+        assert self._found is not None
+        wanted = [item.name for item in self.session.items if isinstance(item, Judged) and item.parent is self]
+        parts = self.parts(tuple(dict.fromkeys(name.split(" ", 2)[2] for name in wanted)))
+        with claimed(self.folder()) as out:
+            self._ran = run_target(parse(self.name), replace(parts[0].options, out=out), parts)
+        for judgement in self._ran.judgements:
+            self._found.setdefault(label(judgement.key), []).append(judgement)
+
+    @property
+    def stopped(self) -> str:
+        """Why the run ended early, if it did."""
+        return str(self._ran.stopped) if self._ran is not None and self._ran.stopped else ""
+
+
+class Departure(Exception):  # noqa: N818 - shown as the failure of an item
+    """A judgement that is a failure."""
+
+
+class Judged(pytest.Item):
+    """One judgement."""
+
+    def runtest(self) -> None:
+        """Tell it."""
+        from zenoh_conformance.verdict import Verdict, worst
+
+        target = self.parent
+        assert isinstance(target, Target)
+        found = target.judgements(self.name)
+        if not found:
+            raise Departure(target.stopped or "the run did not come to it")
+        verdict = worst(one.verdict for one in found)
+        one = next(one for one in found if one.verdict is verdict)
+        if one.embargo:
+            raise Departure("embargoed: kept in the data folder")
+        if verdict in (Verdict.NOT_APPLICABLE, Verdict.NOT_OBSERVED, Verdict.UNIMPLEMENTED):
+            pytest.skip(f"{verdict.value}: {one.cause}".removesuffix(": "))
+        if verdict is Verdict.KNOWN:
+            pytest.xfail(f"known deviation: {one.cause}")
+        if verdict in (Verdict.WARN, Verdict.SLOW):
+            self.warn(pytest.PytestWarning(f"{verdict.value}: {one.cause}"))
+        elif verdict is not Verdict.PASS:
+            raise Departure(_told(one))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """A departure is told in its own words, without a traceback."""
+        if isinstance(excinfo.value, Departure):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        """Where it stands in reports."""
+        return self.config.rootpath, None, f"{self.parent.name if self.parent else ''} {self.name}"
+
+
+def _told(one: Judgement) -> str:
+    from zenoh_conformance.requirement import requirements
+
+    known = requirements().get(one.key.requirement)
+    lines = [f"{one.verdict.value}: {one.key.requirement} ({one.level})", f"  seen     {one.cause}"]
+    if known is not None:
+        lines.insert(1, f"  asked    {known.says}")
+    lines += [f"  evidence {one.evidence}"] if one.evidence else []
+    lines += [f"  repeat   {one.repeat}"] if one.repeat else []
+    return "\n".join(lines)

@@ -13,6 +13,9 @@ import click
 
 from zenoh_conformance.verdict import Exit
 from zenoh_harness.console import Shell, shell_options
+from zenoh_harness.files import junit as files_junit
+from zenoh_harness.files import results
+from zenoh_harness.files import sarif as files_sarif
 from zenoh_harness.files.evidence import slug
 from zenoh_harness.reach import Reach, parse
 from zenoh_harness.run import summary
@@ -43,6 +46,8 @@ OUT: Final = "zconform-results"
 @click.option(
     "--judged", type=click.Path(path_type=Path, dir_okay=False), help="What was judged before, and must be again."
 )
+@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write JUnit XML to this file too.")
+@click.option("--sarif", type=click.Path(path_type=Path, dir_okay=False), help="Write SARIF to this file too.")
 @click.option("--strict", is_flag=True, help="`warn` and `slow` count as departures too.")
 @click.option("--keep", is_flag=True, help="Leave the target up and tell how to attach to it.")
 @shell_options()
@@ -56,6 +61,8 @@ def command(
     out: Path,
     known: tuple[Path, ...],
     judged: Path | None,
+    junit: Path | None,
+    sarif: Path | None,
     strict: bool,
     keep: bool,
 ) -> int:
@@ -79,7 +86,17 @@ def command(
         ran.append(one_target(shell, reach, options, known))
         if ran[-1] is not None and ran[-1].stopped is not None and ran[-1].footer.why == "interrupted":
             break
+    export(ran, junit, sarif, strict=strict)
     return finished(shell, ran)
+
+
+def export(ran: Iterable[Ran | None], junit: Path | None, sarif: Path | None, *, strict: bool = False) -> None:
+    """The same records in the forms that other tools read."""
+    read = [results.read(one.out) for one in ran if one is not None] if junit or sarif else []
+    if junit is not None:
+        files_junit.write(read, junit, strict=strict)
+    if sarif is not None:
+        files_sarif.write(read, sarif)
 
 
 def one_target(shell: Shell, reach: Reach, options: Options, known: Sequence[Path] = ()) -> Ran | None:

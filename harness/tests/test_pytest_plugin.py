@@ -1,0 +1,58 @@
+"""pytest's own view: judgements are items, a departure fails in its own words, what is known is an expected failure."""
+
+pytest_plugins = "pytester"
+
+ONE = "establishment-cookie/an-invented-cookie-is-refused"
+
+
+def run(pytester, *words):
+    return pytester.runpytest_subprocess("-p", "no:cacheprovider", "--target-results", "out", *words)
+
+
+def test_a_codec_is_judged_vector_by_vector(pytester):
+    result = run(pytester, "--target", "reference?face=codec", "--target-only", "vectors/close/*", "-v")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*reference?face=codec::codec default vectors/close/*PASSED*"])
+
+
+def test_a_departure_fails_and_tells_how_to_repeat_it(pytester):
+    result = run(pytester, "--target", "wrong:believes-any-cookie?role=router", "--target-only", ONE)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        [
+            "*fail: session-establishment/cookie-must-match (MUST)*",
+            "*seen *OpenAck where*",
+            f"*repeat *zconform run*{ONE}*",
+        ]
+    )
+    assert (pytester.path / "out").exists()
+
+
+def test_a_known_deviation_is_an_expected_failure(pytester):
+    pytester.path.joinpath("k.toml").write_text(
+        f'[[deviation]]\ncheck="{ONE}"\nverdict="fail"\ncause="stage open: OpenAck *"\nreason="planted"\n'
+    )
+    target = ("--target", "wrong:believes-any-cookie?role=router", "--target-only", ONE)
+    result = run(pytester, *target, "--target-known", "k.toml")
+    assert result.ret == 0
+    result.assert_outcomes(xfailed=1, passed=1)
+
+
+def test_selected_by_k_only_those_are_run(pytester):
+    only = ("--target", "reference?face=codec", "--target-only", "vectors/close/*")
+    result = run(pytester, *only, "-k", "reason")
+    outcomes = result.parseoutcomes()
+    assert outcomes["passed"] > 0
+    assert outcomes["deselected"] > 0
+
+
+def test_an_unknown_target_is_a_usage_error_with_the_nearest(pytester):
+    result = run(pytester, "--target", "whel")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["*did you mean wheel*"])
+
+
+def test_files_that_are_asked_for_stay(pytester):
+    path = pytester.makepyfile("def test_it(): pass")
+    result = run(pytester, str(path), "--target", "reference?face=codec", "--target-only", "vectors/close/*reason*")
+    assert result.parseoutcomes()["passed"] > 1
