@@ -15,8 +15,8 @@ from .codec import Layer
 from .conversation import Connection, Conversation, Event, Framing, Happened, Side
 from .messages import Frame, Init, Open
 from .sane import DEFAULT_PRIORITY
-from .wire.errors import DecodeError, Diagnostic
 from .wire import registry
+from .wire.errors import DecodeError, Diagnostic
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +68,19 @@ class Direction:
     ended: bool = False
 
 
+def short_close(direction: Direction) -> bytes | None:
+    """The CLOSE that the baseline ends a low-latency session with, behind a two-byte length where four are due; None for all else."""
+    if not direction.lowlatency:
+        return None
+    size = int.from_bytes(direction.buffer[:STREAM_PREFIX], "little")
+    batch = bytes(direction.buffer[STREAM_PREFIX:])
+    return batch if batch and len(batch) == size and batch[0] & 0x1F == CLOSE_ID else None
+
+
+CLOSE_ID = 0x03
+"""The id of CLOSE (message-reference#close)."""
+
+
 class ConnectionDecoder:
     """Turns the events of one connection into messages, in order."""
 
@@ -81,6 +94,11 @@ class ConnectionDecoder:
         if event.kind in (Happened.EOF, Happened.RESET):
             direction.ended = True
             if direction.buffer and event.kind is Happened.EOF:
+                short = short_close(direction)
+                if short is not None:
+                    direction.buffer.clear()
+                    yield from self._messages(event, direction, short)
+                    return
                 refusal = DecodeError(len(direction.buffer), "batch", "the link ended inside a batch")
                 yield Seen(event, "undecodable", refusal, "batch", bytes(direction.buffer))
                 direction.buffer.clear()
