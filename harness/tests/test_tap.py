@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import random
+import selectors
 import signal
 import socket
 import struct
@@ -174,6 +175,48 @@ def test_a_reset_while_the_other_side_sends_is_seen(talk, far):
     there.close()
 
 
+@contextlib.contextmanager
+def single_stepped():
+    """One link whose steps the test takes: (relay, selector, initiator's socket, responder's socket, what was told)."""
+    told = []
+    with socket.create_server(("127.0.0.1", 0)) as door, selectors.DefaultSelector() as selector:
+        near = socket.create_connection(door.getsockname())
+        ours, _ = door.accept()
+        passing = relay.Relay(
+            selector, ours, socket.socket(), relay.Passed("link-1", ""), lambda *what: told.append(what[1:])
+        )
+        passing.begin(door.getsockname())
+        there, _ = door.accept()
+        there.settimeout(scaled(PATIENCE))
+        passing.on_ready(passing._far, selectors.EVENT_WRITE)
+        yield passing, selector, near, there, told
+        passing.end()
+        near.close()
+        there.close()
+
+
+def test_a_reset_that_a_send_met_first_is_no_end():
+    """Whoever sends into a reset is told of it, and the kernel calls what is read after it an end."""
+    with single_stepped() as (passing, selector, near, there, told):
+        near.sendall(b"into the void")
+        reset(there)
+        selector.select(scaled(PATIENCE))
+        passing.on_ready(passing._near, selectors.EVENT_READ)
+        passing.on_ready(passing._far, selectors.EVENT_READ)
+        assert passing.over
+    assert told == [(INIT, Happened.OPEN, b""), (INIT, Happened.BYTES, b"into the void"), (RESP, Happened.RESET, b"")]
+
+
+def test_nothing_overtakes_what_waits():
+    with single_stepped() as (passing, selector, near, there, _):
+        passing._far.waiting += b"first "
+        near.sendall(b"second")
+        selector.select(scaled(PATIENCE))
+        passing.on_ready(passing._near, selectors.EVENT_READ)
+        passing.on_ready(passing._far, selectors.EVENT_WRITE)
+        assert take(there, 12) == b"first second"
+
+
 def test_a_far_side_that_is_not_there_is_a_reset_and_named(talk, far):
     far.close()
     near = come(talk)
@@ -222,14 +265,14 @@ def test_what_is_said_before_the_far_side_accepts_waits_for_it(talk, far):
 def test_a_side_that_does_not_read_holds_the_other_back(talk, far):
     near, there = both(talk, far)
     near.settimeout(0.5)
-    sent = 0
+    said, sent = random.Random(7).randbytes(64 << 20), 0
     with contextlib.suppress(TimeoutError):
-        while sent < 256 << 20:
-            sent += near.send(b"x" * 65536)
-    assert sent < 256 << 20
+        while sent < len(said):
+            sent += near.send(said[sent : sent + 65536])
+    assert sent < len(said)
     near.settimeout(scaled(PATIENCE))
     near.shutdown(socket.SHUT_WR)
-    assert len(take(there, sent + 1)) == sent
+    assert take(there, sent + 1) == said[:sent]
     there.close()
     talk.wait()
     assert talk.ended[0].sent[INIT] == sent
