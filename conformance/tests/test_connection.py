@@ -24,7 +24,8 @@ def kinds(decoder: ConnectionDecoder, said: list[tuple[Side, bytes]], *, ending:
     events = [Event(0.0, "a", side, Happened.BYTES, data) for side, data in said]
     if ending:
         events.append(Event(0.0, "a", said[-1][0], Happened.EOF))
-    return [seen.path if seen.kind != "undecodable" else "undecodable" for event in events for seen in decoder.feed(event) if seen.kind != "batch"]
+    found = [seen for event in events for seen in decoder.feed(event) if seen.kind != "batch"]
+    return [seen.path if seen.kind != "undecodable" else "undecodable" for seen in found]
 
 
 def test_bytes_one_by_one_are_the_same_messages() -> None:
