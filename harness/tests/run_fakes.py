@@ -12,6 +12,7 @@ from zenoh_conformance.verdict import Verdict
 from zenoh_harness.errors import CannotStart
 from zenoh_harness.health import Health
 from zenoh_harness.locators import Locator
+from zenoh_harness.probe.asker import Facts
 from zenoh_harness.processes import Ended
 from zenoh_harness.profiles import DEFAULT, PROFILES
 from zenoh_harness.reach import parse
@@ -61,6 +62,7 @@ class FakeTarget:
         self.identity = Identity(name="fake", version="1.0.0", kind="wheel")
         self.side, self.current, self.restartable = side, current, restartable
         self.profiles = {name: PROFILES[name] for name in profiles}
+        self.shows = {"qos"}
         self.nodes = []
         self.starts_left = starts_left
 
@@ -87,6 +89,11 @@ def examine(node, budget=None):
         vitals=node.vitals(),
         conversation=Conversation(),
     )
+
+
+def look(node):
+    """What the probe sees."""
+    return Facts(node.profile.name, capabilities=set(node.target.shows))
 
 
 class World:
@@ -124,7 +131,7 @@ class World:
 
     def part(self, only=(), laws=(), **options):
         options = Options(out=self.out, selection=Selection(tuple(only)), jobs=options.pop("jobs", 4), **options)
-        return NodeRun(self.target, options, cases=self.cases, laws=laws, examine=options_examine(options))
+        return NodeRun(self.target, options, cases=self.cases, laws=laws, examine=examine, look=look)
 
     def run(self, only=(), laws=(), **options):
         part = self.part(only, laws, **options)
@@ -134,7 +141,3 @@ class World:
         """Check with parameters to verdict."""
         ran = self.run(**options)
         return {(one.key.check, *(v for _, v in one.key.parameters)): one.verdict.value for one in ran.judgements}
-
-
-def options_examine(_options):
-    return examine

@@ -163,6 +163,14 @@ def test_what_the_target_does_not_do_is_not_applicable(world):
     assert told["fake/without"] == ("not-applicable", "the target does not do multilink")
 
 
+def test_what_the_target_claims_and_was_not_seen_to_do_is_a_failure(world):
+    world.target.shows = set()
+    world.case("with", needs=("qos",))
+    ran = world.run()
+    assert (ran.judgements[0].verdict, ran.judgements[0].attempts) == (Verdict.FAIL, 0)
+    assert "claims qos" in ran.judgements[0].cause
+
+
 def test_those_that_must_be_alone_are(world):
     running, most = set(), []
 

@@ -18,7 +18,7 @@ from zenoh_harness.files.known import Deviation
 from zenoh_harness.reach import parse
 from zenoh_harness.run.attempt import Conditions
 from zenoh_harness.run.decide import Decision, level_of
-from zenoh_harness.run.facts import facts_of
+from zenoh_harness.run.facts import ability
 from zenoh_harness.run.group import Group
 from zenoh_harness.run.keeper import Keeper
 from zenoh_harness.run.plan import Item
@@ -82,7 +82,7 @@ def perform(case: Case, node: NodeTarget, seed: int = 0, shell: Shell | None = N
     stop, agent = Event(), Lock()
 
     def conditions() -> Conditions:
-        facts = facts_of(node, keeper.node)
+        facts = ability(node, keeper.node, None).facts
         return Conditions(node=keeper.node, facts=facts, seed=seed, stop=stop, agent=agent)
 
     try:

@@ -8,11 +8,11 @@ from zenoh_conformance.finding import Departed
 from zenoh_conformance.messages import Init, Open
 from zenoh_conformance.messages.init import Patch
 from zenoh_harness.probe.asker import Asker, Facts
-from zenoh_harness.probe.capabilities import CAPABILITIES, PROPOSES, QUESTIONS, missing, resolution
+from zenoh_harness.probe.capabilities import CAPABILITIES, PROPOSES, QUESTIONS, askable, missing, resolution
 from zenoh_harness.probe.limits import limits_and_rates
 from zenoh_harness.target import NodeInstance
 
-__all__ = ["Facts", "missing", "probe"]
+__all__ = ["Facts", "askable", "missing", "probe"]
 
 
 def probe(node: NodeInstance, *, rates: bool = True) -> Facts:

@@ -123,6 +123,12 @@ PROPOSES: Final[dict[str, Callable[[Facts, Init], bool]]] = {
 """The same for a node that comes to us; what is not here shows only in a node that listens."""
 
 
+def askable(side: Side, profile: str) -> list[str]:
+    """The capabilities that a probe in that profile looks for."""
+    shown = CAPABILITIES if side is Side.RESPONDER else PROPOSES
+    return sorted(claim for claim in shown if IN_PROFILE.get(claim, claim) == profile)
+
+
 def missing(claims: Iterable[str], side: Side, probed: Mapping[str, Facts]) -> list[str]:
     """Claimed capabilities that the probe looked for, in the profile of their name, and did not see."""
     shown = CAPABILITIES if side is Side.RESPONDER else PROPOSES

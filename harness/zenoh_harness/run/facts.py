@@ -2,23 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
+from zenoh_harness import probe as probing
+from zenoh_harness.probe.asker import Facts as Probed
 from zenoh_harness.scenes import Facts
 from zenoh_harness.target import NodeInstance, NodeTarget
 
+Ask = Callable[[NodeInstance], Probed]
+"""A look at what a node can do."""
 
-def facts_of(target: NodeTarget, node: NodeInstance) -> Facts:
-    """Capabilities: what the target's file claims, what the profile adds, the agent; and what a case may ask for."""
+
+def ask(node: NodeInstance) -> Probed:
+    """The probe, without its measurements."""
+    return probing.probe(node, rates=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Ability:
+    """What a node can do in a profile, as far as that matters to its cases."""
+
+    facts: Facts
+    broken: frozenset[str] = frozenset()
+    """Capabilities that the target's own file claims and that were looked for and not seen."""
+
+
+def ability(target: NodeTarget, node: NodeInstance, look: Ask | None) -> Ability:
+    """What the node can do: as it was seen to, with `look`; else as it claims."""
     agent = node.agent
     has = {"agent", *(f"agent.{command}" for command in agent.capabilities)} if agent is not None else set()
     known: dict[str, Any] = {
-        "role": node.role,
-        "zid": node.zid,
-        "max_sessions": node.profile.sessions,
-        "credentials": node.profile.credentials,
-        **dict(getattr(target, "facts", {})),
-        **dict(getattr(node, "facts", {})),
-    }
-    capabilities = target.claims | node.profile.offers | has | {node.side.value}
-    return Facts(frozenset(capabilities), {name: value for name, value in known.items() if value is not None})
+        "role": node.role, "zid": node.zid, "max_sessions": node.profile.sessions, "credentials": node.profile.credentials,
+    }  # fmt: skip
+    if look is None:
+        capabilities = target.claims | node.profile.offers | has | {node.side.value}
+        return Ability(Facts(frozenset(capabilities), _without_none(known)))
+    seen = look(node)
+    claimed = target.claims | node.profile.offers
+    broken = frozenset(probing.missing(claimed, node.side, {node.profile.name: seen}))
+    known |= {"lease_ms": seen.seen.get("lease ms"), "batch_size": seen.seen.get("batch size")}
+    unasked = claimed - broken - frozenset(probing.askable(node.side, node.profile.name))
+    return Ability(
+        Facts(frozenset(seen.capabilities | unasked | has | {node.side.value}), _without_none(known)), broken
+    )
+
+
+def _without_none(known: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in known.items() if value is not None}

@@ -10,12 +10,13 @@ from threading import Lock
 from zenoh_conformance.case import Case
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.law import Law
+from zenoh_conformance.verdict import Verdict
 from zenoh_harness.errors import CannotGoOn, HarnessError, TargetError
 from zenoh_harness.health import check
 from zenoh_harness.run.attempt import Conditions, Outcome, attempt, uses_agent
 from zenoh_harness.run.decide import Decision
 from zenoh_harness.run.embargo import is_current
-from zenoh_harness.run.facts import facts_of
+from zenoh_harness.run.facts import Ability, Ask, ability, ask
 from zenoh_harness.run.group import STUCK, Group
 from zenoh_harness.run.keeper import Examine, Ill, Keeper
 from zenoh_harness.run.options import Options
@@ -38,11 +39,12 @@ class NodeRun:
         cases: Iterable[Case],
         laws: Iterable[type[Law]],
         examine: Examine = check,
+        look: Ask = ask,
     ) -> None:
         self.target, self.options, self.laws = target, options, tuple(laws)
         self.reach, self.role, self.current = target.reach, target.side.value, is_current(target)
         self.stop = Flag()
-        self._examine = examine
+        self._examine, self._look = examine, look
         self._agent = Lock()
         every, selection = list(cases), options.selection
         # laws judge what cases say: when only laws are asked for, all cases speak and none is recorded
@@ -117,8 +119,9 @@ class NodeRun:
                 raise
             records.cannot_start(why.what)
             return
-        group = Group(keeper, self._conditions(keeper), self._jobs(keeper), Tally())
-        able = self._able(records, keeper, items)
+        can = self._ability(keeper, items, ill)
+        group = Group(keeper, self._conditions(keeper, can), self._jobs(keeper), Tally())
+        able = self._able(records, can, items)
         try:
             for decision in self._decisions(keeper, group, able):
                 if not self._silent:
@@ -133,26 +136,35 @@ class NodeRun:
         records.laws(self.laws, self._wanted_laws(), group.tally)
         records.stays_up(group.deaths, ill, keeper.slow)
 
-    def _able(self, records: Records, keeper: Keeper, items: Sequence[Item]) -> list[Item]:
+    def _ability(self, keeper: Keeper, items: Sequence[Item], ill: Ill | None) -> Ability:
+        """What the node can do; asked only where a case wants to know, and of one that is well."""
+        needed = any(item.case.needs for item in items) and ill is None
+        return ability(self.target, keeper.node, self._look if needed else None)
+
+    def _able(self, records: Records, can: Ability, items: Sequence[Item]) -> list[Item]:
         """The items whose needs are met; the others are recorded with what is missing."""
-        capabilities, able = facts_of(self.target, keeper.node).capabilities, []
+        able = []
         for item in items:
-            missing = sorted(set(item.case.needs) - capabilities)
-            if missing:
+            missing = sorted(set(item.case.needs) - can.facts.capabilities)
+            if broken := can.broken & set(item.case.needs):
+                told = f"the target's own file claims {', '.join(sorted(broken))}, and it was not seen to do it"
+                self._left_out(records, item, told, Verdict.FAIL)
+            elif missing:
                 self._left_out(records, item, f"the target does not do {', '.join(missing)}")
             else:
                 able.append(item)
         return able
 
-    def _left_out(self, records: Records, item: Item, why: str) -> None:
+    def _left_out(self, records: Records, item: Item, why: str, verdict: Verdict = Verdict.NOT_APPLICABLE) -> None:
         if not self._silent:
-            records.left_out(item, why)
+            records.left_out(item, why, verdict)
         self.options.advance(1, item.label)
 
-    def _conditions(self, keeper: Keeper) -> Callable[[], Conditions]:
+    def _conditions(self, keeper: Keeper, can: Ability) -> Callable[[], Conditions]:
         def now() -> Conditions:
-            facts = facts_of(self.target, keeper.node)
-            return Conditions(node=keeper.node, facts=facts, seed=self.options.seed, stop=self.stop, agent=self._agent)
+            return Conditions(
+                node=keeper.node, facts=can.facts, seed=self.options.seed, stop=self.stop, agent=self._agent
+            )
 
         return now
 

@@ -42,10 +42,10 @@ class Records:
             parameters=item.shown if item else (),
         )
 
-    def left_out(self, item: Item, why: str) -> None:
-        """A case that does not apply."""
+    def left_out(self, item: Item, why: str, verdict: Verdict) -> None:
+        """A case that was not run, and why that is so."""
         key = self.key(item.case.requirement, item.case.id, item)
-        self._register.add(key, Verdict.NOT_APPLICABLE, cause=why, attempts=0)
+        self._register.add(key, verdict, cause=why, attempts=0)
 
     def decision(self, decision: Decision) -> None:
         """A case that was judged."""
@@ -59,6 +59,7 @@ class Records:
             conversation=decision.conversation,
             finding=decision.finding,
             details={"trace": decision.trace} if decision.trace else None,
+            read=decision.reading,
         )
 
     def laws(self, laws: Iterable[type[Law]], wanted: Iterable[type[Law]], tally: Tally) -> None:
