@@ -57,6 +57,20 @@ def test_has_the_id_that_was_asked_for():
         assert node.agent.zid == "c0ffee"
 
 
+@pytest.mark.parametrize("version", ["1.0.0", VERSION])
+def test_an_initiator_gives_us_time_to_answer(version):
+    with target.open_target(parse(f"wheel:{version}?role=client")).start() as node:
+        link = node.link(Deadline.after(10))
+        assert link.receive(Deadline.after(5)).data
+        assert link.receive(Deadline.after(0.3)) is None
+        link.close()
+
+
+def test_claims_are_those_of_the_release():
+    assert "patch" not in target.open_target(parse("wheel:1.0.3")).claims
+    assert "patch" in wheel().claims
+
+
 def test_an_initiator_that_dies_is_told_at_once():
     with wheel("?role=client").start() as node:
         os.kill(node.program.pid, signal.SIGKILL)

@@ -11,7 +11,7 @@ from zenoh_conformance.conversation import Side
 from zenoh_harness import health
 from zenoh_harness.agent import Agent
 from zenoh_harness.codecs import AnswerKind, Codec
-from zenoh_harness.errors import AgentError, CannotConnect, HarnessError
+from zenoh_harness.errors import AgentError, CannotConnect, HarnessError, UsageError
 from zenoh_harness.links import connect
 from zenoh_harness.probe import missing, probe
 from zenoh_harness.profiles import DEFAULT
@@ -50,6 +50,8 @@ def smoke_node(target: NodeTarget) -> Iterator[Step]:
     began = time.monotonic()
     try:
         node = target.start(DEFAULT)
+    except UsageError:
+        raise
     except HarnessError as why:
         yield Step("start", str(why), why.hint or "start it by hand, and see what it says", fatal=True)
         return

@@ -12,6 +12,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, cast
 
+from packaging.specifiers import SpecifierSet
+from packaging.version import InvalidVersion, Version
+
 from zenoh_conformance.conversation import Side
 from zenoh_harness import processes
 from zenoh_harness.adapters.launched import READY, LaunchedNode
@@ -39,15 +42,32 @@ def settings() -> Mapping[str, Any]:
     return MappingProxyType(tomllib.loads((files("zenoh_harness") / "targets" / "zenoh-rust.toml").read_text()))
 
 
-def configuration(profile: Profile, side: Side, *, dictionary: Path | None = None) -> dict[str, Any]:
+def configuration(profile: Profile, side: Side, *, version: str = "", dictionary: Path | None = None) -> dict[str, Any]:
     """zenoh-rust's configuration for a profile, path -> value; `dictionary` is the file of users, if any."""
     about = settings()
     values = {**about["base"], **about["profiles"][profile.name]}
     if side is Side.INITIATOR:
         values |= about["initiator"]
+        for special in about["initiator-of"]:
+            if version and _is(version, special["versions"]):
+                values |= {path: value for path, value in special.items() if path != "versions"}
     user, password = profile.credentials or ("", "")
     given = {"{user}": user, "{password}": password, "{dictionary}": str(dictionary)}
     return {path: given.get(value, value) if isinstance(value, str) else value for path, value in values.items()}
+
+
+def claims_of(version: str) -> frozenset[str]:
+    """The capabilities that a release must have."""
+    about = settings()
+    since = about["since"]
+    return frozenset(claim for claim in about["target"]["claims"] if _is(version, f">={since.get(claim, '0')}"))
+
+
+def _is(version: str, versions: str) -> bool:
+    try:
+        return Version(version) in SpecifierSet(versions, prereleases=True)
+    except InvalidVersion:
+        return False
 
 
 class WheelTarget:
@@ -63,7 +83,7 @@ class WheelTarget:
         self.role = cast(Role, reach.options.get("role", "router"))
         self.side = Side(reach.options.get("as", "responder" if self.role == "router" else "initiator"))
         self.profiles: Mapping[str, Profile] = {name: PROFILES[name] for name in about["profiles"]}
-        self.claims = frozenset(about["target"]["claims"])
+        self.claims = claims_of(self.version)
 
     def start(self, profile: str = DEFAULT) -> LaunchedNode:
         """Start a node in `profile` and wait for its first handshake."""
@@ -84,7 +104,7 @@ class WheelTarget:
         dictionary = folder / "users"
         if profile.credentials:
             dictionary.write_text(":".join(profile.credentials) + "\n")
-        config = configuration(profile, self.side, dictionary=dictionary)
+        config = configuration(profile, self.side, version=self.version, dictionary=dictionary)
         config |= {"mode": self.role, "id": self.zid}
         config |= {
             "listen/endpoints": [] if listener else [_LISTEN_ANYWHERE],
