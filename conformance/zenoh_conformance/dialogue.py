@@ -72,6 +72,9 @@ class Dialogue:
         """The target's INIT."""
         self.their_open: Open | None = None
         self.mine: Init | None = None
+        self.my_open: Open | None = None
+        self.largest = 0
+        """Bytes of the target's largest batch so far."""
         self.initial_sn = initial_sn
         self._decoder = ConnectionDecoder(Connection(wire.name, wire.link, wire.framing))
         self._unread: deque[Seen] = deque()
@@ -94,6 +97,8 @@ class Dialogue:
         for seen in self._decoder.feed(event):
             if isinstance(seen.message, Init):
                 self.mine = seen.message
+            elif isinstance(seen.message, Open):
+                self.my_open = seen.message
         self.wire.send(data)
 
     def framed(self, batch: bytes) -> bytes:
@@ -147,6 +152,7 @@ class Dialogue:
     def _take(self, event: Event) -> None:
         for seen in self._decoder.feed(event):
             if seen.kind == "batch":
+                self.largest = max(self.largest, len(seen.message))
                 continue
             self.heard.append(seen)
             self._unread.append(seen)

@@ -51,6 +51,11 @@ class Erratum:
         return f"as erratum:{self.id}"
 
 
+def reading_of(erratum: str | None) -> str:
+    """How verdicts name a reading: the text's, or that of an erratum by phrase or alias. Raises KeyError for an unknown one."""
+    return AS_WRITTEN if erratum is None else by_name(erratum).reading
+
+
 @cache
 def errata() -> Mapping[str, Erratum]:
     """Every erratum by phrase id."""

@@ -24,7 +24,7 @@ from zenoh_harness.profiles import Profile
 USER_METHOD: Final = b"\x02"
 """What an InitSyn says in its Auth extension when it will show a user."""
 
-_NONCE: Final = 0x22
+NONCE: Final = 0x22
 _ANSWER: Final = 0x42
 _OUR_NONCE: Final = 0x0123456789ABCDEF
 
@@ -40,7 +40,7 @@ def open_session(dialogue: Dialogue, profile: Profile, **changes: Any) -> Dialog
         dialogue.ask(dialogue.open_syn(ack, exts=proof), expect=OpenAck, step="not reached: open")
     else:
         syn = dialogue.expect(InitSyn, step="not reached: init")
-        offered = exts(*dialogue.init_ack(syn).exts, Auth(payload=bytes([_NONCE]) + vle.encode(_OUR_NONCE)))
+        offered = exts(*dialogue.init_ack(syn).exts, Auth(payload=bytes([NONCE]) + vle.encode(_OUR_NONCE)))
         dialogue.ask(dialogue.init_ack(syn, exts=offered, **changes), expect=OpenSyn, step="not reached: open")
         dialogue.send(dialogue.open_ack(exts=exts(Auth(payload=USER_METHOD))))
     return dialogue
@@ -49,7 +49,7 @@ def open_session(dialogue: Dialogue, profile: Profile, **changes: Any) -> Dialog
 def challenge(ack: Init) -> int | None:
     """The nonce of an InitAck; None when it sets none."""
     auth = ack.exts.get(Auth)
-    if auth is None or auth.payload[:1] != bytes([_NONCE]):
+    if auth is None or auth.payload[:1] != bytes([NONCE]):
         return None
     try:
         return vle.decode(auth.payload, 1)[0]

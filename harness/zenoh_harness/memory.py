@@ -12,10 +12,13 @@ from typing import Any
 
 from zenoh_conformance.conversation import Connection, Conversation, Event, Framing, Happened, Side
 from zenoh_conformance.dialogue import Dialogue
+from zenoh_conformance.errata import reading_of
 from zenoh_conformance.finding import Finding
 from zenoh_conformance.scene import Agent
 
+from .credentials import open_session
 from .errors import HarnessError
+from .profiles import PROFILES
 from .reference import Config, Reference
 from .reference.configured import config_of
 from .reference.node import Action
@@ -131,6 +134,7 @@ class MemoryScene:
         self.requirement, self.role, self.profile, self._seed = requirement, role, profile, seed
         self.world = MemoryWorld(node(config_of(profile)))
         self.departures: list[Finding] = []
+        self.reading: str | None = None
         self._count = 0
 
     @property
@@ -142,7 +146,7 @@ class MemoryScene:
         raise HarnessError("the reference in memory has no application above it")
 
     def can(self, capability: str) -> bool:
-        return capability in CAPABILITIES
+        return capability in able(self.profile)
 
     def fact(self, name: str, default: Any = None) -> Any:
         return FACTS.get(name, default)
@@ -159,13 +163,21 @@ class MemoryScene:
         return Dialogue(self.wire(name), zid=zid or self.fresh_zid(), unit=self.unit, requirement=self.requirement)
 
     def session(self, name: str = "us", *, zid: bytes | None = None) -> Dialogue:
-        return self.dialogue(name, zid=zid).open()
+        return open_session(self.dialogue(name, zid=zid), PROFILES[self.profile])
 
     def sessions(self, *names: str) -> tuple[Dialogue, ...]:
         return tuple(self.session(name) for name in names)
 
+    def follows(self, erratum: str | None) -> None:
+        self.reading = reading_of(erratum)
+
     def depart(self, finding: Finding) -> None:
         self.departures.append(finding)
+
+
+def able(profile: str) -> frozenset[str]:
+    """What the reference does in a profile."""
+    return CAPABILITIES | PROFILES[profile].offers
 
 
 CAPABILITIES = frozenset({"responder", "initiator", "qos", "low-latency", "compression", "routing"})

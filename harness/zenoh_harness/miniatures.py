@@ -11,7 +11,7 @@ from zenoh_conformance.conversation import Conversation
 from zenoh_conformance.finding import Departed, Finding
 from zenoh_conformance.law import judge
 
-from .memory import CAPABILITIES, MemoryScene
+from .memory import MemoryScene, able
 from .reference import Reference
 from .reference.configured import CHANGES
 from .wrong import Miniature
@@ -31,7 +31,7 @@ class Red:
 
 def runs_in_memory(case: Case) -> bool:
     """Whether the reference in memory has what the case needs."""
-    return case.profile in CHANGES and set(case.needs) <= CAPABILITIES
+    return case.profile in CHANGES and set(case.needs) <= able(case.profile)
 
 
 def provoke(case: Case, parameters: Parameters, node: type[Reference]) -> tuple[list[Finding], MemoryScene]:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from zenoh_conformance.conversation import Connection, Conversation, Event, Framing, Side
 from zenoh_conformance.dialogue import Dialogue
+from zenoh_conformance.errata import reading_of
 from zenoh_conformance.finding import Finding
 from zenoh_conformance.scene import Agent
 from zenoh_harness.credentials import open_session
@@ -138,6 +139,8 @@ class Stage:
         self.dialogues: list[Dialogue] = []
         self.findings: list[Finding] = []
         """What the case noted and went on from."""
+        self.reading: str | None = None
+        """Which of two readings the target follows, where the case could tell."""
 
     @property
     def role(self) -> Side:
@@ -230,9 +233,35 @@ class Stage:
         """As many live ones as names."""
         return tuple(self.session(name) for name in names)
 
+    def follows(self, erratum: str | None) -> None:
+        """Note the reading that the target follows."""
+        self.reading = reading_of(erratum)
+
     def depart(self, finding: Finding) -> None:
         """Note a fault of the target and go on."""
         self.findings.append(finding)
+
+    def another(self, number: int) -> Stage:
+        """A further stage on the same node, with ZenohIDs of its own, under the same deadline."""
+        return Stage(
+            self._node,
+            requirement=self._requirement,
+            label=f"{self._label} #{number}",
+            seed=self._seed,
+            facts=self._facts,
+            deadline=self._deadline,
+            stop=self._stop,
+        )
+
+    def adopt(self, other: Stage) -> None:
+        """Let what was said on another stage be what was said on this one."""
+        self._recorder, self.dialogues = other._recorder, other.dialogues
+        self.findings += other.findings
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the run is being ended."""
+        return self._stop.is_set()
 
     def close(self) -> None:
         """Let go of every link."""

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from zenoh_conformance.case import case, grid
-from zenoh_conformance.dialogue import Dialogue
+from zenoh_conformance.codec import segments
 from zenoh_conformance.kinds import InitAck, OpenAck
-from zenoh_conformance.messages import Init
 from zenoh_conformance.scene import Scene
+from zenoh_conformance.wire import vle
 
+from .establishing import issued, issued_cookie
 from .establishment_sane import a_sane_handshake_is_accepted
 
 
 @case(
     "session-establishment/cookie-must-match",
     twin=a_sane_handshake_is_accepted,
-    parameters=grid(at=(0, 1, 2, 3, 5, 8, 13, -1)),
+    parameters=grid(at=(*range(48), -1)),
 )
 def a_changed_cookie_is_refused(scene: Scene, *, at: int) -> None:
     """
@@ -26,14 +27,18 @@ def a_changed_cookie_is_refused(scene: Scene, *, at: int) -> None:
         target  Close, or the link ends; never OpenAck
     """
     us = scene.dialogue()
-    ack, cookie = issued(us)
+    ack, cookie = issued_cookie(us)
 
     us.send(us.open_syn(ack, cookie=flipped(cookie, at)))
 
     us.expect_refusal("open", never=OpenAck)
 
 
-@case("session-establishment/cookie-must-match", twin=a_sane_handshake_is_accepted, parameters=grid(kept=(0, 1, -1)))
+@case(
+    "session-establishment/cookie-must-match",
+    twin=a_sane_handshake_is_accepted,
+    parameters=grid(kept=(0, 1, 8, 16, 31, 32, -1)),
+)
 def a_shortened_cookie_is_refused(scene: Scene, *, kept: int) -> None:
     """
     OpenSyn carries the beginning of the cookie only.
@@ -42,9 +47,56 @@ def a_shortened_cookie_is_refused(scene: Scene, *, kept: int) -> None:
         target  Close, or the link ends; never OpenAck
     """
     us = scene.dialogue()
-    ack, cookie = issued(us)
+    ack, cookie = issued_cookie(us)
 
-    us.send(us.open_syn(ack, cookie=cookie[:kept]))
+    us.send(us.open_syn(ack, cookie=cookie[: min(kept, len(cookie) - 1)]))
+
+    us.expect_refusal("open", never=OpenAck)
+
+
+@case(
+    "session-establishment/cookie-must-match",
+    twin=a_sane_handshake_is_accepted,
+    parameters=grid(what=("zero-behind", "byte-behind", "sixteen-behind", "zero-before", "twice")),
+)
+def a_longer_cookie_is_refused(scene: Scene, *, what: str) -> None:
+    """
+    OpenSyn carries the whole cookie and more bytes, in one field of that length.
+
+        us      OpenSyn (cookie, longer)
+        target  Close, or the link ends; never OpenAck
+    """
+    us = scene.dialogue()
+    ack, cookie = issued_cookie(us)
+    longer = {
+        "zero-behind": cookie + b"\0",
+        "byte-behind": cookie + b"\x5a",
+        "sixteen-behind": cookie + b"\x5a" * 16,
+        "zero-before": b"\0" + cookie,
+        "twice": cookie * 2,
+    }
+
+    us.send(us.open_syn(ack, cookie=longer[what]))
+
+    us.expect_refusal("open", never=OpenAck)
+
+
+@case(
+    "session-establishment/cookie-must-match",
+    twin=a_sane_handshake_is_accepted,
+    parameters=grid(length=(0, 1, 255, 65_536)),
+)
+def a_cookie_length_that_lies_is_refused(scene: Scene, *, length: int) -> None:
+    """
+    The length before the cookie is not its length.
+
+        us      OpenSyn (cookie behind another length)
+        target  Close, or the link ends; never OpenAck
+    """
+    us = scene.dialogue()
+    ack = issued(us)
+
+    us.send(segments(us.open_syn(ack)).replace("open.cookie.length", vle.encode(length)))
 
     us.expect_refusal("open", never=OpenAck)
 
@@ -58,7 +110,7 @@ def an_invented_cookie_is_refused(scene: Scene) -> None:
         target  Close, or the link ends; never OpenAck
     """
     us = scene.dialogue()
-    ack, cookie = issued(us)
+    ack, cookie = issued_cookie(us)
 
     us.send(us.open_syn(ack, cookie=b"\x5a" * len(cookie)))
 
@@ -107,13 +159,6 @@ def a_used_cookie_opens_no_second_session(scene: Scene) -> None:
     other.send(other.open_syn(ack))
 
     other.expect_refusal("open", never=OpenAck)
-
-
-def issued(us: Dialogue) -> tuple[Init, bytes]:
-    """The InitAck to a sane proposal, and its cookie; without one there is nothing to go on with."""
-    ack: Init = us.ask(us.init_syn(), expect=InitAck, step="not reached: init")
-    us.require(bool(ack.cookie), expected="a cookie", got="none", step="not reached: init.cookie")
-    return ack, ack.cookie or b""
 
 
 def flipped(cookie: bytes, at: int) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from zenoh_conformance import sane
 from zenoh_conformance.case import case, grid
 from zenoh_conformance.codec import segments
 from zenoh_conformance.kinds import InitAck, OpenAck, reason_code
@@ -9,7 +10,7 @@ from zenoh_conformance.scene import Scene
 
 from .establishment_sane import a_sane_handshake_is_accepted, a_sane_proposal_is_answered
 
-WRONG_VERSIONS = (0, 1, 7, 8, 10, 127, 128, 255)
+WRONG_VERSIONS = (0, 1, 2, 4, 7, 8, 10, 11, 0x0D, 0x19, 0x29, 127, 128, 0x89, 255)
 
 
 @case(
@@ -124,25 +125,32 @@ def no_resolution_is_raised(scene: Scene, *, fsn: int, rid: int) -> None:
 @case(
     "session-establishment/batch-size-effective-minimum",
     twin=a_sane_handshake_is_accepted,
-    parameters=grid(size=(128, 1024, 2048, 9000, 32767, 32768, 49152, 65534, 65535)),
+    parameters=grid(size=(80, 127, 128, 255, 256, 257, 512, 1024, 2048, 9000, 32767, 32768, 49152, 65534, 65535)),
 )
 def the_smaller_batch_size_counts(scene: Scene, *, size: int) -> None:
     """
-    InitAck states a batch size no larger than proposed, and the session works.
+    Whatever InitAck states, what a subscriber is sent fits what it proposed: a publication that fills its batch comes.
 
-        us      InitSyn (batch size)
-        target  InitAck (at most that)
-        us      OpenSyn
-        target  OpenAck
+        near    InitSyn (batch size) .. OpenAck, subscribes
+        us      FRAME or FRAGMENTs (PUT, as large as the batch)
+        target  FRAME or FRAGMENTs to near, none larger than its batch
     """
-    us = scene.dialogue()
+    near = scene.dialogue("near").open(batch_size=size)
+    assert near.theirs is not None
+    key = f"z/{near.zid.hex()}"
+    near.subscribe(key)
+    near.fence(step="not reached: subscribed")
+    us = scene.session()
 
-    ack = us.ask(us.init_syn(batch_size=size), expect=InitAck, step="stage init")
+    assert us.theirs is not None
+    room = min(size, sane.DEFAULT_BATCH if us.theirs.batch_size is None else us.theirs.batch_size)
+    us.publish(key, bytes(room - 60))
+    us.fence(step="not reached: published")
+    near.fence(step="the subscriber's session")
 
-    if ack.batch_size is not None:
-        us.require(ack.batch_size <= size, expected="at most as proposed", got="a larger one", step="init.batch_size")
-    us.ask(us.open_syn(ack), expect=OpenAck, step="stage open")
-    us.expect_live()
+    came = any(seen.kind in ("push", "fragment") for seen in near.heard)
+    near.require(came, expected="the publication", got="nothing", step="the subscriber")
+    near.require(near.largest <= size, expected="at most what was proposed", got="a larger batch", step="batch")
 
 
 @case("session-establishment/init-packed-byte", twin=a_sane_proposal_is_answered)

@@ -37,7 +37,7 @@ class _Answer(Handshake):
     def on_any(self, seen: Seen, message: Any) -> None:
         if not is_handshake_traffic(seen):
             return
-        if self.question.matches(message) and not self.asked:
+        if self.question.matches(message) and not self.asked and self.is_due:
             self.asked, self.asker = True, seen.sender
         elif self.asked and seen.sender is self.asker.other and not self.answered:
             self.answered = True
@@ -48,6 +48,11 @@ class _Answer(Handshake):
 
     answered = False
     asker = Side.INITIATOR
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the question stands where it belongs: what comes too soon is not to be answered."""
+        return True
 
 
 @law("session-establishment/init-ack-answers-init-syn")
@@ -62,6 +67,10 @@ class OpenSynAnswersInitAck(_Answer):
     question = InitAck
     answer = OpenSyn
 
+    @property
+    def is_due(self) -> bool:
+        return self.init_syn is not None
+
 
 @law("session-establishment/open-ack-answers-open-syn")
 class OpenAckAnswersOpenSyn(_Answer):
@@ -69,6 +78,10 @@ class OpenAckAnswersOpenSyn(_Answer):
 
     question = OpenSyn
     answer = OpenAck
+
+    @property
+    def is_due(self) -> bool:
+        return self.init_ack is not None
 
 
 @law("session-establishment/handshake-messages-in-order")

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from zenoh_harness.profiles import PROFILES
+
 from .node import Config
 
 CHANGES: Mapping[str, Mapping[str, Any]] = {
@@ -19,8 +21,9 @@ CHANGES: Mapping[str, Mapping[str, Any]] = {
     "short-lease": {"lease_ms": 1000},
     "one-session": {"max_sessions": 1},
     "two-links": {"max_links": 2},
+    "user-password": {"credentials": PROFILES["user-password"].credentials},
 }
-"""Profile name to fields of `Config`; it has no authentication and stamps nothing."""
+"""Profile name to fields of `Config`; it stamps nothing."""
 
 
 def config_of(profile: str, **changes: Any) -> Config:

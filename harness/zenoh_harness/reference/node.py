@@ -24,6 +24,7 @@ from zenoh_conformance.session import INITIATOR, RESPONDER, State
 from zenoh_conformance.session import Seen as Step
 from zenoh_conformance.wire.extensions import Exts
 
+from . import password
 from .link import Link, Terms
 from .router import Router
 
@@ -51,6 +52,8 @@ class Config:
     """How long a handshake may take."""
     secret: bytes = b"reference"
     """What cookies are made with."""
+    credentials: tuple[str, str] | None = None
+    """User and password that a session must show."""
 
 
 @dataclass(slots=True)
@@ -214,6 +217,8 @@ class Reference(Router):
             raise Refused(TO_SELF)
         if not self.accepts_whatami(syn.whatami):
             raise Refused(INVALID)
+        if self.config.credentials and not password.will_show(syn.exts):
+            raise Refused(INVALID, "authentication")
 
     def accepts_version(self, version: int) -> bool:
         return version == sane.VERSION
@@ -257,6 +262,8 @@ class Reference(Router):
         terms = link.terms
         does = {"QoS": terms.qos, "LowLatency": terms.lowlatency, "Compression": terms.compression}
         kept = [ext for ext in syn.exts if does.get(type(ext).__name__)]
+        if self.config.credentials:
+            kept.append(password.challenge(self.nonce(link)))
         return Exts((*kept, *(Patch(value=terms.patch) for ext in syn.exts if isinstance(ext, Patch))))
 
     def make_cookie(self, link: Link, syn: Init) -> bytes:
@@ -269,6 +276,8 @@ class Reference(Router):
             raise Refused(INVALID, "cookie")
         if not self.accepts_initial_sn(link, open_.initial_sn):
             raise Refused(INVALID, "initial_sn")
+        if self.config.credentials and not self.accepts_proof(link, open_):
+            raise Refused(INVALID, "authentication")
         others = [other for other in self.links.values() if other.live and other is not link]
         if sum(other.zid == link.zid for other in others) >= self.config.max_links:
             raise Refused(MAX_LINKS)
@@ -278,6 +287,15 @@ class Reference(Router):
     def cookie_matches(self, link: Link, open_: Open) -> bool:
         assert link.mine is not None
         return hmac.compare_digest(open_.cookie or b"", link.mine.cookie or b"")
+
+    def nonce(self, link: Link) -> int:
+        """The challenge of a link."""
+        return password.nonce_for(link.name, self.config.secret)
+
+    def accepts_proof(self, link: Link, open_: Open) -> bool:
+        """Whether OpenSyn shows the user and the password."""
+        assert self.config.credentials is not None
+        return password.shows(open_.exts, self.config.credentials, self.nonce(link))
 
     def accepts_initial_sn(self, link: Link, sn: int) -> bool:
         return sn <= self.sn_mask(link)

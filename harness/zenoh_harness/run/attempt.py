@@ -50,6 +50,8 @@ class Outcome:
     """What the laws say of the target in this conversation."""
     trace: str = ""
     """Where we broke."""
+    reading: str | None = None
+    """Which of two readings the target follows, where the case could tell."""
 
     @property
     def held(self) -> bool:
@@ -125,6 +127,7 @@ def _performed(item: Item, stage: Stage) -> Outcome:
         end=end,
         laws=_of_target(stage.conversation, stage.role),
         trace=trace,
+        reading=stage.reading,
     )
 
 

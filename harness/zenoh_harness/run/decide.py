@@ -29,6 +29,8 @@ class Decision:
     """What the target departed by, where that is the reason."""
     trace: str = ""
     """Where we broke, when we did."""
+    reading: str | None = None
+    """Which of two readings the target follows, where the case could tell."""
 
 
 def level_of(requirement: str) -> str:
@@ -59,6 +61,7 @@ def decide(item: Item, outcomes: Sequence[Outcome], side: Side = Side.RESPONDER)
         conversation=red.conversation,
         finding=red.findings[0] if red.findings else None,
         trace=red.trace,
+        reading=red.reading,
     )
 
 

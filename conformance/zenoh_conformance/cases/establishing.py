@@ -1,0 +1,122 @@
+"""What the cases of the establishment share: odd chains of extensions, and what may come of odd values. No case of its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from zenoh_conformance.codec import encode
+from zenoh_conformance.dialogue import Dialogue, Sendable
+from zenoh_conformance.kinds import InitAck, InitSyn, Kind, OpenAck, OpenSyn
+from zenoh_conformance.messages import Close, Init, KeepAlive
+from zenoh_conformance.wire.extensions import NO_EXTS, Exts, Unknown
+from zenoh_conformance.wire.layer import Enc
+
+Z = 0x80
+"""Flag Z of a header, and the bit of an extension's header that says that another follows."""
+
+VALUES: dict[Enc, tuple[int | bytes | None, ...]] = {
+    Enc.UNIT: (None,),
+    Enc.Z64: (0, 300, 2**64 - 1),
+    Enc.ZBUF: (b"", b"\x00", b"\xff" * 300),
+}
+"""What an extension of each encoding may hold."""
+
+BROKEN: dict[str, bytes] = {
+    "nothing-follows": b"",
+    "integer-cut": b"\x2e\x80",
+    "length-cut": b"\x4e\x80",
+    "no-length": b"\x4e",
+    "longer-than-the-batch": b"\x4e\x05\x00",
+    "much-longer-than-the-batch": b"\x4e\xff\xff\x7f\x00",
+    "another-should-follow": b"\x8e",
+    "encoding-3": b"\x6e",
+    "encoding-3-mandatory": b"\x7e",
+}
+"""Chains that are malformed, whatever they mean."""
+
+
+def with_chain(message: Any, chain: bytes) -> bytes:
+    """The message's bytes with a chain written by hand in place of its own."""
+    data = encode(replace(message, exts=NO_EXTS))
+    return bytes([data[0] | Z]) + data[1:] + chain
+
+
+def with_unknown(message: Any, *, id: int, enc: Enc, value: int | bytes | None, mandatory: bool = False) -> Any:  # noqa: A002
+    """The message with one extension more, which no page names."""
+    return replace(message, exts=Exts((*message.exts, Unknown(id=id, mandatory=mandatory, enc=enc, value=value))))
+
+
+def chained(*links: bytes) -> bytes:
+    """A chain of extensions, each given with its header but without the bit that says that another follows."""
+    return b"".join(bytes([each[0] | Z]) + each[1:] for each in links[:-1]) + links[-1]
+
+
+def no_step_forward(us: Dialogue, stage: str) -> None:
+    """The target refuses, or passes over what came: anything but an answer. Departs when it goes a step further."""
+    for seen in us.stream():
+        if isinstance(seen.message, Close):
+            return
+        if not isinstance(seen.message, KeepAlive):
+            us.depart(expected="no step forward", got=us.told(seen), step=f"stage {stage}")
+
+
+def answered_or_closed(us: Dialogue, what: Sendable, answer: Kind, stage: str) -> Any | None:
+    """The answer that is due, or None after CLOSE; an end of the link without CLOSE departs, and so does silence."""
+    us.send(what)
+    for seen in us.stream():
+        if answer.matches(seen.message):
+            return seen.message
+        if isinstance(seen.message, Close):
+            return None
+        if not isinstance(seen.message, KeepAlive):
+            us.depart(expected=f"{answer.name} or Close", got=us.told(seen), step=f"stage {stage}")
+    us.depart(expected=f"{answer.name} or Close", got=us.told(None), step=f"stage {stage}")
+    return None
+
+
+def init_then_open(us: Dialogue, syn: Sendable) -> None:
+    """An odd InitSyn is answered or closed; once answered, the handshake goes to its end, or to a CLOSE."""
+    ack = answered_or_closed(us, syn, InitAck, "init")
+    if ack is not None and answered_or_closed(us, us.open_syn(ack), OpenAck, "open") is not None:
+        us.expect_live()
+
+
+def open_then_work(us: Dialogue, open_: Sendable) -> None:
+    """An odd OpenSyn is answered or closed; once answered, the session works."""
+    if answered_or_closed(us, open_, OpenAck, "open") is not None:
+        us.expect_live()
+
+
+def followed_or_refused(us: Dialogue, ack: Sendable) -> Any | None:
+    """As initiator: an odd InitAck is followed by OpenSyn, which is the answer, or refused; silence departs."""
+    us.send(ack)
+    for seen in us.stream():
+        if OpenSyn.matches(seen.message):
+            return seen.message
+        if isinstance(seen.message, Close):
+            return None
+        if not isinstance(seen.message, KeepAlive):
+            us.depart(expected="OpenSyn or a refusal", got=us.told(seen), step="stage init")
+    if us.ended is None:
+        us.depart(expected="OpenSyn or a refusal", got=us.told(None), step="stage init")
+    return None
+
+
+def proposal(us: Dialogue) -> Init:
+    """The target's InitSyn."""
+    syn: Init = us.expect(InitSyn, step="not reached: init")
+    return syn
+
+
+def issued_cookie(us: Dialogue) -> tuple[Init, bytes]:
+    """As `issued`, and the cookie by itself."""
+    ack = issued(us)
+    return ack, ack.cookie or b""
+
+
+def issued(us: Dialogue, **changes: Any) -> Init:
+    """The InitAck to a sane proposal; without a cookie there is nothing to go on with."""
+    ack: Init = us.ask(us.init_syn(**changes), expect=InitAck, step="not reached: init")
+    us.require(bool(ack.cookie), expected="a cookie", got="none", step="not reached: init.cookie")
+    return ack

@@ -1,0 +1,257 @@
+"""Every wrong message in every state, CLOSE at every step, and what comes after an end, toward a responder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from zenoh_conformance import sane
+from zenoh_conformance.case import case, grid
+from zenoh_conformance.dialogue import Dialogue
+from zenoh_conformance.finding import Departed
+from zenoh_conformance.kinds import InitAck, OpenAck
+from zenoh_conformance.messages import Fragment, Frame, Join, KeepAlive, Oam
+from zenoh_conformance.primitives import WhatAmI, ZenohID
+from zenoh_conformance.scene import Scene
+from zenoh_conformance.wire.layer import Enc
+
+from .establishing import answered_or_closed, issued, no_step_forward
+from .establishment_fields import end
+from .establishment_sane import a_sane_handshake_is_accepted
+
+PUSH = b"\x3d\x00\x01a\x01\x01x"
+"""A network message without FRAME: PUSH of `x` to key `a`."""
+
+IN_PASSING: dict[str, Callable[[Dialogue], Any]] = {
+    "keep-alive": lambda us: KeepAlive(),
+    "frame": lambda us: Frame(reliable=True, sn=0, messages=()),
+    "frame-best-effort": lambda us: Frame(reliable=False, sn=0, messages=()),
+    "fragment": lambda us: Fragment(reliable=True, more=True, sn=0, payload=b"x"),
+    "oam": lambda us: Oam(id=0x3FFF, enc=Enc.UNIT),
+    "join": lambda us: Join(
+        version=sane.VERSION, whatami=WhatAmI(sane.PEER), zid=ZenohID(us.zid), lease_in_seconds=True, lease=10, next_sn_reliable=0,
+        next_sn_best_effort=0,
+    ),
+    "push": lambda us: PUSH,
+}  # fmt: skip
+"""What belongs to a session, or to multicast: out of turn in a handshake, and none of its steps."""
+
+STEPS: dict[str, Callable[[Dialogue], Any]] = {
+    "init-syn": lambda us: us.init_syn(),
+    "init-ack": lambda us: us.init_ack(us.init_syn()),
+    "open-syn": lambda us: sane.open_syn(us.init_ack(us.init_syn())),
+    "open-ack": lambda us: us.open_ack(),
+}
+"""The messages of the handshake."""
+
+
+@case(
+    "session-establishment/handshake-messages-in-order",
+    twin=a_sane_handshake_is_accepted,
+    parameters=grid(what=tuple(IN_PASSING), state=("await-init", "init-acked")),
+)
+def session_traffic_is_no_step_of_a_handshake(scene: Scene, *, what: str, state: str) -> None:
+    """
+    A message of a session, or of multicast, comes during the handshake: it is refused or passed over, and opens nothing.
+
+        us      (InitSyn, and InitAck has come)
+        us      a message of a session
+        target  Close, or the link ends, or nothing
+    """
+    us = scene.dialogue()
+    if state == "init-acked":
+        us.ask(us.init_syn(), expect=InitAck, step="not reached: init")
+
+    us.send(IN_PASSING[what](us))
+
+    no_step_forward(us, state)
+
+
+@case(
+    "session-establishment/handshake-messages-in-order",
+    twin=a_sane_handshake_is_accepted,
+    parameters=grid(what=tuple(STEPS)),
+)
+def a_handshake_message_opens_nothing_in_a_session(scene: Scene, *, what: str) -> None:
+    """
+    A message of the handshake comes on a live session: it ends the session or is passed over; it is not answered by a step.
+
+        us      a live session
+        us      InitSyn, InitAck, OpenSyn or OpenAck
+        target  Close, or the link ends, or nothing; never InitAck nor OpenAck
+    """
+    us = scene.session()
+    heard = len(us.heard)
+
+    us.send(STEPS[what](us))
+
+    try:
+        us.fence()
+    except Departed:
+        over = us.ended is not None or us.closed is not None
+        us.require(over, expected="a session that works, or its end", got="silence", step="stage live")
+    answers = [seen for seen in us.heard[heard:] if seen.kind in ("init", "open")]
+    us.require(
+        not answers, expected="no step of a handshake", got=us.told(answers[0]) if answers else "", step="stage live"
+    )
+
+
+@case(
+    "close/close-ends-the-link",
+    twin=a_sane_handshake_is_accepted,
+    parameters=grid(
+        state=("await-init", "init-acked", "live"), reason=(0, 1, 2, 3, 4, 5, 6, 7, 8, 255), session=(True, False)
+    ),
+)
+def close_ends_the_link_in_every_state(scene: Scene, *, state: str, reason: int, session: bool) -> None:
+    """
+    CLOSE for any reason, of the session or of the link, in any state: the link ends, and nothing is answered.
+
+        us      (as far as the state)
+        us      Close (reason, S)
+        target  the link ends
+    """
+    us = scene.dialogue()
+    if state == "live":
+        us.open()
+    elif state == "init-acked":
+        us.ask(us.init_syn(), expect=InitAck, step="not reached: init")
+
+    us.send(sane.close(reason, session=session))
+
+    us.expect_end(step=f"after Close in {state}")
+
+
+@case(
+    "session-establishment/init-ack-answers-init-syn",
+    twin=a_sane_handshake_is_accepted,
+    parameters=grid(after=("close", "fin", "rst", "refusal"), state=("await-init", "init-acked", "live")),
+)
+def a_node_comes_back_after_every_end(scene: Scene, *, after: str, state: str) -> None:
+    """
+    A link ends in some state and in some way; the same node comes back, and has a session before long.
+
+        us      (as far as the state), Close, FIN, RST, or something to be refused
+        again   InitSyn .. OpenSyn, the same ZenohID
+        target  OpenAck, at the latest when it has noticed the end
+    """
+    us = scene.dialogue()
+    if state == "live":
+        us.open()
+    elif state == "init-acked":
+        us.ask(us.init_syn(), expect=InitAck, step="not reached: init")
+    if after == "refusal":
+        us.send(b"\xff\xff\xff")
+        us.expect_end(step="not reached: the refusal")
+    else:
+        end(us, after)
+
+    comes_back(scene, us.zid, us.wire.now() + us.unit)
+
+
+@case(
+    "session-establishment/open-ack-answers-open-syn", twin=a_sane_handshake_is_accepted, parameters=grid(count=(2, 5))
+)
+def one_of_parallel_handshakes_comes_through(scene: Scene, *, count: int) -> None:
+    """
+    One node opens several links at once: each handshake goes to its end or to a CLOSE, and one of the links works.
+
+        link 1  InitSyn
+        link 2  InitSyn
+        target  InitAck or Close, to each
+        link 1  OpenSyn
+        link 2  OpenSyn
+        target  OpenAck or Close, to each; OpenAck to one at least
+    """
+    zid = scene.fresh_zid()
+    links = [scene.dialogue(f"link-{n}", zid=zid) for n in range(count)]
+    acks = [answered_or_closed(us, us.init_syn(), InitAck, "init") for us in links]
+    opened = [
+        us for us, ack in zip(links, acks, strict=True)
+        if ack is not None and answered_or_closed(us, us.open_syn(ack), OpenAck, "open") is not None
+    ]  # fmt: skip
+
+    links[0].require(bool(opened), expected="a session", got="none", step="stage open")
+    works = [us for us in opened if is_live(us)]
+
+    links[0].require(bool(works), expected="a link that works", got="none", step="the session works")
+
+
+@case("session-establishment/init-ack-answers-init-syn", twin=a_sane_handshake_is_accepted, alone=True)
+def many_half_open_handshakes_do_no_harm(scene: Scene) -> None:
+    """
+    A thousand handshakes stop after InitAck, dozens of them held open at any time; then a good one.
+
+        us      InitSyn, a thousand times, and nothing after InitAck
+        last    InitSyn .. OpenSyn
+        target  OpenAck
+    """
+    held: list[Dialogue] = []
+    for number in range(1000):
+        us = scene.dialogue(f"half-{number}")
+        us.ask(us.init_syn(), expect=InitAck, step="not reached: half-open")
+        held.append(us)
+        if len(held) > 48:
+            held.pop(0).wire.shut()
+    for us in held:
+        us.wire.shut()
+
+    comes_back(scene, scene.fresh_zid(), held[-1].wire.now() + held[-1].unit)
+
+
+@case("session-establishment/handshake-messages-in-order", twin=a_sane_handshake_is_accepted, timed=True,
+      parameters=grid(state=("await-init", "init-acked")))  # fmt: skip
+def silence_is_not_answered(scene: Scene, *, state: str) -> None:
+    """
+    We stop in the middle of the handshake: the target waits, or gives up; it does not go on by itself.
+
+        us      (InitSyn, and InitAck has come)
+        target  nothing, or Close, or the link's end
+    """
+    us = scene.dialogue()
+    if state == "init-acked":
+        issued(us)
+
+    no_step_forward(us, state)
+
+
+@case("session-establishment/init-ack-answers-init-syn", twin=a_sane_handshake_is_accepted, timed=True,
+      parameters=grid(pause=(0.5,), state=("await-init", "init-acked")))  # fmt: skip
+def a_short_pause_is_endured(scene: Scene, *, pause: float, state: str) -> None:
+    """
+    We take a quarter of our patience between two steps; the handshake goes on.
+
+        us      (InitSyn, and InitAck has come)
+        us      a pause
+        us      the next message
+        target  its answer
+    """
+    us = scene.dialogue()
+    ack = issued(us) if state == "init-acked" else None
+
+    us.next(pause * us.unit / 2)
+
+    ack = ack or us.ask(us.init_syn(), expect=InitAck, step="after a pause")
+    us.ask(us.open_syn(ack), expect=OpenAck, step="after a pause")
+
+
+def comes_back(scene: Scene, zid: bytes, until: float) -> Dialogue:
+    """A session of that node that works, as soon as the target lets it; departs when it has not let it in time."""
+    while True:
+        us = scene.dialogue("again", zid=zid)
+        try:
+            us.open().expect_live()
+            return us
+        except Departed as departed:
+            if us.wire.now() >= until:
+                us.depart(expected="a session", got=departed.finding.got, step="coming back")
+            us.wire.shut()
+
+
+def is_live(us: Dialogue) -> bool:
+    """Whether a session works."""
+    try:
+        us.fence()
+    except Departed:
+        return False
+    return True
