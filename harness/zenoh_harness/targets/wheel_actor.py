@@ -1,0 +1,136 @@
+"""The agent of `wheel_node.py` with all that the package can say: what the recorder of live sessions has nodes do.
+
+    python wheel_actor.py '{"mode": "client", "connect/endpoints": [...], ...}'
+
+The line protocol is that of `wheel_node.py`; options and commands that only a recent release has are added here.
+"""
+
+# As in wheel_node.py: released zenoh packages have no common types.
+# ruff: noqa: ANN001, ANN201, INP001
+# mypy: ignore-errors
+
+import importlib.util
+import threading
+from pathlib import Path
+
+import zenoh
+
+SPEC = importlib.util.spec_from_file_location("wheel_node", Path(__file__).with_name("wheel_node.py"))
+node = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(node)
+
+POINTS = ("send", "route", "receive")
+"""Where a message may be stamped."""
+
+
+def source_told(info):
+    """A source info as text."""
+    return f"{info.source_id.zid}/{info.source_id.eid}/{info.source_sn}"
+
+
+def stack_told(stack):
+    """Where the stamps of a stack were made."""
+    return [str(record.point).rpartition(".")[2].lower() for record in stack]
+
+
+class Actor(node.Node):
+    """A node that says more, and tells more of what it hears."""
+
+    def options(self, line):
+        found = super().options(line)
+        if line.get("timestamp"):
+            found["timestamp"] = self.session.new_timestamp()
+        if "source_sn" in line:
+            entity = self.held.get(line.get("source")) or next(iter(self.held.values()))
+            found["source_info"] = zenoh.SourceInfo(entity.id, line["source_sn"])
+        if "stamped" in line:
+            builder = zenoh.TimestampInstrumentationBuilder()
+            for point in POINTS:
+                builder = getattr(builder, f"set_{point}")(point in line["stamped"])
+            found["timestamp_instrumentation"] = builder.build()
+        return found
+
+    def asked(self, line):
+        """Arguments of a query."""
+        found = self.options(line)
+        for name, kind in (("target", zenoh.QueryTarget), ("consolidation", zenoh.ConsolidationMode)):
+            if name in line:
+                found[name] = node.named(kind, line[name])
+        if "timeout_ms" in line:
+            found["timeout"] = line["timeout_ms"] / 1000
+        if "payload" in line:
+            found["payload"] = bytes.fromhex(line["payload"])
+        return found
+
+    def get(self, line):
+        replies = self.session.get(line["key"], **self.asked(line))
+        threading.Thread(target=self.collect, args=(line["id"], replies), daemon=True).start()
+
+    def answer(self, name, plan, query):
+        """As the node's, and what else the query carries is told with it."""
+        told = {"encoding": str(query.encoding) if query.encoding else None, "attachment": node.raw(query.attachment)}
+        told["source"] = source_told(query.source_info) if query.source_info else None
+        told["stack"] = stack_told(query.timestamp_stack) if query.timestamp_stack else None
+        node.say({"event": "queried", "id": name, **{what: value for what, value in told.items() if value is not None}})
+        super().answer(name, plan, query)
+
+    def play(self, plan, query):
+        """As the node's; a step with `error` may have an encoding."""
+        for step in plan:
+            if "error" in step and "encoding" in step:
+                query.reply_err(bytes.fromhex(step["error"]), encoding=zenoh.Encoding(step["encoding"]))
+            elif super().play([step], query):
+                return True
+        return False
+
+    def declare_querier(self, line):
+        options = self.asked({name: value for name, value in line.items() if name not in ("payload", "attachment")})
+        self.held[line["id"]] = self.session.declare_querier(line["key"], **options)
+
+    def ask(self, line):
+        """A query through a querier."""
+        options = {name: self.asked(line)[name] for name in ("payload", "attachment", "encoding") if name in line}
+        replies = self.held[line["id"]].get(parameters=line.get("parameters"), **options)
+        threading.Thread(target=self.collect, args=(line["id"], replies), daemon=True).start()
+
+    def declare_liveliness_subscriber(self, line):
+        name = line["id"]
+        self.held[name] = self.session.liveliness().declare_subscriber(
+            line["key"],
+            lambda sample: node.say({"event": "sample", "id": name, **node.sample_fields(sample)}),
+            history=line.get("history", False),
+        )
+
+    def liveliness_get(self, line):
+        replies = self.session.liveliness().get(line["key"])
+        threading.Thread(target=self.collect, args=(line["id"], replies), daemon=True).start()
+
+    def declare_keyexpr(self, line):
+        self.held[line["id"]] = self.session.declare_keyexpr(line["key"])
+
+    def undeclare(self, line):
+        held = self.held.pop(line["id"])
+        if isinstance(held, zenoh.KeyExpr):
+            self.session.undeclare(held)
+        else:
+            held.undeclare()
+
+
+def sample_fields(sample, plain=node.sample_fields):
+    """As the node's, and the way it was sent and what was stamped on it."""
+    more = {"express": sample.express, "congestion": str(sample.congestion_control).rpartition(".")[2].lower()}
+    if sample.source_info:
+        more["source"] = source_told(sample.source_info)
+    if sample.timestamp_stack:
+        more["stack"] = stack_told(sample.timestamp_stack)
+    return plain(sample) | more
+
+
+node.Node = Actor
+node.sample_fields = sample_fields
+node.COMMANDS += (
+    "declare_querier", "ask", "declare_liveliness_subscriber", "liveliness_get", "declare_keyexpr",
+)  # fmt: skip
+
+if __name__ == "__main__":
+    node.main()
