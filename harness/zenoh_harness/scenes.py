@@ -128,7 +128,7 @@ class Stage:
         stop: Flag | None = None,
     ) -> None:
         self._node = node
-        self._requirement, self._label, self._seed = requirement, label, seed
+        self.requirement, self._label, self._seed = requirement, label, seed
         self._facts = facts or Facts()
         self._deadline = deadline or Deadline.after(CASE)
         self._stop = stop or Flag()
@@ -221,7 +221,7 @@ class Stage:
     def dialogue(self, name: str = "us", *, zid: bytes | None = None) -> Dialogue:
         """A dialogue over a new link, before any handshake."""
         mine = zid or self.fresh_zid()
-        dialogue = Dialogue(self.wire(name), zid=mine, unit=self.unit, requirement=self._requirement)
+        dialogue = Dialogue(self.wire(name), zid=mine, unit=self.unit, requirement=self.requirement)
         self.dialogues.append(dialogue)
         return dialogue
 
@@ -245,7 +245,7 @@ class Stage:
         """A further stage on the same node, with ZenohIDs of its own, under the same deadline."""
         return Stage(
             self._node,
-            requirement=self._requirement,
+            requirement=self.requirement,
             label=f"{self._label} #{number}",
             seed=self._seed,
             facts=self._facts,

@@ -95,6 +95,9 @@ UNACCEPTABLE: dict[State, tuple[Callable[[Modelled, int], Any], ...]] = {
 }
 """The message that is due, with a content that must be refused."""
 
+ABOUT: dict[Callable[[Modelled, int], Any], str] = {_large_sn: "session-establishment/initial-sn-out-of-range-refused"}
+"""What has a requirement and cases of its own; left out for a target that is known to depart from it."""
+
 PREMATURE: dict[Seen, Callable[[Modelled], Any]] = {
     Seen.INIT_SYN: lambda link: link.us.init_syn(),
     Seen.INIT_ACK: lambda link: link.us.init_ack(link.us.init_syn()),
@@ -112,6 +115,8 @@ class Establishment(RuleBasedStateMachine):
     """Subclass it with a `stage`; see `machine`."""
 
     stage: ClassVar[Callable[[], Scene]]
+    known: ClassVar[frozenset[str]] = frozenset()
+    """Requirements from which the target is known to depart: what is about them is not done."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -161,7 +166,7 @@ class Establishment(RuleBasedStateMachine):
     def speak_wrongly(self, which: int, how: int, value: int) -> None:
         """The message that is due, wrong, is refused."""
         link = self.pick(which, early=True)
-        wrong = UNACCEPTABLE[link.state]
+        wrong = [step for step in UNACCEPTABLE[link.state] if ABOUT.get(step) not in self.known]
         link.us.send(wrong[how % len(wrong)](link, value))
         self.refused(link, Seen.UNACCEPTABLE)
 
@@ -235,6 +240,6 @@ def raise_first(findings: list[Finding]) -> None:
         raise Departed(findings[0])
 
 
-def machine(stage: Callable[[], Scene]) -> type[Establishment]:
-    """The machine for a stage: every run of it begins with a new scene."""
-    return type("EstablishmentOnStage", (Establishment,), {"stage": staticmethod(stage)})
+def machine(stage: Callable[[], Scene], known: frozenset[str] = frozenset()) -> type[Establishment]:
+    """The machine for a stage: every run of it begins with a new scene. `known`: requirements left to their own cases."""
+    return type("EstablishmentOnStage", (Establishment,), {"stage": staticmethod(stage), "known": known})

@@ -163,6 +163,14 @@ class Known:
         """Whether some entry lists that departure; notes nothing."""
         return any(one.about(key) and one.expects(verdict, cause) and not self._over(one) for one in self.deviations)
 
+    def requirements(self, version: str) -> frozenset[str]:
+        """The requirements from which that version is known to depart."""
+        return frozenset(
+            one.requirement
+            for one in self.deviations
+            if one.requirement and covers(one.versions, version) and not self._over(one)
+        )
+
     def gone(self) -> list[tuple[Deviation, Judgement]]:
         """Entries of which everything passed; with one judgement that shows it."""
         return [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from threading import Event as Flag
 from threading import Lock
 
@@ -139,7 +140,9 @@ class NodeRun:
     def _ability(self, keeper: Keeper, items: Sequence[Item], ill: Ill | None) -> Ability:
         """What the node can do; asked only where a case wants to know, and of one that is well."""
         needed = any(item.case.needs for item in items) and ill is None
-        return ability(self.target, keeper.node, self._look if needed else None)
+        can = ability(self.target, keeper.node, self._look if needed else None)
+        known = {"known_departures": self.options.known.requirements(self.target.identity.version)}
+        return replace(can, facts=replace(can.facts, known={**can.facts.known, **known}))
 
     def _able(self, records: Records, can: Ability, items: Sequence[Item]) -> list[Item]:
         """The items whose needs are met; the others are recorded with what is missing."""

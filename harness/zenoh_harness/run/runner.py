@@ -19,6 +19,7 @@ from zenoh_harness.files.known import Known
 from zenoh_harness.files.results import Footer, Header, ResultsWriter
 from zenoh_harness.own_codec import OwnCodec
 from zenoh_harness.reach import Face, Reach
+from zenoh_harness.run.models import model_cases
 from zenoh_harness.run.nodes import NodeRun
 from zenoh_harness.run.options import Options
 from zenoh_harness.run.register import Register
@@ -96,7 +97,7 @@ def parts_of(
     """What there is to run against a target; parts without anything to do are left out. Codecs are started here."""
     parts: list[Part] = []
     if Face.NODE in reach.faces:
-        every = list((*all_cases().values(), *script_cases()) if cases is None else cases)
+        every = list(every_case(options) if cases is None else cases)
         all_of_them = list(all_laws().values() if laws is None else laws)
         parts += [NodeRun(open_target(one), options, cases=every, laws=all_of_them) for one in reaches(reach)]
     if Face.CODEC in reach.faces and reach.kind != "wrong":
@@ -107,6 +108,13 @@ def parts_of(
         if part not in wanted:
             part.close()
     return wanted
+
+
+def every_case(options: Options) -> Iterator[Case]:
+    """Cases, scripts that ship, and models."""
+    yield from all_cases().values()
+    yield from script_cases()
+    yield from model_cases(options.depth, options.seed)
 
 
 def run_target(reach: Reach, options: Options, parts: Sequence[Part], command: str = "") -> Ran:

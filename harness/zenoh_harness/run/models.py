@@ -1,0 +1,96 @@
+"""The state machine models as cases: many scenes on one node, the smallest one that departs as evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from types import ModuleType
+from typing import Final
+
+from zenoh_conformance.case import Case, import_all
+from zenoh_conformance.conversation import Side
+from zenoh_conformance.finding import Departed, Finding
+from zenoh_conformance.scene import Scene
+from zenoh_harness.scenes import Overtime, Stage
+
+PACKAGE: Final = "zenoh_conformance.models"
+EXAMPLES: Final = {"quick": 5, "full": 25, "nightly": 1000}
+"""Runs of a machine by depth."""
+
+SHRINKS: Final = 100
+"""Runs from which on a failing one is made smaller: on a node that is slow to refuse, that takes minutes."""
+
+STEPS: Final = 10
+"""The most steps of one run."""
+
+ENOUGH: Final = 5
+"""Runs after which the end of the time that a case may take is no fault."""
+
+
+def model_cases(depth: str, seed: int) -> tuple[Case, ...]:
+    """Each model as a case, `models/<name>`; what is drawn, is drawn from the seed."""
+    return tuple(_case(module, depth, seed) for module in import_all(PACKAGE) if hasattr(module, "machine"))
+
+
+def _case(module: ModuleType, depth: str, seed: int) -> Case:
+    return Case(
+        id=f"models/{module.__name__.rpartition('.')[2].replace('_', '-')}",
+        requirement=module.REQUIREMENT,
+        function=partial(explore, module.machine, EXAMPLES[depth], seed),
+        about=module.__doc__ or module.__name__,
+        role=getattr(module, "ROLE", Side.RESPONDER),
+        profile=getattr(module, "PROFILE", "default"),
+        alone=True,
+    )
+
+
+def explore(
+    machine: Callable[[Callable[[], Scene], frozenset[str]], type], examples: int, seed: int, stage: Stage
+) -> None:
+    """Run a machine on scenes like `stage`. Raises what its smallest failing run raises; `stage` gets what was said then."""
+    from hypothesis import HealthCheck, Phase, Verbosity, settings
+    from hypothesis import seed as seeded
+    from hypothesis.errors import Flaky
+    from hypothesis.reporting import with_reporter
+    from hypothesis.stateful import run_state_machine_as_test
+
+    scenes: list[Stage] = []
+    runs = 0
+
+    def fresh() -> Scene:
+        nonlocal runs
+        if scenes:
+            scenes.pop().close()
+        runs += 1
+        scenes.append(stage.another(runs))
+        return scenes[-1]
+
+    phases = (Phase.generate, Phase.shrink) if examples >= SHRINKS else (Phase.generate,)
+    how = settings(
+        max_examples=examples,
+        stateful_step_count=STEPS,
+        phases=phases,
+        deadline=None,
+        database=None,
+        print_blob=False,
+        report_multiple_bugs=False,
+        suppress_health_check=list(HealthCheck),
+        verbosity=Verbosity.quiet,
+    )
+    try:
+        with with_reporter(lambda _text: None):
+            run_state_machine_as_test(
+                seeded(seed)(machine(fresh, stage.fact("known_departures", frozenset()))), settings=how
+            )
+    except Overtime:
+        if runs < ENOUGH or stage.stopped:
+            raise
+    except Flaky as once:
+        finding = Finding(
+            requirement=stage.requirement, sender=stage.role, why="what departed once did not depart again"
+        )
+        raise Departed(finding) from once
+    finally:
+        for scene in scenes:
+            scene.close()
+            stage.adopt(scene)
