@@ -16,7 +16,7 @@ from functools import cache
 from importlib.resources import files
 from typing import IO, Any, Final
 
-from zenoh_harness.errors import AgentError
+from zenoh_harness.errors import AgentError, AgentUnimplemented
 from zenoh_harness.processes import Program
 from zenoh_harness.timing import Deadline
 
@@ -115,7 +115,10 @@ class Agent:
         answer = self._ask({"cmd": command, **arguments}, Deadline.after(PATIENCE))
         if answer.get("ok") is True:
             return answer
-        seen = "it does not know this command" if answer.get("unimplemented") else str(answer.get("why", answer))
+        if answer.get("unimplemented"):
+            seen = str(answer.get("why", "it does not know this command"))
+            raise AgentUnimplemented(f"{self._whose} refuses {command}", step=f"agent {command}", seen=seen)
+        seen = str(answer.get("why", answer))
         raise AgentError(f"{self._whose} refuses {command}", step=f"agent {command}", seen=seen)
 
     def knows(self, command: str) -> bool:

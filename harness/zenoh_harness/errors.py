@@ -60,6 +60,10 @@ class AgentError(TargetError):
     """The agent beside a node is missing, stalls, or answers against its protocol."""
 
 
+class AgentUnimplemented(AgentError):
+    """The agent says that what was asked does not exist in its implementation."""
+
+
 FEW = 24
 """The most names that a hint lists in full."""
 

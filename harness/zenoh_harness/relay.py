@@ -121,6 +121,13 @@ class Relay:
         """The far side has had its time."""
         self._break(self._far, "does not accept")
 
+    def cut(self) -> None:
+        """End it in the middle, as a network does; it goes down as a reset on both sides, and nobody is blamed."""
+        if not self.over:
+            for end in (self._near, self._far):
+                self._tell(end, Happened.RESET)
+            self.end()
+
     def end(self) -> None:
         """Close both halves; idempotent."""
         if self.over:

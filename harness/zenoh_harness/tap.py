@@ -10,6 +10,7 @@ reached shows as a reset instead of a refusal.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import selectors
 import shutil
@@ -26,7 +27,7 @@ from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.files import conversations
 from zenoh_harness.links import listening, socket_address
 from zenoh_harness.locators import Locator
-from zenoh_harness.relay import End, Passed, Relay
+from zenoh_harness.relay import CHUNK, CONNECTING, End, Passed, Relay
 
 Sink = Callable[[Event], None]
 
@@ -61,6 +62,8 @@ class Tap:
         self._thread: threading.Thread | None = None
         self._failed: Exception | None = None
         self._leaving = False
+        self._barred = False
+        self._cut_all = threading.Event()
 
     def serve(self) -> None:
         """Pass on and record until `leave` is called; then every link is ended. Raises what the sink raises."""
@@ -72,17 +75,34 @@ class Tap:
                         self._settle(key.data.relay)
                     elif key.fileobj is self._door:
                         self._accept()
+                    else:
+                        self._bell.recv(CHUNK)
                 self._give_up_on_the_late()
+                if self._barred and not self._cut_all.is_set():
+                    self._cut()
         finally:
             self._shut()
+
+    def bar(self) -> None:
+        """Cut every link, and let none through from now on; from any thread but the tap's. Returns when it is done."""
+        self._cut_all.clear()
+        self._barred = True
+        self._ring()
+        self._cut_all.wait(CONNECTING)
+
+    def unbar(self) -> None:
+        """Links are let through again."""
+        self._barred = False
 
     def leave(self) -> None:
         """Make `serve` return; from any thread or signal handler, any number of times."""
         self._leaving = True
-        try:
+        self._ring()
+
+    def _ring(self) -> None:
+        """Wake the thread that serves."""
+        with contextlib.suppress(OSError):  # it has left already, or has not listened for long
             self._rope.send(b"x")
-        except OSError:
-            return  # it is leaving already
 
     def close(self) -> None:
         """Leave, and wait for the thread beside, if there is one; raises what stopped it before."""
@@ -126,6 +146,10 @@ class Tap:
                 raise CannotGoOn(many, step="tap", seen=str(why), hint="raise ulimit -n") from why
             far.close()  # whoever came has left again
             return
+        if self._barred:
+            near.close()
+            far.close()
+            return
         passed = Passed(next(self._names), _told(address, self.locator))
         self.conversation.connections[passed.name] = Connection(
             passed.name, self.to.protocol, initiator=passed.initiator, responder=str(self.to)
@@ -134,6 +158,12 @@ class Tap:
         self._relays.add(relay)
         relay.begin(self._address)
         self._settle(relay)
+
+    def _cut(self) -> None:
+        for relay in tuple(self._relays):
+            relay.cut()
+            self._settle(relay)
+        self._cut_all.set()
 
     def _settle(self, relay: Relay) -> None:
         """Keep the books after something happened to a link."""

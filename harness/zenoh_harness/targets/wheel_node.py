@@ -62,6 +62,8 @@ def sample_fields(sample):
         "attachment": raw(sample.attachment),
         "timestamp": str(sample.timestamp) if sample.timestamp else None,
         "priority": number_of(sample.priority),
+        "congestion": str(sample.congestion_control).rpartition(".")[2].lower(),
+        "express": getattr(sample, "express", None),
     }
     return {name: value for name, value in fields.items() if value is not None}
 
@@ -121,7 +123,15 @@ class Node:
             found["priority"] = getattr(zenoh.Priority, PRIORITIES[line["priority"]])
         if "congestion" in line:
             found["congestion_control"] = named(zenoh.CongestionControl, line["congestion"])
+        if line.get("stamp"):
+            found["timestamp"] = self.stamp()
         return found
+
+    def stamp(self):
+        """The session's clock; releases before 1.1 cannot be told what to stamp with."""
+        if "timestamp=" not in (zenoh.Session.put.__text_signature__ or ""):
+            raise NotImplementedError("this release takes no timestamp")
+        return self.session.new_timestamp()
 
     def declare_subscriber(self, line):
         name = line["id"]
@@ -131,6 +141,19 @@ class Node:
 
     def declare_publisher(self, line):
         self.held[line["id"]] = self.session.declare_publisher(line["key"], **self.options(line))
+
+    def declare_liveliness(self, line):
+        name = line["id"]
+        self.held[name] = self.session.liveliness().declare_subscriber(
+            line["key"],
+            lambda sample: say({"event": "sample", "id": name, **sample_fields(sample)}),
+            history=line.get("history", False),
+        )
+
+    def get_liveliness(self, line):
+        options = {"timeout": line["timeout_ms"] / 1000} if "timeout_ms" in line else {}
+        replies = self.session.liveliness().get(line["key"], **options)
+        threading.Thread(target=self.collect, args=(line["id"], replies), daemon=True).start()
 
     def declare_token(self, line):
         self.held[line["id"]] = self.session.liveliness().declare_token(line["key"])
@@ -225,10 +248,12 @@ COMMANDS = (
     "declare_publisher",
     "declare_queryable",
     "declare_token",
+    "declare_liveliness",
     "undeclare",
     "put",
     "delete",
     "get",
+    "get_liveliness",
     "answer_held",
 )
 
@@ -275,6 +300,8 @@ def serve(node, arguments, old):
         answer = {"seq": line["seq"]} if "seq" in line else {}
         try:
             say({**answer, **obey(node, line, arguments, old)})
+        except NotImplementedError as why:
+            say({**answer, **UNIMPLEMENTED, "why": str(why)})
         except Exception as why:  # whatever the package raises is the answer; the node goes on
             say({**answer, "ok": False, "why": repr(why)[:400]})
         if line.get("cmd") == "close":
