@@ -163,10 +163,15 @@ def test_a_paused_container_stands_still(run, docker_client):
     assert container.stop().code == -9
 
 
-def test_usage_is_measured(run):
-    held = run("listen", "7447").usage()
+@pytest.mark.parametrize("here", [True, False])
+def test_usage_is_measured(run, here):
+    """By the kernel where it is ours, else by the daemon."""
+    container = run("wait")
+    container.pid = container.pid if here else 0
+    held = container.usage()
     assert held.memory > 4096
     assert held.threads >= 1
+    assert (held.descriptors > 0) is here
 
 
 def test_one_that_ignores_sigterm_is_killed(run, docker_client):

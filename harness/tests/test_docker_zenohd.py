@@ -107,6 +107,7 @@ def test_a_daemon_that_dies_meanwhile_is_told(target, docker_client, monkeypatch
         monkeypatch.setattr(docker_client.api, "get", gone)
         with pytest.raises(CannotGoOn, match="cannot look at container") as why:
             instance.vitals()
+        assert why.value.exit_code == 3
         assert not isinstance(why.value, TargetError)
         monkeypatch.undo()
         assert instance.vitals().running

@@ -6,6 +6,7 @@ It offers what `zenoh_harness.processes.Program` offers, so that health is judge
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import secrets
 import shutil
@@ -84,6 +85,8 @@ class Container:
         self.pid = 0
         """Its first process as the daemon's machine counts; 0 where that is not this machine."""
         self._log = Log()
+        self._over = threading.Event()
+        """Set when it has ended, or when nobody can tell any more."""
         self._stopped = False
         self._handle = _create(client, plan)
         _HELD.add(self)
@@ -99,7 +102,7 @@ class Container:
             self._handle.reload()
         if is_local():
             self.pid = int(self._handle.attrs["State"].get("Pid") or 0)
-        self._pump = threading.Thread(target=self._read_log, name=f"log {self.name}", daemon=True)
+        self._pump = threading.Thread(target=self._follow, name=f"follow {self.name}", daemon=True)
         self._pump.start()
 
     @property
@@ -117,25 +120,21 @@ class Container:
         return LOOPBACK, int(bound[0]["HostPort"])
 
     def poll(self) -> ContainerEnded | None:
-        """How it ended, or None while it runs; asks the daemon."""
-        if self.ended is None:
+        """How it ended, or None while it runs; asks the daemon only when there is something to learn."""
+        if self.ended is None and self._over.is_set():
             self.ended = ended(self._state(), self.plan.memory)
         return self.ended
 
     def wait(self, deadline: Deadline) -> ContainerEnded | None:
         """How it ended, or None when the deadline passes first."""
-        pause = threading.Event()
-        while self.poll() is None and not deadline.passed:
-            pause.wait(min(LOOK, deadline.remaining()))
-        return self.ended
+        self._over.wait(deadline.remaining())
+        return self.poll()
 
     def wait_listening(self, deadline: Deadline) -> bool:
         """Whether something inside listens on the published port before the deadline passes or it ends."""
-        pause = threading.Event()
-        while self.poll() is None and not deadline.passed:
+        while not deadline.passed and not self._over.wait(LOOK):
             if _holds_a_connection(self.address):
                 return True
-            pause.wait(LOOK)
         return False
 
     def terminate(self) -> None:
@@ -185,7 +184,9 @@ class Container:
             return False
 
     def usage(self) -> Usage | None:
-        """What it holds now, as the daemon counts it (descriptors only where we may look); None when it is gone."""
+        """What it holds now; None when it is gone. The daemon of another machine counts no descriptors."""
+        if self.pid:
+            return self._measured()
         from docker.errors import NotFound
 
         with refusals(f"measure container {self.name}"):
@@ -196,17 +197,21 @@ class Container:
         memory, tasks = seen.get("memory_stats", {}).get("usage"), seen.get("pids_stats", {}).get("current")
         if not memory:
             return None
-        descriptors, processes = self._family()
-        return Usage(memory=int(memory), threads=int(tasks or 0), descriptors=descriptors, processes=processes)
+        return Usage(memory=int(memory), threads=int(tasks or 0), descriptors=0, processes=0)
 
-    def _family(self) -> tuple[int, int]:
-        """Descriptors and processes, where the kernel lets us look; else none."""
+    def _measured(self) -> Usage | None:
+        """As for any process of this machine; a daemon takes a second to count."""
         try:
-            root = psutil.Process(self.pid or -1)
+            root = psutil.Process(self.pid)
             family = [root, *root.children(recursive=True)]
-            return sum(one.num_fds() for one in family), len(family)
-        except (psutil.Error, ValueError):
-            return 0, 0
+            return Usage(
+                memory=sum(one.memory_info().rss for one in family),
+                threads=sum(one.num_threads() for one in family),
+                descriptors=sum(_descriptors(one) for one in family),
+                processes=len(family),
+            )
+        except psutil.Error:
+            return None
 
     def listening(self) -> tuple[tuple[str, int], ...]:
         """The published address, whether or not anybody listens behind it; none when none is published."""
@@ -261,16 +266,17 @@ class Container:
                 if not is_missing(refusal) and "is not running" not in str(refusal):
                     raise
 
-    def _read_log(self) -> None:
-        """Follow both streams; they end with the container, or break off with its removal."""
+    def _follow(self) -> None:
+        """Read both streams, which end with the container or break off with its removal; then wait for its end."""
         from docker.errors import DockerException
         from requests.exceptions import RequestException
 
-        try:
+        with contextlib.suppress(DockerException, RequestException, OSError):
             for piece in self._handle.logs(stream=True, follow=True, stdout=True, stderr=True):
                 self._log.take(piece)
-        except (DockerException, RequestException, OSError):
-            return
+        with contextlib.suppress(DockerException, RequestException, OSError):
+            self._handle.wait()
+        self._over.set()
 
 
 def _create(client: DockerClient, plan: Plan) -> Handle:
@@ -299,6 +305,14 @@ def settings(plan: Plan) -> dict[str, Any]:
         "log_config": {"Type": "json-file", "Config": {"max-size": str(plan.log)}},
         "volumes": {str(path): {"bind": inside, "mode": "ro"} for path, inside in plan.files.items()},
     }
+
+
+def _descriptors(process: psutil.Process) -> int:
+    """Open descriptors, where the kernel lets us look; else none."""
+    try:
+        return process.num_fds()
+    except psutil.AccessDenied:
+        return 0
 
 
 def _holds_a_connection(address: tuple[str, int]) -> bool:
