@@ -56,6 +56,7 @@ class NodeRun:
             target.profiles,
             Selection() if self._silent else selection,
             pinned=target.reach.options.get("profile"),
+            depth=options.depth,
         )
 
     # -- what is planned

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Final
@@ -15,6 +15,10 @@ from zenoh_harness.profiles import DEFAULT, PROFILES
 
 GROUP: Final = 32
 """The most cases between two looks at the target's health."""
+
+
+QUICK: Final = 4
+"""The most parameter sets of a case in a quick run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +87,21 @@ class Plan:
         yield from (item for item, _ in self.left_out)
 
 
+def drawn(parameters: Sequence[Parameters], depth: str) -> Sequence[Parameters]:
+    """All parameter sets, or with `quick` a few of them, the first and the last among them."""
+    if depth != "quick" or len(parameters) <= QUICK:
+        return parameters
+    return [parameters[at * (len(parameters) - 1) // (QUICK - 1)] for at in range(QUICK)]
+
+
 def plan_for(
-    cases: Iterable[Case], side: Side, profiles: Iterable[str], selection: Selection, *, pinned: str | None = None
+    cases: Iterable[Case],
+    side: Side,
+    profiles: Iterable[str],
+    selection: Selection,
+    *,
+    pinned: str | None = None,
+    depth: str = "full",
 ) -> Plan:
     """The plan for a target of that side with those profiles; `pinned` is the profile that the reach string names."""
     able = set(profiles)
@@ -93,7 +110,7 @@ def plan_for(
     for case in cases:
         if case.role is not side:
             continue
-        for item in (Item(case, parameters) for parameters in case.parameters):
+        for item in (Item(case, parameters) for parameters in drawn(case.parameters, depth)):
             if not selection.takes(case.id, *case.aliases, item.label, case.requirement):
                 continue
             profile = pinned if pinned and case.profile == DEFAULT else case.profile
