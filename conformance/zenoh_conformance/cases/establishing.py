@@ -7,6 +7,7 @@ from typing import Any
 
 from zenoh_conformance.codec import encode
 from zenoh_conformance.dialogue import Dialogue, Sendable
+from zenoh_conformance.finding import Departed
 from zenoh_conformance.kinds import InitAck, InitSyn, Kind, OpenAck, OpenSyn
 from zenoh_conformance.messages import Close, Init, KeepAlive
 from zenoh_conformance.wire.extensions import NO_EXTS, Exts, Unknown
@@ -120,3 +121,19 @@ def issued(us: Dialogue, **changes: Any) -> Init:
     ack: Init = us.ask(us.init_syn(**changes), expect=InitAck, step="not reached: init")
     us.require(bool(ack.cookie), expected="a cookie", got="none", step="not reached: init.cookie")
     return ack
+
+
+def until_open_syn(us: Dialogue) -> Dialogue:
+    """As responder, up to the point where OpenAck is due."""
+    us.ask(us.init_ack(proposal(us)), expect=OpenSyn, step="not reached: open")
+    return us
+
+
+def believed_or_refused(us: Dialogue, ack: Sendable) -> None:
+    """As initiator: an odd OpenAck makes a session that works, or is refused by CLOSE or the link's end; silence departs."""
+    us.send(ack)
+    try:
+        us.fence()
+    except Departed:
+        over = us.ended is not None or us.closed is not None
+        us.require(over, expected="a session that works, or a refusal", got="silence", step="stage open")

@@ -11,10 +11,13 @@ from zenoh_conformance.codec import segments
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.dialogue import Dialogue
 from zenoh_conformance.kinds import InitSyn, OpenSyn
-from zenoh_conformance.messages import Frame, Init, KeepAlive
+from zenoh_conformance.messages import Init
 from zenoh_conformance.scene import Scene
 from zenoh_conformance.wire.extensions import Exts, Unknown
 from zenoh_conformance.wire.layer import Enc
+
+from .establishing import no_step_forward
+from .establishment_states import IN_PASSING
 
 INITIATOR = Side.INITIATOR
 
@@ -167,10 +170,7 @@ OTHER_ANSWERS: dict[str, Callable[[Dialogue, Init], Any]] = {
     "init-syn": lambda us, syn: us.init_syn(),
     "open-syn": lambda us, syn: sane.open_syn(us.init_ack(syn)),
     "open-ack": lambda us, syn: us.open_ack(),
-    "keep-alive": lambda us, syn: KeepAlive(),
-    "frame": lambda us, syn: Frame(sn=0, messages=()),
     "garbage": lambda us, syn: b"\xff\xff\xff",
-    "empty": lambda us, syn: b"",
 }
 """What is no answer to InitSyn."""
 
@@ -197,8 +197,35 @@ def nothing_but_init_ack_is_followed(scene: Scene, *, what: str) -> None:
     us.expect_refusal("init", never=OpenSyn)
 
 
-@case("close/close-ends-the-link", role=INITIATOR, twin=a_sane_answer_is_followed, parameters=grid(reason=range(8)))
-def a_refusal_is_taken(scene: Scene, *, reason: int) -> None:
+@case(
+    "session-establishment/init-ack-answers-init-syn",
+    role=INITIATOR,
+    twin=a_sane_answer_is_followed,
+    parameters=grid(what=(*IN_PASSING, "empty")),
+)
+def session_traffic_is_no_answer(scene: Scene, *, what: str) -> None:
+    """
+    A message of a session, or of multicast, or an empty batch comes where InitAck is due: it is refused or passed over.
+
+        target  InitSyn
+        us      a message of a session
+        target  Close, or the link ends, or nothing; never OpenSyn
+    """
+    us = scene.dialogue()
+    us.expect(InitSyn, step="not reached: init")
+
+    us.send(b"" if what == "empty" else IN_PASSING[what](us))
+
+    no_step_forward(us, "init")
+
+
+@case(
+    "close/close-ends-the-link",
+    role=INITIATOR,
+    twin=a_sane_answer_is_followed,
+    parameters=grid(reason=(*range(9), 255), session=(True, False)),
+)
+def a_refusal_is_taken(scene: Scene, *, reason: int, session: bool) -> None:
     """
     InitSyn is answered by CLOSE; the initiator gives the link up.
 
@@ -209,6 +236,6 @@ def a_refusal_is_taken(scene: Scene, *, reason: int) -> None:
     us = scene.dialogue()
     us.expect(InitSyn, step="not reached: init")
 
-    us.send(sane.close(reason, session=False))
+    us.send(sane.close(reason, session=session))
 
     us.expect_end(step="after Close")

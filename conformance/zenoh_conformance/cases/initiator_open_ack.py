@@ -10,7 +10,6 @@ from zenoh_conformance.case import case, grid
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.dialogue import SN_MASK, Dialogue
 from zenoh_conformance.kinds import InitSyn, OpenSyn
-from zenoh_conformance.messages import Frame, KeepAlive
 from zenoh_conformance.scene import Scene
 
 INITIATOR = Side.INITIATOR
@@ -80,11 +79,9 @@ def our_initial_number_is_taken(scene: Scene, *, sn: int) -> None:
 
 OTHER_ANSWERS: dict[str, Callable[[Dialogue], Any]] = {
     "init-syn": lambda us: us.init_syn(),
+    "init-ack": lambda us: us.init_ack(us.init_syn()),
     "open-syn": lambda us: sane.open_syn(us.init_ack(us.init_syn())),
-    "keep-alive": lambda us: KeepAlive(),
-    "frame": lambda us: Frame(sn=0, messages=()),
     "garbage": lambda us: b"\xff\xff\xff",
-    "empty": lambda us: b"",
     "cut": lambda us: b"\x62\x0a",
 }
 """What is no answer to OpenSyn."""
@@ -112,9 +109,12 @@ def nothing_but_open_ack_activates(scene: Scene, *, what: str) -> None:
 
 
 @case(
-    "close/close-ends-the-link", role=INITIATOR, twin=a_sane_handshake_makes_a_session, parameters=grid(reason=range(8))
+    "close/close-ends-the-link",
+    role=INITIATOR,
+    twin=a_sane_handshake_makes_a_session,
+    parameters=grid(reason=(*range(9), 255), session=(True, False)),
 )
-def a_refusal_of_open_is_taken(scene: Scene, *, reason: int) -> None:
+def a_refusal_of_open_is_taken(scene: Scene, *, reason: int, session: bool) -> None:
     """
     OpenSyn is answered by CLOSE; the initiator gives the link up.
 
@@ -124,7 +124,7 @@ def a_refusal_of_open_is_taken(scene: Scene, *, reason: int) -> None:
     """
     us = _until_open_syn(scene)
 
-    us.send(sane.close(reason, session=False))
+    us.send(sane.close(reason, session=session))
 
     us.expect_end(step="after Close")
 
