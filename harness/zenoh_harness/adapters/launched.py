@@ -21,7 +21,7 @@ READY: float = 15.0
 _SETTLE = 0.3
 """Seconds in which a program that shut a link ends, if that is why."""
 
-_LISTENS = 1.0
+_LISTENS = 5.0
 """Seconds in which a node whose port answers must be seen to listen there itself."""
 
 _GLANCE = 0.02
@@ -103,7 +103,8 @@ class LaunchedNode(NodeBase):
         """
         patience = Deadline.after(_LISTENS)
         while not (ports := {port for _, port in self._program.listening()}) and not patience.passed:
-            self._program.wait(patience.or_sooner(_GLANCE))
+            if self._program.wait(patience.or_sooner(_GLANCE)) is not None:
+                self._still_starting(patience, None)
         if self.locator.protocol == "tcp" and ports and self.locator.port not in ports:
             elsewhere = ", ".join(map(str, sorted(ports)))
             hint = f"the command listens at port {elsewhere}; does it honour {{port}}?"
@@ -149,10 +150,15 @@ class LaunchedNode(NodeBase):
         where = "connects to" if self._listener else "listens at"
         return f"process {self._program.pid} {where} {self.locator}"
 
-    def stop(self) -> None:
-        """End the process, its children, and our listener; idempotent."""
+    def let_go(self) -> None:
+        """Shut the door at which it comes to us, so that somebody else may listen there; it will come again."""
         if self._early is not None:
             self._early.close()
+            self._early = None
         if self._listener is not None:
             self._listener.close()
+
+    def stop(self) -> None:
+        """End the process, its children, and our listener; idempotent."""
+        self.let_go()
         self._program.stop()

@@ -1,0 +1,160 @@
+"""Two nodes, the tap on the one link between them, and an application on each side.
+
+    application A -- node A (listens)  <---- tap ----  node B (connects) -- application B
+
+B is started like any initiator and comes to a listener of ours first; the tap then takes that address over. A node without
+an application of its own gets a wheel client, which talks to it through a second tap that nobody records.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+from collections.abc import Callable, Mapping
+from typing import Final, Self
+
+from zenoh_conformance.conversation import Conversation, Event, Side
+from zenoh_harness import processes
+from zenoh_harness.adapters.launched import LaunchedNode
+from zenoh_harness.agent import Agent
+from zenoh_harness.errors import CannotConnect, UsageError
+from zenoh_harness.interop.talk import Fences, Missed, Talk
+from zenoh_harness.interop.voice import Voice
+from zenoh_harness.locators import Locator
+from zenoh_harness.reach import KINDS, Reach, parse
+from zenoh_harness.tap import Tap
+from zenoh_harness.target import NodeInstance, NodeTarget, open_target
+
+ZIDS: Final = {Side.RESPONDER: "a11ce", Side.INITIATOR: "b0b"}
+APPLICATIONS: Final = {Side.RESPONDER: "a11cea", Side.INITIATOR: "b0ba"}
+
+
+def placed(reach: Reach, side: Side) -> Reach:
+    """The target in its place of the pair, unless its reach string says otherwise.
+
+    Raises UsageError when it cannot stand there.
+    """
+    kind = KINDS[reach.kind]
+    if "as" not in kind.options:
+        if side is Side.INITIATOR:
+            hint = f"zconform interop {reach} OTHER: the first one listens"
+            raise UsageError(f"{reach} runs already and cannot be told to connect to us", step="interop", hint=hint)
+        return reach
+    told = {"zid": ZIDS[side], **reach.options, "as": side.value}
+    if side is Side.INITIATOR and has_application(reach):
+        told.setdefault("role", "client")  # a router would want to be told where it listens
+    return reach.with_options(**told)
+
+
+def has_application(reach: Reach) -> bool:
+    """Whether what we start there comes with an agent."""
+    return reach.kind == "wheel" or reach.options.get("agent") == "stdio"
+
+
+class Pair:
+    """Both nodes, started and connected; use as a context manager."""
+
+    def __init__(self, responder: Reach, initiator: Reach, sink: Callable[[Event], None]) -> None:
+        """Opens nothing yet. Raises UsageError for a target that cannot stand in its place."""
+        self.targets: Mapping[Side, NodeTarget] = {
+            Side.RESPONDER: open_target(placed(responder, Side.RESPONDER)),
+            Side.INITIATOR: open_target(_reachable(placed(initiator, Side.INITIATOR))),
+        }
+        for side, target in self.targets.items():
+            if target.side is not side:
+                raise UsageError(f"{target.reach} cannot be the {side.value}", step="interop")
+        self.nodes: dict[Side, NodeInstance] = {}
+        self.voices: dict[Side, Voice] = {}
+        self._sink = sink
+        self._tap: Tap | None = None
+        self._fences: Fences | None = None
+        self._all = contextlib.ExitStack()
+
+    def __enter__(self) -> Self:
+        """Start both. Raises TargetError when one cannot be had, or when they do not get to hear each other."""
+        try:
+            self._start()
+        except BaseException:
+            self._all.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._all.close()
+
+    @property
+    def conversation(self) -> Conversation:
+        """The connections that went through the tap; their events went to the sink."""
+        assert self._tap is not None, "not started"
+        return self._tap.conversation
+
+    def talk(self, here: Side) -> Talk:
+        """A fresh view for one scenario that begins on that side."""
+        assert self._tap is not None and self._fences is not None, "not started"
+        return Talk(self.voices[here], self.voices[here.other], self._fences, self._tap)
+
+    def rest(self) -> None:
+        """Between scenarios: the link as it was, nothing declared, both hear each other. Raises Missed, AgentError."""
+        assert self._tap is not None and self._fences is not None, "not started"
+        self._tap.unbar()
+        for voice in self.voices.values():
+            voice.hush()
+        self._fences.join(*self.voices.values())
+
+    def dead(self) -> dict[Side, str]:
+        """Which nodes have ended, and how."""
+        vitals = {side: node.vitals() for side, node in self.nodes.items()}
+        return {side: f"the node ended with {seen.ended}" for side, seen in vitals.items() if not seen.running}
+
+    def _start(self) -> None:
+        for side, target in self.targets.items():
+            self.nodes[side] = self._all.enter_context(target.start())
+        near, far = self.nodes[Side.INITIATOR], self.nodes[Side.RESPONDER]
+        self._tap = self._all.enter_context(_taking_over(near, far.locator, self._sink))
+        for side, node in self.nodes.items():
+            self.voices[side] = Voice(node.agent or self._application(side), side)
+        self._fences = Fences(*self.voices.values())
+        try:
+            self._fences.join(*self.voices.values())
+        except Missed as why:
+            raise CannotConnect("the two nodes do not come together", step="interop", seen=str(why)) from why
+
+    def _application(self, side: Side) -> Agent:
+        """A wheel client that is attached to the node."""
+        reach = parse(f"wheel?role=client&zid={APPLICATIONS[side]}")
+        client = self._all.enter_context(open_target(reach).start())
+        assert client.agent is not None, "a wheel has an agent"
+        self._all.enter_context(_taking_over(client, _door(self.targets[side], self.nodes[side]), _unheard))
+        return client.agent
+
+
+def _taking_over(node: NodeInstance, to: Locator, sink: Callable[[Event], None]) -> Tap:
+    """A tap where the node comes to us: it has come once, is sent away, and comes again."""
+    assert isinstance(node, LaunchedNode), "only what we start connects to us"
+    node.let_go()
+    return Tap(node.locator, to, sink)
+
+
+def _reachable(reach: Reach) -> Reach:
+    """A container that connects is told to listen too, where its application can attach itself."""
+    if reach.kind != "docker":
+        if not has_application(reach):
+            raise UsageError(f"{reach} has no application of its own, and none can reach it", step="interop",
+                             hint="name it first: it listens; or ?agent=stdio")  # fmt: skip
+        return reach
+    port = processes.free_port()
+    listen = shlex.quote(f'listen/endpoints:["tcp/127.0.0.1:{port}"]')
+    return reach.with_options(args=f"{reach.options.get('args', '')} --cfg {listen}".strip())
+
+
+def _door(target: NodeTarget, node: NodeInstance) -> Locator:
+    """Where an application attaches itself."""
+    if node.side is Side.RESPONDER:
+        return node.locator
+    words = shlex.split(target.reach.options["args"])
+    endpoint = next(word for word in words if word.startswith("listen/endpoints:"))
+    return Locator.parse(endpoint.partition(":")[2].strip('[]"'))
+
+
+def _unheard(_event: Event) -> None:
+    """What an attached application says to its own node is not what is judged."""

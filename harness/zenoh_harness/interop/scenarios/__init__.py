@@ -1,0 +1,1 @@
+"""What two nodes must bring about together, one topic a file."""

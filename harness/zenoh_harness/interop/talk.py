@@ -1,0 +1,141 @@
+"""What a scenario sees: two applications, the link between their nodes, and fences instead of waiting."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count
+from typing import Any, Final, Protocol
+
+from zenoh_conformance.law import show
+from zenoh_harness.interop.voice import PATIENCE, Ear, Heard, Voice
+from zenoh_harness.timing import Deadline, scaled
+
+FENCE: Final = "zconform/fence"
+_GLANCE: Final = 0.1
+"""Seconds between two attempts to be heard on the other side."""
+
+_FRESH: Final = count(1)
+
+
+class Missed(Exception):  # noqa: N818  it carries what two nodes did not bring about; it is no error of ours
+    """Ends a scenario: something else arrived than what must."""
+
+
+class Bars(Protocol):
+    """What can cut the link: a `Tap`."""
+
+    def bar(self) -> None: ...
+
+    def unbar(self) -> None: ...
+
+
+class Fences:
+    """One subscriber on each side; whoever is heard there is connected, and what it said before has arrived."""
+
+    def __init__(self, one: Voice, other: Voice) -> None:
+        self._ears = {id(voice): voice.declare("subscriber", self._key(voice)) for voice in (one, other)}
+        for voice in (one, other):
+            voice._declared.clear()  # noqa: SLF001  they outlive every scenario
+        self._numbers = count(1)
+
+    def pass_(self, sender: Voice, receiver: Voice, **options: Any) -> None:
+        """Wait until what `sender` said so far is with `receiver`. Missed when the fence does not arrive."""
+        number = self._put(sender, receiver, options)
+        self._await(receiver, number, scaled(PATIENCE), f"from {sender.side.value}: what was put last has not arrived")
+
+    def join(self, one: Voice, other: Voice) -> None:
+        """Wait until both hear each other. Missed when they do not in time."""
+        for sender, receiver in ((one, other), (other, one)):
+            deadline = Deadline.after(2 * PATIENCE)
+            while not self._heard(receiver, self._put(sender, receiver, {}), scaled(_GLANCE)):
+                if deadline.passed:
+                    raise Missed(f"what the {sender.side.value}'s application puts never arrives on the other side")
+
+    def _put(self, sender: Voice, receiver: Voice, options: dict[str, Any]) -> int:
+        number = next(self._numbers)
+        sender.put(self._key(receiver), number.to_bytes(8, "big"), **options)
+        return number
+
+    def _await(self, receiver: Voice, number: int, within: float, why: str) -> None:
+        if not self._heard(receiver, number, within):
+            raise Missed(f"fence {why}")
+
+    def _heard(self, receiver: Voice, number: int, within: float) -> bool:
+        """Whether that fence or a later one comes."""
+        while (heard := self._ears[id(receiver)].next(within)) is not None:
+            if int(heard.get("payload", "0") or "0", 16) >= number:
+                return True
+        return False
+
+    def _key(self, voice: Voice) -> str:
+        return f"{FENCE}/{voice.side.value}"
+
+
+class Talk:
+    """One scenario's view. Keys are its own: no scenario hears another."""
+
+    def __init__(self, here: Voice, there: Voice, fences: Fences, link: Bars) -> None:
+        self.here, self.there = here, there
+        self.key = f"zconform/interop/{next(_FRESH)}"
+        self._fences, self._link = fences, link
+
+    def settle(self) -> None:
+        """What both have declared so far is known on both sides."""
+        self._fences.pass_(self.there, self.here)
+        self._fences.pass_(self.here, self.there)
+
+    def quiet(self, ear: Ear, **options: Any) -> None:
+        """Nothing more was heard: a fence that `here` puts after it (as important as told) arrives alone."""
+        self._fences.pass_(self.here, self.there, **options)
+        self.same("heard", [], [heard["event"] for heard in ear.so_far()])
+
+    def cut(self) -> None:
+        """The network fails: the link is cut, and no other comes through."""
+        self._link.bar()
+
+    def restore(self) -> None:
+        """The network is back; returns when the two hear each other again."""
+        self._link.unbar()
+        self._fences.join(self.here, self.there)
+
+    def heard(self, ear: Ear, event: str = "sample", **fields: object) -> Heard:
+        """The next thing heard is such an event with these fields. Missed when nothing or something else comes."""
+        found = ear.next()
+        if found is None:
+            raise Missed(f"no {event} arrived")
+        self.same("event", event, found["event"])
+        for name, wanted in fields.items():
+            self.same(name, wanted.hex() if isinstance(wanted, bytes) else wanted, found.get(name))
+        return found
+
+    def answers(self, ear: Ear) -> list[Heard]:
+        """All that answers a question. Missed when it never ends."""
+        found = list(ear.until_end())
+        if not found or found[-1]["event"] != "end":
+            raise Missed(f"the query never ended, after {len(found)} answers")
+        return found[:-1]
+
+    def payloads(self, ear: Ear) -> list[str]:
+        """The payloads of all replies, sorted. Missed for an error among them."""
+        answers = self.answers(ear)
+        self.same("answers", ["reply"] * len(answers), [answer["event"] for answer in answers])
+        return sorted(answer.get("payload", "") for answer in answers)
+
+    def same(self, what: str, wanted: object, got: object) -> None:
+        """Missed unless both are the same."""
+        if wanted != got:
+            raise Missed(f"{what}: {_cut(got)} where {_cut(wanted)} is required")
+
+    def require(self, holds: bool, why: str) -> None:
+        """Missed, with that sentence, unless it holds."""
+        if not holds:
+            raise Missed(why)
+
+
+def _cut(value: object) -> str:
+    if isinstance(value, str | bytes):
+        text = show(value)
+        return text if len(text) <= 80 else f"{text[:40]}..{text[-16:]} ({len(text)} characters)"
+    if isinstance(value, Sequence):
+        return "[" + ", ".join(_cut(each) for each in value[:8]) + (", ..]" if len(value) > 8 else "]")
+    return show(value)

@@ -1,0 +1,110 @@
+"""An application beside a node, as scenarios use it: its agent, with the events sorted by what they are about."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, Final
+
+from zenoh_conformance.conversation import Side
+from zenoh_harness.agent import Agent
+from zenoh_harness.errors import AgentUnimplemented
+from zenoh_harness.timing import scaled
+
+PATIENCE: Final = 10.0
+"""Seconds that something which must come may take."""
+
+Heard = Mapping[str, Any]
+"""An event of an agent: a sample, a query, a reply, an error, an end."""
+
+
+class Voice:
+    """One application. What it declares for a scenario is taken back with `hush`."""
+
+    def __init__(self, agent: Agent, side: Side) -> None:
+        self.agent, self.side = agent, side
+        self._heard: dict[str, deque[Heard]] = {}
+        self._ids = (f"{side.value}-{number}" for number in count(1))
+        self._declared: list[str] = []
+
+    def do(self, command: str, **arguments: Any) -> None:
+        """One command. AgentUnimplemented when the agent does not have it, AgentError when it refuses or stalls."""
+        if command not in self.agent.capabilities:
+            raise AgentUnimplemented(f"no {command}", step=f"agent {command}", seen="the agent does not have it")
+        self.agent.ask(command, **arguments)
+
+    def declare(self, what: str, key: str, **options: Any) -> Ear:
+        """A subscriber, queryable, token, publisher or liveliness subscriber, until it is undeclared or hushed."""
+        name = next(self._ids)
+        self.do(f"declare_{what}", id=name, key=key, **options)
+        self._declared.append(name)
+        return Ear(self, name)
+
+    def undeclare(self, ear: Ear) -> None:
+        """Take back one declaration."""
+        self._declared.remove(ear.id)
+        self.do("undeclare", id=ear.id)
+
+    def hush(self) -> None:
+        """Take back what is still declared, and forget what was not listened to."""
+        while self._declared:
+            self.do("undeclare", id=self._declared.pop())
+        for heard in self._heard.values():
+            heard.clear()
+
+    def put(self, key: str, payload: bytes = b"", **options: Any) -> None:
+        """Put, blocking rather than dropping unless told otherwise."""
+        self.do("put", key=key, payload=payload.hex(), **{"congestion": "block", **options})
+
+    def delete(self, key: str, **options: Any) -> None:
+        """Delete a key."""
+        self.do("delete", key=key, **{"congestion": "block", **options})
+
+    def get(self, key: str, **options: Any) -> Ear:
+        """Ask; the ear hears replies, errors and the end."""
+        name = next(self._ids)
+        self.do("get", id=name, key=key, **options)
+        return Ear(self, name)
+
+    def tokens(self, key: str) -> Ear:
+        """Ask which tokens are there."""
+        name = next(self._ids)
+        self.do("get_liveliness", id=name, key=key, timeout_ms=int(scaled(PATIENCE) * 1000))
+        return Ear(self, name)
+
+    def hear(self, name: str, within: float) -> Heard | None:
+        """The next event about that id; None when `within` seconds pass without one."""
+        mine = self._heard.setdefault(name, deque())
+        until = time.monotonic() + within
+        while not mine:
+            fresh = self.agent.events(1, max(0.0, until - time.monotonic()))
+            if not fresh:
+                return None
+            self._heard.setdefault(str(fresh[0].get("id")), deque()).append(fresh[0])
+        return mine.popleft()
+
+
+@dataclass(frozen=True, slots=True)
+class Ear:
+    """What one declaration or one question hears."""
+
+    voice: Voice
+    id: str
+
+    def next(self, within: float | None = None) -> Heard | None:
+        """The next event; None when none came in time (`within` seconds, by default what scenarios wait)."""
+        return self.voice.hear(self.id, scaled(PATIENCE) if within is None else within)
+
+    def so_far(self) -> list[Heard]:
+        """What has come already."""
+        return list(iter(lambda: self.next(0.0), None))
+
+    def until_end(self, within: float | None = None) -> Iterator[Heard]:
+        """The events of a question up to its end, which is the last; stops where none came in time."""
+        while (heard := self.next(within)) is not None:
+            yield heard
+            if heard["event"] == "end":
+                return
