@@ -8,7 +8,7 @@ from typing import Any, Final
 from zenoh_conformance.conversation import Event, Happened
 from zenoh_harness.live.company import Actor, Company, Recorded
 
-LARGE: Final = 150_000
+LARGE: Final = 120_000
 """Bytes of a payload that takes several batches."""
 
 BOUNDED: Final = 30_000
@@ -192,7 +192,7 @@ SCENES: Final[dict[str, tuple[str, Scene]]] = {
 }
 """Profile and what is done, by the name of the recording."""
 
-SHORT: Final = ("clients", "low-latency", "compression", "peers", "routers", "short-lease")
+SHORT: Final = ("clients", "low-latency-peers", "compression-routers", "short-lease")
 """Those that show every kind of message."""
 
 
