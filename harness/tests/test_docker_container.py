@@ -1,5 +1,6 @@
 """A container: bounded, watched, its end told apart, always removed. Against the real daemon."""
 
+import psutil
 import pytest
 
 from zenoh_harness.adapters.docker import container as containers
@@ -187,3 +188,15 @@ def test_a_start_that_fails_leaves_nothing(docker_client, little, monkeypatch):
     with pytest.raises(CannotGoOn, match="no-such-runtime"):
         Container(docker_client, Plan(image=obtain(docker_client, little), arguments=["wait"]))
     assert {each.id for each in docker_client.containers.list(all=True)} <= before
+
+
+def test_a_program_that_is_stopped_inside_stands_still(run):
+    """SIGSTOP reaches the program that the engine's init started, not the init."""
+    container = run("listen", "7447")
+    assert container.wait_listening(soon())
+    [child] = psutil.Process(container.pid).children()
+    assert not container.suspended()
+    child.suspend()
+    assert container.suspended()
+    child.resume()
+    assert not container.suspended()

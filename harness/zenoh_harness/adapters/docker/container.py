@@ -17,8 +17,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
-import psutil
-
 from zenoh_harness.errors import CannotStart
 from zenoh_harness.processes import GRACE, Sign, Usage
 from zenoh_harness.timing import Deadline, scaled
@@ -28,6 +26,7 @@ from .endings import ContainerEnded, Kind, ended
 from .engine import is_local, is_missing, refusals
 from .images import Image
 from .log import Log, plain
+from .measure import is_stopped, usage_here, usage_told
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -175,43 +174,19 @@ class Container:
 
     def suspended(self) -> bool:
         """Whether it is paused, or its first process stopped by a signal."""
-        if self._state().get("Paused"):
-            return True
-        try:
-            family = [psutil.Process(self.pid), *psutil.Process(self.pid).children()] if self.pid else []
-            return any(one.status() == psutil.STATUS_STOPPED for one in family)
-        except psutil.Error:
-            return False
+        return bool(self._state().get("Paused")) or is_stopped(self.pid)
 
     def usage(self) -> Usage | None:
         """What it holds now; None when it is gone. The daemon of another machine counts no descriptors."""
         if self.pid:
-            return self._measured()
+            return usage_here(self.pid)
         from docker.errors import NotFound
 
         with refusals(f"measure container {self.name}"):
             try:
-                seen = cast(dict[str, Any], self._handle.stats(stream=False, one_shot=True))
+                return usage_told(cast(dict[str, Any], self._handle.stats(stream=False, one_shot=True)))
             except NotFound:
                 return None
-        memory, tasks = seen.get("memory_stats", {}).get("usage"), seen.get("pids_stats", {}).get("current")
-        if not memory:
-            return None
-        return Usage(memory=int(memory), threads=int(tasks or 0), descriptors=0, processes=0)
-
-    def _measured(self) -> Usage | None:
-        """As for any process of this machine; a daemon takes a second to count."""
-        try:
-            root = psutil.Process(self.pid)
-            family = [root, *root.children(recursive=True)]
-            return Usage(
-                memory=sum(one.memory_info().rss for one in family),
-                threads=sum(one.num_threads() for one in family),
-                descriptors=sum(_descriptors(one) for one in family),
-                processes=len(family),
-            )
-        except psutil.Error:
-            return None
 
     def listening(self) -> tuple[tuple[str, int], ...]:
         """The published address, whether or not anybody listens behind it; none when none is published."""
@@ -305,14 +280,6 @@ def settings(plan: Plan) -> dict[str, Any]:
         "log_config": {"Type": "json-file", "Config": {"max-size": str(plan.log)}},
         "volumes": {str(path): {"bind": inside, "mode": "ro"} for path, inside in plan.files.items()},
     }
-
-
-def _descriptors(process: psutil.Process) -> int:
-    """Open descriptors, where the kernel lets us look; else none."""
-    try:
-        return process.num_fds()
-    except psutil.AccessDenied:
-        return 0
 
 
 def _holds_a_connection(address: tuple[str, int]) -> bool:
