@@ -2,9 +2,7 @@
 
 import contextlib
 import itertools
-import os
 import select
-import signal
 import socket
 import sys
 import threading
@@ -51,12 +49,6 @@ def half_work(how, sock, others):
 
 
 def serve(how, sock, others=()):
-    if how == "http":
-        sock.recv(1)
-        sock.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-        return
-    if how == "mute":
-        return
     handshake(sock, answers_open=how != "stalls-at-open")
     if how == "closes-after-open":
         sock.close()
@@ -68,19 +60,6 @@ def serve(how, sock, others=()):
 
 def main():
     how, port = sys.argv[1], int(sys.argv[2])
-    if how == "exits":
-        print("cannot find my config", file=sys.stderr)
-        sys.exit(4)
-    if how == "daemon":
-        parent = os.getpid()
-        if os.fork():
-            sys.exit(0)
-        while os.getppid() == parent:
-            select.select([], [], [], 0.01)
-    if how == "elsewhere":
-        port = 0
-    if how == "nowhere":
-        signal.pause()
     if how == "late":
         select.select([], [], [], 0.4)
     held, others = [], []

@@ -46,7 +46,7 @@ def test_a_node_that_comes_to_us_comes_again():
 
 def test_a_node_that_has_gone_does_not_come():
     with pytest.raises(CannotConnect) as refused:
-        opened(f"exec:{script('misbehaving_node.py', 'exits', '{port}')}?as=initiator").start()
+        opened(f"exec:{script('no_node.py', 'exits', '{port}')}?as=initiator").start()
     assert "nobody connected" in str(refused.value)
     assert "cannot find my config" in str(refused.value)
     assert not processes.running()
@@ -112,7 +112,7 @@ def test_a_command_without_profiles_has_one():
 
 def test_somebody_else_at_the_port_is_told():
     with opened("wheel:1.10.2").start() as other:
-        words = script("misbehaving_node.py", "elsewhere", str(other.locator.port))
+        words = script("no_node.py", "elsewhere", str(other.locator.port))
         with pytest.raises(CannotConnect) as refused:
             opened(f"exec:{words}?listen={other.locator.address}").start()
         assert "somebody else answers" in str(refused.value)

@@ -24,6 +24,7 @@ from zenoh_harness.timing import Deadline
 from zenoh_harness.wires import Recorder
 
 NODE = Path(__file__).with_name("misbehaving_node.py")
+NO_NODE = Path(__file__).with_name("no_node.py")
 
 
 def bad(how):
@@ -146,9 +147,10 @@ def test_alive_is_not_healthy(how, verdict, grade, says):
     ],
 )
 def test_what_is_no_node_is_told_with_its_step(how, error, says, monkeypatch):
-    monkeypatch.setattr("zenoh_harness.adapters.command.READY", 1.5)
+    monkeypatch.setattr("zenoh_harness.adapters.command.READY", 2.0)
+    command = shlex.join([sys.executable, "-I", "-S", str(NO_NODE), how])
     with pytest.raises(error) as refused:
-        bad(how).start()
+        target.open_target(parse(f"exec:{command} {{port}}")).start()
     assert says in str(refused.value)
     assert refused.value.step
     assert refused.value.exit_code == 3

@@ -155,7 +155,7 @@ class _Check:
         self.grade = Grade.FUNCTIONAL
 
     def _session(self, name: str) -> Dialogue:
-        """A new session: a silent node hangs, one that refuses it is a zombie."""
+        """A new session: a node that answers none hangs; one that refuses it, or answers some, is a zombie."""
         try:
             wire = self.recorder.wire(self.node, name, Deadline.after(self.unit))
         except CannotConnect as why:
@@ -167,7 +167,8 @@ class _Check:
             open_session(dialogue, self.node.profile)
         except Departed as why:
             silent = dialogue.ended is None and dialogue.closed is None and why.finding.got == "silence"
-            raise self._ill(Verdict.HANG if silent else Verdict.ZOMBIE, f"no new session: {why.finding.cause}") from why
+            hangs = silent and self.grade < Grade.HANDSHAKE
+            raise self._ill(Verdict.HANG if hangs else Verdict.ZOMBIE, f"no new session: {why.finding.cause}") from why
         self.grade = max(self.grade, Grade.HANDSHAKE)
         return dialogue
 
