@@ -43,6 +43,8 @@ def settled(outcome: Outcome, vector: Vector) -> Outcome:
 
 def judge(vector: Vector, outcome: Outcome) -> Judged:
     """What the outcome is worth.  A point that the text leaves open is named and never failed."""
+    if outcome.size is not None and outcome.size > len(vector.data):
+        return Judged("fail", f"{outcome.size} bytes are said to be used, of {len(vector.data)}")
     outcome = settled(outcome, vector)
     reading = vector.errata[0].reading if vector.errata else None
     if agrees(vector.refuses, outcome, vector.means, *vector.also):

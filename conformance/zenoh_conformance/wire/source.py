@@ -60,6 +60,8 @@ class Source:
         """The compiled function.  Its text is kept for tracebacks and coverage under `title`."""
         text = "\n".join(self._lines) + "\n"
         filename = f"<wire {title}>"
+        while filename in linecache.cache:
+            filename = f"{filename[:-1]}'>"  # four classes are called QoS
         linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
         namespace = dict(self._names)
         exec(compile(text, filename, "exec"), namespace)  # noqa: S102 - the text is ours, made from declarations
