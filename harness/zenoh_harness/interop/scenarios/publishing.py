@@ -1,0 +1,137 @@
+"""Publish and subscribe: what a sample carries arrives as it was sent."""
+
+from __future__ import annotations
+
+from zenoh_conformance.primitives.encodings import NAMES
+from zenoh_harness.interop.scenario import scenario
+from zenoh_harness.interop.talk import Talk
+
+_OWN = ("text/plain;utf-8", "application/json;", "made-up/by-us", "made-up/by-us;version=2")
+"""Encodings with a schema, and such as have no number."""
+_MANY = 200
+
+
+@scenario(encoding=(*NAMES, *_OWN))
+def a_sample_keeps_its_encoding(talk: Talk, encoding: str) -> None:
+    """Each encoding that has a number, with and without a schema, and such as have none."""
+    ear = talk.there.declare("subscriber", talk.key)
+    talk.settle()
+    talk.here.put(talk.key, b"x", encoding=encoding)
+    talk.heard(ear, kind="put", payload=b"x", encoding=encoding.removesuffix(";"))
+
+
+@scenario(priority=range(1, 8))
+def a_sample_keeps_its_priority(talk: Talk, priority: int) -> None:
+    """From real time to background."""
+    ear = talk.there.declare("subscriber", talk.key)
+    talk.settle()
+    talk.here.put(talk.key, b"x", priority=priority)
+    talk.heard(ear, payload=b"x", priority=priority)
+
+
+@scenario(congestion=("block", "drop"), priority=(1, 5, 7))
+def a_sample_keeps_its_congestion_control(talk: Talk, congestion: str, priority: int) -> None:
+    """A link that is not busy drops nothing either."""
+    ear = talk.there.declare("subscriber", talk.key)
+    talk.settle()
+    talk.here.put(talk.key, b"x", congestion=congestion, priority=priority)
+    talk.heard(ear, payload=b"x", congestion=congestion, priority=priority)
+
+
+@scenario(express=(True, False))
+def a_sample_keeps_whether_it_is_express(talk: Talk, express: bool) -> None:
+    """An express sample is not kept back for a fuller batch; its receiver is told."""
+    ear = talk.there.declare("subscriber", talk.key)
+    talk.settle()
+    talk.here.put(talk.key, b"x", express=express)
+    talk.heard(ear, payload=b"x", express=express)
+
+
+@scenario(size=(1, 1_000, 70_000))
+def a_sample_keeps_its_attachment(talk: Talk, size: int) -> None:
+    """Also one that fits no batch."""
+    attachment = bytes(range(250)) * (size // 250 + 1)
+    ear = talk.there.declare("subscriber", talk.key)
+    talk.settle()
+    talk.here.put(talk.key, b"x", attachment=attachment[:size].hex())
+    talk.heard(ear, payload=b"x", attachment=attachment[:size])
+
+
+@scenario(kind=("put", "delete"))
+def a_sample_keeps_its_timestamp(talk: Talk, kind: str) -> None:
+    """Stamped by who puts it, it is not stamped again: two arrive in the order in which they were stamped."""
+    ear = talk.there.declare("subscriber", talk.key)
+    talk.settle()
+    stamps = []
+    for _ in range(2):
+        if kind == "put":
+            talk.here.put(talk.key, b"x", stamp=True)
+        else:
+            talk.here.delete(talk.key, stamp=True)
+        stamps.append(str(talk.heard(ear, kind=kind).get("timestamp", "")))
+    talk.require(all("/" in stamp for stamp in stamps), f"no timestamp arrived: {stamps}")
+    (first, one), (second, other) = (stamp.split("/") for stamp in stamps)
+    talk.same("who stamped", [talk.here.agent.zid or one] * 2, [one, other])
+    talk.require(first < second, f"timestamps do not rise: {first}, {second}")
+
+
+@scenario()
+def a_delete_arrives_as_one(talk: Talk) -> None:
+    """Between two puts, in order."""
+    ear = talk.there.declare("subscriber", talk.key)
+    talk.settle()
+    talk.here.put(talk.key, b"1")
+    talk.here.delete(talk.key)
+    talk.here.put(talk.key, b"2")
+    for kind, payload in (("put", b"1"), ("delete", b""), ("put", b"2")):
+        talk.heard(ear, kind=kind, payload=payload, key=talk.key)
+
+
+@scenario(priority=(1, 5, 7))
+def samples_of_one_priority_stay_in_order(talk: Talk, priority: int) -> None:
+    """Two hundred, one after the other; none is lost, none comes twice."""
+    ear = talk.there.declare("subscriber", talk.key)
+    talk.settle()
+    for number in range(_MANY):
+        talk.here.put(talk.key, number.to_bytes(2, "big"), priority=priority)
+    came = [talk.heard(ear)["payload"] for _ in range(_MANY)]
+    talk.same("order", [f"{number:04x}" for number in range(_MANY)], came)
+    talk.quiet(ear, priority=priority)
+
+
+@scenario(pattern=("*", "**", "a/*", "a$*/b", "*/b", "a/b/**"))
+def a_pattern_hears_what_it_matches(talk: Talk, pattern: str) -> None:
+    """One subscriber on a pattern; what does not match it is not heard."""
+    ear = talk.there.declare("subscriber", f"{talk.key}/{pattern}")
+    talk.settle()
+    for key in ("a", "a/b", "c/d"):
+        talk.here.put(f"{talk.key}/{key}", key.encode())
+    matching = {"*": ["a"], "**": ["a", "a/b", "c/d"]}.get(pattern, ["a/b"])
+    for key in matching:
+        talk.heard(ear, key=f"{talk.key}/{key}", payload=key.encode())
+    talk.quiet(ear)
+
+
+@scenario()
+def a_publisher_is_heard(talk: Talk) -> None:
+    """What is declared once and put often: the key travels as a number."""
+    ear = talk.there.declare("subscriber", f"{talk.key}/**")
+    publisher = talk.here.declare("publisher", f"{talk.key}/p", encoding="text/csv", priority=3, congestion="block")
+    talk.settle()
+    for number in range(3):
+        talk.here.do("put", id=publisher.id, payload=f"0{number}")
+        talk.heard(ear, key=f"{talk.key}/p", payload=bytes([number]), encoding="text/csv", priority=3)
+    talk.here.do("delete", id=publisher.id)
+    talk.heard(ear, key=f"{talk.key}/p", kind="delete", priority=3)
+
+
+@scenario()
+def every_subscriber_hears_once(talk: Talk) -> None:
+    """Two subscribers of one application, one exact and one with a pattern: each hears each sample once."""
+    exact, wide = (talk.there.declare("subscriber", key) for key in (talk.key, f"{talk.key}/**"))
+    talk.settle()
+    talk.here.put(talk.key, b"x")
+    for ear in (exact, wide):
+        talk.heard(ear, payload=b"x", key=talk.key)
+    talk.quiet(exact)
+    talk.quiet(wide)

@@ -1,0 +1,74 @@
+"""Reconnection: the link is cut and comes back; what was declared still holds."""
+
+from __future__ import annotations
+
+from zenoh_harness.interop.scenario import scenario
+from zenoh_harness.interop.talk import Talk
+
+
+@scenario(cuts=(1, 3))
+def a_subscriber_lives_through_a_cut(talk: Talk, cuts: int) -> None:
+    """It hears before and after, each sample once."""
+    ear = talk.there.declare("subscriber", talk.key)
+    talk.settle()
+    for number in range(cuts):
+        talk.here.put(talk.key, bytes([number]))
+        talk.heard(ear, payload=bytes([number]))
+        talk.cut()
+        talk.restore()
+    talk.settle()
+    talk.here.put(talk.key, b"\xff")
+    talk.heard(ear, payload=b"\xff")
+    talk.quiet(ear)
+
+
+@scenario()
+def a_publisher_lives_through_a_cut(talk: Talk) -> None:
+    """Its key had a number in the old session and has one in the new."""
+    ear = talk.there.declare("subscriber", f"{talk.key}/**")
+    publisher = talk.here.declare("publisher", f"{talk.key}/p", congestion="block")
+    talk.settle()
+    for payload in ("01", "02"):
+        talk.here.do("put", id=publisher.id, payload=payload)
+        talk.heard(ear, payload=payload, key=f"{talk.key}/p")
+        talk.cut()
+        talk.restore()
+        talk.settle()
+
+
+@scenario()
+def a_queryable_lives_through_a_cut(talk: Talk) -> None:
+    """It answers before and after."""
+    talk.there.declare("queryable", talk.key, plan=[{"reply": "aa"}])
+    talk.settle()
+    talk.same("replies", ["aa"], talk.payloads(talk.here.get(talk.key, timeout_ms=60_000)))
+    talk.cut()
+    talk.restore()
+    talk.settle()
+    talk.same("replies", ["aa"], talk.payloads(talk.here.get(talk.key, timeout_ms=60_000)))
+
+
+@scenario()
+def a_token_goes_with_the_link_and_comes_back(talk: Talk) -> None:
+    """Who watches sees it go when the link is cut, and come when it is back."""
+    watch = talk.here.declare("liveliness", f"{talk.key}/*")
+    talk.settle()
+    talk.there.declare("token", f"{talk.key}/t")
+    talk.heard(watch, kind="put", key=f"{talk.key}/t")
+    talk.cut()
+    talk.heard(watch, kind="delete", key=f"{talk.key}/t")
+    talk.restore()
+    talk.heard(watch, kind="put", key=f"{talk.key}/t")
+
+
+@scenario()
+def a_query_ends_when_the_link_is_cut(talk: Talk) -> None:
+    """Well before its timeout of a minute: who should answer has gone."""
+    ear = talk.there.declare("queryable", talk.key, plan=[{"hold": True}])
+    talk.settle()
+    asked = talk.here.get(talk.key, timeout_ms=60_000)
+    talk.heard(ear, "query")
+    talk.cut()
+    replies = [answer for answer in talk.answers(asked) if answer["event"] == "reply"]
+    talk.same("replies", [], replies)
+    talk.restore()
