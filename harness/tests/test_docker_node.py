@@ -2,10 +2,10 @@
 
 import pytest
 
-from zenoh_conformance.conversation import Side
 from zenoh_harness.adapters.docker import node
 from zenoh_harness.adapters.docker.arguments import is_router, tell
 from zenoh_harness.errors import CannotConnect, CannotStart, NotZenoh, UsageError
+from zenoh_harness.locators import Locator
 from zenoh_harness.profiles import PROFILES
 from zenoh_harness.reach import parse
 from zenoh_harness.target import open_target
@@ -27,7 +27,7 @@ def containers(client):
     ],
 )
 def test_what_is_no_node_is_told_and_removed(docker_client, little, monkeypatch, words, error, told):
-    monkeypatch.setattr(node, "READY", 2.0)
+    monkeypatch.setattr(node, "READY", 3.0)
     before = containers(docker_client)
     with pytest.raises(error) as why:
         open_target(parse(f"docker:{little}?args={words}")).start()
@@ -38,7 +38,7 @@ def test_what_is_no_node_is_told_and_removed(docker_client, little, monkeypatch,
 
 @pytest.mark.needs("docker")
 def test_the_digest_is_recorded(docker_client, little, monkeypatch):
-    monkeypatch.setattr(node, "READY", 2.0)
+    monkeypatch.setattr(node, "READY", 3.0)
     target = open_target(parse(f"docker:{little}?args=exit%200"))
     assert target.identity.name == little
     with pytest.raises(CannotStart):
@@ -83,9 +83,8 @@ def test_the_version_is_read_off_the_tag(image, version, monkeypatch):
     assert (identity.version, identity.digest) == (version, "")
 
 
-def told(reach, profile, tmp_path, side=Side.RESPONDER):
-    where = {"connect": "tcp/127.0.0.1:9", "folder": tmp_path}
-    return tell(parse(reach), PROFILES[profile], side=side, role="router", zid="ab", **where)
+def told(reach, profile, tmp_path, ours=None):
+    return tell(parse(reach), PROFILES[profile], role="router", zid="ab", ours=ours, folder=tmp_path)
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -111,9 +110,21 @@ def test_users_are_mounted(tmp_path):
 
 
 def test_one_that_connects_listens_nowhere(tmp_path):
-    words = told("docker:eclipse/zenoh", "default", tmp_path, Side.INITIATOR).arguments
+    words = told("docker:eclipse/zenoh", "default", tmp_path, Locator.tcp("127.0.0.1", 9)).arguments
     assert 'connect/endpoints:["tcp/127.0.0.1:9"]' in words
     assert "listen/endpoints:[]" in words
+
+
+@pytest.mark.parametrize(
+    ("ours", "filled"),
+    [
+        (None, ("0.0.0.0:7447", "tcp/0.0.0.0:7447", "ab/default", "{other}")),
+        (Locator.tcp("127.0.0.1", 9), ("127.0.0.1:9", "tcp/127.0.0.1:9", "ab/default", "{other}")),
+    ],
+)
+def test_the_same_words_are_filled_in_as_in_a_command(tmp_path, ours, filled):
+    reach = "docker:some/node?args={host}:{port}%20{locator}%20{zid}/{profile}%20{other}"
+    assert told(reach, "default", tmp_path, ours).arguments == filled
 
 
 def test_options_of_the_reach_string_are_passed_on(tmp_path):

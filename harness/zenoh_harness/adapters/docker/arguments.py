@@ -14,10 +14,12 @@ from typing import Any, Final
 from zenoh_conformance.conversation import Side
 from zenoh_harness.adapters.wheel import configuration
 from zenoh_harness.errors import UsageError
+from zenoh_harness.locators import Locator
 from zenoh_harness.profiles import Profile
 from zenoh_harness.reach import Reach
 
 PORT: Final = 7447
+LISTEN: Final = Locator.tcp("0.0.0.0", PORT)  # noqa: S104  inside the container; published to 127.0.0.1 only
 USERS_AT: Final = "/zconform/users"
 CONFIG_AT: Final = "/zconform/config.json5"
 """Where mounted files appear inside."""
@@ -45,14 +47,22 @@ def is_router(reach: Reach) -> bool:
     return repository.rpartition("/")[2] in ROUTERS
 
 
-def tell(reach: Reach, profile: Profile, *, side: Side, role: str, zid: str, connect: str, folder: Path) -> Told:
-    """What a node is told; `connect` is our locator for one that connects to us; `folder` takes files to mount.
+def tell(reach: Reach, profile: Profile, *, role: str, zid: str, ours: Locator | None, folder: Path) -> Told:
+    """What a node is told; `ours` is where we listen for one that connects to us; `folder` takes files to mount.
 
     UsageError: options that cannot be read, a configuration file that is not there.
     """
-    extra = shlex.split(reach.options.get("args", ""))
+    where = ours or LISTEN
+    given = {
+        "{port}": str(where.port),
+        "{host}": where.host,
+        "{locator}": str(where),
+        "{zid}": zid,
+        "{profile}": profile.name,
+    }
     arguments = [
-        word.replace("{port}", str(PORT)).replace("{zid}", zid).replace("{connect}", connect) for word in extra
+        re.sub(r"\{\w+\}", lambda found: given.get(found[0], found[0]), word)
+        for word in shlex.split(reach.options.get("args", ""))
     ]
     files: dict[Path, str] = {}
     if "config" in reach.options:
@@ -64,19 +74,18 @@ def tell(reach: Reach, profile: Profile, *, side: Side, role: str, zid: str, con
         files[_users(folder, profile.credentials)] = USERS_AT
     told = [
         *(("-c", CONFIG_AT) if "config" in reach.options else ()),
-        *_options(profile, side, role, zid, connect),
+        *_options(profile, role, zid, ours),
         *arguments,
     ]
     return Told(tuple(told), {"RUST_LOG": os.environ.get("RUST_LOG", "warn"), **environment}, files)
 
 
-def _options(profile: Profile, side: Side, role: str, zid: str, connect: str) -> list[str]:
+def _options(profile: Profile, role: str, zid: str, ours: Locator | None) -> list[str]:
     """`zenohd`'s arguments for a profile; no blank in any, since upstream's image splits them once more."""
+    side = Side.INITIATOR if ours else Side.RESPONDER
     values: dict[str, Any] = {"mode": role, **configuration(profile, side, dictionary=Path(USERS_AT))}
-    if side is Side.INITIATOR:
-        values |= {"listen/endpoints": [], "connect/endpoints": [connect]}
-    else:
-        values |= {"listen/endpoints": [f"tcp/0.0.0.0:{PORT}"]}
+    values["listen/endpoints"] = [] if ours else [str(LISTEN)]
+    values["connect/endpoints"] = [str(ours)] if ours else []
     options = ["-i", zid]
     for path, value in values.items():
         options += ["--cfg", f"{path}:{json.dumps(value, separators=(',', ':'))}"]

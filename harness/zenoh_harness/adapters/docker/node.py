@@ -86,7 +86,6 @@ class DockerTarget:
         """Start a container in `profile` and wait for its first handshake."""
         chosen = profile_of(self, profile)
         image = self.image
-        deadline = Deadline.after(READY)
         folder = processes.work_folder()
         listener = Listener.open() if self.side is Side.INITIATOR else None
         try:
@@ -96,7 +95,7 @@ class DockerTarget:
                 listener.close()
             shutil.rmtree(folder, ignore_errors=True)
             raise
-        return self._ready(ContainedNode(container, chosen, self.role, self.zid, listener), deadline)
+        return self._ready(ContainedNode(container, chosen, self.role, self.zid, listener))
 
     def _launch(self, image: Image, profile: Profile, listener: Listener | None, folder: Path) -> Container:
         if listener is not None and not is_local():
@@ -105,13 +104,14 @@ class DockerTarget:
                 step="start",
                 hint="use a local daemon for as=initiator",
             )
-        where = str(listener.locator) if listener else ""
-        told = tell(self.reach, profile, side=self.side, role=self.role, zid=self.zid, connect=where, folder=folder)
+        ours = listener.locator if listener else None
+        told = tell(self.reach, profile, role=self.role, zid=self.zid, ours=ours, folder=folder)
         return Container(owner.daemon(), _plan(image, told, self.memory, folder, listens=listener is None))
 
-    def _ready(self, node: ContainedNode, deadline: Deadline) -> LaunchedNode:
+    def _ready(self, node: ContainedNode) -> LaunchedNode:
+        """Its time runs from here: how long the daemon took to start it is not the node's fault."""
         try:
-            node.wait_until_ready(deadline)
+            node.wait_until_ready(Deadline.after(READY))
         except BaseException:
             node.stop()
             raise
