@@ -73,9 +73,7 @@ def qos_values(stem: str, make: MakeExts) -> Iterator[Vector]:
         yield book.ok(f"qos-priority-{priority}", f"Priority {priority}, Drop", make([qos(priority)]))
     for first, express, block in product((0, 1), repeat=3):
         value = 5 | block << 3 | express << 4 | first << 5
-        errata = [Reading("ZD-37")] if first else []
-        yield book.ok(f"qos-f{first}-e{express}-d{block}", f"F={first}, E={express}, D={block}, priority Data", make([qos(value)]),
-                      errata=errata)
+        yield book.ok(f"qos-f{first}-e{express}-d{block}", f"F={first}, E={express}, D={block}, priority Data", make([qos(value)]))
     for bit in (6, 7):
         odd = make([qos(5 | 1 << bit)])
         yield book.ok(f"qos-reserved-bit-{bit}", f"Bit {bit} of the QoS byte is reserved", odd,
@@ -136,6 +134,14 @@ def z64_values(stem: str, make: MakeExts, ext: Ext, bits: int, *, source: str, o
 
 
 # --- bodies ----------------------------------------------------------------------------------------------------------
+
+
+def strangers(stem: str, wholes: Sequence[Message], bodies_: Sequence[Message], source: str) -> Iterator[Vector]:
+    """Whole bodies of other carriers: nothing but their id is wrong.  `wholes` carry `bodies_`, one each."""
+    book = Book(stem, source)
+    for whole, body in zip(wholes, bodies_, strict=True):
+        yield book.bad(f"body-whole-{body.name.replace('_', '-')}", f"A whole {body.kind} does not belong here", whole, WRONG_BODY,
+                       whole.path(f"{body.name}.header"))
 
 
 def bodies(stem: str, whole: Message, header: str, allowed: Sequence[int], source: str) -> Iterator[Vector]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from zenoh_vectors.build.batches import batch, dropped, fragment_chain, stream
+from zenoh_vectors.build.carriers import strangers
 from zenoh_vectors.build.declare import d_final, d_keyexpr, declare, keyed, u_keyexpr, unkeyed, wire_expr
 from zenoh_vectors.build.errata import Reading
 from zenoh_vectors.build.interest import K, R, S, interest
 from zenoh_vectors.build.join import PATCH as JOIN_PATCH
 from zenoh_vectors.build.join import join, lanes
-from zenoh_vectors.build.parts import Ext, Key, Message, opaque, unit, z64
+from zenoh_vectors.build.parts import Ext, Key, Message, Segment, opaque, unit, z64
 from zenoh_vectors.build.push import PUSH_EXTS, PUT_ATTACHMENT, STAMP, delete, push, put
 from zenoh_vectors.build.query import QUERY_EXTS, REQUEST_EXTS, query, request, target
 from zenoh_vectors.build.reply import FINAL_EXTS, RESPONSE_EXTS, err, final, reply, response
@@ -19,7 +21,7 @@ from zenoh_vectors.build.samples import OTHER, ZID, node_id, qos, source_info
 from zenoh_vectors.build.scouting import hello, scout
 from zenoh_vectors.build.transport import close, frame, keep_alive
 from zenoh_vectors.build.transport_handshake import init, open_
-from zenoh_vectors.build.vector import Book, Vector, accept
+from zenoh_vectors.build.vector import UNKNOWN_ID, Book, Vector, accept
 
 Side = Literal["initiator", "responder"]
 US: Side = "initiator"
@@ -195,6 +197,42 @@ def layout_vectors() -> Iterator[Vector]:
     book = Book("layout", "reply, complete wire layout")
     yield book.ok("reply-then-final", "RESPONSE_FINAL in a FRAME of its own",
                   stream([frame([samples["response-reply-put"][1]], frame_qos)], [frame([final(FINAL_EXTS)], sn=8)]))
+
+
+def stranger_vectors() -> Iterator[Vector]:
+    """Whole messages where another kind is expected."""
+    put_, del_, query_, reply_, err_ = put(), delete(), query(), reply(), err()
+    groups = ((push, "push", (query_, reply_, err_)), (request, "request", (put_, del_, reply_, err_)),
+              (response, "response", (put_, del_, query_)), (lambda body: declare(body), "declare", (declare(), push(), interest())))  # fmt: skip
+    for carry, stem, bodies in groups:
+        yield from strangers(stem, [carry(body) for body in bodies], bodies, f"{stem}, body")
+    inner = [response(reply(body)).inside("reply", "body", "Reply") for body in (query_, reply_, err_)]
+    yield from strangers("reply", inner, (query_, reply_, err_), "reply, body")
+    yield from _wrong_layers()
+
+
+def _wrong_layers() -> Iterator[Vector]:
+    book = Book("transport-ids", "message-reference, message ids")
+    for whole in (push(), request(), response(), final(), declare(), interest()):
+        there = replace(whole, layer="transport")
+        yield book.bad(f"whole-{whole.name.replace('_', '-')}", f"A whole {whole.kind} is no transport message", there, UNKNOWN_ID,
+                       f"{whole.name}.header")
+    for whole in (init(), open_(), close(), keep_alive(), frame([push()])):
+        there = replace(whole, layer="network")
+        yield book.bad(f"no-network-whole-{whole.name.replace('_', '-')}", f"A whole {whole.kind} is no network message", there, UNKNOWN_ID,
+                       f"{whole.name}.header")
+    for layer, known in (("transport", range(8)), ("network", range(0x19, 0x20))):
+        for ident in range(32):
+            if ident not in known:
+                bare = Message("", layer, (Segment(f"{layer}.header", bytes((ident,)), f"id {ident:#04x}"),), {}, layer)
+                yield book.bad(f"{layer}-bare-id-{ident:02x}", "One byte, an id that this layer does not have", bare, UNKNOWN_ID, f"{layer}.header")
+    book = Book("scouting-ids", "scouting, message ids")
+    for like in (scout(), hello(), hello(locators=["tcp/h:1"])):
+        for ident in (0x00, 0x03, 0x04, 0x1D):
+            head = like.segments[0].data[0] & 0xE0 | ident
+            odd = like.put("header", bytes((head,)), f"id {ident:#04x}")
+            name = like.name + ("-with-locators" if "locators" in like.fields else "")
+            yield book.bad(f"{name}-with-id-{ident:02x}", f"Like {like.name.upper()}, under another id", odd, UNKNOWN_ID, f"{like.name}.header")
 
 
 __all__ = ["R", "node_id"]

@@ -174,6 +174,9 @@ def _foreign(stem: str, make: Make, table: Sequence[Ext], source: str) -> Iterat
             head_of(make([ext]), ext),
             source=source,
         )
+    blob = unknown(FREE, ZBUF, False, b"\xab\xcd")
+    about = "The length of an unknown extension promises more bytes than there are"
+    yield lying(f"{stem}ext-unknown-optional-length-lies", about, make([blob]), f"exts.{blob.slug}.length", 200, source=source)
     for mandatory in (False, True):
         bad = unknown(FREE, ILLEGAL, mandatory)
         word = "mandatory" if mandatory else "optional"

@@ -45,6 +45,7 @@ FAMILIES: dict[str, Callable[[], Iterable[Vector]]] = {
     "layout": conversations.layout_vectors,
     "lowlatency": batches.lowlatency_vectors,
     "publication": conversations.push_vectors,
+    "stranger": conversations.stranger_vectors,
     "stream": batches.stream_vectors,
     "timestamp": primitives.timestamp_vectors,
     "vle": primitives.vle_vectors,

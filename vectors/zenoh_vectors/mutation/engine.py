@@ -73,16 +73,17 @@ def source_of(function: Callable[..., Any]) -> str:
     return textwrap.dedent(inspect.getsource(function))
 
 
-def edited(function: Callable[..., Any], old: str, new: str, nth: int | None = None) -> Callable[..., Any]:
+def edited(function: Callable[..., Any], edits: Iterable[Text]) -> Callable[..., Any]:
     """The function with its source changed.  Raises NoSuchPlace."""
     text = source_of(function)
-    pieces = text.split(old)
-    if len(pieces) < 2 or (nth is not None and nth >= len(pieces) - 1):
-        raise NoSuchPlace(f"{cast(FunctionType, function).__name__}: {old!r}")
-    if nth is None:
-        text = new.join(pieces)
-    else:
-        text = old.join(pieces[: nth + 1]) + new + old.join(pieces[nth + 1 :])
+    for edit in edits:
+        pieces, nth = text.split(edit.old), edit.nth
+        if len(pieces) < 2 or (nth is not None and nth >= len(pieces) - 1):
+            raise NoSuchPlace(f"{cast(FunctionType, function).__name__}: {edit.old!r}")
+        if nth is None:
+            text = edit.new.join(pieces)
+        else:
+            text = edit.old.join(pieces[: nth + 1]) + edit.new + edit.old.join(pieces[nth + 1 :])
     namespace = dict(cast(FunctionType, function).__globals__)
     exec(compile(text, "<mutant>", "exec", flags=_future(), dont_inherit=True), namespace)  # noqa: S102 - our own source, changed
     made: Callable[..., Any] = namespace[cast(FunctionType, function).__name__]
@@ -99,12 +100,16 @@ def _future() -> int:
 def planted(mutant: Mutant) -> Iterator[None]:
     """The codec with the fault.  Raises NoSuchPlace."""
     with ExitStack() as stack:
+        texts: dict[Callable[..., Any], list[Text]] = {}
+        for change in mutant.changes:
+            if isinstance(change, Text):
+                texts.setdefault(change.function, []).append(change)
+        for function, edits in texts.items():
+            stack.enter_context(_code(function, edited(function, edits)))
         for change in mutant.changes:
             match change:
                 case Entry(table, key, value):
                     stack.enter_context(_entry(table, key, value))
-                case Text(function, old, new, nth):
-                    stack.enter_context(_code(function, edited(function, old, new, nth)))
                 case Code(function, other):
                     stack.enter_context(_code(function, other))
         yield
