@@ -3,6 +3,7 @@
 import contextlib
 import importlib
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,15 @@ def test_what_was_compiled_is_kept(tools, tmp_path):
     assert compiled("quick") != first
     assert runs.read_text().count("done") == 2
     assert not [*(tmp_path / "cache").rglob("target")]
+
+
+def test_two_that_ask_at_once_compile_once(tools, tmp_path):
+    runs = tmp_path / "runs"
+    tools("cargo", CARGO.format(seen=tmp_path / "seen", runs=runs, source=LITTLE))
+    with ThreadPoolExecutor(2) as both:
+        first, second = both.map(compiled, ["release", "release"])
+    assert first == second
+    assert runs.read_text().count("done") == 1
 
 
 def test_a_new_toolchain_compiles_again(tools, tmp_path):

@@ -182,5 +182,17 @@ def test_an_image_that_is_not_to_be_pulled(docker_client, little):
 
 
 @pytest.mark.needs("docker")
+def test_an_image_that_is_there_is_pulled_only_when_asked(docker_client, little):
+    there = "127.0.0.1:1/some/little:1"
+    docker_client.images.get(little).tag(there)
+    try:
+        assert obtain(docker_client, there).id == docker_client.images.get(little).id
+        with pytest.raises(TargetError, match="cannot be had"):
+            obtain(docker_client, there, Pull.ALWAYS)
+    finally:
+        docker_client.images.remove(there)
+
+
+@pytest.mark.needs("docker")
 def test_a_name_that_is_none(docker_client):
     assert "invalid reference format" in refused(lambda: obtain(docker_client, "UPPER/Case"))
