@@ -63,7 +63,7 @@ def test_a_command_that_is_not_there():
 
 
 def test_what_forks_is_ended_with_its_children():
-    child = "if not os.fork(): os.setsid(); print(os.getpid(), flush=True); signal.pause()"
+    child = "if not os.fork(): os.setsid(); os.write(1, b'%d\\n' % os.getpid()); signal.pause()"
     code = f"import os, signal\n{child}\n{child}\nsignal.pause()"
     program = processes.start(python(code), interactive=True)
     children = [int(line_of(program)) for _ in "ab"]
@@ -162,7 +162,7 @@ def test_listening_tells_where():
 OWNER = """
 import os, sys
 from zenoh_harness import processes
-code = "import os, signal\\nif not os.fork(): os.setsid()\\nprint(os.getpid(), flush=True)\\nsignal.pause()"
+code = "import os, signal\\nif not os.fork(): os.setsid()\\nos.write(1, b'%d\\\\n' % os.getpid())\\nsignal.pause()"
 program = processes.start([sys.executable, "-I", "-S", "-u", "-c", code], interactive=True)
 pids = [program.stdout.readline().decode().strip() for _ in "ab"]
 print(*pids, program.folder, flush=True)
