@@ -35,7 +35,7 @@ class Fences:
     def __init__(self, one: Voice, other: Voice) -> None:
         self._ears = {id(voice): voice.declare("subscriber", self._key(voice)) for voice in (one, other)}
         for voice in (one, other):
-            voice._declared.clear()  # noqa: SLF001  they outlive every scenario
+            voice.keep()
         self._numbers = count(1)
 
     def pass_(self, sender: Voice, receiver: Voice, **options: Any) -> None:

@@ -55,6 +55,10 @@ class Voice:
         for heard in self._heard.values():
             heard.clear()
 
+    def keep(self) -> None:
+        """What is declared now outlives every hush."""
+        self._declared.clear()
+
     def put(self, key: str, payload: bytes = b"", **options: Any) -> None:
         """Put, blocking rather than dropping unless told otherwise."""
         self.do("put", key=key, payload=payload.hex(), **{"congestion": "block", **options})

@@ -128,7 +128,7 @@ class Node:
         return found
 
     def stamp(self):
-        """The session's clock; releases before 1.1 cannot be told what to stamp with."""
+        """The session's clock; releases before 1.5 cannot be told what to stamp with."""
         if "timestamp=" not in (zenoh.Session.put.__text_signature__ or ""):
             raise NotImplementedError("this release takes no timestamp")
         return self.session.new_timestamp()

@@ -1,0 +1,164 @@
+"""From what two nodes brought about to records: scenarios judge the pair, laws judge each side."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from zenoh_conformance.conversation import Conversation, Side
+from zenoh_conformance.law import Judged
+from zenoh_conformance.verdict import Judgement, Key, Verdict, verdict_for
+from zenoh_harness.files import evidence
+from zenoh_harness.files.known import Known
+from zenoh_harness.files.results import ResultsWriter, check_label
+from zenoh_harness.interop.scenario import Step
+from zenoh_harness.run import embargo
+from zenoh_harness.run.decide import level_of
+from zenoh_harness.run.options import Options
+
+RECORDING: Final = "conversation.jsonl"
+"""Everything that went through the tap, in the results folder."""
+
+QUIET: Final = frozenset({Verdict.PASS, Verdict.NOT_APPLICABLE, Verdict.NOT_OBSERVED, Verdict.UNIMPLEMENTED})
+"""Verdicts that need neither evidence nor a command."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Party:
+    """One of the two, for records."""
+
+    reach: str
+    name: str
+    version: str
+    known: Known
+    """Its own known deviations."""
+    current: bool
+    """Whether this is a release whose deaths are under embargo until they are public."""
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}".strip()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came of one step."""
+
+    verdict: Verdict
+    cause: str = ""
+    attempts: int = 1
+    conversation: Conversation | None = None
+
+
+class Records:
+    """Writes what is said of one pair; `judgements` holds all of it, embargoed ones too."""
+
+    def __init__(self, parties: Mapping[Side, Party], profile: str, writer: ResultsWriter, options: Options) -> None:
+        self.parties, self._profile = parties, profile
+        self._writer, self._options = writer, options
+        self.judgements: list[Judgement] = []
+
+    @property
+    def pair(self) -> str:
+        """The pair as a target: who listens, and who connects to it."""
+        return pair_name(self.parties)
+
+    def step(self, step: Step, outcome: Outcome) -> Judgement:
+        """A scenario's judgement, charged to the pair."""
+        key = self._key(self.pair, versions(self.parties), step.here, step.scenario.id, step.scenario.id)
+        return self._add(
+            replace(key, parameters=step.parameters), outcome, self.parties.values(), self._repeat(step.label)
+        )
+
+    def law(self, said: Judged, during: str = "") -> Judgement:
+        """What one law says of one side; its evidence is the whole recording, `during` the step of the first finding."""
+        party = self.parties[said.sender]
+        requirement = said.law.requirement
+        key = self._key(party.name, party.version, said.sender, requirement, said.law.id)
+        if said.findings:
+            causes = list(dict.fromkeys(found.cause for found in said.findings))
+            verdict = verdict_for(level_of(requirement))
+            outcome = Outcome(verdict=verdict, cause=causes[0])
+            first = said.findings[0]
+            where = {"connection": first.connection, "time": round(first.time, 6), "during": during}
+            return self._add(key, outcome, [party], self._repeat(), causes, where)
+        outcome = Outcome(verdict=Verdict.PASS if said.subjects else Verdict.NOT_OBSERVED)
+        return self._add(key, outcome, [party], "")
+
+    def gone(self, side: Side, name: str, shown: Judgement, cause: str) -> Judgement:
+        """A listed deviation of one side that has gone; `shown` passed instead."""
+        party = self.parties[side]
+        parameters = (("deviation", name), *shown.key.parameters)
+        key = replace(
+            shown.key, target=party.name, version=party.version, check="known/has-gone", parameters=parameters
+        )
+        return self._add(key, Outcome(verdict=Verdict.FAIL, cause=cause), [], self._repeat())
+
+    def _key(self, target: str, version: str, side: Side, requirement: str, check: str) -> Key:
+        return Key(
+            target=target, version=version, role=side.value, profile=self._profile, link="tcp",
+            requirement=requirement, check=check,
+        )  # fmt: skip
+
+    def _add(
+        self,
+        key: Key,
+        outcome: Outcome,
+        parties: Iterable[Party],
+        repeat: str,
+        causes: Sequence[str] = (),
+        where: Mapping[str, object] | None = None,
+    ) -> Judgement:
+        involved = list(parties)
+        judgement = Judgement(
+            key=key,
+            level=level_of(key.requirement),
+            verdict=outcome.verdict,
+            cause=outcome.cause,
+            attempts=outcome.attempts,
+            details={**({"causes": list(causes)} if len(causes) > 1 else {}), **(where or {})},
+        )
+        judgement = _excused(judgement, involved, causes)
+        public = judgement.verdict is Verdict.KNOWN
+        current = any(party.current for party in involved)
+        judgement = replace(judgement, embargo=embargo.under_embargo(judgement, current=current, public=public))
+        if judgement.verdict not in QUIET:
+            judgement = replace(judgement, repeat=repeat, evidence=self._evidence(judgement, outcome.conversation))
+        self._writer.judgement(judgement)
+        self.judgements.append(judgement)
+        return judgement
+
+    def _evidence(self, judgement: Judgement, conversation: Conversation | None) -> str | None:
+        place = embargo.keep(judgement, self._options.data_folder) if judgement.embargo else self._options.out
+        if conversation is None:
+            return None if judgement.embargo else RECORDING
+        name = f"{judgement.key.role}-{check_label(judgement.key.check, judgement.key.parameters)}"
+        relative = evidence.save(conversation, place, name)
+        return None if judgement.embargo else relative
+
+    def _repeat(self, label: str = "") -> str:
+        reaches = [self.parties[side].reach for side in (Side.RESPONDER, Side.INITIATOR)]
+        words = ["zconform", "interop", *reaches, *(["--only", label] if label else [])]
+        return " ".join(shlex.quote(word) for word in words)
+
+
+def pair_name(parties: Mapping[Side, Party]) -> str:
+    """`zenoh-rust 1.10.2 <- zenoh-rust 1.0.4`: who listens, and who connects to it."""
+    return f"{parties[Side.RESPONDER]} <- {parties[Side.INITIATOR]}"
+
+
+def versions(parties: Mapping[Side, Party]) -> str:
+    """The pair's versions, in the order of its name."""
+    return " <- ".join(parties[side].version for side in (Side.RESPONDER, Side.INITIATOR))
+
+
+def _excused(judgement: Judgement, parties: Sequence[Party], causes: Sequence[str]) -> Judgement:
+    """`known` when one of those involved lists it: a pair's departure is looked up with the version of each."""
+    for party in parties:
+        asked = replace(judgement, key=replace(judgement.key, target=party.name, version=party.version))
+        listed = party.known.excuse(asked, causes)
+        if listed is not None:
+            note = {"expected": judgement.verdict.value, "reason": listed.reason, "see": listed.see}
+            return replace(judgement, verdict=Verdict.KNOWN, details={**judgement.details, "known": note})
+    return judgement

@@ -1,0 +1,240 @@
+"""One pair: every step, each judged, the pair made anew when a node or an application does not come back to rest."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from zenoh_conformance.conversation import Connection, Conversation, Event, Side
+from zenoh_conformance.finding import Finding
+from zenoh_conformance.law import Judge
+from zenoh_conformance.verdict import Verdict, exit_code
+from zenoh_harness.errors import AgentError, AgentUnimplemented, CannotGoOn
+from zenoh_harness.files.results import Header, ResultsWriter
+from zenoh_harness.interop.judging import RECORDING, Outcome, Party, Records, pair_name, versions
+from zenoh_harness.interop.pair import Pair
+from zenoh_harness.interop.scenario import Step
+from zenoh_harness.interop.talk import Missed
+from zenoh_harness.reach import Reach
+from zenoh_harness.run import embargo
+from zenoh_harness.run.embargo import is_current
+from zenoh_harness.run.options import Options
+from zenoh_harness.run.runner import Ran, known_for
+from zenoh_harness.tap import Recording
+from zenoh_harness.target import NodeTarget
+from zenoh_harness.version import harness_version
+
+RESULTS: Final = "results.jsonl"
+_MOST_DEATHS: Final = 20
+"""After so many pairs that had to be made anew a run does not go on."""
+
+
+class Tape:
+    """Takes the tap's events: all go into the recording, those of the current step are kept."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._lock = threading.Lock()
+        self._events: list[Event] = []
+        self.connections: dict[str, Connection] = {}
+        """All that were seen, of every pair."""
+        self.prefix = ""
+        """Tells the links of this pair from those of one that had to be made anew."""
+
+    def __call__(self, event: Event) -> None:
+        """Called by the tap's thread."""
+        event = replace(event, connection=self.prefix + event.connection)
+        with self._lock:
+            self._events.append(event)
+            self._recording(event)
+
+    def cut(self, conversation: Conversation, cause: str) -> Conversation:
+        """What came since the last cut, on the tap's connections."""
+        with self._lock:
+            events, self._events = self._events, []
+        for name, connection in list(conversation.connections.items()):
+            self.connections[self.prefix + name] = replace(connection, name=self.prefix + name)
+        names = dict.fromkeys(event.connection for event in events)
+        known = {name: self.connections[name] for name in names if name in self.connections}
+        return Conversation(known, events, {"cause": cause} if cause else {})
+
+
+class InteropRun:
+    """The run of one pair, made for one call of `run`."""
+
+    def __init__(
+        self, responder: Reach, initiator: Reach, steps: Sequence[Step], options: Options, known: Sequence[Path] = ()
+    ) -> None:
+        """`known`: further files of known deviations; the targets' own are always read."""
+        self.responder, self.initiator, self.steps, self.options = responder, initiator, steps, options
+        self._known = known
+        self._judge = Judge(Conversation())
+        self._ends: list[tuple[str, float, str]] = []
+        """Of each step: the pair's prefix, the time of its last event, its label."""
+        self._made = 0
+        self._stack = contextlib.ExitStack()
+
+    def run(self, command: str = "") -> Ran:
+        """Every step, then the laws. What stops it midway is told in the footer and never raised.
+
+        Raises UsageError for a target that cannot stand in its place, TargetError when one cannot be had at all.
+        """
+        recording = Recording(self.options.out / RECORDING)
+        self._tape = Tape(recording)
+        try:
+            self._pair = self._fresh()
+            return self._judged(command)
+        finally:
+            self._stack.close()
+            recording.close(Conversation(self._tape.connections))
+
+    def _judged(self, command: str) -> Ran:
+        parties = {side: self._party(target) for side, target in self._pair.targets.items()}
+        header = self._header(parties, command)
+        profile = header.profiles[0]
+        planned = [f"{step.here.value} {profile} {step.label}" for step in self.steps]
+        with ResultsWriter(self.options.out / RESULTS, header, planned) as writer:
+            records = Records(parties, profile, writer, self.options)
+            stopped = self._all(records)
+            self._laws(records)
+            self._gone(records)
+            code = exit_code(
+                (one.verdict for one in records.judgements),
+                strict=self.options.strict,
+                interrupted=stopped is not None,
+            )
+            footer = writer.footer(code, why=stopped.what if stopped else "")
+        if writer.embargoed:  # the bytes that did it are in there
+            shutil.move(self.options.out / RECORDING, embargo.folder(self.options.data_folder) / RECORDING)
+        return Ran(
+            header=header, judgements=tuple(records.judgements), footer=footer, out=self.options.out, stopped=stopped
+        )
+
+    def _all(self, records: Records) -> CannotGoOn | None:
+        """Every step; why it ended early."""
+        try:
+            for step in self.steps:
+                self._step(step, records)
+                self.options.advance(1, step.label)
+        except KeyboardInterrupt:
+            return CannotGoOn("interrupted")
+        except CannotGoOn as why:
+            return why
+        return None
+
+    # -- the pair
+
+    def _fresh(self) -> Pair:
+        """A pair, started; the one before it is ended. Raises TargetError, CannotGoOn after too many."""
+        self._stack.close()
+        if self._made > _MOST_DEATHS:
+            raise CannotGoOn(f"the pair had to be made anew {self._made} times", step="interop")
+        self._made += 1
+        self._tape.prefix = f"{self._made}-" if self._made > 1 else ""
+        self._pair = self._stack.enter_context(Pair(self.responder, self.initiator, self._tape))
+        return self._pair
+
+    def _party(self, target: NodeTarget) -> Party:
+        identity = target.identity
+        return Party(
+            reach=str(target.reach),
+            name=target.reach.options.get("name", identity.name),
+            version=identity.version,
+            known=known_for(identity.name, self._known),
+            current=is_current(target),
+        )
+
+    def _header(self, parties: Mapping[Side, Party], command: str) -> Header:
+        profiles = dict.fromkeys(node.profile.name for node in self._pair.nodes.values())
+        return Header(
+            reach=f"{self.responder} <- {self.initiator}",
+            name=pair_name(parties),
+            version=versions(parties),
+            role="responder+initiator",
+            kind="interop",
+            harness=harness_version(),
+            command=command,
+            profiles=("+".join(profiles),),
+        )
+
+    # -- steps
+
+    def _step(self, step: Step, records: Records) -> None:
+        """Once; a red one again, on a pair at rest: what does not repeat is flaky, never green."""
+        first = self._attempt(step)
+        if first.verdict in (Verdict.FAIL, Verdict.HANG, Verdict.CRASH):
+            again = self._attempt(step)
+            if again.verdict is not first.verdict:
+                cause = f"1 of 2 attempts: {first.cause}"
+                first = replace(first, verdict=Verdict.FLAKY, cause=cause)
+            first = replace(first, attempts=2)
+        records.step(step, first)
+
+    def _attempt(self, step: Step) -> Outcome:
+        verdict, cause = self._went(step)
+        unrest = cause if verdict is Verdict.HANG else self._rest()
+        dead = self._pair.dead()
+        if dead:
+            verdict, cause = Verdict.CRASH, "; ".join(f"{side.value}: {how}" for side, how in dead.items())
+        elif unrest and verdict is Verdict.PASS:
+            verdict, cause = Verdict.HANG, f"afterwards: {unrest}"
+        conversation = self._heard(step.label, cause)
+        if unrest or dead:
+            self.options.told(f"{step.label}: {cause}; the pair is made anew")
+            self._fresh()
+        return Outcome(verdict=verdict, cause=cause, conversation=conversation)
+
+    def _went(self, step: Step) -> tuple[Verdict, str]:
+        try:
+            step.scenario.function(self._pair.talk(step.here), **dict(step.values))
+        except Missed as why:
+            return Verdict.FAIL, str(why)
+        except AgentUnimplemented as why:
+            return Verdict.UNIMPLEMENTED, "; ".join(why.seen)
+        except AgentError as why:
+            stalls = "no answer" in why.seen
+            return Verdict.HANG if stalls else Verdict.FAIL, f"{why.what}: {'; '.join(why.seen)}"
+        return Verdict.PASS, ""
+
+    def _rest(self) -> str:
+        """Why the pair does not come to rest; empty when it does."""
+        try:
+            self._pair.rest()
+        except (Missed, AgentError) as why:
+            return str(why).partition("\n")[0]
+        return ""
+
+    # -- the wire
+
+    def _heard(self, label: str, cause: str = "") -> Conversation:
+        """Let the laws hear the step's events; they are its evidence."""
+        part = self._tape.cut(self._pair.conversation, cause)
+        for event in part:
+            self._judge.feed(event)
+        if part.events:
+            self._ends.append((self._tape.prefix, part.events[-1].time, label))
+        return part
+
+    def _laws(self, records: Records) -> None:
+        self._heard("the end")
+        for said in self._judge.finish():
+            records.law(said, self._during(said.findings[0]) if said.findings else "")
+
+    def _during(self, finding: Finding) -> str:
+        """The step during which it was seen."""
+        prefix = f"{found}-" if (found := finding.connection.partition("-")[0]).isdigit() else ""
+        ends = (label for mine, end, label in self._ends if mine == prefix and finding.time <= end)
+        return next(ends, "")
+
+    def _gone(self, records: Records) -> None:
+        """A deviation that is listed for a scenario and no longer shows is red. Laws need cases to provoke them."""
+        for side, party in records.parties.items():
+            for deviation, shown in party.known.gone():
+                if deviation.name.startswith("interop/"):
+                    told = f"listed as {deviation.verdict.value} ({deviation.cause}), and it passes"
+                    records.gone(side, deviation.name, shown, told)
