@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-LITTLE = "zconform-test/little:1"
+LITTLE = f"zconform-test/little:{os.getpid()}"
+"""A name of this run's own: several may share a daemon."""
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib
+import os
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,7 +14,7 @@ from zenoh_harness.cli import invoke
 from zenoh_harness.errors import CannotGoOn, UsageError
 from zenoh_harness.targets_build import BUILDERS, builder
 
-VERSION = "0.0.1"
+VERSION = f"0.0.{os.getpid()}"
 LITTLE = Path(__file__).with_name("little.c")
 IMAGE = f"zconform/zenohd:{VERSION}"
 
@@ -152,8 +153,8 @@ def test_a_failing_build_shows_the_end_of_its_log(tools, image, tmp_path, capsys
 
 @pytest.mark.needs("docker")
 def test_a_version_that_does_not_exist(tools, image):
-    tools("cargo", "#!/bin/sh\necho 'error: could not find `zenohd` with version `=0.0.1`' >&2\nexit 101\n")
-    with pytest.raises(UsageError, match=r"there is no zenohd 0\.0\.1"):
+    tools("cargo", "#!/bin/sh\necho 'error: could not find `zenohd` with version `=0.0.9`' >&2\nexit 101\n")
+    with pytest.raises(UsageError, match=f"there is no zenohd {VERSION}"):
         make()
 
 

@@ -183,7 +183,7 @@ def test_an_image_that_is_not_to_be_pulled(docker_client, little):
 
 @pytest.mark.needs("docker")
 def test_an_image_that_is_there_is_pulled_only_when_asked(docker_client, little):
-    there = "127.0.0.1:1/some/little:1"
+    there = f"127.0.0.1:1/some/{little}"
     docker_client.images.get(little).tag(there)
     try:
         assert obtain(docker_client, there).id == docker_client.images.get(little).id
