@@ -26,6 +26,9 @@ VERSION: Final = 1
 PATIENCE: Final = 10.0
 """Seconds that an answer may take."""
 
+SILENT: Final = "no answer"
+"""What is seen of an agent that lives and does not answer."""
+
 LONGEST_LINE: Final = 1 << 22
 """Bytes of one line."""
 
@@ -150,7 +153,7 @@ class Agent:
                 self._events.append(answer)
             elif answer.get("seq") == self._seq:
                 return answer
-        seen = "its output ended" if self._lines.ended else "no answer"
+        seen = "its output ended" if self._lines.ended else SILENT
         raise AgentError(f"{self._whose} does not answer {command['cmd']}", step=f"agent {command['cmd']}", seen=seen)
 
     def _next(self, deadline: Deadline) -> dict[str, Any] | None:

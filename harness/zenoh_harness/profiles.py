@@ -26,6 +26,9 @@ class Profile:
 
 DEFAULT: Final = "default"
 
+ON_THE_LINK: Final = "all-on-the-link"
+"""Two nodes on one machine would pass large payloads by a way that nobody sees."""
+
 PROFILES: Final[Mapping[str, Profile]] = MappingProxyType(
     {
         profile.name: profile
@@ -60,6 +63,9 @@ PROFILES: Final[Mapping[str, Profile]] = MappingProxyType(
             ),
             Profile(
                 name="timestamping", about="stamps the data that passes", offers=frozenset({"timestamping", "qos"})
+            ),
+            Profile(
+                name=ON_THE_LINK, about="payloads never go through shared memory", offers=frozenset({"qos"})
             ),
         )
     }

@@ -49,6 +49,8 @@ class Outcome:
     cause: str = ""
     attempts: int = 1
     conversation: Conversation | None = None
+    blamed: tuple[Side, ...] = tuple(Side)
+    """Who died or fell silent; both where that cannot be told."""
 
 
 class Records:
@@ -121,7 +123,7 @@ class Records:
         )
         judgement = _excused(judgement, involved, causes)
         public = judgement.verdict is Verdict.KNOWN
-        current = any(party.current for party in involved)
+        current = any(self.parties[side].current for side in outcome.blamed)
         judgement = replace(judgement, embargo=embargo.under_embargo(judgement, current=current, public=public))
         if judgement.verdict not in QUIET:
             judgement = replace(judgement, repeat=repeat, evidence=self._evidence(judgement, outcome.conversation))

@@ -21,6 +21,7 @@ from zenoh_harness.errors import CannotConnect, UsageError
 from zenoh_harness.interop.talk import Fences, Missed, Talk
 from zenoh_harness.interop.voice import Voice
 from zenoh_harness.locators import Locator
+from zenoh_harness.profiles import DEFAULT, ON_THE_LINK
 from zenoh_harness.reach import KINDS, Reach, parse
 from zenoh_harness.tap import Tap
 from zenoh_harness.target import NodeInstance, NodeTarget, open_target
@@ -108,7 +109,7 @@ class Pair:
 
     def _start(self) -> None:
         for side, target in self.targets.items():
-            self.nodes[side] = self._all.enter_context(target.start())
+            self.nodes[side] = self._all.enter_context(target.start(_profile(target)))
         near, far = self.nodes[Side.INITIATOR], self.nodes[Side.RESPONDER]
         self._tap = self._all.enter_context(_taking_over(near, far.locator, self._sink))
         for side, node in self.nodes.items():
@@ -126,6 +127,12 @@ class Pair:
         assert client.agent is not None, "a wheel has an agent"
         self._all.enter_context(_taking_over(client, _door(self.targets[side], self.nodes[side]), _unheard))
         return client.agent
+
+
+def _profile(target: NodeTarget) -> str:
+    """What is to be judged must go over the link, unless the reach string pins a profile."""
+    chooses = target.reach.kind in ("wheel", "docker") and "profile" not in target.reach.options
+    return ON_THE_LINK if chooses and ON_THE_LINK in target.profiles else DEFAULT
 
 
 def _taking_over(node: NodeInstance, to: Locator, sink: Callable[[Event], None]) -> Tap:

@@ -14,7 +14,9 @@ from zenoh_conformance.conversation import Connection, Conversation, Event, Side
 from zenoh_conformance.finding import Finding
 from zenoh_conformance.law import Judge
 from zenoh_conformance.verdict import Verdict, exit_code
+from zenoh_harness.agent import SILENT
 from zenoh_harness.errors import AgentError, AgentUnimplemented, CannotGoOn
+from zenoh_harness.files.evidence import slug
 from zenoh_harness.files.results import Header, ResultsWriter
 from zenoh_harness.interop.judging import RECORDING, Outcome, Party, Records, pair_name, versions
 from zenoh_harness.interop.pair import Pair
@@ -88,10 +90,14 @@ class InteropRun:
         self._tape = Tape(recording)
         try:
             self._pair = self._fresh()
-            return self._judged(command)
+            ran = self._judged(command)
         finally:
             self._stack.close()
             recording.close(Conversation(self._tape.connections))
+        if ran.footer.embargoed:  # the bytes that did it are in there
+            kept = embargo.folder(self.options.data_folder) / f"{slug(ran.header.name)}.jsonl"
+            shutil.move(self.options.out / RECORDING, kept)
+        return ran
 
     def _judged(self, command: str) -> Ran:
         parties = {side: self._party(target) for side, target in self._pair.targets.items()}
@@ -109,8 +115,6 @@ class InteropRun:
                 interrupted=stopped is not None,
             )
             footer = writer.footer(code, why=stopped.what if stopped else "")
-        if writer.embargoed:  # the bytes that did it are in there
-            shutil.move(self.options.out / RECORDING, embargo.folder(self.options.data_folder) / RECORDING)
         return Ran(
             header=header, judgements=tuple(records.judgements), footer=footer, out=self.options.out, stopped=stopped
         )
@@ -184,10 +188,11 @@ class InteropRun:
         elif unrest and verdict is Verdict.PASS:
             verdict, cause = Verdict.HANG, f"afterwards: {unrest}"
         conversation = self._heard(step.label, cause)
+        blamed = tuple(dead) or tuple(side for side, voice in self._pair.voices.items() if voice.stalled)
         if unrest or dead:
             self.options.told(f"{step.label}: {cause}; the pair is made anew")
             self._fresh()
-        return Outcome(verdict=verdict, cause=cause, conversation=conversation)
+        return Outcome(verdict=verdict, cause=cause, conversation=conversation, blamed=blamed or tuple(Side))
 
     def _went(self, step: Step) -> tuple[Verdict, str]:
         try:
@@ -197,7 +202,7 @@ class InteropRun:
         except AgentUnimplemented as why:
             return Verdict.UNIMPLEMENTED, "; ".join(why.seen)
         except AgentError as why:
-            stalls = "no answer" in why.seen
+            stalls = SILENT in why.seen
             return Verdict.HANG if stalls else Verdict.FAIL, f"{why.what}: {'; '.join(why.seen)}"
         return Verdict.PASS, ""
 

@@ -10,8 +10,8 @@ from itertools import count
 from typing import Any, Final
 
 from zenoh_conformance.conversation import Side
-from zenoh_harness.agent import Agent
-from zenoh_harness.errors import AgentUnimplemented
+from zenoh_harness.agent import SILENT, Agent
+from zenoh_harness.errors import AgentError, AgentUnimplemented
 from zenoh_harness.timing import scaled
 
 PATIENCE: Final = 10.0
@@ -29,12 +29,18 @@ class Voice:
         self._heard: dict[str, deque[Heard]] = {}
         self._ids = (f"{side.value}-{number}" for number in count(1))
         self._declared: list[str] = []
+        self.stalled = False
+        """Whether it did not answer a command in time."""
 
     def do(self, command: str, **arguments: Any) -> None:
         """One command. AgentUnimplemented when the agent does not have it, AgentError when it refuses or stalls."""
         if command not in self.agent.capabilities:
             raise AgentUnimplemented(f"no {command}", step=f"agent {command}", seen="the agent does not have it")
-        self.agent.ask(command, **arguments)
+        try:
+            self.agent.ask(command, **arguments)
+        except AgentError as why:
+            self.stalled = self.stalled or SILENT in why.seen
+            raise
 
     def declare(self, what: str, key: str, **options: Any) -> Ear:
         """A subscriber, queryable, token, publisher or liveliness subscriber, until it is undeclared or hushed."""
