@@ -107,7 +107,7 @@ def _exit(done: Sequence[Done]) -> Exit:
 
 def _bisect(shell: Shell, reached: Sequence[str], check: str, out: Path) -> int:
     """Print where the verdict turns; exit 4 when the check judged nothing anywhere."""
-    matrix = Matrix(out / "bisect", ["--only", check, "--only", f"{check}[[]*"], 1)
+    matrix = Matrix(out / "bisect", ["--only", check], 1)
     asked: dict[str, Any] = {}
 
     def ask(reach: str) -> Verdict:
