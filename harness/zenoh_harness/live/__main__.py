@@ -14,7 +14,9 @@ from pathlib import Path
 import click
 
 from zenoh_conformance.verdict import Exit
+from zenoh_harness.adapters.wheel import settings
 from zenoh_harness.files import conversations
+from zenoh_harness.live import effects
 from zenoh_harness.live.agree import NOT_COMPARABLE, Agreement
 from zenoh_harness.live.recount import Recount
 from zenoh_harness.live.scenes import SCENES, record
@@ -59,6 +61,24 @@ def compare(scenes: Sequence[str], release: str) -> None:
     click.echo("not comparable:")
     click.echo("\n".join(f"  {what}: {why}" for what, why in NOT_COMPARABLE.items()))
     sys.exit(Exit.DEPARTED if agreement.differ or agreement.unread else Exit.CONFORMING)
+
+
+@command.command("effects")
+@release_option
+def effects_command(release: str) -> None:
+    """Send two messages for each field and extension to live nodes, and write what they make of them beside the code.
+
+    Exit 1 when a row has neither an effect nor a reason.
+    """
+    release = release or settings()["wheel"]["default"]
+    rows = effects.write(Path(effects.__file__).with_name(effects.TABLE), release)
+    mute = [each.row for each in rows if not (each.log or each.seen or each.why)]
+    click.echo(
+        f"{len(rows)} rows: {sum(bool(each.seen) for each in rows)} with an effect, "
+        f"{sum(bool(each.log) for each in rows)} in the log, {sum(bool(each.why) for each in rows)} with a reason"
+    )
+    click.echo("\n".join(f"neither effect nor reason: {row}" for row in mute))
+    sys.exit(Exit.DEPARTED if mute else Exit.CONFORMING)
 
 
 if __name__ == "__main__":

@@ -48,9 +48,9 @@ class Actor:
         """One command.  Raises AgentError when it is refused."""
         self._agent.ask(command, **arguments)
 
-    def hears(self, event: str, name: str, **fields: Any) -> Mapping[str, Any]:
+    def hears(self, event: str, name: str, *, within: float = PATIENCE, **fields: Any) -> Mapping[str, Any]:
         """Wait for an event about what has this id, with these fields.  Raises CannotGoOn when none comes."""
-        deadline = time.monotonic() + scaled(PATIENCE)
+        deadline = time.monotonic() + scaled(within)
         wanted = {"event": event, "id": name, **fields}
         for one in self._passed:
             if wanted.items() <= one.items():
@@ -62,6 +62,25 @@ class Actor:
                     return one
                 self._passed.append(one)
         raise CannotGoOn(f"{self.name} hears no {wanted}", step="live", seen=json.dumps(self._passed[-3:])[:300])
+
+    def told(self, event: str, name: str, within: float = 0.2) -> Mapping[str, Any]:
+        """The next event about what has this id, {} when there is none within so many seconds."""
+        try:
+            return self.hears(event, name, within=within)
+        except CannotGoOn:
+            return {}
+
+    def all_told(self, name: str) -> list[Mapping[str, Any]]:
+        """The events so far about what has this id, the end of a query left out."""
+        self._passed += self._agent.events(1000, 0.05)
+        found = [one for one in self._passed if one["id"] == name]
+        self._passed = [one for one in self._passed if one not in found]
+        return [one for one in found if one["event"] != "end"]
+
+    def forget(self) -> None:
+        """Events so far are nobody's."""
+        self.all_told("")
+        self._passed.clear()
 
     def gets(self, key: str, **options: Any) -> int:
         """Ask a query to its end; the number of replies and errors."""
@@ -105,6 +124,8 @@ class Company:
         self._log = log
         self._actors: dict[str, Actor] = {}
         self._tap: Tap | None = None
+        self.locator: Locator | None = None
+        """Where the hub is reached, through the tap."""
         self._happened = threading.Condition()
 
     def hub(self, mode: str, zid: str, **config: Any) -> Actor:
@@ -114,6 +135,7 @@ class Company:
         self._tap = Tap(Locator.tcp("127.0.0.1", 0), Locator.tcp(host, port), self._record)
         self.recorded.conversation.connections = self._tap.conversation.connections
         self._tap.__enter__()
+        self.locator = self._tap.locator
         return actor
 
     def join(self, mode: str, zid: str, *, links: int = 1, **config: Any) -> Actor:

@@ -30,7 +30,7 @@ def source_told(info):
 
 def stack_told(stack):
     """Where the stamps of a stack were made."""
-    return [str(record.point).rpartition(".")[2].lower() for record in stack]
+    return [str(record.point).rpartition(".")[2].lower() for record in stack.records]
 
 
 class Actor(node.Node):
