@@ -171,6 +171,24 @@ def test_what_the_target_claims_and_was_not_seen_to_do_is_a_failure(world):
     assert "claims qos" in ran.judgements[0].cause
 
 
+def test_what_was_judged_before_and_is_not_now_is_red(world, tmp_path):
+    world.case("good")
+    judged = tmp_path / "x.judged"
+    judged.write_text("responder default session-establishment/cookie-must-match\nresponder default push/gone\n")
+    ran = world.run(judged=judged)
+    assert ran.exit is Exit.DEPARTED
+    assert [(one.key.check, one.key.requirement) for one in ran.judgements if one.verdict is Verdict.FAIL] == [
+        ("judged/no-longer", "push/gone")
+    ]
+    assert world.run(judged=judged, only=["fake/good"]).exit is Exit.CONFORMING
+
+
+def test_in_a_quick_run_a_few_of_many_parameters_are_drawn(world):
+    world.case("many", parameters=grid(value=range(100)))
+    ran = world.run(depth="quick")
+    assert [dict(one.key.parameters).get("value") for one in ran.judgements[:-1]] == ["0", "33", "66", "99"]
+
+
 def test_those_that_must_be_alone_are(world):
     running, most = set(), []
 

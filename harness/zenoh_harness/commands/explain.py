@@ -20,7 +20,10 @@ from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files import conversations
 
-_HEX = re.compile(r"(?:0x)?(?:[0-9a-fA-F]{2}[\s:,]*)+")
+_HEX = re.compile(r"(?:[0-9a-fA-F]{2})+")
+_BETWEEN = re.compile(r"0x|[\s:,]")
+"""What may stand before and between the pairs of digits."""
+
 _NAMES = [layer.value for layer in Layer]
 
 
@@ -71,7 +74,7 @@ def show_told(shell: Shell, one: Told, *, several: bool = True) -> None:
 
 def _told(source: tuple[str, ...], layer: Layer | None) -> Iterator[Told]:
     joined = " ".join(source)
-    if _HEX.fullmatch(joined):
+    if _is_hex(joined):
         yield Told(joined, explain(_bytes(joined), layer))
     elif source == ("-",):
         yield from _content("-", sys.stdin.buffer.read(), layer)
@@ -97,7 +100,7 @@ def _content(name: str, data: bytes, layer: Layer | None) -> Iterator[Told]:
         text = data.decode("ascii").strip()
     except UnicodeDecodeError:
         text = ""
-    yield Told(name, explain(_bytes(text) if text and _HEX.fullmatch(text) else data, layer))
+    yield Told(name, explain(_bytes(text) if _is_hex(text) else data, layer))
 
 
 def conversation_told(conversation: Conversation) -> Iterator[Told]:
@@ -117,5 +120,9 @@ def conversation_told(conversation: Conversation) -> Iterator[Told]:
             yield Told(f"{who}  {len(event.data)} bytes, a part of a batch")
 
 
+def _is_hex(text: str) -> bool:
+    return _HEX.fullmatch(_BETWEEN.sub("", text)) is not None
+
+
 def _bytes(text: str) -> bytes:
-    return bytes.fromhex(re.sub(r"0x|[\s:,]", "", text))
+    return bytes.fromhex(_BETWEEN.sub("", text))

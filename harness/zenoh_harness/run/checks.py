@@ -10,8 +10,8 @@ from zenoh_conformance.requirement import requirements
 from zenoh_harness.run.models import model_cases
 from zenoh_harness.run.plan import Item
 from zenoh_harness.run.records import STAYS_UP
+from zenoh_harness.run.vectors import golden
 from zenoh_harness.scripting.shipped import script_cases
-from zenoh_vectors.loader import load
 
 
 def every_name() -> Iterator[str]:
@@ -23,6 +23,6 @@ def every_name() -> Iterator[str]:
     yield from (case.id for case in script_cases())
     yield from (case.id for case in model_cases("quick", 0))
     yield from all_laws()
-    yield from (f"vectors/{vector.id}" for vector in load())
     yield from requirements()
     yield STAYS_UP
+    yield from (f"vectors/{vector.id}" for vector in golden())

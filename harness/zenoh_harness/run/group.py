@@ -52,6 +52,7 @@ class Group:
             return
         ill = self.keeper.ill()
         if ill is None:
+            self._heard(*first)
             yield from (self._confirmed(item, outcome) for item, outcome in zip(items, first, strict=True))
         else:
             yield from self.after_death(items, first, ill)
@@ -65,21 +66,21 @@ class Group:
         return self.noted(items, SideBySide(tasks, jobs).wait(STUCK))
 
     def noted(self, items: Sequence[Item], outcomes: Sequence[Outcome | None]) -> list[Outcome]:
-        """The outcomes, each shown to the laws; what never came back is overtime."""
-        whole = [
+        """The outcomes; what never came back is overtime."""
+        return [
             outcome or Outcome(item=item, went=Went.OVERTIME, cause="the case did not come back at all")
             for item, outcome in zip(items, outcomes, strict=True)
         ]
-        for outcome in whole:
+
+    def _heard(self, *outcomes: Outcome) -> None:
+        """Let the laws judge: only where the target lived, for what a dying one says is no answer."""
+        for outcome in outcomes:
             self.tally.add(outcome)
-        return whole
 
     def _once(self, item: Item, number: int) -> Outcome:
         if self.keeper.left():
             self.keeper.renew()
-        outcome = attempt(item, self.conditions(), number)
-        self.tally.add(outcome)
-        return outcome
+        return attempt(item, self.conditions(), number)
 
     def _confirmed(self, item: Item, first: Outcome) -> Decision:
         """A red one is repeated alone; so are those whose target dies then."""
@@ -88,6 +89,7 @@ class Group:
         again = self._once(item, 2)
         ill = self.keeper.ill()
         if ill is None:
+            self._heard(again)
             return decide(item, [first, again], self.keeper.node.side)
         return next(self.after_death([item], [first, again], ill))
 
@@ -115,6 +117,7 @@ class Group:
             if ill is not None:
                 self.keeper.renew()
                 return charged(item, ill, tries[-1], len(earlier) + len(tries)), True
+            self._heard(tries[-1])
             if tries[-1].held or tries[-1].went in SETTLED:
                 break
         return decide(item, [*held, *tries], self.keeper.node.side), False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Final
@@ -58,13 +58,25 @@ class Selection:
 
     def check(self, known: Iterable[str]) -> None:
         """Raise UsageError, with the nearest names, for a pattern that matches nothing."""
-        names = sorted(set(known))
+        names: set[str] = set()
+        rest = iter(known)
         for pattern in self.patterns:
-            if not any(matches(pattern, name) for name in names):
+            if any(matches(pattern, name) for name in names) or _found(pattern, rest, names):
+                continue
+            if names:
                 raise UsageError(
                     f"--only {pattern!r} matches no check and no requirement",
                     hint=nearest(pattern.partition("[")[0], names),
                 )
+
+
+def _found(pattern: str, rest: Iterator[str], names: set[str]) -> bool:
+    """Whether one of the names that were not looked at yet matches; they are as good as looked at then."""
+    for name in rest:
+        names.add(name)
+        if matches(pattern, name):
+            return True
+    return False
 
 
 def matches(pattern: str, name: str) -> bool:

@@ -23,15 +23,18 @@ from zenoh_harness.run.models import model_cases
 from zenoh_harness.run.nodes import NodeRun
 from zenoh_harness.run.options import Options
 from zenoh_harness.run.register import Register
-from zenoh_harness.run.vectors import VectorRun
+from zenoh_harness.run.vectors import VectorRun, golden
 from zenoh_harness.scripting.shipped import script_cases
 from zenoh_harness.target import Identity, open_codec, open_target
 from zenoh_harness.version import harness_version
-from zenoh_vectors.loader import load
 
 RESULTS: Final = "results.jsonl"
 _BOTH_ROLES: Final = frozenset({"wheel", "docker", "reference", "wrong"})
 """Kinds that can be made to connect to us too, when the reach string leaves it open."""
+
+
+_OF_NODES: Final = frozenset({"role", "as", "profile", "zid"})
+"""Options that mean the node and not the codec."""
 
 
 class Part(Protocol):
@@ -100,9 +103,9 @@ def parts_of(
         every = list(every_case(options) if cases is None else cases)
         all_of_them = list(all_laws().values() if laws is None else laws)
         parts += [NodeRun(open_target(one), options, cases=every, laws=all_of_them) for one in reaches(reach)]
-    if Face.CODEC in reach.faces and reach.kind != "wrong":
+    if Face.CODEC in reach.faces and reach.kind != "wrong" and not reach.options.keys() & _OF_NODES:
         codec = OwnCodec() if reach.kind == "reference" else cast(Codec, open_codec(reach))
-        parts.append(VectorRun(codec, reach, options, load()))
+        parts.append(VectorRun(codec, reach, options, golden()))
     wanted = [part for part in parts if any(True for _ in part.planned())]
     for part in parts:
         if part not in wanted:

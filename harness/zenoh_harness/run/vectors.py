@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from threading import Event as Flag
 from typing import Final
 
 from zenoh_conformance.verdict import Key, Verdict, verdict_for, worst
 from zenoh_harness.codecs import Answer, AnswerKind, Codec, Request
+from zenoh_harness.errors import UsageError
 from zenoh_harness.reach import Reach
 from zenoh_harness.run.decide import level_of
 from zenoh_harness.run.options import Options
 from zenoh_harness.run.plan import Selection
 from zenoh_harness.run.register import Register
 from zenoh_vectors.judge import Judged, Outcome, judge, judge_written
-from zenoh_vectors.loader import Vector
+from zenoh_vectors.loader import Vector, VectorError, load
 
 ROLE: Final = "codec"
 CONVERSATION: Final = "conversation"
@@ -39,6 +41,15 @@ class Told:
     """FAIL stands for a departure, whatever the level."""
     cause: str = ""
     reading: str | None = None
+
+
+@cache
+def golden() -> tuple[Vector, ...]:
+    """The vectors that ship. Raises UsageError for a file that cannot be used."""
+    try:
+        return load()
+    except VectorError as bad:
+        raise UsageError(str(bad), step="read the vectors", hint="`tox -e vectors` writes them anew") from bad
 
 
 class VectorRun:
