@@ -24,7 +24,9 @@ def test_the_tree_is_what_the_builder_writes(capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_a_tree_that_differs_is_named_and_mended(tmp_path, capsys):
+def test_a_tree_that_differs_is_named_and_mended(tmp_path, capsys, monkeypatch):
+    whole = texts()
+    monkeypatch.setattr("zenoh_vectors.build.__main__.texts", lambda: whole)
     (tmp_path / "stray.json").write_text("{}")
     assert main(["--check", "--into", str(tmp_path)]) == 1
     assert "differs: stray.json" in capsys.readouterr().out
@@ -32,7 +34,6 @@ def test_a_tree_that_differs_is_named_and_mended(tmp_path, capsys):
     assert main(["--check", "--into", str(tmp_path)]) == 0
     assert not (tmp_path / "stray.json").exists()
     (tmp_path / "open.json").write_text((tmp_path / "open.json").read_text().replace("OPEN", "NEPO", 1))
-    whole = texts()
     assert changed(whole, tmp_path) == ["open.json"] == rewrite(whole, tmp_path)
 
 

@@ -39,8 +39,10 @@ def archive(tmp_path_factory):
 
 def run(archive, tmp_path, decoder, *layers):
     (tmp_path / "mine.py").write_text(decoder)
-    command = [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r}); sys.argv = {['consumer.py', 'mine:decode', *layers]!r};"
-               f"import runpy; runpy.run_path({str(archive / 'consumer.py')!r}, run_name='__main__')"]  # fmt: skip
+    arguments = ["consumer.py", "mine:decode", *layers]
+    start = f"import sys, runpy; sys.path.insert(0, {str(tmp_path)!r}); sys.argv = {arguments!r}; "
+    start += f"runpy.run_path({str(archive / 'consumer.py')!r}, run_name='__main__')"
+    command = [sys.executable, "-I", "-c", start]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path, env={}, check=False)
 
 

@@ -10,6 +10,7 @@ from zenoh_conformance.requirement import requirements
 from zenoh_vectors.mutation import by_hand, facts
 from zenoh_vectors.mutation.engine import Entry, Mutant, NoSuchPlace, Text, edited, noticed, planted
 
+
 def survivors(mutants, vectors, ours):
     """Names of the faults that no vector notices."""
     return [mutant.name for mutant in mutants if not noticed(mutant, vectors, ours.disagreements)]

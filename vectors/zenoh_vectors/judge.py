@@ -53,10 +53,10 @@ def judge(vector: Vector, outcome: Outcome) -> Judged:
     if vector.needs and outcome.means is None:
         return Judged("not-applicable", f"needs {', '.join(vector.needs)}: {cause}")
     for erratum in vector.errata:
-        if erratum.other_means is not None or erratum.other_refuses is not None:
-            if agrees(erratum.other_refuses, outcome, erratum.other_means):
-                other = "as written" if erratum.reading == "as erratum" else "as erratum"
-                return Judged("pass" if vector.acceptable else "fail", f"{erratum.id}: {cause}", other)
+        known = erratum.other_means is not None or erratum.other_refuses is not None
+        if known and agrees(erratum.other_refuses, outcome, erratum.other_means):
+            other = "as written" if erratum.reading == "as erratum" else "as erratum"
+            return Judged("pass" if vector.acceptable else "fail", f"{erratum.id}: {cause}", other)
     if vector.acceptable:
         return Judged("pass", f"open point {vector.errata[0].id}: {cause}")
     return Judged("fail", cause)

@@ -295,14 +295,18 @@ def _refusal(entry: _Entry, field: str, row: Any, size: int) -> Refusal:
         lambda found: Refusal(found["why"], found["at"], found["path"]),
         '{"why": ..., "at": ..., "path": ...}',
     )
-    if not isinstance(refusal.at, int) or not 0 <= refusal.at <= size:
+    if not _inside(refusal.at, size):
         raise entry.fail(f"{field}.at", f"byte {refusal.at!r} is outside the {size} bytes")
     return refusal
 
 
+def _inside(at: object, size: int) -> bool:
+    return isinstance(at, int) and 0 <= at <= size
+
+
 def _remark(entry: _Entry, row: Any, size: int) -> Remark:
     remark: Remark = entry.parsed("remarks", row, lambda found: Remark(*found), "[kind, at, path]")
-    if not isinstance(remark.at, int) or not 0 <= remark.at <= size:
+    if not _inside(remark.at, size):
         raise entry.fail("remarks", f"byte {remark.at!r} is outside the {size} bytes")
     return remark
 

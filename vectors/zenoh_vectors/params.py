@@ -20,9 +20,9 @@ def select(*, layer: str | Collection[str] = (), refused: bool | None = None, pr
     out = []
     for vector in load():
         for number, part in enumerate(vector.parts):
-            if (not layers or part.layer in layers) and vector.id.startswith(prefix):
-                if refused is None or refused == (part.refuses is not None):
-                    out.append((f"{vector.id}[{number}]" if vector.steps else vector.id, part))
+            wanted = not layers or part.layer in layers
+            if wanted and vector.id.startswith(prefix) and refused in (None, part.refuses is not None):
+                out.append((f"{vector.id}[{number}]" if vector.steps else vector.id, part))
     return out
 
 

@@ -1,8 +1,8 @@
+# ruff: noqa: ANN001, ANN201, BLE001, INP001
+# mypy: ignore-errors
 """Run the vectors against a decoder:  python consumer.py MODULE:FUNCTION [LAYER...]
-
 FUNCTION(data) or FUNCTION(data, layer) returns the meaning as a dict, and raises for bytes that are no message
-(NotImplementedError: not asked for). Only the standard library is needed; copy this file and change it.
-"""
+(NotImplementedError: not asked for). Only the standard library is needed; copy this file and change it."""
 
 import importlib
 import inspect

@@ -6,14 +6,15 @@ from collections.abc import Iterator, Sequence
 
 from zenoh_vectors.build.declare import declare, keyed
 from zenoh_vectors.build.errata import Reading
+from zenoh_vectors.build.init import init
 from zenoh_vectors.build.octets import le16
+from zenoh_vectors.build.open import open_
 from zenoh_vectors.build.parts import Message, Segment, under
 from zenoh_vectors.build.push import push, put
 from zenoh_vectors.build.query import request
 from zenoh_vectors.build.reply import final
 from zenoh_vectors.build.samples import filler, qos
 from zenoh_vectors.build.transport import DROP, FIRST, close, fragment, frame, keep_alive, oam
-from zenoh_vectors.build.transport_handshake import init, open_
 from zenoh_vectors.build.vector import TRUNCATED, UNKNOWN_ID, Book, Vector
 
 

@@ -10,9 +10,11 @@ from zenoh_vectors.build.batches import batch, dropped, fragment_chain, stream
 from zenoh_vectors.build.carriers import strangers
 from zenoh_vectors.build.declare import d_final, d_keyexpr, declare, keyed, u_keyexpr, unkeyed, wire_expr
 from zenoh_vectors.build.errata import Reading
+from zenoh_vectors.build.init import init
 from zenoh_vectors.build.interest import K, R, S, interest
 from zenoh_vectors.build.join import PATCH as JOIN_PATCH
 from zenoh_vectors.build.join import join, lanes
+from zenoh_vectors.build.open import open_
 from zenoh_vectors.build.parts import Ext, Key, Message, Segment, opaque, unit, z64
 from zenoh_vectors.build.push import PUSH_EXTS, PUT_ATTACHMENT, STAMP, delete, push, put
 from zenoh_vectors.build.query import QUERY_EXTS, REQUEST_EXTS, query, request, target
@@ -20,7 +22,6 @@ from zenoh_vectors.build.reply import FINAL_EXTS, RESPONSE_EXTS, err, final, rep
 from zenoh_vectors.build.samples import OTHER, ZID, node_id, qos, source_info
 from zenoh_vectors.build.scouting import hello, scout
 from zenoh_vectors.build.transport import close, frame, keep_alive
-from zenoh_vectors.build.transport_handshake import init, open_
 from zenoh_vectors.build.vector import UNKNOWN_ID, Book, Vector, accept
 
 Side = Literal["initiator", "responder"]
@@ -49,7 +50,7 @@ def handshake(ident: str, about: str, *rest: tuple[str, Vector], syn: Sequence[E
               ack_size: tuple[int, int] | None = None, errata: Sequence[Reading] = ()) -> Vector:
     """The four messages, then `rest`."""
     cookie = bytes(range(0x40, 0x60))
-    answer = ack_size if ack_size else size
+    answer = ack_size or size
     four = (
         step(US, "InitSyn proposes", init(syn, size=size)),
         step(THEM, "InitAck answers with a cookie", init(syn if ack is None else ack, ack=True, size=answer, role=0, zid=OTHER, cookie=cookie)),

@@ -97,7 +97,7 @@ def by_flag(fact: Fact, path: str, pool: Pool) -> Pool:
 
 def by_field(fact: Fact, path: str, pool: Pool) -> Pool:
     """Those that were written for the field, else some that have it."""
-    tail = {"locators[]": "locators", "body": "header"}.get(fact["field"], fact["field"])
+    tail: str = fact["field"].removesuffix("[]")
     if fact["field"] == "body":
         return [vector for vector in pool if "carries" in vector.id or "body-id" in vector.id][:MANY]
     if "ext" in fact:

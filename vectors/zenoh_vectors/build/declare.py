@@ -194,7 +194,9 @@ def _infos() -> Iterator[Vector]:
             ext = z64("QueryableInfo", "queryable_info", 0x21, value, f"complete={complete}, distance {distance}")
             yield book.ok(f"info-complete-{complete}-distance-{distance}", f"QueryableInfo: complete={complete}, distance {distance}",
                           in_declare(keyed("queryable", exts=[ext])), canonical=value > 0, errata=[Reading("ZD-32")])
-    make = lambda exts: in_declare(keyed("queryable", exts=exts))  # noqa: E731
+    def make(exts: Sequence[Ext]) -> Message:
+        return in_declare(keyed("queryable", exts=exts))
+
     yield from z64_values("d-queryable/info", make, INFO, 64, source=book.source)
     yield from overlongs("d-queryable/info", make([z64("QueryableInfo", "queryable_info", 0x21, 5)]), "exts.queryable_info.value",
                          lambda value: {}, source=book.source)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from zenoh_vectors.build.errata import Reading
 from zenoh_vectors.build.octets import number, overlong, vle
@@ -137,7 +138,7 @@ def _known(stem: str, make: Make, table: Sequence[Ext], source: str, together: l
         canonical=False,
         errata=[Reading("ZD-14")],
     )
-    for left, right in zip(together, together[1:], strict=False):
+    for left, right in pairwise(together):
         yield accept(
             f"{stem}ext-{slug(left.slug)}-then-{slug(right.slug)}",
             f"{left.name} and {right.name}",

@@ -48,8 +48,8 @@ def join_vectors() -> Iterator[Vector]:
         yield book.ok(f"{name}-with-extension", "The same with Z", join([PATCH], seconds=seconds, size=size, lease=10))
     for version in (0, 8, 10, 255):
         yield book.ok(f"version-{version}", f"Version byte {version}", join(version=version))
-    for size in ZID_SIZES:
-        yield book.ok(f"zid-{size}-bytes", f"A ZenohID of {size} bytes", join(zid=zid_of(size)))
+    for count in ZID_SIZES:
+        yield book.ok(f"zid-{count}-bytes", f"A ZenohID of {count} bytes", join(zid=zid_of(count)))
     for role, name in ROLES.items():
         yield book.ok(f"whatami-{name}", f"WhatAmI {role} is {name}", join(role=role))
     yield book.bad("whatami-unassigned", "WhatAmI 3 must not be used", join(role=3), ILLEGAL_VALUE, "join.packed")

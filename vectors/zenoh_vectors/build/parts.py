@@ -175,7 +175,7 @@ def unknown(ident: int, enc: int, mandatory: bool = False, value: int | bytes = 
     means: Fields = {"id": ident, "mandatory": mandatory, "enc": ENC_NAMES.get(enc, "zbuf")}
     body: Segments = ()
     if enc == Z64:
-        body, means["value"] = (integer("value", int(value)),), number(int(value))  # type: ignore[arg-type]
+        body, means["value"] = (integer("value", int(value)),), number(int(value))
     if enc == ZBUF:
         payload = value if isinstance(value, bytes) else bytes(value)
         body = (Segment("length", vle(len(payload)), str(len(payload))), Segment("value", payload))

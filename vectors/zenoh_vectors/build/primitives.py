@@ -82,15 +82,7 @@ def _timestamp_readings(book: Book) -> Iterator[Vector]:
 
 # --- Encoding, in PUT ------------------------------------------------------------------------------------------------
 
-ENCODINGS = (
-    "zenoh/bytes zenoh/string zenoh/serialized application/octet-stream text/plain application/json text/json application/cdr "
-    "application/cbor application/yaml text/yaml text/json5 application/python-serialized-object application/protobuf "
-    "application/java-serialized-object application/openmetrics-text image/png image/jpeg image/gif image/bmp image/webp "
-    "application/xml application/x-www-form-urlencoded text/html text/xml text/css text/javascript text/markdown text/csv "
-    "application/sql application/coap-payload application/json-patch+json application/json-seq application/jsonpath "
-    "application/jwt application/mp4 application/soap+xml application/yang audio/aac audio/flac audio/mp4 audio/ogg audio/vorbis "
-    "video/h261 video/h263 video/h264 video/h265 video/h266 video/mp4 video/ogg video/raw video/vp8 video/vp9"
-).split()
+ENCODINGS = ["zenoh/bytes", "zenoh/string", "zenoh/serialized", "application/octet-stream", "text/plain", "application/json", "text/json", "application/cdr", "application/cbor", "application/yaml", "text/yaml", "text/json5", "application/python-serialized-object", "application/protobuf", "application/java-serialized-object", "application/openmetrics-text", "image/png", "image/jpeg", "image/gif", "image/bmp", "image/webp", "application/xml", "application/x-www-form-urlencoded", "text/html", "text/xml", "text/css", "text/javascript", "text/markdown", "text/csv", "application/sql", "application/coap-payload", "application/json-patch+json", "application/json-seq", "application/jsonpath", "application/jwt", "application/mp4", "application/soap+xml", "application/yang", "audio/aac", "audio/flac", "audio/mp4", "audio/ogg", "audio/vorbis", "video/h261", "video/h263", "video/h264", "video/h265", "video/h266", "video/mp4", "video/ogg", "video/raw", "video/vp8", "video/vp9"]
 """The registry, by number."""
 
 
@@ -165,7 +157,7 @@ def keyexpr_vectors() -> Iterator[Vector]:
 
 def zid_vectors() -> Iterator[Vector]:
     """Bytes to print and back: most significant byte first."""
-    from zenoh_vectors.build.transport_handshake import init
+    from zenoh_vectors.build.init import init
 
     book = Book("zid", "primitives, ZenohID")
     samples = {"one": b"\x01", "coffee": bytes.fromhex("eeffc0"), "high-bit": b"\x00\x80", "ascending": zid_of(16), "all-ones": b"\xff" * 16,
@@ -174,4 +166,4 @@ def zid_vectors() -> Iterator[Vector]:
         yield book.ok(name, f"On the wire {zid.hex()}, printed {printed(zid)}", init(zid=zid))
 
 
-__all__ = ["Key", "STAMP", "ZID_SIZES", "push"]
+__all__ = ["STAMP", "ZID_SIZES", "Key", "push"]

@@ -25,7 +25,18 @@ from zenoh_vectors.build.parts import (
 )
 from zenoh_vectors.build.push import SHM, Enc, del_vectors, delete, payload_lengths, put, put_vectors, source_infos
 from zenoh_vectors.build.query import MODES, consolidations
-from zenoh_vectors.build.samples import OTHER, SIZES, ZID_SIZES, filler, qos, responder_id, source_info, stamp, ts_stack, zid_of
+from zenoh_vectors.build.samples import (
+    OTHER,
+    SIZES,
+    ZID_SIZES,
+    filler,
+    qos,
+    responder_id,
+    source_info,
+    stamp,
+    ts_stack,
+    zid_of,
+)
 from zenoh_vectors.build.vector import ILLEGAL_VALUE, TRAILING, TRUNCATED, Book, Vector
 
 RESPONSE_EXTS = (qos(0x0D), stamp(), responder_id(), ts_stack())
@@ -157,9 +168,9 @@ def err_vectors() -> Iterator[Vector]:
     yield book.ok("reserved-bit-5", "Bit 5 is reserved in ERR: there is no timestamp", odd, ("reserved-bit", odd.path("header")))
     for size in (*SIZES, 16383, 16384):
         yield book.ok(f"payload-{size}-bytes", f"An error of {size} bytes", in_response(err(payload=filler(size))))
-    for number, schema in ((0, None), (4, None), (4, b""), (65535, b"mine")):
-        name = f"encoding-{number}" + ("" if schema is None else f"-schema-{len(schema)}")
-        yield book.ok(name, f"ERR with encoding {number}", in_response(err(encoded=(number, schema))))
+    for ident, schema in ((0, None), (4, None), (4, b""), (65535, b"mine")):
+        name = f"encoding-{ident}" + ("" if schema is None else f"-schema-{len(schema)}")
+        yield book.ok(name, f"ERR with encoding {ident}", in_response(err(encoded=(ident, schema))))
     yield from extensions("err", lambda exts: in_response(err(exts)), (source_info(),), source="ERR extension table")
     yield book.ok("shm-one-raw-slice", "Under the Shm marker the payload is in slices",
                   in_response(err([SHM], payload=b"\x01\x00\x02hi", sliced=True)), errata=[Reading("ZD-44")])

@@ -42,7 +42,7 @@ def zid_of(size: int) -> bytes:
 
 def qos(value: int, header: int = 0x21) -> Ext:
     """Network QoS; `header` 0x31 for FRAME, FRAGMENT and OAM."""
-    notes = ["priority %d" % (value & 7)] + [name for bit, name in ((8, "D"), (16, "E"), (32, "F")) if value & bit]
+    notes = [f"priority {value & 7}"] + [name for bit, name in ((8, "D"), (16, "E"), (32, "F")) if value & bit]
     return z64("QoS", "qos", header, value, ", ".join(notes))
 
 
@@ -89,6 +89,24 @@ def resized(ext: Ext, segments: Segments, **means: object) -> Ext:
 
 
 __all__ = [
-    "Fields", "LONG_ZID", "OTHER", "ROLES", "SIZES", "TIME", "ZID", "ZID_SIZES", "filler", "nibble", "node_id", "number",
-    "qos", "resized", "responder_id", "source_info", "stamp", "ts_stack", "under", "zid_of",
+    "LONG_ZID",
+    "OTHER",
+    "ROLES",
+    "SIZES",
+    "TIME",
+    "ZID",
+    "ZID_SIZES",
+    "Fields",
+    "filler",
+    "nibble",
+    "node_id",
+    "number",
+    "qos",
+    "resized",
+    "responder_id",
+    "source_info",
+    "stamp",
+    "ts_stack",
+    "under",
+    "zid_of",
 ]  # fmt: skip

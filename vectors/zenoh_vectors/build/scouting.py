@@ -8,7 +8,18 @@ from itertools import product
 from zenoh_vectors.build.errata import Reading
 from zenoh_vectors.build.faults import head_of, lying, truncations, unknown_samples
 from zenoh_vectors.build.octets import nibble, overlong, printed, vle
-from zenoh_vectors.build.parts import ILLEGAL, Ext, Fields, Message, Segment, chain, message, text, unknown, zid_segments
+from zenoh_vectors.build.parts import (
+    ILLEGAL,
+    Ext,
+    Fields,
+    Message,
+    Segment,
+    chain,
+    message,
+    text,
+    unknown,
+    zid_segments,
+)
 from zenoh_vectors.build.samples import ROLES, ZID, ZID_SIZES, zid_of
 from zenoh_vectors.build.vector import (
     BAD_ENC,

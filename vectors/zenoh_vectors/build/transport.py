@@ -42,7 +42,7 @@ def oam(exts: Sequence[Ext] = (), *, ident: int = 1, enc: int = ZBUF, body: int 
     fields: dict[str, object] = {"id": ident, "enc": ENC_NAMES.get(enc, "zbuf")}
     tail: tuple[Segment, ...] = ()
     if enc == Z64:
-        tail, fields["body"] = (integer("body", int(body)),), number(int(body))  # type: ignore[arg-type]
+        tail, fields["body"] = (integer("body", int(body)),), number(int(body))
     elif enc == ZBUF:
         payload = body if isinstance(body, bytes) else b""
         tail, fields["body"] = run("body", payload), payload.hex()
@@ -221,7 +221,7 @@ def ids_vectors() -> Iterator[Vector]:
                                         Segment("transport.rest", bytes(8))), {}, "transport")  # fmt: skip
         word = "unassigned" if ident < 0x19 else "network"
         yield book.bad(f"{word}-id-{ident:02x}", f"{ident:#04x} is no transport message", odd, UNKNOWN_ID, "transport.header")
-    for ident in (*range(0x00, 0x08), *range(0x08, 0x19)):
+    for ident in (*range(0x08), *range(0x08, 0x19)):
         odd = Message("", "network", (Segment("network.header", bytes((ident,)), f"id {ident:#04x}"),
                                       Segment("network.rest", bytes(8))), {}, "network")  # fmt: skip
         word = "unassigned" if ident >= 0x08 else "transport"

@@ -5,10 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from zenoh_vectors import confirmed
-from zenoh_vectors.build import batches, conversations, declare, interest, join, primitives, push, query, reply, scouting
-from zenoh_vectors.build import transport
-from zenoh_vectors.build import transport_handshake as handshake
+from zenoh_vectors.build import (
+    batches,
+    conversations,
+    declare,
+    init,
+    interest,
+    join,
+    primitives,
+    push,
+    query,
+    reply,
+    scouting,
+    transport,
+)
 from zenoh_vectors.build.covers import covers, errata_ids
+from zenoh_vectors.build.open import open_vectors
 from zenoh_vectors.build.vector import Vector
 from zenoh_vectors.build.write import entry_of, file_text
 
@@ -17,11 +29,11 @@ FAMILIES: dict[str, Callable[[], Iterable[Vector]]] = {
     "del": push.del_vectors,
     "fragment": transport.fragment_vectors,
     "frame": transport.frame_vectors,
-    "init": handshake.init_vectors,
+    "init": init.init_vectors,
     "keep-alive": transport.keep_alive_vectors,
     "network-oam": lambda: transport.oam_vectors(network=True),
     "oam": transport.oam_vectors,
-    "open": handshake.open_vectors,
+    "open": open_vectors,
     "push": push.push_vectors,
     "put": push.put_vectors,
     "err": reply.err_vectors,
@@ -55,7 +67,7 @@ FAMILIES: dict[str, Callable[[], Iterable[Vector]]] = {
 """File name to the vectors in it."""
 
 
-class Clash(Exception):
+class Clash(Exception):  # noqa: N818 - reads as what it says
     """Two vectors of one id: an id is a name for ever, so the builder must be mended."""
 
 

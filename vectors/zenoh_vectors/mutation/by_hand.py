@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - a table: a fault a line
 """Faults that people make, and those that break what a requirement tells of no message in particular."""
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def writer(cls: type) -> Callable[..., Any]:
 
 def names(function: Callable[..., Any]) -> dict[str, Any]:
     """Its namespace."""
-    return function.__globals__  # type: ignore[attr-defined, no-any-return]
+    return function.__globals__
 
 
 def read(cls: type, old: str, new: str, nth: int | None = None) -> tuple[Change, ...]:

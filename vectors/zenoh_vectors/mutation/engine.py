@@ -17,7 +17,7 @@ Judge = Callable[[Iterable[Vector]], Iterator[tuple[str, str]]]
 """Vectors to ids and causes of those that the codec gets wrong."""
 
 
-class NoSuchPlace(LookupError):
+class NoSuchPlace(LookupError):  # noqa: N818 - reads as what it says
     """The fault has no place in the function: the text that it replaces is not there."""
 
 
@@ -80,10 +80,9 @@ def edited(function: Callable[..., Any], edits: Iterable[Text]) -> Callable[...,
         pieces, nth = text.split(edit.old), edit.nth
         if len(pieces) < 2 or (nth is not None and nth >= len(pieces) - 1):
             raise NoSuchPlace(f"{cast(FunctionType, function).__name__}: {edit.old!r}")
-        if nth is None:
-            text = edit.new.join(pieces)
-        else:
-            text = edit.old.join(pieces[: nth + 1]) + edit.new + edit.old.join(pieces[nth + 1 :])
+        if nth is not None:
+            pieces = [edit.old.join(pieces[: nth + 1]), edit.old.join(pieces[nth + 1 :])]
+        text = edit.new.join(pieces)
     namespace = dict(cast(FunctionType, function).__globals__)
     exec(compile(text, "<mutant>", "exec", flags=_future(), dont_inherit=True), namespace)  # noqa: S102 - our own source, changed
     made: Callable[..., Any] = namespace[cast(FunctionType, function).__name__]
@@ -152,7 +151,8 @@ def _code(function: Callable[..., Any], other: Callable[..., Any]) -> Iterator[N
 
 def noticed(mutant: Mutant, vectors: Iterable[Vector], judge: Judge) -> str:
     """The id of the first vector that notices the fault; empty when none does."""
-    near, rest = [], []
+    near: list[Vector] = []
+    rest: list[Vector] = []
     for vector in vectors:
         close = mutant.requirement in vector.covers or vector.id.startswith(mutant.first or ("?",))
         (near if close else rest).append(vector)
@@ -160,7 +160,7 @@ def noticed(mutant: Mutant, vectors: Iterable[Vector], judge: Judge) -> str:
         for group in (near, rest):
             try:
                 for ident, _ in judge(group):
-                    return ident
+                    return str(ident)
             except Exception:  # noqa: BLE001 - a codec that falls over is noticed too
                 return near[0].id if near else rest[0].id
     return ""

@@ -29,14 +29,17 @@ def _of(requirement: Requirement, fact: Fact) -> Iterator[Mutant]:
             yield Mutant(f"{requirement.id}: {name}{where}", changes, requirement.id, (owner.path.replace("_", "-") + "/",))
 
 
+OF_ONE = ("frame", "join", "init", "open")
+"""Modules of messages whose extensions are their own, whatever they are called."""
+
+
 def _owners(fact: Fact) -> list[Declaration]:
     """The declaration that the fact is about: of a message, or of an extension that stands for several messages."""
     if fact.message:
         return [each for each in map(registry.of, registry.MESSAGES) if each.cls.__name__ == fact.message]
     if fact.ext:
         kinds = [registry.of(each) for each in registry.EXTENSIONS]
-        return [each for each in kinds if each.name == fact.ext and "frame" not in each.cls.__module__ and "join" not in each.cls.__module__
-                and "init" not in each.cls.__module__ and "open" not in each.cls.__module__]  # fmt: skip
+        return [each for each in kinds if each.name == fact.ext and each.cls.__module__.rpartition(".")[2] not in OF_ONE]
     return []
 
 
@@ -89,7 +92,7 @@ HELPERS: dict[str, Callable[..., Any]] = {"corrupt": corrupt, "swapped": swapped
 
 def text(of: Declaration, old: str, new: str, nth: int | None = None) -> tuple[Change, ...]:
     """The reader with other text, and with the helpers at hand."""
-    names = of.read.__globals__  # type: ignore[attr-defined]
+    names = of.read.__globals__
     known: dict[str, Any] = {**HELPERS, "DecodeError": DecodeError}
     return (*(Entry(names, name, known[name]) for name in known if name in new), Text(of.read, old, new, nth))
 
@@ -196,9 +199,10 @@ def of_extension(fact: Fact, of: Declaration) -> Made:
     """The extension under another id, with the other M, with another encoding."""
     if of.kind == "extension":
         return
-    table = of.read.__globals__["EXTENSIONS"]  # type: ignore[attr-defined]
+    table = of.read.__globals__["EXTENSIONS"]
     header = extension(of, fact.ext).id
-    others = {"another id": header & 0x70 | 0x0C, "the other M": header ^ 0x10, "another encoding": header ^ (0x20 if header & 0x40 == 0 else 0x40)}
+    enc = 0x20 if header & 0x40 == 0 else 0x40
+    others = {"another id": header & 0x70 | 0x0C, "the other M": header ^ 0x10, "another encoding": header ^ enc}
     for name, other in others.items():
         if other not in table:
             yield name, (Entry(table, header, DELETED_READER), Entry(table, other, table[header]))
@@ -252,7 +256,7 @@ def of_value(fact: Fact, of: Declaration) -> Made:
     value = fact.value or 0
     if fact.field in ("enc", "mode"):
         name = fact.field.upper()
-        table = of.read.__globals__[name]  # type: ignore[attr-defined]
+        table = of.read.__globals__[name]
         other = value ^ 1 if value ^ 1 in table else 0
         yield "taken for another", (Entry(table, value, table[other]), Entry(table, other, table[value]))
     elif fact.field == "resolution":
@@ -262,7 +266,8 @@ def of_value(fact: Fact, of: Declaration) -> Made:
         mask = 7 if holder.name == "QoS" else -1
         yield "taken for another", text(holder, "item.value = value\n", f"item.value = swapped(value, {value}, {mask})\n")
     else:
-        yield "taken for another", text(of, f"item.{fact.field} = {fact.field}\n", f"item.{fact.field} = swapped({fact.field}, {value})\n")
+        old = f"item.{fact.field} = {fact.field}\n"
+        yield "taken for another", text(of, old, f"item.{fact.field} = swapped({fact.field}, {value})\n")
 
 
 def of_meaning(fact: Fact, of: Declaration) -> Made:
