@@ -90,6 +90,7 @@ INIT_SOURCE = "session-establishment, INIT"
 def init_vectors() -> Iterator[Vector]:
     yield from _init_shapes()
     yield from _init_packed()
+    yield from _init_zids()
     yield from _init_sizes()
     yield from _init_cookies()
     yield from _init_extensions()
@@ -155,6 +156,9 @@ def _init_packed() -> Iterator[Vector]:
             canonical=False,
             remarks=[("reserved-bit", "init.packed")],
         )
+
+
+def _init_zids() -> Iterator[Vector]:
     for size in (1, 16):
         yield refuse(
             f"init/zid-zero-{size}-bytes",
