@@ -258,3 +258,17 @@ def test_twenty_five_times_a_death_from_outside_charges_nobody(tmp_path):
         folder = tmp_path / str(number)
         folder.mkdir()
         charges_none(*killed_from_outside(folder, moments.randrange(2, 34)))
+
+
+def test_one_script_on_two_targets_differs_in_nothing_but_what_is_free(capsys):
+    assert zconform("replay", "two-frames-in-one-batch", RIGHT, "--against", "reference?role=router&zid=77777777") == 0
+    assert "the same" in capsys.readouterr().out
+    assert (
+        zconform("replay", "two-frames-in-one-batch", RIGHT, "--against", "wrong:answers-with-version-8?role=router")
+        == 1
+    )
+    assert "+init.version 08" in capsys.readouterr().out
+
+
+def test_one_script_on_the_reference_and_on_zenoh_rust_differs_in_nothing_but_what_is_free(capsys):
+    assert zconform("replay", "two-frames-in-one-batch", RIGHT, "--against", "wheel") == 0, capsys.readouterr().out

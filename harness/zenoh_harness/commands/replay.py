@@ -8,7 +8,8 @@ from threading import Event, Lock
 import click
 
 from zenoh_conformance.case import Case
-from zenoh_conformance.verdict import Judgement, Key, Verdict, exit_code
+from zenoh_conformance.conversation import Conversation
+from zenoh_conformance.verdict import Exit, Judgement, Key, Verdict, exit_code
 from zenoh_harness.commands.explain import conversation_told, show_told
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import UsageError, nearest
@@ -26,6 +27,7 @@ from zenoh_harness.run.records import link_of
 from zenoh_harness.run.runner import known_for, reaches
 from zenoh_harness.run.tally import Tally
 from zenoh_harness.scripting.binder import case_of
+from zenoh_harness.scripting.free import differences
 from zenoh_harness.scripting.shipped import shipped
 from zenoh_harness.target import NodeTarget, open_target
 
@@ -34,9 +36,10 @@ from zenoh_harness.target import NodeTarget, open_target
 @click.argument("script")
 @click.argument("target", default="wheel")
 @click.option("--seed", type=int, default=0, show_default=True, help="What is drawn, is drawn from this.")
+@click.option("--against", metavar="TARGET", help="Replay it on this one too, and tell where the two part.")
 @click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Write the conversation to this file.")
 @shell_options()
-def command(shell: Shell, script: str, target: str, seed: int, save: Path | None) -> int:
+def command(shell: Shell, script: str, target: str, seed: int, against: str | None, save: Path | None) -> int:
     """Do what SCRIPT says to TARGET, say what came of it, and look at the target's health afterwards.
 
     \b
@@ -50,11 +53,24 @@ def command(shell: Shell, script: str, target: str, seed: int, save: Path | None
     if save is not None and decision.conversation is not None:
         conversations.write(decision.conversation, save)
     listed = known_for(node.identity.name).excuse(_judgement(decision, node, case))
+    if against is not None:
+        return _compare(shell, decision, perform(case, node_for(case, against), seed, shell))
     if shell.as_json:
         shell.print_json(_as_json(decision, node))
     else:
         _show(shell, decision, node, listed)
     return int(exit_code([Verdict.KNOWN if listed else decision.verdict]))
+
+
+def _compare(shell: Shell, one: Decision, other: Decision) -> int:
+    """Tell where two conversations part, but for what each may choose; exit 1 when they do."""
+    parted = differences(one.conversation or Conversation(), other.conversation or Conversation())
+    if shell.as_json:
+        shell.print_json({"same": not parted, "differences": parted})
+    else:
+        for line in parted or ["the same, but for what each may choose"]:
+            shell.out.print(plain(line), soft_wrap=True)
+    return int(Exit.DEPARTED if parted else Exit.CONFORMING)
 
 
 def load(script: str) -> Case:
