@@ -60,7 +60,7 @@ class AgentError(TargetError):
     """The agent beside a node is missing, stalls, or answers against its protocol."""
 
 
-class AgentUnimplemented(AgentError):
+class AgentUnimplemented(AgentError):  # noqa: N818  reads as a sentence
     """The agent says that what was asked does not exist in its implementation."""
 
 

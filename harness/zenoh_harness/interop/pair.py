@@ -17,7 +17,7 @@ from zenoh_conformance.conversation import Conversation, Event, Side
 from zenoh_harness import processes
 from zenoh_harness.adapters.launched import LaunchedNode
 from zenoh_harness.agent import Agent
-from zenoh_harness.errors import CannotConnect, UsageError
+from zenoh_harness.errors import AgentUnimplemented, CannotConnect, UsageError
 from zenoh_harness.interop.talk import Fences, Missed, Talk
 from zenoh_harness.interop.voice import Voice
 from zenoh_harness.locators import Locator
@@ -66,6 +66,8 @@ class Pair:
                 raise UsageError(f"{target.reach} cannot be the {side.value}", step="interop")
         self.nodes: dict[Side, NodeInstance] = {}
         self.voices: dict[Side, Voice] = {}
+        self.lacking = ""
+        """What an application does not have, without which no scenario can be run."""
         self._sink = sink
         self._tap: Tap | None = None
         self._fences: Fences | None = None
@@ -114,9 +116,11 @@ class Pair:
         self._tap = self._all.enter_context(_taking_over(near, far.locator, self._sink))
         for side, node in self.nodes.items():
             self.voices[side] = Voice(node.agent or self._application(side), side)
-        self._fences = Fences(*self.voices.values())
         try:
+            self._fences = Fences(*self.voices.values())
             self._fences.join(*self.voices.values())
+        except AgentUnimplemented as why:
+            self.lacking = "; ".join(why.seen)
         except Missed as why:
             raise CannotConnect("the two nodes do not come together", step="interop", seen=str(why)) from why
 

@@ -146,7 +146,7 @@ class InteropRun:
     def _party(self, target: NodeTarget) -> Party:
         identity = target.identity
         return Party(
-            reach=str(target.reach),
+            reach=str(self.responder if target.side is Side.RESPONDER else self.initiator),
             name=target.reach.options.get("name", identity.name),
             version=identity.version,
             known=known_for(identity.name, self._known),
@@ -170,6 +170,9 @@ class InteropRun:
 
     def _step(self, step: Step, records: Records) -> None:
         """Once; a red one again, on a pair at rest: what does not repeat is flaky, never green."""
+        if self._pair.lacking:
+            records.step(step, Outcome(verdict=Verdict.UNIMPLEMENTED, cause=self._pair.lacking))
+            return
         first = self._attempt(step)
         if first.verdict in (Verdict.FAIL, Verdict.HANG, Verdict.CRASH):
             again = self._attempt(step)
@@ -181,8 +184,9 @@ class InteropRun:
 
     def _attempt(self, step: Step) -> Outcome:
         verdict, cause = self._went(step)
-        unrest = cause if verdict is Verdict.HANG else self._rest()
         dead = self._pair.dead()
+        unrest = cause if dead or verdict is Verdict.HANG else self._rest()
+        dead = dead or self._pair.dead()
         if dead:
             verdict, cause = Verdict.CRASH, "; ".join(f"{side.value}: {how}" for side, how in dead.items())
         elif unrest and verdict is Verdict.PASS:
