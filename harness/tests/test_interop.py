@@ -267,9 +267,8 @@ def conversations_through_the_tap(many):
     return seen, Conversation(conversation.connections, recorded)
 
 
-@pytest.mark.parametrize("many", [30, pytest.param(1000, marks=pytest.mark.soak)])
-def test_the_tap_adds_no_finding_to_random_conversations(many):
-    seen, recorded = conversations_through_the_tap(many)
-    assert len(recorded.connections) == many
+def test_the_tap_adds_no_finding_to_a_thousand_random_conversations():
+    seen, recorded = conversations_through_the_tap(1000)
+    assert len(recorded.connections) == 1000
     assert findings(recorded) == findings(seen)
     assert any(causes for _, _, causes in findings(seen))  # some of them are wrong, and it shows
