@@ -84,8 +84,12 @@ echo "verb $2, CI=$CI"
 [ "$2" = test ] && echo "===== 3 passed, 1 skipped in 0.12s ====="
 case " {failing} " in *" $2 "*) exit 1;; esac
 '''
+        builder = tmp_path / ".tox/image/bin/zconform"
+        builder.parent.mkdir(parents=True, exist_ok=True)
+        builder.write_text(f'#!/bin/sh\necho "image $*"\ncase " {failing} " in *" build "*) exit 1;; esac\n')
         (tmp_path / "toxw").write_text(script)
-        (tmp_path / "toxw").chmod(0o755)
+        for program in (builder, tmp_path / "toxw"):
+            program.chmod(0o755)
         done = subprocess.run([str(tmp_path / ".ci/run")], capture_output=True, text=True, check=False)
         return done.returncode, done.stdout.splitlines()
 
@@ -96,7 +100,7 @@ def test_ci_runs_each_part_and_ends_with_pytests_summary(ci):
     code, lines = ci("")
     assert code == 0
     ran = [line.split()[1].rstrip(",") for line in lines if line.startswith("verb ")]
-    assert ran == ["lint", "types", "arch", "vectors", "docs", "dist", "conform", "test"]
+    assert ran == ["image", "lint", "types", "arch", "vectors", "docs", "dist", "conform", "test"]
     assert all(line.endswith("CI=true") for line in lines if line.startswith("verb "))
     assert lines[-1] == "===== 3 passed, 1 skipped in 0.12s ====="
 
@@ -105,9 +109,16 @@ def test_ci_runs_each_part_and_ends_with_pytests_summary(ci):
 def test_ci_goes_on_after_a_red_part_and_is_red(ci, failing):
     code, lines = ci(failing)
     assert code == 1
-    assert sum(line.startswith("verb ") for line in lines) == 8
+    assert sum(line.startswith("verb ") for line in lines) == 9
     assert any(re.fullmatch(rf"{failing} +\d+ s  FAILED", line) for line in lines)
     assert lines[-2:] == [f"== failed: {failing}", "===== 3 passed, 1 skipped in 0.12s ====="]
+
+
+def test_ci_is_red_without_the_image_and_shows_why(ci):
+    code, lines = ci("build")
+    assert code == 1
+    assert "image targets build zenohd --profile quick" in lines
+    assert lines[-2] == "== failed: image"
 
 
 def test_each_package_of_the_machine_says_what_it_is_for():
