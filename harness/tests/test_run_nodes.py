@@ -13,6 +13,7 @@ from zenoh_conformance.case import grid
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.verdict import Exit, Verdict
 from zenoh_harness.files import results
+from zenoh_harness.run.runner import run_target
 
 
 @pytest.fixture
@@ -128,6 +129,29 @@ def test_a_fault_of_ours_is_an_error_and_not_a_failure(world):
     assert ran.judgements[0].verdict is Verdict.ERROR
     assert "ZeroDivisionError" in ran.judgements[0].cause
     assert ran.exit is Exit.CANNOT_GO_ON
+
+
+def test_slow_once_is_the_machine_and_slow_always_is_the_target(world):
+    looks = []
+
+    def act(times, world):
+        world.target.now.state = Verdict.SLOW
+
+    world.case("slows", act)
+    ran = world.run()
+    assert (ran.judgements[-1].verdict, ran.exit) == (Verdict.SLOW, Exit.CONFORMING)
+    assert world.run(strict=True).exit is Exit.DEPARTED
+    part = world.part()
+    original = part._examine
+
+    def once(node, budget):
+        looks.append(original(node, budget))
+        if looks[-1].verdict is Verdict.SLOW:
+            node.state = Verdict.PASS
+        return looks[-1]
+
+    part._examine = once
+    assert {one.verdict for one in run_target(world.target.reach, part.options, [part]).judgements} == {Verdict.PASS}
 
 
 def test_each_profile_is_one_instance(tmp_path):
@@ -265,8 +289,6 @@ def test_interrupted_it_keeps_what_it_has_and_names_the_rest(world):
         return original(node, budget)
 
     part._examine = interrupted
-    from zenoh_harness.run.runner import run_target
-
     ran = run_target(world.target.reach, part.options, [part])
     assert ran.exit is Exit.CANNOT_GO_ON
     assert ran.footer.why == "interrupted"

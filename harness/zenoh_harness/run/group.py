@@ -61,6 +61,8 @@ class Group:
         """Every item once."""
         if self.keeper.node.side is Side.INITIATOR:
             return [self._once(item, 1) for item in items]  # one node comes to us, one link after the other
+        if self.keeper.few_sessions:
+            return [self._with_room(item) for item in items]
         conditions = self.conditions()
         tasks = [lambda item=item: attempt(item, conditions) for item in items]
         return self.noted(items, SideBySide(tasks, jobs).wait(STUCK))
@@ -71,6 +73,12 @@ class Group:
             outcome or Outcome(item=item, went=Went.OVERTIME, cause="the case did not come back at all")
             for item, outcome in zip(items, outcomes, strict=True)
         ]
+
+    def _with_room(self, item: Item) -> Outcome:
+        """One item, once the sessions of the one before are gone."""
+        outcome = self._once(item, 1)
+        self.keeper.ill()
+        return outcome
 
     def _heard(self, *outcomes: Outcome) -> None:
         """Let the laws judge: only where the target lived, for what a dying one says is no answer."""

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from threading import Lock
+from threading import Event, Lock
+from typing import Final
 
 from zenoh_conformance.conversation import Conversation, Side
 from zenoh_conformance.verdict import Verdict
 from zenoh_harness.errors import CannotGoOn, TargetError
 from zenoh_harness.health import Budget, Health, check, learn
 from zenoh_harness.target import Grade, NodeInstance, NodeTarget
+from zenoh_harness.timing import Deadline
+
+SETTLE: Final = 3.0
+"""Seconds in which a node lets go of a session whose link has ended, before scaling."""
+
+SLOW_LOOKS: Final = 3
+"""How many more looks must find it slow: the machine may have been busy."""
+
+GLANCE: Final = 0.05
+"""Seconds between two looks at whether it has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +94,30 @@ class Keeper:
         """Look at it; what is wrong, or None. Nobody is worse than he was from the start."""
         if self.left():
             self.renew()
-        health = self._examine(self.node, self._budget)
+        health = self._settled()
         if health.verdict is Verdict.SLOW and self.slow is None:
             self.slow = Ill(Verdict.SLOW, health.cause, health.conversation)
         if health.well or (health.verdict is Verdict.ZOMBIE and health.grade >= self._at_best):
             return None
         return Ill(health.verdict, health.cause, health.conversation)
+
+    def _settled(self) -> Health:
+        """A look at it. Where it holds few sessions, it is given time to let go of those that have ended."""
+        deadline, pause = Deadline.after(SETTLE), Event()
+        health = self._examine(self.node, self._budget)
+        while not health.well and self.few_sessions and not deadline.passed and health.verdict is not Verdict.CRASH:
+            pause.wait(GLANCE)
+            health = self._examine(self.node, self._budget)
+        for _ in range(SLOW_LOOKS):
+            if health.verdict is not Verdict.SLOW:
+                break
+            health = self._examine(self.node, self._budget)
+        return health
+
+    @property
+    def few_sessions(self) -> bool:
+        """Whether it holds so few sessions that those of two cases are in each other's way."""
+        return self.node.profile.sessions is not None
 
     def left(self) -> bool:
         """Whether a node that connects to us has gone in peace: it may, when its session was refused or closed."""

@@ -174,8 +174,7 @@ class NodeRun:
 
     def _jobs(self, keeper: Keeper) -> int:
         """One at a time where the node holds few sessions, or comes to us."""
-        few = keeper.node.profile.sessions is not None or self.target.side is Side.INITIATOR
-        return 1 if few else self.options.jobs
+        return 1 if keeper.few_sessions or self.target.side is Side.INITIATOR else self.options.jobs
 
     def _decisions(self, keeper: Keeper, group: Group, items: Sequence[Item]) -> Iterator[Decision]:
         """Those that wait are started first and awaited last; those that must be alone come when nothing else runs."""
