@@ -99,7 +99,7 @@ def test_after_a_bad_batch_the_next_is_explained():
 
 def test_text_as_people_see_it():
     text = list(explain(bytes.fromhex("6303024a8a00"), Layer.BATCH).text())
-    assert text[0].split() == ["0", "63", "close.header", "CLOSE,", "S"]
+    assert text[0].split() == ["0", "63", "close.header", "CLOSE,", "S:", "session"]
     assert "reserved-bit" in text[1]
     assert text[2].split() == ["1", "03", "reason", "3", "MAX_SESSIONS"]
     assert text[-1].startswith("refused at byte")

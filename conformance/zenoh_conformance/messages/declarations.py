@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from enum import IntFlag
 from typing import Annotated
 
 from zenoh_conformance.primitives.wire_expr import Key
 from zenoh_conformance.wire.declare import NO_EXTS, Exts, extension, message, when
 from zenoh_conformance.wire.extensions import Unknown
 from zenoh_conformance.wire.layer import Layer
-from zenoh_conformance.wire.notes import completeness
-from zenoh_conformance.wire.types import U8, TextRest, Vle, Z16Cut, Z32Cut
+from zenoh_conformance.wire.notes import completeness, flagged
+from zenoh_conformance.wire.types import Fixed, TextRest, Vle, Z16Cut, Z32Cut
 
 
 @extension(0x1, "z64", ref="declarations#queryable")
@@ -30,11 +31,18 @@ class QueryableInfo:
         return self.value >> 8 & 0xFFFF
 
 
+class WireExprFlags(IntFlag):
+    """What the extension WireExpr holds."""
+
+    SUFFIX = 0x01
+    SENDERS_SCOPE = 0x02
+
+
 @extension(0xF, "zbuf", mandatory=True, ref="declarations#wire-expr-extension", name="WireExpr")
 class WireExprExt:
     """The key expression of what is undeclared."""
 
-    flags: U8
+    flags: Annotated[int, Fixed(1, says=flagged(WireExprFlags))]
     """Bit 0: a suffix follows; bit 1: `scope` was declared by the sender."""
 
     scope: Z16Cut

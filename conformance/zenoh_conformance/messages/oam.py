@@ -7,12 +7,20 @@ from typing import Annotated
 from zenoh_conformance.wire.declare import NO_EXTS, Exts, bits, message
 from zenoh_conformance.wire.layer import Enc, Layer
 from zenoh_conformance.wire.nested import ByEnc
-from zenoh_conformance.wire.types import Z16Cut
+from zenoh_conformance.wire.types import Vle, Z16Cut
 
 from .frame import QoS as Lane
 from .network import QoS, TimestampExt
 
 OamBody = Annotated[int | bytes, ByEnc()]
+
+LINK_STATE = 1
+"""The id of what routers tell each other about their links."""
+
+
+def purpose(number: int) -> str:
+    """`1 link state`."""
+    return f"{number} link state" if number == LINK_STATE else str(number)
 
 
 @message(0x00, "Z|ENC|ENC", layer=Layer.TRANSPORT, ref="message-reference#transport-oam")
@@ -43,7 +51,7 @@ class NetworkOam:
     |Z|ENC|  0x1f   |
     """
 
-    id: Z16Cut
+    id: Annotated[int, Vle(16, cut=True, says=purpose)]
     """What the payload is about."""
 
     enc: Enc = bits("ENC")

@@ -242,6 +242,7 @@ def _write_chain(of: Declaration, out: Source) -> None:
 def header_note(of: Declaration) -> list[str]:
     """What to say about each value of a message's header: its name, and what its cells say."""
     wide = {field.presence.what: field.values for field in of.fields if field.presence and field.values}
+    says = {cell: _says(of, cell) for cell in of.cells}
     told = []
     for header in range(256):
         words = [of.title]
@@ -251,9 +252,19 @@ def header_note(of: Declaration) -> list[str]:
                 value = (header & mask) // (mask & -mask)
                 words += [each.name.lower() for each in wide[cell] if each == value]
             elif header & mask and cell != "X":
-                words.append(cell)
+                words.append(f"{cell}: {says[cell]}" if says[cell] else cell)
         told.append(", ".join(words))
     return told
+
+
+OF_EVERY_MESSAGE = {"Z": "extensions", "N": "suffix", "M": "sender's scope"}
+"""What cells say that no field is bound to: a chain follows, and the two of a key expression."""
+
+
+def _says(of: Declaration, cell: str) -> str:
+    """What a set cell says: the fields that it is, or that follow."""
+    named = [field.name for field in of.fields if field.presence and field.presence.what == cell]
+    return " and ".join(named) or OF_EVERY_MESSAGE.get(cell, "")
 
 
 def surplus(at: int, path: str, size: int) -> Diagnostic:
