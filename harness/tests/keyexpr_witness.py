@@ -10,6 +10,7 @@ import json
 import sys
 
 import zenoh
+
 from zenoh_conformance import keyexpr
 
 ALPHABET = "ab/*$@"

@@ -47,11 +47,11 @@ def _plugged() -> dict[str, EntryPoint]:
 class Subcommands(click.Group):
     """A group that imports a subcommand when it is needed."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+    def list_commands(self, ctx: click.Context) -> list[str]:
         """All names, sorted."""
         return sorted({*_own(), *_plugged()})
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The subcommand of that name, imported now; None when there is none."""
         if cmd_name in _own():
             return _command(import_module(_own()[cmd_name]).command, cmd_name)
