@@ -59,6 +59,13 @@ def test_a_part_that_is_there_is_used(tmp_path):
     assert (code, "3 passed" in said) == (0, True)
 
 
+def test_a_cargo_without_a_toolchain_is_no_cargo(tmp_path):
+    (tmp_path / "cargo").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "cargo").chmod(0o755)
+    code, said = run(tmp_path, SAMPLE.replace("docker", "cargo"), PATH=str(tmp_path))
+    assert (code, "1 passed, 2 skipped" in said) == (0, True)
+
+
 @pytest.mark.parametrize("name", pytest_needs.PARTS)
 def test_each_part_says_what_to_install(name, monkeypatch):
     monkeypatch.setenv("ZCONFORM_WITHOUT", name)

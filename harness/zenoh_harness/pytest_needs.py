@@ -40,15 +40,19 @@ def _package(name: str) -> Callable[[], bool]:
     return lambda: importlib.util.find_spec(name) is not None
 
 
-def _docker() -> bool:
-    """The engine answers; a client alone runs nothing."""
-    program = shutil.which("docker")
-    if program is None:
-        return False
-    try:
-        return subprocess.run([program, "version"], capture_output=True, timeout=30, check=False).returncode == 0
-    except subprocess.TimeoutExpired:
-        return False
+def _answers(name: str, *arguments: str) -> Callable[[], bool]:
+    """It is here and works: a docker client without an engine does not, nor a rustup without a toolchain."""
+
+    def asked() -> bool:
+        program = shutil.which(name)
+        if program is None:
+            return False
+        try:
+            return subprocess.run([program, *arguments], capture_output=True, timeout=30, check=False).returncode == 0
+        except subprocess.TimeoutExpired:
+            return False
+
+    return asked
 
 
 def _java() -> bool:
@@ -64,12 +68,12 @@ def _namespaces() -> bool:
 
 
 PARTS: Mapping[str, Part] = {
-    "docker": Part(present=_docker, hint="Docker Engine, running, and the right to use it"),
+    "docker": Part(present=_answers("docker", "version"), hint="Docker Engine, running, and the right to use it"),
     "java": Part(present=_java, hint="a Java runtime 17 or newer: openjdk-17-jre-headless, or the extra `spark`"),
     "spark": Part(present=_package("pyspark"), hint="pyspark: the extra `spark`"),
     "atheris": Part(present=_package("atheris"), hint="atheris: the extra `fuzz`; Linux x86-64, Python 3.11 to 3.13"),
     "browser": Part(present=_program(*CHROMIUM_NAMES), hint="Chromium: the package chromium"),
-    "cargo": Part(present=_program("cargo"), hint="cargo and a stable Rust toolchain"),
+    "cargo": Part(present=_answers("cargo", "--version"), hint="cargo and a stable Rust toolchain"),
     "tshark": Part(present=_program("tshark"), hint="tshark: the package tshark"),
     "netns": Part(present=_namespaces, hint="network namespaces: the package iproute2, and root"),
 }
