@@ -6,8 +6,9 @@ import pytest
 
 from zenoh_conformance import codec
 from zenoh_harness.live import effects
-from zenoh_harness.live.effects import Witness, committed, read
+from zenoh_harness.live.effects import committed, read
 from zenoh_harness.live.variants import message, variants
+from zenoh_harness.live.witness import Witness
 from zenoh_vectors.judge import parts
 
 ROWS = {each.row: each for each in variants()}
