@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -104,7 +105,7 @@ def broken_arrows(tmp_path_factory) -> dict[str, str]:
         put(rooms, module, text)
     code, said = arrows(rooms)
     assert code == 1
-    sections = said.partition("Broken contracts ")[2].split(" ---")
+    sections = re.split(r" ?-{3,}(?: -+)* ?", said.partition("Broken contracts ")[2])  # what is under each name's line
     return {contract: section for contract in {row[2] for row in BROKEN} for section in told_about(contract, sections)}
 
 
