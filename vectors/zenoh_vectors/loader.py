@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -265,16 +266,20 @@ def _step(entry: _Entry, number: int, row: Any) -> tuple[str, Vector]:
 
 
 def _segments(entry: _Entry) -> tuple[Segment, ...]:
-    def parse(row: Any) -> Segment:
-        path, hexed, note = row
-        if not PATH.fullmatch(path) or not isinstance(note, str):
-            raise ValueError(path)
-        return Segment(path, bytes.fromhex(hexed), note)
+    return tuple([entry.parsed(f"segments[{number}]", row, _segment, "[path, hex, note]")
+                  for number, row in enumerate(entry.get("segments", list))])  # fmt: skip
 
-    return tuple(
-        entry.parsed(f"segments[{number}]", row, parse, "[path, hex, note]")
-        for number, row in enumerate(entry.get("segments", list))
-    )
+
+def _segment(row: Any) -> Segment:
+    path, hexed, note = row
+    if not _is_path(path) or not isinstance(note, str):
+        raise ValueError(path)
+    return Segment(path, bytes.fromhex(hexed), note)
+
+
+@cache
+def _is_path(path: str) -> bool:
+    return PATH.fullmatch(path) is not None
 
 
 def _bytes(entry: _Entry, segments: tuple[Segment, ...]) -> bytes:
