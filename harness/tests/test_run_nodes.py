@@ -13,6 +13,7 @@ from zenoh_conformance.case import grid
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.verdict import Exit, Verdict
 from zenoh_harness.files import results
+from zenoh_harness.files.known import Deviation, Known
 from zenoh_harness.run.runner import run_target
 
 
@@ -325,3 +326,16 @@ def test_a_crash_of_a_current_release_is_only_counted(tmp_path):
         assert not path.is_file() or b"secret" not in path.read_bytes()
     kept = list((tmp_path / "data").rglob("judgements.jsonl"))
     assert "3735928559" in kept[0].read_text()
+
+    again = world.run(data_folder=tmp_path / "data")
+    assert (again.exit, again.footer.embargoed) == (Exit.CONFORMING, 1)
+    assert b"secret" not in (world.out / "results.jsonl").read_bytes()
+    assert world.run(data_folder=tmp_path / "data", with_embargoed=True).exit is Exit.DEPARTED
+
+
+def test_what_the_list_knows_is_public_and_not_kept_back(tmp_path):
+    world = World(tmp_path, current=True)
+    world.case("killer", world.kills())
+    listed = Deviation(check="fake/killer", verdict=Verdict.CRASH, cause="seen crash", reason="public")
+    ran = world.run(data_folder=tmp_path / "data", known=Known([listed]))
+    assert (ran.exit, ran.footer.embargoed, ran.judgements[0].verdict) == (Exit.CONFORMING, 0, Verdict.KNOWN)

@@ -49,6 +49,7 @@ OUT: Final = "zconform-results"
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write JUnit XML to this file too.")
 @click.option("--sarif", type=click.Path(path_type=Path, dir_okay=False), help="Write SARIF to this file too.")
 @click.option("--strict", is_flag=True, help="`warn` and `slow` count as departures too.")
+@click.option("--with-embargoed", is_flag=True, help="Run what is kept back in your data folder, too.")
 @click.option("--keep", is_flag=True, help="Leave the target up and tell how to attach to it.")
 @shell_options()
 def command(
@@ -64,6 +65,7 @@ def command(
     junit: Path | None,
     sarif: Path | None,
     strict: bool,
+    with_embargoed: bool,
     keep: bool,
 ) -> int:
     """Judge each TARGET; the default is the real zenoh-rust, `wheel`.
@@ -81,7 +83,7 @@ def command(
         here = out if len(wanted) == 1 else out / slug(str(reach))
         options = Options(
             out=here, selection=selection, jobs=jobs, seed=seed, depth=depth, judged=judged, strict=strict, keep=keep,
-            told=shell.note if keep else shell.detail,
+            told=shell.note if keep else shell.detail, with_embargoed=with_embargoed,
         )  # fmt: skip
         ran.append(one_target(shell, reach, options, known))
         if ran[-1] is not None and ran[-1].stopped is not None and ran[-1].footer.why == "interrupted":

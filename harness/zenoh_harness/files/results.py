@@ -190,6 +190,10 @@ class ResultsWriter:
             self.verdicts[judgement.verdict.value] += 1
         self._judged.add(label(judgement.key))
 
+    def withhold(self, count: int) -> None:
+        """Count what is not run at all, since it is under embargo."""
+        self.embargoed += count
+
     @property
     def pending(self) -> tuple[str, ...]:
         """What is planned and not judged so far."""

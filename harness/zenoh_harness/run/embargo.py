@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Final
 
@@ -9,8 +10,10 @@ from platformdirs import user_data_path
 
 from zenoh_conformance.verdict import Judgement, Verdict
 from zenoh_harness.files import results
+from zenoh_harness.files.results import check_label
 from zenoh_harness.target import NodeTarget
 
+KEPT: Final = "judgements.jsonl"
 GRAVE: Final = frozenset({Verdict.CRASH, Verdict.HANG, Verdict.ZOMBIE})
 
 
@@ -31,11 +34,20 @@ def folder(base: Path | None = None) -> Path:
     return path
 
 
+def withheld(target: str, version: str, base: Path | None = None) -> frozenset[str]:
+    """The checks, with their parameters, that are kept back for this version: what was found before is not found again."""
+    path = folder(base) / f"{target}-{version or 'unknown'}" / KEPT
+    if not path.exists():
+        return frozenset()
+    rows = [json.loads(row) for row in path.read_text(encoding="utf-8").splitlines() if row.strip()]
+    return frozenset(check_label(row["check"], tuple(row["parameters"].items())) for row in rows)
+
+
 def keep(judgement: Judgement, base: Path | None = None) -> Path:
     """Add the judgement to the file of its target's version; the folder for its evidence."""
     key = judgement.key
     place = folder(base) / f"{key.target}-{key.version or 'unknown'}"
     place.mkdir(exist_ok=True, mode=0o700)
-    with (place / "judgements.jsonl").open("a", encoding="utf-8") as out:
+    with (place / KEPT).open("a", encoding="utf-8") as out:
         out.write(results.line(results.judgement_row(judgement)))
     return place

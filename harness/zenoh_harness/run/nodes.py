@@ -16,12 +16,12 @@ from zenoh_harness.errors import CannotGoOn, HarnessError, TargetError
 from zenoh_harness.health import check
 from zenoh_harness.run.attempt import Conditions, Outcome, attempt, uses_agent
 from zenoh_harness.run.decide import Decision
-from zenoh_harness.run.embargo import is_current
+from zenoh_harness.run.embargo import is_current, withheld
 from zenoh_harness.run.facts import Ability, Ask, ability, ask
 from zenoh_harness.run.group import STUCK, Group
 from zenoh_harness.run.keeper import Examine, Ill, Keeper
 from zenoh_harness.run.options import Options
-from zenoh_harness.run.plan import Item, Selection, groups, plan_for
+from zenoh_harness.run.plan import Item, Selection, groups, plan_for, without
 from zenoh_harness.run.records import STAYS_UP, Records
 from zenoh_harness.run.register import Register
 from zenoh_harness.run.sidebyside import SideBySide
@@ -59,7 +59,13 @@ class NodeRun:
             depth=options.depth,
         )
 
+        secret = frozenset() if options.with_embargoed or not self.current else self._embargoed()
+        self.plan, self._kept_back = without(self.plan, secret)
+
     # -- what is planned
+
+    def _embargoed(self) -> frozenset[str]:
+        return withheld(self.identity.name, self.identity.version, self.options.data_folder)
 
     @property
     def identity(self) -> Identity:
@@ -95,6 +101,7 @@ class NodeRun:
 
     def run(self, register: Register) -> None:
         """All profiles. Raises CannotGoOn when the target cannot be had, or had again; records so far are kept."""
+        register.withhold(self._kept_back)
         for item, why in self.plan.left_out:
             self._left_out(self._records(register, item.case.profile), item, why)
         for number, (profile, items) in enumerate(self.plan.profiles.items(), 1):

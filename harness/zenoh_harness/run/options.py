@@ -30,6 +30,8 @@ class Options:
     strict: bool = False
     keep: bool = False
     """Leave the last instance up."""
+    with_embargoed: bool = False
+    """Run what is kept back, too."""
     data_folder: Path | None = None
     """Where embargoed findings are kept; the user's data folder when None."""
     told: Callable[[str], None] = lambda _text: None

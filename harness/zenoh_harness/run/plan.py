@@ -136,6 +136,13 @@ def plan_for(
     return Plan({name: tuple(wanted[name]) for name in order}, tuple(left_out))
 
 
+def without(plan: Plan, labels: frozenset[str]) -> tuple[Plan, int]:
+    """The plan without some items, and how many went."""
+    kept = {name: tuple(item for item in items if item.label not in labels) for name, items in plan.profiles.items()}
+    gone = sum(map(len, plan.profiles.values())) - sum(map(len, kept.values()))
+    return Plan({name: items for name, items in kept.items() if items}, plan.left_out), gone
+
+
 def groups(items: Iterable[Item]) -> list[list[Item]]:
     """The items in groups of at most `GROUP`."""
     every = list(items)

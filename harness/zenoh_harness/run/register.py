@@ -73,6 +73,10 @@ class Register:
         self.judgements.append(judgement)
         return judgement
 
+    def withhold(self, count: int) -> None:
+        """Count what is kept back and not run."""
+        self._writer.withhold(count)
+
     def _excused(self, judgement: Judgement, causes: Mapping[str, int]) -> Judgement:
         listed = self._options.known.excuse(judgement, causes)
         public = listed is not None or judgement.key.check.startswith(SHIPPED)

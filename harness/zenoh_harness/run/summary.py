@@ -121,6 +121,7 @@ def show(ran: Ran, out: Console, *, verbose: bool = False) -> None:
         out.print(_table(list(by_page(shown))))
     for each in departures(shown):
         _tell(each, out)
+    _tell_known(shown, out, verbose=verbose)
     _tell_idle(idle(shown), out, verbose=verbose)
     _tell_end(ran, out)
 
@@ -160,6 +161,21 @@ def _tell(each: Departure, out: Console) -> None:
         out.print(f"       evidence {one.evidence} (and .script, for zconform replay)", soft_wrap=True)
     if one.repeat:
         out.print(f"       repeat   {one.repeat}", soft_wrap=True)
+
+
+def _tell_known(judgements: Iterable[Judgement], out: Console, *, verbose: bool) -> None:
+    """The listed deviations that showed, each with the reason that the list gives."""
+    found: dict[tuple[str, str], int] = {}
+    for one in judgements:
+        if one.verdict is Verdict.KNOWN:
+            key = (one.key.requirement, str(dict(one.details).get("known", {}).get("reason", "")))
+            found[key] = found.get(key, 0) + 1
+    if found and not verbose:
+        out.print(f"\nKnown deviations: {len(found)}, as listed (-v shows them)")
+    elif found:
+        out.print("\nKnown deviations")
+        for (requirement, reason), number in sorted(found.items()):
+            out.print(f"{number:>6}  {requirement}: {plain(reason)}", soft_wrap=True)
 
 
 def _tell_idle(found: dict[tuple[str, str], list[str]], out: Console, *, verbose: bool) -> None:
