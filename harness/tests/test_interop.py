@@ -71,12 +71,12 @@ def test_of_more_than_two_each_meets_each():
             _pairs(wrong, both=False)
 
 
-def test_each_stands_in_its_place_and_what_runs_already_only_listens():
+def test_each_stands_in_its_place_and_what_runs_already_only_listens(tmp_path):
     assert dict(placed(parse(NEW), Side.INITIATOR).options) == {"as": "initiator", "role": "client", "zid": "b0b"}
     assert placed(parse("wheel?role=router&zid=5"), Side.INITIATOR).options["role"] == "router"
     assert placed(parse("tcp/127.0.0.1:1"), Side.RESPONDER) == parse("tcp/127.0.0.1:1")
     for cannot in ("tcp/127.0.0.1:1", "reference"):
-        assert invoke(["interop", NEW, cannot, "--only", "liveliness"]) == 2
+        assert invoke(["interop", NEW, cannot, "--only", "liveliness", "--out", str(tmp_path / "out")]) == 2
 
 
 # --- real nodes
