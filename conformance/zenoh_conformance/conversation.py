@@ -17,6 +17,9 @@ class Side(Enum):
     INITIATOR = "initiator"
     RESPONDER = "responder"
 
+    __hash__ = object.__hash__
+    """The members are singletons: laws look them up often enough to feel Enum's own."""
+
     @property
     def other(self) -> Side:
         return Side.RESPONDER if self is Side.INITIATOR else Side.INITIATOR

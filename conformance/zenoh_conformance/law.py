@@ -207,7 +207,7 @@ class Judge:
 
     def _settle(self, law_: type[Law], instance: Law) -> None:
         instance.end()
-        for side in Side:
+        for side in {*instance.subjects, *(finding.sender for finding in instance.findings)}:
             count, findings = self._said.setdefault((law_, side), (0, []))
             findings += [f for f in instance.findings if f.sender is side][: MOST_FINDINGS - len(findings)]
             self._said[law_, side] = (count + instance.subjects[side], findings)

@@ -5,7 +5,7 @@ The same cases, models and laws run here as against a real node; what would take
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
@@ -136,6 +136,7 @@ class MemoryScene:
         self.departures: list[Finding] = []
         self.reading: str | None = None
         self._count = 0
+        self._names: Counter[str] = Counter()
 
     @property
     def conversation(self) -> Conversation:
@@ -157,7 +158,10 @@ class MemoryScene:
         return sha256(f"{self._seed}/{self._count}".encode()).digest()[:7] + b"\x5a"
 
     def wire(self, name: str = "us") -> MemoryWire:
-        return MemoryWire(self.world, name, self.role.other)
+        """A new link, with a name that no other has."""
+        self._names[name] += 1
+        unique = name if self._names[name] == 1 else f"{name}-{self._names[name]}"
+        return MemoryWire(self.world, unique, self.role.other)
 
     def dialogue(self, name: str = "us", *, zid: bytes | None = None) -> Dialogue:
         return Dialogue(self.wire(name), zid=zid or self.fresh_zid(), unit=self.unit, requirement=self.requirement)

@@ -129,10 +129,10 @@ def no_resolution_is_raised(scene: Scene, *, fsn: int, rid: int) -> None:
 )
 def the_smaller_batch_size_counts(scene: Scene, *, size: int) -> None:
     """
-    Whatever InitAck states, what a subscriber is sent fits what it proposed: a publication that fills its batch comes.
+    Whatever InitAck states, what a subscriber is sent fits what it proposed: a publication of twice that comes in fragments.
 
         near    InitSyn (batch size) .. OpenAck, subscribes
-        us      FRAME or FRAGMENTs (PUT, as large as the batch)
+        us      FRAME (PUT, twice as large, as far as the target takes it)
         target  FRAME or FRAGMENTs to near, none larger than its batch
     """
     near = scene.dialogue("near").open(batch_size=size)
@@ -141,10 +141,10 @@ def the_smaller_batch_size_counts(scene: Scene, *, size: int) -> None:
     near.subscribe(key)
     near.fence(step="not reached: subscribed")
     us = scene.session()
-
     assert us.theirs is not None
-    room = min(size, sane.DEFAULT_BATCH if us.theirs.batch_size is None else us.theirs.batch_size)
-    us.publish(key, bytes(room - 60))
+    ours = sane.DEFAULT_BATCH if us.theirs.batch_size is None else us.theirs.batch_size
+
+    us.publish(key, bytes(min(2 * size, ours - 100)))
     us.fence(step="not reached: published")
     near.fence(step="the subscriber's session")
 

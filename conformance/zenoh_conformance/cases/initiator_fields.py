@@ -8,13 +8,13 @@ from zenoh_conformance import sane
 from zenoh_conformance.case import case, grid
 from zenoh_conformance.codec import segments
 from zenoh_conformance.conversation import Side
-from zenoh_conformance.dialogue import SN_MASK
+from zenoh_conformance.dialogue import SN_MASK, Dialogue
 from zenoh_conformance.kinds import OpenSyn, reason_code
 from zenoh_conformance.messages import Init
 from zenoh_conformance.primitives import ZenohID
 from zenoh_conformance.scene import Scene
 
-from .establishing import believed_or_refused, followed_or_refused, proposal, until_open_syn
+from .establishing import believed_or_refused, followed_or_refused, proposal, until_open_syn, works_in_the_end
 from .establishment_batches import send_in_pieces
 from .initiator_init_ack import a_sane_answer_is_followed
 from .initiator_open_ack import a_sane_handshake_makes_a_session
@@ -145,12 +145,13 @@ def our_batch_size_is_taken(scene: Scene, *, size: int) -> None:
         us      FRAME (REQUEST)
         target  FRAME (RESPONSE_FINAL), in batches of that size
     """
-    us = scene.dialogue()
-    us.ask(us.init_ack(proposal(us), batch_size=size), expect=OpenSyn, step="stage init")
 
-    us.send(us.open_ack())
+    def lead(us: Dialogue) -> None:
+        us.ask(us.init_ack(proposal(us), batch_size=size), expect=OpenSyn, step="stage init")
+        us.send(us.open_ack())
 
-    us.expect_live()
+    us = works_in_the_end(scene, lead)
+
     us.require(us.largest <= size, expected="at most what was answered", got="a larger batch", step="batch")
 
 
@@ -248,14 +249,13 @@ def answers_in_pieces_are_taken(scene: Scene, *, pieces: int) -> None:
         target  OpenSyn
         us      OpenAck, in pieces
     """
-    us = scene.dialogue()
-    syn = proposal(us)
 
-    send_in_pieces(us, segments(us.init_ack(syn)).join(), pieces)
-    us.expect(OpenSyn, step="stage init")
-    send_in_pieces(us, segments(us.open_ack()).join(), pieces)
+    def lead(us: Dialogue) -> None:
+        send_in_pieces(us, segments(us.init_ack(proposal(us))).join(), pieces)
+        us.expect(OpenSyn, step="stage init")
+        send_in_pieces(us, segments(us.open_ack()).join(), pieces)
 
-    us.expect_live()
+    works_in_the_end(scene, lead)
 
 
 @case(

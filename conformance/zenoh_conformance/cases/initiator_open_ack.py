@@ -9,8 +9,9 @@ from zenoh_conformance import sane
 from zenoh_conformance.case import case, grid
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.dialogue import SN_MASK, Dialogue
-from zenoh_conformance.kinds import InitSyn, OpenSyn
 from zenoh_conformance.scene import Scene
+
+from .establishing import until_open_syn, works_in_the_end
 
 INITIATOR = Side.INITIATOR
 
@@ -27,9 +28,7 @@ def a_sane_handshake_makes_a_session(scene: Scene) -> None:
         us      FRAME (REQUEST)
         target  FRAME (RESPONSE_FINAL)
     """
-    us = scene.session()
-
-    us.expect_live()
+    works_in_the_end(scene, Dialogue.open)
 
 
 @case(
@@ -48,11 +47,11 @@ def our_lease_is_taken_in_either_unit(scene: Scene, *, seconds: bool, lease: int
         us      OpenAck (T, lease)
         target  a session that works
     """
-    us = _until_open_syn(scene)
 
-    us.send(us.open_ack(lease_in_seconds=seconds, lease=lease))
+    def lead(us: Dialogue) -> None:
+        until_open_syn(us).send(us.open_ack(lease_in_seconds=seconds, lease=lease))
 
-    us.expect_live()
+    works_in_the_end(scene, lead)
 
 
 @case(
@@ -69,12 +68,12 @@ def our_initial_number_is_taken(scene: Scene, *, sn: int) -> None:
         us      FRAME (initial_sn)
         target  answers what is in it
     """
-    us = _until_open_syn(scene)
-    us.initial_sn = sn
 
-    us.send(us.open_ack())
+    def lead(us: Dialogue) -> None:
+        us.initial_sn = sn
+        until_open_syn(us).send(us.open_ack())
 
-    us.expect_live()
+    works_in_the_end(scene, lead)
 
 
 OTHER_ANSWERS: dict[str, Callable[[Dialogue], Any]] = {
@@ -101,7 +100,7 @@ def nothing_but_open_ack_activates(scene: Scene, *, what: str) -> None:
         us      any other message
         target  Close, or the link ends
     """
-    us = _until_open_syn(scene)
+    us = until_open_syn(scene.dialogue())
 
     us.send(OTHER_ANSWERS[what](us))
 
@@ -122,16 +121,8 @@ def a_refusal_of_open_is_taken(scene: Scene, *, reason: int, session: bool) -> N
         us      Close (reason)
         target  the link ends
     """
-    us = _until_open_syn(scene)
+    us = until_open_syn(scene.dialogue())
 
     us.send(sane.close(reason, session=session))
 
     us.expect_end(step="after Close")
-
-
-def _until_open_syn(scene: Scene) -> Dialogue:
-    """A dialogue whose next message is ours: OpenAck is due."""
-    us = scene.dialogue()
-    syn = us.expect(InitSyn, step="not reached: init")
-    us.ask(us.init_ack(syn), expect=OpenSyn, step="not reached: open")
-    return us

@@ -7,108 +7,36 @@ after each compares what came with what the table says. At the end every law jud
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from zenoh_conformance import sane
-from zenoh_conformance.codec import segments
-from zenoh_conformance.conversation import Conversation, Side
-from zenoh_conformance.dialogue import SN_MASK, Dialogue
-from zenoh_conformance.finding import Departed, Finding
+from zenoh_conformance.conversation import Side
 from zenoh_conformance.kinds import InitAck, OpenAck
-from zenoh_conformance.law import judge
-from zenoh_conformance.messages import Fragment, Frame, Init, KeepAlive, Open
+from zenoh_conformance.messages import Close, KeepAlive
 from zenoh_conformance.scene import Scene
 from zenoh_conformance.session import RESPONDER, START, Seen, State, path_to, step
 
+from .strokes import (
+    ABOUT,
+    STEPS,
+    TRAFFIC,
+    UNACCEPTABLE,
+    Modelled,
+    init_fields,
+    judged,
+    odd,
+    open_fields,
+    ordered,
+)
+
 REQUIREMENT = "session-establishment/handshake-messages-in-order"
 MOST_LINKS = 3
+GOALS = (State.AWAIT_INIT, State.INIT_ACKED, State.LIVE)
 
-
-@dataclass(slots=True)
-class Modelled:
-    """One link and where the model says it stands."""
-
-    us: Dialogue
-    state: State = START["responder"]
-    syn: Init | None = None
-    ack: Init | None = None
-    steps: list[Seen] = field(default_factory=list)
-
-
-init_fields = st.fixed_dictionaries(
-    {},
-    optional={
-        "resolution": st.sampled_from([0x0A, 0x09, 0x08, 0x06, 0x05, 0x02, 0x00]),
-        "batch_size": st.sampled_from([65535, 49152, 8192, 2048, 512]),
-        "whatami": st.sampled_from([sane.CLIENT, sane.PEER, sane.ROUTER]),
-        "exts": st.sampled_from(
-            [(), ("QoS",), ("LowLatency",), ("Compression",), ("QoS", "LowLatency"), ("QoS", "Compression")]
-        ).map(lambda names: sane.offers(*names)),
-    },
-)
-"""What a sane InitSyn may vary."""
-
-
-def _version(link: Modelled, value: int) -> Any:
-    return link.us.init_syn(version=(sane.VERSION + 1 + value) % 256)
-
-
-def _reserved_role(link: Modelled, value: int) -> Any:
-    syn = segments(link.us.init_syn())
-    return syn.replace("init.packed", bytes([syn.get("init.packed").data[0] | 3]))
-
-
-def _zid_zero(link: Modelled, value: int) -> Any:
-    return segments(link.us.init_syn()).replace("init.zid", bytes(len(link.us.zid)))
-
-
-def _cut_init(link: Modelled, value: int) -> Any:
-    whole = segments(link.us.init_syn(exts=())).join()
-    return whole[: 1 + value % (len(whole) - 1)]
-
-
-def _changed_cookie(link: Modelled, value: int) -> Any:
-    assert link.ack is not None and link.ack.cookie
-    cookie = bytearray(link.ack.cookie)
-    cookie[value % len(cookie)] ^= 1 << value % 8
-    return link.us.open_syn(link.ack, cookie=bytes(cookie))
-
-
-def _short_cookie(link: Modelled, value: int) -> Any:
-    assert link.ack is not None and link.ack.cookie
-    return link.us.open_syn(link.ack, cookie=link.ack.cookie[: value % len(link.ack.cookie)])
-
-
-def _large_sn(link: Modelled, value: int) -> Any:
-    assert link.ack is not None
-    code = sane.DEFAULT_RESOLUTION if link.ack.resolution is None else link.ack.resolution
-    return link.us.open_syn(link.ack, initial_sn=SN_MASK[min(code & 3, 2)] + 1)
-
-
-UNACCEPTABLE: dict[State, tuple[Callable[[Modelled, int], Any], ...]] = {
-    State.AWAIT_INIT: (_version, _reserved_role, _zid_zero, _cut_init),
-    State.INIT_ACKED: (_changed_cookie, _short_cookie, _large_sn),
-}
-"""The message that is due, with a content that must be refused."""
-
-ABOUT: dict[Callable[[Modelled, int], Any], str] = {_large_sn: "session-establishment/initial-sn-out-of-range-refused"}
-"""What has a requirement and cases of its own; left out for a target that is known to depart from it."""
-
-PREMATURE: dict[Seen, Callable[[Modelled], Any]] = {
-    Seen.INIT_SYN: lambda link: link.us.init_syn(),
-    Seen.INIT_ACK: lambda link: link.us.init_ack(link.us.init_syn()),
-    Seen.OPEN_SYN: lambda link: Open(ack=False, lease=1000, initial_sn=0, cookie=b"\x5a" * 16),
-    Seen.OPEN_ACK: lambda link: link.us.open_ack(),
-    Seen.KEEP_ALIVE: lambda link: KeepAlive(),
-    Seen.FRAME: lambda link: Frame(sn=0, messages=()),
-    Seen.FRAGMENT: lambda link: Fragment(more=False, sn=0, payload=b"x"),
-    Seen.GARBAGE: lambda link: b"\xff\xff\xff",
-}
-"""Messages for the moments when they are not due."""
+which = st.integers(0, MOST_LINKS - 1)
 
 
 class Establishment(RuleBasedStateMachine):
@@ -123,105 +51,163 @@ class Establishment(RuleBasedStateMachine):
         self.scene = type(self).stage()
         self.links: list[Modelled] = []
 
-    @initialize(goal=st.sampled_from([State.AWAIT_INIT, State.INIT_ACKED, State.LIVE]), fields=init_fields)
-    def arrive(self, goal: State, fields: dict[str, Any]) -> None:
+    # -- rules
+
+    @initialize(goal=st.sampled_from(GOALS), fields=init_fields, opening=open_fields)
+    def arrive(self, goal: State, fields: dict[str, Any], opening: dict[str, Any]) -> None:
         """A link in a drawn state, by the shortest path."""
-        self.reach(goal, fields)
+        self.reach(goal, fields, opening)
 
     @precondition(lambda self: len(self.open_links()) < MOST_LINKS)
-    @rule(goal=st.sampled_from([State.AWAIT_INIT, State.INIT_ACKED, State.LIVE]), fields=init_fields)
-    def another_link(self, goal: State, fields: dict[str, Any]) -> None:
+    @rule(goal=st.sampled_from(GOALS), fields=init_fields, opening=open_fields)
+    def another_link(self, goal: State, fields: dict[str, Any], opening: dict[str, Any]) -> None:
         """One more link beside the others."""
-        self.reach(goal, fields)
-
-    def reach(self, goal: State, fields: dict[str, Any]) -> None:
-        """A new link, led to a state by the shortest path."""
-        link = self.fresh()
-        for seen in path_to(RESPONDER, START["responder"], goal):
-            self.legal_step(link, seen, fields, 0)
+        self.reach(goal, fields, opening)
 
     @precondition(lambda self: bool(self.open_links()))
-    @rule(which=st.integers(0, MOST_LINKS - 1), fields=init_fields, sn=st.integers(0, 0x7F))
-    def go_on(self, which: int, fields: dict[str, Any], sn: int) -> None:
+    @rule(which=which, fields=init_fields, opening=open_fields)
+    def go_on(self, which: int, fields: dict[str, Any], opening: dict[str, Any]) -> None:
         """The next legal step of a link; on a live one, work."""
         link = self.pick(which)
         if link.state is State.LIVE:
             link.us.expect_live()
         else:
-            seen = next(seen for seen in RESPONDER[link.state] if seen not in (Seen.CLOSE, Seen.LINK_END))
-            self.legal_step(link, seen, fields, sn)
+            self.legal_step(link, due(link.state), fields, opening)
 
     @precondition(lambda self: bool(self.early_links()))
-    @rule(which=st.integers(0, MOST_LINKS - 1), what=st.sampled_from(sorted(PREMATURE, key=lambda seen: seen.value)))
-    def speak_too_early(self, which: int, what: Seen) -> None:
-        """A message that is not due is refused."""
+    @rule(which=which, value=st.integers(0, 255))
+    def go_on_oddly(self, which: int, value: int) -> None:
+        """The next legal step, with an extension that is to be skipped."""
+        link = self.pick(which, early=True)
+        self.legal_step(
+            link, due(link.state), {}, {"initial_sn": 0}, lambda message: odd(message, value, mandatory=False)
+        )
+
+    @precondition(lambda self: bool(self.early_links()))
+    @rule(which=which, what=st.sampled_from(ordered(STEPS)))
+    def speak_out_of_turn(self, which: int, what: Seen) -> None:
+        """A step that is not due, or garbage, is refused."""
         link = self.pick(which, early=True)
         if what in RESPONDER[link.state] and what is not Seen.OPEN_SYN:
             return
-        link.us.send(PREMATURE[what](link))
+        link.us.send(STEPS[what](link))
         self.refused(link, what)
 
     @precondition(lambda self: bool(self.early_links()))
-    @rule(which=st.integers(0, MOST_LINKS - 1), how=st.integers(0, 3), value=st.integers(0, 255))
+    @rule(which=which, what=st.sampled_from(ordered(TRAFFIC)))
+    def speak_too_early(self, which: int, what: Seen) -> None:
+        """What belongs to a session opens none."""
+        link = self.pick(which, early=True)
+        link.us.send(TRAFFIC[what](link))
+        self.no_step(link, what)
+
+    @precondition(lambda self: bool(self.early_links()))
+    @rule(which=which, how=st.integers(0, 5), value=st.integers(0, 255))
     def speak_wrongly(self, which: int, how: int, value: int) -> None:
         """The message that is due, wrong, is refused."""
         link = self.pick(which, early=True)
-        wrong = [step for step in UNACCEPTABLE[link.state] if ABOUT.get(step) not in self.known]
+        wrong = [stroke for stroke in UNACCEPTABLE[link.state] if ABOUT.get(stroke) not in self.known]
         link.us.send(wrong[how % len(wrong)](link, value))
         self.refused(link, Seen.UNACCEPTABLE)
 
+    @precondition(lambda self: len(self.waiting()) > 1)
+    @rule(which=which, other=which)
+    def take_the_cookie_of_another(self, which: int, other: int) -> None:
+        """A cookie opens its own link only."""
+        waiting = self.waiting()
+        link, donor = waiting[which % len(waiting)], waiting[other % len(waiting)]
+        if link is not donor and donor.ack is not None:
+            link.us.send(link.us.open_syn(donor.ack))
+            self.refused(link, Seen.UNACCEPTABLE)
+
     @precondition(lambda self: bool(self.open_links()))
-    @rule(which=st.integers(0, MOST_LINKS - 1), politely=st.booleans())
-    def leave(self, which: int, politely: bool) -> None:
+    @rule(which=which, politely=st.booleans(), session=st.booleans(), reason=st.integers(0, 8))
+    def leave(self, which: int, politely: bool, session: bool, reason: int) -> None:
         """We end a link, with CLOSE or without."""
         link = self.pick(which)
         if politely:
-            link.us.send(sane.close(session=True))
+            link.us.send(sane.close(reason, session=session))
             link.us.expect_end(step="after Close")
         link.us.wire.shut()
         link.state = step(RESPONDER, link.state, Seen.CLOSE if politely else Seen.LINK_END)
 
+    @precondition(lambda self: len(self.live_links()) > 1)
+    @rule(which=which, other=which)
+    def work_together(self, which: int, other: int) -> None:
+        """What is published on one live session comes to another that subscribed."""
+        live = self.live_links()
+        here, there = live[which % len(live)], live[other % len(live)]
+        if here is there:
+            return
+        key = f"zconform/{there.us.zid.hex()}/{len(there.keys)}"
+        there.keys.append(key)
+        there.us.subscribe(key)
+        there.us.fence(step="live: subscribed")
+        here.us.publish(key, b"model")
+        here.us.fence(step="live: published")
+        heard = there.us.fence(step="live: heard")
+        came = any(seen.kind == "push" for seen in heard)
+        there.us.require(came, expected="the publication", got="nothing", step="live: work together")
+
     @invariant()
     def live_sessions_live(self) -> None:
         """Whatever was done on one link, the live sessions of others work."""
-        for link in self.links:
-            if link.state is State.LIVE:
-                link.us.expect_live()
+        for link in self.live_links():
+            link.us.expect_live()
 
     def teardown(self) -> None:
         """Let go, and let the laws judge."""
         for link in self.links:
             link.us.wire.shut()
-        conversation: Conversation | None = getattr(self.scene, "conversation", None)
-        if conversation is not None:
-            raise_first(
-                [f for judged in judge(conversation) if judged.sender is Side.RESPONDER for f in judged.findings]
-            )
+        judged(self.scene, Side.RESPONDER, self.known)
 
     # -- steps
 
-    def fresh(self) -> Modelled:
+    def reach(self, goal: State, fields: dict[str, Any], opening: dict[str, Any]) -> None:
+        """A new link, led to a state by the shortest path."""
         link = Modelled(self.scene.dialogue(f"link{len(self.links)}"))
         self.links.append(link)
-        return link
+        for seen in path_to(RESPONDER, START["responder"], goal):
+            self.legal_step(link, seen, fields, opening)
 
-    def legal_step(self, link: Modelled, seen: Seen, fields: dict[str, Any], sn: int) -> None:
+    def legal_step(
+        self, link: Modelled, seen: Seen, fields: dict[str, Any], opening: dict[str, Any],
+        dress: Callable[[Any], Any] = lambda message: message,
+    ) -> None:  # fmt: skip
         """Take a step that the table lists, and hear the answer that it lists."""
         if seen is Seen.INIT_SYN:
             link.syn = link.us.init_syn(**fields)
-            link.ack = link.us.ask(link.syn, expect=InitAck, step=f"{link.state.value}: InitSyn")
+            link.ack = link.us.ask(dress(link.syn), expect=InitAck, step=f"{link.state.value}: InitSyn")
         elif seen is Seen.OPEN_SYN:
             assert link.ack is not None
-            link.us.initial_sn = sn
-            link.us.ask(link.us.open_syn(link.ack), expect=OpenAck, step=f"{link.state.value}: OpenSyn")
+            link.us.initial_sn = opening["initial_sn"]
+            open_ = link.us.open_syn(link.ack, **opening.get("lease", {}))
+            link.us.ask(dress(open_), expect=OpenAck, step=f"{link.state.value}: OpenSyn")
         link.steps.append(seen)
         link.state = step(RESPONDER, link.state, seen)
 
     def refused(self, link: Modelled, what: Seen) -> None:
+        """CLOSE or the link's end, and nothing else."""
         link.us.expect_refusal(f"{link.state.value}: {what.value}")
+        self.over(link, what)
+
+    def no_step(self, link: Modelled, what: Seen) -> None:
+        """CLOSE, the link's end, or nothing: a second message then tells that nothing was opened."""
+        for seen in link.us.stream(link.us.unit / 4):
+            if isinstance(seen.message, Close):
+                break
+            if not isinstance(seen.message, KeepAlive):
+                got = link.us.told(seen)
+                link.us.depart(expected="no step forward", got=got, step=f"{link.state.value}: {what.value}")
+        self.over(link, what)
+
+    def over(self, link: Modelled, what: Seen) -> None:
+        """The link is of no more use."""
         link.us.wire.shut()
         link.steps.append(what)
         link.state = State.CLOSED
+
+    # -- links
 
     def open_links(self) -> list[Modelled]:
         return [link for link in self.links if link.state is not State.CLOSED]
@@ -229,15 +215,20 @@ class Establishment(RuleBasedStateMachine):
     def early_links(self) -> list[Modelled]:
         return [link for link in self.open_links() if link.state is not State.LIVE]
 
+    def waiting(self) -> list[Modelled]:
+        return [link for link in self.links if link.state is State.INIT_ACKED]
+
+    def live_links(self) -> list[Modelled]:
+        return [link for link in self.links if link.state is State.LIVE]
+
     def pick(self, which: int, *, early: bool = False) -> Modelled:
         links = self.early_links() if early else self.open_links()
         return links[which % len(links)]
 
 
-def raise_first(findings: list[Finding]) -> None:
-    """Raise the first finding, if there is one."""
-    if findings:
-        raise Departed(findings[0])
+def due(state: State) -> Seen:
+    """The step of the handshake that a state waits for."""
+    return next(seen for seen in RESPONDER[state] if seen not in (Seen.CLOSE, Seen.LINK_END))
 
 
 def machine(stage: Callable[[], Scene], known: frozenset[str] = frozenset()) -> type[Establishment]:

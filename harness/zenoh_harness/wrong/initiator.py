@@ -75,6 +75,7 @@ class InitiatorStopsTheCookieAtZero(Reference):
     also={
         "law/initial-sn-*": "its number never changes, and is too large",
         "establishment-open/initial-numbers-vary": "its number never changes",
+        "initiator-fields/a-resolution-at-most-*": "a lower one is not kept to",
     },
 )
 class InitiatorKeepsItsResolution(Reference):
@@ -89,6 +90,7 @@ class InitiatorKeepsItsResolution(Reference):
     caught_by="initiator-init-ack/a-raised-resolution-is-refused",
     also={
         "law/initial-sn-in-range": "then its number is drawn from the higher one",
+        "initiator-fields/no-raised-resolution-*": "the same, with all values",
     },
 )
 class InitiatorTakesARaisedResolution(Reference):
@@ -103,6 +105,7 @@ class InitiatorTakesARaisedResolution(Reference):
     caught_by="initiator-init-ack/a-wrong-answer-is-refused",
     also={
         "initiator-init-ack/nothing-but-init-ack-is-followed": "garbage is a wrong answer too",
+        "initiator-*": "whatever is wrong with InitAck, it does not mind",
     },
 )
 class InitiatorBelievesAWrongAnswer(Reference):
@@ -116,7 +119,11 @@ class InitiatorBelievesAWrongAnswer(Reference):
 
 
 @wrong(
-    "initiator-refuses-what-it-does-not-know", caught_by="initiator-init-ack/an-unknown-optional-extension-is-skipped"
+    "initiator-refuses-what-it-does-not-know",
+    caught_by="initiator-init-ack/an-unknown-optional-extension-is-skipped",
+    also={
+        "initiator-extensions/an-unknown-optional-extension-of-init-ack-*": "the same, with many values",
+    },
 )
 class InitiatorRefusesWhatItDoesNotKnow(Reference):
     """Refuses an unknown optional extension."""
@@ -158,9 +165,13 @@ class InitiatorOpensItself(Reference):
 
 @wrong(
     "initiator-does-not-hear-close",
-    caught_by=("initiator-init-ack/a-refusal-is-taken", "initiator-open-ack/a-refusal-of-open-is-taken"),
+    caught_by=(
+        "initiator-init-ack/a-refusal-is-taken",
+        "initiator-open-ack/a-refusal-of-open-is-taken",
+    ),
     also={
         "establishment-order/close-ends-a-live-session": "in neither role",
+        "establishment-states/close-ends-the-link-in-every-state": "in neither role",
     },
 )
 class InitiatorDoesNotHearClose(Reference):
@@ -176,6 +187,7 @@ class InitiatorDoesNotHearClose(Reference):
     also={
         "establishment-*": "it works in neither role",
         "initiator-open-ack/*": "nothing works after OPEN",
+        "initiator-*": "nothing works after OPEN",
     },
 )
 class InitiatorDoesNoWork(Reference):
@@ -190,6 +202,7 @@ class InitiatorDoesNoWork(Reference):
     caught_by="initiator-open-ack/our-initial-number-is-taken",
     also={
         "establishment-open/an-initial-number-at-the-edge-is-accepted": "in neither role",
+        "establishment-fields/*": "in neither role",
     },
 )
 class InitiatorExpectsZero(Reference):

@@ -163,9 +163,14 @@ class KeepsItsOwnBatchSize(Reference):
 
 @wrong(
     "answers-unasked-qos",
-    caught_by=("establishment-sane/qos-is-settled-by-both", "law/qos-needs-both"),
+    caught_by=(
+        "establishment-sane/qos-is-settled-by-both",
+        "law/qos-needs-both",
+    ),
     also={
         "law/qos-needs-both": "the law sees it too",
+        "law/qos-answered-in-kind": "where QoSLink was offered too",
+        "establishment-extensions/qos-and-qos-link-*": "where QoSLink was offered too",
     },
 )
 class AnswersUnaskedQos(Reference):
@@ -178,7 +183,10 @@ class AnswersUnaskedQos(Reference):
 @wrong(
     "answers-unasked-low-latency",
     caught_by="law/low-latency-needs-both",
-    also={"*low-latency*": "and where lanes are settled too"},
+    also={
+        "*low-latency*": "and where lanes are settled too",
+        "establishment-extensions/odd-extensions-of-init-*": "where low latency was offered it is settled and not done",
+    },
 )
 class AnswersUnaskedLowLatency(Reference):
     """InitAck carries LowLatency although InitSyn did not."""
@@ -244,6 +252,7 @@ class InsistsOnASize(Reference):
     caught_by="establishment-sane/init-syn-without-size-means-defaults",
     also={
         "law/resolution-not-raised": "the law sees it too",
+        "law/initial-sn-in-range": "its number is drawn from 64 bits",
     },
 )
 class ReadsAMissingSizeAs64Bit(Reference):
@@ -270,7 +279,7 @@ class _Believes(Reference):
     caught_by="establishment-init/a-role-that-does-not-exist-is-refused",
     also={
         "law/handshake-messages-in-order": "it answers what was never sent",
-        "establishment-init/a-cut-proposal-is-refused": "one cut at the packed byte is one too",
+        "establishment-fields/a-malformed-message-*": "one is malformed so",
     },
 )
 class BelievesAnyRole(_Believes):
@@ -286,6 +295,8 @@ class BelievesAnyRole(_Believes):
     also={
         "law/handshake-messages-in-order": "it answers what was never sent",
         "establishment-init/a-cut-proposal-is-refused": "a proposal cut in its ZID is one too",
+        "establishment-batches/a-batch-that-is-cut-*": "one that is cut in its ZID",
+        "establishment-fields/*": "one is malformed so, others are cut in their ZID",
     },
 )
 class BelievesAZidOfZero(_Believes):
@@ -300,6 +311,7 @@ class BelievesAZidOfZero(_Believes):
     caught_by="establishment-init/a-cut-proposal-is-refused",
     also={
         "law/handshake-messages-in-order": "it answers what was never sent",
+        "establishment-*": "whatever stands in a message that is cut, it does not mind",
     },
 )
 class BelievesACutProposal(_Believes):
@@ -311,7 +323,13 @@ class BelievesACutProposal(_Believes):
 
 @wrong(
     "settles-on-qos-and-low-latency",
-    caught_by=("law/no-qos-with-low-latency", "establishment-sane/lanes-and-low-latency-are-not-combined"),
+    caught_by=(
+        "law/no-qos-with-low-latency",
+        "establishment-sane/lanes-and-low-latency-are-not-combined",
+    ),
+    also={
+        "establishment-extensions/odd-extensions-of-init-*": "where both are offered it settles on both",
+    },
 )
 class SettlesOnQosAndLowLatency(Reference):
     """Agrees to lanes and to low latency on one link."""
@@ -356,6 +374,7 @@ class AnswersInitWithKeepAlive(Reference):
     also={
         "establishment-*": "a FRAME comes where OpenAck is due",
         "law/open-ack-answers-open-syn": "the FRAME is no answer",
+        "law/lease-proposed-by-both": "a FRAME comes before its lease",
     },
 )
 class SpeaksBeforeOpen(Reference):

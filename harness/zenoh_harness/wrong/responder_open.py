@@ -26,6 +26,7 @@ from . import wrong
     ),
     also={
         "establishment-cookie/*": "every cookie will do",
+        "establishment-batches/an-open-sent-too-soon-*": "its cookie is invented",
     },
 )
 class BelievesAnyCookie(Reference):
@@ -40,6 +41,7 @@ class BelievesAnyCookie(Reference):
     caught_by="establishment-cookie/a-changed-cookie-is-refused",
     also={
         "establishment-cookie/a-shortened-cookie-is-refused": "all but the last byte is there",
+        "establishment-cookie/a-longer-cookie-*": "it begins as it must",
     },
 )
 class ComparesHalfACookie(Reference):
@@ -50,7 +52,13 @@ class ComparesHalfACookie(Reference):
         return (open_.cookie or b"")[:4] == link.mine.cookie[:4]
 
 
-@wrong("compares-a-prefix-of-the-cookie", caught_by="establishment-cookie/a-shortened-cookie-is-refused")
+@wrong(
+    "compares-a-prefix-of-the-cookie",
+    caught_by="establishment-cookie/a-shortened-cookie-is-refused",
+    also={
+        "establishment-cookie/a-cookie-length-that-lies-*": "what is behind the length is a prefix",
+    },
+)
 class ComparesAPrefixOfTheCookie(Reference):
     """Accepts any beginning of the cookie."""
 
@@ -97,7 +105,10 @@ class TakesCookiesOfOtherLinks(Reference):
         return open_.cookie in self.issued
 
 
-@wrong("bakes-the-same-cookie-again", caught_by="establishment-cookie/a-used-cookie-opens-no-second-session")
+@wrong(
+    "bakes-the-same-cookie-again",
+    caught_by=("establishment-cookie/a-used-cookie-opens-no-second-session", "law/cookies-differ"),
+)
 class BakesTheSameCookieAgain(Reference):
     """Binds the cookie to the ZenohID only, so that it opens again and again."""
 
@@ -118,6 +129,7 @@ class BelievesAnyInitialSn(Reference):
     caught_by="establishment-open/an-initial-number-at-the-edge-is-accepted",
     also={
         "initiator-open-ack/our-initial-number-is-taken": "in both roles",
+        "establishment-fields/*": "the last number of a resolution is one of their values",
     },
 )
 class RefusesTheLargestInitialSn(Reference):
@@ -133,6 +145,7 @@ class RefusesTheLargestInitialSn(Reference):
     also={
         "establishment-*": "our usual number is zero",
         "initiator-open-ack/*": "in both roles",
+        "initiator-*": "in both roles",
     },
 )
 class RefusesAnInitialSnOfZero(Reference):
@@ -149,6 +162,7 @@ class RefusesAnInitialSnOfZero(Reference):
         "*initial-number*": "its one number is past every edge",
         "law/initial-sn-random": "it is always the same number",
         "initiator-init-ack/a-lower-resolution-is-taken": "the same fault as initiator",
+        "initiator-fields/a-resolution-at-most-*": "the same fault as initiator",
     },
 )
 class BeginsPastTheResolution(Reference):
@@ -205,6 +219,7 @@ class ReadsLeasesAsMilliseconds(Reference):
     also={
         "establishment-*": "no session does work",
         "initiator-open-ack/*": "in both roles",
+        "initiator-*": "in both roles",
     },
 )
 class OpensAndDoesNothing(Reference):
@@ -309,6 +324,7 @@ class RoutesBeforeOpen(Reference):
     caught_by="establishment-order/close-ends-a-live-session",
     also={
         "initiator-*/a-refusal*": "in both roles",
+        "establishment-states/close-ends-the-link-in-every-state": "in every state",
     },
 )
 class StaysOpenAfterClose(Reference):
@@ -323,6 +339,7 @@ class StaysOpenAfterClose(Reference):
     caught_by="law/refusal-is-close",
     also={
         "establishment-init/*": "these ask for CLOSE",
+        "establishment-*": "these ask for CLOSE",
     },
 )
 class RefusesWithoutClose(Reference):
@@ -349,6 +366,7 @@ class SpeaksAfterClose(Reference):
     also={
         "law/handshake-messages-in-order": "it acknowledges what was never sent",
         "establishment-order/nothing-but-open-syn-follows": "garbage is cut too",
+        "establishment-*": "whatever OpenSyn it cannot read, it takes for a sane one",
     },
 )
 class BelievesACutOpen(Reference):
@@ -376,7 +394,13 @@ class AnswersOpenWithKeepAlive(Reference):
 
 @wrong(
     "fills-batches-past-their-size",
-    caught_by=("law/batch-size-is-receive-limit", "session-batches/what-does-not-fit-is-fragmented"),
+    caught_by=(
+        "law/batch-size-is-receive-limit",
+        "session-batches/what-does-not-fit-is-fragmented",
+    ),
+    also={
+        "establishment-init/the-smaller-batch-size-counts": "what is larger than the batch is not cut",
+    },
 )
 class FillsBatchesPastTheirSize(Reference):
     """Never fragments."""
