@@ -34,8 +34,7 @@ def a_session_too_many_is_closed(scene: Scene) -> None:
         other   InitSyn .. OpenSyn
         target  OpenAck
     """
-    us = scene.session()
-    us.expect_live()
+    us = comes_back(scene, scene.fresh_zid())
     other = scene.dialogue("other")
 
     ack = answered_or_closed(other, other.init_syn(), InitAck, "init")

@@ -131,11 +131,11 @@ class Establishment(RuleBasedStateMachine):
         link.us.wire.shut()
         link.state = step(RESPONDER, link.state, Seen.CLOSE if politely else Seen.LINK_END)
 
-    @precondition(lambda self: len(self.live_links()) > 1)
+    @precondition(lambda self: len(self.live_clients()) > 1)
     @rule(which=which, other=which)
     def work_together(self, which: int, other: int) -> None:
-        """What is published on one live session comes to another that subscribed."""
-        live = self.live_links()
+        """What a client publishes on a live session comes to another one that subscribed."""
+        live = self.live_clients()
         here, there = live[which % len(live)], live[other % len(live)]
         if here is there:
             return
@@ -220,6 +220,9 @@ class Establishment(RuleBasedStateMachine):
 
     def live_links(self) -> list[Modelled]:
         return [link for link in self.links if link.state is State.LIVE]
+
+    def live_clients(self) -> list[Modelled]:
+        return [link for link in self.live_links() if link.syn is not None and link.syn.whatami == sane.CLIENT]
 
     def pick(self, which: int, *, early: bool = False) -> Modelled:
         links = self.early_links() if early else self.open_links()
