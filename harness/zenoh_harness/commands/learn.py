@@ -1,0 +1,153 @@
+"""`zconform learn`: the handshake automaton of a target, drawn and compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import click
+
+from zenoh_conformance.conversation import Side
+from zenoh_conformance.verdict import Exit
+from zenoh_harness.console import Shell, shell_options
+from zenoh_harness.errors import UsageError
+from zenoh_harness.files import scripts
+from zenoh_harness.files.evidence import slug
+from zenoh_harness.learning import drawing
+from zenoh_harness.learning.automaton import Difference, Mealy, departures, difference, names
+from zenoh_harness.learning.learner import MEANING, learn, said
+from zenoh_harness.reach import parse
+from zenoh_harness.scenes import Stage
+from zenoh_harness.scripting.recorder import record
+from zenoh_harness.target import NodeInstance, open_target
+from zenoh_harness.timing import Deadline
+
+PATIENCE = 300.0
+"""Seconds that the learning of one target may take, before scaling."""
+REQUIREMENT = "session-establishment/handshake-messages-in-order"
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What was learned of one target."""
+
+    title: str
+    machine: Mealy
+    words: int
+    departs: list[Difference]
+
+
+@click.command()
+@click.argument("target", default="wheel")
+@click.argument("other", required=False)
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default="zconform-learned", show_default=True)
+@click.option("--seed", type=int, default=0, show_default=True, help="What is drawn, is drawn from this.")
+@shell_options()
+def command(shell: Shell, target: str, other: str | None, out: Path, seed: int) -> int:
+    """Learn the handshake automaton of TARGET, compare it with our table and with that of OTHER, and draw it.
+
+    \b
+    Example:  zconform learn wheel:1.10.2 wheel:1.0.4
+    Pictures (Mermaid, dot, SVG) go to --out, and so does the shortest conversation that tells two targets apart, as a
+    script. Exit code 1 when a target does what the table does not list.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    found = [_one(shell, each, out, seed) for each in (target, other) if each]
+    apart = difference(found[0].machine, found[1].machine) if len(found) > 1 else None
+    if apart is not None:
+        _script(target, apart, out / f"{slug(target)}-or-{slug(str(other))}.script", seed)
+    if shell.as_json:
+        shell.print_json({"targets": [_as_json(each) for each in found], "difference": _shown(apart)})
+    elif len(found) > 1:
+        _tell_difference(shell, found, apart)
+    return int(Exit.DEPARTED if any(each.departs for each in found) else Exit.CONFORMING)
+
+
+def _one(shell: Shell, target: str, out: Path, seed: int) -> Learned:
+    with _stages(target, seed) as (stage, title):
+        machine, words = learn(stage)
+    found = Learned(title, machine, words, departures(machine, MEANING))
+    told = names(machine, MEANING)
+    for suffix, text in (
+        ("mmd", drawing.mermaid(machine, told)),
+        ("dot", drawing.dot(machine, told)),
+        ("svg", drawing.svg(machine, told, title)),
+    ):
+        (out / f"{slug(target)}.{suffix}").write_text(text, encoding="utf-8")
+    for number, each in enumerate(found.departs[:3], 1):
+        _script(target, each, out / f"{slug(target)}-departs-{number}.script", seed)
+    if not shell.as_json:
+        shell.out.print(f"{title}: {len(machine.states)} states, {words} conversations, drawn in {out}", soft_wrap=True)
+        for each in found.departs:
+            shell.out.print(
+                f"  departs  {_words(each.word)}: {each.one}, where the table has {each.other}", soft_wrap=True
+            )
+        if not found.departs:
+            shell.out.print("  does what the table lists, and nothing else")
+    return found
+
+
+@contextmanager
+def _stages(target: str, seed: int) -> Iterator[tuple[Callable[[], Stage], str]]:
+    """New stages on a started target, and its name; they share one deadline."""
+    opened = open_target(parse(target))
+    if opened.side is not Side.RESPONDER:
+        raise UsageError(f"{target} connects to us: only who listens is learned", hint="leave role= out")
+    with opened.start() as node:
+        yield _numbered(node, seed), f"{opened.identity.name} {opened.identity.version}".strip()
+
+
+def _numbered(node: Any, seed: int) -> Callable[[], Stage]:
+    numbers, deadline = count(), Deadline.after(PATIENCE)
+    instance: NodeInstance = node
+
+    def fresh() -> Stage:
+        label = f"learn {next(numbers)}"
+        return Stage(instance, requirement=REQUIREMENT, label=label, seed=seed, deadline=deadline)
+
+    return fresh
+
+
+def _script(target: str, apart: Difference, path: Path, seed: int) -> None:
+    """Say the word once more, and write down what is said as a script."""
+    with _stages(target, seed) as (fresh, _):
+        stage = fresh()
+        us = stage.dialogue()
+        for symbol in apart.word:
+            said(us, symbol)
+        stage.close()
+    about = {"about": f"{_words(apart.word)}: {apart.one}, not {apart.other}", "requirement": REQUIREMENT}
+    scripts.write(record(stage.conversation, header=about), path)
+
+
+def _tell_difference(shell: Shell, found: list[Learned], apart: Difference | None) -> None:
+    if apart is None:
+        shell.out.print(f"{found[0].title} and {found[1].title} cannot be told apart by their handshakes")
+        return
+    shell.out.print(f"told apart by  {_words(apart.word)}", soft_wrap=True)
+    for each, output in zip(found, (apart.one, apart.other), strict=True):
+        shell.out.print(f"    {each.title}: {output}")
+
+
+def _words(word: tuple[str, ...]) -> str:
+    return " . ".join(word)
+
+
+def _shown(apart: Difference | None) -> dict[str, Any] | None:
+    return None if apart is None else {"word": list(apart.word), "one": apart.one, "other": apart.other}
+
+
+def _as_json(each: Learned) -> dict[str, Any]:
+    machine = each.machine
+    steps = [
+        {"from": state, "said": symbol, "output": output, "to": there}
+        for (state, symbol), (output, there) in machine.steps.items()
+    ]
+    return {
+        "target": each.title, "states": len(machine.states), "words": each.words, "steps": steps,
+        "departures": [_shown(one) for one in each.departs],
+    }  # fmt: skip
