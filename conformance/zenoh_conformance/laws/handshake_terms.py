@@ -227,7 +227,7 @@ class BatchSizeIsReceiveLimit(Handshake):
     """No batch is larger than the negotiated size less its prefix (erratum batch-size-counts-prefix)."""
 
     def on_batch(self, seen: Seen, batch: bytes) -> None:
-        if self.batch_size is not None and (self.open_ack or seen.sender is Side.RESPONDER and self.open_syn):
+        if self.batch_size is not None and (self.open_ack or (seen.sender is Side.RESPONDER and self.open_syn)):
             self.subject(seen)
             self.require(
                 len(batch) <= self.batch_size,

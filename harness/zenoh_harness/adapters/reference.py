@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 
-from zenoh_harness.version import harness_version
 from zenoh_harness.adapters.command import CommandTarget
 from zenoh_harness.errors import unknown
 from zenoh_harness.profiles import PROFILES
 from zenoh_harness.reach import Reach
 from zenoh_harness.reference.configured import CHANGES
 from zenoh_harness.target import Identity
+from zenoh_harness.version import harness_version
 from zenoh_harness.wrong import all_miniatures
 
 
