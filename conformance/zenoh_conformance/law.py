@@ -110,6 +110,11 @@ def all_laws() -> Mapping[str, type[Law]]:
     return dict(sorted(_LAWS.items()))
 
 
+@cache
+def _every() -> tuple[type[Law], ...]:
+    return tuple(all_laws().values())
+
+
 @dataclass(frozen=True, slots=True)
 class Judged:
     """What one law says of one side of a conversation."""
@@ -157,9 +162,10 @@ class Judge:
     """Feeds the events of one conversation to laws, one instance for each thing that a law looks at; bounded by what is live."""
 
     def __init__(self, conversation: Conversation, laws: Iterable[type[Law]] | None = None) -> None:
-        self._laws = tuple(all_laws().values() if laws is None else laws)
+        self._laws = _every() if laws is None else tuple(laws)
         self._decoders = Decoders(conversation)
-        self._running: dict[tuple[type[Law], str], Law] = {}
+        self._running: dict[str, dict[type[Law], Law]] = {}
+        """What is looked at (a connection, a session, "" for the conversation) to the laws that look."""
         self._sessions = _Sessions()
         self._ended: dict[str, set[Side]] = {}
         self._said: dict[tuple[type[Law], Side], tuple[int, list[Finding]]] = {}
@@ -176,9 +182,7 @@ class Judge:
             self._end(event)
 
     def _end(self, event: Event) -> None:
-        for law_ in self._laws:
-            if law_.on_end is Law.on_end:
-                continue
+        for law_ in ending(self._laws):
             self._instance(law_, event.connection).on_end(event.sender, event.kind, event.time)
         ended = self._ended.setdefault(event.connection, set())
         ended |= set(Side) if event.kind is Happened.RESET else {event.sender}
@@ -194,16 +198,21 @@ class Judge:
         which = connection if law_.per is Per.CONNECTION else ""
         if law_.per is Per.SESSION:
             which = self._sessions.of.get(connection, connection)
-        instance = self._running.get((law_, which))
+        looking = self._running.get(which)
+        if looking is None:
+            looking = self._running[which] = {}
+        instance = looking.get(law_)
         if instance is None:
-            earlier = self._running.pop((law_, connection), None) if law_.per is Per.SESSION else None
-            instance = self._running[law_, which] = earlier or law_()
+            earlier = self._running.get(connection, {}).pop(law_, None) if law_.per is Per.SESSION else None
+            instance = looking[law_] = earlier or law_()
         return instance
 
     def _close(self, per: Per, which: str) -> None:
-        for law_ in self._laws:
-            if law_.per is per and (law_, which) in self._running:
-                self._settle(law_, self._running.pop((law_, which)))
+        looking = self._running.get(which, {})
+        for law_ in [law_ for law_ in looking if law_.per is per]:
+            self._settle(law_, looking.pop(law_))
+        if not looking:
+            self._running.pop(which, None)
 
     def _settle(self, law_: type[Law], instance: Law) -> None:
         instance.end()
@@ -214,11 +223,18 @@ class Judge:
 
     def finish(self) -> list[Judged]:
         """Close what is open and say what each law says of each side, laws in order of id. To be called once."""
-        for (law_, _), instance in self._running.items():
-            self._settle(law_, instance)
+        for looking in self._running.values():
+            for law_, instance in looking.items():
+                self._settle(law_, instance)
         self._running.clear()
         said = [(law_, side, *self._said.get((law_, side), (0, []))) for law_ in self._laws for side in Side]
         return [Judged(law_, side, subjects, tuple(findings)) for law_, side, subjects, findings in said]
+
+
+@cache
+def ending(laws: tuple[type[Law], ...]) -> tuple[type[Law], ...]:
+    """The laws that look at ends of links."""
+    return tuple(law_ for law_ in laws if law_.on_end is not Law.on_end)
 
 
 @cache

@@ -86,17 +86,23 @@ class OpenAckAnswersOpenSyn(_Answer):
 
 @law("session-establishment/handshake-messages-in-order")
 class HandshakeMessagesInOrder(Handshake):
-    """The responder never goes a step further on a message that was not due."""
+    """The responder never goes a step further on a message that was not due. What we cannot read, it may have read."""
+
+    unread = False
+
+    def on_undecodable(self, seen: Seen, refusal: Any) -> None:
+        """The initiator said something that may have been anything."""
+        self.unread = self.unread or seen.sender is Side.INITIATOR
 
     def on_init(self, seen: Seen, init: Any) -> None:
-        if self.watched and InitAck.matches(init):
+        if self.watched and not self.unread and InitAck.matches(init):
             self.subject(seen)
             due = self.init_syn is not None and self.init_ack is None and self.open_ack is None
             self.require(due, at=seen, expected="no InitAck", got="InitAck", why="no InitSyn waits for an answer")
         super().on_init(seen, init)
 
     def on_open(self, seen: Seen, open_: Any) -> None:
-        if self.watched and OpenAck.matches(open_):
+        if self.watched and not self.unread and OpenAck.matches(open_):
             self.subject(seen)
             due = self.open_syn is not None and self.init_ack is not None and self.open_ack is None
             self.require(due, at=seen, expected="no OpenAck", got="OpenAck", why="no OpenSyn waits for an answer")

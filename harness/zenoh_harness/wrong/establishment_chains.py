@@ -80,7 +80,6 @@ class BelievesBroken(Reference):
     ),
     also={
         "initiator-init-ack/a-wrong-answer-is-refused": "one wrong answer carries such an extension",
-        "law/handshake-messages-in-order": "it answers what the law cannot read",
         "*broken-chain*": "one of them is broken in a mandatory extension",
     },
 )
@@ -110,7 +109,6 @@ class CallsMandatoryExtensionsALimit(Reference):
         "establishment-batches/a-batch-that-is-cut-is-refused",
     ),
     also={
-        "law/handshake-messages-in-order": "it answers what the law cannot read",
         "*mandatory*": "what is mandatory and unknown is broken to it",
         "initiator-init-ack/a-wrong-answer-is-refused": "one wrong answer carries such an extension",
     },
@@ -143,7 +141,6 @@ class ReadsCutAnswers(BelievesBroken):
     "reads-past-its-zid",
     caught_by="establishment-fields/a-zid-longer-than-the-message-is-refused",
     also={
-        "law/handshake-messages-in-order": "it answers what the law cannot read",
         "establishment-*": "a proposal cut in its ZID is one too",
     },
 )
@@ -161,7 +158,6 @@ class ReadsPastItsZid(BelievesBroken):
         "establishment-cookie/a-cookie-length-that-lies-is-refused",
     ),
     also={
-        "law/handshake-messages-in-order": "it answers what the law cannot read",
         "establishment-open/a-cut-open-is-refused": "one that is cut in its cookie",
     },
 )

@@ -278,7 +278,6 @@ class _Believes(Reference):
     "believes-any-role",
     caught_by="establishment-init/a-role-that-does-not-exist-is-refused",
     also={
-        "law/handshake-messages-in-order": "it answers what was never sent",
         "establishment-fields/a-malformed-message-*": "one is malformed so",
     },
 )
@@ -293,7 +292,6 @@ class BelievesAnyRole(_Believes):
     "believes-a-zid-of-zero",
     caught_by="establishment-init/a-zid-of-zero-is-refused",
     also={
-        "law/handshake-messages-in-order": "it answers what was never sent",
         "establishment-init/a-cut-proposal-is-refused": "a proposal cut in its ZID is one too",
         "establishment-batches/a-batch-that-is-cut-*": "one that is cut in its ZID",
         "establishment-fields/*": "one is malformed so, others are cut in their ZID",
@@ -310,7 +308,6 @@ class BelievesAZidOfZero(_Believes):
     "believes-a-cut-proposal",
     caught_by="establishment-init/a-cut-proposal-is-refused",
     also={
-        "law/handshake-messages-in-order": "it answers what was never sent",
         "establishment-*": "whatever stands in a message that is cut, it does not mind",
     },
 )

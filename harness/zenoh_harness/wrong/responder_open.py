@@ -364,7 +364,6 @@ class SpeaksAfterClose(Reference):
     "believes-a-cut-open",
     caught_by="establishment-open/a-cut-open-is-refused",
     also={
-        "law/handshake-messages-in-order": "it acknowledges what was never sent",
         "establishment-order/nothing-but-open-syn-follows": "garbage is cut too",
         "establishment-*": "whatever OpenSyn it cannot read, it takes for a sane one",
     },
