@@ -186,6 +186,18 @@ def test_killed_itself_its_results_are_readable_and_nothing_is_left(tmp_path):
     assert psutil.wait_procs(children, timeout=10)[1] == []
 
 
+def test_a_target_that_is_kept_can_be_reached_until_we_are_interrupted(tmp_path):
+    process = started(tmp_path, RIGHT, "--only", SANE, "--keep")
+    told = next(line for line in process.stderr if "kept up" in line)
+    node = psutil.Process(int(re.search(r"process (\d+)", told).group(1)))
+    where = re.search(r"tcp/\S+", told).group(0)
+    assert zconform("run", where, "--only", SANE, "--out", tmp_path / "again", "-q") == 0
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert psutil.wait_procs([node], timeout=10)[1] == []
+
+
 SOME = ("--only", "session-establishment/cookie*", "--only", "establishment-init/a-cut-proposal-is-refused")
 """Some forty judgements that take little time."""
 

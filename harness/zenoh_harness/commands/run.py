@@ -7,12 +7,13 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import Final
 
 import click
 
 from zenoh_conformance.verdict import Exit
-from zenoh_harness.console import Shell, shell_options
+from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.files import junit as files_junit
 from zenoh_harness.files import results
 from zenoh_harness.files import sarif as files_sarif
@@ -24,6 +25,7 @@ from zenoh_harness.run.folder import claimed
 from zenoh_harness.run.options import DEPTHS, Options
 from zenoh_harness.run.plan import Selection
 from zenoh_harness.run.runner import Ran, known_for, parts_of, run_target
+from zenoh_harness.target import NodeInstance
 
 OUT: Final = "zconform-results"
 
@@ -78,18 +80,36 @@ def command(
     selection = Selection(only)
     selection.check(every_name())
     wanted = [parse(target) for target in targets or ("wheel",)]
-    ran = []
+    ran: list[Ran | None] = []
+    kept: list[NodeInstance] = []
     for reach in wanted:
         here = out if len(wanted) == 1 else out / slug(str(reach))
         options = Options(
-            out=here, selection=selection, jobs=jobs, seed=seed, depth=depth, judged=judged, strict=strict, keep=keep,
-            told=shell.note if keep else shell.detail, with_embargoed=with_embargoed,
+            out=here, selection=selection, jobs=jobs, seed=seed, depth=depth, judged=judged, strict=strict,
+            kept=kept if keep else None, told=shell.detail, with_embargoed=with_embargoed,
         )  # fmt: skip
         ran.append(one_target(shell, reach, options, known))
         if ran[-1] is not None and ran[-1].stopped is not None and ran[-1].footer.why == "interrupted":
             break
     export(ran, junit, sarif, strict=strict)
-    return finished(shell, ran)
+    code = finished(shell, ran)
+    hold(shell, kept)
+    return code
+
+
+def hold(shell: Shell, kept: Sequence[NodeInstance]) -> None:
+    """Leave instances up until somebody interrupts us: whatever we start ends with us."""
+    try:
+        for node in kept:
+            shell.err.print(f"kept up: {plain(node.attach())}", soft_wrap=True)
+        if kept:
+            shell.err.print("Ctrl-C ends it")
+            Event().wait()
+    except KeyboardInterrupt:
+        shell.note("ended")
+    finally:
+        for node in kept:
+            node.stop()
 
 
 def export(ran: Iterable[Ran | None], junit: Path | None, sarif: Path | None, *, strict: bool = False) -> None:

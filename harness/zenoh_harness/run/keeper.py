@@ -144,8 +144,8 @@ class Keeper:
         if node is not None:
             node.stop()
 
-    def keep(self) -> str | None:
-        """Let go of the instance without ending it; how a person attaches to it."""
+    def hand_over(self) -> NodeInstance | None:
+        """The instance, which is somebody else's to end from now on."""
         with self._lock:
             node, self._node = self._node, None
-        return None if node is None else node.attach()
+        return node

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from threading import Event as Flag
 from threading import Lock
@@ -12,7 +11,7 @@ from zenoh_conformance.case import Case
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.law import Law
 from zenoh_conformance.verdict import Verdict
-from zenoh_harness.errors import CannotGoOn, HarnessError, TargetError
+from zenoh_harness.errors import CannotGoOn, TargetError
 from zenoh_harness.health import check
 from zenoh_harness.run.attempt import Conditions, Outcome, attempt, uses_agent
 from zenoh_harness.run.decide import Decision
@@ -115,9 +114,10 @@ class NodeRun:
         return Records(self.target, profile, register, self.options.known, self.options.seed)
 
     def _let_go(self, keeper: Keeper, *, last: bool) -> None:
-        if self.options.keep and last and not self.stop.is_set():
-            with suppress(HarnessError):
-                self.options.told(f"kept up: {keeper.keep()}")
+        """End the instance; the last one may be wanted by somebody."""
+        node = keeper.hand_over() if last and self.options.kept is not None and not self.stop.is_set() else None
+        if node is not None and self.options.kept is not None:
+            self.options.kept.append(node)
         keeper.stop()
 
     def _profile(self, records: Records, keeper: Keeper, items: Sequence[Item], *, first: bool) -> None:

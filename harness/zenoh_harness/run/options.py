@@ -9,6 +9,7 @@ from typing import Final
 
 from zenoh_harness.files.known import Known
 from zenoh_harness.run.plan import Selection
+from zenoh_harness.target import NodeInstance
 
 DEPTHS: Final = ("quick", "full", "nightly")
 
@@ -28,8 +29,8 @@ class Options:
     judged: Path | None = None
     """What was judged before."""
     strict: bool = False
-    keep: bool = False
-    """Leave the last instance up."""
+    kept: list[NodeInstance] | None = None
+    """Where the last instance is put, for whoever ends it; None when the run ends it."""
     with_embargoed: bool = False
     """Run what is kept back, too."""
     data_folder: Path | None = None
