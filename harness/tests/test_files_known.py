@@ -1,12 +1,21 @@
 """Known deviations: what they excuse, what they do not, what has gone, and what a file may not say."""
 
 import datetime as dt
+import json
+import tomllib
+from importlib.resources import files
+from pathlib import Path
 
+import jsonschema
 import pytest
 
+from zenoh_conformance.case import all_cases
+from zenoh_conformance.law import all_laws
+from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import Judgement, Key, Verdict
 from zenoh_harness.files import judged, known
 from zenoh_harness.files.faults import FileFault
+from zenoh_harness.scripting.shipped import script_cases
 
 ENTRY = """
 [[deviation]]
@@ -108,6 +117,19 @@ def test_a_file_that_is_wrong_says_where(tmp_path, change, word):
     with pytest.raises(FileFault) as refused:
         known.read(path)
     assert word in str(refused.value)
+
+
+def test_what_ships_is_readable_fits_the_schema_and_names_what_exists():
+    schema = json.loads((files("zenoh_harness.files") / "schemas" / "known.schema.json").read_text())
+    validator = jsonschema.Draft202012Validator(schema)
+    checks = {*all_cases(), *all_laws(), *(case.id for case in script_cases()), ""}
+    for path in Path(str(files("zenoh_harness") / "targets")).glob("*.known.toml"):
+        told = tomllib.loads(path.read_text())
+        validator.validate(told)
+        assert not validator.is_valid({"deviation": [told["deviation"][0] | {"verdict": "pass"}]})
+        for one in known.read(path):
+            assert not one.requirement or one.requirement in requirements()
+            assert one.check in checks
 
 
 def test_the_same_entry_twice_is_refused(tmp_path):

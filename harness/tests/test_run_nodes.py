@@ -11,6 +11,7 @@ from run_fakes import World
 
 from zenoh_conformance.case import grid
 from zenoh_conformance.conversation import Side
+from zenoh_conformance.law import all_laws
 from zenoh_conformance.verdict import Exit, Verdict
 from zenoh_harness.files import results
 from zenoh_harness.files.known import Deviation, Known
@@ -259,6 +260,16 @@ def test_each_parameter_set_is_one_judgement_and_can_be_selected(world):
     assert set(world.verdicts(only=["fake/bits[bit=1,ack=true]"])) == {("fake/bits", "1", "true"), ("target/stays-up",)}
     assert len(world.verdicts(only=["fake/b*"])) == 7
     assert len(world.verdicts(only=["session-establishment/*"])) == 7
+
+
+def test_when_a_law_is_asked_for_all_cases_speak_and_none_is_recorded(world):
+    world.case("speaks")
+    law = all_laws()["law/cookie-echo"]
+    ran = world.run(only=["law/cookie-echo"], laws=[law])
+    assert world.ran[("speaks",)] == 1
+    assert [one.key.check for one in ran.judgements] == ["law/cookie-echo", "target/stays-up"]
+    assert ran.judgements[0].verdict is Verdict.NOT_OBSERVED
+    assert ran.footer.pending == ()
 
 
 def test_more_than_a_group_in_order(world):
