@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
@@ -84,6 +84,7 @@ def show(value: object) -> str:
     return value.name if isinstance(value, Enum) else str(value)
 
 
+Step = Callable[[Seen, object], None]
 LawClass = TypeVar("LawClass", bound=type[Law])
 _LAWS: dict[str, type[Law]] = {}
 
@@ -166,6 +167,8 @@ class Judge:
         self._decoders = Decoders(conversation)
         self._running: dict[str, dict[type[Law], Law]] = {}
         """What is looked at (a connection, a session, "" for the conversation) to the laws that look."""
+        self._steps: dict[str, dict[str, Sequence[Step]]] = {}
+        """Connection to kind to steps."""
         self._sessions = _Sessions()
         self._ended: dict[str, set[Side]] = {}
         self._said: dict[tuple[type[Law], Side], tuple[int, list[Finding]]] = {}
@@ -173,13 +176,23 @@ class Judge:
     def feed(self, event: Event) -> None:
         """One event; bytes become messages, and each message a step of each law."""
         for seen in self._decoders.feed(event):
-            self._sessions.note(seen)
-            for law_, names in steps_for(self._laws, seen.kind):
-                instance = self._instance(law_, seen.connection)
-                for name in names:
-                    getattr(instance, name)(seen, seen.message)
+            if seen.kind == "init":
+                self._sessions.note(seen)
+                self._steps.pop(seen.connection, None)
+            for step in self._steps_of(seen.connection, seen.kind):
+                step(seen, seen.message)
         if event.kind in (Happened.EOF, Happened.RESET):
             self._end(event)
+
+    def _steps_of(self, connection: str, kind: str) -> Sequence[Step]:
+        """The steps that messages of a kind are on a connection, kept until its session or its end changes them."""
+        known = self._steps.setdefault(connection, {})
+        found = known.get(kind)
+        if found is None:
+            named = steps_for(self._laws, kind)
+            found = [getattr(self._instance(law_, connection), name) for law_, names in named for name in names]
+            known[kind] = found
+        return found
 
     def _end(self, event: Event) -> None:
         for law_ in ending(self._laws):
@@ -189,6 +202,7 @@ class Judge:
         if len(ended) == len(Side):
             del self._ended[event.connection]
             self._decoders.forget(event.connection)
+            self._steps.pop(event.connection, None)
             self._close(Per.CONNECTION, event.connection)
             session = self._sessions.leave(event.connection)
             if session is not None:
@@ -216,6 +230,8 @@ class Judge:
 
     def _settle(self, law_: type[Law], instance: Law) -> None:
         instance.end()
+        if not instance.subjects and not instance.findings:
+            return
         for side in {*instance.subjects, *(finding.sender for finding in instance.findings)}:
             count, findings = self._said.setdefault((law_, side), (0, []))
             findings += [f for f in instance.findings if f.sender is side][: MOST_FINDINGS - len(findings)]
