@@ -143,8 +143,9 @@ def test_its_standard_error_is_watched_for_death(run):
 
 
 def test_what_it_prints_without_end_is_kept_within_bounds(run):
-    container = run("talk", "60000")
-    container.wait_listening(Deadline.after(0.5))
+    container, patience = run("talk", "60000"), Deadline.after(20)
+    while "bytes ...]" not in container.output() and not patience.passed:
+        container.wait_listening(Deadline.after(0.2))
     container.stop()
     assert 1 << 19 <= len(container.output()) < 1 << 21
     assert "bytes ...]" in container.output()

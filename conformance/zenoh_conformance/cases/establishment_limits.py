@@ -205,7 +205,7 @@ def the_smaller_lease_counts(scene: Scene) -> None:
     """
     us = opened(scene.dialogue(), lease_in_seconds=True, lease=3600)
 
-    for _ in us.stream(3 * LEASE_MS / 1000):
+    for _ in us.stream(2.2 * LEASE_MS / 1000):
         pass
 
     if us.ended is None and us.closed is None:

@@ -178,6 +178,8 @@ class Establishment(RuleBasedStateMachine):
         if seen is Seen.INIT_SYN:
             link.syn = link.us.init_syn(**fields)
             link.ack = link.us.ask(dress(link.syn), expect=InitAck, step=f"{link.state.value}: InitSyn")
+            told = "a cookie" if link.ack is not None and link.ack.cookie else "none"
+            link.us.require(told == "a cookie", expected="a cookie", got=told, step="init.cookie")
         elif seen is Seen.OPEN_SYN:
             assert link.ack is not None
             link.us.initial_sn = opening["initial_sn"]

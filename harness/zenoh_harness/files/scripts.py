@@ -27,7 +27,7 @@
 
 A value is bytes in hex, or is bound when the script runs: `$zid(NAME)` a ZenohID of ours, `$NAME:PATH` the bytes at
 that path of the last such message that the target sent on NAME (`[a:b]` a stretch of them), `^ AT:HEX` with these bytes
-XORed in at an offset; `auto` is the batch's length, `length` that of the next value. `#` begins a note.
+XORed in at an offset; `auto` is the batch's length, `length` that of the next path. `#` begins a note.
 
 `departs WHAT` ends a script that was recorded: the target departed by WHAT, and the script holds when it does not.
 The same as data, one JSON document: `schemas/script.schema.json`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from difflib import unified_diff
 from typing import Final
@@ -14,10 +15,13 @@ from zenoh_harness.scripting.recorder import FENCE
 
 FREE: Final = (
     "init.zid", "init.cookie", "init.batch_size", "init.exts.patch", "open.cookie", "open.initial_sn", "open.lease",
-    "frame.sn", "fragment.sn", "request.id", "response.id", "response_final.id", "exts.timestamp", "exts.responder_id",
+    "fragment.sn", "request.id", "response.id", "response_final.id", "exts.timestamp", "exts.responder_id",
     "query.exts.source_info", "expr_id", "interest.id", "put.header", "del.header",
 )  # fmt: skip
 """Paths whose bytes a node chooses, or draws; a path covers what is below it. PUT and DEL: whether there is a timestamp."""
+
+PACKING = ("frame.header", "frame.sn", "frame.exts")
+"""How many network messages share a FRAME is a matter of the moment: they are compared, not their packing."""
 
 STAMPS = ("put.timestamp", "del.timestamp")
 """What a router adds or does not, as it is configured."""
@@ -47,6 +51,11 @@ def _lines(batch: bytes, layer: Layer) -> Iterator[str]:
     """The segments of a batch that are nobody's choice."""
     for line in explain(batch, layer).lines:
         path = line.path.partition("].")[2] if line.path.startswith("batch[") else line.path
+        if path.startswith("frame.") and not (path := path.partition("].")[2]):
+            continue  # which messages share a FRAME is the sender's choice, and the moment's
+        path = re.sub(r"messages\[\d+\]", "messages", path)
+        if path.startswith(PACKING):
+            continue
         if any(word in UNASKED for word in path.replace("[", ".").split(".")) or any(stamp in path for stamp in STAMPS):
             continue
         yield (

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from zenoh_conformance.codec import trace
-from zenoh_conformance.connection import ConnectionDecoder, Seen
+from zenoh_conformance.connection import ConnectionDecoder, Decoders, Seen
 from zenoh_conformance.conversation import Connection, Conversation, Event, Framing, Happened, Side
 from zenoh_conformance.explain import explain
 from zenoh_conformance.finding import Finding
-from zenoh_conformance.kinds import NAMED, name_of
+from zenoh_conformance.kinds import NAMED, name_of, reason_name
 from zenoh_conformance.messages import Request
-from zenoh_conformance.wire import registry
+from zenoh_conformance.wire import registry, vle
 from zenoh_conformance.wire.layer import Layer
 from zenoh_harness.files.scripts import Part, Script, Step, Value
 from zenoh_harness.scripting.binder import PREFIX, TELLING
@@ -32,8 +33,8 @@ _BOUND_FROM = {
 ZID = 8
 """Bytes of a ZenohID that is drawn when a script runs; others stay as they are."""
 
-PAUSE = 0.5
-"""Seconds of nothing before something of ours that are told as a wait."""
+PAUSE = 0.1
+"""Seconds of nothing before an event that are told as a wait."""
 
 
 @dataclass(slots=True)
@@ -46,6 +47,10 @@ class _Link:
     heard: dict[str, bytes] = field(default_factory=dict)
     """Path, from the message's kind on, to the bytes that the target sent last there."""
     fences: set[int] = field(default_factory=set)
+    left: bool = False
+    """We let go of it: what the target still does there, nobody sees."""
+    over: bool = False
+    """The target has ended it: what we still send there, nobody hears."""
 
 
 def record(
@@ -64,13 +69,19 @@ def record(
 
 def _departing(steps: list[Step], finding: Finding) -> list[Step]:
     """The last thing expected on the connection at fault is what it departed by, where the finding tells it."""
-    name, got = _name(finding.connection), finding.got
+    name, got = _name(finding.connection), _named(finding.got)
     if not name or not _happens(got):
         return steps
     last = max((n for n, step in enumerate(steps) if step.connection == name and step.do == "send"), default=0)
     kept = [step for n, step in enumerate(steps) if n <= last or step.connection != name or step.do != "expect"]
     kept = [step for step in kept if not (step.do == "shut" and step.connection == name)]
     return [*kept, Step(do="departs", connection=name, what=got)]
+
+
+def _named(got: str) -> str:
+    """A CLOSE by its reason's name, where only the number is told."""
+    told = re.fullmatch(r"Close\((\d+)\)", got)
+    return f"Close({reason_name(int(told.group(1)))})" if told else got
 
 
 def _happens(got: str) -> bool:
@@ -86,20 +97,27 @@ class _Recorder:
         self.zids: dict[bytes, str] = {}
         self.last = 0.0
         self.target = Side.RESPONDER
+        self.finals = _finals(conversation)
 
     def steps(self) -> Iterator[Step]:
-        """Event by event."""
+        """Event by event; time that passed since the last step is a wait, where it may matter."""
         for event in self.conversation:
-            link = self.links.get(event.connection) or self.opened(event.connection)
-            if event.kind is Happened.OPEN:
-                yield Step(do="open", connection=_name(event.connection))
-            elif event.sender is link.us:
-                if event.time - self.last > PAUSE and event.kind is Happened.BYTES:
-                    yield Step(do="wait", seconds=round(event.time - self.last, 1))
-                yield from self.ours(link, event)
-            else:
-                yield from self.theirs(link, event)
-            self.last = event.time
+            found = list(self.of(event))
+            late = event.time - self.last
+            ends = found and found[0].do in ("open", "shut", "reset")
+            if found and late > PAUSE and not ends:
+                margin = 0 if event.sender is self.links[event.connection].us else PAUSE
+                yield Step(do="wait", seconds=round(late + margin, 1))
+            yield from found
+            self.last = event.time if found else self.last
+
+    def of(self, event: Event) -> Iterator[Step]:
+        """What one event is in a script; nothing, where only the target's own accord is seen."""
+        link = self.links.get(event.connection) or self.opened(event.connection)
+        if event.kind is Happened.OPEN:
+            yield Step(do="open", connection=_name(event.connection))
+        else:
+            yield from (self.ours if event.sender is link.us else self.theirs)(link, event)
 
     def opened(self, name: str) -> _Link:
         """Begin a connection."""
@@ -114,13 +132,16 @@ class _Recorder:
     def ours(self, link: _Link, event: Event) -> Iterator[Step]:
         """What we did becomes a step; a fence is told as one."""
         name = _name(event.connection)
+        if link.over and event.kind is Happened.BYTES:
+            return
         if event.kind is not Happened.BYTES:
+            link.left = True
             yield Step(do="reset" if event.kind is Happened.RESET else "shut", connection=name)
             return
         prefix = link.decoder.directions[link.us].prefix if link.connection.framing is Framing.STREAM else 0
         seen = list(link.decoder.feed(event))
         fences = [one.message.id for one in seen if _is_fence(one)]
-        if fences:
+        if fences and all((event.connection, fence) in self.finals for fence in fences):
             link.fences.update(fences)
             yield Step(do="fence", connection=name)
             return
@@ -129,12 +150,24 @@ class _Recorder:
 
     def bound(self, link: _Link, parts: Sequence[Part]) -> Iterator[Part]:
         """The segments, with what came from the target, and our ZenohIDs, bound."""
-        values = [self.value(link, part) for part in parts]
-        for at, (part, value) in enumerate(zip(parts, values, strict=True)):
-            follows = values[at + 1] if at + 1 < len(values) else None
-            if part.path.endswith(".length") and follows is not None and follows.bound and value.data:
-                value = Value(bound="length") if _tells(value.data, parts[at + 1]) else value
-            yield Part(part.path, value, part.note)
+        values = [self.values(link, part) for part in parts]
+        for at, (part, told) in enumerate(zip(parts, values, strict=True)):
+            follows = values[at + 1] if at + 1 < len(values) else []
+            if part.path.endswith(".length") and any(value.bound for value in follows) and _tells(part, parts[at + 1]):
+                told = [Value(bound="length")]
+            for number, value in enumerate(told):
+                yield Part(part.path, value, part.note if number == 0 else "")
+
+    def values(self, link: _Link, part: Part) -> list[Value]:
+        """What stands in a segment: one value, or what the target sent and what we put behind it."""
+        data = part.value.data
+        for ending, sources in _BOUND_FROM.items():
+            if part.path.endswith(ending):
+                heard = next((known for path in sources if (known := link.heard.get(path))), b"")
+                if heard and len(data) > len(heard) and data.startswith(heard):
+                    behind = Part(part.path, Value(data=data[len(heard) :]))
+                    return [self.value(link, Part(part.path, Value(data=heard))), self.value(link, behind)]
+        return [self.value(link, part)]
 
     def value(self, link: _Link, part: Part) -> Value:
         data = part.value.data
@@ -167,6 +200,8 @@ class _Recorder:
     def theirs(self, link: _Link, event: Event) -> Iterator[Step]:
         """What the target did is expected again, where it tells something."""
         name = _name(event.connection)
+        if link.left:
+            return
         for seen in link.decoder.feed(event):
             if seen.kind in ("batch", "undecodable"):
                 continue
@@ -175,6 +210,7 @@ class _Recorder:
             if seen.kind in TELLING and not answers_fence:
                 yield Step(do="expect", connection=name, what=_expectation(seen))
         if event.kind in (Happened.EOF, Happened.RESET):
+            link.over = True
             yield Step(do="expect", connection=name, what="end")
 
     def hear(self, link: _Link, seen: Seen) -> None:
@@ -190,6 +226,13 @@ class _Recorder:
                     break
                 except KeyError:
                     continue
+
+
+def _finals(conversation: Conversation) -> set[tuple[str, int]]:
+    """Connection and id of each query that came to its end."""
+    decoders = Decoders(conversation)
+    seen = (one for event in conversation for one in decoders.feed(event))
+    return {(one.connection, one.message.id) for one in seen if one.kind == "response_final"}
 
 
 def _expectation(seen: Seen) -> str:
@@ -229,8 +272,8 @@ def _segments(batch: bytes, layer: Layer) -> Iterator[Part]:
         yield Part(line.path.replace("-", "_") or "raw", Value(data=line.data), line.note)
 
 
-def _tells(length: bytes, following: Part) -> bool:
-    return length == len(following.value.data).to_bytes(1, "little") and len(following.value.data) < 0x80
+def _tells(length: Part, following: Part) -> bool:
+    return length.value.data == vle.encode(len(following.value.data))
 
 
 def _difference(heard: bytes, data: bytes) -> tuple[int, bytes] | None:
