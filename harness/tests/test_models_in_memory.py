@@ -60,13 +60,13 @@ def test_nothing_is_found_on_the_reference(model: ModuleType, seed: int) -> None
     ],
 )
 def test_a_planted_fault_is_found(model: ModuleType, wrong: str) -> None:
-    assert explored(model, find_miniature(wrong).node, seed=0, examples=150) is not None
+    assert explored(model, find_miniature(wrong).node, seed=0, examples=400) is not None
 
 
 def test_the_same_seed_finds_the_same() -> None:
     node = find_miniature("compares-half-a-cookie").node
 
-    first, second = (explored(establishment, node, seed=7, examples=100) for _ in range(2))
+    first, second = (explored(establishment, node, seed=7, examples=200) for _ in range(2))
 
     assert first is not None
     assert first == second

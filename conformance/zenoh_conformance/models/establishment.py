@@ -84,12 +84,12 @@ class Establishment(RuleBasedStateMachine):
         )
 
     @precondition(lambda self: bool(self.early_links()))
-    @rule(which=which, what=st.sampled_from(ordered(STEPS)))
-    def speak_out_of_turn(self, which: int, what: Seen) -> None:
+    @rule(which=which, choice=st.integers(0, len(STEPS) - 1))
+    def speak_out_of_turn(self, which: int, choice: int) -> None:
         """A step that is not due, or garbage, is refused."""
         link = self.pick(which, early=True)
-        if what in RESPONDER[link.state] and what is not Seen.OPEN_SYN:
-            return
+        wrong = [what for what in ordered(STEPS) if what is Seen.OPEN_SYN or what not in RESPONDER[link.state]]
+        what = wrong[choice % len(wrong)]
         link.us.send(STEPS[what](link))
         self.refused(link, what)
 
@@ -110,15 +110,17 @@ class Establishment(RuleBasedStateMachine):
         link.us.send(wrong[how % len(wrong)](link, value))
         self.refused(link, Seen.UNACCEPTABLE)
 
-    @precondition(lambda self: len(self.waiting()) > 1)
-    @rule(which=which, other=which)
-    def take_the_cookie_of_another(self, which: int, other: int) -> None:
-        """A cookie opens its own link only."""
+    @precondition(lambda self: bool(self.waiting()))
+    @rule(which=which)
+    def take_the_cookie_of_another(self, which: int) -> None:
+        """A cookie opens its own link only: one that is issued beside it does not."""
         waiting = self.waiting()
-        link, donor = waiting[which % len(waiting)], waiting[other % len(waiting)]
-        if link is not donor and donor.ack is not None:
-            link.us.send(link.us.open_syn(donor.ack))
-            self.refused(link, Seen.UNACCEPTABLE)
+        link = waiting[which % len(waiting)]
+        donor = self.scene.dialogue("donor")
+        ack = donor.ask(donor.init_syn(), expect=InitAck, step="await-init: InitSyn")
+        link.us.send(link.us.open_syn(ack))
+        self.refused(link, Seen.UNACCEPTABLE)
+        donor.wire.shut()
 
     @precondition(lambda self: bool(self.open_links()))
     @rule(which=which, politely=st.booleans(), session=st.booleans(), reason=st.integers(0, 8))
