@@ -66,12 +66,12 @@ def crate() -> Path:
 
 def lock_of(version: str) -> Path:
     """The lock file of a release; there is none for a release that nobody has built before."""
-    return crate() / "locks" / f"{version}.lock"
+    return crate() / "locks" / version / "Cargo.lock"
 
 
 def locked() -> tuple[str, ...]:
     """The releases that are built from a lock file."""
-    return tuple(sorted((file.stem for file in (crate() / "locks").glob("*.lock")), key=_rank))
+    return tuple(sorted((file.parent.name for file in (crate() / "locks").glob("*/Cargo.lock")), key=_rank))
 
 
 def program_of(version: str) -> Path:
