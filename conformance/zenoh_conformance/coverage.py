@@ -80,6 +80,13 @@ class Coverage:
         """How many are marked as owed, by kind."""
         return Counter(row.requirement.owed for row in self.rows.values() if row.requirement.owed)
 
+    def beside(self, most: int) -> list[str]:
+        """What is wrong with the number of owed ones, where `most` is what is admitted: more than that, or a number left too high."""
+        owed = self.owed().total()
+        if owed > most:
+            return [f"{owed} requirements are owed and {most} admitted: cover what is new; the number only falls"]
+        return [f"{owed} requirements are owed and {most} admitted: lower owed.ceiling"] if owed < most else []
+
     def faults(self) -> list[str]:
         """What is wrong, a line each: uncovered ones, dangling names, marks that no longer hold."""
         told = [f"{kind} {name}: no requirement is called {ident}" for kind, name, ident in self.unknown]

@@ -50,7 +50,15 @@ def test_each_requirement_is_covered_owed_or_excused() -> None:
 
 def test_no_more_is_owed_than_is_admitted() -> None:
     """`requirements/owed.ceiling` is the committed number. It only falls: who covers something lowers it."""
-    assert sum(real().owed().values()) == ceiling()
+    assert real().beside(ceiling()) == []
+
+
+def test_one_more_that_is_owed_is_red_and_so_is_a_number_left_too_high() -> None:
+    one = cover(sample(OWED), [LAYOUT])
+
+    assert one.beside(1) == []
+    assert one.beside(0) == ["1 requirements are owed and 0 admitted: cover what is new; the number only falls"]
+    assert one.beside(2) == ["1 requirements are owed and 2 admitted: lower owed.ceiling"]
 
 
 def test_each_layout_fact_is_covered_or_owed_by_a_vector() -> None:

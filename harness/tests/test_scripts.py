@@ -121,16 +121,21 @@ def test_what_passed_passes_again_as_a_script(case):
         perform(script, again)
 
 
-@pytest.mark.parametrize(
-    "name", [name for name, one in all_miniatures().items() if not one.caught_by[0].startswith("law/")]
-)
+def replayable() -> list[str]:
+    """Miniatures whose first catcher is a case that a script in memory reaches.
+
+    One is left out: its cookies are all the same, so a script cannot tell whose was sent back.
+    """
+    cases = all_cases()
+    caught = {name: cases.get(one.caught_by[0]) for name, one in all_miniatures().items()}
+    reached = [name for name, case in caught.items() if case and quiet(case) and case.role is Side.RESPONDER]
+    return [name for name in reached if name != "bakes-the-same-cookie-again"]
+
+
+@pytest.mark.parametrize("name", replayable())
 def test_what_failed_departs_again_as_a_script_and_not_on_the_reference(name):
     miniature = all_miniatures()[name]
     case = all_cases()[miniature.caught_by[0]]
-    if not quiet(case) or case.role is not Side.RESPONDER:
-        pytest.skip("caught where a script in memory does not reach")
-    if name == "bakes-the-same-cookie-again":
-        pytest.skip("its cookies are all the same: whose was sent back cannot be told")
     scene, finding = next(
         found for parameters in case.parameters if (found := run(case, parameters, miniature.node))[1]
     )
