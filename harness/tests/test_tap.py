@@ -318,6 +318,37 @@ def test_many_links_at_once(talk, far):
         there.close()
 
 
+def test_two_taps_at_once_never_hand_on_each_others_bytes(far):
+    """Each serves in a thread of its own: what one has just read must not be what the other writes."""
+    size, heard = 8 << 20, {}
+    recorded = {mark: [] for mark in (b"a", b"b")}
+
+    def speak(mark, sock):
+        with sock:
+            for _ in range(size // 1024):
+                sock.sendall(mark * 1024)
+
+    def listen(mark, sock):
+        with sock:
+            heard[mark] = take(sock, size)
+
+    with contextlib.ExitStack() as stack:
+        threads = []
+        for mark in recorded:
+            tap = stack.enter_context(Tap(ANYWHERE, Locator.tcp(*far.getsockname()), recorded[mark].append))
+            near = socket.create_connection((tap.locator.host, tap.locator.port))
+            there, _ = far.accept()
+            there.settimeout(scaled(PATIENCE))
+            threads += [threading.Thread(target=do, args=(mark, sock)) for do, sock in ((speak, near), (listen, there))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    told = {mark: b"".join(event.data for event in events) for mark, events in recorded.items()}
+    assert [heard[mark].count(mark) for mark in recorded] == [size, size]
+    assert [told[mark].count(mark) for mark in recorded] == [size, size]
+
+
 def test_leaving_ends_every_link(far):
     ended = []
     tap = Tap(ANYWHERE, Locator.tcp(*far.getsockname()), lambda _: None, on_end=ended.append)

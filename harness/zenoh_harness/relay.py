@@ -22,7 +22,6 @@ CONNECTING: Final = 10.0
 """Seconds that the far side may take to accept."""
 
 _RESET_ON_CLOSE: Final = struct.pack("ii", 1, 0)
-_BUFFER: Final = memoryview(bytearray(CHUNK))
 
 Record = Callable[[str, Side, Happened, bytes], None]
 """Takes what happened: the link's name, who did it, what, and the bytes."""
@@ -154,7 +153,7 @@ class Relay:
         """Hand on what came, then record it."""
         other = self._other(end)
         try:
-            data = bytes(_BUFFER[: end.sock.recv_into(_BUFFER)])
+            data = end.sock.recv(CHUNK)  # never into a buffer that relays share: each tap has a thread of its own
         except BlockingIOError:
             return
         except OSError:
