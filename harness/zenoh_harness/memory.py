@@ -20,8 +20,8 @@ from .credentials import open_session
 from .errors import HarnessError
 from .profiles import PROFILES
 from .reference import Config, Reference
+from .reference.config import Action
 from .reference.configured import config_of
-from .reference.node import Action
 
 UNIT = 1.0
 """Seconds of patience on the clock in memory; they cost nothing."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from zenoh_harness.profiles import PROFILES
 
-from .node import Config
+from .config import Config
 
 CHANGES: Mapping[str, Mapping[str, Any]] = {
     "default": {},

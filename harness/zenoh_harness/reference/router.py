@@ -39,7 +39,7 @@ from zenoh_conformance.wire.extensions import NO_EXTS, Exts
 from .link import Link, Pending, Queryable
 
 if TYPE_CHECKING:
-    from .node import Action, Config
+    from .config import Action, Config
 
 BEST_MATCHING, ALL, ALL_COMPLETE = 0, 1, 2
 """QueryTarget (query#querytarget-extension)."""

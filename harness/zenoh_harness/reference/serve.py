@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 from zenoh_conformance.conversation import Side
 
-from .node import Action, Reference
+from .config import Action
+from .node import Reference
 
 TICK = 0.05
 """Seconds between two looks at the clock."""

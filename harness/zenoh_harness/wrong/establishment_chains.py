@@ -13,8 +13,8 @@ from zenoh_conformance.session import State
 from zenoh_conformance.wire.errors import DecodeError
 from zenoh_conformance.wire.extensions import Exts
 from zenoh_harness.reference import Reference
+from zenoh_harness.reference.config import INVALID, UNSUPPORTED, Refused
 from zenoh_harness.reference.link import Link
-from zenoh_harness.reference.node import INVALID, UNSUPPORTED, Refused
 
 from . import wrong
 

@@ -15,8 +15,8 @@ from zenoh_conformance.messages import Close, Frame, Init, Join, Oam, Open
 from zenoh_conformance.primitives import WhatAmI, ZenohID
 from zenoh_conformance.session import State
 from zenoh_harness.reference import Reference
+from zenoh_harness.reference.config import EXPIRED, INVALID, MAX_LINKS, MAX_SESSIONS, Refused
 from zenoh_harness.reference.link import Link
-from zenoh_harness.reference.node import EXPIRED, INVALID, MAX_LINKS, MAX_SESSIONS, Refused
 
 from . import wrong
 

@@ -14,8 +14,8 @@ from zenoh_conformance.messages.init import Patch
 from zenoh_conformance.session import State
 from zenoh_conformance.wire.extensions import Exts
 from zenoh_harness.reference import Reference
+from zenoh_harness.reference.config import GENERIC, INVALID, UNSUPPORTED, Refused
 from zenoh_harness.reference.link import Link
-from zenoh_harness.reference.node import GENERIC, INVALID, UNSUPPORTED, Refused
 
 from . import wrong
 from .establishment_chains import BelievesBroken

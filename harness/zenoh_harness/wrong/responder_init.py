@@ -13,8 +13,8 @@ from zenoh_conformance.messages.init import Compression, LowLatency, Patch, QoS
 from zenoh_conformance.primitives import ZenohID
 from zenoh_conformance.wire.extensions import Exts
 from zenoh_harness.reference import Reference
+from zenoh_harness.reference.config import INVALID, Refused
 from zenoh_harness.reference.link import Link, Terms
-from zenoh_harness.reference.node import INVALID, Refused
 
 from . import wrong
 

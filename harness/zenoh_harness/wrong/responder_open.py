@@ -12,8 +12,8 @@ from zenoh_conformance.kinds import InitSyn, OpenAck
 from zenoh_conformance.messages import Close, Frame, Init, KeepAlive, Open
 from zenoh_conformance.session import State
 from zenoh_harness.reference import Reference
+from zenoh_harness.reference.config import INVALID, Refused
 from zenoh_harness.reference.link import Link
-from zenoh_harness.reference.node import INVALID, Refused
 
 from . import wrong
 

@@ -1,0 +1,75 @@
+"""What the reference says as initiator: its proposal, and whether it believes the answers."""
+
+from __future__ import annotations
+
+from zenoh_conformance import sane
+from zenoh_conformance.messages import Init, Open
+from zenoh_conformance.messages.init import Patch
+
+from .config import INVALID, TO_SELF, UNSUPPORTED, Refused
+from .link import Link, Terms
+from .terms import Negotiating
+
+
+class Initiator(Negotiating):
+    """The hooks of the side that connected."""
+
+    def propose(self, link: Link) -> Init:
+        """InitSyn."""
+        offers = {"QoS": self.config.qos, "LowLatency": self.config.lowlatency, "Compression": self.config.compression}
+        exts = sane.offers(*(name for name, wanted in offers.items() if wanted), patch=self.config.patch)
+        return sane.init_syn(
+            self.config.zid, exts=exts, whatami=self.config.whatami,
+            resolution=self.config.resolution, batch_size=self.config.batch_size,
+        )  # fmt: skip
+
+    def check_init_ack(self, link: Link, ack: Init) -> None:
+        """Whether an answer can be accepted. Raises Refused."""
+        assert link.mine is not None
+        if not self.accepts_version(ack.version):
+            raise Refused(UNSUPPORTED)
+        if not self.accepts_whatami(ack.whatami):
+            raise Refused(INVALID)
+        if ack.zid.raw.rstrip(b"\0") == self.config.zid.rstrip(b"\0"):
+            raise Refused(TO_SELF)
+        if not self.accepts_resolution(link.mine, ack):
+            raise Refused(INVALID, "resolution raised")
+        if not self.accepts_exts(link.mine, ack):
+            raise Refused(INVALID, "extension that was not offered")
+
+    def accepts_resolution(self, syn: Init, ack: Init) -> bool:
+        """Not above the proposal, in either field."""
+        proposed = sane.DEFAULT_RESOLUTION if syn.resolution is None else syn.resolution
+        got = sane.DEFAULT_RESOLUTION if ack.resolution is None else ack.resolution
+        return got & 3 <= proposed & 3 and got & 12 <= proposed & 12
+
+    def accepts_exts(self, syn: Init, ack: Init) -> bool:
+        """No mode that was not offered, and a patch no higher than ours."""
+        offered = {type(ext).__name__: ext for ext in syn.exts}
+        modes = [
+            ext for ext in ack.exts if type(ext).__name__ in ("QoS", "QoSLink", "LowLatency", "Compression", "Patch")
+        ]
+        if any(type(ext).__name__ not in offered for ext in modes):
+            return False
+        return all(ext.value <= self.patch_of(offered) for ext in modes if isinstance(ext, Patch))
+
+    def settle_ack(self, link: Link, ack: Init) -> Terms:
+        """The terms as the responder settled them."""
+        agreed = {type(ext).__name__: ext for ext in ack.exts}
+        return Terms(
+            resolution=sane.DEFAULT_RESOLUTION if ack.resolution is None else ack.resolution,
+            batch_size=self.choose_batch(sane.DEFAULT_BATCH if ack.batch_size is None else ack.batch_size),
+            qos="QoS" in agreed,
+            lowlatency="LowLatency" in agreed,
+            compression="Compression" in agreed,
+            patch=self.patch_of(agreed),
+        )
+
+    def confirm(self, link: Link, ack: Init) -> Open:
+        """OpenSyn."""
+        link.initial_sn = self.make_initial_sn(link)
+        return sane.open_syn(ack, initial_sn=link.initial_sn, **self.lease_fields())
+
+    def check_open_ack(self, link: Link, ack: Open) -> None:
+        if not self.accepts_initial_sn(link, ack.initial_sn):
+            raise Refused(INVALID, "initial_sn")

@@ -1,0 +1,100 @@
+"""What the reference answers as responder: whether a proposal can be accepted, on which terms, and whether OPEN activates it."""
+
+from __future__ import annotations
+
+import hmac
+from hashlib import sha256
+from typing import Any
+
+from zenoh_conformance import sane
+from zenoh_conformance.codec import encode
+from zenoh_conformance.messages import Init, Open
+from zenoh_conformance.messages.init import Patch
+from zenoh_conformance.primitives import WhatAmI, ZenohID
+from zenoh_conformance.wire.extensions import Exts
+
+from . import password
+from .config import INVALID, MAX_LINKS, MAX_SESSIONS, TO_SELF, UNSUPPORTED, Refused
+from .link import Link, Terms
+from .terms import Negotiating
+
+
+class Responder(Negotiating):
+    """The hooks of the side that was connected to."""
+
+    def check_init(self, link: Link, syn: Init) -> None:
+        """Whether a proposal can be accepted. Raises Refused."""
+        if not self.accepts_version(syn.version):
+            raise Refused(UNSUPPORTED)
+        if syn.zid.raw.rstrip(b"\0") == self.config.zid.rstrip(b"\0"):
+            raise Refused(TO_SELF)
+        if not self.accepts_whatami(syn.whatami):
+            raise Refused(INVALID)
+        if self.config.credentials and not password.will_show(syn.exts):
+            raise Refused(INVALID, "authentication")
+
+    def settle(self, syn: Init) -> Terms:
+        """The terms that a proposal and our own wishes make."""
+        offers = {type(ext).__name__: ext for ext in syn.exts}
+        lowlatency = self.config.lowlatency and "LowLatency" in offers
+        return Terms(
+            resolution=self.choose_resolution(sane.DEFAULT_RESOLUTION if syn.resolution is None else syn.resolution),
+            batch_size=self.choose_batch(sane.DEFAULT_BATCH if syn.batch_size is None else syn.batch_size),
+            qos=self.config.qos and "QoS" in offers and not lowlatency,
+            lowlatency=lowlatency,
+            compression=self.config.compression and "Compression" in offers,
+            patch=min(self.config.patch, self.patch_of(offers)),
+        )
+
+    def answer_init(self, link: Link, syn: Init) -> Init:
+        """InitAck."""
+        return Init(
+            ack=True, version=sane.VERSION, whatami=WhatAmI(self.config.whatami), zid=ZenohID(self.config.zid),
+            resolution=link.terms.resolution, batch_size=link.terms.batch_size, cookie=self.make_cookie(link, syn),
+            exts=self.answer_exts(link, syn),
+        )  # fmt: skip
+
+    def answer_exts(self, link: Link, syn: Init) -> Exts[Any]:
+        """Of what was offered, what we do too."""
+        terms = link.terms
+        does = {"QoS": terms.qos, "LowLatency": terms.lowlatency, "Compression": terms.compression}
+        kept = [ext for ext in syn.exts if does.get(type(ext).__name__)]
+        if self.config.credentials:
+            kept.append(password.challenge(self.nonce(link)))
+        return Exts((*kept, *(Patch(value=terms.patch) for ext in syn.exts if isinstance(ext, Patch))))
+
+    def make_cookie(self, link: Link, syn: Init) -> bytes:
+        """Bound to the link and to what was proposed, so that no state is kept and nothing can be replayed elsewhere."""
+        return hmac.digest(self.config.secret, link.name.encode() + encode(syn), sha256)
+
+    def check_open(self, link: Link, open_: Open) -> None:
+        """Whether OpenSyn activates the session. Raises Refused."""
+        if not self.cookie_matches(link, open_):
+            raise Refused(INVALID, "cookie")
+        if not self.accepts_initial_sn(link, open_.initial_sn):
+            raise Refused(INVALID, "initial_sn")
+        if self.config.credentials and not self.accepts_proof(link, open_):
+            raise Refused(INVALID, "authentication")
+        others = [other for other in self.links.values() if other.live and other is not link]
+        if sum(other.zid == link.zid for other in others) >= self.config.max_links:
+            raise Refused(MAX_LINKS)
+        if len({other.zid for other in others} | {link.zid}) > self.config.max_sessions:
+            raise Refused(MAX_SESSIONS)
+
+    def cookie_matches(self, link: Link, open_: Open) -> bool:
+        assert link.mine is not None
+        return hmac.compare_digest(open_.cookie or b"", link.mine.cookie or b"")
+
+    def nonce(self, link: Link) -> int:
+        """The challenge of a link."""
+        return password.nonce_for(link.name, self.config.secret)
+
+    def accepts_proof(self, link: Link, open_: Open) -> bool:
+        """Whether OpenSyn shows the user and the password."""
+        assert self.config.credentials is not None
+        return password.shows(open_.exts, self.config.credentials, self.nonce(link))
+
+    def answer_open(self, link: Link) -> Open:
+        """OpenAck."""
+        link.initial_sn = self.make_initial_sn(link)
+        return sane.open_ack(initial_sn=link.initial_sn, **self.lease_fields())

@@ -1,0 +1,133 @@
+"""The reference's sessions once they live: numbers, fragments, leases, CLOSE, and how batches leave."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from zenoh_conformance import sane
+from zenoh_conformance.batch import frame_batch
+from zenoh_conformance.codec import encode
+from zenoh_conformance.connection import priority_of
+from zenoh_conformance.conversation import Event, Happened
+from zenoh_conformance.dialogue import SN_MASK
+from zenoh_conformance.messages import Close, Fragment, Frame, Init, KeepAlive, Open
+from zenoh_conformance.session import State
+
+from .config import EXPIRED, INVALID, Action, Refused
+from .link import Link
+from .router import Router
+
+
+class Traffic(Router):
+    """The part of a node between its links and its router."""
+
+    def on_close(self, link: Link, close: Close) -> None:
+        """The far side closes: nothing more is said on this link; S ends the whole session."""
+        for other in list(self.links.values()):
+            if other is link or (close.session and other.live and other.zid == link.zid):
+                self.end(other)
+
+    def on_session(self, link: Link, message: Any) -> None:
+        """Traffic of a live session."""
+        if isinstance(message, Frame):
+            if self.accepts_sn(link, message):
+                link.partial.pop((message.reliable, priority_of(message)), None)
+                for inner in message.messages:
+                    self.route(link, inner)
+        elif isinstance(message, Fragment):
+            if self.accepts_sn(link, message):
+                self.on_fragment(link, message)
+        elif isinstance(message, Init | Open):
+            self.on_late_handshake(link, message)
+
+    def on_late_handshake(self, link: Link, message: Init | Open) -> None:
+        """A handshake message on a live session."""
+        raise Refused(INVALID)
+
+    def accepts_sn(self, link: Link, message: Frame | Fragment) -> bool:
+        """Whether a number is the next of its channel or a little later. Raises Refused for one outside the resolution."""
+        mask = self.sn_mask(link)
+        if message.sn > mask:
+            raise Refused(INVALID, "sequence number outside the negotiated resolution")
+        if not link.terms.qos and priority_of(message) != sane.DEFAULT_PRIORITY:
+            raise Refused(INVALID, "priority on a session without QoS")
+        channel = (message.reliable, priority_of(message))
+        assert link.their_open is not None
+        last = link.rx.get(channel, (link.their_open.initial_sn - 1) & mask)
+        if not 1 <= (message.sn - last) & mask <= mask >> 1:
+            return False
+        if (message.sn - last) & mask != 1:
+            link.partial.pop(channel, None)
+        link.rx[channel] = message.sn
+        return True
+
+    def on_fragment(self, link: Link, fragment: Fragment) -> None:
+        """One fragment; the last one completes a message."""
+        channel = (fragment.reliable, priority_of(fragment))
+        marks = {type(ext).__name__ for ext in fragment.exts}
+        if "Drop" in marks:
+            link.partial.pop(channel, None)
+            return
+        if "First" in marks or (channel not in link.partial and not link.terms.patch):
+            link.partial[channel] = bytearray()
+        if channel not in link.partial:
+            return
+        link.partial[channel] += fragment.payload
+        if not fragment.more:
+            self.route_bytes(link, bytes(link.partial.pop(channel)))
+
+    def sn_mask(self, link: Link) -> int:
+        return SN_MASK[link.terms.resolution & 3]
+
+    def on_time(self, link: Link) -> None:
+        """What time alone makes a link do."""
+        if not link.live:
+            if self.now - link.opened_at >= self.config.handshake_s:
+                self.refuse(link, None)
+        elif self.now - link.last_heard >= self.lease_of(link):
+            self.refuse(link, EXPIRED)
+        elif self.now - link.last_said >= self.config.lease_ms / 4000:
+            self.send(link, KeepAlive())
+
+    def lease_of(self, link: Link) -> float:
+        """The effective lease in seconds: the smaller of both."""
+        assert link.their_open is not None
+        theirs = link.their_open.lease * (1 if link.their_open.lease_in_seconds else 0.001)
+        return min(theirs, self.config.lease_ms / 1000)
+
+    # -- saying
+
+    def send(self, link: Link, *messages: Any) -> None:
+        """Transport messages, one batch."""
+        self.send_batch(link, b"".join(self.encoded(message) for message in messages))
+
+    def encoded(self, message: Any) -> bytes:
+        """A transport message as bytes."""
+        return encode(message)
+
+    def send_batch(self, link: Link, batch: bytes) -> None:
+        """A batch, framed as this link is framed now."""
+        ours = link.decoder.directions[link.side]
+        data = frame_batch(batch, link.decoder.connection.framing.value, prefix=ours.prefix, compressed=ours.compressed)
+        for _ in link.decoder.feed(Event(self.now, link.name, link.side, Happened.BYTES, data)):
+            pass
+        link.last_said = self.now
+        self.actions.append(Action(link.name, data))
+
+    def refuse(self, link: Link, reason: int | None) -> None:
+        """CLOSE instead of what would come next, then the end of the link."""
+        if reason is not None:
+            self.send(link, sane.close(reason))
+        self.end(link)
+
+    def end(self, link: Link) -> None:
+        """Shut a link, and forget what its session declared."""
+        self.actions.append(Action(link.name, end=True))
+        self.drop(link)
+
+    def drop(self, link: Link) -> None:
+        """Forget a link."""
+        was_live, link.state = link.live, State.CLOSED
+        self.links.pop(link.name, None)
+        if was_live:
+            self.on_gone(link)
