@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from pathlib import Path
 
@@ -103,12 +104,15 @@ class World:
         self.target = FakeTarget(**target)
         self.cases = []
         self.ran = Counter()
+        self.here = threading.local()
+        """`here.node` is the instance that the case which asks has."""
         self.out = tmp_path / "out"
 
     def case(self, name, act=lambda times, world: None, *, requirement=REQUIREMENT, **more):
         """A case that does `act(how often before, world)`; returning text departs with it as the cause."""
 
         def function(scene, **parameters):
+            self.here.node = scene._node
             label = (name, *parameters.values())
             times, self.ran[label] = self.ran[label], self.ran[label] + 1
             why = act(times, self)
@@ -125,7 +129,7 @@ class World:
         """An act that ends the target."""
 
         def act(_times, world):
-            world.target.now.state = state
+            world.here.node.state = state
 
         return act
 

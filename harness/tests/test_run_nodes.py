@@ -13,8 +13,10 @@ from zenoh_conformance.case import grid
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.law import all_laws
 from zenoh_conformance.verdict import Exit, Verdict
+from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.files import results
 from zenoh_harness.files.known import Deviation, Known
+from zenoh_harness.run.keeper import Keeper
 from zenoh_harness.run.runner import run_target
 
 
@@ -322,6 +324,87 @@ def test_an_initiator_that_left_in_peace_is_fetched_again(tmp_path):
     world.case("next")
     assert world.verdicts() == {("fake/leaves",): "pass", ("fake/next",): "pass", ("target/stays-up",): "pass"}
     assert len(world.target.nodes) == 2
+
+
+def coming(tmp_path, cases=16, **target):
+    """A target that comes to us, with as many cases that hold."""
+    world = World(tmp_path, side=Side.INITIATOR, **target)
+    for number in range(cases):
+        world.case(f"x{number:02}")
+    return world
+
+
+def test_of_an_initiator_there_are_several_each_with_one_case_at_a_time(tmp_path):
+    world, met = coming(tmp_path), threading.Barrier(4)
+    busy = set()
+
+    def meets(times, world):
+        assert world.here.node not in busy
+        busy.add(world.here.node)
+        met.wait(5)
+        busy.discard(world.here.node)
+
+    for number in range(4):
+        world.case(f"meets{number}", meets)
+    ran = world.run(jobs=4)
+    assert {one.verdict for one in ran.judgements} == {Verdict.PASS}
+    assert len(world.target.nodes) == 4
+    assert all(node.stopped for node in world.target.nodes)
+
+
+def test_no_initiator_is_started_that_would_have_little_to_do(tmp_path):
+    world = coming(tmp_path, cases=5)
+    world.run(jobs=4)
+    assert len(world.target.nodes) == 2
+
+
+@pytest.mark.parametrize("state", [Verdict.CRASH, Verdict.HANG, Verdict.ZOMBIE])
+def test_of_several_initiators_the_one_that_dies_charges_its_case_and_the_others_are_not_asked_again(tmp_path, state):
+    world = coming(tmp_path, cases=15)
+    world.case("killer", world.kills(state))
+    ran = world.run(jobs=4)
+    assert {one.key.check: one.verdict for one in ran.judgements if one.verdict is not Verdict.PASS} == {
+        "fake/killer": state
+    }
+    again = {name for (name,), times in world.ran.items() if times > 1}
+    assert again == {"killer", "x03", "x07", "x11"}, "every fourth, as they are dealt out"
+    assert all(node.stopped for node in world.target.nodes)
+
+
+def test_of_several_initiators_a_death_that_no_case_repeats_charges_none(tmp_path):
+    world = coming(tmp_path)
+    world.case("struck", lambda times, world: None if times else world.kills()(times, world))
+    ran = world.run(jobs=4)
+    assert {one.verdict for one in ran.judgements[:-1]} == {Verdict.PASS}
+    assert (ran.judgements[-1].key.check, ran.judgements[-1].verdict) == ("target/stays-up", Verdict.CRASH)
+
+
+def test_several_initiators_say_what_one_says(tmp_path):
+    world = coming(tmp_path)
+    world.case("bad", lambda times, world: "no cookie")
+    told = []
+    for jobs in (1, 2, 4):
+        world.run(jobs=jobs)
+        told.append((world.out / "results.jsonl").read_bytes())
+    assert told[0] == told[1] == told[2]
+
+
+def test_initiators_that_cannot_be_had_again_end_the_run_and_nothing_stays_up(tmp_path):
+    world = coming(tmp_path, starts_left=3)
+    ran = world.run(jobs=4)
+    assert ran.exit is Exit.CANNOT_GO_ON
+    assert "it does not start any more" in str(ran.stopped)
+    assert all(node.stopped for node in world.target.nodes)
+
+
+def test_what_is_over_is_not_started_again(tmp_path):
+    world = coming(tmp_path)
+    keeper = Keeper(world.target, "default")
+    assert keeper.node is keeper.node
+    keeper.stop()
+    with pytest.raises(CannotGoOn, match="not wanted any more"):
+        keeper.node  # noqa: B018  it is asked for
+    assert len(world.target.nodes) == 1
 
 
 def test_a_crash_of_a_current_release_is_only_counted(tmp_path):

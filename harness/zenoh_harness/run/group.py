@@ -48,19 +48,22 @@ class Group:
 
     def judged(self, items: Sequence[Item], first: Sequence[Outcome]) -> Iterator[Decision]:
         """What the first attempts are worth, after a look at the target."""
-        if not items:
-            return
-        ill = self.keeper.ill()
-        if ill is None:
-            self._heard(*first)
-            yield from (self._confirmed(item, outcome) for item, outcome in zip(items, first, strict=True))
-        else:
+        if items:
+            yield from self.settled(items, first, self.keeper.ill())
+
+    def settled(self, items: Sequence[Item], first: Sequence[Outcome], ill: Ill | None) -> Iterator[Decision]:
+        """What the first attempts are worth where the target is found well, or ill."""
+        if ill is not None:
             yield from self.after_death(items, first, ill)
+            return
+        for item, outcome in zip(items, first, strict=True):
+            self._heard(outcome)
+            yield self._confirmed(item, outcome)
 
     def side_by_side(self, items: Sequence[Item], jobs: int) -> list[Outcome]:
         """Every item once."""
         if self.keeper.node.side is Side.INITIATOR:
-            return [self._once(item, 1) for item in items]  # one node comes to us, one link after the other
+            return [self._once(item, 1) for item in items]  # it comes to us with one link after the other
         if self.keeper.few_sessions:
             return [self._with_room(item) for item in items]
         conditions = self.conditions()
@@ -80,10 +83,9 @@ class Group:
         self.keeper.ill()
         return outcome
 
-    def _heard(self, *outcomes: Outcome) -> None:
+    def _heard(self, outcome: Outcome) -> None:
         """Let the laws judge: only where the target lived, for what a dying one says is no answer."""
-        for outcome in outcomes:
-            self.tally.add(outcome)
+        self.tally.add(outcome)
 
     def _once(self, item: Item, number: int) -> Outcome:
         if self.keeper.left():

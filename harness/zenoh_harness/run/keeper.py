@@ -59,6 +59,7 @@ class Keeper:
         self._examine = examine
         self._told = told
         self._node: NodeInstance | None = None
+        self._over = False
         self._lock = Lock()
 
     def begin(self) -> Ill | None:
@@ -81,10 +82,18 @@ class Keeper:
             self._budget = learn(self.node)
         return None
 
+    def twin(self) -> Keeper:
+        """Another one, of a further instance of the same target, which is held to what was learnt of this one."""
+        twin = Keeper(self.target, self.profile, self._examine, told=self._told)
+        twin._budget, twin._at_best = self._budget, self._at_best
+        return twin
+
     @property
     def node(self) -> NodeInstance:
         """The instance, started when there is none. Raises TargetError when it cannot be had."""
         with self._lock:
+            if self._over:
+                raise CannotGoOn(f"{self.target.reach} is not wanted any more", step="start")
             if self._node is None:
                 self._node = self.target.start(self.profile)
                 self.generation += 1
@@ -133,19 +142,24 @@ class Keeper:
                 f"{self.target.reach} does not live any more and is not ours to start again", step="restart",
                 hint="start it again by hand, or give a target that can be started (wheel, exec:, docker:)",
             )  # fmt: skip
-        self.stop()
+        self._end(self._let_go())
         self._told(f"starting {self.target.reach} ({self.profile}) again")
         return self.node
 
     def stop(self) -> None:
-        """End the instance, if there is one."""
-        with self._lock:
-            node, self._node = self._node, None
-        if node is not None:
-            node.stop()
+        """End the instance, if there is one, and start none any more, whoever still asks for it."""
+        self._end(self.hand_over())
 
     def hand_over(self) -> NodeInstance | None:
-        """The instance, which is somebody else's to end from now on."""
+        """The instance, which is somebody else's to end from now on; there is none after it."""
+        self._over = True
+        return self._let_go()
+
+    def _let_go(self) -> NodeInstance | None:
         with self._lock:
             node, self._node = self._node, None
         return node
+
+    def _end(self, node: NodeInstance | None) -> None:
+        if node is not None:
+            node.stop()

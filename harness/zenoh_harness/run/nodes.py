@@ -14,6 +14,7 @@ from zenoh_conformance.verdict import Verdict
 from zenoh_harness.errors import CannotGoOn, TargetError
 from zenoh_harness.health import check
 from zenoh_harness.run.attempt import Conditions, Outcome, attempt, uses_agent
+from zenoh_harness.run.crew import Crew
 from zenoh_harness.run.decide import Decision
 from zenoh_harness.run.embargo import is_current, withheld
 from zenoh_harness.run.facts import Ability, Ask, ability, ask
@@ -26,6 +27,9 @@ from zenoh_harness.run.register import Register
 from zenoh_harness.run.sidebyside import SideBySide
 from zenoh_harness.run.tally import Tally
 from zenoh_harness.target import Identity, NodeTarget
+
+ENOUGH = 4
+"""Cases for which it is worth starting one more instance of a node that comes to us."""
 
 
 class NodeRun:
@@ -45,7 +49,6 @@ class NodeRun:
         self.reach, self.role, self.current = target.reach, target.side.value, is_current(target)
         self.stop = Flag()
         self._examine, self._look = examine, look
-        self._agent = Lock()
         every, selection = list(cases), options.selection
         # laws judge what cases say: when only laws are asked for, all cases speak and none is recorded
         self._silent = bool(self._wanted_laws()) and not any(takes(selection, case) for case in every)
@@ -129,21 +132,33 @@ class NodeRun:
             records.cannot_start(why.what)
             return
         can = self._ability(keeper, items, ill)
-        group = Group(keeper, self._conditions(keeper, can), self._jobs(keeper), Tally())
         able = self._able(records, can, items)
+        crew = self._crew(keeper, can, len(able))
         try:
-            for decision in self._decisions(keeper, group, able):
+            for decision in self._decisions(keeper, crew, able):
                 if not self._silent:
                     records.decision(decision)
                 self.options.advance(1, decision.item.label)
         except CannotGoOn:
-            self._close(records, keeper, group, ill)
+            self._close(records, crew, ill)
             raise
-        self._close(records, keeper, group, ill)
+        finally:
+            crew.dismiss()
+        self._close(records, crew, ill)
 
-    def _close(self, records: Records, keeper: Keeper, group: Group, ill: Ill | None) -> None:
-        records.laws(self.laws, self._wanted_laws(), group.tally)
-        records.stays_up(group.deaths, ill, keeper.slow)
+    def _close(self, records: Records, crew: Crew, ill: Ill | None) -> None:
+        records.laws(self.laws, self._wanted_laws(), crew.first.tally)
+        records.stays_up(crew.first.deaths, ill, crew.slow)
+
+    def _crew(self, keeper: Keeper, can: Ability, items: int) -> Crew:
+        """One instance; of a node that comes to us, and so talks with one case at a time, as many as have enough to do."""
+        first = Group(keeper, self._conditions(keeper, can), self._jobs(keeper), Tally())
+        several = self.target.side is Side.INITIATOR and self.target.restartable
+        more = min(self.options.jobs, -(-items // ENOUGH)) - 1 if several else 0
+        twins = [keeper.twin() for _ in range(more)]
+        return Crew(
+            (first, *(Group(twin, self._conditions(twin, can), 1, first.tally, first.deaths) for twin in twins))
+        )
 
     def _ability(self, keeper: Keeper, items: Sequence[Item], ill: Ill | None) -> Ability:
         """What the node can do; asked only where a case wants to know, and of one that is well."""
@@ -172,10 +187,10 @@ class NodeRun:
         self.options.advance(1, item.label)
 
     def _conditions(self, keeper: Keeper, can: Ability) -> Callable[[], Conditions]:
+        agent = Lock()
+
         def now() -> Conditions:
-            return Conditions(
-                node=keeper.node, facts=can.facts, seed=self.options.seed, stop=self.stop, agent=self._agent
-            )
+            return Conditions(node=keeper.node, facts=can.facts, seed=self.options.seed, stop=self.stop, agent=agent)
 
         return now
 
@@ -183,15 +198,16 @@ class NodeRun:
         """One at a time where the node holds few sessions, or comes to us."""
         return 1 if keeper.few_sessions or self.target.side is Side.INITIATOR else self.options.jobs
 
-    def _decisions(self, keeper: Keeper, group: Group, items: Sequence[Item]) -> Iterator[Decision]:
+    def _decisions(self, keeper: Keeper, crew: Crew, items: Sequence[Item]) -> Iterator[Decision]:
         """Those that wait are started first and awaited last; those that must be alone come when nothing else runs."""
+        group = crew.first
         timed = [item for item in items if group.jobs > 1 and waits(item)]
         alone = [item for item in items if item.case.alone]
         others = [item for item in items if item not in timed and item not in alone]
         born, conditions = keeper.generation, group.conditions()
         waiting = SideBySide([_bound(item, conditions) for item in timed], max(1, len(timed)))
         for some in groups(others):
-            yield from group.run(some)
+            yield from crew.run(some)
         outcomes = group.noted(timed, waiting.wait(STUCK))
         if keeper.generation == born:
             yield from group.judged(timed, outcomes)

@@ -18,7 +18,7 @@ class SideBySide(Generic[Value]):
     def __init__(self, tasks: Sequence[Callable[[], Value]], jobs: int) -> None:
         self._tasks = list(enumerate(tasks))
         self._results: dict[int, Value] = {}
-        self._done: Queue[tuple[int, Value]] = Queue()
+        self._done: Queue[tuple[int, Value | Exception]] = Queue()
         self._lock = Lock()
         self._next = 0
         for number in range(min(jobs, len(self._tasks))):
@@ -27,7 +27,10 @@ class SideBySide(Generic[Value]):
     def _work(self) -> None:
         while (mine := self._take()) is not None:
             index, task = mine
-            self._done.put((index, task()))
+            try:
+                self._done.put((index, task()))
+            except Exception as why:  # noqa: BLE001 - raised where the results are waited for
+                self._done.put((index, why))
 
     def _take(self) -> tuple[int, Callable[[], Value]] | None:
         with self._lock:
@@ -42,13 +45,19 @@ class SideBySide(Generic[Value]):
             self._next = len(self._tasks)
 
     def wait(self, patience: float, each: Callable[[Value], None] | None = None) -> list[Value | None]:
-        """The results in the order of the tasks; None for those left when nothing ended for `patience` seconds."""
+        """The results in the order of the tasks; None for those left when nothing ended for `patience` seconds.
+
+        Raises what a task raises.
+        """
         while len(self._results) < len(self._tasks):
             try:
                 index, value = self._done.get(timeout=scaled(patience))
             except Empty:
                 self.stop()
                 break
+            if isinstance(value, Exception):
+                self.stop()
+                raise value
             self._results[index] = value
             if each is not None:
                 each(value)
