@@ -299,6 +299,11 @@ class Dialogue:
         """The session still does work."""
         self.fence(step=step)
 
+    def beside(self, other: Dialogue) -> Dialogue:
+        """Be one more link of another one's session: it counts on where that one stands."""
+        self.initial_sn, self._next_sn, self._ids = other.initial_sn, other._next_sn, other._ids
+        return self
+
     # -- plain session work
 
     def declare(self, body: Any) -> None:

@@ -19,6 +19,7 @@ from zenoh_conformance.sane import OFFERS
 from zenoh_conformance.wire import vle
 from zenoh_conformance.wire.errors import DecodeError
 from zenoh_conformance.wire.extensions import exts
+from zenoh_harness.multilink import open_link
 from zenoh_harness.profiles import Profile
 
 USER_METHOD: Final = b"\x02"
@@ -32,7 +33,8 @@ _OUR_NONCE: Final = 0x0123456789ABCDEF
 def open_session(dialogue: Dialogue, profile: Profile, **changes: Any) -> Dialogue:
     """The sane handshake with what the profile demands; `changes` go into our INIT; departs where the target does."""
     if profile.credentials is None:
-        return dialogue.open(**changes)
+        several = "multilink" in profile.offers and dialogue.wire.side is Side.INITIATOR
+        return open_link(dialogue, **changes) if several else dialogue.open(**changes)
     if dialogue.wire.side is Side.INITIATOR:
         offers = (*changes.pop("exts", OFFERS), Auth(payload=USER_METHOD))
         ack = dialogue.ask(dialogue.init_syn(exts=offers, **changes), expect=InitAck, step="not reached: init")

@@ -202,7 +202,8 @@ class NoQosWithLowLatency(Handshake):
 
 @law("session-establishment/initial-sn-own-start")
 class InitialSnOwnStart(Handshake):
-    """The first FRAME or FRAGMENT of each channel carries the number that its sender announced."""
+    """The first FRAME or FRAGMENT of each channel carries the number that its sender announced. A session that may have several
+    links is left out: its next link goes on where the session stands."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -213,6 +214,8 @@ class InitialSnOwnStart(Handshake):
         if opened is None or seen.channel is None or (seen.sender, seen.channel) in self.started:
             return
         self.started.add((seen.sender, seen.channel))
+        if self.agreed("MultiLink"):
+            return
         self.subject(seen)
         right = message.sn == opened.initial_sn
         self.require(

@@ -1,7 +1,7 @@
 """Our own node: a sans-I/O session stack, responder and initiator, router enough to carry pushes, queries and declarations.
 
-It is what every case must pass on, and what each miniature is, but for one fault. Miniatures change hooks: small methods that answer one question each, in
-`responder`, `initiator`, `terms`, `traffic`, `router`.
+It is what every case must pass on, and what each miniature is, but for one fault. Miniatures change hooks: small methods that
+answer one question each, in `responder`, `initiator`, `terms`, `traffic`, `router`.
 """
 
 from .config import Config

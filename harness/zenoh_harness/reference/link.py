@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 from zenoh_conformance.connection import ConnectionDecoder
@@ -24,6 +26,8 @@ class Terms:
     lowlatency: bool = False
     compression: bool = False
     patch: int = 0
+    multilink: bool = False
+    """Further links may join the session."""
 
 
 @dataclass(slots=True)
@@ -40,16 +44,24 @@ class Pending:
     """A query that was forwarded: who asked, under which id, and who still owes a final."""
 
     asker: str
+    """The session that asked."""
     request_id: int
     owing: dict[str, int] = field(default_factory=dict)
-    """Link name to the id that the query has there."""
+    """Session to the id that the query has there."""
     deadline: float | None = None
     budget: int | None = None
 
 
+OF_THE_SESSION = (
+    "session", "tx", "rx", "partial", "keys", "subscribers", "queryables", "tokens", "interests", "requests", "request_ids",
+    "entity_ids", "told",
+)  # fmt: skip
+"""Attributes that the links of one session share."""
+
+
 @dataclass(slots=True)
 class Link:
-    """One link: its handshake, its channels, and what the far side declared."""
+    """One link: its handshake, and the channels and declarations of its session."""
 
     name: str
     side: Side
@@ -79,11 +91,21 @@ class Link:
     interests: dict[int, Any] = field(default_factory=dict)
     """Interests of the far side that are still to be told of what comes."""
     requests: dict[int, Pending] = field(default_factory=dict)
-    """Queries that we forwarded over this link, by the id they have here."""
-    request_ids: int = 0
-    entity_ids: int = 0
+    """Queries that we forwarded in this session, by the id they have here."""
+    request_ids: Iterator[int] = field(default_factory=lambda: count(1))
+    entity_ids: Iterator[int] = field(default_factory=lambda: count(1))
     told: dict[tuple[str, str, int], int] = field(default_factory=dict)
-    """Declarations forwarded to this link: (kind, link, id there) to the id here."""
+    """Declarations forwarded in this session: (kind, session, id there) to the id here."""
+    session: str = ""
+    """Its name: that of its first link."""
+
+    def __post_init__(self) -> None:
+        self.session = self.session or self.name
+
+    def join(self, other: Link) -> None:
+        """Be one more link of another one's session: its channels and its declarations are shared."""
+        for shared in OF_THE_SESSION:
+            setattr(self, shared, getattr(other, shared))
 
     @property
     def live(self) -> bool:

@@ -152,5 +152,8 @@ class Reference(Responder, Initiator):
         if answer is not None:
             link.my_open = answer
             self.send(link, answer)
+        earlier = self.earlier_link(link)
+        if earlier is not None:
+            link.join(earlier)
         link.state = State.LIVE
         self.on_live(link)

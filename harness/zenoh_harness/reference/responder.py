@@ -9,11 +9,12 @@ from typing import Any
 from zenoh_conformance import sane
 from zenoh_conformance.codec import encode
 from zenoh_conformance.messages import Init, Open
-from zenoh_conformance.messages.init import Patch
+from zenoh_conformance.messages.init import MultiLink, Patch
+from zenoh_conformance.messages.open import MultiLinkAck
 from zenoh_conformance.primitives import WhatAmI, ZenohID
 from zenoh_conformance.wire.extensions import Exts
 
-from . import password
+from . import multilink, password
 from .config import INVALID, MAX_LINKS, MAX_SESSIONS, TO_SELF, UNSUPPORTED, Refused
 from .link import Link, Terms
 from .terms import Negotiating
@@ -44,6 +45,7 @@ class Responder(Negotiating):
             lowlatency=lowlatency,
             compression=self.config.compression and "Compression" in offers,
             patch=min(self.config.patch, self.patch_of(offers)),
+            multilink=self.config.max_links > 1 and multilink.shows_key(syn.exts),
         )
 
     def answer_init(self, link: Link, syn: Init) -> Init:
@@ -61,6 +63,11 @@ class Responder(Negotiating):
         kept = [ext for ext in syn.exts if does.get(type(ext).__name__)]
         if self.config.credentials:
             kept.append(password.challenge(self.nonce(link)))
+        kept += [
+            multilink.challenge(ext, self.nonce(link))
+            for ext in syn.exts
+            if terms.multilink and isinstance(ext, MultiLink)
+        ]
         return Exts((*kept, *(Patch(value=terms.patch) for ext in syn.exts if isinstance(ext, Patch))))
 
     def make_cookie(self, link: Link, syn: Init) -> bytes:
@@ -75,11 +82,17 @@ class Responder(Negotiating):
             raise Refused(INVALID, "initial_sn")
         if self.config.credentials and not self.accepts_proof(link, open_):
             raise Refused(INVALID, "authentication")
+        if link.terms.multilink and not multilink.proves(open_.exts, self.nonce(link)):
+            raise Refused(INVALID, "multilink")
         others = [other for other in self.links.values() if other.live and other is not link]
-        if sum(other.zid == link.zid for other in others) >= self.config.max_links:
+        if sum(other.zid == link.zid for other in others) >= self.most_links(link):
             raise Refused(MAX_LINKS)
         if len({other.zid for other in others} | {link.zid}) > self.config.max_sessions:
             raise Refused(MAX_SESSIONS)
+
+    def most_links(self, link: Link) -> int:
+        """How many links the session may have."""
+        return self.config.max_links if link.terms.multilink else 1
 
     def cookie_matches(self, link: Link, open_: Open) -> bool:
         assert link.mine is not None
@@ -96,5 +109,7 @@ class Responder(Negotiating):
 
     def answer_open(self, link: Link) -> Open:
         """OpenAck."""
-        link.initial_sn = self.make_initial_sn(link)
-        return sane.open_ack(initial_sn=link.initial_sn, **self.lease_fields())
+        earlier = self.earlier_link(link)
+        link.initial_sn = self.make_initial_sn(link) if earlier is None else earlier.initial_sn
+        confirmed = Exts((MultiLinkAck(),) if link.terms.multilink else ())
+        return sane.open_ack(initial_sn=link.initial_sn, exts=confirmed, **self.lease_fields())

@@ -135,22 +135,21 @@ class Router:
         """Undeclared: those who were told are told again."""
         self.table(link, kind).pop(entity, None)
         for other in self.others(link):
-            told = other.told.pop((kind, link.name, entity), None)
+            told = other.told.pop((kind, link.session, entity), None)
             if told is not None:
                 self.say(other, declare(UNDECLARE[kind](id=told)))
 
     def tell(self, to: Link, owner: Link, kind: str, entity: int, interest: int | None = None) -> None:
         """Forward one declaration, never the same one twice to one session."""
-        if (kind, owner.name, entity) in to.told:
+        if (kind, owner.session, entity) in to.told:
             return
-        to.entity_ids += 1
-        to.told[kind, owner.name, entity] = to.entity_ids
+        told = to.told[kind, owner.session, entity] = next(to.entity_ids)
         held = self.table(owner, kind)[entity]
         key = WireExpr(scope=0, suffix=held.key if isinstance(held, Queryable) else held, mapping=True)
         info: Exts[QueryableInfo] = NO_EXTS
         if isinstance(held, Queryable) and (held.complete or held.distance):
             info = Exts((QueryableInfo(value=int(held.complete) | held.distance << 8),))
-        body = DECLARE[kind](id=to.entity_ids, key=key, **({"exts": info} if kind == "queryable" else {}))
+        body = DECLARE[kind](id=told, key=key, **({"exts": info} if kind == "queryable" else {}))
         self.say(to, declare(body, interest))
 
     def on_gone(self, link: Link) -> None:
@@ -159,7 +158,7 @@ class Router:
             for entity in list(self.table(link, kind)):
                 self.on_entity_gone(link, kind, entity)
         for pending in {id(p): p for p in link.requests.values()}.values():
-            self.settle_final(pending, link.name)
+            self.settle_final(pending, link.session)
 
     def table(self, link: Link, kind: str) -> dict[int, Any]:
         """What a session declared of one kind, by id."""
@@ -169,8 +168,13 @@ class Router:
         return tables[kind]
 
     def others(self, link: Link) -> Iterator[Link]:
-        """Every live session but this one, once each."""
-        return (other for other in list(self.links.values()) if other is not link and other.live)
+        """Every live session but this one: one link of each."""
+        sessions = {other.session: other for other in reversed(self.links.values()) if other.live}
+        return (other for name, other in reversed(sessions.items()) if name != link.session)
+
+    def link_of(self, session: str) -> Link | None:
+        """A live link of a session, the first one while it is there; None when the session is over."""
+        return next((link for link in self.links.values() if link.live and link.session == session), None)
 
     # -- interests
 
@@ -203,6 +207,10 @@ class Router:
         wanted = self.key_of(link, replace(interest.key, mapping=True))
         return wanted is not None and keyexpr.intersects(wanted, key)
 
+    def earlier_link(self, link: Link) -> Link | None:
+        """A live link of the same node."""
+        return next((other for other in self.links.values() if other.live and other.zid == link.zid), None)
+
     # -- publications
 
     def on_push(self, link: Link, push: Push) -> None:
@@ -227,18 +235,17 @@ class Router:
         values = {type(ext).__name__: getattr(ext, "value", None) for ext in request.exts}
         timeout = values.get("Timeout")
         pending = Pending(
-            link.name,
+            link.session,
             request.id,
             deadline=None if timeout is None else self.now + timeout / 1000,
             budget=values.get("Budget") or None,
         )
         for other in targets:
-            other.request_ids += 1
-            other.requests[other.request_ids] = pending
-            pending.owing[other.name] = other.request_ids
+            pending.owing[other.session] = number = next(other.request_ids)
+            other.requests[number] = pending
         for other in targets:
             forwarded = replace(
-                request, id=pending.owing[other.name], key=whole(key or ""), exts=self.forwarded(request)
+                request, id=pending.owing[other.session], key=whole(key or ""), exts=self.forwarded(request)
             )
             self.say(other, forwarded, priority=priority_of(request))
         if not targets:
@@ -248,7 +255,7 @@ class Router:
         """The sessions that a query goes to."""
         assert key is not None
         matching = {
-            other.name: [q for q in other.queryables.values() if keyexpr.intersects(key, q.key)]
+            other.session: [q for q in other.queryables.values() if keyexpr.intersects(key, q.key)]
             for other in self.others(link)
         }
         complete = {
@@ -261,19 +268,19 @@ class Router:
         best = [name for name, queryables in complete.items() if queryables]
         if target == BEST_MATCHING and best:
             names = sorted(best, key=lambda name: min(q.distance for q in complete[name]))[:1]
-        return [self.links[name] for name in names]
+        return [other for other in map(self.link_of, names) if other is not None]
 
     def on_response(self, link: Link, response: Response) -> None:
         """Back to who asked, under the id that it asked with."""
         pending = link.requests.get(response.id)
-        if pending is None or pending.asker not in self.links:
+        asker = self.link_of(pending.asker) if pending is not None else None
+        if pending is None or asker is None:
             return
         key = self.key_of(link, response.key)
         if key is None or pending.budget == 0:
             return
         if pending.budget is not None:
             pending.budget -= 1
-        asker = self.links[pending.asker]
         self.say(asker, replace(response, id=pending.request_id, key=whole(key), exts=self.forwarded(response)))
         if pending.budget == 0:
             self.abandon(pending)
@@ -282,7 +289,7 @@ class Router:
         """One source is done."""
         pending = link.requests.pop(request_id, None)
         if pending is not None:
-            self.settle_final(pending, link.name)
+            self.settle_final(pending, link.session)
 
     def settle_final(self, pending: Pending, source: str) -> None:
         """When all sources are done, exactly one final goes back."""
@@ -290,14 +297,16 @@ class Router:
             self.finish(pending)
 
     def finish(self, pending: Pending) -> None:
-        if pending.asker in self.links:
-            self.say(self.links[pending.asker], ResponseFinal(id=pending.request_id))
+        asker = self.link_of(pending.asker)
+        if asker is not None:
+            self.say(asker, ResponseFinal(id=pending.request_id))
 
     def abandon(self, pending: Pending) -> None:
         """Wait for no more: what comes later is nobody's."""
         for name, request_id in pending.owing.items():
-            if name in self.links:
-                self.links[name].requests.pop(request_id, None)
+            other = self.link_of(name)
+            if other is not None:
+                other.requests.pop(request_id, None)
         pending.owing.clear()
         self.finish(pending)
 

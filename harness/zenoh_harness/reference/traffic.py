@@ -24,7 +24,7 @@ class Traffic(Router):
     def on_close(self, link: Link, close: Close) -> None:
         """The far side closes: nothing more is said on this link; S ends the whole session."""
         for other in list(self.links.values()):
-            if other is link or (close.session and other.live and other.zid == link.zid):
+            if other is link or (close.session and other.live and other.session == link.session):
                 self.end(other)
 
     def on_session(self, link: Link, message: Any) -> None:
@@ -129,5 +129,5 @@ class Traffic(Router):
         """Forget a link."""
         was_live, link.state = link.live, State.CLOSED
         self.links.pop(link.name, None)
-        if was_live:
+        if was_live and self.link_of(link.session) is None:
             self.on_gone(link)

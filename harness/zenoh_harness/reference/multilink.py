@@ -1,0 +1,36 @@
+"""The reference's several links a session, seen from the responder. The method is told in `zenoh_harness.multilink`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from zenoh_conformance.messages.init import MultiLink
+from zenoh_conformance.messages.open import MultiLinkSyn
+from zenoh_conformance.wire.errors import DecodeError
+from zenoh_harness.multilink import REFERENCE, blob, blobs, key_shown
+
+
+def shows_key(exts: Iterable[Any]) -> bool:
+    """Whether an InitSyn shows a key that a challenge can be made for."""
+    return any(isinstance(ext, MultiLink) and key_shown(ext.payload) is not None for ext in exts)
+
+
+def challenge(offered: MultiLink, nonce: int) -> MultiLink:
+    """What InitAck asks of a node that shows a key."""
+    theirs = key_shown(offered.payload)
+    assert theirs is not None
+    return MultiLink(payload=REFERENCE.public.shown + blob(theirs.encrypted(nonce)))
+
+
+def proves(exts: Iterable[Any], nonce: int) -> bool:
+    """Whether an OpenSyn returns that challenge."""
+    return any(isinstance(ext, MultiLinkSyn) and _read(ext.payload) == nonce for ext in exts)
+
+
+def _read(payload: bytes) -> int | None:
+    try:
+        parts = blobs(payload)
+    except DecodeError:
+        return None
+    return REFERENCE.read(parts[0]) if parts else None
