@@ -25,8 +25,13 @@ _WIDTH: Final = 36
     "--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write the JSON there too."
 )
 @click.option("--no-rates", is_flag=True, help="Measure no rates and no limits.")
+@click.option(
+    "--patience", is_flag=True, help="Measure how long it waits for us, and how it comes back (half a minute)."
+)
 @shell_options()
-def command(target: str, profiles: tuple[str, ...], out: Path | None, no_rates: bool, shell: Shell) -> int:
+def command(
+    target: str, profiles: tuple[str, ...], out: Path | None, no_rates: bool, patience: bool, shell: Shell
+) -> int:
     """Print what TARGET is and can do: version, role, extensions, resolutions, sizes, lease, authentication, rates.
 
     \b
@@ -39,7 +44,8 @@ def command(target: str, profiles: tuple[str, ...], out: Path | None, no_rates: 
     with shell.progress(len(wanted), "probe") as advance:
         for name in wanted:
             with node.start(name) as instance:
-                probed[name] = probe(instance, rates=not no_rates and name == wanted[0])
+                first = name == wanted[0]
+                probed[name] = probe(instance, rates=not no_rates and first, waits=patience and first)
             advance(1, name)
     result = _result(node, probed)
     if out is not None:

@@ -10,19 +10,22 @@ from zenoh_conformance.messages.init import Patch
 from zenoh_harness.probe.asker import Asker, Facts
 from zenoh_harness.probe.capabilities import CAPABILITIES, PROPOSES, QUESTIONS, askable, missing, resolution
 from zenoh_harness.probe.limits import limits_and_rates
+from zenoh_harness.probe.patience import patience
 from zenoh_harness.target import NodeInstance
 
 __all__ = ["Facts", "askable", "missing", "probe"]
 
 
-def probe(node: NodeInstance, *, rates: bool = True) -> Facts:
-    """Ask a started node; never raises for what it does."""
+def probe(node: NodeInstance, *, rates: bool = True, waits: bool = False) -> Facts:
+    """Ask a started node; never raises for what it does. `waits`: also how long it waits for us, which takes as long."""
     facts = Facts(node.profile.name)
     asker = Asker(node)
     if node.side is Side.RESPONDER:
         _responder(asker, facts, rates)
     else:
         _initiator(asker, facts)
+    if waits:
+        patience(asker, facts)
     if node.agent is not None and node.agent.capabilities:
         facts.capabilities.add("agent")
         facts.note("agent commands", sorted(node.agent.capabilities))

@@ -10,16 +10,13 @@ from zenoh_conformance.conversation import Side
 from zenoh_conformance.messages import Init
 from zenoh_conformance.messages.init import Compression, LowLatency, MultiLink, Patch, QoS
 from zenoh_conformance.wire.extensions import exts
+from zenoh_harness.multilink import OURS
 from zenoh_harness.probe.asker import Asker, Facts
 from zenoh_harness.probe.limits import forwarded
 from zenoh_harness.profiles import DEFAULT
 
 VERSIONS: Final = (8, 9, 10)
 BATCHES: Final = (16, 32, 48, 64, 128, 512)
-
-_RSA: Final = (1 << 511 | 0x5DEECE66D << 64 | 1).to_bytes(64, "little")
-MULTILINK: Final = bytes([len(_RSA)]) + _RSA + b"\x03\x01\x00\x01"
-"""A public key as the baseline's MultiLink payload holds it: modulus, exponent; nothing is encrypted for us."""
 
 IN_PROFILE: Final = {"qos": DEFAULT, "patch": DEFAULT, "multilink": "two-links", "auth": "user-password"}
 """The profile in which a capability shows, where it has not the same name."""
@@ -51,7 +48,7 @@ def _extensions(ask: Asker) -> dict[str, str]:
         "QoS": QoS(),
         "LowLatency": LowLatency(),
         "Compression": Compression(),
-        "MultiLink": MultiLink(payload=MULTILINK),
+        "MultiLink": MultiLink(payload=OURS.public.shown),
         "Patch": Patch(value=1),
     }
     found: dict[str, str] = {}
