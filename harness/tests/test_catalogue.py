@@ -1,9 +1,13 @@
 """Known targets: ours, the user's own, and names in place of reach strings."""
 
+import sys
+
 import pytest
 
 from zenoh_harness.catalogue import Catalogue
+from zenoh_harness.cli import invoke
 from zenoh_harness.errors import UsageError
+from zenoh_harness.files import results
 
 PROJECT = """
 [targets.mine]
@@ -36,9 +40,10 @@ def test_a_project_has_its_own(project):
 
 def test_a_name_stands_for_its_first_reach_string(project):
     catalogue = Catalogue.load(project)
-    reach, known = catalogue.reach("other?role=peer")
-    assert (str(reach), known.name) == ("tcp/127.0.0.1:7447?role=peer", "other")
-    assert catalogue.reach("wheel:1.9.0")[1] is None
+    reach = catalogue.reach("other?role=peer")
+    assert (reach.kind, reach.rest, str(reach)) == ("tcp", "127.0.0.1:7447", "other?role=peer")
+    assert str(reach.with_options(role="client")) == "other?role=client"
+    assert str(catalogue.reach("wheel:1.9.0")) == "wheel:1.9.0"
 
 
 def test_claims_and_profiles_come_from_the_file(project):
@@ -79,3 +84,37 @@ def test_a_profile_of_its_own_is_started(tmp_path):
     )
     with Catalogue.load(tmp_path).open("w").start("qos-off") as node:
         assert node.profile.name == "qos-off"
+
+
+COOKIE = "establishment-cookie/an-invented-cookie-is-refused"
+OWN = f"""
+[targets.mine]
+reach = "exec:{sys.executable} -m zenoh_harness.reference --listen {{locator}} --fault believes-any-cookie"
+claims = ["compression"]
+"""
+KNOWN = f"""
+[[deviation]]
+check = "{COOKIE}"
+verdict = "fail"
+cause = "stage open: OpenAck *"
+reason = "it is so"
+"""
+
+
+def test_a_name_is_run_with_what_its_files_say(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "zconform.toml").write_text(OWN)
+    assert invoke(["run", "mine", "--only", COOKIE]) == 1
+    assert f"zconform run mine --only {COOKIE}" in capsys.readouterr().out
+    (tmp_path / "targets").mkdir()
+    (tmp_path / "targets" / "mine.known.toml").write_text(KNOWN)
+    assert invoke(["run", "mine", "--only", COOKIE]) == 0
+    header = results.read(tmp_path / "zconform-results").header
+    assert (header.reach, header.name, header.kind) == ("mine", "mine", "exec")
+    assert invoke(["run", "mime"]) == 2
+    assert "did you mean mine?" in capsys.readouterr().err
+
+
+def test_the_baseline_by_its_name_is_as_current_as_by_its_kind():
+    catalogue = Catalogue.load()
+    assert catalogue.open("zenoh-rust").current is catalogue.open("wheel").current is True

@@ -12,9 +12,10 @@ A name stands wherever a reach string can; options after it are added: `mynode?p
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
@@ -23,10 +24,12 @@ from typing import Any, Final
 from zenoh_harness.errors import UsageError, nearest, unknown
 from zenoh_harness.profiles import DEFAULT, Profile
 from zenoh_harness.reach import KINDS, Reach, add_options, parse
-from zenoh_harness.target import NodeInstance, NodeTarget, known_profile, open_target
+from zenoh_harness.target import Identity, NodeInstance, NodeTarget, known_profile, open_target
 
 PROJECT: Final = "zconform.toml"
 FOLDER: Final = "targets"
+WORD: Final = re.compile(r"[A-Za-z0-9_.-]+")
+"""What can only be a name."""
 _FIELDS: Final = frozenset({"name", "about", "language", "homepage", "reach", "claims", "profiles"})
 
 
@@ -48,6 +51,31 @@ class KnownTarget:
     """The file that says it."""
 
 
+@dataclass(frozen=True, slots=True)
+class NamedReach(Reach):
+    """The first reach string of a known target, which prints as its name."""
+
+    known: KnownTarget | None = None
+
+    __hash__ = Reach.__hash__
+
+    @property
+    def added(self) -> Mapping[str, str]:
+        """The options that the file does not give."""
+        assert self.known is not None
+        given = parse(self.known.reach[0]).options
+        return {name: value for name, value in self.options.items() if given.get(name) != value}
+
+    def dress(self, target: NodeTarget) -> NodeTarget:
+        """The target with what its file says of it."""
+        assert self.known is not None
+        return KnownNode(target, self.known, self.added)
+
+    def __str__(self) -> str:
+        assert self.known is not None
+        return str(Reach(self.known.name, "", self.added))
+
+
 class Catalogue:
     """All targets that have a name."""
 
@@ -67,32 +95,38 @@ class Catalogue:
         """The target of that name."""
         return self._known.get(name)
 
-    def reach(self, text: str) -> tuple[Reach, KnownTarget | None]:
+    def reach(self, text: str) -> Reach:
         """A reach string or a known name, with options; UsageError offers the nearest of both."""
         name, question, options = text.strip().partition("?")
         known = self._known.get(name)
         if known is not None:
             first = parse(known.reach[0])
-            return (add_options(first, options) if question else first), known
-        if name.isidentifier() and name not in KINDS:
+            named = NamedReach(first.kind, first.rest, first.options, known)
+            return add_options(named, options) if question else named
+        if WORD.fullmatch(name) and name not in KINDS:
             raise unknown("target", name, [*self._known, *KINDS])
-        return parse(text), None
+        return parse(text)
 
     def open(self, text: str) -> NodeTarget:
         """The node target behind a reach string or a known name, not started yet."""
-        reach, known = self.reach(text)
-        target = open_target(reach)
-        return KnownNode(target, known) if known is not None else target
+        return open_target(self.reach(text))
+
+
+def find(text: str) -> Reach:
+    """A reach string, or the name of a target that ships or that the current folder knows."""
+    return Catalogue.load().reach(text)
 
 
 class KnownNode:
     """A target with what its file says of it: claims, and a reach string of its own for some profiles."""
 
-    def __init__(self, target: NodeTarget, known: KnownTarget) -> None:
-        self._below = target
-        self._others = {name: open_target(parse(reach)) for name, reach in known.profiles.items()}
+    def __init__(self, target: NodeTarget, known: KnownTarget, options: Mapping[str, str]) -> None:
+        self._below, self._known = target, known
+        self._others = {
+            name: open_target(parse(reach).with_options(**options)) for name, reach in known.profiles.items()
+        }
         self.reach = target.reach
-        self.identity = target.identity
+        self.current = bool(getattr(target, "current", False))
         self.side = target.side
         self.role = target.role
         self.claims = known.claims | target.claims
@@ -102,13 +136,17 @@ class KnownNode:
             **{name: known_profile(name) for name in known.profiles},
         }
 
+    @property
+    def identity(self) -> Identity:
+        """Who it says it is, under the name that it has in its file."""
+        found = self._below.identity
+        return replace(found, name=self._known.name, language=found.language or self._known.language)
+
     def start(self, profile: str = DEFAULT) -> NodeInstance:
         """Start it in `profile`, by the reach string that the file gives for it."""
         other = self._others.get(profile)
         if other is None:
-            node = self._below.start(profile)
-            self.identity = self._below.identity
-            return node
+            return self._below.start(profile)
         node = other.start()
         node.profile = self.profiles[profile]
         return node

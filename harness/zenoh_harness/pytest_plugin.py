@@ -56,15 +56,15 @@ class Target(pytest.Collector):
 
     def parts(self, only: tuple[str, ...] = ()) -> list[Part]:
         """What there is to run, for these labels or for what was asked for."""
+        from zenoh_harness.catalogue import find
         from zenoh_harness.errors import HarnessError
-        from zenoh_harness.reach import parse
         from zenoh_harness.run.options import Options
         from zenoh_harness.run.plan import Selection
         from zenoh_harness.run.runner import known_for, parts_of
 
         selection = Selection(only or tuple(self.config.getoption("--target-only")))
         try:
-            reach = parse(self.name)
+            reach = find(self.name)
             parts = parts_of(reach, Options(out=self.folder(), selection=selection))
             for part in parts:
                 known = known_for(parts[0].identity.name, map(Path, self.config.getoption("--target-known")))
@@ -89,8 +89,8 @@ class Target(pytest.Collector):
         return self._found.get(label, [])
 
     def _run(self) -> None:
+        from zenoh_harness.catalogue import find
         from zenoh_harness.files.results import label
-        from zenoh_harness.reach import parse
         from zenoh_harness.run.folder import claimed
         from zenoh_harness.run.runner import run_target
 
@@ -98,7 +98,7 @@ class Target(pytest.Collector):
         wanted = [item.name for item in self.session.items if isinstance(item, Judged) and item.parent is self]
         parts = self.parts(tuple(dict.fromkeys(name.split(" ", 2)[2] for name in wanted)))
         with claimed(self.folder()) as out:
-            self._ran = run_target(parse(self.name), replace(parts[0].options, out=out), parts)
+            self._ran = run_target(find(self.name), replace(parts[0].options, out=out), parts)
         for judgement in self._ran.judgements:
             self._found.setdefault(label(judgement.key), []).append(judgement)
 

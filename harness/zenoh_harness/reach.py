@@ -15,7 +15,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final, Self, TypeVar
 from urllib.parse import quote, unquote
 
 from zenoh_harness.errors import UsageError, unknown
@@ -106,9 +106,13 @@ class Reach:
         face = self.options.get("face")
         return frozenset({Face(face)}) if face else KINDS[self.kind].faces
 
-    def with_options(self, **options: str) -> Reach:
+    def with_options(self, **options: str) -> Self:
         """The same target with some options set."""
         return replace(self, options=MappingProxyType({**self.options, **options}))
+
+    def dress(self, target: Any) -> Any:
+        """The target with what is known of it besides: nothing, unless it was called by a name."""
+        return target
 
     def __hash__(self) -> int:
         return hash((self.kind, self.rest, tuple(sorted(self.options.items()))))
@@ -120,6 +124,9 @@ class Reach:
         if tail:
             return f"{text}?{tail}"
         return f"{text}?" if _OPTIONS_AT.search(text) or text.endswith("?") else text
+
+
+AnyReach = TypeVar("AnyReach", bound=Reach)
 
 
 def parse(text: str) -> Reach:
@@ -143,7 +150,7 @@ def parse(text: str) -> Reach:
     return reach
 
 
-def add_options(reach: Reach, options: str) -> Reach:
+def add_options(reach: AnyReach, options: str) -> AnyReach:
     """The same target with `name=value&name=value` added; UsageError for what its kind does not understand."""
     added = _pairs(options)
     _check_options(KINDS[reach.kind], added)

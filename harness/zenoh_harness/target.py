@@ -155,7 +155,7 @@ _ADAPTERS: Final[Mapping[str, str]] = {
 
 def open_target(reach: Reach) -> NodeTarget:
     """The node target behind `reach`, not started yet; UsageError when it has no such face or no adapter yet."""
-    return cast(NodeTarget, _adapter(reach, Face.NODE, "open_target")(reach))
+    return cast(NodeTarget, reach.dress(_adapter(reach, Face.NODE, "open_target")(reach)))
 
 
 def open_codec(reach: Reach) -> object:

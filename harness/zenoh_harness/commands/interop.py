@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from zenoh_conformance.verdict import Exit
+from zenoh_harness.catalogue import find
 from zenoh_harness.commands.run import command_line
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import CannotGoOn, UsageError
@@ -17,7 +18,6 @@ from zenoh_harness.files.evidence import slug
 from zenoh_harness.interop import summary
 from zenoh_harness.interop.run import InteropRun
 from zenoh_harness.interop.scenario import all_scenarios, steps
-from zenoh_harness.reach import parse
 from zenoh_harness.run.folder import claimed
 from zenoh_harness.run.options import Options
 from zenoh_harness.run.runner import Ran
@@ -69,7 +69,7 @@ def command(
         options = Options(out=here, strict=strict, told=shell.note)
         began = time.monotonic()
         try:
-            run = InteropRun(parse(pair[0]), parse(pair[1]), wanted, options, known)
+            run = InteropRun(find(pair[0]), find(pair[1]), wanted, options, known)
             with claimed(here), shell.progress(len(wanted), " <- ".join(pair)) as advance:
                 run.options = Options(out=here, strict=strict, told=shell.note, advance=advance)
                 ran[pair] = done = run.run(command_line())

@@ -13,6 +13,7 @@ import click
 
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.verdict import Exit
+from zenoh_harness.catalogue import find
 from zenoh_harness.console import Shell, shell_options
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files import scripts
@@ -20,7 +21,6 @@ from zenoh_harness.files.evidence import slug
 from zenoh_harness.learning import drawing
 from zenoh_harness.learning.automaton import Difference, Mealy, departures, difference, names
 from zenoh_harness.learning.learner import MEANING, learn, said
-from zenoh_harness.reach import parse
 from zenoh_harness.scenes import Stage
 from zenoh_harness.scripting.recorder import record
 from zenoh_harness.target import NodeInstance, open_target
@@ -94,7 +94,7 @@ def _one(shell: Shell, target: str, out: Path, seed: int) -> Learned:
 @contextmanager
 def _stages(target: str, seed: int) -> Iterator[tuple[Callable[[], Stage], str]]:
     """New stages on a started target, and its name; they share one deadline."""
-    opened = open_target(parse(target))
+    opened = open_target(find(target))
     if opened.side is not Side.RESPONDER:
         raise UsageError(f"{target} connects to us: only who listens is learned", hint="leave role= out")
     with opened.start() as node:

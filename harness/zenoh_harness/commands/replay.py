@@ -10,13 +10,13 @@ import click
 from zenoh_conformance.case import Case
 from zenoh_conformance.conversation import Conversation
 from zenoh_conformance.verdict import Exit, Judgement, Key, Verdict, exit_code
+from zenoh_harness.catalogue import find
 from zenoh_harness.commands.explain import conversation_told, show_told
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import UsageError, nearest
 from zenoh_harness.files import conversations, scripts
 from zenoh_harness.files.evidence import slug
 from zenoh_harness.files.known import Deviation
-from zenoh_harness.reach import parse
 from zenoh_harness.run.attempt import Conditions
 from zenoh_harness.run.decide import Decision, level_of
 from zenoh_harness.run.facts import ability
@@ -85,7 +85,7 @@ def load(script: str) -> Case:
 
 def node_for(case: Case, target: str) -> NodeTarget:
     """The target in the role that the script was made for. Raises UsageError when it cannot be had so."""
-    for reach in reaches(parse(target)):
+    for reach in reaches(find(target)):
         node = open_target(reach)
         if node.side is case.role:
             return node
@@ -139,7 +139,8 @@ def _show(shell: Shell, decision: Decision, node: NodeTarget, listed: Deviation 
         for one in conversation_told(decision.conversation):
             show_told(shell, one)
     style = "bold green" if decision.verdict.value == "pass" else "bold red"
-    shell.out.print(f"\n{node.identity.name} {node.identity.version}: {decision.verdict.value}", style=style)
+    who = f"{node.identity.name} {node.identity.version}".strip()
+    shell.out.print(f"\n{who}: {decision.verdict.value}", style=style)
     if decision.cause:
         shell.out.print(f"  {plain(decision.cause)}", soft_wrap=True)
     if listed is not None:

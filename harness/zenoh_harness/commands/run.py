@@ -13,12 +13,13 @@ from typing import Final
 import click
 
 from zenoh_conformance.verdict import Exit
+from zenoh_harness.catalogue import find
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.files import junit as files_junit
 from zenoh_harness.files import results
 from zenoh_harness.files import sarif as files_sarif
 from zenoh_harness.files.evidence import slug
-from zenoh_harness.reach import Reach, parse
+from zenoh_harness.reach import Reach
 from zenoh_harness.run import summary
 from zenoh_harness.run.checks import every_name
 from zenoh_harness.run.folder import claimed
@@ -79,7 +80,7 @@ def command(
     """
     selection = Selection(only)
     selection.check(every_name())
-    wanted = [parse(target) for target in targets or ("wheel",)]
+    wanted = [find(target) for target in targets or ("wheel",)]
     ran: list[Ran | None] = []
     kept: list[NodeInstance] = []
     for reach in wanted:

@@ -49,7 +49,7 @@ def command(target: str, shell: Shell) -> int:
 
 def _steps(text: str) -> Iterator[Step]:
     catalogue = Catalogue.load()
-    reach, _ = catalogue.reach(text)
+    reach = catalogue.reach(text)
     if Face.NODE in reach.faces:
         yield from smoke_node(catalogue.open(text))
         return

@@ -14,12 +14,12 @@ import click
 from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import Verdict, exit_code, worst
 from zenoh_harness.adapters import stdio
+from zenoh_harness.catalogue import find
 from zenoh_harness.codecs import Answer, Codec
 from zenoh_harness.confirm.command import command as confirm
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import UsageError, unknown
 from zenoh_harness.own_codec import OwnCodec
-from zenoh_harness.reach import parse
 from zenoh_harness.run.vectors import Told, of_decoding, of_encoding, requests, writes
 from zenoh_harness.target import open_codec
 from zenoh_vectors.export import export
@@ -148,7 +148,7 @@ def _files(shell: Shell, where: Path) -> int:
 
 
 def _codec(target: str, validate: bool) -> Codec:
-    reach = parse(target)
+    reach = find(target)
     if reach.kind == "reference":
         return OwnCodec()
     if reach.kind == "stdio":

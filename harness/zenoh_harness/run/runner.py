@@ -171,9 +171,12 @@ def _header(reach: Reach, identity: Identity, parts: Sequence[Part], options: Op
 
 
 def known_for(name: str, own: Iterable[Path] = ()) -> Known:
-    """The deviations that ship for a target of that name, and the user's own."""
-    shipped = Path(str(files("zenoh_harness"))) / "targets" / f"{name}.known.toml"
-    return known.load([*([shipped] if shipped.exists() else []), *own])
+    """The deviations that ship for a target of that name, those of the current folder's `targets`, and the user's own."""
+    if "/" in name:
+        return known.load(own)
+    file = Path("targets") / f"{name}.known.toml"
+    shipped = Path(str(files("zenoh_harness"))) / file
+    return known.load([*(path for path in (shipped, file) if path.exists()), *own])
 
 
 def _strict_checks(register: Register, options: Options, parts: Sequence[Part]) -> None:
