@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -108,6 +109,30 @@ def test_a_command_without_profiles_has_one():
     assert list(opened("exec:./node {port}").profiles) == ["default"]
     assert "low-latency" in opened("exec:./node {port} {profile}").profiles
     assert list(opened("exec:./node {port}?profile=low-latency").profiles) == ["low-latency"]
+
+
+STUB = Path(str(files("zenoh_harness"))) / "targets" / "agent_stub.py"
+
+
+@pytest.mark.parametrize(
+    ("options", "name", "version"),
+    [
+        ("agent=stdio", "stub", "1"),
+        ("agent=stdio&name=mine", "mine", "1"),
+        ("version=7", Path(sys.executable).name, "7"),
+        ("name=mine", "mine", ""),
+    ],
+)
+def test_who_it_is_is_known_before_it_is_judged(options, name, version):
+    found = opened(f"exec:{shlex.join([sys.executable, str(STUB)])} {{port}}?{options}").identity
+    assert (found.name, found.version, found.kind) == (name, version, "exec")
+    assert not processes.running()
+
+
+def test_an_agent_that_does_not_say_who_it_is_leaves_the_name_of_its_program():
+    found = opened("exec:cat {port}?agent=stdio").identity
+    assert (found.name, found.version) == ("cat", "")
+    assert not processes.running()
 
 
 def test_somebody_else_at_the_port_is_told():

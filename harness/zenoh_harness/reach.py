@@ -56,13 +56,13 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
         kind.name: kind
         for kind in (
             Kind("wheel", "VERSION", False, _NODE, _LAUNCHED),
-            Kind("exec", "COMMAND", True, _NODE, _LAUNCHED | {"agent", "listen", "ready"}),
+            Kind("exec", "COMMAND", True, _NODE, _LAUNCHED | {"agent", "listen", "version"}),
             Kind("docker", "IMAGE", True, _NODE, _LAUNCHED | {"args", "build", "config", "env", "memory", "pull"}),
             Kind("stdio", "COMMAND", True, _CODEC, frozenset()),
             Kind("lib", "PATH", True, _CODEC, frozenset()),
             Kind("reference", "", False, _NODE | _CODEC, _LAUNCHED | {"face"}),
             Kind("wrong", "NAME", True, _NODE | _CODEC, _LAUNCHED | {"face"}),
-            *(Kind(protocol, "ADDRESS", True, _NODE, frozenset({"role", "agent"})) for protocol in PROTOCOLS),
+            *(Kind(protocol, "ADDRESS", True, _NODE, frozenset({"role", "version"})) for protocol in PROTOCOLS),
         )
     }
 )

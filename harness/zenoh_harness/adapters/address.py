@@ -37,7 +37,8 @@ class AddressTarget:
         self.reach = reach
         self.locator = Locator.parse(f"{reach.kind}/{reach.rest}")
         self.role = cast(Role, reach.options.get("role", "router"))
-        self.identity = Identity(name=reach.options.get("name", str(self.locator)), version="", kind=reach.kind)
+        name, version = reach.options.get("name", str(self.locator)), reach.options.get("version", "")
+        self.identity = Identity(name=name, version=version, kind=reach.kind)
         only = known_profile(reach.options.get("profile", DEFAULT))
         self.profiles: Mapping[str, Profile] = {only.name: only}
 

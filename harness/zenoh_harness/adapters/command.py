@@ -6,16 +6,18 @@ every profile, any other in the one that the reach string names.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shlex
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final, cast
 
 from zenoh_conformance.conversation import Side
 from zenoh_harness import processes
 from zenoh_harness.adapters.launched import READY, LaunchedNode
 from zenoh_harness.agent import Agent
-from zenoh_harness.errors import UsageError, unknown
+from zenoh_harness.errors import TargetError, UsageError, unknown
 from zenoh_harness.links import Listener
 from zenoh_harness.locators import Locator
 from zenoh_harness.profiles import DEFAULT, PROFILES, Profile
@@ -52,9 +54,39 @@ class CommandTarget:
                 step="reach string",
                 hint="put {port} or {locator} into the command, or ?listen=HOST:PORT after it",
             )
-        self.identity = Identity(name=reach.options.get("name", self.words[0]), version="", kind="exec")
+        self.with_agent = reach.options.get("agent") == "stdio"
+        self._identity: Identity | None = None
         pinned = known_profile(reach.options.get("profile", DEFAULT))
         self.profiles: Mapping[str, Profile] = PROFILES if "profile" in blanks else {pinned.name: pinned}
+
+    @property
+    def identity(self) -> Identity:
+        """Who the reach string says it is, else its agent: an instance is started to ask it, unless one was already."""
+        if self._identity is None:
+            self._identity = self._named({})
+            if self.with_agent:
+                self._ask_who()
+        return self._identity
+
+    @identity.setter
+    def identity(self, known: Identity) -> None:
+        self._identity = known
+
+    def _named(self, said: Mapping[str, object]) -> Identity:
+        given = self.reach.options
+        return Identity(
+            name=given.get("name") or str(said.get("name") or Path(self.words[0]).name),
+            version=given.get("version") or str(said.get("version", "")),
+            kind="exec",
+            language=str(said.get("language", "")),
+        )
+
+    def _ask_who(self) -> None:
+        """One that does not say so is judged under the name of its program; why it does not, its start tells."""
+        with contextlib.suppress(TargetError), Listener.open() as nobody:
+            where = nobody.locator if self.side is Side.INITIATOR else self._where()
+            with self._launch(profile_of(self, DEFAULT), where) as program:
+                self._identity = self._named(Agent.over(program).introduction(Deadline.after(READY)))
 
     def start(self, profile: str = DEFAULT) -> LaunchedNode:
         """Start the command in `profile` and wait for its first handshake."""
@@ -70,25 +102,15 @@ class CommandTarget:
 
     def _start(self, profile: Profile, listener: Listener | None, deadline: Deadline) -> LaunchedNode:
         locator = listener.locator if listener else self._where()
-        zid = self.reach.options.get("zid", TARGET_ZID)
-        values = {
-            "port": str(locator.port),
-            "host": locator.host,
-            "locator": str(locator),
-            "zid": zid,
-            "profile": profile.name,
-        }
-        command = [_BLANK.sub(lambda match: values[match.group(1)], word) for word in self.words]
-        with_agent = self.reach.options.get("agent") == "stdio"
-        program = processes.start(command, interactive=with_agent)
+        program = self._launch(profile, locator)
         node = LaunchedNode(
             program,
             profile,
             self.role,
             locator=locator,
-            zid=zid if any("{zid}" in word for word in self.words) else None,
+            zid=self._zid if any("{zid}" in word for word in self.words) else None,
             listener=listener,
-            agent=Agent.over(program) if with_agent else None,
+            agent=Agent.over(program) if self.with_agent else None,
         )
         try:
             self._introduced(node, deadline)
@@ -98,16 +120,25 @@ class CommandTarget:
             raise
         return node
 
+    @property
+    def _zid(self) -> str:
+        return self.reach.options.get("zid", TARGET_ZID)
+
+    def _launch(self, profile: Profile, locator: Locator) -> processes.Program:
+        values = {
+            "port": str(locator.port),
+            "host": locator.host,
+            "locator": str(locator),
+            "zid": self._zid,
+            "profile": profile.name,
+        }
+        command = [_BLANK.sub(lambda match: values[match.group(1)], word) for word in self.words]
+        return processes.start(command, interactive=self.with_agent)
+
     def _introduced(self, node: LaunchedNode, deadline: Deadline) -> None:
         if node.agent is None:
             return
-        said = node.agent.introduction(deadline)
-        self.identity = Identity(
-            name=self.reach.options.get("name", str(said.get("name", self.identity.name))),
-            version=str(said.get("version", "")),
-            kind="exec",
-            language=str(said.get("language", "")),
-        )
+        self._identity = self._named(node.agent.introduction(deadline))
         node.zid = node.agent.zid or node.zid
 
     def _where(self) -> Locator:
