@@ -162,6 +162,20 @@ def test_a_release_without_an_agent_is_unimplemented_and_judged_nothing_of(tmp_p
     assert code in (0, 4)
 
 
+def test_what_is_about_routers_is_not_applicable_to_a_client(tmp_path, capsys):
+    code, found = interop(tmp_path, NEW, NEW, "--only", "declarations-outlive-a-blink")
+    said = [one for one in found.judgements if one.key.check.startswith("interop/")]
+    told = {(dict(one.key.parameters)["between"], one.verdict, one.cause) for one in said}
+    assert code == 0
+    assert told == {
+        ("others", Verdict.PASS, ""),
+        ("routers", Verdict.NOT_APPLICABLE, "not both nodes are routers"),
+    }
+    shown = capsys.readouterr().out
+    assert f"{NEW} listens, {NEW} connects" in shown
+    assert shown.rstrip().endswith("Exit 0: conforms in everything that was judged")
+
+
 def test_a_node_that_dies_is_a_crash_and_the_pair_is_made_anew(tmp_path, monkeypatch):
     talk, killed = Pair.talk, []
 

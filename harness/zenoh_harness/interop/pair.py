@@ -94,7 +94,8 @@ class Pair:
     def talk(self, here: Side) -> Talk:
         """A fresh view for one scenario that begins on that side."""
         assert self._tap is not None and self._fences is not None, "not started"
-        return Talk(self.voices[here], self.voices[here.other], self._fences, self._tap)
+        routers = all(node.role == "router" for node in self.nodes.values())
+        return Talk(self.voices[here], self.voices[here.other], self._fences, self._tap, routers=routers)
 
     def rest(self) -> None:
         """Between scenarios: the link as it was, nothing declared, both hear each other. Raises Missed, AgentError."""

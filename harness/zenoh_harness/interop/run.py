@@ -21,7 +21,7 @@ from zenoh_harness.files.results import Header, ResultsWriter
 from zenoh_harness.interop.judging import RECORDING, Outcome, Party, Records, pair_name, versions
 from zenoh_harness.interop.pair import Pair
 from zenoh_harness.interop.scenario import Step
-from zenoh_harness.interop.talk import Missed
+from zenoh_harness.interop.talk import Missed, Unfit
 from zenoh_harness.reach import Reach
 from zenoh_harness.run import embargo
 from zenoh_harness.run.embargo import is_current
@@ -203,6 +203,8 @@ class InteropRun:
             step.scenario.function(self._pair.talk(step.here), **dict(step.values))
         except Missed as why:
             return Verdict.FAIL, str(why)
+        except Unfit as why:
+            return Verdict.NOT_APPLICABLE, str(why)
         except AgentUnimplemented as why:
             return Verdict.UNIMPLEMENTED, "; ".join(why.seen)
         except AgentError as why:

@@ -10,7 +10,7 @@ from zenoh_conformance.verdict import SEVERITY, Judgement, Verdict, worst
 from zenoh_harness.console import plain
 from zenoh_harness.interop.scenario import all_scenarios
 from zenoh_harness.run.runner import Ran
-from zenoh_harness.run.summary import departures, idle, public
+from zenoh_harness.run.summary import departures, idle, public, tell_exit, tell_known
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,18 +32,22 @@ def by_topic(judgements: Iterable[Judgement]) -> dict[str, Counter[Verdict]]:
 def show(ran: Ran, out: Console, *, seconds: float, verbose: bool = False) -> None:
     """One pair's summary."""
     shown = public(ran.judgements)
-    out.print(f"\n{plain(ran.header.name)}: {len(shown)} judgements in {seconds:.0f} s")
+    listens, _, connects = ran.header.reach.partition(" <- ")
+    out.print(f"\n{plain(listens)} listens, {plain(connects)} connects", soft_wrap=True)
+    out.print(f"{plain(ran.header.name)}: {len(shown)} judgements in {seconds:.0f} s", soft_wrap=True)
     if shown:
         out.print(_topics(by_topic(shown)))
     for each in departures(shown):
         one, values = each.first, ", ".join(each.values[:6])
-        out.print(f"{one.verdict.value.upper():<7}{one.key.check}  (begun by the {one.key.role})", style="bold red")
+        who = "begun by the" if one.key.check in all_scenarios() else "broken by the"
+        out.print(f"{one.verdict.value.upper():<7}{one.key.check}  ({who} {one.key.role})", style="bold red")
         out.print(f"       seen     {plain(one.cause)}", soft_wrap=True)
         if values:
             out.print(f"       with     {plain(values)}  ({each.count} of its values)", soft_wrap=True)
         if one.evidence:
             out.print(f"       evidence {one.evidence}", soft_wrap=True)
         out.print(f"       repeat   {plain(one.repeat)}", soft_wrap=True)
+    tell_known(shown, out, verbose=verbose)
     for (verdict, why), checks in list(idle(shown).items()) if verbose else []:
         out.print(f"{len(checks):>6}  {verdict}: {plain(why or 'met nothing to judge')}", soft_wrap=True)
     if ran.footer.embargoed:
@@ -51,6 +55,7 @@ def show(ran: Ran, out: Console, *, seconds: float, verbose: bool = False) -> No
     if ran.footer.pending:
         out.print(f"{len(ran.footer.pending)} steps were pending: {plain(ran.footer.why)}")
     out.print(f"Results and the recorded conversation in {ran.out}", soft_wrap=True)
+    tell_exit(ran, out)
 
 
 def _topics(topics: Mapping[str, Counter[Verdict]]) -> Table:

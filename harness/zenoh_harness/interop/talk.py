@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from itertools import count
 from typing import Any, Final, Protocol
@@ -11,7 +12,11 @@ from zenoh_harness.interop.voice import PATIENCE, Ear, Heard, Voice
 from zenoh_harness.timing import Deadline, scaled
 
 FENCE: Final = "zconform/fence"
-_GLANCE: Final = 0.1
+OUTAGE: Final = 0.3
+"""Seconds that an outage lasts: longer than a router gathers changes of its links (0.1 s in zenoh-rust)."""
+_BLINK: Final = 3.0
+"""Seconds in which two that were parted for a moment must hear each other again."""
+_GLANCE: Final = 0.02
 """Seconds between two attempts to be heard on the other side."""
 
 _FRESH: Final = count(1)
@@ -19,6 +24,10 @@ _FRESH: Final = count(1)
 
 class Missed(Exception):  # noqa: N818  it carries what two nodes did not bring about; it is no error of ours
     """Ends a scenario: something else arrived than what must."""
+
+
+class Unfit(Exception):  # noqa: N818  nothing went wrong
+    """Ends a scenario that says nothing about such a pair."""
 
 
 class Bars(Protocol):
@@ -43,10 +52,10 @@ class Fences:
         number = self._put(sender, receiver, options)
         self._await(receiver, number, scaled(PATIENCE), f"from {sender.side.value}: what was put last has not arrived")
 
-    def join(self, one: Voice, other: Voice) -> None:
+    def join(self, one: Voice, other: Voice, within: float = 2 * PATIENCE) -> None:
         """Wait until both hear each other. Missed when they do not in time."""
         for sender, receiver in ((one, other), (other, one)):
-            deadline = Deadline.after(2 * PATIENCE)
+            deadline = Deadline.after(within)
             while not self._heard(receiver, self._put(sender, receiver, {}), scaled(_GLANCE)):
                 if deadline.passed:
                     raise Missed(f"what the {sender.side.value}'s application puts never arrives on the other side")
@@ -74,10 +83,13 @@ class Fences:
 class Talk:
     """One scenario's view. Keys are its own: no scenario hears another."""
 
-    def __init__(self, here: Voice, there: Voice, fences: Fences, link: Bars) -> None:
+    def __init__(self, here: Voice, there: Voice, fences: Fences, link: Bars, *, routers: bool = False) -> None:
+        """`routers`: both nodes are routers."""
         self.here, self.there = here, there
         self.key = f"zconform/interop/{next(_FRESH)}"
+        self._routers = routers
         self._fences, self._link = fences, link
+        self._cut_at = 0.0
 
     def settle(self) -> None:
         """What both have declared so far is known on both sides."""
@@ -92,11 +104,32 @@ class Talk:
     def cut(self) -> None:
         """The network fails: the link is cut, and no other comes through."""
         self._link.bar()
+        self._cut_at = time.monotonic()
 
     def restore(self) -> None:
-        """The network is back; returns when the two hear each other again."""
+        """The network is back, after an outage that both have noticed; returns when they hear each other again."""
+        time.sleep(max(0.0, self._cut_at + scaled(OUTAGE) - time.monotonic()))
         self._link.unbar()
         self._fences.join(self.here, self.there)
+
+    def blink(self) -> None:
+        """The link is cut, and the next one comes through at once. Missed when the two do not hear each other again.
+
+        They are left hearing each other: an outage makes good what a blink has spoiled.
+        """
+        self._link.bar()
+        self._link.unbar()
+        try:
+            self._fences.join(self.here, self.there, _BLINK)
+        except Missed:
+            self.cut()
+            self.restore()
+            raise
+
+    def between(self, whom: str) -> None:
+        """Unfit unless both nodes are `routers`, or one of them is none (`others`)."""
+        if self._routers is not (whom == "routers"):
+            raise Unfit("both nodes are routers" if self._routers else "not both nodes are routers")
 
     def heard(self, ear: Ear, event: str = "sample", **fields: object) -> Heard:
         """The next thing heard is such an event with these fields. Missed when nothing or something else comes."""

@@ -121,7 +121,7 @@ def show(ran: Ran, out: Console, *, verbose: bool = False) -> None:
         out.print(_table(list(by_page(shown))))
     for each in departures(shown):
         _tell(each, out)
-    _tell_known(shown, out, verbose=verbose)
+    tell_known(shown, out, verbose=verbose)
     _tell_idle(idle(shown), out, verbose=verbose)
     _tell_end(ran, out)
 
@@ -163,7 +163,7 @@ def _tell(each: Departure, out: Console) -> None:
         out.print(f"       repeat   {one.repeat}", soft_wrap=True)
 
 
-def _tell_known(judgements: Iterable[Judgement], out: Console, *, verbose: bool) -> None:
+def tell_known(judgements: Iterable[Judgement], out: Console, *, verbose: bool) -> None:
     """The listed deviations that showed, each with the reason that the list gives."""
     found: dict[tuple[str, str], int] = {}
     for one in judgements:
@@ -202,5 +202,10 @@ def _tell_end(ran: Ran, out: Console) -> None:
             f"{len(ran.footer.pending)} checks were pending: {first}{', ...' if len(ran.footer.pending) > 3 else ''}"
         )
     out.print(f"Results in {ran.out}", soft_wrap=True)
+    tell_exit(ran, out)
+
+
+def tell_exit(ran: Ran, out: Console) -> None:
+    """The last line: the exit code, and what it means."""
     style = "bold green" if ran.exit is Exit.CONFORMING else "bold red"
     out.print(f"Exit {int(ran.exit)}: {_SAYS[ran.exit]}", style=style)

@@ -62,7 +62,7 @@ def the_target_chooses_the_queryable(talk: Talk, complete: bool, target: str) ->
     talk.same("replies", wanted, talk.payloads(talk.here.get(talk.key, target=target, timeout_ms=_LONG)))
 
 
-@scenario(target=_TARGETS, consolidation=("none", "latest"))
+@scenario(target=_TARGETS, consolidation=_MODES)
 def the_target_chooses_among_queryables(talk: Talk, target: str, consolidation: str) -> None:
     """A complete queryable and one that is not: `all` asks both, `all_complete` the complete one, `best_matching` some."""
     keys = {"complete": f"{talk.key}/complete", "partial": f"{talk.key}/partial"}
@@ -86,6 +86,18 @@ def an_error_arrives_as_one(talk: Talk) -> None:
     answers = talk.answers(talk.here.get(talk.key, timeout_ms=_LONG))
     told = [(answer["event"], answer.get("payload")) for answer in answers]
     talk.same("answers", [("error", b"not today".hex())], told)
+
+
+@scenario(consolidation=_MODES)
+def an_error_does_not_drown_replies(talk: Talk, consolidation: str) -> None:
+    """A queryable that says both: two replies with keys of their own and an error between them all arrive."""
+    keys = [f"{talk.key}/{name}" for name in "ab"]
+    plan = [{"reply": "aa", "key": keys[0]}, {"error": "ee"}, {"reply": "bb", "key": keys[1]}]
+    talk.there.declare("queryable", f"{talk.key}/*", plan=plan)
+    talk.settle()
+    answers = talk.answers(talk.here.get(f"{talk.key}/*", consolidation=consolidation, timeout_ms=_LONG))
+    told = sorted((str(answer["event"]), str(answer.get("key", "")), str(answer.get("payload"))) for answer in answers)
+    talk.same("answers", [("error", "", "ee"), ("reply", keys[0], "aa"), ("reply", keys[1], "bb")], told)
 
 
 @scenario()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from zenoh_harness.interop.scenario import scenario
 from zenoh_harness.interop.talk import Talk
 
+_BLINKS = 5
+
 
 @scenario(cuts=(1, 3))
 def a_subscriber_lives_through_a_cut(talk: Talk, cuts: int) -> None:
@@ -72,3 +74,16 @@ def a_query_ends_when_the_link_is_cut(talk: Talk) -> None:
     replies = [answer for answer in talk.answers(asked) if answer["event"] == "reply"]
     talk.same("replies", [], replies)
     talk.restore()
+
+
+@scenario(between=("routers", "others"))
+def declarations_outlive_a_blink(talk: Talk, between: str) -> None:
+    """The link is cut and back at once, five times, the next as soon as the two hear each other again."""
+    talk.between(between)
+    ear = talk.there.declare("subscriber", talk.key)
+    talk.settle()
+    for number in range(_BLINKS):
+        talk.blink()
+        talk.settle()
+        talk.here.put(talk.key, bytes([number]))
+        talk.heard(ear, payload=bytes([number]))
