@@ -52,7 +52,7 @@ class Fences:
         number = self._put(sender, receiver, options)
         self._await(receiver, number, scaled(PATIENCE), f"from {sender.side.value}: what was put last has not arrived")
 
-    def join(self, one: Voice, other: Voice, within: float = 2 * PATIENCE) -> None:
+    def join(self, one: Voice, other: Voice, *, within: float = 2 * PATIENCE) -> None:
         """Wait until both hear each other. Missed when they do not in time."""
         for sender, receiver in ((one, other), (other, one)):
             deadline = Deadline.after(within)
@@ -120,7 +120,7 @@ class Talk:
         self._link.bar()
         self._link.unbar()
         try:
-            self._fences.join(self.here, self.there, _BLINK)
+            self._fences.join(self.here, self.there, within=_BLINK)
         except Missed:
             self.cut()
             self.restore()
