@@ -13,9 +13,12 @@ from zenoh_conformance.errata import errata
 from zenoh_conformance.lock import lock, write_lock
 from zenoh_conformance.requirement import OWED, Level, requirements
 from zenoh_conformance.specification import Drift, SpecificationError, digests, drift
+from zenoh_conformance.verdict import Exit
+from zenoh_harness import standings
 from zenoh_harness.console import Shell, shell_options
 from zenoh_harness.errors import UsageError
-from zenoh_harness.witnesses import coverage
+from zenoh_harness.files import results
+from zenoh_harness.witnesses import coverage, vectors
 
 
 @click.group()
@@ -95,14 +98,28 @@ def show_drift(shell: Shell, folder: Path) -> int:
 
 
 @command.command("table")
+@click.argument("files", metavar="[RESULTS...]", nargs=-1, type=click.Path(path_type=Path, exists=True))
+@click.option("--of", "pattern", metavar="GLOB", default="*", help="Only these requirements.")
 @shell_options(formats=False)
-def print_table(shell: Shell) -> None:
-    """The coverage table of the documentation, as Markdown.
+def print_table(shell: Shell, files: tuple[Path, ...], pattern: str) -> int:
+    """Without RESULTS the coverage table of the documentation, as Markdown. With them one row a requirement: the laws, cases,
+    models and vectors that judge it, and what they said of each target, or why there is no verdict.
 
     \b
-    Example:  zconform requirements table > coverage.md
+    Example:  zconform requirements table out/conform/results.jsonl --of 'close/*'
+    Exit code 1 when a requirement has neither.
     """
-    shell.out.print(table(coverage()), end="", soft_wrap=True)
+    if not files:
+        shell.out.print(table(coverage()), end="", soft_wrap=True)
+        return int(Exit.CONFORMING)
+    targets = standings.columns(results.read(file) for file in files)
+    found = list(standings.lines(coverage(), vectors(), targets, pattern))
+    if not found:
+        raise _unknown(pattern)
+    shell.out.print(standings.markdown(found, targets), end="", soft_wrap=True, markup=False)
+    empty = standings.empty(found)
+    shell.note(f"{len(found)} requirements, {len(empty)} of them with neither verdict nor reason")
+    return int(Exit.DEPARTED if empty else Exit.CONFORMING)
 
 
 @command.command("lock")
