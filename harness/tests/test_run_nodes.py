@@ -371,6 +371,25 @@ def test_of_several_initiators_the_one_that_dies_charges_its_case_and_the_others
     assert all(node.stopped for node in world.target.nodes)
 
 
+def test_of_several_initiators_one_has_what_must_be_alone_while_the_others_go_on(tmp_path):
+    world, gone_on, instances = coming(tmp_path), threading.Event(), {}
+
+    def act(name, does):
+        def body(times, world):
+            instances[name] = world.here.node
+            does()
+
+        return body
+
+    world.case("apart", act("apart", lambda: gone_on.wait(5)), alone=True)
+    world.case("goes-on", act("goes-on", gone_on.set))
+    ran = world.run(jobs=4)
+    assert {one.verdict for one in ran.judgements} == {Verdict.PASS}
+    assert gone_on.is_set()
+    assert instances["apart"] is world.target.nodes[0] is not instances["goes-on"]
+    assert [one.key.check for one in ran.judgements[-2:]] == ["fake/apart", "target/stays-up"]
+
+
 def test_of_several_initiators_a_death_that_no_case_repeats_charges_none(tmp_path):
     world = coming(tmp_path)
     world.case("struck", lambda times, world: None if times else world.kills()(times, world))

@@ -45,6 +45,8 @@ class Budget:
 
     calm: float
     """Seconds that it took while nothing else went on (median)."""
+    enough: Grade = Grade.FUNCTIONAL
+    """The best that it ever was: what it never could is not looked for again."""
 
     @property
     def slow(self) -> float:
@@ -145,6 +147,8 @@ class _Check:
             raise _Ill(Verdict.CRASH, death(self.node.vitals()))
         self.grade = Grade.PROCESS
         first = self._session("first")
+        if self.budget and self.grade >= self.budget.enough:
+            return
         alone = self.node.profile.sessions == 1 or self.node.side is Side.INITIATOR or self.node.role != "router"
         if not alone:
             self._function(first, self._session("second"))

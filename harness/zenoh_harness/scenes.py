@@ -16,6 +16,7 @@ from zenoh_conformance.finding import Finding
 from zenoh_conformance.scene import Agent
 from zenoh_harness.credentials import open_session
 from zenoh_harness.errors import CannotConnect, CannotGoOn
+from zenoh_harness.floor import MOMENT, Floor
 from zenoh_harness.target import NodeInstance
 from zenoh_harness.timing import Deadline, scaled
 from zenoh_harness.wires import LinkWire, Recorder
@@ -30,7 +31,7 @@ CONNECT: Final = 5.0
 """Seconds that a node may take to accept a link, or to come to ours, before scaling."""
 
 
-class Overtime(Exception):  # noqa: N818 - no fault of anybody: the case is told to stop
+class Overtime(BaseException):
     """The case's hard deadline has passed, or the run is being ended."""
 
 
@@ -51,8 +52,8 @@ class Facts:
 class StageWire:
     """A recorded link whose waits end at the case's deadline: a `zenoh_conformance.scene.Wire`."""
 
-    def __init__(self, below: LinkWire, name: str, deadline: Deadline, stop: Flag) -> None:
-        self._below, self._deadline, self._stop = below, deadline, stop
+    def __init__(self, below: LinkWire, name: str, deadline: Deadline, stop: Flag, floor: Floor | None) -> None:
+        self._below, self._deadline, self._stop, self._floor = below, deadline, stop, floor
         self.name = name
         self._early: deque[Event] = deque()
 
@@ -85,9 +86,19 @@ class StageWire:
         if self._early:
             return self._early.popleft()
         self._still_on()
-        event = self._below.receive(min(within, self._deadline.remaining()))
+        event = self._patiently(min(within, self._deadline.remaining()))
         if event is None and within > 0:
             self._still_on()
+        return event
+
+    def _patiently(self, within: float) -> Event | None:
+        """Keep the place on the floor for a moment only."""
+        if self._floor is None or within <= MOMENT:
+            return self._below.receive(within)
+        event = self._below.receive(MOMENT)
+        if event is None and not self._below.told_end:
+            with self._floor.left():
+                event = self._below.receive(within - MOMENT)
         return event
 
     def stale(self) -> bool:
@@ -126,12 +137,14 @@ class Stage:
         facts: Facts | None = None,
         deadline: Deadline | None = None,
         stop: Flag | None = None,
+        floor: Floor | None = None,
     ) -> None:
         self._node = node
         self.requirement, self._label, self._seed = requirement, label, seed
         self._facts = facts or Facts()
         self._deadline = deadline or Deadline.after(CASE)
         self._stop = stop or Flag()
+        self._floor = floor
         self._recorder = Recorder()
         self._names: Counter[str] = Counter()
         self._zids = 0
@@ -210,7 +223,7 @@ class Stage:
             if self._deadline.passed:
                 raise Overtime from None
             raise
-        return StageWire(below, name, self._deadline, self._stop)
+        return StageWire(below, name, self._deadline, self._stop, self._floor)
 
     def _forget(self, name: str) -> None:
         """A link that was dead when we took it belongs to nobody's conversation."""
@@ -251,6 +264,7 @@ class Stage:
             facts=self._facts,
             deadline=self._deadline,
             stop=self._stop,
+            floor=self._floor,
         )
 
     def adopt(self, other: Stage) -> None:

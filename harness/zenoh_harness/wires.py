@@ -41,7 +41,8 @@ class LinkWire:
         self._target = target
         self._recorder = recorder
         self._link: Link | None = None
-        self._told_end = False
+        self.told_end = False
+        """Whether the target's end was received: nothing comes any more."""
 
     @classmethod
     def open(cls, node: NodeInstance, name: str, recorder: Recorder, deadline: Deadline) -> LinkWire:
@@ -80,12 +81,12 @@ class LinkWire:
 
     def receive(self, within: float) -> Event | None:
         """The next thing that the target does; an end is told once, after it there is None at once."""
-        if self._told_end:
+        if self.told_end:
             return None
         event = self.raw.receive(Deadline(time.monotonic() + within))
         if event is None:
             return None
-        self._told_end = event.ended
+        self.told_end = event.ended
         return self._event(event)
 
     def finish(self) -> None:

@@ -151,6 +151,7 @@ def keep_alives_behind_a_proposal_are_answered_or_closed(scene: Scene, *, extra:
     "session-establishment/handshake-messages-in-order",
     twin=a_sane_handshake_is_accepted,
     parameters=grid(together=(True, False)),
+    timed=True,
 )
 def an_open_sent_too_soon_opens_nothing(scene: Scene, *, together: bool) -> None:
     """

@@ -103,7 +103,7 @@ def perform(case: Case, node: NodeTarget, seed: int = 0, shell: Shell | None = N
 
     try:
         keeper.begin()
-        return next(Group(keeper, conditions, 1, Tally()).run([Item(case, {})], alone=True))
+        return next(Group(keeper, conditions, 1, Tally()).run([Item(case, {})]))
     finally:
         stop.set()
         keeper.stop()

@@ -13,6 +13,7 @@ from zenoh_conformance.conversation import Conversation, Side
 from zenoh_conformance.finding import Departed, Finding
 from zenoh_conformance.law import Judged, judge
 from zenoh_harness.errors import CannotConnect, HarnessError
+from zenoh_harness.floor import Floor
 from zenoh_harness.run.plan import Item
 from zenoh_harness.scenes import Elsewhere, Facts, Overtime, Stage
 from zenoh_harness.target import NodeInstance
@@ -69,25 +70,31 @@ class Conditions:
     stop: Flag = field(default_factory=Flag)
     agent: Lock = field(default_factory=Lock)
     """A node has one application: cases that use it take turns."""
-    reach: str = ""
+    floor: Floor | None = None
+    """Where places are few: those who are busy at a time."""
 
 
 def attempt(item: Item, conditions: Conditions, number: int = 1) -> Outcome:
     """Run one case once; never raises."""
-    stage = Stage(
+    turn: AbstractContextManager[object] = conditions.agent if uses_agent(item) else nullcontext()
+    place: AbstractContextManager[object] = conditions.floor.taken() if conditions.floor else nullcontext()
+    with turn, place:
+        outcome = _performed(item, _stage(item, conditions, number))
+    if conditions.stop.is_set() and not outcome.held:
+        return Outcome(item=item, went=Went.STOPPED)
+    return outcome
+
+
+def _stage(item: Item, conditions: Conditions, number: int) -> Stage:
+    return Stage(
         conditions.node,
         requirement=item.case.requirement,
         facts=conditions.facts,
         seed=conditions.seed,
         stop=conditions.stop,
         label=f"{conditions.node.side.value} {conditions.node.profile.name} {item.label} {number}",
+        floor=conditions.floor,
     )
-    turn: AbstractContextManager[object] = conditions.agent if uses_agent(item) else nullcontext()
-    with turn:
-        outcome = _performed(item, stage)
-    if conditions.stop.is_set() and not outcome.held:
-        return Outcome(item=item, went=Went.STOPPED)
-    return outcome
 
 
 def uses_agent(item: Item) -> bool:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from zenoh_harness.run.attempt import Outcome
 from zenoh_harness.run.decide import Decision
 from zenoh_harness.run.group import STUCK, Group
 from zenoh_harness.run.keeper import Ill
-from zenoh_harness.run.plan import Item
+from zenoh_harness.run.plan import Item, groups
 from zenoh_harness.run.sidebyside import SideBySide
-
-Lane = tuple[list[Outcome], Ill | None]
-"""What came of the items that one instance had, and how it was found afterwards."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,29 +30,49 @@ class Crew:
         """The first time that one was slow."""
         return next((lane.keeper.slow for lane in self.lanes if lane.keeper.slow), None)
 
+    def losses(self) -> int:
+        """How many instances had to be started again."""
+        return sum(max(0, lane.keeper.generation - 1) for lane in self.lanes)
+
     def dismiss(self) -> None:
         """End all but the first."""
         for lane in self.lanes[1:]:
             lane.keeper.stop()
 
-    def run(self, items: Sequence[Item]) -> Iterator[Decision]:
-        """One decision an item, in order."""
-        if len(self.lanes) == 1:
-            yield from self.first.run(items)
-            return
-        lanes = self.lanes[: len(items)]
-        parts = [items[at :: len(lanes)] for at in range(len(lanes))]  # in turn: in every run the same ones meet
-        tasks = [_task(lane, part) for lane, part in zip(lanes, parts, strict=True)]
-        done = SideBySide(tasks, len(tasks)).wait(STUCK * max(map(len, parts), default=1))
-        decisions = [_decisions(*each) for each in zip(lanes, parts, done, strict=True)]
-        for at in range(len(items)):
-            yield next(decisions[at % len(lanes)])
+    @property
+    def several(self) -> bool:
+        """Whether there is more than the first."""
+        return len(self.lanes) > 1
+
+    def run(self, items: Sequence[Item], alone: Sequence[Item]) -> Iterator[Decision]:
+        """Of several: the first has those that must be alone, the others the rest; a decision an item, in order."""
+        apart = _Under(self.first, alone)
+        lanes = self.lanes[1:] if alone else self.lanes
+        for some in groups(items, self.losses):
+            yield from _dealt(some, lanes[: len(some)])
+        yield from apart.decisions()
 
 
-def _task(lane: Group, part: Sequence[Item]) -> Callable[[], Lane]:
-    return lambda: (lane.side_by_side(part, 1), lane.keeper.ill())
+class _Under:
+    """Items under way on one instance, one after the other."""
+
+    def __init__(self, lane: Group, items: Sequence[Item]) -> None:
+        self._lane, self._items = lane, items
+        self._work = SideBySide([self._done] if items else [], 1)
+
+    def _done(self) -> tuple[list[Outcome], Ill | None]:
+        return self._lane.side_by_side(self._items, 1), self._lane.keeper.ill()
+
+    def decisions(self) -> Iterator[Decision]:
+        """Waits for what came of them; what it was worth is looked at as it is asked for."""
+        for done in self._work.wait(STUCK * len(self._items)):
+            outcomes, ill = done or (self._lane.noted(self._items, [None] * len(self._items)), self._lane.keeper.ill())
+            yield from self._lane.settled(self._items, outcomes, ill)
 
 
-def _decisions(lane: Group, part: Sequence[Item], done: Lane | None) -> Iterator[Decision]:
-    outcomes, ill = done or (lane.noted(part, [None] * len(part)), lane.keeper.ill())
-    return lane.settled(part, outcomes, ill)
+def _dealt(items: Sequence[Item], lanes: Sequence[Group]) -> Iterator[Decision]:
+    """The items dealt out in turn, so that in every run the same ones meet."""
+    under = [_Under(lane, items[at :: len(lanes)]) for at, lane in enumerate(lanes)]
+    decisions = [each.decisions() for each in under]
+    for at in range(len(items)):
+        yield next(decisions[at % len(lanes)])

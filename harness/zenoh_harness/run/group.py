@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from zenoh_conformance.conversation import Side
+from zenoh_harness.floor import Floor
 from zenoh_harness.run.attempt import Conditions, Outcome, Went, attempt
 from zenoh_harness.run.decide import Decision, charged, decide
 from zenoh_harness.run.keeper import Ill, Keeper
@@ -16,6 +18,13 @@ from zenoh_harness.scenes import CASE
 
 STUCK = CASE + 45.0
 """Seconds without any case ending after which those that are left are given up."""
+
+
+IN_FLIGHT = 64
+"""Cases under way at a time, most of them waiting: fewer than the hundred half-open handshakes that zenoh-rust allows."""
+
+CONFIRMED = 3
+"""After how many repetitions that showed the same again a case's cause is believed without another."""
 
 
 SETTLED = (Went.BROKE, Went.STOPPED, Went.ELSEWHERE)
@@ -29,6 +38,9 @@ class Death:
     ill: Ill
     during: tuple[Outcome, ...]
 
+Kind = tuple[str, str]
+"""What is red alike, whatever the parameters: case and cause."""
+
 
 @dataclass(slots=True)
 class Group:
@@ -41,10 +53,12 @@ class Group:
     tally: Tally
     deaths: list[Death] = field(default_factory=list)
     """Those that no case was charged with."""
+    confirmed: Counter[Kind] = field(default_factory=Counter)
+    """Case and cause to how often a repetition showed it again."""
 
-    def run(self, items: Sequence[Item], *, alone: bool = False) -> Iterator[Decision]:
+    def run(self, items: Sequence[Item]) -> Iterator[Decision]:
         """One decision an item, in order."""
-        yield from self.judged(items, self.side_by_side(items, 1 if alone else self.jobs))
+        yield from self.judged(items, self.side_by_side(items, self.jobs))
 
     def judged(self, items: Sequence[Item], first: Sequence[Outcome]) -> Iterator[Decision]:
         """What the first attempts are worth, after a look at the target."""
@@ -56,19 +70,42 @@ class Group:
         if ill is not None:
             yield from self.after_death(items, first, ill)
             return
-        for item, outcome in zip(items, first, strict=True):
+        for outcome in first:
             self._heard(outcome)
-            yield self._confirmed(item, outcome)
+        again = self._repeated([outcome for outcome in first if not outcome.held and outcome.went not in SETTLED])
+        for item, outcome in zip(items, first, strict=True):
+            yield again.get(item.label) or decide(item, [outcome], self.keeper.node.side)
 
-    def side_by_side(self, items: Sequence[Item], jobs: int) -> list[Outcome]:
-        """Every item once."""
-        if self.keeper.node.side is Side.INITIATOR:
-            return [self._once(item, 1) for item in items]  # it comes to us with one link after the other
+    def _repeated(self, red: Sequence[Outcome]) -> dict[str, Decision]:
+        """Label to decision of the red ones that had to be shown again: some of each kind, all where those were otherwise."""
+        some = [one for alike in _kinds(red) for one in alike[: max(0, CONFIRMED - self.confirmed[_kind(alike[0])])]]
+        decisions, shown = self._again(some), {id(one) for one in some}
+        rest = [one for one in red if id(one) not in shown and self.confirmed[_kind(one)] < CONFIRMED]
+        return {decision.item.label: decision for decision in (*decisions, *self._again(rest))}
+
+    def _again(self, doubtful: Sequence[Outcome]) -> list[Decision]:
+        """One busy at a time, and a look at the target: a death is charged to who repeats it."""
+        if not doubtful:
+            return []
+        items = [outcome.item for outcome in doubtful]
+        again = self.side_by_side(items, 1, number=2)
+        ill = self.keeper.ill()
+        if ill is not None:
+            return list(self.after_death(items, [*doubtful, *again], ill))
+        for earlier, outcome in zip(doubtful, again, strict=True):
+            self._heard(outcome)
+            self.confirmed[_kind(outcome)] += not outcome.held and outcome.cause == earlier.cause
+        return [decide(item, both, self.keeper.node.side) for item, *both in zip(items, doubtful, again, strict=True)]
+
+    def side_by_side(self, items: Sequence[Item], jobs: int, *, number: int = 1) -> list[Outcome]:
+        """Every item once, at most so many busy at a time; `number` tells the how-manieth attempt this is."""
+        if self.keeper.node.side is Side.INITIATOR or any(item.case.alone for item in items):
+            return [self._once(item, number) for item in items]  # it comes to us with one link after the other
         if self.keeper.few_sessions:
-            return [self._with_room(item) for item in items]
-        conditions = self.conditions()
-        tasks = [lambda item=item: attempt(item, conditions) for item in items]
-        return self.noted(items, SideBySide(tasks, jobs).wait(STUCK))
+            return [self._with_room(item, number) for item in items]
+        conditions = replace(self.conditions(), floor=Floor(jobs))
+        tasks = [lambda item=item: attempt(item, conditions, number) for item in items]
+        return self.noted(items, SideBySide(tasks, max(jobs, IN_FLIGHT)).wait(STUCK))
 
     def noted(self, items: Sequence[Item], outcomes: Sequence[Outcome | None]) -> list[Outcome]:
         """The outcomes; what never came back is overtime."""
@@ -77,9 +114,9 @@ class Group:
             for item, outcome in zip(items, outcomes, strict=True)
         ]
 
-    def _with_room(self, item: Item) -> Outcome:
+    def _with_room(self, item: Item, number: int) -> Outcome:
         """One item, once the sessions of the one before are gone."""
-        outcome = self._once(item, 1)
+        outcome = self._once(item, number)
         self.keeper.ill()
         return outcome
 
@@ -91,17 +128,6 @@ class Group:
         if self.keeper.left():
             self.keeper.renew()
         return attempt(item, self.conditions(), number)
-
-    def _confirmed(self, item: Item, first: Outcome) -> Decision:
-        """A red one is repeated alone; so are those whose target dies then."""
-        if first.held or first.went in SETTLED:
-            return decide(item, [first], self.keeper.node.side)
-        again = self._once(item, 2)
-        ill = self.keeper.ill()
-        if ill is None:
-            self._heard(again)
-            return decide(item, [first, again], self.keeper.node.side)
-        return next(self.after_death([item], [first, again], ill))
 
     def after_death(self, items: Sequence[Item], first: Sequence[Outcome], ill: Ill) -> Iterator[Decision]:
         """One by one on a fresh target; who kills it again is charged; a death that none repeats charges none."""
@@ -131,3 +157,14 @@ class Group:
             if tries[-1].held or tries[-1].went in SETTLED:
                 break
         return decide(item, [*held, *tries], self.keeper.node.side), False
+
+
+def _kind(outcome: Outcome) -> Kind:
+    return outcome.item.case.id, outcome.cause
+
+
+def _kinds(red: Sequence[Outcome]) -> list[list[Outcome]]:
+    found: dict[Kind, list[Outcome]] = {}
+    for outcome in red:
+        found.setdefault(_kind(outcome), []).append(outcome)
+    return list(found.values())

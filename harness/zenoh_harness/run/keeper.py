@@ -77,6 +77,7 @@ class Keeper:
             )
         self._at_best = health.grade
         if not health.well:
+            self._budget = Budget(calm=0.0, enough=health.grade)
             return Ill(health.verdict, f"from the start: {health.cause}", health.conversation)
         if self._examine is check:
             self._budget = learn(self.node)

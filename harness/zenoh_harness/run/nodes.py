@@ -204,10 +204,13 @@ class NodeRun:
         timed = [item for item in items if group.jobs > 1 and waits(item)]
         alone = [item for item in items if item.case.alone]
         others = [item for item in items if item not in timed and item not in alone]
+        if crew.several:
+            yield from crew.run(others, alone)
+            return
         born, conditions = keeper.generation, group.conditions()
         waiting = SideBySide([_bound(item, conditions) for item in timed], max(1, len(timed)))
-        for some in groups(others):
-            yield from crew.run(some)
+        for some in groups(others, crew.losses):
+            yield from group.run(some)
         outcomes = group.noted(timed, waiting.wait(STUCK))
         if keeper.generation == born:
             yield from group.judged(timed, outcomes)
@@ -215,7 +218,7 @@ class NodeRun:
             for some in groups(timed):
                 yield from group.run(some)
         for some in groups(alone):
-            yield from group.run(some, alone=True)
+            yield from group.run(some)
 
 
 def takes(selection: Selection, case: Case) -> bool:

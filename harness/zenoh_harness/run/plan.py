@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Final
@@ -14,7 +14,10 @@ from zenoh_harness.files.results import check_label
 from zenoh_harness.profiles import DEFAULT, PROFILES
 
 GROUP: Final = 32
-"""The most cases between two looks at the target's health."""
+"""Cases before the first look at the target's health, and after a death."""
+
+GROUP_MOST: Final = 256
+"""The most cases between two looks, however well it has been."""
 
 
 QUICK: Final = 4
@@ -143,7 +146,10 @@ def without(plan: Plan, labels: frozenset[str]) -> tuple[Plan, int]:
     return Plan({name: items for name, items in kept.items() if items}, plan.left_out), gone
 
 
-def groups(items: Iterable[Item]) -> list[list[Item]]:
-    """The items in groups of at most `GROUP`."""
-    every = list(items)
-    return [every[at : at + GROUP] for at in range(0, len(every), GROUP)]
+def groups(items: Sequence[Item], deaths: Callable[[], int] = lambda: 0) -> Iterator[Sequence[Item]]:
+    """The items in groups, each twice as long as the one before while nothing dies: what waits, waits in one go."""
+    at, size, died = 0, GROUP, deaths()
+    while at < len(items):
+        yield items[at : at + size]
+        at += size
+        size, died = (min(2 * size, GROUP_MOST), died) if deaths() == died else (GROUP, deaths())

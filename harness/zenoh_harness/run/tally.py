@@ -28,6 +28,12 @@ class Said:
     causes: Counter[str] = field(default_factory=Counter)
     shown: dict[str, Shown] = field(default_factory=dict)
 
+    def show(self, one: Shown) -> None:
+        """Keep the first of each cause by its check's label: in whatever order they are heard, it is the same one."""
+        before = self.shown.setdefault(one.finding.cause, one)
+        if one.label < before.label:
+            self.shown[one.finding.cause] = one
+
 
 class Tally:
     """Adds up what the laws say of conversation after conversation."""
@@ -42,7 +48,7 @@ class Tally:
             said.subjects += judged.subjects
             for finding in judged.findings:
                 said.causes[finding.cause] += 1
-                said.shown.setdefault(finding.cause, Shown(finding, outcome.conversation, outcome.item.label))
+                said.show(Shown(finding, outcome.conversation, outcome.item.label))
 
     def of(self, law: str) -> Said:
         """One law's count; zero of everything when it met nothing."""
