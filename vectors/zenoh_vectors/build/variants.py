@@ -65,6 +65,13 @@ def defaulted(kind: str, fields: Fields) -> Fields | None:
     return fields
 
 
+def unnamed(kind: str, fields: Fields) -> Fields | None:
+    """Without an empty suffix, where the options go on saying N: a decoder may keep the byte and not the difference."""
+    if kind == "Interest" and fields.get("key", {}).get("suffix") == "":
+        return {**fields, "key": {name: value for name, value in fields["key"].items() if name != "suffix"}}
+    return fields
+
+
 def unmapped(kind: str, fields: Fields) -> Fields | None:
     """Without the side of the mapping where the header has no M."""
     if kind in ("DKeyExpr", "Interest") and "key" in fields:
@@ -102,7 +109,7 @@ def _inside(fields: Fields, by: Reduce) -> Fields:
 def variants(means: Fields) -> list[Fields]:
     """All meanings that say the same, fullest first, without `means` itself."""
     found: list[Fields] = []
-    reductions = [by for by in (gathered, skipped, unshared, defaulted, unmapped) if reduced(means, by) != means]
+    reductions = [by for by in (gathered, skipped, unshared, unnamed, defaulted, unmapped) if reduced(means, by) != means]
     for size in range(1, len(reductions) + 1):
         for chosen in combinations(reductions, size):
             told: Any = means
