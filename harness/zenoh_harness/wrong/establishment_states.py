@@ -69,6 +69,7 @@ class ShakesHandsInASession(Reference):
     also={
         "*a-refusal*": "in both roles",
         "establishment-order/close-ends-a-live-session": "in every state",
+        "close-scope/close-of-a-link-leaves-the-others": "of several links too",
     },
 )
 class IgnoresCloseOfTheLink(Reference):

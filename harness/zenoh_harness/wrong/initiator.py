@@ -172,6 +172,7 @@ class InitiatorOpensItself(Reference):
     also={
         "establishment-order/close-ends-a-live-session": "in neither role",
         "establishment-states/close-ends-the-link-in-every-state": "in neither role",
+        "close-scope/*": "over two links neither",
     },
 )
 class InitiatorDoesNotHearClose(Reference):
@@ -186,6 +187,7 @@ class InitiatorDoesNotHearClose(Reference):
     caught_by="initiator-open-ack/a-sane-handshake-makes-a-session",
     also={
         "establishment-*": "it works in neither role",
+        "close-scope/*": "over two links neither",
         "initiator-open-ack/*": "nothing works after OPEN",
         "initiator-*": "nothing works after OPEN",
     },

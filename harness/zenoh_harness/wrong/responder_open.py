@@ -218,6 +218,7 @@ class ReadsLeasesAsMilliseconds(Reference):
     caught_by="establishment-sane/a-session-does-work",
     also={
         "establishment-*": "no session does work",
+        "close-scope/*": "over two links neither",
         "initiator-open-ack/*": "in both roles",
         "initiator-*": "in both roles",
     },
@@ -325,6 +326,7 @@ class RoutesBeforeOpen(Reference):
     also={
         "initiator-*/a-refusal*": "in both roles",
         "establishment-states/close-ends-the-link-in-every-state": "in every state",
+        "close-scope/*": "of several links too",
     },
 )
 class StaysOpenAfterClose(Reference):
