@@ -1,37 +1,55 @@
-"""The same selection against many targets, several at a time, and the version at which a verdict turns."""
+"""The same selection against many targets, several at a time, each in a process of its own."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
-import signal
-import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import cached_property
 from pathlib import Path
+from threading import Event
 from typing import Final
 
+import psutil
 from packaging.version import InvalidVersion, Version
 
-from zenoh_conformance.verdict import SEVERITY, Verdict, worst
+from zenoh_conformance.verdict import SEVERITY, Judgement, Verdict
+from zenoh_harness import processes
 from zenoh_harness.adapters.wheel import settings
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files import results
 from zenoh_harness.files.evidence import slug
-from zenoh_harness.files.results import Results
+from zenoh_harness.files.results import Results, check_label
 from zenoh_harness.reach import parse
+from zenoh_harness.run.plan import matches
+from zenoh_harness.run.records import STAYS_UP
+from zenoh_harness.timing import Deadline
+from zenoh_harness.turning import BAD
 
 RANGE: Final = re.compile(r"(?P<kind>wheel):(?P<first>[^?]*?)\.\.(?P<last>[^?]*)(?P<options>\?.*)?")
+MEMORY: Final = 512 << 20
+"""Bytes that one run and its target are given room for."""
+ENDING: Final = 30.0
+"""Seconds in which a run that is asked to end writes what it has and lets go of its target."""
+_OF_LISTS: Final = ("known/has-gone", "judged/no-longer")
+LOOK: Final = 0.2
+"""Seconds between two looks at whether a run is to be ended."""
 
 
-def expand(target: str) -> list[str]:
-    """`wheel:1.0.0..1.10.2` as one reach string a version, oldest first; any other string as itself.
+def expand(targets: Sequence[str]) -> list[str]:
+    """Reach strings, `wheel:1.0.0..1.10.2` as one a version, oldest first; each once.
 
     Raises UsageError for an end that is no version, and for a range that holds none.
     """
+    return list(dict.fromkeys(reach for target in targets for reach in _expanded(target)))
+
+
+def _expanded(target: str) -> list[str]:
     found = RANGE.fullmatch(target)
     if not found:
         return [str(parse(target))]
@@ -43,11 +61,21 @@ def expand(target: str) -> list[str]:
         ) from why
     versions = [text for text in settings()["wheel"]["versions"] if first <= Version(text) <= last]
     if not versions:
-        raise UsageError(f"{target} holds no version", step="matrix", hint="zconform targets list shows the versions")
+        raise UsageError(f"{target} holds no version", step="matrix", hint=f"it knows {_span()}")
     return [f"{found['kind']}:{text}{found['options'] or ''}" for text in sorted(versions, key=Version)]
 
 
-@dataclass(frozen=True, slots=True)
+def _span() -> str:
+    versions = sorted(settings()["wheel"]["versions"], key=Version)
+    return f"{len(versions)} versions from {versions[0]} to {versions[-1]}"
+
+
+def room() -> int:
+    """How many targets at a time this machine has processors and memory for; one at least."""
+    return max(1, min(len(os.sched_getaffinity(0)), psutil.virtual_memory().available // MEMORY))
+
+
+@dataclass(frozen=True)
 class Done:
     """One target's run."""
 
@@ -56,9 +84,10 @@ class Done:
     """The exit code of its run; negative when a signal ended it."""
     folder: Path
     told: str
-    """The last line that it wrote to standard error, when it has no results."""
+    """What it said last: why it ended, when it has no results."""
+    seconds: float
 
-    @property
+    @cached_property
     def results(self) -> Results | None:
         """What it left; None when it never began."""
         file = self.folder / "results.jsonl"
@@ -68,9 +97,9 @@ class Done:
 class Matrix:
     """Runs `zconform run` for each target in a process of its own, at most `jobs` at a time."""
 
-    def __init__(self, out: Path, options: Sequence[str], jobs: int) -> None:
+    def __init__(self, out: Path, options: Sequence[str], jobs: int = 1) -> None:
         self.out, self.options, self.jobs = out, options, jobs
-        self._running: set[subprocess.Popen[str]] = set()
+        self._stop = Event()
 
     def run(self, targets: Sequence[str]) -> Iterator[Done]:
         """Each target as it is done. What still runs is ended when the caller stops asking."""
@@ -80,99 +109,64 @@ class Matrix:
                 for future in as_completed(futures):
                     yield future.result()
             finally:
+                self._stop.set()
                 for future in futures:
                     future.cancel()
-                self.stop()
 
     def one(self, target: str) -> Done:
-        """One target, now."""
+        """One target, now; what an earlier matrix left of it is gone first."""
         folder = self.out / slug(target)
-        command = [sys.executable, "-m", "zenoh_harness.cli", "run", target, "--out", str(folder), "-q", *self.options]
-        process = subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
-        )
-        self._running.add(process)
+        (folder / "results.jsonl").unlink(missing_ok=True)
+        began = time.monotonic()
+        code, _, told = self._zconform("run", target, "--out", str(folder), "-q", *self.options)
+        return Done(target, code, folder, told, time.monotonic() - began)
+
+    def verdict(self, target: str, check: str) -> tuple[Verdict, str]:
+        """What a check says of a target, and the cause: a death during it counts as its own."""
+        done = self.with_options("--only", check).one(target)
+        if done.results is None:
+            return Verdict.ERROR, done.told
+        of_check = [one for one in done.results.judgements if _is_of(check, one)]
+        bad = [one for one in of_check if one.verdict in BAD]
+        said = bad or [one for one in of_check if one.key.check != STAYS_UP or check == STAYS_UP]
+        telling = max(said, key=lambda one: SEVERITY[one.verdict], default=None)
+        if telling is None:
+            return Verdict.NOT_OBSERVED if done.results.complete else Verdict.ERROR, done.told
+        return telling.verdict, telling.cause
+
+    def replayed(self, target: str, script: Path) -> tuple[Verdict, str]:
+        """What a script file says of a target, and the cause."""
+        code, out, told = self._zconform("replay", str(script), target, "--format", "json")
         try:
-            told = process.communicate()[1].strip().splitlines()
-        finally:
-            self._running.discard(process)
-        return Done(target, process.returncode, folder, told[-1] if told else "")
+            answer = json.loads(out)
+        except ValueError:
+            return Verdict.ERROR, told or f"exit {code}"
+        return Verdict(answer["verdict"]), str(answer["cause"])
 
-    def stop(self) -> None:
-        """Ask what runs to end in order: its results stay."""
-        for process in list(self._running):
-            os.killpg(process.pid, signal.SIGTERM)
+    def with_options(self, *options: str) -> Matrix:
+        """The same, told more."""
+        return Matrix(self.out, [*self.options, *options], self.jobs)
 
-
-def verdict_of(done: Done) -> Verdict:
-    """The worst verdict of a run: `error` when it has none."""
-    found = done.results
-    if found is None or not found.judgements:
-        return Verdict.ERROR
-    return worst(judgement.verdict for judgement in found.judgements)
-
-
-RED: Final = SEVERITY[Verdict.KNOWN]
-"""What is graver is red."""
+    def _zconform(self, *words: str) -> tuple[int, str, str]:
+        """Exit code, output, and what was said last: a run ends in order when the matrix does, and dies with us."""
+        with processes.start([sys.executable, "-m", "zenoh_harness.cli", *words]) as program:
+            try:
+                while program.wait(Deadline.after(LOOK)) is None and not self._stop.is_set():
+                    pass
+            finally:
+                ended = program.stop(ENDING)
+        return ended.code, program.output("stdout"), _said(program.output("stderr"))
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """Where a verdict turns: the last target on one side, the first on the other."""
-
-    before: str
-    after: str
-    became: Verdict
-    """What it is from `after` on."""
+def _is_of(check: str, one: Judgement) -> bool:
+    """Whether a judgement speaks of that check, or of a death meanwhile; not of the list of known deviations."""
+    key = one.key
+    if key.check in (STAYS_UP, *_OF_LISTS):
+        return key.check == STAYS_UP
+    return any(matches(check, name) for name in (key.check, check_label(key.check, key.parameters), key.requirement))
 
 
-def turns(targets: Sequence[str], ask: Callable[[str], Verdict]) -> list[Turn]:
-    """Where red turns green and back, over targets in order, in about 2 log n runs.
-
-    The ends are asked first; where they agree, middles are asked, halves before quarters, until one differs (a fault that came
-    and went). Between two that differ the border is found by halving. Each target is asked once.
-    """
-    asked: dict[int, Verdict] = {}
-
-    def verdict(index: int) -> Verdict:
-        if index not in asked:
-            asked[index] = ask(targets[index])
-        return asked[index]
-
-    def red(index: int) -> bool:
-        return SEVERITY[verdict(index)] > RED
-
-    ends = [0, len(targets) - 1]
-    known = sorted(set(ends))
-    if len(known) == 2 and red(0) == red(ends[1]):
-        known = sorted({*known, *_different(ends[1], red)})
-    found = []
-    for low, high in pairwise(known):
-        if red(low) != red(high):
-            edge = _border(low, high, red)
-            found.append(Turn(targets[edge - 1], targets[edge], verdict(edge)))
-    return found
-
-
-def _different(last: int, red: Callable[[int], bool]) -> list[int]:
-    """One index between 0 and last that differs from both ends, halves before quarters; none when all are alike."""
-    gaps = [(0, last)]
-    while gaps:
-        wider = []
-        for low, high in gaps:
-            middle = (low + high) // 2
-            if middle in (low, high):
-                continue
-            if red(middle) != red(0):
-                return [middle]
-            wider += [(low, middle), (middle, high)]
-        gaps = wider
-    return []
-
-
-def _border(low: int, high: int, red: Callable[[int], bool]) -> int:
-    """The first index after low that is as high is."""
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if red(middle) == red(low) else (low, middle)
-    return high
+def _said(text: str) -> str:
+    """The message of a command that gave up, else the last line that it wrote."""
+    lines = text.strip().splitlines() or [""]
+    return next((line for line in reversed(lines) if line.startswith("zconform: ")), lines[-1])

@@ -2,99 +2,99 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
-from zenoh_conformance.verdict import SEVERITY, Exit, Verdict, worst
+from zenoh_conformance.verdict import Exit, Verdict
 from zenoh_harness.console import Shell, plain, shell_options
-from zenoh_harness.errors import UsageError
-from zenoh_harness.matrix import RED, Done, Matrix, expand, turns, verdict_of
+from zenoh_harness.matrix import Done, Matrix, expand, room
+from zenoh_harness.matrix_table import LEGEND, changes_told, document, line, rows, table
+from zenoh_harness.run.checks import every_name
+from zenoh_harness.run.options import DEPTHS
+from zenoh_harness.run.plan import Selection
+from zenoh_harness.scripting.shipped import shipped
+from zenoh_harness.turning import BAD, GOOD, Turn, turns
 
-MARKS: Final = {Verdict.PASS: ".", Verdict.KNOWN: "k", Verdict.WARN: "w", Verdict.FAIL: "F", Verdict.CRASH: "C", Verdict.ZOMBIE: "Z",
-                Verdict.HANG: "H", Verdict.FLAKY: "~", Verdict.SLOW: "s", Verdict.ERROR: "E"}  # fmt: skip
-"""One letter a verdict; a blank for what was not judged."""
+COMBINED: Final = "matrix.json"
 
 
 @click.command()
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
 @click.option("--only", multiple=True, metavar="GLOB", help="Only these checks or requirements; may be repeated.")
-@click.option("--jobs", type=click.IntRange(1, 32), default=2, show_default=True, help="Targets at a time.")
-@click.option("--depth", default="full", show_default=True, help="As for `run`.")
+@click.option(
+    "--jobs", type=click.IntRange(1, 64), help="Targets at a time; as many as there are processors, and memory for."
+)
+@click.option("--depth", type=click.Choice(DEPTHS), default="full", show_default=True, help="How much of each check.")
+@click.option(
+    "--known",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Further known deviations.",
+)
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("zconform-matrix"),
     show_default=True,
-    help="Where to.",
+    help="Where to; `zconform report` takes the folder as one set of results.",
 )
-@click.option("--bisect", metavar="CASE", help="Find where the verdict of this check turns, over the targets in order.")
+@click.option("--bisect", metavar="CHECK|SCRIPT", help="Find where this check or script turns, over the targets in order.")
 @shell_options()
 def command(
-    shell: Shell, targets: tuple[str, ...], only: tuple[str, ...], jobs: int, depth: str, out: Path, bisect: str | None
-) -> int:
-    """Judge each TARGET, ranges such as wheel:1.0.0..1.10.2 included, and print what differs from one to the next.
+    shell: Shell, targets: tuple[str, ...], only: tuple[str, ...], jobs: int | None, depth: str, known: tuple[Path, ...],
+    out: Path, bisect: str | None,
+) -> int:  # fmt: skip
+    """Judge each TARGET, ranges such as wheel:1.0.0..1.10.2 included, and print what changed from one to the next.
 
     \b
     Example:
       zconform matrix wheel:1.0.0..1.10.2
-      zconform matrix wheel:1.0.0..1.10.2 --bisect establishment-init/an-unknown-version-is-unsupported
+      zconform matrix 'wheel:1.0.0..1.10.2?as=responder' --only 'session-establishment/*'
+      zconform matrix wheel:1.0.0..1.10.2 --bisect scripts/two-frames-in-one-batch
     """
-    reached = [reach for target in targets for reach in expand(target)]
+    reached = expand(targets)
+    options = ["--depth", depth, *(part for file in known for part in ("--known", str(file)))]
     if bisect:
-        return _bisect(shell, reached, bisect, out)
-    options = [part for glob in only for part in ("--only", glob)] + ["--depth", depth]
-    done: dict[str, Done] = {}
-    for one in Matrix(out, options, jobs).run(reached):
-        done[one.reach] = one
-        shell.note(f"{len(done)}/{len(reached)} {one.reach:24} {_line(one)}")
-    ordered = [done[reach] for reach in reached]
-    rows = table(ordered)
+        return _bisect(shell, reached, bisect, Matrix(out / "bisect", options))
+    Selection(only).check(every_name())
+    options += [part for glob in only for part in ("--only", glob)]
+    ordered = _run(shell, reached, Matrix(out, options, min(jobs or room(), len(reached))))
+    told = document(ordered)
+    (out / COMBINED).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
     if shell.as_json:
-        shell.print_json({"targets": reached, "requirements": rows})
+        shell.print_json(told)
     else:
-        _print(shell, reached, rows)
+        _print(shell, ordered, out)
     return int(_exit(ordered))
 
 
-def _line(one: Done) -> str:
-    found = one.results
-    if found is None:
-        return f"exit {one.code}: {one.told}"
-    counts: dict[str, int] = {}
-    for judgement in found.judgements:
-        counts[judgement.verdict.value] = counts.get(judgement.verdict.value, 0) + 1
-    told = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()))
-    return told if found.complete else f"incomplete: {told}"
+def _run(shell: Shell, reached: Sequence[str], matrix: Matrix) -> list[Done]:
+    """All of them, each told in one line as it is done; in the order in which they were given."""
+    done: dict[str, Done] = {}
+    widest = max(map(len, reached))
+    for one in matrix.run(reached):
+        done[one.reach] = one
+        number = f"{len(done):>{len(str(len(reached)))}}/{len(reached)}"
+        shell.note(f"{number}  {one.reach:{widest}}  {one.seconds:5.0f} s  {line(one)}")
+    return [done[reach] for reach in reached]
 
 
-def table(done: Sequence[Done]) -> dict[str, list[str]]:
-    """Requirement to its worst verdict on each target, for those that are not the same on all; empty where not judged."""
-    worst_of: list[dict[str, Verdict]] = []
-    for one in done:
-        per: dict[str, list[Verdict]] = {}
-        for judgement in one.results.judgements if one.results else ():
-            per.setdefault(judgement.key.requirement, []).append(judgement.verdict)
-        worst_of.append({requirement: worst(found) for requirement, found in per.items()})
-    requirements = sorted({requirement for found in worst_of for requirement in found})
-    rows = {
-        requirement: [found[requirement].value if requirement in found else "" for found in worst_of]
-        for requirement in requirements
-    }
-    return {requirement: row for requirement, row in rows.items() if len(set(row)) > 1}
-
-
-def _print(shell: Shell, reached: Sequence[str], rows: dict[str, list[str]]) -> None:
-    for number, reach in enumerate(reached):
-        shell.out.print(plain(f"{'|' * number:{len(reached)}} {reach}"))
-    for requirement, row in rows.items():
-        marks = "".join(MARKS.get(Verdict(verdict), " ") if verdict else " " for verdict in row)
-        shell.out.print(plain(f"{marks} {requirement}"))
-    legend = "  ".join(f"{mark} {verdict.value}" for verdict, mark in MARKS.items())
-    shell.out.print(plain(f"{len(rows)} requirements differ.  {legend}"))
+def _print(shell: Shell, ordered: Sequence[Done], out: Path) -> None:
+    every = rows(ordered)
+    turned = {requirement: row for requirement, row in every.items() if len(set(row)) > 1}
+    for text in table([one.reach for one in ordered], turned):
+        shell.out.print(plain(text), soft_wrap=True)
+    if turned:
+        shell.out.print(LEGEND, soft_wrap=True)
+    for text in changes_told(ordered):
+        shell.out.print(plain(text), soft_wrap=True)
+    shell.out.print(f"\n{len(turned)} of {len(every)} requirements changed their verdict over {len(ordered)} targets")
+    shell.out.print(f"Results in {plain(str(out))}: one folder a target, all of it in {COMBINED}", soft_wrap=True)
 
 
 def _exit(done: Sequence[Done]) -> Exit:
@@ -105,33 +105,55 @@ def _exit(done: Sequence[Done]) -> Exit:
     return next(code for code in (Exit.DEPARTED, Exit.NOTHING_JUDGED, Exit.CONFORMING) if code in codes)
 
 
-def _bisect(shell: Shell, reached: Sequence[str], check: str, out: Path) -> int:
+def _bisect(shell: Shell, reached: Sequence[str], check: str, matrix: Matrix) -> int:
     """Print where the verdict turns; exit 4 when the check judged nothing anywhere."""
-    matrix = Matrix(out / "bisect", ["--only", check], 1)
-    asked: dict[str, Any] = {}
-
-    def ask(reach: str) -> Verdict:
-        began = time.monotonic()
-        done = matrix.one(reach)
-        if done.code == Exit.USAGE:
-            raise UsageError(done.told.removeprefix("zconform: ") or f"no check {check}", step="bisect")
-        verdict = verdict_of(done)
-        asked[reach] = verdict.value
-        shell.note(f"{reach:24} {verdict.value:12} {time.monotonic() - began:5.1f} s")
-        return verdict
-
-    found = turns(reached, ask)
+    asked: dict[str, Verdict] = {}
+    began = time.monotonic()
+    found = turns(reached, _asking(shell, check, matrix, asked))
+    seconds = time.monotonic() - began
+    judged = [verdict for verdict in asked.values() if verdict in BAD | GOOD]
     if shell.as_json:
         shell.print_json(
             {
                 "check": check,
-                "asked": asked,
+                "asked": {reach: verdict.value for reach, verdict in asked.items()},
                 "turns": [{"before": t.before, "after": t.after, "became": t.became.value} for t in found],
+                "seconds": round(seconds, 1),
             }
         )
-    for turn in found if not shell.as_json else ():
-        word = "first bad" if SEVERITY[turn.became] > RED else "first good"
-        shell.out.print(plain(f"{word}: {turn.after} ({turn.became.value}); before it: {turn.before}"))
-    if not found and not shell.as_json:
-        shell.out.print(plain(f"{check} does not turn between {reached[0]} and {reached[-1]}"))
-    return int(Exit.NOTHING_JUDGED if set(asked.values()) <= {Verdict.ERROR.value} else Exit.CONFORMING)
+        return int(Exit.CONFORMING if judged else Exit.NOTHING_JUDGED)
+    for text in _turns_told(found, reached, check, asked):
+        shell.out.print(plain(text), soft_wrap=True)
+    shell.out.print(f"{len(asked)} of {len(reached)} were asked, in {seconds:.0f} s")
+    return int(Exit.CONFORMING if judged else Exit.NOTHING_JUDGED)
+
+
+def _asking(shell: Shell, check: str, matrix: Matrix, asked: dict[str, Verdict]) -> Callable[[str], Verdict]:
+    """Asks one target for the check or script, notes the answer, tells it in one line."""
+    script = Path(check) if Path(check).is_file() else None
+    name = f"scripts/{check}" if check in shipped() else check
+    if script is None:
+        Selection((name,)).check(every_name())
+
+    def ask(reach: str) -> Verdict:
+        began = time.monotonic()
+        verdict, why = matrix.replayed(reach, script) if script else matrix.verdict(reach, name)
+        asked[reach] = verdict
+        shell.note(f"{reach}  {verdict.value}  {time.monotonic() - began:.1f} s{f'  {why}' if why else ''}")
+        return verdict
+
+    return ask
+
+
+def _turns_told(found: Sequence[Turn], reached: Sequence[str], check: str, asked: dict[str, Verdict]) -> list[str]:
+    """One line a turn; what could not be judged between the two is named, since it may be the first itself."""
+    told = []
+    for turn in found:
+        between = reached[reached.index(turn.before) + 1 : reached.index(turn.after)]
+        unsure = f"; not judged: {', '.join(between)}" if between else ""
+        word, other = ("first bad", "last good") if turn.bad else ("first good", "last bad")
+        told.append(f"{word}: {turn.after} ({turn.became.value}); {other}: {turn.before}{unsure}")
+    if found:
+        return told
+    kinds = sorted({verdict.value for verdict in asked.values()})
+    return [f"{check} does not turn from {reached[0]} to {reached[-1]}: {', '.join(kinds)}"]
