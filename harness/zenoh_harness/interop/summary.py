@@ -85,6 +85,8 @@ def any_to_any(targets: Sequence[str], cells: Mapping[tuple[str, str], str]) -> 
     from rich.table import Table
 
     table = Table("listens \\ connects", *(plain(target) for target in targets), box=None, pad_edge=False)
+    for column in table.columns:
+        column.overflow = "fold"
     for responder in targets:
         row = [cells.get((responder, initiator), "") for initiator in targets]
         table.add_row(plain(responder), *(plain(each) for each in row))

@@ -6,6 +6,8 @@ from zenoh_harness.interop.scenario import scenario
 from zenoh_harness.interop.talk import Talk
 
 _BLINKS = 5
+_PAIRS = ("routers", "others")
+"""Between routers a node that is gone goes by another way than a client does: by the links that others tell of."""
 
 
 @scenario(cuts=(1, 3))
@@ -50,9 +52,10 @@ def a_queryable_lives_through_a_cut(talk: Talk) -> None:
     talk.same("replies", ["aa"], talk.payloads(talk.here.get(talk.key, timeout_ms=60_000)))
 
 
-@scenario()
-def a_token_goes_with_the_link_and_comes_back(talk: Talk) -> None:
+@scenario(between=_PAIRS)
+def a_token_goes_with_the_link_and_comes_back(talk: Talk, between: str) -> None:
     """Who watches sees it go when the link is cut, and come when it is back."""
+    talk.between(between)
     watch = talk.here.declare("liveliness", f"{talk.key}/*")
     talk.settle()
     talk.there.declare("token", f"{talk.key}/t")
@@ -76,7 +79,7 @@ def a_query_ends_when_the_link_is_cut(talk: Talk) -> None:
     talk.restore()
 
 
-@scenario(between=("routers", "others"))
+@scenario(between=_PAIRS)
 def declarations_outlive_a_blink(talk: Talk, between: str) -> None:
     """The link is cut and back at once, five times, the next as soon as the two hear each other again."""
     talk.between(between)
