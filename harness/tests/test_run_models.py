@@ -87,3 +87,17 @@ def test_each_model_is_a_case_of_its_requirement():
     assert "models/establishment" in {case.id for case in cases}
     assert all(case.requirement and case.alone for case in cases)
     assert EXAMPLES["quick"] < EXAMPLES["full"] < EXAMPLES["nightly"]
+
+
+def test_time_that_runs_out_in_the_middle_is_not_repeated_and_no_departure():
+    """What would be tried again after the end of the time ends elsewhere, and would look like a fault that comes and goes."""
+    seen = itertools.count()
+
+    def late(_scene):
+        if next(seen) >= 100:
+            raise Overtime
+
+    stage = FakeStage()
+    explore(machine_that(late), 25, 0, stage)
+    assert next(seen) == 101
+    assert len(stage.made) < 25

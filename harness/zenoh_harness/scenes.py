@@ -32,7 +32,7 @@ CONNECT: Final = 5.0
 
 
 class Overtime(BaseException):
-    """The case's hard deadline has passed, or the run is being ended."""
+    """The case's hard deadline has passed, or the run is being ended; nobody on the way takes that for a fault to try again."""
 
 
 class Elsewhere(Exception):  # noqa: N818 - no fault of anybody: the target did something else that is right, too
