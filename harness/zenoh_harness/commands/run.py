@@ -93,6 +93,8 @@ def command(
         if ran[-1] is not None and ran[-1].stopped is not None and ran[-1].footer.why == "interrupted":
             break
     export(ran, junit, sarif, strict=strict)
+    if len(wanted) > 1 and not shell.as_json and not shell.quiet:
+        summary.show_together(ran, shell.out)
     code = finished(shell, ran)
     hold(shell, kept)
     return code

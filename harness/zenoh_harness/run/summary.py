@@ -33,6 +33,15 @@ _SAYS: Final = {
 }
 
 
+_SHORT: Final = {
+    Exit.CONFORMING: "0 conforms",
+    Exit.DEPARTED: "1 departs",
+    Exit.USAGE: "2 usage",
+    Exit.CANNOT_GO_ON: "3 could not go on",
+    Exit.NOTHING_JUDGED: "4 nothing judged",
+}
+
+
 @dataclass(slots=True)
 class Departure:
     """Judgements of one check that share verdict and cause."""
@@ -124,6 +133,16 @@ def show(ran: Ran, out: Console, *, verbose: bool = False) -> None:
     tell_known(shown, out, verbose=verbose)
     _tell_idle(idle(shown), out, verbose=verbose)
     _tell_end(ran, out)
+
+
+def show_together(ran: Sequence[Ran | None], out: Console) -> None:
+    """One line a target, after the summaries of several; the target last, for a command may be long."""
+    out.print(f"\n{'All targets':<18}{'judged':>8}{'departures':>12}  target", style="bold")
+    for one in (each for each in ran if each is not None):
+        shown = public(one.judgements)
+        departed = len(departures(shown)) + one.footer.embargoed
+        told = f"{_SHORT[one.exit]:<18}{len(shown):>8}{departed or '-':>12}  {one.header.reach}"
+        out.print(plain(told), soft_wrap=True)
 
 
 def _table(pages: Sequence[tuple[str, Counter[Verdict]]]) -> Table:
