@@ -11,9 +11,12 @@ from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import Exit, Judgement, Verdict, worst
 from zenoh_harness.console import plain
 from zenoh_harness.files.results import check_label
+from zenoh_harness.run.records import STAYS_UP
 from zenoh_harness.run.runner import Ran
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import Console
     from rich.table import Table
 
@@ -32,6 +35,9 @@ _SAYS: Final = {
     Exit.NOTHING_JUDGED: "nothing was judged",
 }
 
+
+_ASKED: Final = {STAYS_UP: "Whatever is sent to it, it goes on working for everybody else."}
+"""What no page says and everybody expects."""
 
 _SHORT: Final = {
     Exit.CONFORMING: "0 conforms",
@@ -129,7 +135,7 @@ def show(ran: Ran, out: Console, *, verbose: bool = False) -> None:
     if shown:
         out.print(_table(list(by_page(shown))))
     for each in departures(shown):
-        _tell(each, out)
+        _tell(each, out, ran.out)
     tell_known(shown, out, verbose=verbose)
     _tell_idle(idle(shown), out, verbose=verbose)
     _tell_end(ran, out)
@@ -159,10 +165,11 @@ def _table(pages: Sequence[tuple[str, Counter[Verdict]]]) -> Table:
     return table
 
 
-def _tell(each: Departure, out: Console) -> None:
+def _tell(each: Departure, out: Console, folder: Path) -> None:
     one = each.first
     style = "bold red" if one.verdict not in (Verdict.WARN, Verdict.SLOW) else "yellow"
     known = requirements().get(one.key.requirement)
+    asked = known.says if known is not None else _ASKED.get(one.key.requirement, "")
     where = "" if one.key.profile == "default" else f", profile {one.key.profile}"
     out.print()
     out.print(
@@ -170,14 +177,16 @@ def _tell(each: Departure, out: Console) -> None:
         style=style,
         soft_wrap=True,
     )
-    if known is not None:
-        out.print(f"       asked    {known.says}", soft_wrap=True)
+    if asked:
+        out.print(f"       asked    {asked}", soft_wrap=True)
+    if one.key.check != one.key.requirement:
+        out.print(f"       check    {one.key.check}", soft_wrap=True)
     out.print(f"       seen     {plain(one.cause)}", soft_wrap=True)
     if each.values:
         values = ", ".join(each.values[:8]) + (", ..." if len(each.values) > 8 else "")
         out.print(f"       with     {plain(values)}  ({each.count} of its values)", soft_wrap=True)
     if one.evidence:
-        out.print(f"       evidence {one.evidence} (and .script, for zconform replay)", soft_wrap=True)
+        out.print(f"       evidence {folder / one.evidence} (and .script, for zconform replay)", soft_wrap=True)
     if one.repeat:
         out.print(f"       repeat   {one.repeat}", soft_wrap=True)
 
