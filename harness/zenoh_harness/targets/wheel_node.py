@@ -49,6 +49,8 @@ def raw(value):
 
 def named(kind, name):
     """A member of one of the package's enumerations by its name, as in `BEST_MATCHING`."""
+    if not hasattr(kind, str(name).upper()):
+        raise NotImplementedError(f"this release has no {kind.__name__}.{str(name).upper()}")
     return getattr(kind, str(name).upper())
 
 

@@ -38,9 +38,10 @@ def a_sample_keeps_its_priority(talk: Talk, priority: int) -> None:
     talk.heard(ear, payload=b"x", priority=priority)
 
 
-@scenario(congestion=("block", "drop"), priority=(1, 5, 7))
+@scenario(congestion=("block", "drop", "block_first"), priority=(1, 5, 7))
 def a_sample_keeps_its_congestion_control(talk: Talk, congestion: str, priority: int) -> None:
-    """A link that is not busy drops nothing either."""
+    """A link that is not busy drops nothing either; who hears it must know that control to tell it."""
+    talk.there.declare("publisher", talk.key, congestion=congestion)
     ear = talk.there.declare("subscriber", talk.key)
     talk.settle()
     talk.here.put(talk.key, b"x", congestion=congestion, priority=priority)
