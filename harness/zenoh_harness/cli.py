@@ -65,7 +65,7 @@ class Subcommands(click.Group):
         for name in self.list_commands(ctx):
             try:
                 found = self.get_command(ctx, name)
-                rows.append((name, found.get_short_help_str(80) if found else ""))
+                rows.append((name, found.get_short_help_str(400) if found else ""))
             except ImportError as missing:
                 rows.append((name, f"(not here: {missing})"))
         with formatter.section("Commands"):
