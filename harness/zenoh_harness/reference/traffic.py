@@ -115,9 +115,9 @@ class Traffic(Router):
         self.actions.append(Action(link.name, data))
 
     def refuse(self, link: Link, reason: int | None) -> None:
-        """CLOSE instead of what would come next, then the end of the link."""
+        """CLOSE instead of what would come next, then the end of the link; of the session, where there is one."""
         if reason is not None:
-            self.send(link, sane.close(reason))
+            self.send(link, sane.close(reason, session=link.live))
         self.end(link)
 
     def end(self, link: Link) -> None:
