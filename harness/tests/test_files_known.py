@@ -69,6 +69,17 @@ def test_what_is_not_quite_listed_is_not_excused(listed, other):
     assert listed.excuse(other) is None
 
 
+@pytest.mark.parametrize(("kind", "excused"), [("docker", True), ("wheel", False), ("", False)])
+def test_an_entry_about_one_kind_excuses_no_other(kind, excused, tmp_path):
+    """A panic that ends a container is survived in a Python process: there the same crash is news."""
+    path = tmp_path / "t.known.toml"
+    path.write_text(ENTRY.replace("verdict =", 'kind = "docker"\nverdict ='))
+    one = known.load([path], today=dt.date(2029, 1, 1), kind=kind)
+    assert (one.excuse(judgement()) is not None) is excused
+    one.excuse(judgement(Verdict.PASS, ""))
+    assert known.load([path], kind="wheel").gone() == []
+
+
 def test_a_deviation_that_passes_has_gone(listed):
     listed.excuse(judgement(Verdict.PASS, ""))
     assert [one.check for one, _ in listed.gone()] == ["push-put/drops"]

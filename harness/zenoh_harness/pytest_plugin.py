@@ -67,7 +67,8 @@ class Target(pytest.Collector):
             reach = find(self.name)
             parts = parts_of(reach, Options(out=self.folder(), selection=selection))
             for part in parts:
-                known = known_for(parts[0].identity.name, map(Path, self.config.getoption("--target-known")))
+                own, identity = map(Path, self.config.getoption("--target-known")), parts[0].identity
+                known = known_for(identity.name, own, kind=identity.kind)
                 part.options = replace(part.options, known=known)
         except HarnessError as why:
             raise pytest.UsageError(str(why)) from why

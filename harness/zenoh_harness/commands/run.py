@@ -130,7 +130,7 @@ def one_target(shell: Shell, reach: Reach, options: Options, known: Sequence[Pat
     if not parts:
         shell.note(f"{reach}: nothing to judge is selected")
         return None
-    options = replace(options, known=known_for(parts[0].identity.name, known))
+    options = replace(options, known=known_for(parts[0].identity.name, known, kind=parts[0].identity.kind))
     with claimed(options.out), shell.progress(sum(part.size for part in parts), str(reach)) as advance:
         for part in parts:
             part.options = replace(options, advance=advance)

@@ -3,7 +3,7 @@
     [[deviation]]
     requirement = "session-establishment/unknown-version-is-unsupported"  # or check = "..."
     versions    = ">=1.0.0"
-    role        = "responder"            # optional, so are profile, link and parameters
+    role        = "responder"            # optional, so are profile, link, parameters and kind (wheel, docker, ..)
     verdict     = "fail"
     cause       = "stage init: Close(INVALID) where *"   # * stands for anything
     reason      = "one refusal path for every malformed INIT"
@@ -41,6 +41,7 @@ _FIELDS: Final = frozenset(
         "role",
         "profile",
         "link",
+        "kind",
         "parameters",
         "verdict",
         "cause",
@@ -74,6 +75,8 @@ class Deviation:
     role: str = ""
     profile: str = ""
     link: str = ""
+    kind: str = ""
+    """The reach kind that shows it: the same node aborts in a container where it lives on in a Python process."""
     parameters: Mapping[str, str] = field(default_factory=dict)
     evidence: str = ""
     see: str = ""
@@ -192,9 +195,9 @@ class Known:
         return one.expires is not None and self.today != dt.date.max and self.today >= one.expires
 
 
-def load(paths: Iterable[Path], *, today: dt.date | None = None) -> Known:
-    """Read known-deviations files. Raises FileFault with the entry at fault."""
-    deviations = [one for path in paths for one in read(path)]
+def load(paths: Iterable[Path], *, today: dt.date | None = None, kind: str = "") -> Known:
+    """Read known-deviations files, but for entries about another reach kind. Raises FileFault with the entry at fault."""
+    deviations = [one for path in paths for one in read(path) if one.kind in ("", kind)]
     return Known(deviations, today or dt.datetime.now(dt.UTC).date())
 
 
@@ -224,7 +227,7 @@ def _deviation(path: Path, number: int, row: Row) -> Deviation:
         raise FileFault(where, None, "needs 'requirement' or 'check'")
     text = {
         name: faults.field(where, None, row, name, str, "")
-        for name in ("requirement", "check", "role", "profile", "link", "evidence", "see", "owner")
+        for name in ("requirement", "check", "role", "profile", "link", "kind", "evidence", "see", "owner")
     }
     needed = {name: faults.field(where, None, row, name, str) for name in ("cause", "reason")}
     if not needed["cause"].strip("* "):
@@ -277,6 +280,7 @@ def _identity(one: Deviation) -> tuple[object, ...]:
         one.role,
         one.profile,
         one.link,
+        one.kind,
         dict(one.parameters),
         one.verdict,
         one.cause,

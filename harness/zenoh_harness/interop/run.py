@@ -149,7 +149,7 @@ class InteropRun:
             reach=str(self.responder if target.side is Side.RESPONDER else self.initiator),
             name=target.reach.options.get("name", identity.name),
             version=identity.version,
-            known=known_for(identity.name, self._known),
+            known=known_for(identity.name, self._known, kind=identity.kind),
             current=is_current(target),
         )
 

@@ -170,13 +170,16 @@ def _header(reach: Reach, identity: Identity, parts: Sequence[Part], options: Op
     )
 
 
-def known_for(name: str, own: Iterable[Path] = ()) -> Known:
-    """The deviations that ship for a target of that name, those of the current folder's `targets`, and the user's own."""
+def known_for(name: str, own: Iterable[Path] = (), *, kind: str = "") -> Known:
+    """The deviations that ship for a target of that name, those of the current folder's `targets`, and the user's own.
+
+    `kind`: the reach kind through which it is reached; entries about another one are left out.
+    """
     if "/" in name:
-        return known.load(own)
+        return known.load(own, kind=kind)
     file = Path("targets") / f"{name}.known.toml"
     shipped = Path(str(files("zenoh_harness"))) / file
-    return known.load([*(path for path in (shipped, file) if path.exists()), *own])
+    return known.load([*(path for path in (shipped, file) if path.exists()), *own], kind=kind)
 
 
 def _strict_checks(register: Register, options: Options, parts: Sequence[Part]) -> None:
