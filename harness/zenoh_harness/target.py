@@ -178,7 +178,9 @@ def _adapter(reach: Reach, face: Face, function: str) -> Callable[[Reach], objec
         if why.name not in (full, "zenoh_harness.adapters.None"):
             raise
         raise UsageError(
-            f"{reach.kind} targets cannot be reached yet", step="reach string", hint="wheel, exec: and tcp/ can"
+            f"{reach.kind} targets cannot be reached yet",
+            step="reach string",
+            hint="wheel, docker:, exec:, stdio:, tcp/, unixsock-stream/, reference and wrong: can",
         ) from why
     return cast(Callable[[Reach], object], getattr(module, function))
 
