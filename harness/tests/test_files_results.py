@@ -1,6 +1,7 @@
 """The results file: there and back, incomplete ones readable, by its schema, each refusal with its line."""
 
 import json
+from dataclasses import replace
 from importlib.resources import files
 
 import jsonschema
@@ -71,11 +72,16 @@ def test_killed_at_any_byte_it_is_readable(tmp_path):
 
 
 def test_an_embargoed_judgement_is_counted_and_not_written(tmp_path):
-    with results.ResultsWriter(tmp_path / "r.jsonl", HEADER, [results.label(judgement().key)]) as writer:
+    path, named = tmp_path / "r.jsonl", results.label(judgement().key)
+    with results.ResultsWriter(path, replace(HEADER, command=f"--only {named}"), [named, "a default b/c"]) as writer:
         writer.judgement(judgement(Verdict.CRASH, embargo=True, cause="secret"))
+        killed = path.read_text()
         footer = writer.footer(Exit.DEPARTED)
-    assert (footer.embargoed, footer.judged, footer.pending) == (1, 0, ())
-    assert "secret" not in (tmp_path / "r.jsonl").read_text()
+    assert (footer.embargoed, footer.judged, footer.pending) == (1, 0, ("a default b/c",))
+    assert results.read(path).planned == ("a default b/c",)
+    for told in (killed, path.read_text()):
+        assert "secret" not in told
+        assert named not in told
 
 
 def test_every_line_fits_the_schema_and_a_changed_one_does_not(tmp_path):

@@ -1,5 +1,8 @@
 """pytest's own view: judgements are items, a departure fails in its own words, what is known is an expected failure."""
 
+import sys
+from pathlib import Path
+
 pytest_plugins = "pytester"
 
 ONE = "establishment-cookie/an-invented-cookie-is-refused"
@@ -36,6 +39,26 @@ def test_a_known_deviation_is_an_expected_failure(pytester):
     result = run(pytester, *target, "--target-known", "k.toml")
     assert result.ret == 0
     result.assert_outcomes(xfailed=1, passed=1)
+
+
+def test_what_is_under_embargo_is_only_counted(pytester, monkeypatch):
+    pytester.makeconftest("from zenoh_harness.run import nodes\nnodes.is_current = lambda target: True\n")
+    monkeypatch.setenv("XDG_DATA_HOME", str(pytester.path / "data"))
+    node = f"exec:{sys.executable} {Path(__file__).with_name('dying_node.py')} {{port}} dies"
+    sane = ("--target-only", "establishment-sane/a-sane-handshake-is-accepted")
+    result = run(pytester, "--target", node, "--target-only", ONE, *sane, "-v", "--junitxml", "j.xml")
+    assert result.ret == 1
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["*under embargo*: 1"])
+    told = [
+        result.stdout.str(),
+        result.stderr.str(),
+        *(path.read_text() for path in (pytester.path / "out").rglob("*.jsonl")),
+    ]
+    assert not [
+        text for text in (*told, pytester.path.joinpath("j.xml").read_text()) if ONE in text or "SIGABRT" in text
+    ]
+    assert ONE in next((pytester.path / "data").rglob("judgements.jsonl")).read_text()
 
 
 def test_selected_by_k_only_those_are_run(pytester):

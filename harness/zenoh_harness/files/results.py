@@ -173,6 +173,7 @@ class ResultsWriter:
         self.path = path
         self.verdicts: Counter[str] = Counter()
         self.embargoed = 0
+        self._header = header
         self._planned = tuple(planned)
         self._judged: set[str] = set()
         self._secret: set[str] = set()
@@ -185,6 +186,7 @@ class ResultsWriter:
         if judgement.embargo:
             self.embargoed += 1
             self._secret.add(label(judgement.key))
+            self._forget()
         else:
             self._write(judgement_row(judgement))
             self.verdicts[judgement.verdict.value] += 1
@@ -212,17 +214,21 @@ class ResultsWriter:
         )
         self._write(footer_row(footer))
         self.close()
-        if self._secret:
-            self._forget_plans()
         return footer
 
-    def _forget_plans(self) -> None:
-        """What is planned and not told would tell what is under embargo: the plan loses it too."""
+    def _forget(self) -> None:
+        """What is planned and not told would tell what is under embargo: the plan loses it, and the header the command.
+
+        At once, for the run may be killed.
+        """
+        header = {**header_row(self._header), "command": ""}
         plan = {"type": "plan", "checks": [planned for planned in self._planned if planned not in self._secret]}
         lines = self.path.read_text(encoding="utf-8").splitlines(keepends=True)
         fresh = self.path.with_suffix(".new")
-        fresh.write_text("".join([lines[0], line(plan), *lines[2:]]), encoding="utf-8")
+        fresh.write_text("".join([line(header), line(plan), *lines[2:]]), encoding="utf-8")
         fresh.replace(self.path)
+        self._out.close()
+        self._out = self.path.open("a", encoding="utf-8")
 
     def _write(self, row: Row) -> None:
         self._out.write(line(row))
