@@ -1,10 +1,11 @@
-"""A node for tests that listens nowhere: `python initiating_node.py HOST PORT ZID [PATIENCE]`.
+"""A node for tests that listens nowhere: `python initiating_node.py HOST PORT ZID [PATIENCE [TIMES]]`.
 
-It comes to us again and again, and gives up on whoever does not answer for PATIENCE seconds.
+It comes to us again and again, TIMES at once, and gives up on whoever does not answer for PATIENCE seconds.
 """
 
 import socket
 import sys
+import threading
 
 from zenoh_conformance import sane
 from zenoh_conformance.codec import decode, encode
@@ -32,6 +33,12 @@ def session(address, zid):
 
 
 def main():
+    for _ in range(1, int(sys.argv[5]) if len(sys.argv) > 5 else 1):
+        threading.Thread(target=comes_again, daemon=True).start()
+    comes_again()
+
+
+def comes_again():
     host, port, zid = sys.argv[1], int(sys.argv[2]), bytes.fromhex(sys.argv[3])[::-1]
     while True:
         try:

@@ -66,6 +66,20 @@ def test_a_link_that_waited_too_long_is_left_out():
             dialogue.wire.shut()
 
 
+def test_a_link_that_came_while_another_was_up_is_left_out():
+    """One that holds a single session may still hold the old one when we answer: it would refuse the new one."""
+    reach = f"exec:{script('initiating_node.py', '{host}', '{port}', '{zid}', '60', '2')}?as=initiator"
+    with opened(reach).start() as node:
+        first = node.link(soon())
+        early = node._accepted(node._listener, soon())
+        while early.waited < 0.2:
+            assert not early.forsaken
+        first.close()
+        node._early = early
+        assert node.link(soon()) is not early
+        assert node._early is None
+
+
 def test_every_blank_is_filled_in():
     code = (
         "import socket, sys; print(sys.argv[1:], file=sys.stderr); "

@@ -72,6 +72,10 @@ class Link(Protocol):
         """Let go of the link; idempotent."""
 
 
+_HEARD: Final = struct.Struct("=52xI")
+"""Linux's `tcp_info` up to `tcpi_last_data_recv`, in milliseconds."""
+
+
 class StreamLink:
     """A link over a connected stream socket: TCP or a Unix socket."""
 
@@ -86,6 +90,7 @@ class StreamLink:
         self._ended: LinkEvent | None = None
         self._waiting: deque[LinkEvent] = deque()
         self._closed = False
+        self._over: float | None = None
         sock.setblocking(False)
         if sock.family in (socket.AF_INET, socket.AF_INET6):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -139,6 +144,20 @@ class StreamLink:
         poll.register(self._sock, select.POLLRDHUP)
         return bool(poll.poll(0))
 
+    @property
+    def over(self) -> float | None:
+        """When either side ended it, as far as was seen; None while it is up."""
+        known = [at for at in (self._ended.time if self._ended else None, self._over) if at is not None]
+        return min(known, default=None)
+
+    @property
+    def waited(self) -> float:
+        """Seconds since the peer spoke last, as the kernel counts: how long a link that is just taken was waiting."""
+        if self._sock.family not in (socket.AF_INET, socket.AF_INET6) or not hasattr(socket, "TCP_INFO"):
+            return 0.0
+        told = self._sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _HEARD.size)
+        return float(_HEARD.unpack(told)[0]) / 1000
+
     def observe(self, observer: Observer | None) -> None:
         """From now on tell `observer`, beginning with the link's opening."""
         self.observer = observer
@@ -170,6 +189,7 @@ class StreamLink:
 
     def _let_go(self, what: Happened) -> None:
         self._closed = True
+        self._over = time.monotonic()
         self._sock.close()
         self._tell(LinkEvent(time.monotonic(), True, what))
         if self._ended is None:

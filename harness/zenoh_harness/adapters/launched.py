@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 
 from zenoh_conformance.conversation import Side
 from zenoh_harness.agent import Agent
@@ -23,6 +24,9 @@ _SETTLE = 0.3
 
 _LISTENS = 5.0
 """Seconds in which a node whose port answers must be seen to listen there itself."""
+
+_TICK = 0.01
+"""Seconds by which the kernel's count of what has passed may be off."""
 
 _GLANCE = 0.02
 """Seconds between two looks: at a port where nobody listens yet, at a program that does not come to ours."""
@@ -53,17 +57,25 @@ class LaunchedNode(NodeBase):
         self._listener = listener
         self._early: StreamLink | None = None
         """A link that came before anybody asked for one."""
+        self._last: StreamLink | None = None
+        """The link that was taken last."""
 
     def link(self, deadline: Deadline, observer: Observer | None = None) -> Link:
         """A fresh link to it, opened or accepted; CannotConnect when there is none before the deadline."""
         if self._listener is None:
             return connect(self.locator, deadline, observer)
         link, self._early = self._early or self._accepted(self._listener, deadline), None
-        while link.forsaken:  # it waited for us longer than the target did
+        while link.forsaken or self._came_early(link):  # the target gave it up, or is not done with the one before
             link.close()
             link = self._accepted(self._listener, deadline)
+        self._last = link
         link.observe(observer)
         return link
+
+    def _came_early(self, link: StreamLink) -> bool:
+        """Whether it came while the one before was still up: a client that holds one session refuses it once it opens."""
+        over = self._last.over if self._last else None
+        return over is not None and link.waited > time.monotonic() - over + _TICK
 
     def _accepted(self, listener: Listener, deadline: Deadline) -> StreamLink:
         while (link := listener.accept(deadline.or_sooner(_GLANCE))) is None:
