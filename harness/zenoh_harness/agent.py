@@ -147,6 +147,8 @@ class Agent:
             self._stdin.write(json.dumps(line).encode() + b"\n")
             self._stdin.flush()
         except OSError as why:
+            while self._next(Deadline.after(1)) is not None:  # what it wrote last may be the better reason
+                pass
             raise AgentError(f"{self._whose} has gone", step=f"agent {command['cmd']}", seen=str(why)) from why
         while (answer := self._next(deadline)) is not None:
             if "event" in answer:
