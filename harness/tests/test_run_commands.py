@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -136,7 +137,15 @@ def test_explain_reads_hex_files_and_standard_input(tmp_path, capsys, monkeypatc
 def started(tmp_path, *words):
     """A run in a process of its own, once its target is up."""
     command = [sys.executable, "-m", "zenoh_harness.cli", "run", *map(str, words), "--out", str(tmp_path / "r")]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    (tmp_path / "tmp").mkdir(exist_ok=True)
+    env = {**os.environ, "TMPDIR": str(tmp_path / "tmp")}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(command, env=env, start_new_session=True, **pipes)
+
+
+def left_by(tmp_path, below):
+    """What a run of that folder left behind: processes that it had, and temporary folders."""
+    return [*psutil.wait_procs(below, timeout=10)[1], *(tmp_path / "tmp").iterdir()]
 
 
 def lines_of(path: Path):
@@ -171,7 +180,7 @@ def test_a_signal_ends_it_in_order_with_its_results(tmp_path, number):
     assert read.pending
     assert len(read.judgements) >= 18
     assert children
-    assert psutil.wait_procs(children, timeout=10)[1] == []
+    assert not left_by(tmp_path, children)
 
 
 def test_killed_itself_its_results_are_readable_and_nothing_is_left(tmp_path):
@@ -183,7 +192,7 @@ def test_killed_itself_its_results_are_readable_and_nothing_is_left(tmp_path):
     read = results.read(tmp_path / "r")
     assert read.footer is None
     assert read.pending
-    assert psutil.wait_procs(children, timeout=10)[1] == []
+    assert not left_by(tmp_path, children)
 
 
 def test_a_target_that_is_kept_can_be_reached_until_we_are_interrupted(tmp_path):
@@ -195,7 +204,7 @@ def test_a_target_that_is_kept_can_be_reached_until_we_are_interrupted(tmp_path)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=30)
     assert process.returncode == 0
-    assert psutil.wait_procs([node], timeout=10)[1] == []
+    assert not left_by(tmp_path, [node])
 
 
 SOME = ("--only", "session-establishment/cookie*", "--only", "establishment-init/a-cut-proposal-is-refused")
@@ -213,7 +222,7 @@ def killed_from_outside(folder, after):
             if "zenoh_harness.reference" in one.cmdline():
                 one.kill()
     process.communicate(timeout=300)
-    assert psutil.wait_procs(below, timeout=10)[1] == []
+    assert not left_by(folder, below)
     return process.returncode, results.read(folder / "r")
 
 
@@ -255,11 +264,15 @@ def test_only_the_case_that_brings_it_down_is_charged(tmp_path, fault):
 
 
 @pytest.mark.soak
-def test_twenty_five_times_the_guilty_are_charged_and_nothing_is_left(tmp_path):
-    before, threads = set(psutil.Process().children(recursive=True)), threading.active_count()
+def test_twenty_five_times_the_guilty_are_charged_and_nothing_is_left(tmp_path, monkeypatch):
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    us = psutil.Process()
+    before, open_ones, threads = set(us.children(recursive=True)), us.num_fds(), threading.active_count()
     for number in range(25):
         charges_the_guilty(*struck(tmp_path / str(number), "dies"), "crash")
-    assert set(psutil.Process().children(recursive=True)) <= before
+    assert not left_by(tmp_path, set(us.children(recursive=True)) - before)
+    assert us.num_fds() <= open_ones, "files and ports"
     assert threading.active_count() <= threads
 
 
