@@ -8,6 +8,7 @@ from zenoh_harness.errors import CannotConnect, CannotStart, NotZenoh, UsageErro
 from zenoh_harness.locators import Locator
 from zenoh_harness.profiles import PROFILES
 from zenoh_harness.reach import parse
+from zenoh_harness.run.embargo import is_current
 from zenoh_harness.target import open_target
 
 
@@ -83,8 +84,39 @@ def test_the_version_is_read_off_the_tag(image, version, monkeypatch):
     assert (identity.version, identity.digest) == (version, "")
 
 
-def told(reach, profile, tmp_path, ours=None):
-    return tell(parse(reach), PROFILES[profile], role="router", zid="ab", ours=ours, folder=tmp_path)
+@pytest.mark.parametrize(
+    ("image", "current"),
+    [
+        ("eclipse/zenoh:1.10.2", True),
+        ("zconform/zenohd:1.10.2", True),
+        ("eclipse/zenoh:1.10.2-alpine", True),
+        ("eclipse/zenoh:1.11.0", True),
+        ("eclipse/zenoh:latest", True),
+        ("eclipse/zenoh:1.9.0", False),
+        ("somebody/node:1.10.2", False),
+    ],
+)
+def test_what_ends_the_current_release_is_kept_back_in_a_container_too(image, current, monkeypatch):
+    monkeypatch.setenv("DOCKER_HOST", "unix:///no/such/socket")
+    assert is_current(open_target(parse(f"docker:{image}"))) is current
+
+
+@pytest.mark.parametrize(
+    ("image", "has"), [("eclipse/zenoh:1.0.3", False), ("eclipse/zenoh:1.0.4", True), ("somebody/node:1.10.2", False)]
+)
+def test_claims_are_those_of_the_release(image, has, monkeypatch):
+    monkeypatch.setenv("DOCKER_HOST", "unix:///no/such/socket")
+    assert ("patch" in open_target(parse(f"docker:{image}")).claims) is has
+
+
+def told(reach, profile, tmp_path, ours=None, version=""):
+    return tell(parse(reach), PROFILES[profile], role="router", zid="ab", ours=ours, folder=tmp_path, version=version)
+
+
+@pytest.mark.parametrize(("version", "pause"), [("1.1.0", 1000), ("1.1.1", 2), ("", 2)])
+def test_an_old_initiator_gives_us_time_to_answer(version, pause, tmp_path):
+    words = told("docker:eclipse/zenoh", "default", tmp_path, Locator.tcp("127.0.0.1", 9), version).arguments
+    assert any(f'"period_init_ms":{pause},' in word for word in words)
 
 
 @pytest.mark.parametrize("profile", PROFILES)

@@ -47,7 +47,9 @@ def is_router(reach: Reach) -> bool:
     return repository.rpartition("/")[2] in ROUTERS
 
 
-def tell(reach: Reach, profile: Profile, *, role: str, zid: str, ours: Locator | None, folder: Path) -> Told:
+def tell(
+    reach: Reach, profile: Profile, *, role: str, zid: str, ours: Locator | None, folder: Path, version: str = ""
+) -> Told:
     """What a node is told; `ours` is where we listen for one that connects to us; `folder` takes files to mount.
 
     UsageError: options that cannot be read, a configuration file that is not there.
@@ -74,16 +76,16 @@ def tell(reach: Reach, profile: Profile, *, role: str, zid: str, ours: Locator |
         files[_users(folder, profile.credentials)] = USERS_AT
     told = [
         *(("-c", CONFIG_AT) if "config" in reach.options else ()),
-        *_options(profile, role, zid, ours),
+        *_options(profile, role, zid, ours, version),
         *arguments,
     ]
     return Told(tuple(told), {"RUST_LOG": os.environ.get("RUST_LOG", "warn"), **environment}, files)
 
 
-def _options(profile: Profile, role: str, zid: str, ours: Locator | None) -> list[str]:
+def _options(profile: Profile, role: str, zid: str, ours: Locator | None, version: str) -> list[str]:
     """`zenohd`'s arguments for a profile; no blank in any, since upstream's image splits them once more."""
     side = Side.INITIATOR if ours else Side.RESPONDER
-    values: dict[str, Any] = {"mode": role, **configuration(profile, side, dictionary=Path(USERS_AT))}
+    values: dict[str, Any] = {"mode": role, **configuration(profile, side, version=version, dictionary=Path(USERS_AT))}
     values["listen/endpoints"] = [] if ours else [str(LISTEN)]
     values["connect/endpoints"] = [str(ours)] if ours else []
     options = ["-i", zid]

@@ -10,10 +10,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final, cast
 
+from packaging.version import Version
+
 from zenoh_conformance.conversation import Side
 from zenoh_harness import processes
 from zenoh_harness.adapters.launched import READY, LaunchedNode
-from zenoh_harness.adapters.wheel import settings
+from zenoh_harness.adapters.wheel import claims_of, settings
 from zenoh_harness.errors import CannotConnect, CannotStart, HarnessError, UsageError
 from zenoh_harness.links import Listener
 from zenoh_harness.locators import Locator
@@ -50,8 +52,16 @@ class DockerTarget:
         self.profiles: Mapping[str, Profile] = {
             name: PROFILES[name] for name in (about["profiles"] if router else (DEFAULT,))
         }
-        self.claims: frozenset[str] = frozenset(about["target"]["claims"]) if router else frozenset()
+        tagged = _plain(_version(reach.rest, {})) or about["wheel"]["default"]
+        self.claims: frozenset[str] = claims_of(tagged) if router else frozenset()
+        self._router = router
         self.memory = _mebibytes(reach.options.get("memory", str(MEMORY)))
+
+    @cached_property
+    def current(self) -> bool:
+        """Whether it is the current release of zenoh-rust, or newer; one that does not say what it is may be."""
+        version = _plain(self.identity.version)
+        return self._router and (not version or Version(version) >= Version(settings()["wheel"]["default"]))
 
     @property
     def zid(self) -> str:
@@ -105,7 +115,7 @@ class DockerTarget:
                 hint="use a local daemon for as=initiator",
             )
         ours = listener.locator if listener else None
-        told = tell(self.reach, profile, role=self.role, zid=self.zid, ours=ours, folder=folder)
+        told = tell(self.reach, profile, role=self.role, zid=self.zid, ours=ours, folder=folder, version=_plain(self.identity.version))
         return Container(owner.daemon(), _plan(image, told, self.memory, folder, listens=listener is None))
 
     def _ready(self, node: ContainedNode) -> LaunchedNode:
@@ -186,6 +196,12 @@ def _version(image: str, labels: Mapping[str, str]) -> str:
     """The tag where it looks like a version, else what the image's label tells."""
     tag = re.search(r":v?(\d+\.[\w.+-]*)(@.*)?$", image)
     return tag.group(1) if tag else labels.get("org.opencontainers.image.version", "")
+
+
+def _plain(version: str) -> str:
+    """The release in a version, as 1.10.2 in 1.10.2-alpine; empty when there is none."""
+    found = re.match(r"\d+(\.\d+)+", version)
+    return found.group() if found else ""
 
 
 def _mebibytes(text: str) -> int:
