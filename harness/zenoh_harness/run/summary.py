@@ -25,6 +25,8 @@ SHOWN: Final = (
 )  # fmt: skip
 """Verdicts that are told one by one."""
 
+_DEATHS: Final = frozenset({Verdict.CRASH.value, Verdict.HANG.value, Verdict.ZOMBIE.value})
+
 _IDLE: Final = (Verdict.NOT_APPLICABLE, Verdict.UNIMPLEMENTED, Verdict.NOT_OBSERVED)
 
 _SAYS: Final = {
@@ -192,18 +194,22 @@ def _tell(each: Departure, out: Console, folder: Path) -> None:
 
 
 def tell_known(judgements: Iterable[Judgement], out: Console, *, verbose: bool) -> None:
-    """The listed deviations that showed, each with the reason that the list gives."""
-    found: dict[tuple[str, str], int] = {}
-    for one in judgements:
-        if one.verdict is Verdict.KNOWN:
-            key = (one.key.requirement, str(dict(one.details).get("known", {}).get("reason", "")))
-            found[key] = found.get(key, 0) + 1
-    if found and not verbose:
-        out.print(f"\nKnown deviations: {len(found)}, as listed (-v shows them)")
-    elif found:
-        out.print("\nKnown deviations")
-        for (requirement, reason), number in sorted(found.items()):
-            out.print(f"{number:>6}  {requirement}: {plain(reason)}", soft_wrap=True)
+    """The listed deviations that showed, each with the reason that the list gives; a death is named always."""
+    found = Counter(_known(one) for one in judgements if one.verdict is Verdict.KNOWN)
+    if not found:
+        return
+    told = sorted(entry for entry in found if verbose or entry[0] in _DEATHS)
+    out.print(f"\nKnown deviations: {len(found)}, as listed{'' if verbose else ' (-v shows them)'}")
+    for entry in told:
+        verdict, requirement, reason = entry
+        out.print(f"{found[entry]:>6}  {verdict}: {requirement}: {plain(reason)}", soft_wrap=True)
+
+
+def _known(one: Judgement) -> tuple[str, str, str]:
+    """What it would be, were it not listed; what it is about; why it is so."""
+    note = dict(one.details).get("known", {})
+    about = one.key.check if one.key.requirement == STAYS_UP else one.key.requirement
+    return str(note.get("expected", "")), about, str(note.get("reason", ""))
 
 
 def _tell_idle(found: dict[tuple[str, str], list[str]], out: Console, *, verbose: bool) -> None:
