@@ -104,6 +104,25 @@ def test_a_router_poisoned_by_a_link_state_is_a_zombie():
     assert found.vitals.signs[0].kind == "panic"
 
 
+@pytest.mark.parametrize(("times", "verdict"), [(1, Verdict.PASS), (2, Verdict.ZOMBIE)])
+def test_one_that_closes_a_session_has_another_go(times, verdict, monkeypatch):
+    """A client of 1.10 may refuse a session while it lets go of the one before; one that always does is a zombie."""
+    work, closed = health._Check._function_of_agent, []
+
+    def closes(self, us):
+        if len(closed) < times:
+            closed.append(us)
+            us.closed = 0
+            self._step(lambda: us.depart(expected="ResponseFinal", got="Close(GENERIC)"), "a query is not finished")
+        work(self, us)
+
+    monkeypatch.setattr(health._Check, "_function_of_agent", closes)
+    with target.open_target(parse("wheel:1.10.2?role=client")).start() as node:
+        found = health.check(node)
+    assert found.verdict is verdict
+    assert {event.connection for event in found.conversation} == {"first", "again"}
+
+
 def test_slow_is_past_the_budget(router, monkeypatch):
     monkeypatch.setattr(health, "FLOOR", 0.0)
     assert health.check(router, Budget(calm=0.0)).verdict is Verdict.SLOW

@@ -5,6 +5,7 @@ A router can be dead to its users while it still answers handshakes; only new se
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import statistics
 import time
@@ -153,7 +154,7 @@ class _Check:
         if not alone:
             self._function(first, self._session("second"))
         elif self.node.agent is not None and self.node.agent.capabilities:
-            self._function_of_agent(first)
+            self._work_of_agent(first)
         else:
             self._step(first.fence, "a query that nobody serves is not finished")
         self.grade = Grade.FUNCTIONAL
@@ -208,6 +209,24 @@ class _Check:
         asked = near.expect(Request)
         near.say(Response(id=asked.id, key=_key(key), body=Reply(body=Put(payload=b"alive"))))
         near.say(ResponseFinal(id=asked.id))
+
+    def _work_of_agent(self, first: Dialogue) -> None:
+        """Its work, in another session when it closes the first one: it may not have let go of an earlier one yet."""
+        try:
+            self._function_of_agent(first)
+        except _Ill:
+            if self.node.side is not Side.INITIATOR or first.closed is None or not self.node.vitals().running:
+                raise
+            self._take_back(first)
+            self._function_of_agent(self._session("again"))
+
+    def _take_back(self, us: Dialogue) -> None:
+        """A session that came to nothing, and what the application declared for it."""
+        assert self.node.agent is not None
+        us.leave()
+        with contextlib.suppress(AgentError):
+            for name in "sq":
+                self.node.agent.ask("undeclare", id=f"zconform/health/{us.zid.hex()}/{name}")
 
     def _function_of_agent(self, us: Dialogue) -> None:
         """The same through the application above the node, where the node does not carry between two of ours."""

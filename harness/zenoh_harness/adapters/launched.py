@@ -25,6 +25,9 @@ _SETTLE = 0.3
 _LISTENS = 5.0
 """Seconds in which a node whose port answers must be seen to listen there itself."""
 
+_LETS_GO = 0.02
+"""Seconds in which a node sees that we ended a link."""
+
 _TICK = 0.01
 """Seconds by which the kernel's count of what has passed may be off."""
 
@@ -64,6 +67,7 @@ class LaunchedNode(NodeBase):
         """A fresh link to it, opened or accepted; CannotConnect when there is none before the deadline."""
         if self._listener is None:
             return connect(self.locator, deadline, observer)
+        self._let_the_last_one_go()
         link, self._early = self._early or self._accepted(self._listener, deadline), None
         while link.forsaken or self._came_early(link):  # the target gave it up, or is not done with the one before
             link.close()
@@ -71,6 +75,12 @@ class LaunchedNode(NodeBase):
         self._last = link
         link.observe(observer)
         return link
+
+    def _let_the_last_one_go(self) -> None:
+        """Give a node that holds one session the moment that it takes to see the end of the last one."""
+        over = self._last.over if self._last else None
+        if over is not None:
+            self._program.wait(Deadline(over + _LETS_GO))
 
     def _came_early(self, link: StreamLink) -> bool:
         """Whether it came while the one before was still up: a client that holds one session refuses it once it opens."""
