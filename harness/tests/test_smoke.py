@@ -26,6 +26,7 @@ def test_the_wheel_is_honest(reach, capsys):
     told = capsys.readouterr().out
     assert "MEND" not in told
     assert "made-up capability: not claimed" in told
+    assert "Nothing to mend" in told
     assert not processes.running()
 
 
@@ -39,7 +40,9 @@ def test_as_json(capsys):
 def test_a_node_that_does_not_work_is_told(capsys):
     command = shlex.join([sys.executable, str(NODE), "closes-after-open"])
     assert invoke(["smoke", f"exec:{command} {{port}}"]) == 1
-    assert "MEND  works: zombie" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "MEND  works: zombie" in told
+    assert "1 to mend" in told
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def smoke_node(target: NodeTarget) -> Iterator[Step]:
     except UsageError:
         raise
     except HarnessError as why:
-        yield Step("start", str(why), why.hint or "start it by hand, and see what it says", fatal=True)
+        yield Step("start", said(why), why.hint or "start it by hand, and see what it says", fatal=True)
         return
     with node:
         yield Step("start", note=f"ready after {time.monotonic() - began:.1f} s, {node.attach()}")
@@ -65,6 +65,11 @@ def smoke_node(target: NodeTarget) -> Iterator[Step]:
     yield _ended(node)
     if target.restartable:
         yield _again(target, node)
+
+
+def said(why: HarnessError) -> str:
+    """What stopped us, without the hint: that is what there is to mend."""
+    return "\n".join([why.what, *(f"      got {line}" for line in why.seen if line)])
 
 
 def _healthy(node: NodeInstance) -> Step:

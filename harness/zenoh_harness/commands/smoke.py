@@ -14,7 +14,7 @@ from zenoh_harness.codecs import Codec
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import TargetError
 from zenoh_harness.reach import Face
-from zenoh_harness.smoke import Step, smoke_codec, smoke_node
+from zenoh_harness.smoke import Step, said, smoke_codec, smoke_node
 from zenoh_harness.target import open_codec
 
 _MARKS: Final = {True: "ok    ", False: "MEND  "}
@@ -34,6 +34,9 @@ def command(target: str, shell: Shell) -> int:
         found.append(step)
         if not shell.as_json:
             shell.out.print(plain(_told(step)))
+    bad = sum(not step.well for step in found)
+    if not shell.as_json:
+        shell.out.print(f"\n{bad} to mend" if bad else "\nNothing to mend: zconform run can judge it")
     if shell.as_json:
         shell.print_json(
             {
@@ -57,7 +60,7 @@ def _steps(text: str) -> Iterator[Step]:
         codec = cast(Codec, open_codec(reach))
     except TargetError as why:
         hint = why.hint or 'run the command by hand and type {"cmd": "start", "version": 1}'
-        yield Step(why.step, str(why), hint, fatal=why.step != "honesty")
+        yield Step(why.step, said(why), hint, fatal=why.step != "honesty")
         return
     with codec:
         yield from smoke_codec(codec)
