@@ -23,6 +23,7 @@ COOKIE = "establishment-cookie/an-invented-cookie-is-refused"
 SANE = "establishment-sane/a-sane-handshake-is-accepted"
 WRONG = "wrong:believes-any-cookie?role=router"
 RIGHT = "reference?role=router"
+COMING = "reference?role=client"
 
 
 def zconform(*words):
@@ -165,9 +166,12 @@ def wait_for(process, holds):
     assert holds(), process.communicate()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_it_in_order_with_its_results(tmp_path, number):
-    process = started(tmp_path, RIGHT, "--jobs", "1")
+@pytest.mark.parametrize(
+    ("number", "target", "jobs"),
+    [(signal.SIGINT, RIGHT, 1), (signal.SIGTERM, RIGHT, 1), (signal.SIGINT, COMING, 4), (signal.SIGTERM, COMING, 4)],
+)
+def test_a_signal_ends_it_in_order_with_its_results(tmp_path, number, target, jobs):
+    process = started(tmp_path, target, "--jobs", jobs)
     wait_for(process, lambda: lines_of(tmp_path / "r" / "results.jsonl") > 20)
     children = psutil.Process(process.pid).children(recursive=True)
     os.kill(process.pid, number)
