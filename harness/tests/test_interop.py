@@ -22,6 +22,7 @@ from zenoh_harness.cli import invoke
 from zenoh_harness.commands.interop import _pairs
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files import conversations, results
+from zenoh_harness.interop import talk
 from zenoh_harness.interop.pair import Pair, placed
 from zenoh_harness.interop.scenario import all_scenarios, steps
 from zenoh_harness.interop.talk import Missed
@@ -176,6 +177,15 @@ def test_what_is_about_routers_is_not_applicable_to_a_client(tmp_path, capsys):
     shown = capsys.readouterr().out
     assert f"{NEW} listens, {NEW} connects" in shown
     assert shown.rstrip().endswith("Exit 0: conforms in everything that was judged")
+
+
+def test_on_a_machine_that_is_too_slow_to_blink_nothing_is_judged(tmp_path, monkeypatch):
+    monkeypatch.setattr(talk, "_QUICK", 0.0)
+    _, found = interop(tmp_path, NEW, NEW, "--only", "declarations-outlive-a-blink[[]between=others]")
+    said = [one for one in found.judgements if one.key.check.startswith("interop/")]
+    assert {(one.verdict, one.cause) for one in said} == {
+        (Verdict.NOT_APPLICABLE, "the link never came back fast enough to blink")
+    }
 
 
 def test_a_node_that_dies_is_a_crash_and_the_pair_is_made_anew(tmp_path, monkeypatch):

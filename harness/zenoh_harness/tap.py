@@ -51,6 +51,8 @@ class Tap:
         self._on_end = on_end
         self._began = time.monotonic()
         self._names = (f"link-{number}" for number in count(1))
+        self.newest = 0.0
+        """When the newest link was let through, on `time.monotonic()`."""
         self._relays: set[Relay] = set()
         self._awaited: set[Relay] = set()
         """Those whose far side has not accepted yet."""
@@ -154,6 +156,7 @@ class Tap:
         self.conversation.connections[passed.name] = Connection(
             passed.name, self.to.protocol, initiator=passed.initiator, responder=str(self.to)
         )
+        self.newest = time.monotonic()
         relay = Relay(self._selector, near, far, passed, self._record)
         self._relays.add(relay)
         relay.begin(self._address)

@@ -176,7 +176,7 @@ class InteropRun:
         first = self._attempt(step)
         if first.verdict in (Verdict.FAIL, Verdict.HANG, Verdict.CRASH):
             again = self._attempt(step)
-            if again.verdict is not first.verdict:
+            if again.verdict not in (first.verdict, Verdict.NOT_APPLICABLE):
                 cause = f"1 of 2 attempts: {first.cause}"
                 first = replace(first, verdict=Verdict.FLAKY, cause=cause)
             first = replace(first, attempts=2)

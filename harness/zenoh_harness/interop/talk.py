@@ -12,8 +12,12 @@ from zenoh_harness.interop.voice import PATIENCE, Ear, Heard, Voice
 from zenoh_harness.timing import Deadline, scaled
 
 FENCE: Final = "zconform/fence"
-OUTAGE: Final = 0.3
-"""Seconds that an outage lasts: longer than a router gathers changes of its links (0.1 s in zenoh-rust)."""
+GATHERED: Final = 0.1
+"""Seconds in which zenoh-rust's routers gather changes of their links before they look at them."""
+OUTAGE: Final = 3 * GATHERED
+"""Seconds that an outage lasts: nobody may overlook it."""
+_QUICK: Final = 0.7 * GATHERED
+"""Seconds in which the next link must be there, for a router to have the new session before it looks."""
 _BLINK: Final = 3.0
 """Seconds in which two that were parted for a moment must hear each other again."""
 _GLANCE: Final = 0.02
@@ -32,6 +36,8 @@ class Unfit(Exception):  # noqa: N818  nothing went wrong
 
 class Bars(Protocol):
     """What can cut the link: a `Tap`."""
+
+    newest: float
 
     def bar(self) -> None: ...
 
@@ -52,13 +58,16 @@ class Fences:
         number = self._put(sender, receiver, options)
         self._await(receiver, number, scaled(PATIENCE), f"from {sender.side.value}: what was put last has not arrived")
 
-    def join(self, one: Voice, other: Voice, *, within: float = 2 * PATIENCE) -> None:
-        """Wait until both hear each other. Missed when they do not in time."""
+    def join(self, one: Voice, other: Voice, *, within: float = 2 * PATIENCE) -> float:
+        """Wait until both hear each other; the last moment at which one was still deaf. Missed when they do not in time."""
+        now = deaf = time.monotonic()
         for sender, receiver in ((one, other), (other, one)):
             deadline = Deadline.after(within)
             while not self._heard(receiver, self._put(sender, receiver, {}), scaled(_GLANCE)):
                 if deadline.passed:
                     raise Missed(f"what the {sender.side.value}'s application puts never arrives on the other side")
+                deaf, now = now, time.monotonic()
+        return deaf
 
     def _put(self, sender: Voice, receiver: Voice, options: dict[str, Any]) -> int:
         number = next(self._numbers)
@@ -89,7 +98,7 @@ class Talk:
         self.key = f"zconform/interop/{next(_FRESH)}"
         self._routers = routers
         self._fences, self._link = fences, link
-        self._cut_at = 0.0
+        self._cut_at = self._deaf = 0.0
 
     def settle(self) -> None:
         """What both have declared so far is known on both sides."""
@@ -112,24 +121,32 @@ class Talk:
         self._link.unbar()
         self._fences.join(self.here, self.there)
 
-    def blink(self) -> None:
+    def blink(self) -> bool:
         """The link is cut, and the next one comes through at once. Missed when the two do not hear each other again.
 
-        They are left hearing each other: an outage makes good what a blink has spoiled.
+        They are left hearing each other: an outage makes good what a blink has spoiled. Whether the link was back while
+        a router still gathered changes; on a busy machine it may not be.
         """
         self._link.bar()
         self._link.unbar()
         try:
-            self._fences.join(self.here, self.there, within=_BLINK)
+            deaf = self._fences.join(self.here, self.there, within=_BLINK)
         except Missed:
             self.cut()
             self.restore()
             raise
+        self._deaf, before = deaf, self._deaf
+        return self._link.newest - before < _QUICK
+
+    def fits(self, holds: bool, why: str) -> None:
+        """Unfit, for that reason, unless it holds."""
+        if not holds:
+            raise Unfit(why)
 
     def between(self, whom: str) -> None:
         """Unfit unless both nodes are `routers`, or one of them is none (`others`)."""
-        if self._routers is not (whom == "routers"):
-            raise Unfit("both nodes are routers" if self._routers else "not both nodes are routers")
+        why = "both nodes are routers" if self._routers else "not both nodes are routers"
+        self.fits(self._routers is (whom == "routers"), why)
 
     def heard(self, ear: Ear, event: str = "sample", **fields: object) -> Heard:
         """The next thing heard is such an event with these fields. Missed when nothing or something else comes."""

@@ -85,8 +85,9 @@ def declarations_outlive_a_blink(talk: Talk, between: str) -> None:
     talk.between(between)
     ear = talk.there.declare("subscriber", talk.key)
     talk.settle()
+    quick = False
     for number in range(_BLINKS):
-        talk.blink()
-        talk.settle()
+        quick |= talk.blink()
         talk.here.put(talk.key, bytes([number]))
         talk.heard(ear, payload=bytes([number]))
+    talk.fits(quick, "the link never came back fast enough to blink")
