@@ -9,7 +9,7 @@ import pytest
 
 from zenoh_conformance.scene import Scene
 from zenoh_harness.learning import drawing
-from zenoh_harness.learning.automaton import GONE, WORKS, Mealy, departures, difference, names
+from zenoh_harness.learning.automaton import GONE, WORKS, Mealy, departures, difference, differences, names
 from zenoh_harness.learning.learner import MEANING, learn
 from zenoh_harness.memory import MemoryScene
 from zenoh_harness.reference import Reference
@@ -64,6 +64,18 @@ def test_two_targets_are_told_apart_by_the_shortest_conversation() -> None:
     assert len(apart.word) == 1
     assert (apart.one, apart.other) == ("Close(INVALID)", "end")
     assert difference(learned(Reference), learned(Reference)) is None
+
+
+def test_every_step_in_which_two_differ_is_found_and_drawn_in_red() -> None:
+    one, other = learned(Reference), learned(find_miniature("refuses-without-close").node)
+    apart = differences(one, other)
+
+    assert differences(one, one) == {}
+    assert set(apart.values()) == {"end"}
+    assert {state for state, _ in apart} == {0, 1, 3}
+    told = names(one, MEANING)
+    assert "#b00020" in drawing.svg(one, told, "one", apart, "other")
+    assert "#b00020" not in drawing.svg(one, told, "one")
 
 
 def test_pictures_are_the_same_each_time_and_can_be_read() -> None:

@@ -19,7 +19,7 @@ from zenoh_harness.errors import UsageError
 from zenoh_harness.files import scripts
 from zenoh_harness.files.evidence import slug
 from zenoh_harness.learning import drawing
-from zenoh_harness.learning.automaton import Difference, Mealy, departures, difference, names
+from zenoh_harness.learning.automaton import Difference, Mealy, departures, difference, differences, names
 from zenoh_harness.learning.learner import MEANING, learn, said
 from zenoh_harness.scenes import Stage
 from zenoh_harness.scripting.recorder import record
@@ -52,14 +52,16 @@ def command(shell: Shell, target: str, other: str | None, out: Path, seed: int) 
 
     \b
     Example:  zconform learn wheel:1.10.2 wheel:1.0.4
-    Pictures (Mermaid, dot, SVG) go to --out, and so does the shortest conversation that tells two targets apart, as a
-    script. Exit code 1 when a target does what the table does not list.
+    Pictures (Mermaid, dot, SVG) go to --out, and so do one of where two targets differ, and the shortest conversation that
+    tells them apart, as a script. Exit code 1 when a target does what the table does not list.
     """
     out.mkdir(parents=True, exist_ok=True)
     found = [_one(shell, each, out, seed) for each in (target, other) if each]
     apart = difference(found[0].machine, found[1].machine) if len(found) > 1 else None
     if apart is not None:
-        _script(target, apart, out / f"{slug(target)}-or-{slug(str(other))}.script", seed)
+        name = f"{slug(target)}-or-{slug(str(other))}"
+        _script(target, apart, out / f"{name}.script", seed)
+        (out / f"{name}.svg").write_text(side_by_side(*found), encoding="utf-8")
     if shell.as_json:
         shell.print_json({"targets": [_as_json(each) for each in found], "difference": _shown(apart)})
     elif len(found) > 1:
@@ -89,6 +91,13 @@ def _one(shell: Shell, target: str, out: Path, seed: int) -> Learned:
         if not found.departs:
             shell.out.print("  does what the table lists, and nothing else")
     return found
+
+
+def side_by_side(one: Learned, other: Learned) -> str:
+    """The picture of the one, and in red where the other differs."""
+    title = f"{one.title}, and in red where {other.title} differs"
+    apart = differences(one.machine, other.machine)
+    return drawing.svg(one.machine, names(one.machine, MEANING), title, apart, other.title)
 
 
 @contextmanager

@@ -81,6 +81,24 @@ def difference(one: Mealy, other: Mealy) -> Difference | None:
     return None
 
 
+def differences(one: Mealy, other: Mealy) -> dict[tuple[int, str], str]:
+    """Every step of the one, by its state and what is said, in which the other answers something else; and that answer.
+
+    Both are walked side by side, and no further where they part.
+    """
+    symbols = [symbol for symbol in one.symbols if symbol in other.symbols]
+    pairs: list[tuple[int, int]] = [(0, 0)]
+    found: dict[tuple[int, str], str] = {}
+    for here, there in pairs:
+        for symbol in symbols:
+            (says, next_here), (told, next_there) = one.steps[here, symbol], other.steps[there, symbol]
+            if says != told:
+                found.setdefault((here, symbol), told)
+            elif (next_here, next_there) not in pairs:
+                pairs.append((next_here, next_there))
+    return found
+
+
 def allowed(table: Table, state: State, symbol: Seen) -> tuple[frozenset[str], str]:
     """What the table lets be seen when a symbol comes in a state, besides a refusal; and the same in words.
 

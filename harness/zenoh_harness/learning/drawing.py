@@ -6,10 +6,12 @@ from collections import defaultdict
 from collections.abc import Mapping
 from html import escape
 
-from zenoh_harness.learning.automaton import Mealy
+from zenoh_harness.learning.automaton import END, SILENCE, WORKS, Mealy
 
 WIDE, GAP, LINE, HIGH = 170, 150, 15, 34
 """Widths of a state and of the room between two, height of a line of text and of a state, in pixels."""
+LEFT, FLAT, ARCHED = 20, 48, 100
+"""Margin; where the states stand below the title, without and with arrows that pass above them."""
 
 
 def edges(machine: Mealy) -> dict[tuple[int, int], list[str]]:
@@ -44,28 +46,33 @@ def _joined(labels: list[str]) -> str:
     return "\\n".join(label.replace('"', "'") for label in labels)
 
 
-def svg(machine: Mealy, names: Mapping[int, str], title: str) -> str:
-    """As SVG: the states in a row in the order of their shortest words, under each what keeps it or ends the link there."""
+Apart = Mapping[tuple[int, str], str]
+"""(state, what is said there) to what another target answers, where it answers something else."""
+
+
+def svg(machine: Mealy, names: Mapping[int, str], title: str, apart: Apart | None = None, other: str = "") -> str:
+    """As SVG: the states in a row in the order of their shortest words, under each what keeps it or ends the link there.
+
+    `apart`: the steps in which `other`, another target, differs; they stand in red.
+    """
     row = [state for state in machine.access() if state not in machine.sinks]
-    spot = {state: 20 + n * (WIDE + GAP) for n, state in enumerate(row)}
-    lines: list[str] = []
+    spot = {state: LEFT + n * (WIDE + GAP) for n, state in enumerate(row)}
+    moves = [(a, b, labels) for (a, b), labels in edges(machine).items() if a != b and b not in machine.sinks]
+    top = FLAT if all(spot[b] - spot[a] == WIDE + GAP for a, b, _ in moves) else ARCHED
+    lines = [_arrow(spot[a], spot[b], labels, top) for a, b, labels in moves]
     deepest = 0
-    for (a, b), labels in edges(machine).items():
-        if a == b or b in machine.sinks:
-            continue
-        lines.append(_arrow(spot[a], spot[b], labels, back=spot[b] < spot[a]))
     for state in row:
-        told = _under(machine, state)
+        told = _under(machine, state, apart or {}, other)
         deepest = max(deepest, len(told))
-        lines.append(_box(spot[state], names[state], told))
-    width = 40 + len(row) * (WIDE + GAP)
-    height = 130 + HIGH + (deepest + 1) * LINE
+        lines.append(_box(spot[state], top, names[state], told))
+    width = 2 * LEFT + len(row) * (WIDE + GAP) - GAP
+    height = top + HIGH + (deepest + 2) * LINE
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
         'font-family="sans-serif" font-size="11" role="img">'
     )
     frame = f'<title>{escape(title)}</title><rect width="100%" height="100%" fill="white"/>'
-    caption = f'<text x="20" y="24" font-size="14" font-weight="bold">{escape(title)}</text>'
+    caption = f'<text x="{LEFT}" y="24" font-size="14" font-weight="bold">{escape(title)}</text>'
     return "\n".join([head, frame, _MARKER, caption, *lines, "</svg>"]) + "\n"
 
 
@@ -74,43 +81,52 @@ _MARKER = (
     '<path d="M0,0 L8,4 L0,8 z"/></marker></defs>'
 )
 
+_WORDS = {END: "without Close", WORKS: "works on", SILENCE: "silent"}
 
-def _under(machine: Mealy, state: int) -> list[str]:
-    """What is said in a state and does not lead to another one: it stays, or the link ends."""
+
+def _under(machine: Mealy, state: int, apart: Apart, other: str) -> list[tuple[str, bool]]:
+    """What is said in a state and does not lead to another one, the link's end or not; what differs elsewhere stands alone.
+
+    Lines, and whether each is about a difference.
+    """
     told: dict[str, list[str]] = defaultdict(list)
+    lines: list[tuple[str, bool]] = []
     for symbol in machine.symbols:
         output, there = machine.steps[state, symbol]
-        if there == state:
-            told[f"stays: {output}"].append(symbol)
+        if (state, symbol) in apart:
+            lines.append((f"{symbol}: {_WORDS.get(output, output)}", True))
+            lines.append((f"    {other}: {_WORDS.get(apart[state, symbol], apart[state, symbol])}", True))
+        elif there == state:
+            told[f"stays, {_WORDS.get(output, output)}"].append(symbol)
         elif there in machine.sinks:
-            told[f"ends: {output}"].append(symbol)
-    return [line for head, symbols in sorted(told.items()) for line in (head, *(f"    {symbol}" for symbol in symbols))]
+            told[f"ends the link, {_WORDS.get(output, output)}"].append(symbol)
+    for head, symbols in sorted(told.items()):
+        lines += [(head, False), *((f"    {symbol}", False) for symbol in symbols)]
+    return lines
 
 
-def _box(x: int, name: str, told: list[str]) -> str:
-    y = 100
+def _box(x: int, y: int, name: str, told: list[tuple[str, bool]]) -> str:
     shapes = [
         f'<rect x="{x}" y="{y}" width="{WIDE}" height="{HIGH}" rx="8" fill="#e8eef7" stroke="#334"/>',
         f'<text x="{x + WIDE // 2}" y="{y + 21}" text-anchor="middle" font-weight="bold">{escape(name)}</text>',
     ]
-    for n, line in enumerate(told):
+    for n, (line, differs) in enumerate(told):
         indent = 14 if line.startswith(" ") else 0
-        weight = ' font-style="italic"' if not indent else ""
+        style = ' fill="#b00020" font-weight="bold"' if differs else ' font-style="italic"' if not indent else ""
         at = y + HIGH + (n + 1) * LINE + 3
-        shapes.append(f'<text x="{x + 4 + indent}" y="{at}"{weight}>{escape(line.strip())}</text>')
+        shapes.append(f'<text x="{x + 4 + indent}" y="{at}"{style}>{escape(line.strip())}</text>')
     return "".join(shapes)
 
 
-def _arrow(a: int, b: int, labels: list[str], *, back: bool) -> str:
-    y = 100 + HIGH // 2
-    if not back and b - a == WIDE + GAP:
-        path, middle, top = f"M{a + WIDE},{y} L{b},{y}", a + WIDE + GAP // 2, y - 6
+def _arrow(a: int, b: int, labels: list[str], top: int) -> str:
+    y = top + HIGH // 2
+    if b - a == WIDE + GAP:
+        path, middle, below = f"M{a + WIDE},{y} L{b},{y}", a + WIDE + GAP // 2, y - 6
     else:
-        rise = 60
-        path = f"M{a + WIDE // 2},100 Q{(a + b + WIDE) // 2},{100 - rise} {b + WIDE // 2},100"
-        middle, top = (a + b + WIDE) // 2, 66
+        path = f"M{a + WIDE // 2},{top} Q{(a + b + WIDE) // 2},{top - 60} {b + WIDE // 2},{top}"
+        middle, below = (a + b + WIDE) // 2, top - 34
     told = "".join(
-        f'<text x="{middle}" y="{top - (len(labels) - 1 - n) * LINE}" text-anchor="middle">{escape(label)}</text>'
+        f'<text x="{middle}" y="{below - (len(labels) - 1 - n) * LINE}" text-anchor="middle">{escape(label)}</text>'
         for n, label in enumerate(labels)
     )
     return f'<path d="{path}" fill="none" stroke="#334" marker-end="url(#tip)"/>{told}'

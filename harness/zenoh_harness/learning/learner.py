@@ -86,10 +86,10 @@ def said(us: Dialogue, symbol: str) -> str:
         return GONE
     live, heard = us.their_open is not None, len(us.heard)
     us.send(SAID[symbol][1](us))
-    if live:
+    if live and SAID[symbol][0] is not Seen.CLOSE:  # what follows a CLOSE may be heard or not
         return _fenced(us, heard)
-    for seen in us.stream(us.unit if SAID[symbol][0] in (Seen.INIT_SYN, Seen.OPEN_SYN) else scaled(QUIET)):
-        if not isinstance(seen.message, KeepAlive):
+    for seen in us.stream(us.unit if live or SAID[symbol][0] in (Seen.INIT_SYN, Seen.OPEN_SYN) else scaled(QUIET)):
+        if isinstance(seen.message, Close) or not (live or isinstance(seen.message, KeepAlive)):
             return name_of(seen.message)
     return how_it_ended(us)
 
