@@ -159,9 +159,12 @@ def below(pid):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_matrix_that_is_ended_takes_its_runs_along(number, tmp_path):
-    """In order where it can, and at once where it cannot: no run and no target outlives it."""
+    """In order where it can, and at once where it cannot: no run, no target and no file of theirs outlives it."""
+    ours = tmp_path / "tmp"
+    ours.mkdir()
     command = [sys.executable, "-m", "zenoh_harness.cli", "matrix", RIGHT, WRONG, "--out", str(tmp_path / "m")]
-    running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    environment = {**os.environ, "TMPDIR": str(ours)}
+    running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True, env=environment)
     try:
         file = tmp_path / "m" / slug(RIGHT) / "results.jsonl"
         while running.poll() is None and not (file.exists() and file.read_text().count("\n") > 3):
@@ -173,6 +176,7 @@ def test_a_matrix_that_is_ended_takes_its_runs_along(number, tmp_path):
         gone, left = psutil.wait_procs(family, timeout=30)
         assert not left
         assert gone
+        assert [*ours.iterdir()] == []
     finally:
         running.kill()
         running.wait()

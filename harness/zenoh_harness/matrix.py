@@ -149,7 +149,9 @@ class Matrix:
 
     def _zconform(self, *words: str) -> tuple[int, str, str]:
         """Exit code, output, and what was said last: a run ends in order when the matrix does, and dies with us."""
-        with processes.start([sys.executable, "-m", "zenoh_harness.cli", *words]) as program:
+        folder = processes.work_folder()  # its temporary files are in there, and go with it
+        command = [sys.executable, "-m", "zenoh_harness.cli", *words]
+        with processes.start(command, folder=folder, env={"TMPDIR": str(folder)}) as program:
             try:
                 while program.wait(Deadline.after(LOOK)) is None and not self._stop.is_set():
                     pass
