@@ -92,11 +92,11 @@ def departures(judgements: Iterable[Judgement]) -> list[Departure]:
 
 
 def idle(judgements: Iterable[Judgement]) -> dict[tuple[str, str], list[str]]:
-    """What was not judged: (verdict, why) and the checks, the most frequent first."""
+    """What was not judged: (verdict, why, without the byte where it showed) and the checks, the most frequent first."""
     found: dict[tuple[str, str], list[str]] = {}
     for one in judgements:
         if one.verdict in _IDLE:
-            found.setdefault((one.verdict.value, one.cause), []).append(one.key.check)
+            found.setdefault((one.verdict.value, one.cause.partition(": refused at ")[0]), []).append(one.key.check)
     return dict(sorted(found.items(), key=lambda row: (-len(row[1]), row[0])))
 
 
@@ -145,11 +145,12 @@ def show(ran: Ran, out: Console, *, verbose: bool = False) -> None:
 
 def show_together(ran: Sequence[Ran | None], out: Console) -> None:
     """One line a target, after the summaries of several; the target last, for a command may be long."""
-    out.print(f"\n{'All targets':<18}{'judged':>8}{'departures':>12}  target", style="bold")
-    for one in (each for each in ran if each is not None):
+    out.print(f"\n{'All targets':<18}{'judged':>8}{'departures':>12}{'known':>8}  target", style="bold")
+    for one in filter(None, ran):
         shown = public(one.judgements)
         departed = len(departures(shown)) + one.footer.embargoed
-        told = f"{_SHORT[one.exit]:<18}{len(shown):>8}{departed or '-':>12}  {one.header.reach}"
+        known = len({_known(each) for each in shown if each.verdict is Verdict.KNOWN})
+        told = f"{_SHORT[one.exit]:<18}{len(shown):>8}{departed or '-':>12}{known or '-':>8}  {one.header.reach}"
         out.print(plain(told), soft_wrap=True)
 
 
