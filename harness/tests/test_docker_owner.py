@@ -12,6 +12,7 @@ import pytest
 from zenoh_harness.adapters.docker import owner
 from zenoh_harness.adapters.docker.container import Container, Plan
 from zenoh_harness.adapters.docker.images import obtain
+from zenoh_harness.files import results
 
 pytestmark = pytest.mark.needs("docker")
 
@@ -22,6 +23,7 @@ from zenoh_harness import processes
 from zenoh_harness.adapters.docker import owner
 from zenoh_harness.adapters.docker.container import Container, Plan
 from zenoh_harness.adapters.docker.images import obtain
+from zenoh_harness.files import results
 folder = processes.work_folder()
 client = owner.daemon()
 container = Container(client, Plan(image=obtain(client, sys.argv[1]), arguments=["stubborn"], folder=folder))
@@ -119,3 +121,29 @@ def test_two_that_remove_the_same_one_do_not_mind(docker_client, little):
     assert owner.remove(handle)
     assert not owner.remove(handle)
     container.stop()
+
+
+def test_a_run_that_is_killed_in_the_middle_is_tidied_up_after_by_the_next(docker_client, zenohd_image, tmp_path):
+    """The real command, killed while it judges: its container lives on until the next command that uses Docker."""
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-m", "zenoh_harness.cli", "run", f"docker:{zenohd_image}?as=responder", "-q", "--out"]
+    with subprocess.Popen([*command, str(tmp_path / "r")], env=environment) as killed:
+        file = tmp_path / "r" / "results.jsonl"
+        while not file.exists() or file.read_text().count('"judgement"') < 3:
+            assert killed.poll() is None
+        [left] = mine(docker_client, killed.pid)
+        folder = Path(left.labels[owner.FOLDER])
+        assert folder.exists()
+        killed.kill()
+    assert not results.read(file).complete
+    assert [one.name for one in mine(docker_client, killed.pid)] == [left.name]
+
+    again = [*command, str(tmp_path / "again"), "--only", "establishment-sane/a-sane-handshake-is-accepted"]
+    assert subprocess.run(again, env=environment, check=False).returncode == 0
+
+    assert mine(docker_client, killed.pid) == []
+    assert not folder.exists()
+
+
+def mine(client, pid):
+    return client.containers.list(all=True, filters={"label": f"{owner.PID}={pid}"}, ignore_removed=True)
