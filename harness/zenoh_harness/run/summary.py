@@ -243,4 +243,5 @@ def _tell_end(ran: Ran, out: Console) -> None:
 def tell_exit(ran: Ran, out: Console) -> None:
     """The last line: the exit code, and what it means."""
     style = "bold green" if ran.exit is Exit.CONFORMING else "bold red"
-    out.print(f"Exit {int(ran.exit)}: {_SAYS[ran.exit]}", style=style)
+    listed = any(one.verdict is Verdict.KNOWN for one in ran.judgements) and ran.exit is Exit.CONFORMING
+    out.print(f"Exit {int(ran.exit)}: {_SAYS[ran.exit]}{', but for what is listed' if listed else ''}", style=style)
