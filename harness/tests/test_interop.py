@@ -80,6 +80,13 @@ def test_each_stands_in_its_place_and_what_runs_already_only_listens(tmp_path):
         assert invoke(["interop", NEW, cannot, "--only", "liveliness", "--out", str(tmp_path / "out")]) == 2
 
 
+def test_a_pair_that_cannot_be_had_leaves_no_results_of_an_earlier_one(tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "results.jsonl").write_text("of an earlier run")
+    assert invoke(["interop", NEW, "reference", "--out", str(tmp_path / "out")]) == 2
+    assert not (tmp_path / "out" / "results.jsonl").exists()
+
+
 # --- real nodes
 
 

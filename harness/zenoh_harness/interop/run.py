@@ -86,6 +86,7 @@ class InteropRun:
 
         Raises UsageError for a target that cannot stand in its place, TargetError when one cannot be had at all.
         """
+        (self.options.out / RESULTS).unlink(missing_ok=True)  # nobody shall take an earlier run's for this one's
         recording = Recording(self.options.out / RECORDING)
         self._tape = Tape(recording)
         try:
