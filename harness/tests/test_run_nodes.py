@@ -281,6 +281,20 @@ def test_more_than_a_group_in_order(world):
     assert [one.key.check for one in ran.judgements[:70]] == [f"fake/x{number:02}" for number in range(70)]
 
 
+def test_in_another_order_the_same_is_said(world):
+    for number in range(20):
+        world.case(f"case-{number:02}", lambda _times, _world, odd=number % 7 == 0: "odd" if odd else None)
+
+    def said(**options):
+        return [(one.key.check, one.verdict) for one in world.run(jobs=1, **options).judgements]
+
+    plain, one, two, again = said(), said(shuffle=1), said(shuffle=2), said(shuffle=1)
+
+    assert sorted(plain, key=str) == sorted(one, key=str) == sorted(two, key=str)
+    assert one == again
+    assert len({tuple(plain), tuple(one), tuple(two)}) == 3
+
+
 def test_same_input_same_bytes(world, tmp_path):
     for number in range(40):
         world.case(f"x{number:02}", (lambda times, world: "always") if number % 7 == 0 else (lambda times, world: None))

@@ -36,6 +36,7 @@ OUT: Final = "zconform-results"
 @click.option("--only", multiple=True, metavar="GLOB", help="Only these checks or requirements; may be repeated.")
 @click.option("--jobs", type=click.IntRange(1, 256), default=8, show_default=True, help="Cases side by side.")
 @click.option("--seed", type=int, default=0, show_default=True, help="What is drawn, is drawn from this.")
+@click.option("--shuffle", type=int, metavar="SEED", help="Run the cases in an order drawn from this.")
 @click.option("--depth", type=click.Choice(DEPTHS), default="full", show_default=True, help="How much of each check.")
 @click.option(
     "--out", type=click.Path(path_type=Path, file_okay=False), default=OUT, show_default=True, help="Where to."
@@ -61,6 +62,7 @@ def command(
     only: tuple[str, ...],
     jobs: int,
     seed: int,
+    shuffle: int | None,
     depth: str,
     out: Path,
     known: tuple[Path, ...],
@@ -86,7 +88,7 @@ def command(
     for reach in wanted:
         here = out if len(wanted) == 1 else out / slug(str(reach))
         options = Options(
-            out=here, selection=selection, jobs=jobs, seed=seed, depth=depth, judged=judged, strict=strict,
+            out=here, selection=selection, jobs=jobs, seed=seed, shuffle=shuffle, depth=depth, judged=judged, strict=strict,
             kept=kept if keep else None, told=shell.detail, with_embargoed=with_embargoed,
         )  # fmt: skip
         ran.append(one_target(shell, reach, options, known))

@@ -21,7 +21,7 @@ from zenoh_harness.run.facts import Ability, Ask, ability, ask
 from zenoh_harness.run.group import STUCK, Group
 from zenoh_harness.run.keeper import Examine, Ill, Keeper
 from zenoh_harness.run.options import Options
-from zenoh_harness.run.plan import Item, Selection, groups, plan_for, without
+from zenoh_harness.run.plan import Item, Selection, groups, plan_for, shuffled, without
 from zenoh_harness.run.records import STAYS_UP, Records
 from zenoh_harness.run.register import Register
 from zenoh_harness.run.sidebyside import SideBySide
@@ -63,6 +63,8 @@ class NodeRun:
 
         secret = frozenset() if options.with_embargoed or not self.current else self._embargoed()
         self.plan, self._kept_back = without(self.plan, secret)
+        if options.shuffle is not None:
+            self.plan = shuffled(self.plan, options.shuffle)
 
     # -- what is planned
 

@@ -29,6 +29,8 @@ class Options:
     judged: Path | None = None
     """What was judged before."""
     strict: bool = False
+    shuffle: int | None = None
+    """What the order of the cases is drawn from; None for the order that does not change."""
     kept: list[NodeInstance] | None = None
     """Where the last instance is put, for whoever ends it; None when the run ends it."""
     with_embargoed: bool = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from random import Random
 from typing import Any, Final
 
 from zenoh_conformance.case import Case, Parameters
@@ -144,6 +145,14 @@ def without(plan: Plan, labels: frozenset[str]) -> tuple[Plan, int]:
     kept = {name: tuple(item for item in items if item.label not in labels) for name, items in plan.profiles.items()}
     gone = sum(map(len, plan.profiles.values())) - sum(map(len, kept.values()))
     return Plan({name: items for name, items in kept.items() if items}, plan.left_out), gone
+
+
+def shuffled(plan: Plan, seed: int) -> Plan:
+    """The plan with the items of each profile in an order drawn from the seed: what they say must not depend on it."""
+    drawn_from = Random(seed)
+    return Plan(
+        {name: tuple(drawn_from.sample(items, len(items))) for name, items in plan.profiles.items()}, plan.left_out
+    )
 
 
 def groups(items: Sequence[Item], deaths: Callable[[], int] = lambda: 0) -> Iterator[Sequence[Item]]:
