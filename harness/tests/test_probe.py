@@ -124,6 +124,11 @@ def test_a_claim_too_much_is_exit_1(tmp_path, monkeypatch, capsys):
     assert "claimed, and not seen: low-latency" in capsys.readouterr().out
 
 
+def test_a_pinned_profile_is_the_one_that_is_probed(capsys):
+    assert invoke(["probe", f"{WHEEL}?profile=qos-off", "--no-rates", "--format", "json"]) == 0
+    assert list(json.loads(capsys.readouterr().out)["profiles"]) == ["qos-off"]
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_probe_leaves_nothing(number):
     command = [sys.executable, "-m", "zenoh_harness.cli", "probe", WHEEL]

@@ -39,13 +39,14 @@ def command(
     A capability that the target's own file claims and the probe does not see is exit code 1.
     """
     node = Catalogue.load().open(target)
-    wanted = [known_profile(name).name for name in profiles] or list(node.profiles)
+    pinned = node.reach.options.get("profile")
+    wanted = [known_profile(name).name for name in profiles] or ([pinned] if pinned else list(node.profiles))
     probed: dict[str, Facts] = {}
     with shell.progress(len(wanted), "probe") as advance:
         for name in wanted:
             with node.start(name) as instance:
                 first = name == wanted[0]
-                probed[name] = probe(instance, rates=not no_rates and first, waits=patience and first)
+                probed[instance.profile.name] = probe(instance, rates=not no_rates and first, waits=patience and first)
             advance(1, name)
     result = _result(node, probed)
     if out is not None:
