@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-LAWS: Final = "laws on the wire"
+LAWS: Final = "laws"
 _RED: Final = SEVERITY[Verdict.KNOWN]
 
 
