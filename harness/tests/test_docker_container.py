@@ -1,5 +1,7 @@
 """A container: bounded, watched, its end told apart, always removed. Against the real daemon."""
 
+import contextlib
+
 import psutil
 import pytest
 
@@ -181,6 +183,23 @@ def test_one_that_ignores_sigterm_is_killed(run, docker_client):
     assert container.stop(grace=0.2).code == -9
     assert not is_there(docker_client, container)
     assert container.stop() == container.ended
+
+
+@pytest.mark.parametrize(("words", "minded"), [(("exit", "0"), False), (("wait",), True)])
+def test_one_that_has_ended_cannot_be_killed_in_any_engines_words(run, monkeypatch, words, minded):
+    """Podman says so in other words than Docker; one that runs and cannot be killed is told."""
+    from docker.errors import APIError
+
+    container = run(*words)
+    container.wait(soon() if not minded else Deadline.after(0))
+
+    def refuse(_self, _signal):
+        raise APIError("container state improper")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(container._handle), "kill", refuse)
+        with pytest.raises(CannotGoOn, match="state improper") if minded else contextlib.nullcontext():
+            container.kill()
 
 
 def test_a_start_that_fails_leaves_nothing(docker_client, little, monkeypatch):
