@@ -10,9 +10,11 @@ from hypothesis import seed as seeded
 from hypothesis.reporting import with_reporter
 from hypothesis.stateful import run_state_machine_as_test
 
+from zenoh_conformance.case import all_cases
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.finding import Departed
-from zenoh_conformance.models import establishment, initiation
+from zenoh_conformance.law import all_laws
+from zenoh_conformance.models import closing, establishment, initiation
 from zenoh_harness.memory import MemoryScene
 from zenoh_harness.reference import Reference
 from zenoh_harness.wrong import find_miniature
@@ -23,7 +25,8 @@ STEPS = 8
 def explored(model: ModuleType, node: type[Reference], *, seed: int, examples: int) -> str | None:
     """What the model finds on a node, the cause of the first run that departs; None when it finds nothing."""
     side = getattr(model, "ROLE", Side.RESPONDER)
-    machine = model.machine(lambda: MemoryScene(model.REQUIREMENT, node, role=side))
+    profile = getattr(model, "PROFILE", "default")
+    machine = model.machine(lambda: MemoryScene(model.REQUIREMENT, node, role=side, profile=profile))
     how = settings(
         max_examples=examples, stateful_step_count=STEPS, phases=(Phase.generate,), deadline=None, database=None,
         print_blob=False, report_multiple_bugs=False, suppress_health_check=list(HealthCheck), verbosity=Verbosity.quiet,
@@ -36,31 +39,45 @@ def explored(model: ModuleType, node: type[Reference], *, seed: int, examples: i
     return None
 
 
-@pytest.mark.parametrize("model", [establishment, initiation])
+@pytest.mark.parametrize("model", [establishment, initiation, closing])
 @pytest.mark.parametrize("seed", range(3))
 def test_nothing_is_found_on_the_reference(model: ModuleType, seed: int) -> None:
     assert explored(model, Reference, seed=seed, examples=15) is None
 
 
-@pytest.mark.parametrize(
-    ("model", "wrong"),
-    [
-        (establishment, "answers-nothing"),
-        (establishment, "believes-any-cookie"),
-        (establishment, "takes-cookies-of-other-links"),
-        (establishment, "opens-without-init"),
-        (establishment, "answers-a-second-init"),
-        (establishment, "stays-open-after-close"),
-        (establishment, "skips-mandatory-extensions"),
-        (establishment, "raises-the-resolution"),
-        (initiation, "initiator-waits-for-the-right-answer"),
-        (initiation, "initiator-trims-the-cookie"),
-        (initiation, "initiator-takes-a-raised-resolution"),
-        (initiation, "initiator-does-not-hear-close"),
-    ],
-)
+PLANTED = {
+    establishment: (
+        "answers-nothing", "believes-any-cookie", "takes-cookies-of-other-links",
+        "stays-open-after-close", "raises-the-resolution", "takes-no-sixteen-byte-zid",
+        "insists-on-a-size", "fails-at-the-edge-of-its-numbers", "hangs-on-long-leases", "reads-one-segment-at-a-time",
+         "calls-malformed-unsupported", "calls-a-version-invalid", "talks-to-itself",
+        "is-another-on-every-link", "shakes-hands-in-a-session", "counts-keep-alives-as-frames", "never-forgets-a-node",
+        "refuses-both-of-two", "never-lets-a-session-expire", "is-kept-alive-by-frames-only", "is-in-a-hurry", "routes-before-open",
+        "answers-half-a-proposal", "takes-an-early-open-for-granted", "answers-empty-batches",
+    ),
+    initiation: (
+        "initiator-waits-for-the-right-answer", "initiator-trims-the-cookie", "initiator-takes-a-raised-resolution",
+        "initiator-does-not-hear-close", "believes-its-own-answer", "uses-what-it-did-not-offer", "goes-deaf-on-an-odd-open-ack",
+        "initiator-refuses-what-it-does-not-know", "initiator-takes-short-leases-only", "follows-routers-only",
+        "follows-long-zids-only",
+    ),
+    closing: ("takes-no-second-link", "closes-one-link-of-a-session", "closes-every-link-for-one"),
+}  # fmt: skip
+"""Faults that each model was shown."""
+
+
+@pytest.mark.parametrize(("model", "wrong"), [(model, wrong) for model, names in PLANTED.items() for wrong in names])
 def test_a_planted_fault_is_found(model: ModuleType, wrong: str) -> None:
-    assert explored(model, find_miniature(wrong).node, seed=0, examples=400) is not None
+    assert explored(model, find_miniature(wrong).node, seed=0, examples=1000) is not None
+
+
+@pytest.mark.parametrize("model", PLANTED)
+def test_what_a_model_says_that_it_judges_it_was_shown(model: ModuleType) -> None:
+    judges = {name: case.requirement for name, case in all_cases().items()}
+    judges |= {name: law.requirement for name, law in all_laws().items()}
+    shown = {judges[check] for wrong in PLANTED[model] for check in find_miniature(wrong).caught_by}
+
+    assert set(model.ALSO) <= shown
 
 
 def test_the_same_seed_finds_the_same() -> None:

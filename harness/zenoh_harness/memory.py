@@ -59,7 +59,7 @@ class MemoryWorld:
             self.ended.add(name)
             self._note(Event(self.now, name, side, how))
             self.take(self.node.disconnected(name, self.now))
-            self._note(Event(self.now, name, side.other, Happened.EOF))
+            (self.deliver if how is Happened.EOF else self._note)(Event(self.now, name, side.other, Happened.EOF))
 
     def take(self, actions: list[Action]) -> None:
         """What the node does becomes events."""
@@ -186,4 +186,6 @@ def able(profile: str) -> frozenset[str]:
 
 CAPABILITIES = frozenset({"responder", "initiator", "qos", "low-latency", "compression", "routing"})
 """What the reference does."""
-FACTS: Mapping[str, Any] = {"open_timeout_s": Config().handshake_s, "lease_ms": Config().lease_ms}
+FACTS: Mapping[str, Any] = {
+    "open_timeout_s": Config().handshake_s, "lease_ms": Config().lease_ms, "time_is_free": True,
+}  # fmt: skip

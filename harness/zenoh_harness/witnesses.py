@@ -31,7 +31,8 @@ def witnesses() -> Iterator[Witness]:
         yield "case", name, [case.requirement]
     for module in import_all("zenoh_conformance.models"):
         if requirement := getattr(module, "REQUIREMENT", ""):
-            yield "model", module.__name__.rpartition(".")[2].replace("_", "-"), [requirement]
+            name = module.__name__.rpartition(".")[2].replace("_", "-")
+            yield "model", name, [requirement, *getattr(module, "ALSO", ())]
 
 
 def vectors() -> tuple[Vector, ...]:

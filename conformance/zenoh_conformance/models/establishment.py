@@ -1,241 +1,171 @@
 """The handshake as a Hypothesis state machine over the session table, toward a responder.
 
-It arrives in a drawn reachable state by the shortest path, then takes legal and illegal steps on one link or several, and
+It arrives in a drawn reachable state by the shortest path, then takes legal, odd and illegal steps on one link or several, and
 after each compares what came with what the table says. At the end every law judges the whole conversation.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import initialize, precondition, rule
 
-from zenoh_conformance import sane
-from zenoh_conformance.conversation import Side
+from zenoh_conformance.cases.establishing import answered_or_closed
+from zenoh_conformance.codec import encode
 from zenoh_conformance.kinds import InitAck, OpenAck
-from zenoh_conformance.messages import Close, KeepAlive
+from zenoh_conformance.messages import Frame, Push, Put
+from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.scene import Scene
-from zenoh_conformance.session import RESPONDER, START, Seen, State, path_to, step
+from zenoh_conformance.session import RESPONDER, Seen, State
 
-from .strokes import (
-    ABOUT,
-    STEPS,
-    TRAFFIC,
-    UNACCEPTABLE,
-    Modelled,
-    init_fields,
-    judged,
-    odd,
-    open_fields,
-    ordered,
-)
+from .living import STANDING, Living, which
+from .modelled import MOST_LINKS, Modelled, Way, due, pick
+from .strokes import ODD, STEPS, TRAFFIC, UNACCEPTABLE, invented, odd, ordered, ways
 
 REQUIREMENT = "session-establishment/handshake-messages-in-order"
-MOST_LINKS = 3
-GOALS = (State.AWAIT_INIT, State.INIT_ACKED, State.LIVE)
+ALSO = (
+    "session-establishment/init-ack-answers-init-syn", "session-establishment/open-ack-answers-open-syn",
+    "session-establishment/session-live-after-open-ack", "session-establishment/refusal-is-close",
+    "session-establishment/no-data-before-open", "session-establishment/teardown-by-close",
+    "session-establishment/unknown-version-is-unsupported", "session-establishment/resolution-not-raised",
+    "session-establishment/cookie-must-match", "session-establishment/cookie-prevents-replay",
+    "session-establishment/init-zid", "session-establishment/init-zid-length", "session-establishment/init-flag-s",
+    "session-establishment/init-field-order", "close/malformed-is-invalid", "close/own-zid-is-connection-to-self",
+)  # fmt: skip
+"""Requirements whose breach it finds as well; each was shown to it once."""
 
-which = st.integers(0, MOST_LINKS - 1)
+early = st.sampled_from((State.AWAIT_INIT, State.INIT_ACKED))
+byte = st.integers(0, 255)
 
 
-class Establishment(RuleBasedStateMachine):
+class Establishment(Living):
     """Subclass it with a `stage`; see `machine`."""
 
-    stage: ClassVar[Callable[[], Scene]]
-    known: ClassVar[frozenset[str]] = frozenset()
-    """Requirements from which the target is known to depart: what is about them is not done."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.scene = type(self).stage()
-        self.links: list[Modelled] = []
-
-    # -- rules
-
-    @initialize(goal=st.sampled_from(GOALS), fields=init_fields, opening=open_fields)
-    def arrive(self, goal: State, fields: dict[str, Any], opening: dict[str, Any]) -> None:
+    @initialize(goal=st.sampled_from(STANDING), way=ways)
+    def arrive(self, goal: State, way: Way) -> None:
         """A link in a drawn state, by the shortest path."""
-        self.reach(goal, fields, opening)
+        self.reach(goal, way)
 
-    @precondition(lambda self: len(self.open_links()) < MOST_LINKS)
-    @rule(goal=st.sampled_from(GOALS), fields=init_fields, opening=open_fields)
-    def another_link(self, goal: State, fields: dict[str, Any], opening: dict[str, Any]) -> None:
+    @precondition(lambda self: len(self.in_state(*STANDING)) < MOST_LINKS)
+    @rule(goal=st.sampled_from(STANDING), way=ways)
+    def another_link(self, goal: State, way: Way) -> None:
         """One more link beside the others."""
-        self.reach(goal, fields, opening)
+        self.reach(goal, way)
 
-    @precondition(lambda self: bool(self.open_links()))
-    @rule(which=which, fields=init_fields, opening=open_fields)
-    def go_on(self, which: int, fields: dict[str, Any], opening: dict[str, Any]) -> None:
-        """The next legal step of a link; on a live one, work."""
-        link = self.pick(which)
+    @rule(which=which)
+    def go_on(self, which: int) -> None:
+        """The next legal step of a link; of a live one, work. The cheapest rule has the fewest arguments: it is drawn most."""
+        links = self.in_state(*STANDING)
+        link = pick(links, which) if links else self.reach(State.AWAIT_INIT, Way())
         if link.state is State.LIVE:
             link.us.expect_live()
         else:
-            self.legal_step(link, due(link.state), fields, opening)
+            self.legal_step(link, due(link.state), Way())
 
-    @precondition(lambda self: bool(self.early_links()))
-    @rule(which=which, value=st.integers(0, 255))
-    def go_on_oddly(self, which: int, value: int) -> None:
+    @rule(which=which, state=early, way=ways)
+    def go_on_another_way(self, which: int, state: State, way: Way) -> None:
+        """The next legal step of a link, in one of many ways."""
+        self.legal_step(self.at(which, state), due(state), way)
+
+    @rule(which=which, state=early, value=byte)
+    def go_on_with_more(self, which: int, state: State, value: int) -> None:
         """The next legal step, with an extension that is to be skipped."""
-        link = self.pick(which, early=True)
-        self.legal_step(
-            link, due(link.state), {}, {"initial_sn": 0}, lambda message: odd(message, value, mandatory=False)
-        )
+        link = self.at(which, state)
+        self.legal_step(link, due(link.state), Way(), lambda message: odd(message, value, mandatory=False))
 
-    @precondition(lambda self: bool(self.early_links()))
-    @rule(which=which, choice=st.integers(0, len(STEPS) - 1))
-    def speak_out_of_turn(self, which: int, choice: int) -> None:
+    @rule(which=which, state=early, how=st.integers(0, 4), value=byte)
+    def go_on_oddly(self, which: int, state: State, how: int, value: int) -> None:
+        """The next step, with something that may be taken or not: it is answered, and goes on, or closed."""
+        link = self.at(which, state)
+        odd_ones, answer = ODD[link.state], InitAck if link.state is State.AWAIT_INIT else OpenAck
+        came = answered_or_closed(link.us, odd_ones[how % len(odd_ones)](link, value), answer, link.state.value)
+        if came is not None and answer is InitAck:
+            came = answered_or_closed(link.us, link.us.open_syn(came), OpenAck, "init-acked")
+        if came is not None:
+            link.us.expect_live()
+        self.over(link, Seen.UNACCEPTABLE)
+
+    @rule(which=which, state=early, choice=st.integers(0, len(STEPS) - 1))
+    def speak_out_of_turn(self, which: int, state: State, choice: int) -> None:
         """A step that is not due, or garbage, is refused."""
-        link = self.pick(which, early=True)
+        link = self.at(which, state)
         wrong = [what for what in ordered(STEPS) if what is Seen.OPEN_SYN or what not in RESPONDER[link.state]]
         what = wrong[choice % len(wrong)]
         link.us.send(STEPS[what](link))
         self.refused(link, what)
 
-    @precondition(lambda self: bool(self.early_links()))
-    @rule(which=which, what=st.sampled_from(ordered(TRAFFIC)))
-    def speak_too_early(self, which: int, what: Seen) -> None:
+    @rule(which=which, state=early, what=st.sampled_from(ordered(TRAFFIC)))
+    def speak_too_early(self, which: int, state: State, what: Seen) -> None:
         """What belongs to a session opens none."""
-        link = self.pick(which, early=True)
+        link = self.at(which, state)
         link.us.send(TRAFFIC[what](link))
         self.no_step(link, what)
 
-    @precondition(lambda self: bool(self.early_links()))
-    @rule(which=which, how=st.integers(0, 5), value=st.integers(0, 255))
-    def speak_wrongly(self, which: int, how: int, value: int) -> None:
-        """The message that is due, wrong, is refused."""
-        link = self.pick(which, early=True)
-        wrong = [stroke for stroke in UNACCEPTABLE[link.state] if ABOUT.get(stroke) not in self.known]
-        link.us.send(wrong[how % len(wrong)](link, value))
-        self.refused(link, Seen.UNACCEPTABLE)
+    @rule(which=which, state=early, other=which)
+    def publish_too_early(self, which: int, state: State, other: int) -> None:
+        """What is published before OPEN comes to nobody."""
+        link, there = self.at(which, state), self.client(other, Way())
+        key = f"zconform/early/{there.us.zid.hex()}"
+        there.us.subscribe(key)
+        there.us.fence(step="live: subscribed")
+        push = Push(key=WireExpr(scope=0, suffix=key, mapping=True), body=Put(payload=b"early"))
+        link.us.send(Frame(sn=0, messages=(push,)))
+        self.no_step(link, Seen.FRAME)
+        came = [seen for seen in there.us.fence() if seen.kind == "push"]
+        there.us.require(not came, expected="nothing", got="the publication", step=f"{state.value}: Frame")
 
-    @precondition(lambda self: bool(self.waiting()))
+    @rule(which=which, how=st.integers(0, len(UNACCEPTABLE[State.AWAIT_INIT]) - 1), value=byte)
+    def propose_wrongly(self, which: int, how: int, value: int) -> None:
+        """A wrong InitSyn is refused."""
+        self.speak_wrongly(self.at(which, State.AWAIT_INIT), how, value)
+
+    @rule(which=which, how=st.integers(0, len(UNACCEPTABLE[State.INIT_ACKED]) - 1), value=byte)
+    def open_wrongly(self, which: int, how: int, value: int) -> None:
+        """A wrong OpenSyn is refused."""
+        self.speak_wrongly(self.at(which, State.INIT_ACKED), how, value)
+
+    def speak_wrongly(self, link: Modelled, how: int, value: int) -> None:
+        """The message that is due, wrong, is refused; where a page says for which reason, for that one."""
+        wrong = [each for each in UNACCEPTABLE[link.state] if each.about not in self.known or not each.about]
+        stroke = wrong[how % len(wrong)]
+        link.us.send(stroke.make(link, value))
+        self.refused(link, Seen.UNACCEPTABLE, None if stroke.why in self.known else stroke.reasons)
+
+    @rule(which=which, kept=st.integers(1, 60))
+    def stop_in_the_middle(self, which: int, kept: int) -> None:
+        """A proposal of which the link ends half-way is not answered."""
+        link = self.at(which, State.AWAIT_INIT)
+        whole = link.us.framed(encode(link.us.init_syn()))
+        link.us.send_bytes(whole[: min(kept, len(whole) - 1)])
+        link.us.wire.finish()
+        self.reach(State.INIT_ACKED, Way())
+        seen = link.us.next(0)
+        got = link.us.told(seen)
+        link.us.require(
+            seen is None or seen.kind == "close", expected="no answer", got=got, step="await-init: half a batch"
+        )
+        self.over(link, Seen.LINK_END)
+
+    @rule(which=which, together=st.booleans())
+    def open_too_soon(self, which: int, together: bool) -> None:
+        """InitSyn and an OpenSyn with a cookie that was not issued yet, at once: they open nothing."""
+        link = self.at(which, State.AWAIT_INIT)
+        (link.us.send if together else link.us.send_each)(link.us.init_syn(), invented())
+        for seen in link.us.stream(link.us.unit / 4):
+            opened = OpenAck.matches(seen.message)
+            link.us.require(not opened, expected="no OpenAck", got="OpenAck", step="await-init: InitSyn, OpenSyn")
+        self.over(link, Seen.OPEN_SYN)
+
     @rule(which=which)
     def take_the_cookie_of_another(self, which: int) -> None:
         """A cookie opens its own link only: one that is issued beside it does not."""
-        waiting = self.waiting()
-        link = waiting[which % len(waiting)]
+        link = self.at(which, State.INIT_ACKED)
         donor = self.scene.dialogue("donor")
         ack = donor.ask(donor.init_syn(), expect=InitAck, step="await-init: InitSyn")
         link.us.send(link.us.open_syn(ack))
         self.refused(link, Seen.UNACCEPTABLE)
         donor.wire.shut()
-
-    @precondition(lambda self: bool(self.open_links()))
-    @rule(which=which, politely=st.booleans(), session=st.booleans(), reason=st.integers(0, 8))
-    def leave(self, which: int, politely: bool, session: bool, reason: int) -> None:
-        """We end a link, with CLOSE or without."""
-        link = self.pick(which)
-        if politely:
-            link.us.send(sane.close(reason, session=session))
-            link.us.expect_end(step="after Close")
-        link.us.wire.shut()
-        link.state = step(RESPONDER, link.state, Seen.CLOSE if politely else Seen.LINK_END)
-
-    @precondition(lambda self: len(self.live_clients()) > 1)
-    @rule(which=which, other=which)
-    def work_together(self, which: int, other: int) -> None:
-        """What a client publishes on a live session comes to another one that subscribed."""
-        live = self.live_clients()
-        here, there = live[which % len(live)], live[other % len(live)]
-        if here is there:
-            return
-        key = f"zconform/{there.us.zid.hex()}/{len(there.keys)}"
-        there.keys.append(key)
-        there.us.subscribe(key)
-        there.us.fence(step="live: subscribed")
-        here.us.publish(key, b"model")
-        here.us.fence(step="live: published")
-        heard = there.us.fence(step="live: heard")
-        came = any(seen.kind == "push" for seen in heard)
-        there.us.require(came, expected="the publication", got="nothing", step="live: work together")
-
-    @invariant()
-    def live_sessions_live(self) -> None:
-        """Whatever was done on one link, the live sessions of others work."""
-        for link in self.live_links():
-            link.us.expect_live()
-
-    def teardown(self) -> None:
-        """Let go, and let the laws judge."""
-        for link in self.links:
-            link.us.wire.shut()
-        judged(self.scene, Side.RESPONDER, self.known)
-
-    # -- steps
-
-    def reach(self, goal: State, fields: dict[str, Any], opening: dict[str, Any]) -> None:
-        """A new link, led to a state by the shortest path."""
-        link = Modelled(self.scene.dialogue(f"link{len(self.links)}"))
-        self.links.append(link)
-        for seen in path_to(RESPONDER, START["responder"], goal):
-            self.legal_step(link, seen, fields, opening)
-
-    def legal_step(
-        self, link: Modelled, seen: Seen, fields: dict[str, Any], opening: dict[str, Any],
-        dress: Callable[[Any], Any] = lambda message: message,
-    ) -> None:  # fmt: skip
-        """Take a step that the table lists, and hear the answer that it lists."""
-        if seen is Seen.INIT_SYN:
-            link.syn = link.us.init_syn(**fields)
-            link.ack = link.us.ask(dress(link.syn), expect=InitAck, step=f"{link.state.value}: InitSyn")
-            told = "a cookie" if link.ack is not None and link.ack.cookie else "none"
-            link.us.require(told == "a cookie", expected="a cookie", got=told, step="init.cookie")
-        elif seen is Seen.OPEN_SYN:
-            assert link.ack is not None
-            link.us.initial_sn = opening["initial_sn"]
-            open_ = link.us.open_syn(link.ack, **opening.get("lease", {}))
-            link.us.ask(dress(open_), expect=OpenAck, step=f"{link.state.value}: OpenSyn")
-        link.steps.append(seen)
-        link.state = step(RESPONDER, link.state, seen)
-
-    def refused(self, link: Modelled, what: Seen) -> None:
-        """CLOSE or the link's end, and nothing else."""
-        link.us.expect_refusal(f"{link.state.value}: {what.value}")
-        self.over(link, what)
-
-    def no_step(self, link: Modelled, what: Seen) -> None:
-        """CLOSE, the link's end, or nothing: a second message then tells that nothing was opened."""
-        for seen in link.us.stream(link.us.unit / 4):
-            if isinstance(seen.message, Close):
-                break
-            if not isinstance(seen.message, KeepAlive):
-                got = link.us.told(seen)
-                link.us.depart(expected="no step forward", got=got, step=f"{link.state.value}: {what.value}")
-        self.over(link, what)
-
-    def over(self, link: Modelled, what: Seen) -> None:
-        """The link is of no more use."""
-        link.us.wire.shut()
-        link.steps.append(what)
-        link.state = State.CLOSED
-
-    # -- links
-
-    def open_links(self) -> list[Modelled]:
-        return [link for link in self.links if link.state is not State.CLOSED]
-
-    def early_links(self) -> list[Modelled]:
-        return [link for link in self.open_links() if link.state is not State.LIVE]
-
-    def waiting(self) -> list[Modelled]:
-        return [link for link in self.links if link.state is State.INIT_ACKED]
-
-    def live_links(self) -> list[Modelled]:
-        return [link for link in self.links if link.state is State.LIVE]
-
-    def live_clients(self) -> list[Modelled]:
-        return [link for link in self.live_links() if link.syn is not None and link.syn.whatami == sane.CLIENT]
-
-    def pick(self, which: int, *, early: bool = False) -> Modelled:
-        links = self.early_links() if early else self.open_links()
-        return links[which % len(links)]
-
-
-def due(state: State) -> Seen:
-    """The step of the handshake that a state waits for."""
-    return next(seen for seen in RESPONDER[state] if seen not in (Seen.CLOSE, Seen.LINK_END))
 
 
 def machine(stage: Callable[[], Scene], known: frozenset[str] = frozenset()) -> type[Establishment]:

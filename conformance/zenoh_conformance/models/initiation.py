@@ -6,35 +6,53 @@ else; what it does is compared with the table. At the end every law judges the w
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, rule
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from zenoh_conformance import sane
-from zenoh_conformance.codec import segments
+from zenoh_conformance.cases.establishing import believed_or_refused, followed_or_refused
+from zenoh_conformance.codec import encode, segments
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.dialogue import Dialogue
 from zenoh_conformance.finding import Departed
-from zenoh_conformance.kinds import InitSyn, OpenSyn
-from zenoh_conformance.messages import Init
+from zenoh_conformance.kinds import InitSyn, OpenSyn, reason_code
+from zenoh_conformance.messages import Init, Open
+from zenoh_conformance.primitives import ZenohID
 from zenoh_conformance.scene import Scene
 from zenoh_conformance.session import Seen, State
+from zenoh_conformance.wire.extensions import Exts
 
-from .strokes import STEPS, TRAFFIC, Modelled, broken, judged, odd, ordered
+from .living import TO_SELF
+from .modelled import Modelled, judged
+from .strokes import LEASES, STEPS, TRAFFIC, broken, cut, large, odd, ordered, packed, twice
 
 REQUIREMENT = "session-establishment/open-syn-answers-init-ack"
+ALSO = (
+    "session-establishment/open-ack-answers-open-syn", "session-establishment/cookie-echo",
+    "session-establishment/raised-resolution-refused", "session-establishment/init-zid-length",
+    "session-establishment/init-whatami", "session-establishment/lease-unit", "close/close-ends-the-link",
+    "close/own-zid-is-connection-to-self", "primitives/unknown-optional-skipped",
+)  # fmt: skip
+"""Requirements whose breach it finds as well; each was shown to it once."""
 ROLE = Side.INITIATOR
 EARLY = (State.INIT_SENT, State.OPEN_SENT)
+SHORT: Mapping[str, Any] = {"lease_in_seconds": False, "lease": 1500}
+"""A lease that a session outlives only if somebody keeps it alive."""
 
-WRONG: dict[State, tuple[Callable[[Dialogue, Init, int], Any], ...]] = {
+Answer = Callable[[Dialogue, Init, int], Any]
+
+WRONG: Mapping[State, tuple[Answer, ...]] = {
     State.INIT_SENT: (
-        lambda us, syn, value: segments(us.init_ack(syn, exts=())).join()[: 1 + value % 30],
+        lambda us, syn, value: cut(us.init_ack(syn, exts=()), value),
         lambda us, syn, value: odd(us.init_ack(syn), value, mandatory=True),
         lambda us, syn, value: broken(us.init_ack(syn, exts=())),
         lambda us, syn, value: us.init_ack(syn, resolution=raised(syn, value)),
         lambda us, syn, value: segments(us.init_ack(syn)).replace("init.zid", bytes(len(us.zid))),
+        lambda us, syn, value: packed(us.init_ack(syn), 3),
     ),
     State.OPEN_SENT: (
         lambda us, syn, value: segments(us.open_ack(initial_sn=0x0FFF_FFFF)).join()[: 1 + value % 5],
@@ -44,17 +62,56 @@ WRONG: dict[State, tuple[Callable[[Dialogue, Init, int], Any], ...]] = {
 }
 """Answers that must be refused."""
 
+ODD: Mapping[State, tuple[Answer, ...]] = {
+    State.INIT_SENT: (
+        lambda us, syn, value: twice(us.init_ack(syn)),
+        lambda us, syn, value: packed(us.init_ack(syn), 4 << value % 2),
+        lambda us, syn, value: us.init_ack(syn, version=(sane.VERSION + 1 + value) % 256),
+        lambda us, syn, value: us.init_ack(syn, resolution=proposed(syn) | 0x10 << value % 4),
+        lambda us, syn, value: us.init_ack(syn, resolution=None, batch_size=None),
+        lambda us, syn, value: us.init_ack(syn, whatami=sane.CLIENT),
+        lambda us, syn, value: us.init_ack(syn, exts=not_offered(syn)),
+        lambda us, syn, value: large(us.init_ack(syn), 9_000),
+    ),
+    State.OPEN_SENT: (
+        lambda us, syn, value: twice(us.open_ack()),
+        lambda us, syn, value: segments(us.open_ack()).join() + b"\x04\x5a\x5a\x5a\x5a",
+        lambda us, syn, value: us.open_ack(lease_in_seconds=bool(value % 2), lease=2 ** (30 + value % 19)),
+    ),
+}
+"""Answers of which no page says what an initiator makes of them: it goes on or gives up, and does not hang."""
+
+
+def proposed(syn: Init) -> int:
+    """The resolution that it proposes."""
+    return sane.DEFAULT_RESOLUTION if syn.resolution is None else syn.resolution
+
+
+def not_offered(syn: Init) -> Exts[Any]:
+    """A mode that it did not offer, where there is one."""
+    names = {type(ext).__name__ for ext in syn.exts}
+    return sane.offers(*[name for name in ("LowLatency", "Compression", "QoS") if name not in names][:1])
+
 
 def raised(syn: Init, value: int) -> int:
     """A resolution above the proposal in one field."""
-    proposed = sane.DEFAULT_RESOLUTION if syn.resolution is None else syn.resolution
-    return proposed + (1 if value % 2 or proposed >> 2 & 3 == 3 else 4) if proposed & 3 < 3 else proposed | 0x0F
+    low = proposed(syn)
+    return low + (1 if value % 2 or low >> 2 & 3 == 3 else 4) if low & 3 < 3 else low | 0x0F
 
 
 cookies = st.builds(
     lambda size, byte: bytes([byte]) * size, st.sampled_from([1, 16, 64, 65, 128, 255, 1000]), st.integers(0, 255)
 )
 """Of lengths on both sides of what one might think a cookie can have."""
+
+acks = st.fixed_dictionaries(
+    {"lowered": st.integers(0, 15), "cookie": cookies},
+    optional={
+        "batch_size": st.sampled_from([65535, 49152, 8192, 512, 128]),
+        "whatami": st.sampled_from([sane.ROUTER, sane.PEER]),
+    },
+)
+"""What a sane InitAck may vary."""
 
 
 class Initiation(RuleBasedStateMachine):
@@ -68,24 +125,58 @@ class Initiation(RuleBasedStateMachine):
         self.scene = type(self).stage()
         self.count = 0
 
-    @rule(lowered=st.integers(0, 15), batch=st.sampled_from([65535, 8192, 512]), sn=st.sampled_from([0, 1, 0x7F]),
-          cookie=cookies)  # fmt: skip
-    def answer(self, lowered: int, batch: int, sn: int, cookie: bytes) -> None:
+    @rule(ack=acks, sn=st.sampled_from([0, 1, 0x7F]), lease=st.sampled_from([{}, SHORT, *LEASES]),
+          zid=st.sampled_from([8, 4, 15, 16]), pieces=st.sampled_from([0, 0, 1, 7]), more=st.sampled_from([None, 1, 2, 3]))  # fmt: skip
+    def answer(
+        self, ack: dict[str, Any], sn: int, lease: dict[str, Any], zid: int, pieces: int, more: int | None
+    ) -> None:
         """We answer as we may, and the session works."""
+        for tries_left in (2, 1, 0):
+            us = self.answered(dict(ack), sn, lease, zid, pieces, more)
+            try:
+                us.expect_live()
+                break
+            except Departed:  # it may leave one or two by CLOSE: it settles on one of several links
+                if us.closed is None or not tries_left:
+                    raise
+                us.wire.shut()
+        largest = ack.get("batch_size", sane.DEFAULT_BATCH)
+        us.require(us.largest <= largest, expected="at most what was answered", got="a larger batch", step="batch")
+        us.wire.shut()
+
+    def answered(
+        self, fields: dict[str, Any], sn: int, lease: dict[str, Any], zid: int, pieces: int, more: int | None
+    ) -> Dialogue:
+        """A link on which we have said all that a session takes."""
+        us, syn = self.led(State.INIT_SENT, zid)
+        lowered = fields.pop("lowered")
+        resolution = min(proposed(syn) & 3, lowered & 3) | min(proposed(syn) & 12, lowered & 12)
+        self.say(us, us.init_ack(syn, resolution=resolution, **fields), pieces, more)
+        back: Open = us.expect(OpenSyn, step="init-sent")
+        same = back.cookie == fields["cookie"]
+        us.require(same, expected="the cookie issued", got="another cookie", step="open.cookie")
+        us.initial_sn, us.largest = sn, 0
+        self.say(us, us.open_ack(**lease), pieces, more)
+        return us
+
+    @rule(state=st.sampled_from(EARLY), how=st.integers(0, 7), value=st.integers(0, 255))
+    def answer_oddly(self, state: State, how: int, value: int) -> None:
+        """The answer that is due, with something that may be taken or not."""
+        us, syn = self.led(state)
+        message = ODD[state][how % len(ODD[state])](us, syn, value)
+        if state is State.OPEN_SENT:
+            believed_or_refused(us, message)
+        elif followed_or_refused(us, message) is not None:
+            believed_or_refused(us, us.open_ack())
+        us.wire.shut()
+
+    @precondition(lambda self: TO_SELF not in self.known)
+    @rule()
+    def be_the_target(self) -> None:
+        """Who answers with the initiator's own ZenohID is told that he is the initiator."""
         us, syn = self.led(State.INIT_SENT)
-        proposed = sane.DEFAULT_RESOLUTION if syn.resolution is None else syn.resolution
-        resolution = min(proposed & 3, lowered & 3) | min(proposed & 12, lowered & 12)
-        back = us.ask(
-            us.init_ack(syn, resolution=resolution, batch_size=batch, cookie=cookie), expect=OpenSyn, step="init-sent"
-        )
-        us.require(back.cookie == cookie, expected="the cookie issued", got="another cookie", step="open.cookie")
-        us.initial_sn = sn
-        us.send(us.open_ack())
-        try:
-            us.expect_live()
-        except Departed:
-            if us.closed is None:  # it may leave by CLOSE: it settles on one of several links
-                raise
+        us.send(replace(us.init_ack(syn), zid=ZenohID(syn.zid.raw)))
+        us.expect_refusal("init-sent: itself", reason=reason_code("CONNECTION_TO_SELF"), never=OpenSyn)
         us.wire.shut()
 
     @rule(state=st.sampled_from(EARLY), what=st.sampled_from(ordered(STEPS)))
@@ -107,7 +198,7 @@ class Initiation(RuleBasedStateMachine):
         us.require(not followed, expected="no OpenSyn", got="OpenSyn", step=f"init-sent: {what.value}")
         us.wire.shut()
 
-    @rule(state=st.sampled_from(EARLY), how=st.integers(0, 4), value=st.integers(0, 255))
+    @rule(state=st.sampled_from(EARLY), how=st.integers(0, 5), value=st.integers(0, 255))
     def answer_wrongly(self, state: State, how: int, value: int) -> None:
         """The answer that is due, wrong, is refused."""
         us, syn = self.led(state)
@@ -124,10 +215,16 @@ class Initiation(RuleBasedStateMachine):
         us.expect_end(step="after Close")
         us.wire.shut()
 
-    def led(self, state: State) -> tuple[Dialogue, Init]:
+    def say(self, us: Dialogue, message: Any, pieces: int, more: int | None) -> None:
+        """An answer, whole or in pieces, perhaps with an extension that is to be skipped."""
+        framed = us.framed(encode(message if more is None else odd(message, more, mandatory=False)))
+        for at in range(0, len(framed), pieces or len(framed)):
+            us.send_bytes(framed[at : at + (pieces or len(framed))])
+
+    def led(self, state: State, zid: int = 8) -> tuple[Dialogue, Init]:
         """A link on which the target waits for the answer of that state, and its proposal."""
         self.count += 1
-        us = self.scene.dialogue(f"link{self.count}")
+        us = self.scene.dialogue(f"link{self.count}", zid=(self.scene.fresh_zid() * 2)[: zid - 1] + b"\x5a")
         syn: Init = us.expect(InitSyn, step="not reached: init")
         if state is State.OPEN_SENT:
             us.ask(us.init_ack(syn), expect=OpenSyn, step="not reached: open")

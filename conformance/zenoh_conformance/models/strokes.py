@@ -1,64 +1,89 @@
-"""What a model of the handshake does that is not right, by state. No model of its own."""
+"""What the models of the handshake say: legal values, and by state what is wrong, odd or out of turn. No model of its own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hypothesis import strategies as st
 
 from zenoh_conformance import sane
 from zenoh_conformance.codec import encode, segments
-from zenoh_conformance.conversation import Conversation, Side
-from zenoh_conformance.dialogue import SN_MASK, Dialogue
-from zenoh_conformance.finding import Departed
-from zenoh_conformance.law import judge
+from zenoh_conformance.kinds import reason_code
 from zenoh_conformance.messages import Fragment, Frame, Init, Join, KeepAlive, Oam, Open
+from zenoh_conformance.messages.init import QoS, QoSLink
 from zenoh_conformance.primitives import WhatAmI, ZenohID
-from zenoh_conformance.requirement import requirements
-from zenoh_conformance.session import START, Seen, State
+from zenoh_conformance.session import Seen, State
 from zenoh_conformance.wire.extensions import Exts, Unknown
 from zenoh_conformance.wire.layer import Enc
 
-
-@dataclass(slots=True)
-class Modelled:
-    """One link and where the model says it stands."""
-
-    us: Dialogue
-    state: State = START["responder"]
-    syn: Init | None = None
-    ack: Init | None = None
-    steps: list[Seen] = field(default_factory=list)
-    keys: list[str] = field(default_factory=list)
-    """What was subscribed to on it."""
-
+from .modelled import FIRSTS, Modelled, Way, mask_of
 
 Stroke = Callable[[Modelled, int], Any]
 
-init_fields = st.fixed_dictionaries(
-    {},
-    optional={
-        "resolution": st.sampled_from([0x0A, 0x09, 0x08, 0x06, 0x05, 0x04, 0x02, 0x01, 0x00, 0x0B, 0x0F]),
-        "batch_size": st.sampled_from([65535, 65534, 49152, 8192, 2048, 512, 256, 128]),
-        "whatami": st.sampled_from([sane.CLIENT, sane.PEER, sane.ROUTER]),
-        "exts": st.sampled_from(
-            [(), ("QoS",), ("LowLatency",), ("Compression",), ("QoS", "LowLatency"), ("QoS", "Compression")]
-        ).flatmap(lambda names: st.sampled_from([0, 1]).map(lambda patch: sane.offers(*names, patch=patch))),
-    },
+_offers = st.sampled_from(
+    [(), ("QoS",), ("LowLatency",), ("Compression",), ("QoS", "LowLatency"), ("QoS", "Compression")]
+).flatmap(lambda names: st.sampled_from([0, 1]).map(lambda patch: sane.offers(*names, patch=patch)))
+
+_sizes = st.one_of(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "resolution": st.sampled_from([0x0A, 0x09, 0x08, 0x06, 0x05, 0x04, 0x02, 0x01, 0x00, 0x0B, 0x0F]),
+            "batch_size": st.sampled_from([65535, 65534, 49152, 8192, 2048, 512, 256, 128]),
+        },
+    ),
+    st.just({"resolution": None, "batch_size": None}),
+)
+
+init_fields = st.builds(
+    lambda sizes, rest: sizes | rest,
+    _sizes,
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "whatami": st.sampled_from([sane.CLIENT, sane.PEER, sane.ROUTER]),
+            "exts": st.one_of(_offers, st.just(Exts((QoSLink(value=0),)))),
+        },
+    ),
 )
 """What a sane InitSyn may vary."""
 
-open_fields = st.fixed_dictionaries(
-    {"initial_sn": st.sampled_from([0, 1, 0x40, 0x7E, 0x7F])},
-    optional={
-        "lease": st.sampled_from(
-            [{"lease_in_seconds": True, "lease": 60}, {"lease_in_seconds": False, "lease": 12_345}]
-        )
-    },
+LEASES: Sequence[dict[str, Any]] = (
+    {"lease_in_seconds": True, "lease": 60},
+    {"lease_in_seconds": False, "lease": 12_345},
+    {"lease_in_seconds": False, "lease": 2**33},
 )
-"""What a sane OpenSyn may vary, in any resolution."""
+"""Leases that outlast a run, in both units, and past what 32 bits hold."""
+
+ways = st.builds(
+    Way,
+    init=init_fields,
+    lease=st.sampled_from([{}, *LEASES]),
+    first=st.sampled_from(list(FIRSTS)),
+    zid=st.sampled_from([8, 3, 9, 15, 16]),
+    pieces=st.sampled_from([0, 0, 0, 1, 7]),
+)
+"""A legal handshake."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """The message that is due, with a content that must be refused."""
+
+    make: Stroke
+    about: str = ""
+    """The requirement that it is about, where a target may be known to depart from it."""
+    reasons: tuple[int, ...] | None = None
+    """Reasons that a CLOSE may have."""
+    why: str = ""
+    """The requirement that these are about."""
+
+
+INVALID, UNSUPPORTED = reason_code("INVALID"), reason_code("UNSUPPORTED")
+MALFORMED = ((INVALID,), "close/malformed-is-invalid")
+MANDATORY = ((reason_code("GENERIC"), UNSUPPORTED, INVALID), "primitives/unknown-mandatory-may-close")
 
 
 def odd(message: Any, value: int, *, mandatory: bool) -> Any:
@@ -74,72 +99,97 @@ def broken(message: Any) -> bytes:
     return bytes([data[0] | 0x80]) + data[1:] + b"\x4e\x7f" if not message.exts else data[:-1] + b"\x8e"
 
 
-def _packed(link: Modelled, value: int) -> Any:
-    syn = segments(link.us.init_syn())
-    return syn.replace("init.packed", bytes([syn.get("init.packed").data[0] | 3]))
-
-
-def _cut_init(link: Modelled, value: int) -> Any:
-    whole = segments(link.us.init_syn(exts=())).join()
+def cut(message: Any, value: int) -> bytes:
+    """The message, but not to its end."""
+    whole = segments(message).join()
     return whole[: 1 + value % (len(whole) - 1)]
 
 
-def _acked(link: Modelled) -> tuple[Init, bytes]:
+def twice(message: Any) -> Any:
+    """The message with one extension that is there twice."""
+    return replace(message, exts=Exts((QoS(), QoS())))
+
+
+def large(message: Any, size: int) -> Any:
+    """The message with an extension to be skipped that makes it large."""
+    return replace(message, exts=Exts((Unknown(id=0xD, mandatory=False, enc=Enc.ZBUF, value=bytes(size)),)))
+
+
+def packed(message: Any, bits: int) -> Any:
+    """INIT with bits set beside its ZenohID's length."""
+    parts = segments(message)
+    return parts.replace("init.packed", bytes([parts.get("init.packed").data[0] | bits]))
+
+
+def acked(link: Modelled) -> tuple[Init, bytes]:
+    """The target's InitAck, and its cookie."""
     assert link.ack is not None and link.ack.cookie
     return link.ack, link.ack.cookie
 
 
+def _opening(link: Modelled, **changes: Any) -> Open:
+    return link.us.open_syn(acked(link)[0], **changes)
+
+
 def _changed_cookie(link: Modelled, value: int) -> Any:
-    ack, issued = _acked(link)
-    cookie = bytearray(issued)
+    cookie = bytearray(acked(link)[1])
     cookie[value % len(cookie)] ^= 1 << value % 8
-    return link.us.open_syn(ack, cookie=bytes(cookie))
+    return _opening(link, cookie=bytes(cookie))
 
 
-def _short_cookie(link: Modelled, value: int) -> Any:
-    ack, cookie = _acked(link)
-    return link.us.open_syn(ack, cookie=cookie[: value % len(cookie)])
+def _another_version(link: Modelled, value: int) -> Any:
+    return link.us.init_syn(version=(sane.VERSION + 1 + value) % 256 if value < 255 else 0)
 
 
-def _cut_open(link: Modelled, value: int) -> Any:
-    whole = segments(link.us.open_syn(_acked(link)[0])).join()
-    return whole[: 1 + value % (len(whole) - 1)]
-
-
-def large_sn(link: Modelled, value: int) -> Any:
-    """OpenSyn whose number is the first past the resolution."""
-    ack = _acked(link)[0]
-    code = sane.DEFAULT_RESOLUTION if ack.resolution is None else ack.resolution
-    return link.us.open_syn(ack, initial_sn=SN_MASK[min(code & 3, 2)] + 1)
-
-
-UNACCEPTABLE: dict[State, tuple[Stroke, ...]] = {
+UNACCEPTABLE: dict[State, tuple[Wrong, ...]] = {
     State.AWAIT_INIT: (
-        lambda link, value: link.us.init_syn(version=(sane.VERSION + 1 + value) % 256 if value < 255 else 0),
-        _packed,
-        lambda link, value: segments(link.us.init_syn()).replace("init.zid", bytes(len(link.us.zid))),
-        _cut_init,
-        lambda link, value: odd(link.us.init_syn(), value, mandatory=True),
-        lambda link, value: broken(link.us.init_syn(exts=Exts())),
+        Wrong(_another_version, reasons=(UNSUPPORTED,), why="session-establishment/unknown-version-is-unsupported"),
+        Wrong(lambda link, value: packed(link.us.init_syn(), 3), "", *MALFORMED),
+        Wrong(
+            lambda link, value: segments(link.us.init_syn()).replace("init.zid", bytes(len(link.us.zid))),
+            "",
+            *MALFORMED,
+        ),
+        Wrong(lambda link, value: cut(link.us.init_syn(exts=()), value), "", *MALFORMED),
+        Wrong(lambda link, value: odd(link.us.init_syn(), value, mandatory=True), "", *MANDATORY),
+        Wrong(lambda link, value: broken(link.us.init_syn(exts=Exts()))),
     ),
     State.INIT_ACKED: (
-        _changed_cookie,
-        _short_cookie,
-        large_sn,
-        _cut_open,
-        lambda link, value: odd(link.us.open_syn(_acked(link)[0]), value, mandatory=True),
-        lambda link, value: broken(link.us.open_syn(_acked(link)[0])),
+        Wrong(_changed_cookie),
+        Wrong(lambda link, value: _opening(link, cookie=acked(link)[1][: value % len(acked(link)[1])])),
+        Wrong(
+            lambda link, value: _opening(link, cookie=acked(link)[1] + bytes([value])),
+            about="session-establishment/cookie-must-match",
+        ),
+        Wrong(
+            lambda link, value: _opening(link, initial_sn=mask_of(link.ack) + 1),
+            about="session-establishment/initial-sn-out-of-range-refused",
+        ),
+        Wrong(lambda link, value: cut(_opening(link), value)),
+        Wrong(lambda link, value: odd(_opening(link), value, mandatory=True), "", *MANDATORY),
+        Wrong(lambda link, value: broken(_opening(link))),
     ),
 }
-"""The message that is due, with a content that must be refused."""
 
-ABOUT: dict[Stroke, str] = {large_sn: "session-establishment/initial-sn-out-of-range-refused"}
-"""Strokes whose refusal is a requirement of its own, from which a target may be known to depart."""
+ODD: dict[State, tuple[Stroke, ...]] = {
+    State.AWAIT_INIT: (
+        lambda link, value: twice(link.us.init_syn()),
+        lambda link, value: packed(link.us.init_syn(), 4 << value % 2),
+        lambda link, value: link.us.init_syn(resolution=sane.DEFAULT_RESOLUTION | 0x10 << value % 4),
+        lambda link, value: large(link.us.init_syn(), (9_000, 40_000)[value % 2]),
+        lambda link, value: replace(link.us.init_syn(), zid=ZenohID(link.us.zid[:-1] + b"\0")),
+    ),
+    State.INIT_ACKED: (
+        lambda link, value: twice(_opening(link)),
+        lambda link, value: segments(_opening(link)).join() + b"\x04" * (1 + value),
+    ),
+}
+"""The message that is due, with something of which no page says what is made of it: it is answered or closed, and no more than that."""
 
 STEPS: dict[Seen, Callable[[Modelled], Any]] = {
     Seen.INIT_SYN: lambda link: link.us.init_syn(),
     Seen.INIT_ACK: lambda link: link.us.init_ack(link.us.init_syn()),
-    Seen.OPEN_SYN: lambda link: Open(ack=False, lease=1000, initial_sn=0, cookie=b"\x5a" * 16),
+    Seen.OPEN_SYN: lambda link: invented(),
     Seen.OPEN_ACK: lambda link: link.us.open_ack(),
     Seen.GARBAGE: lambda link: b"\xff\xff\xff",
 }
@@ -154,25 +204,14 @@ TRAFFIC: dict[Seen, Callable[[Modelled], Any]] = {
         version=sane.VERSION, whatami=WhatAmI(sane.PEER), zid=ZenohID(link.us.zid), lease_in_seconds=True, lease=10,
         next_sn_reliable=0, next_sn_best_effort=0,
     ),
+    Seen.GARBAGE: lambda link: b"",
 }  # fmt: skip
-"""What belongs to a session, or to multicast: it opens nothing."""
+"""What belongs to a session, or to multicast, and a batch of nothing: it opens nothing."""
 
 
-def judged(scene: Any, side: Side, known: frozenset[str]) -> None:
-    """Let the laws judge the whole conversation. Raises Departed for the first finding against a MUST that is not known."""
-    conversation: Conversation | None = getattr(scene, "conversation", None)
-    for said in judge(conversation) if conversation is not None else ():
-        musts = [
-            f for f in said.findings if said.sender is side and f.requirement not in known and is_must(f.requirement)
-        ]
-        if musts:
-            raise Departed(musts[0])
-
-
-def is_must(requirement: str) -> bool:
-    """Whether a departure from it is a failure, and not a warning."""
-    told = requirements().get(requirement)
-    return told is None or str(told.level) not in ("SHOULD", "SHOULD NOT", "MAY")
+def invented() -> Open:
+    """OpenSyn with a cookie that nobody issued."""
+    return Open(ack=False, lease=1000, initial_sn=0, cookie=b"\x5a" * 16)
 
 
 def ordered(table: dict[Seen, Any]) -> Sequence[Seen]:

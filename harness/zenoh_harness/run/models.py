@@ -40,6 +40,7 @@ def _case(module: ModuleType, depth: str, seed: int) -> Case:
         about=module.__doc__ or module.__name__,
         role=getattr(module, "ROLE", Side.RESPONDER),
         profile=getattr(module, "PROFILE", "default"),
+        needs=getattr(module, "NEEDS", ()),
         alone=True,
     )
 

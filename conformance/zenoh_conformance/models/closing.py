@@ -1,0 +1,117 @@
+"""Sessions of two links as a Hypothesis state machine: what CLOSE ends, of the session (S=1) and of one link (S=0).
+
+Each run opens sessions and second links, closes and drops them in any order, and after each step asks every session that should
+live for work, over a link that it has left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from zenoh_conformance import sane
+from zenoh_conformance.cases.close_scope import answers
+from zenoh_conformance.conversation import Side
+from zenoh_conformance.dialogue import Dialogue
+from zenoh_conformance.scene import Scene
+
+from .modelled import judged
+
+REQUIREMENT = "close/session-close-ends-session"
+ALSO = ("close/link-close-ends-link",)
+"""Requirements whose breach it finds as well; each was shown to it once."""
+PROFILE = "two-links"
+NEEDS = ("multilink",)
+MOST_SESSIONS, MOST_LINKS = 2, 2
+
+which = st.integers(0, MOST_SESSIONS - 1)
+
+
+class Closing(RuleBasedStateMachine):
+    """Subclass it with a `stage`; see `machine`."""
+
+    stage: ClassVar[Callable[[], Scene]]
+    known: ClassVar[frozenset[str]] = frozenset()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scene = type(self).stage()
+        self.sessions: list[list[Dialogue]] = []
+        """The links of each session that should live."""
+
+    @initialize(second=st.booleans())
+    def arrive(self, second: bool) -> None:
+        """A session of one link, or of two."""
+        self.open_session()
+        if second:
+            self.open_second_link(0)
+
+    @precondition(lambda self: len(self.sessions) < MOST_SESSIONS)
+    @rule()
+    def open_session(self) -> None:
+        """One session more."""
+        self.sessions.append([self.scene.session()])
+
+    @precondition(lambda self: any(len(links) < MOST_LINKS for links in self.sessions))
+    @rule(which=which)
+    def open_second_link(self, which: int) -> None:
+        """One link more of a session that has one."""
+        single = [links for links in self.sessions if len(links) < MOST_LINKS]
+        links = single[which % len(single)]
+        links.append(self.scene.session("more", zid=links[0].zid).beside(links[0]))
+
+    @precondition(lambda self: bool(self.sessions))
+    @rule(which=which, link=st.integers(0, MOST_LINKS - 1), reason=st.integers(0, 8))
+    def close_link(self, which: int, link: int, reason: int) -> None:
+        """CLOSE without S: this link ends."""
+        us = self.take(which, link)
+        us.send(sane.close(reason, session=False))
+        us.expect_end(step="the link that was closed")
+
+    @precondition(lambda self: bool(self.sessions))
+    @rule(which=which, link=st.integers(0, MOST_LINKS - 1), reason=st.integers(0, 8))
+    def close_session(self, which: int, link: int, reason: int) -> None:
+        """CLOSE with S: every link of the session ends."""
+        links = self.sessions.pop(which % len(self.sessions))
+        links[link % len(links)].send(sane.close(reason, session=True))
+        for us in links:
+            us.expect_end(step="a link of the session that was closed")
+
+    @precondition(lambda self: any(len(links) > 1 for links in self.sessions))
+    @rule(which=which, link=st.integers(0, MOST_LINKS - 1))
+    def drop_link(self, which: int, link: int) -> None:
+        """A link ends without a word; its session has another, as soon as the target has seen the end."""
+        several = [number for number, links in enumerate(self.sessions) if len(links) > 1]
+        us = self.take(several[which % len(several)], link)
+        us.wire.finish()
+        us.expect_end(step="the link that ended")
+        us.wire.shut()
+
+    @invariant()
+    def what_should_live_lives(self) -> None:
+        """Each session works, asked over any link that it has left."""
+        for links in self.sessions:
+            for us in links:
+                answers(us, links, step="a session that should live")
+
+    def take(self, which: int, link: int) -> Dialogue:
+        """A link out of its session, which is over with its last one."""
+        links = self.sessions[which % len(self.sessions)]
+        us = links.pop(link % len(links))
+        self.sessions = [links for links in self.sessions if links]
+        return us
+
+    def teardown(self) -> None:
+        """Let go, and let the laws judge."""
+        for links in self.sessions:
+            for us in links:
+                us.wire.shut()
+        judged(self.scene, Side.RESPONDER, self.known)
+
+
+def machine(stage: Callable[[], Scene], known: frozenset[str] = frozenset()) -> type[Closing]:
+    """The machine for a stage: every run of it begins with a new scene."""
+    return type("ClosingOnStage", (Closing,), {"stage": staticmethod(stage), "known": known})

@@ -1,0 +1,212 @@
+"""What the model does with live sessions: work, ends, returns, second links, and leases where time is free. No model of its own."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+from hypothesis.stateful import invariant, precondition, rule
+
+from zenoh_conformance import sane
+from zenoh_conformance.cases.establishing import answered_or_closed
+from zenoh_conformance.dialogue import Dialogue
+from zenoh_conformance.finding import Departed
+from zenoh_conformance.kinds import InitAck, OpenAck, reason_code
+from zenoh_conformance.messages import Close, KeepAlive
+from zenoh_conformance.session import RESPONDER, Seen, State, step
+
+from .modelled import MOST_LINKS, Linked, Modelled, Way
+from .strokes import STEPS, ordered, ways
+
+STANDING = (State.AWAIT_INIT, State.INIT_ACKED, State.LIVE)
+"""States in which something can be done."""
+TRIES = 20
+"""How often a node tries to come back within one unit of patience."""
+TIME_IS_FREE = "time_is_free"
+"""The fact that waiting takes no time here: the clock is ours."""
+TO_SELF = "close/own-zid-is-connection-to-self"
+
+which = st.integers(0, MOST_LINKS - 1)
+
+
+class Living(Linked):
+    """Rules over live links."""
+
+    @invariant()
+    def live_sessions_live(self) -> None:
+        """Whatever was done on one link, the live sessions of others work."""
+        for link in self.in_state(State.LIVE):
+            link.us.expect_live()
+
+    @rule(which=which, what=st.sampled_from(ordered(STEPS)))
+    def shake_hands_again(self, which: int, what: Seen) -> None:
+        """A step of the handshake in a session ends it, or is passed over; it is not answered by one."""
+        link = self.at(which, State.LIVE)
+        heard = len(link.us.heard)
+        link.us.send(STEPS[what](link))
+        try:
+            link.us.fence()
+        except Departed:
+            over = link.us.ended is not None or link.us.closed is not None
+            link.us.require(
+                over, expected="a session that works, or its end", got="silence", step=f"live: {what.value}"
+            )
+            self.over(link, what)
+        answers = [link.us.told(seen) for seen in link.us.heard[heard:] if seen.kind in ("init", "open")]
+        link.us.require(not answers, expected="no step", got="".join(answers[:1]), step=f"live: {what.value}")
+
+    @rule(which=which, times=st.integers(1, 3))
+    def keep_alive(self, which: int, times: int) -> None:
+        """KEEP_ALIVEs are no work and no fault."""
+        link = self.at(which, State.LIVE)
+        link.us.send(*[KeepAlive()] * times)
+        link.us.expect_live()
+
+    @rule(
+        here=st.integers(0, MOST_LINKS),
+        there=st.integers(0, MOST_LINKS),
+        way=ways,
+        size=st.sampled_from([5, 300, 3000]),
+    )
+    def work_together(self, here: int, there: int, way: Way, size: int) -> None:
+        """What a client publishes on a live session comes to another one that subscribed, in fragments where it must."""
+        to = self.client(there, way)
+        sender = self.client(here, way)
+        if sender is to:
+            sender = self.reach(State.LIVE, Way())
+        key = f"zconform/{to.us.zid.hex()}/{len(to.keys)}"
+        to.keys.append(key)
+        to.us.subscribe(key)
+        to.us.fence(step="live: subscribed")
+        sender.us.publish(key, bytes(size if size + 128 < room(sender) else 5))
+        sender.us.fence(step="live: published")
+        heard = to.us.fence(step="live: heard")
+        came = any(seen.kind == "push" or (seen.kind == "fragment" and not seen.message.more) for seen in heard)
+        to.us.require(came, expected="the publication", got="nothing", step="live: work together")
+
+    @rule(
+        which=which,
+        state=st.sampled_from(STANDING),
+        politely=st.booleans(),
+        session=st.booleans(),
+        reason=st.integers(0, 8),
+    )
+    def leave(self, which: int, state: State, politely: bool, session: bool, reason: int) -> None:
+        """We end a link, with CLOSE or without."""
+        link = self.at(which, state)
+        if politely:
+            link.us.send(sane.close(reason, session=session))
+            link.us.expect_end(step="after Close")
+        link.us.wire.shut()
+        link.state = step(RESPONDER, link.state, Seen.CLOSE if politely else Seen.LINK_END)
+
+    @rule(which=which, session=st.booleans(), way=ways)
+    def return_after_close(self, which: int, session: bool, way: Way) -> None:
+        """A node that left by CLOSE has a session again before long."""
+        link = self.at(which, State.LIVE)
+        link.us.send(sane.close(session=session))
+        link.us.expect_end(step="after Close")
+        self.over(link, Seen.CLOSE)
+        for tries_left in reversed(range(TRIES)):
+            try:
+                self.reach(State.LIVE, way, zid=link.us.zid)
+                return
+            except Departed:
+                if not tries_left:
+                    raise
+                self.over(self.links[-1], Seen.LINK_END)
+                self.pass_time(link.us.unit / TRIES)
+
+    @rule(which=which, what=st.sampled_from(("open_twice", "open_two_at_once", "be_the_target")))
+    def be_several(self, which: int, what: str) -> None:
+        """One node on two links, or the target's own."""
+        getattr(self, what)(which)
+
+    def open_twice(self, which: int) -> None:
+        """A further link of a node that has a session is answered or closed, and does no harm."""
+        first = self.at(which, State.LIVE)
+        link = self.link(zid=first.us.zid)
+        ack = answered_or_closed(link.us, link.us.init_syn(), InitAck, "init")
+        if ack is not None:
+            answered_or_closed(link.us, link.us.open_syn(ack), OpenAck, "open")
+        self.over(link, Seen.LINK_END)
+
+    def open_two_at_once(self, which: int) -> None:
+        """Of two handshakes of one node at once, one at least comes to its end."""
+        links = [self.link()]
+        links.append(self.link(zid=links[0].us.zid))
+        acks = [answered_or_closed(link.us, link.us.init_syn(), InitAck, "init") for link in links]
+        opened = [
+            answered_or_closed(link.us, link.us.open_syn(ack), OpenAck, "open") is not None
+            for link, ack in zip(links, acks, strict=True) if ack is not None
+        ]  # fmt: skip
+        links[0].us.require(any(opened), expected="a session", got="none", step="two handshakes of one node")
+        for link in links:
+            self.over(link, Seen.LINK_END)
+
+    def be_the_target(self, which: int) -> None:
+        """Who shows the target's own ZenohID is told that he is the target."""
+        if self.them is None or TO_SELF in self.known:
+            return
+        us = self.link(zid=self.them).us
+        ack = answered_or_closed(us, us.init_syn(), InitAck, "init")
+        if ack is not None:
+            us.send(us.open_syn(ack))
+            us.expect_refusal("open", reason=reason_code("CONNECTION_TO_SELF"), never=OpenAck)
+        right = us.closed in (None, reason_code("CONNECTION_TO_SELF"))
+        us.require(right, expected="Close(CONNECTION_TO_SELF)", got=f"Close({us.closed})", step="stage init")
+        self.over(self.links[-1], Seen.UNACCEPTABLE)
+
+    # -- time
+
+    @precondition(lambda self: self.scene.fact(TIME_IS_FREE, False))
+    @rule(which=which, state=st.sampled_from(STANDING))
+    def pause(self, which: int, state: State) -> None:
+        """A quarter of our patience is endured in every state, and nothing comes of it."""
+        link = self.at(which, state)
+        for seen in link.us.stream(link.us.unit / 4):
+            quiet = isinstance(seen.message, KeepAlive) or link.state is State.LIVE
+            link.us.require(quiet, expected="patience", got=link.us.told(seen), step=f"{link.state.value}: a pause")
+        here = link.us.ended is None
+        link.us.require(here, expected="patience", got=link.us.told(None), step=f"{link.state.value}: a pause")
+
+    @precondition(lambda self: self.scene.fact(TIME_IS_FREE, False))
+    @rule(seconds=st.booleans(), kept=st.booleans())
+    def keep_or_lose(self, seconds: bool, kept: bool) -> None:
+        """A session with a short lease lives while KEEP_ALIVEs come, and no longer; no handshake waits meanwhile."""
+        for link in self.in_state(State.AWAIT_INIT, State.INIT_ACKED):
+            self.over(link, Seen.LINK_END)
+        link = self.reach(State.LIVE, Way(lease={"lease_in_seconds": seconds, "lease": 1 if seconds else 1000}))
+        (self.keep if kept else self.lose)(link.us)
+        self.over(link, Seen.LINK_END)
+
+    def keep(self, us: Dialogue) -> None:
+        """A session in which a KEEP_ALIVE comes in each part of its lease lives on."""
+        for _ in range(5):
+            us.send(KeepAlive())
+            for _ in us.stream(0.3):
+                pass
+        us.expect_live()
+
+    def lose(self, us: Dialogue) -> None:
+        """A session of which nothing is heard for its lease ends; a CLOSE that tells of it says EXPIRED, or nothing."""
+        for seen in us.stream(2 + us.unit):
+            if isinstance(seen.message, Close):
+                break
+        over = us.ended is not None or us.closed is not None
+        us.require(over, expected="the session's end", got="a session that lives on", step="live: its lease is over")
+        told = us.closed in (None, reason_code("GENERIC"), reason_code("EXPIRED"))
+        us.require(told, expected="Close(EXPIRED)", got=f"Close({us.closed})", step="live: its lease is over")
+
+    def pass_time(self, seconds: float) -> None:
+        """Let time pass, on a link that says nothing."""
+        idle = self.scene.dialogue("pause")
+        idle.next(seconds)
+        idle.wire.shut()
+
+
+def room(link: Modelled) -> int:
+    """The largest batch that both sides of a link take."""
+    stated = (
+        sane.DEFAULT_BATCH if init is None or init.batch_size is None else init.batch_size
+        for init in (link.syn, link.ack)
+    )
+    return min(stated)

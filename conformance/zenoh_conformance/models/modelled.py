@@ -1,0 +1,207 @@
+"""What the models of the handshake share: a link and where the model says it stands, and how it is led. No model of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+from hypothesis.stateful import RuleBasedStateMachine
+
+from zenoh_conformance import sane
+from zenoh_conformance.codec import encode
+from zenoh_conformance.conversation import Conversation, Side
+from zenoh_conformance.dialogue import SN_MASK, Dialogue
+from zenoh_conformance.finding import Departed
+from zenoh_conformance.kinds import InitAck, Kind, OpenAck
+from zenoh_conformance.law import judge
+from zenoh_conformance.messages import Close, Init, KeepAlive
+from zenoh_conformance.requirement import requirements
+from zenoh_conformance.scene import Scene
+from zenoh_conformance.session import RESPONDER, START, Seen, State, path_to, step
+
+MOST_LINKS = 3
+"""Links that are kept open side by side."""
+
+
+@dataclass(slots=True)
+class Modelled:
+    """One link and where the model says it stands."""
+
+    us: Dialogue
+    state: State = START["responder"]
+    syn: Init | None = None
+    ack: Init | None = None
+    steps: list[Seen] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
+    """What was subscribed to on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a legal handshake is said: what INIT and OPEN state, and how its bytes come."""
+
+    init: Mapping[str, Any] = field(default_factory=dict)
+    lease: Mapping[str, Any] = field(default_factory=dict)
+    first: str = "zero"
+    """Which number is the first, of those that the resolution allows: one of `FIRSTS`."""
+    zid: int = 8
+    """Bytes of our ZenohID."""
+    pieces: int = 0
+    """Bytes of a piece; 0 for whole messages."""
+
+
+FIRSTS: Mapping[str, Callable[[int], int]] = {
+    "zero": lambda mask: 0, "one": lambda mask: 1, "middle": lambda mask: mask // 2 + 1, "last": lambda mask: mask,
+}  # fmt: skip
+"""First numbers by name, from the mask of the resolution."""
+
+
+def mask_of(init: Init | None) -> int:
+    """What an INIT lets a first number be at most."""
+    code = sane.DEFAULT_RESOLUTION if init is None or init.resolution is None else init.resolution
+    return SN_MASK[min(code & 3, 2)]
+
+
+class Linked(RuleBasedStateMachine):
+    """A machine over links to a responder; its rules are its subclasses'."""
+
+    stage: ClassVar[Callable[[], Scene]]
+    known: ClassVar[frozenset[str]] = frozenset()
+    """Requirements from which the target is known to depart: what is about them is not done."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scene = type(self).stage()
+        self.links: list[Modelled] = []
+        self.them: bytes | None = None
+        """The target's ZenohID, once it was told."""
+
+    def teardown(self) -> None:
+        """Let go, and let the laws judge."""
+        for link in self.links:
+            link.us.wire.shut()
+        judged(self.scene, Side.RESPONDER, self.known)
+
+    # -- steps
+
+    def link(self, way: Way = Way(), zid: bytes | None = None) -> Modelled:
+        """A new link, before anything is said."""
+        mine = zid or (self.scene.fresh_zid() * 2)[: way.zid - 1] + b"\x5a"
+        self.links.append(Modelled(self.scene.dialogue(f"link{len(self.links)}", zid=mine)))
+        return self.links[-1]
+
+    def reach(self, goal: State, way: Way, zid: bytes | None = None) -> Modelled:
+        """A new link, led to a state by the shortest path."""
+        link = self.link(way, zid)
+        for seen in path_to(RESPONDER, START["responder"], goal):
+            self.legal_step(link, seen, way)
+        return link
+
+    def legal_step(
+        self, link: Modelled, seen: Seen, way: Way, dress: Callable[[Any], Any] = lambda message: message
+    ) -> None:
+        """Take a step that the table lists, and hear the answer that it lists."""
+        if seen is Seen.INIT_SYN:
+            link.syn = link.us.init_syn(**way.init)
+            link.ack = self.asked(link, dress(link.syn), InitAck, way.pieces)
+            self.compare(link)
+        elif seen is Seen.OPEN_SYN:
+            assert link.ack is not None
+            link.us.initial_sn = FIRSTS[way.first](mask_of(link.ack))
+            self.asked(link, dress(link.us.open_syn(link.ack, **way.lease)), OpenAck, way.pieces)
+        link.steps.append(seen)
+        link.state = step(RESPONDER, link.state, seen)
+
+    def asked(self, link: Modelled, message: Any, answer: Kind, pieces: int) -> Any:
+        """Say a message, whole or in pieces, and hear its answer."""
+        us = link.us
+        if pieces:
+            framed = us.framed(encode(message))
+            for at in range(0, len(framed), pieces):
+                us.send_bytes(framed[at : at + pieces])
+        else:
+            us.send(message)
+        return us.expect(answer, step=f"{link.state.value}: {'InitSyn' if answer is InitAck else 'OpenSyn'}")
+
+    def compare(self, link: Modelled) -> None:
+        """What every InitAck must be, beside what the laws see."""
+        ack, us = link.ack, link.us
+        assert ack is not None
+        us.require(bool(ack.cookie), expected="a cookie", got="none", step="init.cookie")
+        self.them = self.them or ack.zid.raw
+        same = self.them == ack.zid.raw
+        us.require(same, expected="the ZenohID of before", got="another", step="init.zid")
+
+    def refused(self, link: Modelled, what: Seen, reasons: Sequence[int] | None = None) -> None:
+        """CLOSE (for one of these reasons) or the link's end, and nothing else."""
+        link.us.expect_refusal(f"{link.state.value}: {what.value}", reason=reasons)
+        self.over(link, what)
+
+    def no_step(self, link: Modelled, what: Seen) -> None:
+        """CLOSE, the link's end, or nothing: a second message then tells that nothing was opened."""
+        for seen in link.us.stream(link.us.unit / 4):
+            if isinstance(seen.message, Close):
+                break
+            if not isinstance(seen.message, KeepAlive):
+                got = link.us.told(seen)
+                link.us.depart(expected="no step forward", got=got, step=f"{link.state.value}: {what.value}")
+        self.over(link, what)
+
+    def over(self, link: Modelled, what: Seen) -> None:
+        """The link is of no more use."""
+        link.us.wire.shut()
+        link.steps.append(what)
+        link.state = State.CLOSED
+
+    # -- links
+
+    def open_links(self) -> list[Modelled]:
+        return [link for link in self.links if link.state is not State.CLOSED]
+
+    def in_state(self, *states: State) -> list[Modelled]:
+        return [link for link in self.links if link.state in states]
+
+    def at(self, which: int, state: State) -> Modelled:
+        """A link in that state: one that is there, or a new one, led there by the shortest path."""
+        there = self.in_state(state)
+        return pick(there, which) if there else self.reach(state, Way())
+
+    def client(self, which: int, way: Way) -> Modelled:
+        """A live link of a client: one that is there, or a new one."""
+        clients = [link for link in self.in_state(State.LIVE) if is_client(link)]
+        if clients and which < MOST_LINKS:
+            return pick(clients, which)
+        return self.reach(State.LIVE, replace(way, init={**way.init, "whatami": sane.CLIENT}))
+
+
+def pick(links: Sequence[Modelled], which: int) -> Modelled:
+    """One of them, whatever was drawn."""
+    return links[which % len(links)]
+
+
+def is_client(link: Modelled) -> bool:
+    """Whether we are a client there: a router carries what is published between clients."""
+    return link.syn is not None and link.syn.whatami == sane.CLIENT
+
+
+def due(state: State) -> Seen:
+    """The step of the handshake that a state waits for."""
+    return next(seen for seen in RESPONDER[state] if seen not in (Seen.CLOSE, Seen.LINK_END))
+
+
+def judged(scene: Any, side: Side, known: frozenset[str]) -> None:
+    """Let the laws judge the whole conversation. Raises Departed for the first finding against a MUST that is not known."""
+    conversation: Conversation | None = getattr(scene, "conversation", None)
+    for said in judge(conversation) if conversation is not None else ():
+        musts = [
+            f for f in said.findings if said.sender is side and f.requirement not in known and is_must(f.requirement)
+        ]
+        if musts:
+            raise Departed(musts[0])
+
+
+def is_must(requirement: str) -> bool:
+    """Whether a departure from it is a failure, and not a warning."""
+    told = requirements().get(requirement)
+    return told is None or str(told.level) not in ("SHOULD", "SHOULD NOT", "MAY")

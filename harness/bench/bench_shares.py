@@ -1,0 +1,122 @@
+"""Which miniatures the models alone find, the laws alone, the cases alone, and all of them together; in memory.
+
+    python harness/bench/bench_shares.py [--seconds 5] [--seeds 3] [--jobs 2] [NAME...]      all miniatures unless named
+
+A miniature counts as found by the models when any of the seeds finds it, each model within so many seconds of the processor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+
+from hypothesis import HealthCheck, Phase, Verbosity, settings
+from hypothesis import seed as seeded
+from hypothesis.errors import HypothesisException
+from hypothesis.reporting import with_reporter
+from hypothesis.stateful import run_state_machine_as_test
+
+from zenoh_conformance.case import all_cases, import_all
+from zenoh_conformance.conversation import Side
+from zenoh_conformance.finding import Departed
+from zenoh_harness.memory import MemoryScene
+from zenoh_harness.miniatures import reds
+from zenoh_harness.wrong import all_miniatures
+
+STEPS = 8
+
+
+class TimeIsUp(Exception):  # noqa: N818 - no fault of anybody
+    """Ends a search."""
+
+
+@dataclass
+class Found:
+    name: str
+    models: int = 0
+    """Seeds that found it."""
+    laws: bool = False
+    cases: bool = False
+    by: str = ""
+    """What the first seed that found it was told."""
+
+
+def search(name: str, seed: int, seconds: float) -> str | None:
+    """What the model of the miniature's role finds within the time; None when it finds nothing."""
+    miniature, cases = all_miniatures()[name], all_cases()
+    roles = {cases[check].role for check in miniature.caught_by if check in cases} or set(Side)
+    models = [
+        module for module in import_all("zenoh_conformance.models")
+        if hasattr(module, "machine") and getattr(module, "ROLE", Side.RESPONDER) in roles
+    ]  # fmt: skip
+    profiles = {cases[check].profile for check in miniature.caught_by if check in cases}
+    models.sort(key=lambda module: getattr(module, "PROFILE", "default") not in profiles)
+    for module in models:
+        cause = explored(module, miniature.node, seed, seconds)
+        if cause is not None:
+            return cause
+    return None
+
+
+def explored(module, node, seed: int, seconds: float) -> str | None:
+    until = time.process_time() + seconds
+    profile = getattr(module, "PROFILE", "default")
+
+    def stage():
+        if time.process_time() > until:
+            raise TimeIsUp
+        return MemoryScene(module.REQUIREMENT, node, role=getattr(module, "ROLE", Side.RESPONDER), profile=profile)
+
+    how = settings(
+        max_examples=1_000_000, stateful_step_count=STEPS, phases=(Phase.generate,), deadline=None, database=None,
+        print_blob=False, report_multiple_bugs=False, suppress_health_check=list(HealthCheck), verbosity=Verbosity.quiet,
+    )  # fmt: skip
+    try:
+        with with_reporter(lambda _text: None):
+            run_state_machine_as_test(seeded(seed)(module.machine(stage)), settings=how)
+    except Departed as departed:
+        return departed.finding.cause
+    except (TimeIsUp, HypothesisException):
+        return None
+    return None
+
+
+def one(name: str, seeds: int, seconds: float) -> Found:
+    found, miniature = Found(name), all_miniatures()[name]
+    for seed in range(seeds):
+        cause = search(name, seed, seconds)
+        if cause is not None:
+            found.models += 1
+            found.by = found.by or cause
+    red = reds(miniature.node, whole=miniature.caught_by)
+    found.laws = any(check.startswith("law/") for check in red)
+    found.cases = any(not check.startswith("law/") for check in red)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    names = options.names or list(all_miniatures())
+    with ProcessPoolExecutor(options.jobs) as pool:
+        every = list(pool.map(partial(one, seeds=options.seeds, seconds=options.seconds), names))
+    for each in every:
+        marks = ("laws" if each.laws else "", "cases" if each.cases else "")
+        print(f"{each.name:44} models {each.models}/{options.seeds} {marks[0]:5} {marks[1]:6} {each.by[:70]}")
+    all_of_them = sum(bool(each.models or each.laws or each.cases) for each in every)
+    print(
+        f"{len(every)} miniatures: models {sum(bool(each.models) for each in every)}, laws {sum(e.laws for e in every)}, "
+        f"cases {sum(e.cases for e in every)}, all {all_of_them}; "
+        f"model runs that found {sum(e.models for e in every)} of {options.seeds * len(every)}"
+    )
+
+
+if __name__ == "__main__":
+    main()
