@@ -1,6 +1,6 @@
 """Which miniatures the models alone find, the laws alone, the cases alone, and all of them together; in memory.
 
-    python harness/bench/bench_shares.py [--seconds 5] [--seeds 3] [--jobs 2] [NAME...]      all miniatures unless named
+    python harness/bench/shares.py [--seconds 5] [--seeds 3] [--jobs 2] [NAME...]      all miniatures unless named
 
 A miniature counts as found by the models when any of the seeds finds it, each model within so many seconds of the processor.
 """
