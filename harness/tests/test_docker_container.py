@@ -45,7 +45,7 @@ def is_there(client, container):
         (("exit", "0"), Kind.EXITED, 0, "exit code 0"),
         (("abort",), Kind.SIGNALLED, -6, "signal 6 (SIGABRT)"),
         (("kill",), Kind.SIGNALLED, -9, "signal 9 (SIGKILL)"),
-        (("memory",), Kind.OUT_OF_MEMORY, -9, "killed for want of memory (its limit is 16 MiB)"),
+        (("memory",), Kind.OUT_OF_MEMORY, -9, "SIGKILL for want of memory (its limit is 16 MiB)"),
     ],
 )
 def test_ends_are_told_apart(run, words, kind, code, told):

@@ -18,21 +18,22 @@ def containers(client):
 
 @pytest.mark.needs("docker")
 @pytest.mark.parametrize(
-    ("words", "error", "told"),
+    ("words", "error", "told", "hint"),
     [
-        ("exit%207", CannotStart, "exit code 7"),
-        ("memory&memory=16", CannotStart, "raise memory=MIB"),
-        ("disk%20/tmp/file", CannotStart, "it filled its disk: 16 MiB"),
-        ("wait", CannotConnect, "nothing listens at port 7447"),
-        ("listen%20{port}", NotZenoh, "does not answer"),
+        ("exit%207", CannotStart, "exit code 7", "run it by hand: docker run"),
+        ("memory&memory=16", CannotStart, "ended with SIGKILL for want of memory (its limit is 16 MiB)", "raise memory=MIB"),
+        ("disk%20/tmp/file", CannotStart, "No space left on device", "it filled its disk: 16 MiB"),
+        ("wait", CannotConnect, "nothing listens at port 7447", "does its program listen at 0.0.0.0:7447?"),
+        ("listen%20{port}", NotZenoh, "does not answer", "does it speak Zenoh"),
     ],
 )
-def test_what_is_no_node_is_told_and_removed(docker_client, little, monkeypatch, words, error, told):
+def test_what_is_no_node_is_told_and_removed(docker_client, little, monkeypatch, words, error, told, hint):
     monkeypatch.setattr(node, "READY", 3.0)
     before = containers(docker_client)
     with pytest.raises(error) as why:
         open_target(parse(f"docker:{little}?args={words}")).start()
     assert told in str(why.value)
+    assert hint in why.value.hint
     assert why.value.exit_code == 3
     assert containers(docker_client) <= before
 

@@ -153,9 +153,13 @@ def test_a_daemon_that_refuses_says_why(refusing, monkeypatch):
     assert "the daemon says: the moon is full" in told
 
 
-def test_the_command_line_says_it_and_exits_3(at, capsys):
-    assert invoke(["targets", "build", "zenohd", "--version", "1.10.2"]) == 3
-    assert "no such socket" in capsys.readouterr().err
+@pytest.mark.parametrize("words", [("targets", "build", "zenohd"), ("run", "docker:zconform/zenohd:1.10.2", "-q")])
+def test_the_command_line_says_it_and_exits_3(words, at, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert invoke(words) == 3
+    told = capsys.readouterr().err
+    assert "no such socket" in told
+    assert "hint   is Docker installed and running?" in told
 
 
 @pytest.mark.needs("docker")
@@ -195,4 +199,6 @@ def test_an_image_that_is_there_is_pulled_only_when_asked(docker_client, little)
 
 @pytest.mark.needs("docker")
 def test_a_name_that_is_none(docker_client):
-    assert "invalid reference format" in refused(lambda: obtain(docker_client, "UPPER/Case"))
+    told = refused(lambda: obtain(docker_client, "UPPER/Case"))
+    assert "must be lowercase" in told
+    assert "as in eclipse/zenoh:1.10.2" in told

@@ -46,12 +46,12 @@ def ended(state: Mapping[str, Any], memory: int) -> ContainerEnded | None:
     `memory` is the container's limit in bytes, for the words.
     """
     if not state:
-        return ContainerEnded(-9, 0, Kind.GONE, "the container was removed by somebody else")
+        return ContainerEnded(-9, 0, Kind.GONE, "the container's removal by somebody else")
     if state.get("Running") or state.get("Restarting"):
         return None
     code = int(state.get("ExitCode") or 0)
     if state.get("OOMKilled"):
-        return ContainerEnded(-9, 0, Kind.OUT_OF_MEMORY, f"killed for want of memory (its limit is {memory >> 20} MiB)")
+        return ContainerEnded(-9, 0, Kind.OUT_OF_MEMORY, f"SIGKILL for want of memory (its limit is {memory >> 20} MiB)")
     if state.get("Error"):
         return ContainerEnded(code, 0, Kind.NEVER, f"never started: {state['Error']}")
     if code > SIGNALLED:

@@ -162,7 +162,7 @@ class ContainedNode(LaunchedNode):
             raise CannotConnect(
                 f"nothing listens at port {PORT} in {name}", step="connect", seen=self.state(), hint=_LISTEN
             )
-        hint = "raise memory=MIB" if ended.kind is Kind.OUT_OF_MEMORY else "run it by hand"
+        hint = "raise memory=MIB" if ended.kind is Kind.OUT_OF_MEMORY else f"run it by hand: docker run --rm {name}"
         if self.container.disk_full:
             hint = f"it filled its disk: {self.container.plan.disk >> 20} MiB in /tmp, nothing else is writable"
         raise CannotStart(f"{name} ended before it was ready", step="start", seen=self.state(), hint=hint)
