@@ -93,7 +93,9 @@ def test_it_is_printed_as_a_table_and_an_empty_cell_is_exit_1(
             writer.footer(Exit.CONFORMING)
 
     assert invoke(["requirements", "table", str(tmp_path / "full"), "--of", ECHO]) == Exit.CONFORMING
-    assert f"| {ECHO} | MUST | cookie-echo |  |  |  | pass (1) |" in capsys.readouterr().out
+    [told_of_it] = [line for line in capsys.readouterr().out.splitlines() if ECHO in line]
+    assert told_of_it.startswith(f"| {ECHO} | MUST | cookie-echo |")
+    assert told_of_it.endswith("| pass (1) |")
     assert invoke(["requirements", "table", str(tmp_path / "bare"), "--of", ECHO]) == Exit.DEPARTED
     assert EMPTY in capsys.readouterr().out
     assert invoke(["requirements", "table", str(tmp_path / "full"), "--of", "nothing/*"]) == Exit.USAGE
