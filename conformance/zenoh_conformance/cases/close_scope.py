@@ -21,7 +21,7 @@ from zenoh_conformance.scene import Scene
 
 from .establishment_sane import a_session_does_work
 
-LOOK = 0.02
+LOOK = 0.002
 """Seconds for which one link is listened to before it is the other one's turn."""
 
 WATCHED = InterestOptions.TOKENS | InterestOptions.RESTRICTED | InterestOptions.NAMED | InterestOptions.MAPPING

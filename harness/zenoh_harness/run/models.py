@@ -36,7 +36,7 @@ def _case(module: ModuleType, depth: str, seed: int) -> Case:
     return Case(
         id=f"models/{module.__name__.rpartition('.')[2].replace('_', '-')}",
         requirement=module.REQUIREMENT,
-        function=partial(explore, module.machine, EXAMPLES[depth], seed),
+        function=partial(explore, module.machine, int(EXAMPLES[depth] * getattr(module, "SHARE", 1)), seed),
         about=module.__doc__ or module.__name__,
         role=getattr(module, "ROLE", Side.RESPONDER),
         profile=getattr(module, "PROFILE", "default"),
