@@ -80,6 +80,17 @@ def test_a_link_that_came_while_another_was_up_is_left_out():
         assert node._early is None
 
 
+@pytest.mark.parametrize(("patience", "taken"), [(0.1, False), (60.0, True)])
+def test_a_link_that_is_about_to_be_given_up_is_left_out(patience, taken):
+    reach = f"exec:{script('initiating_node.py', '{host}', '{port}', '{zid}', '60')}?as=initiator"
+    with opened(reach).start() as node:
+        node.patience = patience
+        early = node._early
+        while early.waited < 0.2:
+            assert not early.forsaken
+        assert (node.link(soon()) is early) is taken
+
+
 def test_every_blank_is_filled_in():
     code = (
         "import socket, sys; print(sys.argv[1:], file=sys.stderr); "

@@ -1,5 +1,6 @@
 """The real zenoh-rust 1.10.2, started in every profile and every role, and ended."""
 
+import math
 import os
 import signal
 
@@ -8,6 +9,7 @@ import pytest
 
 from zenoh_conformance.conversation import Side
 from zenoh_harness import health, processes, target
+from zenoh_harness.adapters.wheel import patience_of
 from zenoh_harness.errors import CannotStart, UsageError
 from zenoh_harness.profiles import PROFILES
 from zenoh_harness.reach import parse
@@ -64,6 +66,11 @@ def test_an_initiator_gives_us_time_to_answer(version):
         assert link.receive(Deadline.after(5)).data
         assert link.receive(Deadline.after(0.3)) is None
         link.close()
+
+
+@pytest.mark.parametrize(("version", "patience"), [("1.0.0", 0.5), ("1.1.0", 0.5), ("1.1.1", math.inf), (VERSION, math.inf)])
+def test_links_of_releases_that_give_up_soon_are_not_taken_late(version, patience):
+    assert patience_of(version) == patience
 
 
 def test_claims_are_those_of_the_release():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 
 from zenoh_conformance.conversation import Side
@@ -62,6 +63,8 @@ class LaunchedNode(NodeBase):
         """A link that came before anybody asked for one."""
         self._last: StreamLink | None = None
         """The link that was taken last."""
+        self.patience = math.inf
+        """Seconds that a link may have waited for us: early releases give up their attempt soon after, answered or not."""
 
     def link(self, deadline: Deadline, observer: Observer | None = None) -> Link:
         """A fresh link to it, opened or accepted; CannotConnect when there is none before the deadline."""
@@ -69,7 +72,7 @@ class LaunchedNode(NodeBase):
             return connect(self.locator, deadline, observer)
         self._let_the_last_one_go()
         link, self._early = self._early or self._accepted(self._listener, deadline), None
-        while link.forsaken or self._came_early(link):  # the target gave it up, or is not done with the one before
+        while link.forsaken or self._came_early(link) or link.waited > self.patience:  # it is given up, or will be
             link.close()
             link = self._accepted(self._listener, deadline)
         self._last = link

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import tomllib
 from collections.abc import Mapping
@@ -54,6 +55,12 @@ def configuration(profile: Profile, side: Side, *, version: str = "", dictionary
     user, password = profile.credentials or ("", "")
     given = {"{user}": user, "{password}": password, "{dictionary}": str(dictionary)}
     return {path: given.get(value, value) if isinstance(value, str) else value for path, value in values.items()}
+
+
+def patience_of(version: str) -> float:
+    """Seconds that a link of an initiator of that release may wait for us: half of its attempt, where that is as short as its pause."""
+    pauses = (one["connect/retry"]["period_init_ms"] for one in settings()["initiator-of"] if _is(version, one["versions"]))
+    return next((pause / 2000 for pause in pauses), math.inf)
 
 
 def claims_of(version: str) -> frozenset[str]:
@@ -130,6 +137,8 @@ class WheelTarget:
             program, profile, self.role, zid=self.zid, listener=listener, agent=agent,
             locator=listener.locator if listener else Locator.tcp("127.0.0.1", 0),
         )  # fmt: skip
+        if listener is not None:
+            node.patience = patience_of(self.version)
         try:
             self._greeted(agent, node, deadline)
             if listener is None:

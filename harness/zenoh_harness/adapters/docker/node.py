@@ -15,7 +15,7 @@ from packaging.version import Version
 from zenoh_conformance.conversation import Side
 from zenoh_harness import processes
 from zenoh_harness.adapters.launched import READY, LaunchedNode
-from zenoh_harness.adapters.wheel import claims_of, settings
+from zenoh_harness.adapters.wheel import claims_of, patience_of, settings
 from zenoh_harness.errors import CannotConnect, CannotStart, HarnessError, UsageError
 from zenoh_harness.links import Listener
 from zenoh_harness.locators import Locator
@@ -120,6 +120,8 @@ class DockerTarget:
 
     def _ready(self, node: ContainedNode) -> LaunchedNode:
         """Its time runs from here: how long the daemon took to start it is not the node's fault."""
+        if node.side is Side.INITIATOR:
+            node.patience = patience_of(_plain(self.identity.version))
         try:
             node.wait_until_ready(Deadline.after(READY))
         except BaseException:
