@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from zenoh_harness.catalogue import Catalogue
+from zenoh_harness.catalogue import Catalogue, find
 from zenoh_harness.cli import invoke
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files import results
@@ -118,3 +118,17 @@ def test_a_name_is_run_with_what_its_files_say(tmp_path, monkeypatch, capsys):
 def test_the_baseline_by_its_name_is_as_current_as_by_its_kind():
     catalogue = Catalogue.load()
     assert catalogue.open("zenoh-rust").current is catalogue.open("wheel").current is True
+
+
+def test_files_of_somebody_else_below_targets_are_left_alone(tmp_path):
+    (tmp_path / "targets").mkdir()
+    (tmp_path / "targets" / "x86.toml").write_text('cpu = "x86-64"\n')
+    assert [target.name for target in Catalogue.load(tmp_path)] == ["zenoh-rust"]
+
+
+def test_a_reach_string_needs_no_file(tmp_path, monkeypatch):
+    (tmp_path / "zconform.toml").write_text("not even toml")
+    monkeypatch.chdir(tmp_path)
+    assert str(find("exec:./node {port}")) == "exec:./node {port}"
+    with pytest.raises(UsageError, match=r"zconform\.toml"):
+        find("mine")

@@ -113,8 +113,9 @@ class Catalogue:
 
 
 def find(text: str) -> Reach:
-    """A reach string, or the name of a target that ships or that the current folder knows."""
-    return Catalogue.load().reach(text)
+    """A reach string, or the name of a target that ships or that the current folder knows; its files are read for names only."""
+    name = text.strip().partition("?")[0]
+    return Catalogue.load().reach(text) if WORD.fullmatch(name) else parse(text)
 
 
 class KnownNode:
@@ -165,8 +166,8 @@ def _own(folder: Path) -> Iterator[KnownTarget]:
         for name, about in _read(project).get("targets", {}).items():
             yield _known({"name": name, **about}, str(project))
     for path in sorted((folder / FOLDER).glob("*.toml")):
-        if not path.name.endswith(".known.toml"):
-            yield _known({"name": path.stem, **_read(path).get("target", {})}, str(path))
+        if not path.name.endswith(".known.toml") and (about := _read(path).get("target")) is not None:
+            yield _known({"name": path.stem, **about}, str(path))
 
 
 def _read(path: Path) -> dict[str, Any]:
