@@ -20,6 +20,8 @@ from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import Action, Refused
 from zenoh_harness.reference.link import Link
 from zenoh_harness.reference.serve import Peer, Server
+from zenoh_harness.run.attempt import Conditions, attempt
+from zenoh_harness.run.plan import Item
 from zenoh_harness.scenes import Stage
 from zenoh_harness.target import open_target
 
@@ -139,7 +141,6 @@ def test_how_the_answers_come_does_not_matter(server: Mannered, how: str) -> Non
         ("never", "silence", "open"),
         ("too-late", "silence", "open"),
         ("fin", "link shut", "fin"),
-        ("half", "link shut", "fin"),
         ("rst", "link reset", "rst"),
         ("close", "Close(GENERIC)", "close:0"),
     ],
@@ -149,6 +150,17 @@ def test_how_it_does_not_answer_is_told(server: Mannered, how: str, got: str, en
 
     assert finding is not None
     assert (finding.got, finding.end) == (got, end)
+
+
+@pytest.mark.parametrize(("how", "end"), [("fin", "fin"), ("half", "half-close"), ("rst", "rst"), ("close", "close:0")])
+def test_one_direction_ended_is_told_from_both(server: Mannered, how: str, end: str) -> None:
+    case = find_case(SANE)
+    with open_target(parse(f"tcp/127.0.0.1:{server.port}")).start() as node:
+        server.how = server.node.how = how
+        outcome = attempt(Item(case, case.parameters[0]), Conditions(node=node))
+
+    assert not outcome.held
+    assert outcome.end == end
 
 
 def test_a_shorter_patience_than_ours_is_told(server: Mannered) -> None:

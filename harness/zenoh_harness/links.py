@@ -23,6 +23,9 @@ from zenoh_harness.timing import Deadline
 
 CHUNK: Final = 65536
 
+RESETTING: Final = 0.05
+"""Seconds in which the kernel of a peer that has shut its socket answers what still comes with a reset."""
+
 
 class LinkEvent(NamedTuple):
     """One thing that happened on a link."""
@@ -51,6 +54,8 @@ class Link(Protocol):
     observer: Observer | None
     """Called with every event, in order, in the thread that uses the link."""
     framing: Framing
+    proxied: bool
+    """Whether something stands between us and the peer, whose own ends are not the peer's."""
 
     def send(self, data: bytes, deadline: Deadline) -> int:
         """Hand `data` to the peer; how many bytes went (fewer when it stopped reading or the link ended)."""
@@ -61,6 +66,9 @@ class Link(Protocol):
     @property
     def ended(self) -> LinkEvent | None:
         """How the peer ended the link, once it was seen."""
+
+    def half_closed(self) -> bool:
+        """Whether a peer that sent its last (FIN) still takes what we send. To be asked when all is said."""
 
     def finish(self) -> None:
         """Say that we send no more (FIN), still listening."""
@@ -84,6 +92,7 @@ class StreamLink:
     def __init__(self, sock: socket.socket, locator: Locator, *, ours: bool) -> None:
         """`ours`: we opened it."""
         self.locator = locator
+        self.proxied = False
         self.observer: Observer | None = None
         self.opened = LinkEvent(time.monotonic(), ours, Happened.OPEN)
         self._sock = sock
@@ -157,6 +166,16 @@ class StreamLink:
             return 0.0
         told = self._sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _HEARD.size)
         return float(_HEARD.unpack(told)[0]) / 1000
+
+    def half_closed(self) -> bool:
+        """Whether a peer that sent its last (FIN) still takes what we send: it costs a byte, which nobody records."""
+        if self._closed or self.proxied or self._ended is None or self._ended.what is not Happened.EOF:
+            return False
+        try:
+            self._sock.send(b"\0")
+        except OSError:
+            return False
+        return not _ready(self._sock, 0, Deadline.after(RESETTING))  # no events: errors and hang-ups only
 
     def observe(self, observer: Observer | None) -> None:
         """From now on tell `observer`, beginning with the link's opening."""

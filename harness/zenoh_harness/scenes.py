@@ -107,6 +107,10 @@ class StageWire:
             self._early.append(event)
         return bool(self._early) and not self._early[-1].data
 
+    def half_closed(self) -> bool:
+        """Whether the target ended its own direction only. To be asked when all is said."""
+        return self._below.half_closed()
+
     def finish(self) -> None:
         """Send no more (FIN), go on reading."""
         self._below.finish()
@@ -182,10 +186,10 @@ class Stage:
             raise CannotGoOn(f"{self._label} needs an agent and the target has none", step="agent")
         return self._node.agent
 
-    @property
-    def end(self) -> str:
-        """How the last link ended."""
-        return self.dialogues[-1].end() if self.dialogues else ""
+    def ended(self, how: str) -> str:
+        """How the last link ended, told more closely where it was told as `fin`. To be asked when all is said."""
+        how = how or (self.dialogues[-1].end() if self.dialogues else "")
+        return "half-close" if how == "fin" and self._wires and self._wires[-1].half_closed() else how
 
     def fresh_zid(self) -> bytes:
         """Eight bytes that no other dialogue of the run has; the same in every run with the same seed."""

@@ -89,6 +89,10 @@ class LinkWire:
         self.told_end = event.ended
         return self._event(event)
 
+    def half_closed(self) -> bool:
+        """Whether the target ended its own direction only. To be asked when all is said."""
+        return self.raw.half_closed()
+
     def finish(self) -> None:
         """Send no more (FIN), go on reading."""
         self.raw.finish()

@@ -119,11 +119,11 @@ def _performed(item: Item, stage: Stage) -> Outcome:
     except Exception as broken:  # noqa: BLE001 - a fault in a case is ours, is told as such, and the run goes on
         went, cause, trace = Went.BROKE, f"{type(broken).__name__}: {broken}", traceback.format_exc()
     finally:
-        end = stage.end
+        findings = [*stage.findings, *findings]
+        end = stage.ended(findings[0].end if findings else "")
         stage.close()
-    findings = [*stage.findings, *findings]
     if findings and went is Went.HELD:
-        went, cause, end = Went.DEPARTED, findings[0].cause, findings[0].end or end
+        went, cause = Went.DEPARTED, findings[0].cause
     stage.conversation.about = {"case": item.label, "requirement": item.case.requirement}
     return Outcome(
         item=item,

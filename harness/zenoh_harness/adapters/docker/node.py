@@ -17,7 +17,7 @@ from zenoh_harness import processes
 from zenoh_harness.adapters.launched import READY, LaunchedNode
 from zenoh_harness.adapters.wheel import claims_of, patience_of, settings
 from zenoh_harness.errors import CannotConnect, CannotStart, HarnessError, UsageError
-from zenoh_harness.links import Listener
+from zenoh_harness.links import Link, Listener, Observer
 from zenoh_harness.locators import Locator
 from zenoh_harness.profiles import DEFAULT, PROFILES, Profile
 from zenoh_harness.reach import Reach
@@ -137,6 +137,12 @@ class ContainedNode(LaunchedNode):
         locator = listener.locator if listener else Locator.tcp("127.0.0.1", 0)
         super().__init__(container, profile, role, locator=locator, zid=zid, listener=listener)
         self.container = container
+
+    def link(self, deadline: Deadline, observer: Observer | None = None) -> Link:
+        """As any node's; a published port is a proxy's, which ends its side as it likes."""
+        link = super().link(deadline, observer)
+        link.proxied = self.side is Side.RESPONDER
+        return link
 
     def wait_until_ready(self, deadline: Deadline) -> None:
         """Ready when an InitSyn is answered and no part of the profile was refused.
