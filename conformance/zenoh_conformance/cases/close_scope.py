@@ -20,6 +20,7 @@ from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.scene import Scene
 
 from .establishment_sane import a_session_does_work
+from .establishment_states import comes_back
 
 LOOK = 0.002
 """Seconds for which one link is listened to before it is the other one's turn."""
@@ -112,7 +113,7 @@ def what_a_session_declared_ends_with_it(scene: Scene, *, how: str) -> None:
 
         us       DECLARE (token)
         watcher  hears of it
-        us       Close (S=1), and perhaps a new session of the same node, at once
+        us       Close (S=1), and perhaps a new session of the same node, as soon as it is let in
         watcher  DECLARE (the token is undeclared)
     """
     us = scene.session()
@@ -121,7 +122,7 @@ def what_a_session_declared_ends_with_it(scene: Scene, *, how: str) -> None:
     us.send(sane.close(session=True))
     us.expect_end(step="the link that was closed")
     if how == "close-and-back":
-        scene.session("again", zid=us.zid).expect_live(step="not reached: a new session")
+        comes_back(scene, us.zid, step="not reached: a new session")
 
     gone = any(isinstance(seen.message, UToken) and seen.message.id == token for seen in watcher.stream())
     watcher.require(gone, expected="the token taken back", got="a token that stands", step="what the session declared")

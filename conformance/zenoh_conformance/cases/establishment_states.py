@@ -242,7 +242,7 @@ BEFORE_LONG = 1
 """Units of patience after which a node that was not let in again is given up."""
 
 
-def comes_back(scene: Scene, zid: bytes) -> Dialogue:
+def comes_back(scene: Scene, zid: bytes, *, step: str = "coming back") -> Dialogue:
     """A session of that node that works, as soon as the target lets it; departs when it has not let it in time."""
     began: float | None = None
     while True:
@@ -253,7 +253,7 @@ def comes_back(scene: Scene, zid: bytes) -> Dialogue:
             return us
         except Departed as departed:
             if us.wire.now() - began > BEFORE_LONG * us.unit:
-                us.depart(expected="a session", got=departed.finding.got, step="coming back")
+                us.depart(expected="a session", got=departed.finding.got, step=step)
             us.wire.shut()
             pause(scene, us.unit / TRIES)
 
