@@ -2,6 +2,7 @@
 
 import io
 import os
+import signal
 import subprocess
 import tarfile
 from pathlib import Path
@@ -10,6 +11,16 @@ import pytest
 
 LITTLE = f"zconform-test/little:{os.getpid()}"
 """A name of this run's own: several may share a daemon."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interruptible():
+    """What runs in the background of a shell inherits that Ctrl-C is ignored, and hands it on; our programs are to hear it."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

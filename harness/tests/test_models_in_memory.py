@@ -83,7 +83,7 @@ def test_what_a_model_says_that_it_judges_it_was_shown(model: ModuleType) -> Non
 def test_the_same_seed_finds_the_same() -> None:
     node = find_miniature("compares-half-a-cookie").node
 
-    first, second = (explored(establishment, node, seed=7, examples=200) for _ in range(2))
+    first, second = (explored(establishment, node, seed=7, examples=1000) for _ in range(2))
 
     assert first is not None
     assert first == second
