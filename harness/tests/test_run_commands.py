@@ -301,3 +301,28 @@ def test_one_script_on_two_targets_differs_in_nothing_but_what_is_free(capsys):
 
 def test_one_script_on_the_reference_and_on_zenoh_rust_differs_in_nothing_but_what_is_free(capsys):
     assert zconform("replay", "two-frames-in-one-batch", RIGHT, "--against", "wheel") == 0, capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--accept",), "not named"),
+        (("--judged", "there.judged"), "--accept writes it"),
+        (("--judged", "there.judged", "--accept", "--only", SANE), "leave out --only"),
+        (("--judged", "there.judged", "wheel"), "one by one"),
+    ],
+)
+def test_a_list_of_what_was_judged_is_used_or_written_whole(tmp_path, monkeypatch, capsys, words, says):
+    monkeypatch.chdir(tmp_path)
+    assert zconform("run", RIGHT, *words) == 2
+    assert says in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_was_judged_once_is_asked_for_again(tmp_path, capsys):
+    codec, listed = f"stdio:{sys.executable} -m zenoh_harness.cli codec", tmp_path / "ours.judged"
+    assert zconform("run", codec, "--judged", listed, "--accept", "--out", tmp_path / "first") == 0
+    assert zconform("run", codec, "--judged", listed, "--out", tmp_path / "second") == 0
+    listed.write_text(listed.read_text() + "codec default page/that-was-judged\n")
+    assert zconform("run", codec, "--judged", listed, "--out", tmp_path / "third") == 1
+    assert "page/that-was-judged" in capsys.readouterr().out

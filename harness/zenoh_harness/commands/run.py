@@ -15,6 +15,8 @@ import click
 from zenoh_conformance.verdict import Exit
 from zenoh_harness.catalogue import find
 from zenoh_harness.console import Shell, plain, shell_options
+from zenoh_harness.errors import UsageError
+from zenoh_harness.files import judged as files_judged
 from zenoh_harness.files import junit as files_junit
 from zenoh_harness.files import results
 from zenoh_harness.files import sarif as files_sarif
@@ -50,6 +52,7 @@ OUT: Final = "zconform-results"
 @click.option(
     "--judged", type=click.Path(path_type=Path, dir_okay=False), help="What was judged before, and must be again."
 )
+@click.option("--accept", is_flag=True, help="Write what is judged now into the file of --judged.")
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write JUnit XML to this file too.")
 @click.option("--sarif", type=click.Path(path_type=Path, dir_okay=False), help="Write SARIF to this file too.")
 @click.option("--strict", is_flag=True, help="`warn` and `slow` count as departures too.")
@@ -67,6 +70,7 @@ def command(
     out: Path,
     known: tuple[Path, ...],
     judged: Path | None,
+    accept: bool,
     junit: Path | None,
     sarif: Path | None,
     strict: bool,
@@ -83,23 +87,50 @@ def command(
     selection = Selection(only)
     selection.check(every_name())
     wanted = [find(target) for target in targets or ("wheel",)]
+    check_judged(judged, accept=accept, targets=len(wanted), selected=bool(only))
     ran: list[Ran | None] = []
     kept: list[NodeInstance] = []
     for reach in wanted:
         here = out if len(wanted) == 1 else out / slug(str(reach))
         options = Options(
-            out=here, selection=selection, jobs=jobs, seed=seed, shuffle=shuffle, depth=depth, judged=judged, strict=strict,
-            kept=kept if keep else None, told=shell.detail, with_embargoed=with_embargoed,
+            out=here, selection=selection, jobs=jobs, seed=seed, shuffle=shuffle, depth=depth, judged=None if accept else judged,
+            strict=strict, kept=kept if keep else None, told=shell.detail, with_embargoed=with_embargoed,
         )  # fmt: skip
         ran.append(one_target(shell, reach, options, known))
         if ran[-1] is not None and ran[-1].stopped is not None and ran[-1].footer.why == "interrupted":
             break
     export(ran, junit, sarif, strict=strict)
+    if judged is not None and accept:
+        accepted(shell, judged, ran[0])
     if len(wanted) > 1 and not shell.as_json and not shell.quiet:
         summary.show_together(ran, shell.out)
     code = finished(shell, ran)
     hold(shell, kept)
     return code
+
+
+def check_judged(judged: Path | None, *, accept: bool, targets: int, selected: bool) -> None:
+    """Raise UsageError where a list of what was judged is to be used or written, and cannot be."""
+    if judged is None and accept:
+        raise UsageError("--accept says what to do with a file that is not named", step="--accept", hint="--judged FILE")
+    if judged is None:
+        return
+    if targets > 1:
+        raise UsageError("one list is one target's", step="--judged", hint="run the targets one by one")
+    if accept and selected:
+        raise UsageError("a selection judges less than there is to judge", step="--accept", hint="leave out --only")
+    if not accept and not judged.exists():
+        raise UsageError(f"there is no {judged}", step="--judged", hint="--accept writes it, once you agree with what is judged")
+
+
+def accepted(shell: Shell, path: Path, ran: Ran | None) -> None:
+    """Write what a whole run judged; what was stopped says nothing about the rest."""
+    if ran is None or ran.stopped is not None:
+        shell.note(f"{path.name} is left as it was: the run did not come to its end")
+        return
+    lines = files_judged.judged(ran.judgements)
+    files_judged.write(path, lines)
+    shell.note(f"{path.name}: {len(lines)} lines of what was judged")
 
 
 def hold(shell: Shell, kept: Sequence[NodeInstance]) -> None:
