@@ -155,8 +155,10 @@ class Agent:
                 self._events.append(answer)
             elif answer.get("seq") == self._seq:
                 return answer
-        seen = "its output ended" if self._lines.ended else SILENT
-        raise AgentError(f"{self._whose} does not answer {command['cmd']}", step=f"agent {command['cmd']}", seen=seen)
+        step = f"agent {command['cmd']}"
+        if self._lines.ended:
+            raise AgentError(f"{self._whose} has gone", step=step, seen="its output ended")
+        raise AgentError(f"{self._whose} does not answer {command['cmd']}", step=step, seen=SILENT)
 
     def _next(self, deadline: Deadline) -> dict[str, Any] | None:
         line = self._lines.next(deadline)
