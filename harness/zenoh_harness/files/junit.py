@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -16,13 +17,18 @@ SKIPPED: Final = frozenset({Verdict.NOT_APPLICABLE, Verdict.NOT_OBSERVED, Verdic
 
 def write(results: Iterable[Results], path: Path, *, strict: bool = False) -> None:
     """Write the file; with `strict`, `warn` and `slow` are failures too."""
+    path.write_bytes(text(results, strict=strict))
+
+
+def text(results: Iterable[Results], *, strict: bool = False) -> bytes:
+    """The file's bytes."""
     root = Element("testsuites", name="zenoh-conformance")
     for one in results:
         root.append(suite(one, strict=strict))
     indent(root)
-    with path.open("wb") as out:
-        ElementTree(root).write(out, encoding="utf-8", xml_declaration=True)
-        out.write(b"\n")
+    out = io.BytesIO()
+    ElementTree(root).write(out, encoding="utf-8", xml_declaration=True)
+    return out.getvalue() + b"\n"
 
 
 def suite(results: Results, *, strict: bool = False) -> Element:

@@ -21,7 +21,12 @@ _LEVELS: Final = {
 
 def write(results: Iterable[Results], path: Path) -> None:
     """Write the file, one SARIF run a target."""
-    path.write_text(json.dumps(document(results), indent=2, ensure_ascii=True) + "\n", encoding="utf-8")
+    path.write_text(text(results), encoding="utf-8")
+
+
+def text(results: Iterable[Results]) -> str:
+    """The file's text."""
+    return json.dumps(document(results), indent=2, ensure_ascii=True) + "\n"
 
 
 def document(results: Iterable[Results]) -> dict[str, Any]:
