@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import groupby
 
 from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import SEVERITY, Verdict, worst
@@ -49,9 +50,10 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The requirements of one page, of which so many were judged on each target."""
+    """The requirements of one page and level, of which so many were judged on each target."""
 
     page: str
+    level: str
     lines: tuple[Line, ...]
     judged: tuple[int, ...]
 
@@ -62,7 +64,11 @@ def make(site: Site) -> None:
     if not report.single:
         return
     idents = dict.fromkeys(ident for run in report.single for ident in report.tables[run.slug])
-    groups = [group(report, page, ones) for page, ones in fold.by_page(sorted_ids(list(idents)))]
+    groups = [
+        group(report, page, level, list(ones))
+        for page, ids in fold.by_page(sorted_ids(list(idents)))
+        for level, ones in groupby(ids, fold.level)
+    ]
     levels = Counter(line.level for one in groups for line in one.lines)
     site.page(links.MATRIX, "matrix.html", groups=groups, runs=report.single, levels=levels)
 
@@ -81,8 +87,8 @@ def sorted_ids(idents: list[str]) -> list[str]:
     return sorted(idents, key=key)
 
 
-def group(report: Report, page: str, idents: list[str]) -> Group:
-    """One page's requirements."""
+def group(report: Report, page: str, level: str, idents: list[str]) -> Group:
+    """The requirements of one page and level."""
     lines = tuple(
         Line(ident, fold.level(ident), fold.says(ident), tuple(cell(report, run, ident) for run in report.single))
         for ident in idents
@@ -90,7 +96,7 @@ def group(report: Report, page: str, idents: list[str]) -> Group:
     judged = tuple(
         sum(report.tables[run.slug].get(ident, Cell()).verdict not in SILENT for ident in idents) for run in report.single
     )
-    return Group(page, lines, judged)
+    return Group(page, level, lines, judged)
 
 
 def cell(report: Report, run: Run, ident: str) -> Shown:

@@ -10,6 +10,7 @@ from typing import Final
 
 from zenoh_conformance.requirement import Level, Requirement, Requirements, requirements
 from zenoh_conformance.verdict import SEVERITY, WORST_FIRST, Judgement, Verdict, worst
+from zenoh_harness.files.evidence import slug
 from zenoh_harness.files.results import check_label
 from zenoh_reports.plain.runs import Run
 
@@ -180,10 +181,14 @@ def deviations(run: Run) -> list[Deviation]:
             groups[one.verdict.value, key.role, key.profile, key.requirement, key.check, one.cause].append(one)
     found = [Deviation(members) for members in groups.values()]
     found.sort(key=lambda each: (TOLD.index(each.verdict), -SEVERITY[each.expected]))
+    of_check: dict[str, set[str]] = defaultdict(set)
+    for one in run.judgements:
+        of_check[one.key.check].add(one.key.requirement)
     taken: Counter[str] = Counter()
     for each in found:
         key = each.first.key
-        wanted = address(f"{key.role}-{key.profile}-{key.check}-{key.requirement.partition('/')[2]}")
+        more = f"-{key.requirement.partition('/')[2]}" if len(of_check[key.check]) > 1 else ""
+        wanted = address(f"{key.role}-{key.profile}-{key.check}{more}")
         taken[wanted] += 1
         each.address = wanted if taken[wanted] == 1 else f"{wanted}-{taken[wanted]}"
     return found
@@ -191,8 +196,6 @@ def deviations(run: Run) -> list[Deviation]:
 
 def address(text: str) -> str:
     """A name of words and hyphens for a file, the same on every system."""
-    from zenoh_harness.files.evidence import slug
-
     return slug(text).lower()
 
 

@@ -31,6 +31,8 @@ WORDS: Final = {
 }
 """An exit code as a word."""
 INCOMPLETE: Final = "incomplete"
+LISTED: Final = "known deviations"
+"""The word of a run that exits 0 because all that deviates is listed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,11 +101,14 @@ class Run:
     @property
     def word(self) -> str:
         """The verdict in one word."""
-        return INCOMPLETE if not self.complete else WORDS[self.exit]
+        if not self.complete:
+            return INCOMPLETE
+        listed = self.exit is Exit.CONFORMING and any(one.verdict is Verdict.KNOWN for one in self.judgements)
+        return LISTED if listed else WORDS[self.exit]
 
     @property
     def green(self) -> bool:
-        """Whether it may be shown as conforming."""
+        """Whether its exit code is 0 and may be shown so."""
         return self.complete and self.exit is Exit.CONFORMING
 
     @property

@@ -57,6 +57,7 @@ def lines(series: Mapping[str, Sequence[tuple[float, float]]], title: str, acros
             axes.plot(xs, ys, dashes, drawstyle="steps-post" if steps else "default", color=SERIES[index % len(SERIES)], label=plain(name))
         axes.set_xlabel(across)
         axes.set_ylabel(up)
+        axes.set_ylim(bottom=0)
         if len(series) > 1:
             axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
@@ -73,7 +74,7 @@ def chart(draw: Any, title: str) -> Markup:
         hint = "install zenoh-conformance[report]"
         raise CannotGoOn("matplotlib is not installed", step="draw the charts", hint=hint) from missing
     with mpl.rc_context(_SETTINGS):
-        figure = Figure(figsize=(9.2, 3.6), layout="constrained")
+        figure = Figure(figsize=(9.2, 3.4), layout="constrained")
         FigureCanvasSVG(figure)
         draw(figure.add_subplot())
         return Markup(inline(_svg(figure), title))  # noqa: S704 - made of parsed XML

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-WIDE, HIGH, ACROSS, DOWN, MARGIN = 150, 40, 250, 110, 24
+WIDE, HIGH, ACROSS, DOWN, MARGIN = 150, 40, 310, 110, 24
 LINE: Final = 14
 
 Edges = Mapping[tuple[str, str], tuple[str, ...]]
@@ -22,7 +22,7 @@ class Box:
     y: int
     name: str
     stays: tuple[str, ...] = ()
-    """What is met without leaving it."""
+    """What is met without leaving it; stands above the box."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,25 +48,24 @@ class Drawn:
 
 
 def draw(start: str, edges: Edges, visits: Counter[tuple[str, str]] | None = None) -> Drawn:
-    """Lay a machine out from left to right; what leads from a state to itself is written under it."""
+    """Lay a machine out from left to right; what leads from a state to itself is written above it."""
     seen = visits or Counter()
     layers = _layers(start, edges)
     spots: dict[str, tuple[int, int]] = {}
     column: Counter[int] = Counter()
+    stays = {state: _counted(edges.get((state, state), ()), seen[state, state]) for state in layers}
+    above = max(map(len, stays.values()), default=0) * LINE
     for state, layer in layers.items():
-        spots[state] = (MARGIN + layer * ACROSS, MARGIN + 40 + column[layer] * DOWN * 2)
+        spots[state] = (MARGIN + layer * ACROSS, MARGIN + max(above, 30) + column[layer] * (DOWN + above))
         column[layer] += 1
-    boxes = tuple(
-        Box(x, y, state, _counted(edges.get((state, state), ()), seen[state, state])) for state, (x, y) in spots.items()
-    )
+    boxes = tuple(Box(x, y, state, stays[state]) for state, (x, y) in spots.items())
     curves = tuple(
         _curve(spots[a], spots[b], _counted(labels, seen[a, b]), seen[a, b], far=layers[b] - layers[a] != 1)
         for (a, b), labels in edges.items() if a != b and a in spots and b in spots
     )  # fmt: skip
-    under = max((len(box.stays) for box in boxes), default=0)
-    arches = sum(layers[b] - layers[a] != 1 for a, b in edges if a != b and a in layers and b in layers)
+    arches = [abs(layers[b] - layers[a]) for a, b in edges if a != b and a in layers and b in layers and layers[b] - layers[a] != 1]
     width = MARGIN * 2 + max(layers.values(), default=0) * ACROSS + WIDE
-    height = max((y for _, y in spots.values()), default=0) + HIGH + max(under * LINE, 40 * bool(arches)) + MARGIN * 2
+    height = max((y for _, y in spots.values()), default=0) + HIGH + MARGIN * 2 + (40 + 28 * max(arches) if arches else 0)
     told = "; ".join(f"{a} to {b}: {', '.join(labels)}" for (a, b), labels in edges.items())
     return Drawn(width, height, boxes, curves, told)
 
@@ -99,8 +98,8 @@ def _curve(a: tuple[int, int], b: tuple[int, int], labels: tuple[str, ...], visi
         told = tuple(((x1 + x2) // 2, (y1 + y2) // 2 - 8 - (len(labels) - 1 - n) * LINE, label) for n, label in enumerate(labels))
         return Curve(f"M{x1},{y1} L{x2 - 9},{y2}", f"{x2},{y2} {x2 - 9},{y2 - 5} {x2 - 9},{y2 + 5}", told, visits)
     x1, y1, x2, y2 = ax + WIDE * 2 // 3, ay + HIGH, bx + WIDE // 3, by + HIGH
-    deep = max(y1, y2) + 60 + abs(bx - ax) // 12
-    told = tuple(((x1 + x2) // 2, (max(y1, y2) + deep) // 2 + 6 + n * LINE, label) for n, label in enumerate(labels))
+    deep = max(y1, y2) + 50 + abs(bx - ax) // 7
+    told = tuple(((x1 + x2) // 2, (max(y1, y2) + deep) // 2 - 4 - (len(labels) - 1 - n) * LINE, label) for n, label in enumerate(labels))
     return Curve(
         f"M{x1},{y1} Q{(x1 + x2) // 2},{deep} {x2},{y2 + 9}", f"{x2},{y2} {x2 - 5},{y2 + 9} {x2 + 5},{y2 + 9}", told, visits
     )
