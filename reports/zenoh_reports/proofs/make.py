@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from zenoh_conformance.lock import lock
 from zenoh_conformance.requirement import requirements
-from zenoh_conformance.verdict import Judgement
+from zenoh_conformance.verdict import Judgement, Verdict
 from zenoh_harness.files import scripts
 from zenoh_harness.files.results import judgement_row
 from zenoh_reports.plain.fold import now_called
@@ -20,7 +20,9 @@ LARGEST: Final = 4 << 20
 
 
 def proof(run: Run, judgement: Judgement) -> str | None:
-    """The proof's text; None where there is no conversation to prove it with."""
+    """The proof's text; None where no conversation was kept, or the verdict does not follow from one."""
+    if run.interop or not follows(judgement):
+        return None
     file = run.inside(judgement.evidence or "")
     if file is None or file.stat().st_size > LARGEST:
         return None
@@ -39,6 +41,13 @@ def proof(run: Run, judgement: Judgement) -> str | None:
         "script": script.read_text(encoding="utf-8", errors="replace") if script else "",
     }  # fmt: skip
     return json.dumps(told, indent=1, ensure_ascii=True) + "\n"
+
+
+def follows(judgement: Judgement) -> bool:
+    """Whether the verdict follows from bytes: not where a process died or stalled, which no conversation shows."""
+    known = dict(judgement.details).get("known")
+    told = known.get("expected") if judgement.verdict is Verdict.KNOWN and isinstance(known, dict) else judgement.verdict.value
+    return told in (Verdict.FAIL.value, Verdict.WARN.value) and bool(judgement.evidence)
 
 
 def requirement(judgement: Judgement) -> dict[str, str]:
