@@ -6,7 +6,20 @@ import json
 
 from zenoh_harness.files import junit, sarif
 from zenoh_reports.exports import badges, document, markdown, tables
-from zenoh_reports.pages import about, changes, extras, front, implementation, interop, judgement, links, matrix, run, specification, states
+from zenoh_reports.pages import (
+    about,
+    changes,
+    extras,
+    front,
+    implementation,
+    interop,
+    judgement,
+    links,
+    matrix,
+    run,
+    specification,
+    states,
+)
 from zenoh_reports.pages.site import Report, Site
 from zenoh_reports.plain.documents import schema
 from zenoh_reports.proofs import pack

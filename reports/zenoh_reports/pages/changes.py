@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from zenoh_conformance.verdict import SEVERITY, Judgement, Verdict
-from zenoh_harness.compare import Change, Told, changes, counted, gathered
+from zenoh_harness.run.compare import Change, Told, changes, counted, gathered
 from zenoh_reports.pages import links
 from zenoh_reports.pages.site import Report, Site
 from zenoh_reports.plain.fold import SILENT
