@@ -77,8 +77,8 @@ def checked(results: Sequence[Path]) -> int:
     """Say what a submission lacks; the exit code."""
     from zenoh_reports.submission import faults
 
-    told = [fault for file in runs.found(results) for fault in faults(file.parent)]
-    for line in told:
+    text = [fault for file in runs.found(results) for fault in faults(file.parent)]
+    for line in text:
         click.echo(runs.shown(line, 500))
-    click.echo(f"{len(told)} faults" if told else "complete")
-    return int(Exit.DEPARTED if told else Exit.CONFORMING)
+    click.echo(f"{len(text)} faults" if text else "complete")
+    return int(Exit.NOT_CONFORMING if text else Exit.CONFORMING)

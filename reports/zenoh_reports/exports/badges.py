@@ -37,11 +37,11 @@ class Badge:
 
 def badge(run: Run) -> Badge:
     """A run as a badge: what is not complete is never green."""
-    colour = "listed" if run.word == LISTED else "good" if run.green else "bad" if run.complete and run.exit is Exit.DEPARTED else "dull"
+    colour = "listed" if run.word == LISTED else "good" if run.green else "bad" if run.complete and run.exit is Exit.NOT_CONFORMING else "dull"
     return Badge(LABEL, shown(f"{run.identity.version} {run.word}".strip(), 60), colour)
 
 
 def endpoint(one: Badge) -> str:
     """As badge services read it."""
-    told = {"schemaVersion": 1, "label": one.label, "message": one.message, "color": _COLOURS[one.colour][0]}
-    return json.dumps(told, ensure_ascii=True) + "\n"
+    text = {"schemaVersion": 1, "label": one.label, "message": one.message, "color": _COLOURS[one.colour][0]}
+    return json.dumps(text, ensure_ascii=True) + "\n"

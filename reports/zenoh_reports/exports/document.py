@@ -49,7 +49,7 @@ def target(report: Report, run: Run) -> dict[str, Any]:
         "verdict": run.word, "exit": int(run.exit), "complete": run.complete, "why": run.why_incomplete,
         "pending": len(run.results.pending), "embargoed": run.embargoed, "judgements": len(run.judgements),
         "interrupted": bool(footer and footer.pending),
-        "requirements": {verdict.value: n for verdict, n in sorted(fold.tally(cells).items(), key=lambda item: item[0].value)},
+        "requirements": {verdict.value: n for verdict, n in sorted(fold.law_results(cells).items(), key=lambda item: item[0].value)},
         "not_judged": {why.value: len(ones) for why, ones in fold.silence(cells).items()},
         "page": links.run(run),
     }  # fmt: skip

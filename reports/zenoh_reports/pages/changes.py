@@ -68,7 +68,7 @@ class Row:
 
 
 def place(report: Report, step: Step, one: Told) -> str:
-    """The page of the judgement that departs: the newer one's, or else the older one's."""
+    """The page of the judgement that deviates: the newer one's, or else the older one's."""
     for run, judgement in ((step.new, one.first.after), (step.old, one.first.before)):
         found = _page(report, run, judgement)
         if found:

@@ -78,12 +78,12 @@ def counts(lines: list[front.Line]) -> dict[str, list[int]]:
 
 def about(runs: list[Run]) -> dict[str, str]:
     """What the newest submission says of the implementation."""
-    told: dict[str, Any] = {}
+    text: dict[str, Any] = {}
     for run in runs:
         one = run.about.get("implementation")
         if isinstance(one, dict):
-            told.update(one)
-    return {name: str(told[name]) for name in ABOUT if told.get(name)}
+            text.update(one)
+    return {name: str(text[name]) for name in ABOUT if text.get(name)}
 
 
 def deviations(report: Report, runs: list[Run]) -> list[Shared]:
@@ -95,8 +95,8 @@ def deviations(report: Report, runs: list[Run]) -> list[Shared]:
     found = []
     for (requirement, check, cause), each in groups.items():
         first = each[0][1]
-        told = dict(first.first.details).get("known", {})
-        reason = str(told.get("reason", "")) if isinstance(told, dict) else ""
+        text = dict(first.first.details).get("known", {})
+        reason = str(text.get("reason", "")) if isinstance(text, dict) else ""
         worst = min((one.verdict for _, one in each), key=fold.TOLD.index)
         shown = {run.slug: (run, links.deviation(run, one)) for run, one in reversed(each)}
         found.append(Shared(requirement, check, cause, worst, reason, tuple(reversed(shown.values()))))

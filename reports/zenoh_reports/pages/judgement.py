@@ -114,23 +114,23 @@ def sections(refs: tuple[str, ...]) -> list[tuple[str, str]]:
 
 def known(judgement: Judgement) -> dict[str, str]:
     """Why a deviation is listed: what it would be otherwise, the reason, the public link."""
-    told = dict(judgement.details).get("known")
-    if not isinstance(told, dict):
+    text = dict(judgement.details).get("known")
+    if not isinstance(text, dict):
         return {}
-    see = str(told.get("see", ""))
+    see = str(text.get("see", ""))
     return {
-        "expected": str(told.get("expected", "")), "reason": str(told.get("reason", "")), "see": see,
+        "expected": str(text.get("expected", "")), "reason": str(text.get("reason", "")), "see": see,
         "link": see if see.startswith(("https://", "http://")) else "",
     }  # fmt: skip
 
 
 def vector(judgement: Judgement) -> list[Piece]:
     """The bytes of a vector that was judged, in segments."""
-    told = dict(judgement.details).get("bytes")
-    if not isinstance(told, str):
+    text = dict(judgement.details).get("bytes")
+    if not isinstance(text, str):
         return []
     try:
-        data = bytes.fromhex(told)
+        data = bytes.fromhex(text)
     except ValueError:
         return []
     return [Piece(line.at, line.data.hex(" "), line.path, line.note) for line in explain(data).lines]
@@ -158,8 +158,8 @@ def about_check(run: Run, judgement: Judgement) -> str:
 
 def plain_details(judgement: Judgement) -> list[tuple[str, str]]:
     """The other details, as text."""
-    told: dict[str, Any] = dict(judgement.details)
-    return [(str(name), _said(value)) for name, value in told.items() if name not in ("known", "bytes")]
+    text: dict[str, Any] = dict(judgement.details)
+    return [(str(name), _said(value)) for name, value in text.items() if name not in ("known", "bytes")]
 
 
 def _said(value: Any) -> str:

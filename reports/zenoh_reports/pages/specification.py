@@ -64,7 +64,7 @@ def make(site: Site) -> None:
         rows.append((page, own, [judged(report, run, own) for run in report.single]))
     site.page(
         links.SPECIFICATION, "spec.html", rows=rows, runs=report.single, errata=followed(report), base=BASE,
-        standings=standings(),
+        verdict_table=verdict_table(),
     )  # fmt: skip
 
 
@@ -74,7 +74,7 @@ def judged(report: Report, run: Run, own: list[Requirement]) -> int:
     return sum(cells[each.id].counted > 0 for each in own)
 
 
-def standings() -> dict[str, int]:
+def verdict_table() -> dict[str, int]:
     """How the requirements stand: with a check, without one so far, out of sight."""
     every = list(requirements().values())
     owed = sum(bool(each.owed) for each in every)
@@ -182,9 +182,9 @@ def followed(report: Report) -> list[Followed]:
 
 def _reading(erratum: Erratum, idents: list[str], seen: Mapping[str, set[str]]) -> str:
     readings = set().union(*(seen.get(ident, set()) for ident in idents)) if idents else set()
-    told = [
+    text = [
         name for name, there in (
             ("text", "as written" in readings), ("baseline", erratum.reading in readings), ("neither", "deviates" in readings),
         ) if there
     ]  # fmt: skip
-    return " and ".join(told)
+    return " and ".join(text)

@@ -34,7 +34,7 @@ class Learned:
     words: int
     drawn: Drawn
     steps: tuple[dict[str, Any], ...]
-    departures: tuple[dict[str, Any], ...]
+    deviations: tuple[dict[str, Any], ...]
 
 
 def make(site: Site) -> None:
@@ -106,11 +106,11 @@ def walk(conversation: Conversation) -> Iterator[tuple[str, str, str]]:
 
 def heard(event: Event, decoders: Decoders) -> list[Seen]:
     """What an event is to the table."""
-    told = [
+    text = [
         NAMES.get(name_of(one.message).partition("(")[0], Seen.GARBAGE)
         for one in decoders.feed(event) if one.kind != "batch" and not one.around
     ]  # fmt: skip
-    return [Seen.LINK_END] if event.kind in (Happened.EOF, Happened.RESET) else told
+    return [Seen.LINK_END] if event.kind in (Happened.EOF, Happened.RESET) else text
 
 
 def automata(document: dict[str, Any]) -> list[Learned]:
@@ -126,7 +126,7 @@ def automata(document: dict[str, Any]) -> list[Learned]:
         found.append(
             Learned(
                 target["target"], target["words"], drawing.draw("state 0", edges_), tuple(target["steps"]),
-                tuple(target.get("departures", ())),
+                tuple(target.get("deviations", ())),
             )
         )  # fmt: skip
     return found

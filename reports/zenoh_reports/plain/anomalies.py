@@ -27,8 +27,8 @@ def anomalies(runs: Sequence[Run], unread: Sequence[Unread]) -> list[Anomaly]:
     if not runs:
         found.append(Anomaly("There is no run to show."))
     for run in runs:
-        found += [Anomaly(told, run) for told in of_run(run)]
-    return found + [Anomaly(told) for told in between(runs)]
+        found += [Anomaly(text, run) for text in of_run(run)]
+    return found + [Anomaly(text) for text in between(runs)]
 
 
 def of_run(run: Run) -> Iterator[str]:

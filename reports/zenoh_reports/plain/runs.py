@@ -24,7 +24,7 @@ INTEROP: Final = "interop"
 
 WORDS: Final = {
     Exit.CONFORMING: "conforms",
-    Exit.DEPARTED: "deviates",
+    Exit.NOT_CONFORMING: "deviates",
     Exit.USAGE: "was not started",
     Exit.CANNOT_GO_ON: "could not go on",
     Exit.NOTHING_JUDGED: "nothing judged",
@@ -95,8 +95,8 @@ class Run:
         if footer is None:
             return Exit.CANNOT_GO_ON
         derived = exit_code((one.verdict for one in self.judgements), interrupted=bool(footer.pending))
-        told = Exit(footer.exit) if footer.exit in set(Exit) else Exit.CANNOT_GO_ON
-        return max((derived, told), key=_GRAVITY.index)
+        text = Exit(footer.exit) if footer.exit in set(Exit) else Exit.CANNOT_GO_ON
+        return max((derived, text), key=_GRAVITY.index)
 
     @property
     def word(self) -> str:
@@ -145,7 +145,7 @@ class Run:
             return None
 
 
-_GRAVITY: Final = (Exit.CONFORMING, Exit.NOTHING_JUDGED, Exit.DEPARTED, Exit.USAGE, Exit.CANNOT_GO_ON)
+_GRAVITY: Final = (Exit.CONFORMING, Exit.NOTHING_JUDGED, Exit.NOT_CONFORMING, Exit.USAGE, Exit.CANNOT_GO_ON)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,12 +210,12 @@ def submitted(file: Path) -> dict[str, Any]:
     if not file.is_file():
         return {}
     try:
-        told = json.loads(file.read_text(encoding="utf-8"))
+        text = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as why:
         raise FileFault(file, None, f"is no JSON: {why}") from why
-    if not isinstance(told, dict):
-        raise FileFault(file, None, f"expected an object, found {type(told).__name__}")
-    return told
+    if not isinstance(text, dict):
+        raise FileFault(file, None, f"expected an object, found {type(text).__name__}")
+    return text
 
 
 def name_apart(runs: Sequence[Run]) -> None:

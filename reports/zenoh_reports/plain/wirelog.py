@@ -139,23 +139,23 @@ def _label(seen: Sequence[Seen]) -> str:
 def _pieces(data: bytes, batches: Sequence[Seen], *, datagram: bool) -> Iterator[Piece]:
     """The segments of the event's bytes, in order; offsets count from the event's first byte."""
     layer = Layer.DATAGRAM if datagram else Layer.STREAM
-    told = explain(data, layer)
-    if not told.ok and len(batches) == 1 and not datagram:
+    text = explain(data, layer)
+    if not text.ok and len(batches) == 1 and not datagram:
         low = explain(data, Layer.LOWLATENCY)
-        told = low if low.ok else told
-    for line in told.lines:
+        text = low if low.ok else text
+    for line in text.lines:
         path = re.sub(r"^batch\[\d+\]\.", "", line.path)
         shown = line.data.hex(" ")
         yield Piece(line.at, shown, path, line.note, depth=min(path.count("."), 4))
 
 
 def charge(log: Log, script: scripts.Script) -> None:
-    """Mark what the script's `departs` names: the last such message of the target on that connection."""
-    told = next((step for step in script.steps if step.do == "departs"), None)
-    if told is None:
+    """Mark what the script's `deviates` names: the last such message of the target on that connection."""
+    text = next((step for step in script.steps if step.do == "deviates"), None)
+    if text is None:
         return
     for row in reversed(log.rows):
-        mine = row.by_target and (not told.connection or row.connection.split(" ")[-1] in (told.connection, row.connection))
-        if mine and (told.what in row.names or (told.what == "undecodable bytes" and row.refusal)):
+        mine = row.by_target and (not text.connection or row.connection.split(" ")[-1] in (text.connection, row.connection))
+        if mine and (text.what in row.names or (text.what == "undecodable bytes" and row.refusal)):
             row.guilty = True
             return

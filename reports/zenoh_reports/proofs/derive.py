@@ -14,7 +14,7 @@ from zenoh_conformance import case as cases
 from zenoh_conformance import law as laws
 from zenoh_conformance.connection import Decoders
 from zenoh_conformance.conversation import Conversation, Event, Happened, Side
-from zenoh_conformance.finding import Departed, Finding
+from zenoh_conformance.finding import Deviation, Finding
 from zenoh_conformance.kinds import name_of
 from zenoh_conformance.verdict import verdict_for
 from zenoh_harness.errors import UsageError
@@ -104,8 +104,8 @@ def by_case(proof: Mapping[str, Any], conversation: Conversation, role: Side) ->
     how = "the case on the recorded conversation"
     try:
         found.run(scene, values)
-    except Departed as departed:
-        return (scene.findings or [departed.finding])[0], how
+    except Deviation as deviation:
+        return (scene.findings or [deviation.finding])[0], how
     except Apart:
         raise
     except Exception as broken:  # noqa: BLE001 - whatever a case meets on a tape, it is no verdict
@@ -131,7 +131,7 @@ def by_script(proof: Mapping[str, Any], conversation: Conversation, role: Side) 
     if not text:
         raise Apart("there is none")
     script = scripts.parse(text)
-    charge = next((step for step in script.steps if step.do == "departs"), None)
+    charge = next((step for step in script.steps if step.do == "deviates"), None)
     if charge is None:
         raise Apart("it charges the target with nothing")
     finding = Finding(requirement=script.requirement, sender=role, connection=charge.connection, got=charge.what, why="")
@@ -148,9 +148,9 @@ def by_script(proof: Mapping[str, Any], conversation: Conversation, role: Side) 
 
 def byte_of(conversation: Conversation, role: Side, finding: Finding) -> Byte | None:
     """Where the fault stands: the message that is charged, or the last thing that was said before nothing came."""
-    told = spoken(conversation, role, finding)
-    if told is not None:
-        return told
+    text = spoken(conversation, role, finding)
+    if text is not None:
+        return text
     events = [(n, e) for n, e in enumerate(conversation.events, 1) if not finding.connection or e.connection == finding.connection]
     if not events:
         return None

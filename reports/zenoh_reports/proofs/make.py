@@ -28,7 +28,7 @@ def proof(run: Run, judgement: Judgement) -> str | None:
         return None
     script = run.inside(str(PurePosixPath(judgement.evidence or "").with_suffix(scripts.SUFFIX)))
     header = run.results.header
-    told: dict[str, Any] = {
+    text: dict[str, Any] = {
         "proof": FORMAT,
         "target": {
             "name": header.name, "version": header.version, "kind": header.kind, "reach": header.reach, "digest": header.digest,
@@ -40,14 +40,14 @@ def proof(run: Run, judgement: Judgement) -> str | None:
         "conversation": file.read_text(encoding="utf-8", errors="replace").splitlines(),
         "script": script.read_text(encoding="utf-8", errors="replace") if script else "",
     }  # fmt: skip
-    return json.dumps(told, indent=1, ensure_ascii=True) + "\n"
+    return json.dumps(text, indent=1, ensure_ascii=True) + "\n"
 
 
 def follows(judgement: Judgement) -> bool:
     """Whether the verdict follows from bytes: not where a process died or stalled, which no conversation shows."""
     known = dict(judgement.details).get("known")
-    told = known.get("expected") if judgement.verdict is Verdict.KNOWN and isinstance(known, dict) else judgement.verdict.value
-    return told in (Verdict.FAIL.value, Verdict.WARN.value) and bool(judgement.evidence)
+    text = known.get("expected") if judgement.verdict is Verdict.KNOWN and isinstance(known, dict) else judgement.verdict.value
+    return text in (Verdict.FAIL.value, Verdict.WARN.value) and bool(judgement.evidence)
 
 
 def requirement(judgement: Judgement) -> dict[str, str]:

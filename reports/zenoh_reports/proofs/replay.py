@@ -171,7 +171,7 @@ class TapeScene:
         """Note the reading."""
         self.reading = reading_of(erratum)
 
-    def depart(self, finding: Finding) -> None:
+    def deviate(self, finding: Finding) -> None:
         """Note a fault and go on."""
         self.findings.append(finding)
 

@@ -53,17 +53,17 @@ def compare(proof: Mapping[str, Any], derived: Derived) -> tuple[bool, list[str]
     """Whether the derived verdict is the one that was told, and lines that say both."""
     judgement, requirement, target = proof["judgement"], proof["requirement"], proof.get("target", {})
     known = dict(judgement.get("details") or {}).get("known")
-    told = known["expected"] if judgement["verdict"] == "known" and isinstance(known, dict) else judgement["verdict"]
-    same = derived.verdict == told and derived.cause == judgement["cause"]
+    shown = known["expected"] if judgement["verdict"] == "known" and isinstance(known, dict) else judgement["verdict"]
+    same = derived.verdict == shown and derived.cause == judgement["cause"]
     rows = [
         ("target", f"{target.get('name', '')} {target.get('version', '')} ({target.get('reach', '')})"),
         ("clause", f"{requirement.get('id')} {requirement.get('level')}: {requirement.get('says')}"),
-        ("section", f"{requirement.get('section')}, text digest {requirement.get('digest') or 'not told'}"),
+        ("section", f"{requirement.get('section')}, text digest {requirement.get('digest') or 'not shown'}"),
         ("verdict", f"{derived.verdict}, by {derived.how}" + (f"; listed as known: {known.get('reason')}" if isinstance(known, dict) else "")),
         ("cause", derived.cause or "nothing is wrong"),
     ]  # fmt: skip
     if not same:
-        rows.append(("told", f"{told}: {judgement['cause']}"))
+        rows.append(("told", f"{shown}: {judgement['cause']}"))
     lines = [f"  {name:<9}{plain(text)}" for name, text in rows]
     return same, lines + place(derived.byte)
 
