@@ -23,12 +23,12 @@ from zenoh_conformance.errata import errata
 from zenoh_conformance.law import all_laws
 from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import Exit, Verdict
+from zenoh_harness.faulty import all_miniatures
 from zenoh_harness.interop.scenario import all_scenarios
 from zenoh_harness.profiles import PROFILES
-from zenoh_harness.reach import KINDS
 from zenoh_harness.run.models import model_cases
 from zenoh_harness.scripting.shipped import shipped
-from zenoh_harness.wrong import all_miniatures
+from zenoh_harness.targets.reach import KINDS
 from zenoh_vectors.loader import load
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -1,0 +1,163 @@
+"""Known deviations: what they excuse, what they do not, what has gone, and what a file may not say."""
+
+import datetime as dt
+import json
+import tomllib
+from importlib.resources import files
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from zenoh_conformance.case import all_cases
+from zenoh_conformance.law import all_laws
+from zenoh_conformance.requirement import requirements
+from zenoh_conformance.verdict import Judgement, Key, Verdict
+from zenoh_harness.files import judged, known
+from zenoh_harness.files.faults import FileFault
+from zenoh_harness.scripting.shipped import script_cases
+
+ENTRY = """
+[[deviation]]
+requirement = "push/put"
+check = "push-put/drops"
+versions = ">=1.0,<2"
+role = "responder"
+parameters = { bit = 3 }
+verdict = "fail"
+cause = "stage * where Close is required"
+reason = "so it is"
+expires = 2030-01-01
+"""
+CAUSE = "stage open: OpenAck where Close is required"
+
+
+def judgement(
+    verdict=Verdict.FAIL, cause=CAUSE, *, version="1.10.2", role="responder", bit="3", check="push-put/drops"
+):
+    key = Key(target="t", version=version, role=role, profile="default", link="tcp", requirement="push/put",
+              check=check,
+              parameters=(("bit", bit),))  # fmt: skip
+    return Judgement(key=key, level="MUST", verdict=verdict, cause=cause)
+
+
+@pytest.fixture
+def listed(tmp_path):
+    path = tmp_path / "t.known.toml"
+    path.write_text(ENTRY)
+    return known.load([path], today=dt.date(2029, 1, 1))
+
+
+def test_what_is_listed_is_excused(listed):
+    assert listed.excuse(judgement()).reason == "so it is"
+    assert listed.gone() == []
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        judgement(cause="stage open: silence"),
+        judgement(Verdict.CRASH),
+        judgement(version="2.0"),
+        judgement(version="what"),
+        judgement(role="initiator"),
+        judgement(bit="4"),
+        judgement(check="push-put/other"),
+    ],
+)
+def test_what_is_not_quite_listed_is_not_excused(listed, other):
+    assert listed.excuse(other) is None
+
+
+@pytest.mark.parametrize(("kind", "excused"), [("docker", True), ("wheel", False), ("", False)])
+def test_an_entry_about_one_kind_excuses_no_other(kind, excused, tmp_path):
+    """A panic that ends a container is survived in a Python process: there the same crash is news."""
+    path = tmp_path / "t.known.toml"
+    path.write_text(ENTRY.replace("verdict =", 'kind = "docker"\nverdict ='))
+    one = known.load([path], today=dt.date(2029, 1, 1), kind=kind)
+    assert (one.excuse(judgement()) is not None) is excused
+    one.excuse(judgement(Verdict.PASS, ""))
+    assert known.load([path], kind="wheel").gone() == []
+
+
+def test_a_deviation_that_passes_has_gone(listed):
+    listed.excuse(judgement(Verdict.PASS, ""))
+    assert [one.check for one, _ in listed.gone()] == ["push-put/drops"]
+
+
+@pytest.mark.parametrize("also", [judgement(), judgement(cause="other"), judgement(Verdict.NOT_OBSERVED, "")])
+def test_a_deviation_that_shows_or_cannot_be_told_has_not_gone(listed, also):
+    listed.excuse(judgement(Verdict.PASS, ""))
+    listed.excuse(also)
+    assert listed.gone() == []
+
+
+def test_what_was_not_judged_at_all_has_not_gone(listed):
+    assert listed.gone() == []
+
+
+def test_an_expired_entry_excuses_nothing(listed):
+    listed.today = dt.date(2030, 1, 1)
+    assert listed.excuse(judgement()) is None
+    assert listed.expired(judgement()) is not None
+
+
+def test_several_causes_must_all_be_listed(listed):
+    assert listed.excuse(judgement(), [CAUSE, "stage init: what where Close is required"]) is not None
+    assert listed.excuse(judgement(), [CAUSE, "stage init: silence"]) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        (("requirement", "requirment"), "did you mean requirement"),
+        (('verdict = "fail"', 'verdict = "pass"'), "'verdict' cannot be"),
+        (('cause = "stage * where Close is required"', 'cause = "*"'), "'cause' must say"),
+        (('cause = "stage * where Close is required"', ""), "'cause' is missing"),
+        ((">=1.0,<2", "about 1"), "'versions' is no range"),
+        (("expires = 2030-01-01", 'expires = "soon"'), "'expires' is no date"),
+        (("[[deviation]]", "[deviation]"), "must be written [[deviation]]"),
+        (("[[deviation]]", "[[deviations]]"), "unknown table"),
+        (("[[deviation]]", "[[deviation"), "is no TOML"),
+        (('check = "push-put/drops"', "check = 3"), "'check' must be str"),
+    ],
+)
+def test_a_file_that_is_wrong_says_where(tmp_path, change, word):
+    path = tmp_path / "t.known.toml"
+    path.write_text(ENTRY.replace(*change))
+    with pytest.raises(FileFault) as refused:
+        known.read(path)
+    assert word in str(refused.value)
+
+
+def test_what_ships_is_readable_fits_the_schema_and_names_what_exists():
+    schema = json.loads((files("zenoh_harness.files") / "schemas" / "known.schema.json").read_text())
+    validator = jsonschema.Draft202012Validator(schema)
+    checks = {*all_cases(), *all_laws(), *(case.id for case in script_cases()), ""}
+    for path in Path(str(files("zenoh_harness") / "targets" / "known")).glob("*.known.toml"):
+        told = tomllib.loads(path.read_text())
+        validator.validate(told)
+        assert not validator.is_valid({"deviation": [told["deviation"][0] | {"verdict": "pass"}]})
+        for one in known.read(path):
+            assert not one.requirement or one.requirement in requirements()
+            assert one.check in checks or one.check.startswith("interop/")  # those are scenarios of two nodes
+
+
+def test_the_same_entry_twice_is_refused(tmp_path):
+    path = tmp_path / "t.known.toml"
+    path.write_text(ENTRY + ENTRY)
+    with pytest.raises(FileFault, match="says what entry 1 says"):
+        known.read(path)
+
+
+def test_what_was_judged_and_is_not_is_missing(tmp_path):
+    path = tmp_path / "t.judged"
+    judged.write(path, judged.judged([judgement(), judgement(Verdict.NOT_OBSERVED, role="initiator")]))
+    assert judged.read(path) == {"responder default push/put"}
+    assert judged.missing(judged.read(path), judged.judged([judgement(Verdict.NOT_OBSERVED)])) == [
+        "responder default push/put"
+    ]
+    path.write_text("push/put\n")
+    with pytest.raises(FileFault) as refused:
+        judged.read(path)
+    assert refused.value.line == 1
