@@ -16,8 +16,8 @@ from zenoh_harness.errors import CannotGoOn, UsageError
 from zenoh_harness.links.timing import Deadline, scaled
 from zenoh_harness.programs import processes
 from zenoh_harness.programs.environments import CACHE_VARIABLE, cache_folder
+from zenoh_harness.programs.made import Made, Tell
 from zenoh_harness.programs.processes import Program
-from zenoh_harness.targets.build import Made, Tell
 
 NAME: Final = "zenoh-codec"
 PROGRAM: Final = "zenoh-codec-stdio"

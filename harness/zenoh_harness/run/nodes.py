@@ -12,6 +12,7 @@ from zenoh_conformance.conversation import Side
 from zenoh_conformance.law import Law
 from zenoh_conformance.verdict import Verdict
 from zenoh_harness.errors import CannotGoOn, TargetError
+from zenoh_harness.identity import Identity
 from zenoh_harness.run.attempt import Conditions, Outcome, attempt, uses_agent
 from zenoh_harness.run.crew import Crew
 from zenoh_harness.run.decide import Decision
@@ -26,7 +27,7 @@ from zenoh_harness.run.records import STAYS_UP, Records
 from zenoh_harness.run.register import Register
 from zenoh_harness.run.sidebyside import SideBySide
 from zenoh_harness.run.tally import Tally
-from zenoh_harness.targets.target import Identity, NodeTarget
+from zenoh_harness.targets.target import NodeTarget
 
 ENOUGH = 4
 """Cases for which it is worth starting one more instance of a node that comes to us."""

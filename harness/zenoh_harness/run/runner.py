@@ -18,6 +18,7 @@ from zenoh_harness.errors import CannotGoOn, HarnessError
 from zenoh_harness.files import judged, known
 from zenoh_harness.files.known import Known
 from zenoh_harness.files.results import Footer, Header, ResultsWriter
+from zenoh_harness.identity import Identity
 from zenoh_harness.run.models import model_cases
 from zenoh_harness.run.nodes import NodeRun
 from zenoh_harness.run.options import Options
@@ -25,7 +26,7 @@ from zenoh_harness.run.register import Register
 from zenoh_harness.run.vectors import VectorRun, golden
 from zenoh_harness.scripting.shipped import script_cases
 from zenoh_harness.targets.reach import Face, Reach
-from zenoh_harness.targets.target import Identity, open_codec, open_target
+from zenoh_harness.targets.target import open_codec, open_target
 from zenoh_harness.version import harness_version
 
 RESULTS: Final = "results.jsonl"

@@ -22,9 +22,10 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from zenoh_harness.errors import UsageError, nearest, unknown
+from zenoh_harness.identity import Identity
 from zenoh_harness.profiles import DEFAULT, Profile
 from zenoh_harness.targets.reach import KINDS, Reach, add_options, parse
-from zenoh_harness.targets.target import Identity, NodeInstance, NodeTarget, known_profile, open_target
+from zenoh_harness.targets.target import NodeInstance, NodeTarget, known_profile, open_target
 
 PROJECT: Final = "zconform.toml"
 FOLDER: Final = "targets"

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from zenoh_harness.errors import unknown
 from zenoh_harness.faulty import all_miniatures
+from zenoh_harness.identity import Identity
 from zenoh_harness.profiles import PROFILES
 from zenoh_harness.reference.configured import CHANGES
 from zenoh_harness.targets.adapters.command import CommandTarget
 from zenoh_harness.targets.reach import Reach
-from zenoh_harness.targets.target import Identity
 from zenoh_harness.version import harness_version
 
 
@@ -34,7 +34,7 @@ class ReferenceTarget(CommandTarget):
             else "--connect"
         )
         fault = f" --fault {reach.rest}" if reach.kind == "wrong" else ""
-        command = f"{sys.executable} -m zenoh_harness.reference {where} {{locator}} --zid {{zid}} --profile {{profile}}{fault}"
+        command = f"{sys.executable} -m zenoh_harness.commands.peer {where} {{locator}} --zid {{zid}} --profile {{profile}}{fault}"
         super().__init__(replace(reach, kind="exec", rest=command))
         self.reach = reach
         name = f"wrong:{reach.rest}" if reach.kind == "wrong" else "reference"
