@@ -23,7 +23,7 @@ from zenoh_conformance.errata import errata
 from zenoh_conformance.law import all_laws
 from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import Exit, Verdict
-from zenoh_harness.faulty import all_miniatures
+from zenoh_harness.faulty import all_faulty_nodes
 from zenoh_harness.interop.scenario import all_scenarios
 from zenoh_harness.profiles import PROFILES
 from zenoh_harness.run.models import model_cases
@@ -48,7 +48,7 @@ def _case_ids() -> Iterator[str]:
 
 
 def _packaged() -> list[PurePosixPath]:
-    """The files of the packages, known to git or new, without the folder of their room: what a wheel holds."""
+    """The files of the packages, known to git or new, without the folder of their package: what a wheel holds."""
     folders = [f"*/{name}/*" for name in PACKAGES]
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", *folders]
     listed = subprocess.run(command, cwd=ROOT, text=True, capture_output=True, check=True).stdout.splitlines()
@@ -94,7 +94,7 @@ PARTS: Mapping[str, Callable[[], Iterable[str]]] = {
     "scenarios": lambda: (one.id for one in all_scenarios().values()),
     "vectors": lambda: (vector.id for vector in load()),
     "scripts": shipped,
-    "faulty nodes": all_miniatures,
+    "faulty nodes": all_faulty_nodes,
     "verdicts": lambda: (verdict.value for verdict in Verdict),
     "exit codes": lambda: (str(int(code)) for code in Exit),
     "target kinds": lambda: KINDS,

@@ -60,9 +60,9 @@ REFUSED = {  # what, layer, bytes, where, path
 
 
 @pytest.mark.parametrize(("layer", "told", "at", "path"), REFUSED.values(), ids=REFUSED)
-def test_refused_at_the_byte(layer, told, at, path):
+def test_refused_at_the_byte(layer, text, at, path):
     with pytest.raises(DecodeError) as refused:
-        codec.decode(bytes.fromhex(told), Layer(layer))
+        codec.decode(bytes.fromhex(text), Layer(layer))
     assert (refused.value.at, refused.value.path) == (at, path), refused.value
 
 
@@ -87,8 +87,8 @@ READ = {  # what, layer, bytes, diagnostic, where, path, written again
 
 
 @pytest.mark.parametrize(("layer", "told", "kind", "at", "path", "again"), READ.values(), ids=READ)
-def test_read_with_a_diagnostic(layer, told, kind, at, path, again):
-    decoded = codec.decode(bytes.fromhex(told), Layer(layer))
+def test_read_with_a_diagnostic(layer, text, kind, at, path, again):
+    decoded = codec.decode(bytes.fromhex(text), Layer(layer))
     assert [(each.kind, each.at, each.path) for each in decoded.diagnostics] == [(kind, at, path)]
     if again is not None:
         assert codec.encode(decoded.message).hex() == again
@@ -133,9 +133,9 @@ def test_the_measure_notices_what_is_not_linear():
 
 
 def test_what_is_claimed_is_not_allocated():
-    for layer, told, _, _ in REFUSED.values():
-        if HUGE in told:
-            assert memory(refused, bytes.fromhex(told), layer) < 200_000
+    for layer, text, _, _ in REFUSED.values():
+        if HUGE in text:
+            assert memory(refused, bytes.fromhex(text), layer) < 200_000
 
 
 def refused(data, layer):

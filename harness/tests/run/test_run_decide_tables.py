@@ -9,21 +9,21 @@ from zenoh_conformance.conversation import Side
 from zenoh_conformance.finding import Finding
 from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import Verdict
-from zenoh_harness.run.attempt import Outcome, Went
+from zenoh_harness.run.attempt import AttemptOutcome, Went
 from zenoh_harness.run.decide import charged, decide, level_of
-from zenoh_harness.run.keeper import Ill
+from zenoh_harness.run.lifecycle import Unhealthy
 from zenoh_harness.run.plan import Item
 
 OF_LEVEL = {"MUST": "fail", "MUST NOT": "fail", "LAYOUT": "fail", "SHOULD": "warn", "MAY": "warn"}
-"""What a departure from a requirement of that level is."""
+"""What a deviation from a requirement of that level is."""
 
-HELD, DEPARTED, LOST = Went.HELD, Went.DEPARTED, Went.LOST
+HELD, DEVIATED, LOST = Went.HELD, Went.DEVIATED, Went.LOST
 OVERTIME, BROKE, ELSEWHERE, STOPPED = Went.OVERTIME, Went.BROKE, Went.ELSEWHERE, Went.STOPPED
 
 ALONE = {
     # how it went: (the target listens, the target comes to us), of a MUST
     HELD: ("pass", "pass"),
-    DEPARTED: ("fail", "fail"),
+    DEVIATED: ("fail", "fail"),
     LOST: ("fail", "error"),
     OVERTIME: ("hang", "hang"),
     BROKE: ("error", "error"),
@@ -33,20 +33,20 @@ ALONE = {
 ATTEMPTS = {
     # attempts in their order: the verdict of a MUST on a target that listens
     (HELD, HELD): "pass",
-    (DEPARTED, DEPARTED): "fail",
-    (LOST, DEPARTED): "fail",
-    (DEPARTED, HELD): "flaky",
-    (HELD, DEPARTED): "flaky",
-    (DEPARTED, HELD, HELD): "flaky",
+    (DEVIATED, DEVIATED): "fail",
+    (LOST, DEVIATED): "fail",
+    (DEVIATED, HELD): "flaky",
+    (HELD, DEVIATED): "flaky",
+    (DEVIATED, HELD, HELD): "flaky",
     (OVERTIME, HELD): "flaky",
-    (OVERTIME, DEPARTED): "flaky",
+    (OVERTIME, DEVIATED): "flaky",
     (ELSEWHERE, HELD): "flaky",
     (BROKE, HELD): "error",
-    (HELD, DEPARTED, BROKE): "error",
-    (BROKE, DEPARTED): "error",
-    (DEPARTED, STOPPED): "fail",
+    (HELD, DEVIATED, BROKE): "error",
+    (BROKE, DEVIATED): "error",
+    (DEVIATED, STOPPED): "fail",
     (STOPPED, HELD): "pass",
-    (DEPARTED, HELD, STOPPED): "flaky",
+    (DEVIATED, HELD, STOPPED): "flaky",
 }
 
 
@@ -57,9 +57,9 @@ def item(level="MUST"):
 
 def outcome(went, number=1, level="MUST"):
     found = Finding(requirement="a/b", sender=Side.RESPONDER, why=f"why {number}")
-    findings = (found,) if went is DEPARTED else ()
+    findings = (found,) if went is DEVIATED else ()
     cause = "" if went is HELD else f"why {number}"
-    return Outcome(item=item(level), went=went, findings=findings, cause=cause, end=f"end {number}")
+    return AttemptOutcome(item=item(level), went=went, findings=findings, cause=cause, end=f"end {number}")
 
 
 def decided(*ways, side=Side.RESPONDER, level="MUST"):
@@ -77,8 +77,8 @@ def test_one_attempt(went, side):
 
 @pytest.mark.parametrize("level", OF_LEVEL)
 @pytest.mark.parametrize("went", ALONE)
-def test_the_level_weakens_a_departure_and_nothing_else(went, level):
-    due = OF_LEVEL[level] if went is DEPARTED else ALONE[went][0]
+def test_the_level_weakens_a_deviation_and_nothing_else(went, level):
+    due = OF_LEVEL[level] if went is DEVIATED else ALONE[went][0]
     assert decided(went, level=level).verdict is Verdict(due)
 
 
@@ -103,21 +103,21 @@ def test_no_repetition_turns_red_into_green(side):
 
 
 def test_what_a_flaky_one_tells():
-    told = decided(HELD, DEPARTED, HELD, STOPPED)
-    assert (told.cause, told.attempts, told.end) == ("1 of 3 attempts: why 2", 3, "end 2")
-    assert told.finding is not None
+    text = decided(HELD, DEVIATED, HELD, STOPPED)
+    assert (text.cause, text.attempts, text.end) == ("1 of 3 attempts: why 2", 3, "end 2")
+    assert text.finding is not None
 
 
 def test_the_last_red_attempt_is_the_evidence():
-    told = decided(DEPARTED, DEPARTED)
-    assert (told.cause, told.attempts, told.end) == ("why 2", 2, "end 2")
+    text = decided(DEVIATED, DEVIATED)
+    assert (text.cause, text.attempts, text.end) == ("why 2", 2, "end 2")
 
 
 def test_our_own_fault_is_told_before_theirs():
-    assert decided(BROKE, DEPARTED).cause == "why 1"
+    assert decided(BROKE, DEVIATED).cause == "why 1"
 
 
 @pytest.mark.parametrize("verdict", [Verdict.CRASH, Verdict.HANG, Verdict.ZOMBIE])
 def test_a_death_is_charged_to_the_case_as_it_was_seen(verdict):
-    told = charged(item("MAY"), Ill(verdict, "how it died"), outcome(HELD), 2)
-    assert (told.verdict, told.cause, told.attempts, told.end) == (verdict, "how it died", 2, "end 1")
+    text = charged(item("MAY"), Unhealthy(verdict, "how it died"), outcome(HELD), 2)
+    assert (text.verdict, text.cause, text.attempts, text.end) == (verdict, "how it died", 2, "end 1")

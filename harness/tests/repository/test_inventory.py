@@ -26,18 +26,18 @@ def here(inventory):
 def test_nothing_has_vanished_and_what_is_new_is_listed(inventory, here):
     kept = inventory.kept()
     vanished, new = inventory.lacking(kept, here), inventory.lacking(here, kept)
-    told = []
+    text = []
     if vanished:
-        told = [
+        text = [
             "vanished (an id lives for ever: bring it back, or keep it as an alias of what replaced it; if it is really",
             "to go, take it out of harness/tests/inventory.json and say so in CHANGELOG.md; folders and data that moved:",
             f"{inventory.UPDATE}):",
             *(f"  {line}" for line in vanished),
         ]
     if new:
-        told += [f"new (write it into the list: {inventory.UPDATE}):", *(f"  {line}" for line in new)]
-    if told:
-        pytest.fail("\n".join(told), pytrace=False)
+        text += [f"new (write it into the list: {inventory.UPDATE}):", *(f"  {line}" for line in new)]
+    if text:
+        pytest.fail("\n".join(text), pytrace=False)
 
 
 def test_no_part_is_empty(here):
