@@ -28,7 +28,7 @@ from zenoh_harness.interop.scenario import all_scenarios
 from zenoh_harness.profiles import PROFILES
 from zenoh_harness.run.models import model_cases
 from zenoh_harness.scripting.shipped import shipped
-from zenoh_harness.targets.reach import KINDS
+from zenoh_harness.targets.reach import KINDS, RENAMED
 from zenoh_vectors.loader import load
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -45,6 +45,12 @@ Inventory = Mapping[str, Iterable[str]]
 def _case_ids() -> Iterator[str]:
     for case in all_cases().values():
         yield from (case.id, *case.aliases)
+
+
+def _kind_options() -> Iterator[str]:
+    """Each option of each kind, under the kind's former names too."""
+    for name in (*KINDS, *RENAMED):
+        yield from (f"{name}?{option}" for option in KINDS[RENAMED.get(name, name)].options)
 
 
 def _packaged() -> list[PurePosixPath]:
@@ -97,8 +103,8 @@ PARTS: Mapping[str, Callable[[], Iterable[str]]] = {
     "faulty nodes": all_faulty_nodes,
     "verdicts": lambda: (verdict.value for verdict in Verdict),
     "exit codes": lambda: (str(int(code)) for code in Exit),
-    "target kinds": lambda: KINDS,
-    "options of target kinds": lambda: (f"{kind.name}?{name}" for kind in KINDS.values() for name in kind.options),
+    "target kinds": lambda: {**KINDS, **RENAMED},
+    "options of target kinds": lambda: _kind_options(),
     "profiles": lambda: PROFILES,
     "fields of schemas": _fields,
     "folders of the wheel": lambda: (str(path.parent) for path in _packaged()),

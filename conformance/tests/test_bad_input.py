@@ -59,7 +59,7 @@ REFUSED = {  # what, layer, bytes, where, path
 }
 
 
-@pytest.mark.parametrize(("layer", "told", "at", "path"), REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize(("layer", "text", "at", "path"), REFUSED.values(), ids=REFUSED)
 def test_refused_at_the_byte(layer, text, at, path):
     with pytest.raises(DecodeError) as refused:
         codec.decode(bytes.fromhex(text), Layer(layer))
@@ -86,7 +86,7 @@ READ = {  # what, layer, bytes, diagnostic, where, path, written again
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("layer", "told", "kind", "at", "path", "again"), READ.values(), ids=READ)
+@pytest.mark.parametrize(("layer", "text", "kind", "at", "path", "again"), READ.values(), ids=READ)
 def test_read_with_a_diagnostic(layer, text, kind, at, path, again):
     decoded = codec.decode(bytes.fromhex(text), Layer(layer))
     assert [(each.kind, each.at, each.path) for each in decoded.diagnostics] == [(kind, at, path)]

@@ -170,7 +170,7 @@ TOLD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("told", TOLD, ids=str)
+@pytest.mark.parametrize("text", TOLD, ids=str)
 def test_json_that_means_nothing(text):
     with pytest.raises(EncodeError):
         codec.from_json(text)

@@ -24,7 +24,7 @@ KNOWN = {
 }
 
 
-@pytest.mark.parametrize(("value", "told"), KNOWN.items())
+@pytest.mark.parametrize(("value", "text"), KNOWN.items())
 def test_known_values(value, text):
     assert vle.encode(value).hex() == text
     assert vle.decode(bytes.fromhex(text)) == (value, len(text) // 2)

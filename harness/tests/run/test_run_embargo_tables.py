@@ -9,7 +9,7 @@ import pytest
 from zenoh_conformance.conversation import Conversation, Event, Happened, Side
 from zenoh_conformance.verdict import Judgement, Verdict
 from zenoh_harness.files import results
-from zenoh_harness.files.known import Deviation
+from zenoh_harness.files.known import ListedDeviation
 from zenoh_harness.run.embargo import under_embargo, withheld
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -82,7 +82,7 @@ def test_what_is_not_grave_is_written_of_a_current_release_too(tmp_path, verdict
 @pytest.mark.parametrize(("cause", "public"), [(SECRET, True), ("another death", False)])
 @pytest.mark.parametrize("verdict", GRAVE)
 def test_a_death_is_public_where_it_is_listed_with_its_cause(tmp_path, verdict, cause, public):
-    listed = Deviation(verdict=Verdict(verdict), cause=SECRET, reason="public", check="close/one")
+    listed = ListedDeviation(verdict=Verdict(verdict), cause=SECRET, reason="public", check="close/one")
     judgement = register(tmp_path, listed, current=True).add(key(), Verdict(verdict), cause=cause)
     assert (judgement.embargo, judgement.verdict is Verdict.KNOWN) == (not public, public)
     assert ("close/one" in written(tmp_path)) is public

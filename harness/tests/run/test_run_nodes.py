@@ -15,7 +15,7 @@ from zenoh_conformance.law import all_laws
 from zenoh_conformance.verdict import Exit, Verdict
 from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.files import results
-from zenoh_harness.files.known import Deviation, Known
+from zenoh_harness.files.known import Known, ListedDeviation
 from zenoh_harness.run.lifecycle import Lifecycle
 from zenoh_harness.run.runner import run_target
 
@@ -463,6 +463,6 @@ def test_a_crash_of_a_current_release_is_only_counted(tmp_path):
 def test_what_the_list_knows_is_public_and_not_kept_back(tmp_path):
     world = World(tmp_path, current=True)
     world.case("killer", world.kills())
-    listed = Deviation(check="fake/killer", verdict=Verdict.CRASH, cause="seen crash", reason="public")
+    listed = ListedDeviation(check="fake/killer", verdict=Verdict.CRASH, cause="seen crash", reason="public")
     ran = world.run(data_folder=tmp_path / "data", known=Known([listed]))
     assert (ran.exit, ran.footer.embargoed, ran.judgements[0].verdict) == (Exit.CONFORMING, 0, Verdict.KNOWN)

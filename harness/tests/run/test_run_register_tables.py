@@ -9,7 +9,7 @@ import pytest
 
 from zenoh_conformance.errata import Erratum, Stance
 from zenoh_conformance.verdict import Verdict
-from zenoh_harness.files.known import Deviation
+from zenoh_harness.files.known import ListedDeviation
 from zenoh_harness.run import register as registering
 from zenoh_harness.run import runner
 from zenoh_harness.run.register import reading
@@ -82,7 +82,7 @@ def test_the_reading_of_requirements_that_ship(tmp_path, requirement):
 
 
 def listed(expires=None, verdict=Verdict.FAIL):
-    return Deviation(verdict=verdict, cause="stage *: silence", reason="so it is", check="close/one", expires=expires)
+    return ListedDeviation(verdict=verdict, cause="stage *: silence", reason="so it is", check="close/one", expires=expires)
 
 
 def deviating(folder, *seen, expires=None):

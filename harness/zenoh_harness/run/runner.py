@@ -30,7 +30,7 @@ from zenoh_harness.targets.target import open_codec, open_target
 from zenoh_harness.version import harness_version
 
 RESULTS: Final = "results.jsonl"
-_BOTH_ROLES: Final = frozenset({"wheel", "docker", "reference", "wrong"})
+_BOTH_ROLES: Final = frozenset({"wheel", "docker", "reference", "faulty"})
 """Kinds that can be made to connect to us too, when the target string leaves it open."""
 
 
@@ -104,7 +104,7 @@ def parts_of(
         every = list(every_case(options) if cases is None else cases)
         all_of_them = list(all_laws().values() if laws is None else laws)
         parts += [NodeRun(open_target(one), options, cases=every, laws=all_of_them) for one in reaches(reach)]
-    if Face.CODEC in reach.faces and reach.kind != "wrong" and not reach.options.keys() & _OF_NODES:
+    if Face.CODEC in reach.faces and reach.kind != "faulty" and not reach.options.keys() & _OF_NODES:
         codec = OwnCodec() if reach.kind == "reference" else cast(Codec, open_codec(reach))
         parts.append(VectorRun(codec, reach, options, golden()))
     wanted = [part for part in parts if any(True for _ in part.planned())]

@@ -131,7 +131,7 @@ _ADAPTERS: Final[Mapping[str, str]] = {
     "tcp": "address",
     "unixsock-stream": "address",
     "reference": "reference",
-    "wrong": "reference",
+    "faulty": "reference",
     "stdio": "stdio",
     "lib": "library",
     "docker": "docker",

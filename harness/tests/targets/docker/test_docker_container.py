@@ -39,7 +39,7 @@ def is_there(client, container):
 
 
 @pytest.mark.parametrize(
-    ("words", "kind", "code", "told"),
+    ("words", "kind", "code", "text"),
     [
         (("exit", "7"), Kind.EXITED, 7, "exit code 7"),
         (("exit", "0"), Kind.EXITED, 0, "exit code 0"),

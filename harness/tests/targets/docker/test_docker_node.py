@@ -18,7 +18,7 @@ def containers(client):
 
 @pytest.mark.needs("docker")
 @pytest.mark.parametrize(
-    ("words", "error", "told", "hint"),
+    ("words", "error", "text", "hint"),
     [
         ("exit%207", CannotStart, "exit code 7", "run it by hand: docker run"),
         ("memory&memory=16", CannotStart, "ended with SIGKILL for want of memory (its limit is 16 MiB)", "raise memory=MIB"),
