@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -17,18 +16,13 @@ SKIPPED: Final = frozenset({Verdict.NOT_APPLICABLE, Verdict.NOT_OBSERVED, Verdic
 
 def write(results: Iterable[Results], path: Path, *, strict: bool = False) -> None:
     """Write the file; with `strict`, `warn` and `slow` are failures too."""
-    path.write_bytes(text(results, strict=strict))
-
-
-def text(results: Iterable[Results], *, strict: bool = False) -> bytes:
-    """The file's bytes."""
     root = Element("testsuites", name="zenoh-conformance")
     for one in results:
         root.append(suite(one, strict=strict))
     indent(root)
-    out = io.BytesIO()
-    ElementTree(root).write(out, encoding="utf-8", xml_declaration=True)
-    return out.getvalue() + b"\n"
+    with path.open("wb") as out:
+        ElementTree(root).write(out, encoding="utf-8", xml_declaration=True)
+        out.write(b"\n")
 
 
 def suite(results: Results, *, strict: bool = False) -> Element:
@@ -50,8 +44,8 @@ def suite(results: Results, *, strict: bool = False) -> Element:
         pending = SubElement(element, "testcase", classname="pending", name=safe(label))
         SubElement(pending, "error", message="the run ended before this was judged", type="pending")
     if results.footer is not None and results.footer.embargoed:
-        shown = SubElement(properties, "property", name="embargoed")
-        shown.set("value", str(results.footer.embargoed))
+        text = SubElement(properties, "property", name="embargoed")
+        text.set("value", str(results.footer.embargoed))
     for attribute, tags in (
         ("tests", "testcase"),
         ("failures", "failure"),

@@ -21,12 +21,7 @@ _LEVELS: Final = {
 
 def write(results: Iterable[Results], path: Path) -> None:
     """Write the file, one SARIF run a target."""
-    path.write_text(text(results), encoding="utf-8")
-
-
-def text(results: Iterable[Results]) -> str:
-    """The file's text."""
-    return json.dumps(document(results), indent=2, ensure_ascii=True) + "\n"
+    path.write_text(json.dumps(document(results), indent=2, ensure_ascii=True) + "\n", encoding="utf-8")
 
 
 def document(results: Iterable[Results]) -> dict[str, Any]:
@@ -40,8 +35,8 @@ def document(results: Iterable[Results]) -> dict[str, Any]:
 
 def run(results: Results) -> dict[str, Any]:
     """One target."""
-    shown = [one for one in results.judgements if one.verdict in _LEVELS]
-    rules = sorted({one.key.requirement for one in shown})
+    text = [one for one in results.judgements if one.verdict in _LEVELS]
+    rules = sorted({one.key.requirement for one in text})
     embargoed = results.footer.embargoed if results.footer else 0
     return {
         "tool": {
@@ -53,7 +48,7 @@ def run(results: Results) -> dict[str, Any]:
         },
         "invocations": [{"executionSuccessful": results.complete}],
         "properties": {"target": results.header.name, "version": results.header.version, "embargoed": embargoed},
-        "results": [result(one, rules.index(one.key.requirement)) for one in shown],
+        "results": [result(one, rules.index(one.key.requirement)) for one in text],
     }
 
 
