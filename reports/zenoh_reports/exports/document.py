@@ -49,7 +49,7 @@ def target(report: Report, run: Run) -> dict[str, Any]:
         "verdict": run.word, "exit": int(run.exit), "complete": run.complete, "why": run.why_incomplete,
         "pending": len(run.results.pending), "embargoed": run.embargoed, "judgements": len(run.judgements),
         "interrupted": bool(footer and footer.pending),
-        "requirements": {verdict.value: n for verdict, n in sorted(fold.law_results(cells).items(), key=lambda item: item[0].value)},
+        "requirements": {verdict.value: n for verdict, n in sorted(fold.tally(cells).items(), key=lambda item: item[0].value)},
         "not_judged": {why.value: len(ones) for why, ones in fold.silence(cells).items()},
         "page": links.run(run),
     }  # fmt: skip
@@ -84,7 +84,7 @@ def verdicts(report: Report, run: Run) -> list[dict[str, Any]]:
                 "target": run.slug, "requirement": shown(ident), "verdict": cell.verdict.value,
                 "why": cell.why.value if cell.why else "", "judgements": cell.counted,
                 "cause": shown(judgement.cause, 500) if judgement else "",
-                "page": report.page_of(run, judgement) if judgement else "",
+                "page": report.page_of(judgement) if judgement else "",
             }
         )  # fmt: skip
     return rows

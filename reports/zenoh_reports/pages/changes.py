@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
 from zenoh_conformance.verdict import SEVERITY, Judgement, Verdict
-from zenoh_harness.run.compare import Change, Told, changes, counted, gathered
+from zenoh_harness.run.compare import Change, Comparison, changes, counted, gathered
 from zenoh_reports.pages import links
 from zenoh_reports.pages.site import Report, Site
 from zenoh_reports.plain.fold import SILENT
@@ -38,24 +39,26 @@ class Step:
 
 def steps(report: Report) -> list[Step]:
     """Neighbouring versions of every target, of one kind and role; the newest step first."""
-    found = []
-    for old, new in pairwise(report.single):
-        same = [(run.identity.name, run.identity.role) for run in (old, new)]
-        if same[0] == same[1]:
-            found.append(Step(old, new, tuple(changes(old.results, new.results))))
-    return found[::-1]
+    if "steps" not in report.memo:
+        alike: dict[tuple[str, ...], list[Run]] = defaultdict(list)
+        for run in report.single:
+            alike[run.identity.name, run.identity.kind, run.identity.role].append(run)
+        pairs = [pair for runs in alike.values() for pair in pairwise(runs)]
+        report.memo["steps"] = [Step(old, new, tuple(changes(old.results, new.results))) for old, new in pairs[::-1]]
+    found: list[Step] = report.memo["steps"]
+    return found
 
 
 def make(site: Site) -> None:
     """A page for each step and one that lists them."""
     report = site.report
     every = steps(report)
-    earlier = told(report)
+    earlier = since(report)
     if not every and earlier is None and len(report.single) < 2:
         return
     site.page(links.CHANGES, "changes.html", steps=every, earlier=earlier)
     for step in every:
-        rows = [Row(one, place(report, step, one)) for one in gathered(step.found)[:MOST_TOLD]]
+        rows = [Row(one, place(report, one)) for one in gathered(step.found)[:MOST_TOLD]]
         site.page(step.link, "diff.html", step=step, rows=rows, left_out=max(0, len(gathered(step.found)) - MOST_TOLD))
 
 
@@ -63,21 +66,21 @@ def make(site: Site) -> None:
 class Row:
     """One change, and where it is told in full."""
 
-    told: Told
+    change: Comparison
     link: str
 
 
-def place(report: Report, step: Step, one: Told) -> str:
+def place(report: Report, one: Comparison) -> str:
     """The page of the judgement that deviates: the newer one's, or else the older one's."""
-    for run, judgement in ((step.new, one.first.after), (step.old, one.first.before)):
-        found = _page(report, run, judgement)
+    for judgement in (one.first.after, one.first.before):
+        found = _page(report, judgement)
         if found:
             return found
     return ""
 
 
-def _page(report: Report, run: Run, judgement: Judgement | None) -> str:
-    return report.page_of(run, judgement) if judgement is not None else ""
+def _page(report: Report, judgement: Judgement | None) -> str:
+    return report.page_of(judgement) if judgement is not None else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +121,7 @@ class Earlier:
     """Targets that only the report before had."""
 
 
-def told(report: Report) -> Earlier | None:
+def since(report: Report) -> Earlier | None:
     """What changed since the report before; None where none was given."""
     if report.earlier is None:
         return None
@@ -136,7 +139,7 @@ def told(report: Report) -> Earlier | None:
         for ident, cell in report.tables[run.slug].items():
             old, new = before.get(ident, "not-observed"), cell.verdict.value
             if old != new:
-                link = report.page_of(run, cell.shown) if cell.shown is not None else ""
+                link = report.page_of(cell.shown) if cell.shown is not None else ""
                 found.append(Since(run.label, ident, old, new, link or links.run(run)))
     return Earlier(
         tuple(one for one in found if one.worse), tuple(one for one in found if not one.worse), tuple(fresh), tuple(labels.values())

@@ -34,7 +34,7 @@ def make(site: Site) -> None:
     report = site.report
     site.page(
         links.FRONT, "front.html", lines=[line(report, run) for run in report.single],
-        pairs=[line(report, run) for run in report.pairs], silence=silence(report), changes=changes.text_of(report),
+        pairs=[line(report, run) for run in report.pairs], silence=silence(report), changes=changes.since(report),
         explained=EXPLAINED, steps=changes.steps(report),
     )  # fmt: skip
 
@@ -42,8 +42,8 @@ def make(site: Site) -> None:
 def line(report: Report, run: Run) -> Line:
     """What the front page says of one run."""
     cells = report.tables[run.slug]
-    law_results = fold.law_results(cells)
-    judged = [(verdict, law_results[verdict]) for verdict in WORST_FIRST if law_results[verdict] and verdict not in fold.SILENT]
+    tally = fold.tally(cells)
+    judged = [(verdict, tally[verdict]) for verdict in WORST_FIRST if tally[verdict] and verdict not in fold.SILENT]
     found = report.found[run.slug]
     return Line(run, tuple(judged), sum(n for _, n in judged), len(cells), found[0] if found else None)
 

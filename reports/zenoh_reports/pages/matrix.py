@@ -106,7 +106,7 @@ def cell(report: Report, run: Run, ident: str) -> Shown:
     judgement = found.shown
     if judgement is None or verdict in SILENT:
         return Shown(verdict.value, found.why.value if found.why else verdict.value, "")
-    place = report.page_of(run, judgement) or f"{links.run(run)}#{fold.address(ident)}"
+    place = report.page_of(judgement) or f"{links.run(run)}#{fold.address(ident)}"
     return Shown(verdict.value, verdict.value, place, worse_in(found))
 
 

@@ -38,7 +38,7 @@ def entry(report: Report, run: Run, ident: str, cell: Cell) -> dict[str, Any]:
     return {
         "id": ident, "cell": cell, "says": fold.says(ident), "level": fold.level(ident, cell.judgements[0].level),
         "checks": [
-            {"verdict": verdict, "check": check, "count": len(ones), "page": report.page_of(run, ones[0]), "cause": ones[0].cause}
+            {"verdict": verdict, "check": check, "count": len(ones), "page": report.page_of(ones[0]), "cause": ones[0].cause}
             for (verdict, check), ones in sorted(checks.items(), key=lambda item: order(item[0][0]))
         ],
     }  # fmt: skip

@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from zenoh_conformance.requirement import requirements
 from zenoh_conformance.specification import REVISION
+from zenoh_conformance.verdict import Judgement
 from zenoh_reports.pages import links
 from zenoh_reports.pages.links import Here
 from zenoh_reports.plain import fold
@@ -35,10 +36,19 @@ class Report:
     """Run's slug to its cells."""
     found: dict[str, list[Deviation]] = field(default_factory=dict)
     """Run's slug to what has a page of its own."""
+    anomalies: list[Anomaly] = field(default_factory=list)
+    """What does not fit."""
+    memo: dict[str, Any] = field(default_factory=dict)
+    """What is computed once and shown on several pages."""
+    _pages: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.tables = {run.slug: fold.table(run) for run in self.runs}
         self.found = {run.slug: fold.deviations(run) for run in self.runs}
+        self.anomalies = anomalies(self.runs, self.unread)
+        for run in self.runs:
+            for one in self.found[run.slug]:
+                self._pages.update((id(judgement), links.deviation(run, one)) for judgement in one.members)
 
     @property
     def single(self) -> list[Run]:
@@ -50,15 +60,9 @@ class Report:
         """The runs about two."""
         return [run for run in self.runs if run.interop]
 
-    @property
-    def anomalies(self) -> list[Anomaly]:
-        """What does not fit."""
-        return anomalies(self.runs, self.unread)
-
-    def page_of(self, run: Run, judgement: Any) -> str:
+    def page_of(self, judgement: Judgement) -> str:
         """The page of one judgement; empty where it has none."""
-        place = next((one for one in self.found[run.slug] if judgement in one.members), None)
-        return links.deviation(run, place) if place is not None else ""
+        return self._pages.get(id(judgement), "")
 
 
 @dataclass(slots=True)

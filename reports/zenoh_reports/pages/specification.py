@@ -12,7 +12,7 @@ from typing import Final
 from zenoh_conformance.errata import Erratum, errata
 from zenoh_conformance.lock import lock
 from zenoh_conformance.requirement import Requirement, requirements
-from zenoh_conformance.specification import REVISION, Page, Section, pages, sections
+from zenoh_conformance.specification import PUBLISHED, Page, Section, pages, sections
 from zenoh_conformance.verdict import Verdict
 from zenoh_reports.pages import links
 from zenoh_reports.pages.matrix import Shown, cell
@@ -20,8 +20,6 @@ from zenoh_reports.pages.site import Report, Site
 from zenoh_reports.plain import fold
 from zenoh_reports.plain.runs import Run
 
-BASE: Final = f"https://spec.zenoh.io/spec/{REVISION}/"
-"""Where the published specification stands."""
 MOST_CHECKS: Final = 12
 """Checks that are named; the others are counted."""
 
@@ -60,11 +58,11 @@ def make(site: Site) -> None:
         if not own:
             continue
         parts = list(parts_of(report, page, own, checks))
-        site.page(links.page(page.name), "spec_page.html", page=page, parts=parts, runs=report.single, base=BASE)
+        site.page(links.page(page.name), "spec_page.html", page=page, parts=parts, runs=report.single, base=PUBLISHED)
         rows.append((page, own, [judged(report, run, own) for run in report.single]))
     site.page(
-        links.SPECIFICATION, "spec.html", rows=rows, runs=report.single, errata=followed(report), base=BASE,
-        verdict_table=verdict_table(),
+        links.SPECIFICATION, "spec.html", rows=rows, runs=report.single, errata=followed(report), base=PUBLISHED,
+        standing=standing(),
     )  # fmt: skip
 
 
@@ -74,7 +72,7 @@ def judged(report: Report, run: Run, own: list[Requirement]) -> int:
     return sum(cells[each.id].counted > 0 for each in own)
 
 
-def verdict_table() -> dict[str, int]:
+def standing() -> dict[str, int]:
     """How the requirements stand: with a check, without one so far, out of sight."""
     every = list(requirements().values())
     owed = sum(bool(each.owed) for each in every)
@@ -122,7 +120,7 @@ def address_of(section: Section) -> str:
     """Where a section is published; the page where its heading is not known."""
     page = pages()[section.page]
     anchor = re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", section.heading).strip().lower())
-    return f"{BASE}{page.place}/" + (f"#{anchor}" if anchor else "")
+    return f"{PUBLISHED}{page.place}/" + (f"#{anchor}" if anchor else "")
 
 
 def checks_of(report: Report) -> dict[str, list[str]]:

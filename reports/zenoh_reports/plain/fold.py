@@ -120,7 +120,7 @@ def why(requirement: Requirement | None, cell: Cell, roles: frozenset[str]) -> W
     return Why.NOT_RUN
 
 
-def law_results(cells: Table) -> Counter[Verdict]:
+def tally(cells: Table) -> Counter[Verdict]:
     """How many requirements have which verdict."""
     return Counter(cell.verdict for cell in cells.values())
 
@@ -140,10 +140,10 @@ def says(ident: str) -> str:
     return known[ident].says if ident in known else EXTRA.get(ident, "This version of the harness does not know it.")
 
 
-def level(ident: str, text: str = "") -> str:
+def level(ident: str, otherwise: str = "") -> str:
     """A requirement's level; that of a judgement where this version does not know the requirement."""
     known = requirements()
-    return str(known[ident].level) if ident in known else text or Level.MUST.value
+    return str(known[ident].level) if ident in known else otherwise or Level.MUST.value
 
 
 @dataclass(slots=True)
@@ -167,8 +167,8 @@ class Deviation:
     @property
     def expected(self) -> Verdict:
         """What it would be if nothing listed it."""
-        text = dict(self.first.details).get("known", {})
-        name = text.get("expected", "") if isinstance(text, dict) else ""
+        entry = dict(self.first.details).get("known", {})
+        name = entry.get("expected", "") if isinstance(entry, dict) else ""
         return next((verdict for verdict in Verdict if verdict.value == name), self.verdict)
 
 

@@ -95,8 +95,8 @@ class Run:
         if footer is None:
             return Exit.CANNOT_GO_ON
         derived = exit_code((one.verdict for one in self.judgements), interrupted=bool(footer.pending))
-        text = Exit(footer.exit) if footer.exit in set(Exit) else Exit.CANNOT_GO_ON
-        return max((derived, text), key=_GRAVITY.index)
+        stated = Exit(footer.exit) if footer.exit in set(Exit) else Exit.CANNOT_GO_ON
+        return max((derived, stated), key=_GRAVITY.index)
 
     @property
     def word(self) -> str:

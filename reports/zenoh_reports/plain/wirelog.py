@@ -86,7 +86,7 @@ def read(file: Path) -> tuple[Log | None, str]:
     script = file.with_suffix(scripts.SUFFIX)
     if script.is_file():
         try:
-            charge(log, scripts.read(script))
+            accuse(log, scripts.read(script))
         except HarnessError:
             pass  # the log stands without it
     return log, ""
@@ -139,23 +139,23 @@ def _label(seen: Sequence[Seen]) -> str:
 def _pieces(data: bytes, batches: Sequence[Seen], *, datagram: bool) -> Iterator[Piece]:
     """The segments of the event's bytes, in order; offsets count from the event's first byte."""
     layer = Layer.DATAGRAM if datagram else Layer.STREAM
-    text = explain(data, layer)
-    if not text.ok and len(batches) == 1 and not datagram:
+    reading = explain(data, layer)
+    if not reading.ok and len(batches) == 1 and not datagram:
         low = explain(data, Layer.LOWLATENCY)
-        text = low if low.ok else text
-    for line in text.lines:
+        reading = low if low.ok else reading
+    for line in reading.lines:
         path = re.sub(r"^batch\[\d+\]\.", "", line.path)
         shown = line.data.hex(" ")
         yield Piece(line.at, shown, path, line.note, depth=min(path.count("."), 4))
 
 
-def charge(log: Log, script: scripts.Script) -> None:
+def accuse(log: Log, script: scripts.Script) -> None:
     """Mark what the script's `deviates` names: the last such message of the target on that connection."""
-    text = next((step for step in script.steps if step.do == "deviates"), None)
-    if text is None:
+    charge = next((step for step in script.steps if step.do == "deviates"), None)
+    if charge is None:
         return
     for row in reversed(log.rows):
-        mine = row.by_target and (not text.connection or row.connection.split(" ")[-1] in (text.connection, row.connection))
-        if mine and (text.what in row.names or (text.what == "undecodable bytes" and row.refusal)):
+        mine = row.by_target and (not charge.connection or row.connection.split(" ")[-1] in (charge.connection, row.connection))
+        if mine and (charge.what in row.names or (charge.what == "undecodable bytes" and row.refusal)):
             row.guilty = True
             return

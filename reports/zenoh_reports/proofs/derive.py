@@ -148,9 +148,9 @@ def by_script(proof: Mapping[str, Any], conversation: Conversation, role: Side) 
 
 def byte_of(conversation: Conversation, role: Side, finding: Finding) -> Byte | None:
     """Where the fault stands: the message that is charged, or the last thing that was said before nothing came."""
-    text = spoken(conversation, role, finding)
-    if text is not None:
-        return text
+    place = spoken(conversation, role, finding)
+    if place is not None:
+        return place
     events = [(n, e) for n, e in enumerate(conversation.events, 1) if not finding.connection or e.connection == finding.connection]
     if not events:
         return None

@@ -50,7 +50,7 @@ class Sequenced:
     lanes: tuple[tuple[int, str], ...]
     arrows: tuple[Arrow, ...]
     left_out: int
-    told: str
+    sentence: str
     """The whole in one sentence, for those who do not see it."""
 
 
@@ -69,7 +69,7 @@ def sequence(log: Log) -> Sequenced:
     )  # fmt: skip
     return Sequenced(
         WIDE, TOP + (len(rows) + 1) * STEP, tuple((spots[name], name) for name in names), arrows,
-        len(log.rows) + log.left_out - len(rows), told(rows),
+        len(log.rows) + log.left_out - len(rows), sentence(rows),
     )  # fmt: skip
 
 
@@ -93,6 +93,6 @@ def _label(row: Row, *, several: bool) -> str:
     return text if len(text) <= LABEL else f"{text[: LABEL - 2]}.."
 
 
-def told(rows: Sequence[Row]) -> str:
+def sentence(rows: Sequence[Row]) -> str:
     """`harness: InitSyn; target: InitAck; ...`"""
     return "; ".join(f"{row.sender}: {row.label}" for row in rows[:20]) + ("; and so on" if len(rows) > 20 else "")

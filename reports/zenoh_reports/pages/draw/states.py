@@ -44,7 +44,7 @@ class Drawn:
     height: int
     boxes: tuple[Box, ...]
     curves: tuple[Curve, ...]
-    told: str
+    sentence: str
 
 
 def draw(start: str, edges: Edges, visits: Counter[tuple[str, str]] | None = None) -> Drawn:
