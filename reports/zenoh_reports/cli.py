@@ -24,9 +24,10 @@ OUT = Path("site")
     "--since", type=click.Path(exists=True, path_type=Path), metavar="REPORT", help="The report before this one: its folder or report.json."
 )
 @click.option("--check", is_flag=True, help="Check that RESULTS are complete submissions, and write nothing.")
+@click.option("--seal", is_flag=True, help="Write digests and the in-toto statement into the submissions in RESULTS.")
 @click.option("--parquet", is_flag=True, help="Write the tables as Parquet too.")
 @click.option("--force", is_flag=True, help="Write into a folder that holds other files, beside them.")
-def command(results: Sequence[Path], out: Path, since: Path | None, check: bool, parquet: bool, force: bool) -> None:
+def command(results: Sequence[Path], out: Path, since: Path | None, check: bool, seal: bool, parquet: bool, force: bool) -> None:
     """Make a static site from RESULTS: results.jsonl files, folders that hold them, and JSON documents.
 
     \b
@@ -37,7 +38,12 @@ def command(results: Sequence[Path], out: Path, since: Path | None, check: bool,
     3 some results could not be read and the site says so, 4 nothing was judged in any of them; with --check 1 for what is missing.
     """
     try:
-        code = checked(results) if check else made(results, out, since, parquet=parquet, force=force)
+        if seal:
+            sealed(results)
+        if check or seal:
+            code = checked(results)
+        else:
+            code = made(results, out, since, parquet=parquet, force=force)
     except HarnessError as why:
         click.echo(f"zconform: {why}", err=True)
         code = why.exit_code
@@ -71,6 +77,14 @@ def earlier(since: Path | None) -> dict[str, Any] | None:
     if "report" not in document:
         raise UsageError(f"{file} is no report.json", step="--since", hint="name the folder that an earlier report wrote")
     return document
+
+
+def sealed(results: Sequence[Path]) -> None:
+    """Write digests and statements."""
+    from zenoh_reports.submission import seal
+
+    for file in runs.found(results):
+        seal(file.parent)
 
 
 def checked(results: Sequence[Path]) -> int:

@@ -9,8 +9,6 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
-import jsonschema
-
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files.faults import FileFault
 
@@ -74,6 +72,8 @@ def kind_of(file: Path, document: dict[str, Any]) -> str:
 
 def check(file: Path, document: dict[str, Any], kind: str) -> None:
     """Hold a document to its schema. Raises FileFault with the place of the first fault."""
+    import jsonschema  # a tenth of a second that most reports need not wait
+
     fault = jsonschema.Draft202012Validator(schema(kind)).iter_errors(document)
     first = next(iter(sorted(fault, key=lambda each: list(map(str, each.absolute_path)))), None)
     if first is not None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
 from zenoh_conformance import case as cases
 from zenoh_conformance import law as laws
@@ -16,10 +17,12 @@ from zenoh_conformance.connection import Decoders
 from zenoh_conformance.conversation import Conversation, Event, Happened, Side
 from zenoh_conformance.finding import Deviation, Finding
 from zenoh_conformance.kinds import name_of
+from zenoh_conformance.scene import drawn_zid
 from zenoh_conformance.verdict import verdict_for
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files import conversations, scripts
-from zenoh_reports.proofs.replay import Apart, TapeScene
+from zenoh_harness.files.results import check_label
+from zenoh_reports.proofs.replay import Apart, TapeScene, Zids
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,17 +103,39 @@ def by_case(proof: Mapping[str, Any], conversation: Conversation, role: Side) ->
     values = next((one for one in found.parameters if {name: word(value) for name, value in one.items()} == parameters), None)
     if values is None:
         raise Apart("the case has no such parameters")
-    scene = TapeScene(conversation, role=role, profile=judgement["profile"], requirement=found.requirement)
-    how = "the case on the recorded conversation"
+    apart = None
+    for zids in (*drawn(proof), None):
+        scene = TapeScene(conversation, role=role, profile=judgement["profile"], requirement=found.requirement, zids=zids)
+        try:
+            return replayed(found, values, scene), "the case on the recorded conversation"
+        except Apart as why:
+            apart = apart or why
+    raise apart or Apart("there is nothing to replay")
+
+
+MOST_ATTEMPTS: Final = 4
+"""Attempts at a case whose ZenohIDs are tried."""
+
+
+def drawn(proof: Mapping[str, Any]) -> list[Zids]:
+    """What our dialogues may have been called: that follows from seed, role, profile, check, parameters and attempt."""
+    judgement = proof["judgement"]
+    label = check_label(judgement["check"], tuple(judgement["parameters"].items()))
+    first = f"{judgement['role']} {judgement['profile']} {label}"
+    return [partial(drawn_zid, proof.get("seed", 0), f"{first} {number}") for number in range(1, MOST_ATTEMPTS + 1)]
+
+
+def replayed(found: cases.Case, values: Mapping[str, Any], scene: TapeScene) -> Finding | None:
+    """What a case finds on a tape. Raises Apart where it does other things than were recorded."""
     try:
         found.run(scene, values)
     except Deviation as deviation:
-        return (scene.findings or [deviation.finding])[0], how
+        return (scene.findings or [deviation.finding])[0]
     except Apart:
         raise
     except Exception as broken:  # noqa: BLE001 - whatever a case meets on a tape, it is no verdict
         raise Apart(f"it stops with {type(broken).__name__}: {broken}") from broken
-    return (scene.findings[0] if scene.findings else None), how
+    return scene.findings[0] if scene.findings else None
 
 
 def word(value: Any) -> str:

@@ -13,7 +13,10 @@ MAIN: Final = "import sys\nfrom zenoh_reports.proofs.verify import main\nsys.exi
 LEFT_OUT: Final = frozenset({"models", "strategies.py", "tests", "bench", "__pycache__"})
 """What needs hypothesis, or nobody needs there."""
 OTHERS: Final = {
-    "zenoh_harness": ("__init__.py", "errors.py", "files/__init__.py", "files/faults.py", "files/conversations.py", "files/scripts.py"),
+    "zenoh_harness": (
+        "__init__.py", "errors.py", "profiles.py", "files/__init__.py", "files/faults.py", "files/conversations.py",
+        "files/results.py", "files/scripts.py", "reference/credentials.py", "reference/multilink_method.py",
+    ),
     "zenoh_reports": (
         "__init__.py", "proofs/__init__.py", "proofs/derive.py", "proofs/replay.py", "proofs/verify.py",
     ),
@@ -37,7 +40,8 @@ def contents() -> Iterator[tuple[str, bytes]]:
     for package, names in OTHERS.items():
         for name in names:
             yield f"{package}/{name}", resources.files(package).joinpath(*name.split("/")).read_bytes()
-    yield "lz4/__init__.py", b""
+    for empty in ("zenoh_harness/reference/__init__.py", "lz4/__init__.py"):
+        yield empty, b""
     yield "lz4/block.py", resources.files("zenoh_reports.proofs").joinpath("lz4_stand_in.py").read_bytes()
 
 

@@ -1,11 +1,12 @@
 """A recorded conversation as a scene: the target says what it said then, and what we say must be what we said then.
 
-Stands on the conformance room alone, since it is packed into `verify.pyz`.
+Stands on the conformance room, and on how a session of each profile is opened: it is packed into `verify.pyz`.
 """
 
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Callable
 from typing import Any
 
 from zenoh_conformance.connection import ConnectionDecoder
@@ -14,9 +15,15 @@ from zenoh_conformance.dialogue import Dialogue
 from zenoh_conformance.errata import reading_of
 from zenoh_conformance.finding import Finding
 from zenoh_conformance.scene import Agent
+from zenoh_harness.profiles import PROFILES
+from zenoh_harness.reference.credentials import open_session
 
 UNIT = 2.0
 """Seconds that a healthy target takes at most, as runs have it."""
+
+
+Zids = Callable[[int], bytes]
+"""The ZenohID of the n-th dialogue, n counting from 1."""
 
 
 class Apart(Exception):  # noqa: N818 - no fault of anybody
@@ -45,8 +52,8 @@ class Tape:
         """We say something: it must be the next thing that we said on that connection. Raises Apart."""
         found = next(((n, item) for n, item in enumerate(self.ours) if item[1].connection == connection), None)
         if found is None:
-            if kind is Happened.BYTES and self._gone(connection):
-                return  # a link that has gone swallows what is said
+            if kind is not Happened.BYTES or self._gone(connection):
+                return  # a link that has gone swallows what is said, and is not ended twice
             raise Apart(f"nothing more was said on {connection}")
         index, (place, event) = found
         if event.kind is not kind or event.data != data:
@@ -117,13 +124,15 @@ class TapeScene:
 
     unit = UNIT
 
-    def __init__(self, conversation: Conversation, *, role: Side, profile: str, requirement: str) -> None:
+    def __init__(self, conversation: Conversation, *, role: Side, profile: str, requirement: str, zids: Zids | None = None) -> None:
+        """`zids`: what our dialogues were called, by their count; without it, what our INITs show."""
         self.tape = Tape(conversation, role)
         self.role, self.profile, self.requirement = role, profile, requirement
         self.findings: list[Finding] = []
         self.reading: str | None = None
         self._names: Counter[str] = Counter()
-        self._zids = zids(conversation, role.other)
+        self._draw, self._count = zids, 0
+        self._shown = shown_zids(conversation, role.other)
 
     @property
     def agent(self) -> Agent:
@@ -131,8 +140,11 @@ class TapeScene:
         raise Apart("the check asks the target's application")
 
     def fresh_zid(self) -> bytes:
-        """What we were called then, in the order of the links."""
-        return self._zids.popleft()[1] if self._zids else bytes(7) + b"\x5a"
+        """What we were called then, in the order of the dialogues."""
+        self._count += 1
+        if self._draw is not None:
+            return self._draw(self._count)
+        return self._shown.popleft()[1] if self._shown else bytes(7) + b"\x5a"
 
     def can(self, capability: str) -> bool:
         """It was tried, so it could."""
@@ -153,15 +165,17 @@ class TapeScene:
     def dialogue(self, name: str = "us", *, zid: bytes | None = None) -> Dialogue:
         """A dialogue over the next link of that name, under the ZenohID that it had."""
         wire = self.wire(name)
-        known = next((each for each in self._zids if each[0] == wire.name), None)
-        if zid is None and known is not None:
-            self._zids.remove(known)
-        mine = zid or (known[1] if known else self.fresh_zid())
-        return Dialogue(wire, zid=mine, unit=self.unit, requirement=self.requirement)
+        known = next((each for each in self._shown if each[0] == wire.name), None)
+        if zid is None and known is not None and self._draw is None:
+            self._shown.remove(known)
+            zid = known[1]
+        return Dialogue(wire, zid=zid or self.fresh_zid(), unit=self.unit, requirement=self.requirement)
 
     def session(self, name: str = "us", *, zid: bytes | None = None) -> Dialogue:
-        """A dialogue with a handshake; profiles that ask for more than the sane one are apart."""
-        return self.dialogue(name, zid=zid).open()
+        """A dialogue with the handshake that the profile asks for. Raises Apart for a profile that is not known."""
+        if self.profile not in PROFILES:
+            raise Apart(f"there is no profile {self.profile}")
+        return open_session(self.dialogue(name, zid=zid), PROFILES[self.profile])
 
     def sessions(self, *names: str) -> tuple[Dialogue, ...]:
         """As many as names."""
@@ -176,7 +190,7 @@ class TapeScene:
         self.findings.append(finding)
 
 
-def zids(conversation: Conversation, ours: Side) -> deque[tuple[str, bytes]]:
+def shown_zids(conversation: Conversation, ours: Side) -> deque[tuple[str, bytes]]:
     """(connection, ZenohID) of everything that we proposed or answered, in order."""
     decoders: dict[str, ConnectionDecoder] = {}
     found: deque[tuple[str, bytes]] = deque()
