@@ -30,8 +30,9 @@ def results(out: Path, version: str) -> None:
     with ResultsWriter(out / "results.jsonl", header) as writer:
         for number, (ident, requirement) in enumerate(requirements().items()):
             key = Key(
-                target="node", version=version, role="responder", profile="default", link="tcp", requirement=ident, check=f"x/{number}"
-            )
+                target="node", version=version, role="responder", profile="default", link="tcp", requirement=ident,
+                check=f"x/{number}",
+            )  # fmt: skip
             verdict = Verdict.FAIL if number % 100 == 7 else Verdict.PASS
             cause = "stage open: OpenAck where a refusal is required" if verdict is Verdict.FAIL else ""
             writer.judgement(Judgement(key=key, level=str(requirement.level), verdict=verdict, cause=cause))
@@ -42,7 +43,8 @@ def one_run(place: Path, scratch: Path) -> None:
     command = [sys.executable, "-m", "zenoh_harness.cli", "report", str(place), "--out", str(scratch / "one")]
     took = [measured(command) for _ in range(3)]
     start = measured([sys.executable, "-c", "import zenoh_harness.cli"])
-    print(f"one run        {min(took)[0]:6.2f} s as a command, {min(took)[1]:.2f} s of a processor; {start[1]:.2f} s of it is the start")
+    seconds, worked = min(took)
+    print(f"one run        {seconds:6.2f} s as a command, {worked:.2f} s of a processor; {start[1]:.2f} s of it is the start")
 
 
 def measured(command: list[str]) -> tuple[float, float]:
@@ -62,7 +64,8 @@ def many(scratch: Path) -> Path:
     took, worked = time.perf_counter() - began, time.process_time() - before
     size = sum(map(len, files.values()))
     pages = {name: len(data) for name, data in files.items() if name.endswith(".html")}
-    print(f"{TARGETS} targets     {took:6.2f} s, {worked:.2f} s of a processor, for {len(requirements())} requirements each: {len(files)} files, {size / 1e6:.1f} MB,")
+    shown = f"{took:6.2f} s, {worked:.2f} s of a processor, for {len(requirements())} requirements each"
+    print(f"{TARGETS} targets     {shown}: {len(files)} files, {size / 1e6:.1f} MB,")
     print(f"               {sum(pages.values()) / 1e6:.1f} MB of pages, the largest {max(pages.values()) / 1e6:.2f} MB")
     folder.write(scratch / "site", files)
     return scratch / "site"

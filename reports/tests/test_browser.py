@@ -72,7 +72,8 @@ class Tab:
 def site(make_run: Any, tmp_path: Path) -> Path:
     """Three versions, a pair, a campaign and an audit."""
     places = [
-        make_run("old", "calls-a-version-invalid", version="1.9.0", known="so it is"), make_run("new", "believes-any-cookie", version="1.10.0"),
+        make_run("old", "calls-a-version-invalid", version="1.9.0", known="so it is"),
+        make_run("new", "believes-any-cookie", version="1.10.0"),
         make_run("last", version="1.11.0"), make_run("cut", version="2", footer=False, planned=("responder default x/y",)),
         make_run("pair", name="a 1 <- b 2", version="1 <- 2", kind="interop", reach="exec:a <- exec:b"),
     ]  # fmt: skip
@@ -211,7 +212,7 @@ def test_what_a_target_says_does_nothing(make_run, tmp_path, chromium):
         tab = Tab(chromium, out, width=width)
         for file in sorted(file for file in out.rglob("*.html") if file.parent.name != "spec"):
             page = tab.go(file.relative_to(out).as_posix())
-            assert "owned" != page.title()
+            assert page.title() != "owned"
             assert page.locator("script").count() == 1
             assert page.locator("img").count() == 0
             assert page.evaluate("document.documentElement.scrollWidth") <= width, file.name
