@@ -158,8 +158,7 @@ def kind_of(message: Any) -> str:
 
 def nested(event: Event, message: Any, raw: bytes, diagnostics: tuple[Diagnostic, ...] = ()) -> Iterator[Seen]:
     """A message and, after it, each message that it holds, with paths."""
-    kind = kind_of(message)
-    yield from _inside(event, message, kind, raw, diagnostics, (), None)
+    yield from _inside(event, message, kind_of(message), raw, diagnostics, (), None)
 
 
 def _inside(
@@ -169,16 +168,27 @@ def _inside(
     reliable = getattr(message, "reliable", None)
     if reliable is not None:
         channel = (reliable, priority_of(message))
-    mine = tuple(d for d in diagnostics if d.path.startswith(path))
-    yield Seen(event, kind_of(message), message, path, raw, mine, around, channel)
+    yield Seen(event, kind_of(message), message, path, raw, diagnostics, around, channel)
     holds = (*around, message)
     if isinstance(message, Frame):
+        theirs = _by_message(diagnostics, f"{path}.messages[")
         for index, inner in enumerate(message.messages):
             below = f"{path}.messages[{index}].{kind_of(inner)}"
-            yield from _inside(event, inner, below, raw, diagnostics, holds, channel)
+            yield from _inside(event, inner, below, raw, tuple(theirs.get(index, ())), holds, channel)
     body = getattr(message, "body", None)
     if body is not None and not isinstance(body, int | bytes):
-        yield from _inside(event, body, f"{path}.{kind_of(body)}", raw, diagnostics, holds, channel)
+        below = f"{path}.{kind_of(body)}"
+        own = tuple(each for each in diagnostics if each.path.startswith(below))
+        yield from _inside(event, body, below, raw, own, holds, channel)
+
+
+def _by_message(diagnostics: tuple[Diagnostic, ...], prefix: str) -> dict[int, list[Diagnostic]]:
+    """What is said about each of a FRAME's messages, by its place: once through, since there may be thousands of both."""
+    theirs: dict[int, list[Diagnostic]] = {}
+    for each in diagnostics:
+        if each.path.startswith(prefix):
+            theirs.setdefault(int(each.path[len(prefix) : each.path.index("]", len(prefix))]), []).append(each)
+    return theirs
 
 
 def priority_of(message: Any) -> int:

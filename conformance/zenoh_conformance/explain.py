@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from . import batch
-from .messages import Init, Open, init
+from .messages import Init, Oam, Open, init
 from .wire import notes, registry
 from .wire.errors import DecodeError, Diagnostic
-from .wire.extensions import NO_EXTS
+from .wire.extensions import NO_EXTS, Exts
 from .wire.layer import Layer
 from .wire.segment import Segment, Tracer
 
@@ -22,8 +24,13 @@ UNEXPLAINED = "unexplained"
 ROW = 12
 """Bytes on one line."""
 
-GUESSES = (Layer.STREAM, Layer.BATCH, Layer.NETWORK, Layer.SCOUTING, Layer.LOWLATENCY)
+GUESSES = (
+    Layer.STREAM, Layer.BATCH, Layer.NETWORK, Layer.SCOUTING, Layer.LOWLATENCY, Layer.DATA, Layer.DECLARATION,
+)  # fmt: skip
 """The layers that a guess tries; of equally good ones the first."""
+
+VERSION = 9
+"""Of the protocol: a message that names another is hardly what was meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +76,13 @@ class Explanation:
         """How many bytes are."""
         return sum(len(line.data) for line in self.lines if not line.inside and not line.path.endswith(UNEXPLAINED))
 
+    @property
+    def odd(self) -> int:
+        """How much in it nobody says, though it can be read: empty batches, OAM, other versions. Zeros read as these."""
+        empty = sum(1 for line in self.lines if not any(line.data) and line.path.startswith("batch[") and _is_length(line))
+        versions = sum(1 for each in self.messages if getattr(each, "version", VERSION) != VERSION)
+        return empty + versions + sum(1 for each in self.messages if isinstance(each, Oam))
+
     def to_json(self) -> dict[str, Any]:
         """The same as data."""
         told: dict[str, Any] = {
@@ -88,6 +102,8 @@ class Explanation:
     def text(self) -> Iterator[str]:
         """Lines for people: offset, bytes, name, meaning; diagnostics under what they are about, the refusal last."""
         said: set[Diagnostic] = set()
+        about = sorted(self.diagnostics, key=attrgetter("at"))
+        places = [each.at for each in about]
         owners: list[str] = []
         for line in self.lines:
             if not line.data:
@@ -99,8 +115,10 @@ class Explanation:
             yield from _rows(line, "  " * len(owners) + name)
             if line.path.endswith(".header") and ".exts." not in line.path.removeprefix(owner):
                 owners.append(line.path.removesuffix(".header"))
-            for each in self.diagnostics:
-                if each not in said and not line.inside and line.at <= each.at < line.at + len(line.data):
+            if line.inside:
+                continue
+            for each in about[bisect_left(places, line.at) : bisect_left(places, line.at + len(line.data))]:
+                if each not in said:
                     said.add(each)
                     yield f"{'':>6}  {'':<{3 * ROW}} ! {each.kind}: {each.why}"
         if self.refusal:
@@ -112,17 +130,21 @@ def explain(data: bytes, layer: Layer | None = None) -> Explanation:
     data = bytes(data)
     if layer is not None:
         return READINGS[layer](data)
-    tried = [READINGS[each](data) for each in GUESSES]
-    return max(tried, key=lambda each: (each.ok, each.explained, -len(each.diagnostics)))
+    tried: list[Explanation] = []
+    for each in GUESSES:
+        tried.append(READINGS[each](data))
+        if tried[-1].ok and not tried[-1].diagnostics and not tried[-1].odd:
+            return tried[-1]  # nothing explains it better
+    return max(tried, key=lambda told: (told.ok, not told.odd, told.explained, -len(told.diagnostics)))
 
 
 def _one(layer: Layer) -> Callable[[bytes], Explanation]:
     def read(data: bytes) -> Explanation:
         told = Explanation(layer)
-        size = _message(told, data, 0, "", layer, registry.TRACERS[layer]) if data else 0
+        size = _message(told, data, 0, len(data), "", layer, registry.TRACERS[layer]) if data else 0
         if size < len(data) or not data:
             why = f"{notes.size(len(data) - size)} after the message" if data else "there are no bytes"
-            _unexplained(told, data, size, "", DecodeError(size, layer, why))
+            _unexplained(told, data, size, len(data), "", DecodeError(size, layer, why))
         return told
 
     return read
@@ -130,7 +152,7 @@ def _one(layer: Layer) -> Callable[[bytes], Explanation]:
 
 def _batch(data: bytes) -> Explanation:
     told = Explanation(Layer.BATCH)
-    _messages(told, data, 0, "", Layer.TRANSPORT)
+    _messages(told, data, 0, len(data), "", Layer.TRANSPORT)
     return told
 
 
@@ -143,8 +165,9 @@ def _stream(data: bytes) -> Explanation:
 
 
 def _framed(layer: Layer, data: bytes, *, follow: bool) -> Explanation:
-    told, at = Explanation(layer), 0
+    told, at, noted = Explanation(layer), 0, 0
     form = LOWLATENCY if layer is Layer.LOWLATENCY else STREAM
+    offers: Exts[Any] | None = None
     for index in itertools.count():
         if at >= len(data):
             break
@@ -154,14 +177,18 @@ def _framed(layer: Layer, data: bytes, *, follow: bool) -> Explanation:
         begin, at = at, at + form.prefix + size
         if at > len(data):
             why = f"a batch of {size} bytes where {max(0, len(data) - begin - form.prefix)} are left"
-            _unexplained(told, data, begin, f"{name}.", DecodeError(begin, f"{name}.length", why))
+            _unexplained(told, data, begin, len(data), f"{name}.", DecodeError(begin, f"{name}.length", why))
             break
         told.lines.append(Line(begin, data[begin : begin + form.prefix], f"{name}.length", notes.size(size)))
-        _in_batch(told, data[:at], begin + form.prefix, f"{name}.", form)
-        if follow and told.messages and isinstance(told.messages[-1], Open):
-            form = _form_after(told.messages)
+        _in_batch(told, data, begin + form.prefix, at, f"{name}.", form)
+        for message in told.messages[noted:] if follow else ():
+            if isinstance(message, Init) and offers is None:
+                offers = message.exts
+            elif isinstance(message, Open):
+                form = _form_after(NO_EXTS if offers is None else offers)
+        noted = len(told.messages)
     if not data:
-        _unexplained(told, data, 0, "", DecodeError(0, layer, "there are no bytes"))
+        _unexplained(told, data, 0, 0, "", DecodeError(0, layer, "there are no bytes"))
     return told
 
 
@@ -185,9 +212,8 @@ STREAM = Form(batch.STREAM_PREFIX, Layer.TRANSPORT, False)
 LOWLATENCY = Form(batch.LOWLATENCY_PREFIX, Layer.LOWLATENCY, False)
 
 
-def _form_after(messages: list[Any]) -> Form:
-    """What the handshake, one side of which these messages are, makes of the stream, if the other side agrees."""
-    offers = next((each.exts for each in messages if isinstance(each, Init)), NO_EXTS)
+def _form_after(offers: Exts[Any]) -> Form:
+    """What the handshake, in which one side offered this, makes of the stream, if the other side agrees."""
     if offers.get(init.LowLatency):
         return LOWLATENCY
     return STREAM._replace(compressed=offers.get(init.Compression) is not None)
@@ -210,34 +236,34 @@ READINGS: dict[Layer, Callable[[bytes], Explanation]] = {
 """How each layer is read."""
 
 
-def _in_batch(told: Explanation, data: bytes, at: int, prefix: str, form: Form) -> None:
-    """The messages from `at` on; where they cannot be read as they should stand, compressed, or the other way."""
+def _in_batch(told: Explanation, data: bytes, at: int, end: int, prefix: str, form: Form) -> None:
+    """The messages from `at` to `end`; where they cannot be read as they should stand, compressed, or the other way."""
     plain, other = Explanation(told.layer), None
-    _messages(plain, data, at, prefix, form.layer)
-    if form.layer is Layer.TRANSPORT and at < len(data) and (form.compressed or not plain.ok):
-        other = _compressed(told.layer, data, at, prefix)
-    best = other if other and other.ok else plain
+    _messages(plain, data, at, end, prefix, form.layer)
+    if form.layer is Layer.TRANSPORT and at < end and (form.compressed or not plain.ok):
+        other = _compressed(told.layer, data, at, end, prefix)
+    best = other if other and (other.ok or form.compressed) else plain
     told.lines += best.lines
     told.messages += best.messages
     told.diagnostics += best.diagnostics
     told.refusal = told.refusal or best.refusal
 
 
-def _compressed(layer: Layer, data: bytes, at: int, prefix: str) -> Explanation | None:
+def _compressed(layer: Layer, data: bytes, at: int, end: int, prefix: str) -> Explanation | None:
     told = Explanation(layer)
     header = data[at]
     if not header & batch.COMPRESSED:
         told.lines.append(Line(at, data[at : at + 1], f"{prefix}compression", "not compressed"))
-        _messages(told, data, at + 1, prefix, Layer.TRANSPORT)
+        _messages(told, data, at + 1, end, prefix, Layer.TRANSPORT)
         return told
     try:
-        content = batch.decompress(data[at:])
+        content = batch.decompress(data[at:end])
     except DecodeError:
         return None
     told.lines.append(Line(at, data[at : at + 1], f"{prefix}compression", "LZ4 block"))
-    told.lines.append(Line(at + 1, data[at + 1 :], f"{prefix}block", f"expands to {notes.size(len(content))}"))
+    told.lines.append(Line(at + 1, data[at + 1 : end], f"{prefix}block", f"expands to {notes.size(len(content))}"))
     inner = Explanation(layer)
-    _messages(inner, content, 0, f"{prefix}block.", Layer.TRANSPORT)
+    _messages(inner, content, 0, len(content), f"{prefix}block.", Layer.TRANSPORT)
     told.lines += [Line(line.at, line.data, line.path, line.note, inside=True) for line in inner.lines]
     told.diagnostics += [each._replace(at=at + 1, why=f"{each.why} (expanded)") for each in inner.diagnostics]
     told.messages = inner.messages
@@ -245,31 +271,32 @@ def _compressed(layer: Layer, data: bytes, at: int, prefix: str) -> Explanation 
     return told
 
 
-def _messages(told: Explanation, data: bytes, at: int, prefix: str, layer: Layer) -> None:
+def _messages(told: Explanation, data: bytes, at: int, end: int, prefix: str, layer: Layer) -> None:
     tracers = batch.tracers_of(layer)
-    if at == len(data):
+    if at == end:
         told.refusal = told.refusal or (None if prefix else DecodeError(at, layer, "there are no bytes"))
-    while at < len(data):
-        end = _message(told, data, at, prefix, layer, tracers)
+    while at < end:
+        after = _message(told, data, at, end, prefix, layer, tracers)
         if not told.ok:
             return
-        at = end
+        at = after
 
 
 def _message(
-    told: Explanation, data: bytes, at: int, prefix: str, layer: Layer, tracers: list[Callable[..., Any] | None]
-) -> int:
+    told: Explanation, data: bytes, at: int, end: int, prefix: str, layer: Layer,
+    tracers: list[Callable[..., Any] | None],
+) -> int:  # fmt: skip
     """Add the message at `at`; the offset after it, or the end, for after a refusal nothing is known."""
     reader = tracers[data[at] & 0x1F]
     found: list[Diagnostic] = []
     tracer = Tracer(data, at)
     refusal = None
-    end = len(data)
+    after = end
     if reader is None:
         refusal = DecodeError(at, layer, f"no {layer} message has the id {data[at] & 0x1F:#04x}")
     else:
         try:
-            message, end = reader(data, at, end, found, tracer.mark, prefix)
+            message, after = reader(data, at, end, found, tracer.mark, prefix)
             told.messages.append(message)
         except DecodeError as why:
             why.within(prefix)
@@ -277,8 +304,8 @@ def _message(
     told.lines += _lines(tracer.segments(), at)
     told.diagnostics += [each._replace(path=prefix + each.path) for each in found]
     if refusal:
-        _unexplained(told, data, tracer.at, prefix, refusal)
-    return end
+        _unexplained(told, data, tracer.at, end, prefix, refusal)
+    return after
 
 
 def _lines(segments: tuple[Segment, ...], at: int) -> Iterator[Line]:
@@ -287,10 +314,14 @@ def _lines(segments: tuple[Segment, ...], at: int) -> Iterator[Line]:
         at += len(segment.data)
 
 
-def _unexplained(told: Explanation, data: bytes, at: int, prefix: str, why: DecodeError) -> None:
+def _unexplained(told: Explanation, data: bytes, at: int, end: int, prefix: str, why: DecodeError) -> None:
     told.refusal = told.refusal or why
-    if at < len(data):
-        told.lines.append(Line(at, data[at:], prefix + UNEXPLAINED, why.why))
+    if at < end:
+        told.lines.append(Line(at, data[at:end], prefix + UNEXPLAINED, why.why))
+
+
+def _is_length(line: Line) -> bool:
+    return line.path.endswith("].length") and line.path.count(".") == 1
 
 
 def _inside(owner: str, path: str) -> bool:
