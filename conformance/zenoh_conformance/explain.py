@@ -85,7 +85,7 @@ class Explanation:
 
     def to_json(self) -> dict[str, Any]:
         """The same as data."""
-        told: dict[str, Any] = {
+        text: dict[str, Any] = {
             "layer": self.layer.value,
             "ok": self.ok,
             "segments": [
@@ -96,8 +96,8 @@ class Explanation:
             "diagnostics": [each._asdict() for each in self.diagnostics],
         }
         if self.refusal:
-            told["refusal"] = {"at": self.refusal.at, "path": self.refusal.path, "why": self.refusal.why}
-        return told
+            text["refusal"] = {"at": self.refusal.at, "path": self.refusal.path, "why": self.refusal.why}
+        return text
 
     def text(self) -> Iterator[str]:
         """Lines for people: offset, bytes, name, meaning; diagnostics under what they are about, the refusal last."""
@@ -140,20 +140,20 @@ def explain(data: bytes, layer: Layer | None = None) -> Explanation:
 
 def _one(layer: Layer) -> Callable[[bytes], Explanation]:
     def read(data: bytes) -> Explanation:
-        told = Explanation(layer)
-        size = _message(told, data, 0, len(data), "", layer, registry.TRACERS[layer]) if data else 0
+        text = Explanation(layer)
+        size = _message(text, data, 0, len(data), "", layer, registry.TRACERS[layer]) if data else 0
         if size < len(data) or not data:
             why = f"{notes.size(len(data) - size)} after the message" if data else "there are no bytes"
-            _unexplained(told, data, size, len(data), "", DecodeError(size, layer, why))
-        return told
+            _unexplained(text, data, size, len(data), "", DecodeError(size, layer, why))
+        return text
 
     return read
 
 
 def _batch(data: bytes) -> Explanation:
-    told = Explanation(Layer.BATCH)
-    _messages(told, data, 0, len(data), "", Layer.TRANSPORT)
-    return told
+    text = Explanation(Layer.BATCH)
+    _messages(text, data, 0, len(data), "", Layer.TRANSPORT)
+    return text
 
 
 def _stream(data: bytes) -> Explanation:
@@ -165,7 +165,7 @@ def _stream(data: bytes) -> Explanation:
 
 
 def _framed(layer: Layer, data: bytes, *, follow: bool) -> Explanation:
-    told, at, noted = Explanation(layer), 0, 0
+    text, at, noted = Explanation(layer), 0, 0
     form = LOWLATENCY if layer is Layer.LOWLATENCY else STREAM
     offers: Exts[Any] | None = None
     for index in itertools.count():
@@ -177,19 +177,19 @@ def _framed(layer: Layer, data: bytes, *, follow: bool) -> Explanation:
         begin, at = at, at + form.prefix + size
         if at > len(data):
             why = f"a batch of {size} bytes where {max(0, len(data) - begin - form.prefix)} are left"
-            _unexplained(told, data, begin, len(data), f"{name}.", DecodeError(begin, f"{name}.length", why))
+            _unexplained(text, data, begin, len(data), f"{name}.", DecodeError(begin, f"{name}.length", why))
             break
-        told.lines.append(Line(begin, data[begin : begin + form.prefix], f"{name}.length", notes.size(size)))
-        _in_batch(told, data, begin + form.prefix, at, f"{name}.", form)
-        for message in told.messages[noted:] if follow else ():
+        text.lines.append(Line(begin, data[begin : begin + form.prefix], f"{name}.length", notes.size(size)))
+        _in_batch(text, data, begin + form.prefix, at, f"{name}.", form)
+        for message in text.messages[noted:] if follow else ():
             if isinstance(message, Init) and offers is None:
                 offers = message.exts
             elif isinstance(message, Open):
                 form = _form_after(NO_EXTS if offers is None else offers)
-        noted = len(told.messages)
+        noted = len(text.messages)
     if not data:
-        _unexplained(told, data, 0, 0, "", DecodeError(0, layer, "there are no bytes"))
-    return told
+        _unexplained(text, data, 0, 0, "", DecodeError(0, layer, "there are no bytes"))
+    return text
 
 
 class Form(NamedTuple):
@@ -221,9 +221,9 @@ def _form_after(offers: Exts[Any]) -> Form:
 
 def _datagram(data: bytes) -> Explanation:
     tried = [_one(Layer.SCOUTING)(data), _batch(data)]
-    told = max(tried, key=lambda each: (each.ok, each.explained))
-    told.layer = Layer.DATAGRAM
-    return told
+    text = max(tried, key=lambda each: (each.ok, each.explained))
+    text.layer = Layer.DATAGRAM
+    return text
 
 
 READINGS: dict[Layer, Callable[[bytes], Explanation]] = {
@@ -236,54 +236,54 @@ READINGS: dict[Layer, Callable[[bytes], Explanation]] = {
 """How each layer is read."""
 
 
-def _in_batch(told: Explanation, data: bytes, at: int, end: int, prefix: str, form: Form) -> None:
+def _in_batch(text: Explanation, data: bytes, at: int, end: int, prefix: str, form: Form) -> None:
     """The messages from `at` to `end`; where they cannot be read as they should stand, compressed, or the other way."""
-    plain, other = Explanation(told.layer), None
+    plain, other = Explanation(text.layer), None
     _messages(plain, data, at, end, prefix, form.layer)
     if form.layer is Layer.TRANSPORT and at < end and (form.compressed or not plain.ok):
-        other = _compressed(told.layer, data, at, end, prefix)
+        other = _compressed(text.layer, data, at, end, prefix)
     best = other if other and (other.ok or form.compressed) else plain
-    told.lines += best.lines
-    told.messages += best.messages
-    told.diagnostics += best.diagnostics
-    told.refusal = told.refusal or best.refusal
+    text.lines += best.lines
+    text.messages += best.messages
+    text.diagnostics += best.diagnostics
+    text.refusal = text.refusal or best.refusal
 
 
 def _compressed(layer: Layer, data: bytes, at: int, end: int, prefix: str) -> Explanation | None:
-    told = Explanation(layer)
+    text = Explanation(layer)
     header = data[at]
     if not header & batch.COMPRESSED:
-        told.lines.append(Line(at, data[at : at + 1], f"{prefix}compression", "not compressed"))
-        _messages(told, data, at + 1, end, prefix, Layer.TRANSPORT)
-        return told
+        text.lines.append(Line(at, data[at : at + 1], f"{prefix}compression", "not compressed"))
+        _messages(text, data, at + 1, end, prefix, Layer.TRANSPORT)
+        return text
     try:
         content = batch.decompress(data[at:end])
     except DecodeError:
         return None
-    told.lines.append(Line(at, data[at : at + 1], f"{prefix}compression", "LZ4 block"))
-    told.lines.append(Line(at + 1, data[at + 1 : end], f"{prefix}block", f"expands to {notes.size(len(content))}"))
+    text.lines.append(Line(at, data[at : at + 1], f"{prefix}compression", "LZ4 block"))
+    text.lines.append(Line(at + 1, data[at + 1 : end], f"{prefix}block", f"expands to {notes.size(len(content))}"))
     inner = Explanation(layer)
     _messages(inner, content, 0, len(content), f"{prefix}block.", Layer.TRANSPORT)
-    told.lines += [Line(line.at, line.data, line.path, line.note, inside=True) for line in inner.lines]
-    told.diagnostics += [each._replace(at=at + 1, why=f"{each.why} (expanded)") for each in inner.diagnostics]
-    told.messages = inner.messages
-    told.refusal = inner.refusal
-    return told
+    text.lines += [Line(line.at, line.data, line.path, line.note, inside=True) for line in inner.lines]
+    text.diagnostics += [each._replace(at=at + 1, why=f"{each.why} (expanded)") for each in inner.diagnostics]
+    text.messages = inner.messages
+    text.refusal = inner.refusal
+    return text
 
 
-def _messages(told: Explanation, data: bytes, at: int, end: int, prefix: str, layer: Layer) -> None:
+def _messages(text: Explanation, data: bytes, at: int, end: int, prefix: str, layer: Layer) -> None:
     tracers = batch.tracers_of(layer)
     if at == end:
-        told.refusal = told.refusal or (None if prefix else DecodeError(at, layer, "there are no bytes"))
+        text.refusal = text.refusal or (None if prefix else DecodeError(at, layer, "there are no bytes"))
     while at < end:
-        after = _message(told, data, at, end, prefix, layer, tracers)
-        if not told.ok:
+        after = _message(text, data, at, end, prefix, layer, tracers)
+        if not text.ok:
             return
         at = after
 
 
 def _message(
-    told: Explanation, data: bytes, at: int, end: int, prefix: str, layer: Layer,
+    text: Explanation, data: bytes, at: int, end: int, prefix: str, layer: Layer,
     tracers: list[Callable[..., Any] | None],
 ) -> int:  # fmt: skip
     """Add the message at `at`; the offset after it, or the end, for after a refusal nothing is known."""
@@ -297,14 +297,14 @@ def _message(
     else:
         try:
             message, after = reader(data, at, end, found, tracer.mark, prefix)
-            told.messages.append(message)
+            text.messages.append(message)
         except DecodeError as why:
             why.within(prefix)
             refusal = why
-    told.lines += _lines(tracer.segments(), at)
-    told.diagnostics += [each._replace(path=prefix + each.path) for each in found]
+    text.lines += _lines(tracer.segments(), at)
+    text.diagnostics += [each._replace(path=prefix + each.path) for each in found]
     if refusal:
-        _unexplained(told, data, tracer.at, end, prefix, refusal)
+        _unexplained(text, data, tracer.at, end, prefix, refusal)
     return after
 
 
@@ -314,10 +314,10 @@ def _lines(segments: tuple[Segment, ...], at: int) -> Iterator[Line]:
         at += len(segment.data)
 
 
-def _unexplained(told: Explanation, data: bytes, at: int, end: int, prefix: str, why: DecodeError) -> None:
-    told.refusal = told.refusal or why
+def _unexplained(text: Explanation, data: bytes, at: int, end: int, prefix: str, why: DecodeError) -> None:
+    text.refusal = text.refusal or why
     if at < end:
-        told.lines.append(Line(at, data[at:end], prefix + UNEXPLAINED, why.why))
+        text.lines.append(Line(at, data[at:end], prefix + UNEXPLAINED, why.why))
 
 
 def _is_length(line: Line) -> bool:
