@@ -79,7 +79,9 @@ class Explanation:
     @property
     def odd(self) -> int:
         """How much in it nobody says, though it can be read: empty batches, OAM, other versions. Zeros read as these."""
-        empty = sum(1 for line in self.lines if not any(line.data) and line.path.startswith("batch[") and _is_length(line))
+        empty = sum(
+            1 for line in self.lines if not any(line.data) and line.path.startswith("batch[") and _is_length(line)
+        )
         versions = sum(1 for each in self.messages if getattr(each, "version", VERSION) != VERSION)
         return empty + versions + sum(1 for each in self.messages if isinstance(each, Oam))
 
@@ -138,6 +140,19 @@ def explain(data: bytes, layer: Layer | None = None) -> Explanation:
     return max(tried, key=lambda told: (told.ok, not told.odd, told.explained, -len(told.diagnostics)))
 
 
+def explain_batch(data: bytes, layer: Layer = Layer.TRANSPORT, *, compressed: bool = False) -> Explanation:
+    """What a batch is, without its length, as a session reads it: `layer` TRANSPORT, LOWLATENCY or SCOUTING. Never raises.
+
+    An empty batch is explained: it holds nothing.
+    """
+    if layer is Layer.SCOUTING:
+        return READINGS[layer](data)
+    text = Explanation(Layer.LOWLATENCY if layer is Layer.LOWLATENCY else Layer.BATCH)
+    if data:
+        _in_batch(text, data, 0, len(data), "", Form(0, layer, compressed), guess=False)
+    return text
+
+
 def _one(layer: Layer) -> Callable[[bytes], Explanation]:
     def read(data: bytes) -> Explanation:
         text = Explanation(layer)
@@ -148,6 +163,13 @@ def _one(layer: Layer) -> Callable[[bytes], Explanation]:
         return text
 
     return read
+
+
+def _several(data: bytes) -> Explanation:
+    """Network messages back to back, as FRAME holds them."""
+    text = Explanation(Layer.NETWORK)
+    _messages(text, data, 0, len(data), "", Layer.NETWORK)
+    return text
 
 
 def _batch(data: bytes) -> Explanation:
@@ -228,6 +250,7 @@ def _datagram(data: bytes) -> Explanation:
 
 READINGS: dict[Layer, Callable[[bytes], Explanation]] = {
     **{layer: _one(layer) for layer in registry.LAYERS},
+    Layer.NETWORK: _several,
     Layer.BATCH: _batch,
     Layer.STREAM: _stream,
     Layer.LOWLATENCY: partial(_framed, Layer.LOWLATENCY, follow=False),
@@ -236,34 +259,47 @@ READINGS: dict[Layer, Callable[[bytes], Explanation]] = {
 """How each layer is read."""
 
 
-def _in_batch(text: Explanation, data: bytes, at: int, end: int, prefix: str, form: Form) -> None:
-    """The messages from `at` to `end`; where they cannot be read as they should stand, compressed, or the other way."""
-    plain, other = Explanation(text.layer), None
-    _messages(plain, data, at, end, prefix, form.layer)
-    if form.layer is Layer.TRANSPORT and at < end and (form.compressed or not plain.ok):
-        other = _compressed(text.layer, data, at, end, prefix)
-    best = other if other and (other.ok or form.compressed) else plain
+def _in_batch(
+    text: Explanation, data: bytes, at: int, end: int, prefix: str, form: Form, *, guess: bool = True
+) -> None:
+    """The messages from `at` to `end`; with `guess`, where they cannot be read as they should stand, the other way."""
+    ways = [_compressed, _plain] if form.compressed else [_plain, _compressed]
+    if not guess or form.layer is Layer.LOWLATENCY or at == end:
+        ways = ways[:1]
+    found = [way(form.layer, data, at, end, prefix) for way in ways[:1]]
+    if not found[0].ok:
+        found += [way(form.layer, data, at, end, prefix) for way in ways[1:]]
+    best = next((each for each in found if each.ok), found[0])
     text.lines += best.lines
     text.messages += best.messages
     text.diagnostics += best.diagnostics
     text.refusal = text.refusal or best.refusal
 
 
-def _compressed(layer: Layer, data: bytes, at: int, end: int, prefix: str) -> Explanation | None:
+def _plain(layer: Layer, data: bytes, at: int, end: int, prefix: str) -> Explanation:
     text = Explanation(layer)
-    header = data[at]
-    if not header & batch.COMPRESSED:
+    _messages(text, data, at, end, prefix, layer)
+    return text
+
+
+def _compressed(layer: Layer, data: bytes, at: int, end: int, prefix: str) -> Explanation:
+    text = Explanation(layer)
+    if at == end:
+        _unexplained(text, data, at, end, prefix, DecodeError(at, f"{prefix}compression", "no header byte"))
+        return text
+    if not data[at] & batch.COMPRESSED:
         text.lines.append(Line(at, data[at : at + 1], f"{prefix}compression", "not compressed"))
-        _messages(text, data, at + 1, end, prefix, Layer.TRANSPORT)
+        _messages(text, data, at + 1, end, prefix, layer)
         return text
     try:
         content = batch.decompress(data[at:end])
-    except DecodeError:
-        return None
+    except DecodeError as why:
+        _unexplained(text, data, at, end, prefix, DecodeError(at + why.at, f"{prefix}{why.path}", why.why))
+        return text
     text.lines.append(Line(at, data[at : at + 1], f"{prefix}compression", "LZ4 block"))
     text.lines.append(Line(at + 1, data[at + 1 : end], f"{prefix}block", f"expands to {notes.size(len(content))}"))
     inner = Explanation(layer)
-    _messages(inner, content, 0, len(content), f"{prefix}block.", Layer.TRANSPORT)
+    _messages(inner, content, 0, len(content), f"{prefix}block.", layer)
     text.lines += [Line(line.at, line.data, line.path, line.note, inside=True) for line in inner.lines]
     text.diagnostics += [each._replace(at=at + 1, why=f"{each.why} (expanded)") for each in inner.diagnostics]
     text.messages = inner.messages
