@@ -74,7 +74,7 @@ class Law:
         self.findings.append(
             Finding(
                 requirement=self.requirement, sender=sender or at.sender, connection=at.connection, time=at.time,
-                path=path or at.path, expected=show(expected), got=show(got), why=why,
+                path=path or at.path, expected=show(expected), got=show(got), why=why, event=at.event,
             )
         )  # fmt: skip
 
@@ -171,7 +171,12 @@ class _Sessions:
 class Judge:
     """Feeds the events of one conversation to laws, one instance for each thing that a law looks at; bounded by what is live."""
 
-    def __init__(self, conversation: Conversation, laws: Iterable[type[Law]] | None = None) -> None:
+    def __init__(
+        self, conversation: Conversation, laws: Iterable[type[Law]] | None = None,
+        *, watch: Callable[[Seen], None] | None = None,
+    ) -> None:  # fmt: skip
+        """`watch` is shown every message before the laws are."""
+        self._watch = watch
         self._laws = _every() if laws is None else tuple(laws)
         self._conversation = conversation
         self._decoders = Decoders(conversation)
@@ -186,6 +191,8 @@ class Judge:
     def feed(self, event: Event) -> None:
         """One event; bytes become messages, and each message a step of each law."""
         for seen in self._decoders.feed(event):
+            if self._watch is not None:
+                self._watch(seen)
             if seen.kind in TELLING:
                 self._sessions.note(seen)
                 self._steps.pop(seen.connection, None)
@@ -277,9 +284,11 @@ def steps_for(laws: tuple[type[Law], ...], kind: str) -> tuple[tuple[type[Law], 
     return tuple((law_, names) for law_, names in named if names)
 
 
-def judge(conversation: Conversation, laws: Iterable[type[Law]] | None = None) -> list[Judged]:
-    """What the laws (all of them unless told) say of each side of a whole conversation."""
-    running = Judge(conversation, laws)
+def judge(
+    conversation: Conversation, laws: Iterable[type[Law]] | None = None, *, watch: Callable[[Seen], None] | None = None
+) -> list[Judged]:
+    """What the laws (all of them unless told) say of each side of a whole conversation; `watch` is shown every message."""
+    running = Judge(conversation, laws, watch=watch)
     for event in conversation:
         running.feed(event)
     return running.finish()
