@@ -1,4 +1,4 @@
-"""`zconform faulty nodes`: lists them, prints what is red on which and why, and says so when one is not as it should be."""
+"""`zconform faulty`: lists them, prints what is red on which and why, and says so when one is not as it should be."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def declared(monkeypatch: pytest.MonkeyPatch, caught_by: tuple[str, ...], also: 
 
 
 def test_it_lists_them(capsys: pytest.CaptureFixture[str]) -> None:
-    assert invoke(["faulty nodes", "believes-any-cookie"]) == 0
+    assert invoke(["faulty", "believes-any-cookie"]) == 0
     assert "establishment-cookie/" in capsys.readouterr().out
 
 
 def test_it_prints_what_is_red_and_why(capsys: pytest.CaptureFixture[str]) -> None:
-    assert invoke(["faulty nodes", "closes-*", "--run"]) == 0
+    assert invoke(["faulty", "closes-*", "--run"]) == 0
     out = capsys.readouterr().out
 
     assert "closes-one-link-of-a-session: Takes CLOSE with S for CLOSE without" in out
@@ -48,7 +48,7 @@ def test_a_red_that_nobody_explains_is_exit_1(
 ) -> None:
     declared(monkeypatch, (CATCHER, "law/cookie-echo"), {"law/nothing-after-close": "never"})
 
-    assert invoke(["faulty nodes", "trusting", "--run"]) == 1
+    assert invoke(["faulty", "trusting", "--run"]) == 1
     out = capsys.readouterr().out
     assert f"caught by   {CATCHER}" in out
     assert "unexplained establishment-cookie/" in out
@@ -59,7 +59,7 @@ def test_a_red_that_nobody_explains_is_exit_1(
 def test_all_that_is_explained_is_exit_0(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     declared(monkeypatch, (CATCHER,), {"*": "it takes any cookie"})
 
-    assert invoke(["faulty nodes", "trusting", "--run", "--format", "json"]) == 0
+    assert invoke(["faulty", "trusting", "--run", "--format", "json"]) == 0
     [text] = json.loads(capsys.readouterr().out)
     assert {red["is"] for red in text["red"]} == {"caught by", "also"}
     assert text["wrong"] == []
@@ -70,12 +70,12 @@ def test_by_check_tells_what_no_faulty_node_fails(
 ) -> None:
     declared(monkeypatch, (CATCHER,), {"*": "it takes any cookie"})
 
-    assert invoke(["faulty nodes", "--by-check"]) == 1
+    assert invoke(["faulty", "--by-check"]) == 1
     out = capsys.readouterr().out
     assert f"{CATCHER}: trusting" in out
     assert "law/nothing-after-close: RED ON NONE" in out
 
 
 def test_an_unknown_name_gets_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
-    assert invoke(["faulty nodes", "believes-any-cooky"]) == 2
+    assert invoke(["faulty", "believes-any-cooky"]) == 2
     assert "believes-any-cookie" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`zconform faulty nodes`: the faulty nodes, and the table of what is red on which."""
+"""`zconform faulty`: the faulty nodes, and the table of what is red on which."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def command(shell: Shell, pattern: str, run: bool, by_check: bool) -> int:
     """The faulty nodes whose name matches: the reference with one fault each, and what catches them.
 
     \b
-    Example:  zconform faulty nodes 'believes-*' --run
+    Example:  zconform faulty 'believes-*' --run
     Exit code 1 when one is not caught by what should catch it, or when a check is red on it that it does not explain.
     """
     found = [each for name, each in all_faulty_nodes().items() if fnmatchcase(name, pattern)]
