@@ -16,7 +16,7 @@ from zenoh_harness.files import evidence, scripts
 from zenoh_harness.files.results import ResultsWriter, check_label
 from zenoh_harness.run import embargo
 from zenoh_harness.run.decide import level_of
-from zenoh_harness.run.options import Options
+from zenoh_harness.run.options import DEPTH, Options
 from zenoh_harness.scripting.recorder import record
 
 _QUIET: Final = frozenset({Verdict.PASS, Verdict.NOT_APPLICABLE, Verdict.NOT_OBSERVED, Verdict.UNIMPLEMENTED})
@@ -67,7 +67,8 @@ class Register:
         )
         judgement = self._excused(judgement, causes or {})
         if judgement.verdict not in _QUIET:
-            judgement = replace(judgement, repeat=self._repeat(key) if repeat is None else repeat)
+            label = check_label(key.check, key.parameters)
+            judgement = replace(judgement, repeat=self.repeat(label) if repeat is None else repeat)
         judgement = self._with_evidence(judgement, conversation, finding)
         self._writer.judgement(judgement)
         self.judgements.append(judgement)
@@ -106,14 +107,16 @@ class Register:
     def _name(self, key: Key) -> str:
         return f"{key.role}-{key.profile}-{check_label(key.check, key.parameters)}"
 
-    def _repeat(self, key: Key) -> str:
-        """The one command that does this judgement again."""
-        return repeat_command(self.reach, check_label(key.check, key.parameters), self._options.seed)
+    def repeat(self, label: str, reach: str = "") -> str:
+        """The one command that judges this check, or this requirement, again."""
+        return repeat_command(reach or self.reach, label, self._options.seed, self._options.depth)
 
 
-def repeat_command(reach: str, label: str, seed: int = 0) -> str:
-    """`zconform run REACH --only LABEL`, quoted for a shell."""
-    words = ["zconform", "run", reach, "--only", label, *(["--seed", str(seed)] if seed else [])]
+def repeat_command(reach: str, label: str, seed: int = 0, depth: str = DEPTH) -> str:
+    """`zconform run REACH --only LABEL`, quoted for a shell; seed and depth where they are not what they are anyway."""
+    words = ["zconform", "run", reach, "--only", label]
+    words += ["--seed", str(seed)] if seed else []
+    words += ["--depth", depth] if depth != DEPTH else []
     return " ".join(shlex.quote(word) for word in words)
 
 
