@@ -11,11 +11,11 @@ from typing import Any
 import click
 
 from zenoh_conformance.requirement import requirements
-from zenoh_conformance.verdict import Exit
+from zenoh_conformance.verdict import SEVERITY, Exit, Verdict
 from zenoh_harness.files.results import Results, read
 
 from .pages.site import Run, write
-from .spark import session
+from .spark import LOCAL, session
 
 
 @click.command("report")
@@ -28,7 +28,8 @@ from .spark import session
     type=click.Path(path_type=Path),
     help="Where tables and page go.",
 )
-def command(results: Sequence[Path], out: Path) -> None:
+@click.option("--master", default=LOCAL, show_default=True, help="The Spark engine: local[*], spark://HOST:PORT, sc://HOST:PORT.")
+def command(results: Sequence[Path], out: Path, master: str) -> None:
     """Make tables and a page from RESULTS: results.jsonl files, or folders that hold them.
 
     \b
@@ -37,7 +38,7 @@ def command(results: Sequence[Path], out: Path) -> None:
     """
     files = found(results)
     runs = [run_of(read(file)) for file in files]
-    rows = tables([str(file) for file in files], out)
+    rows = tables([str(file.resolve()) for file in files], out, master)
     page = write(out, runs, rows)
     click.echo(f"{len(files)} results, {len(rows)} rows of requirement by target: {page}")
     sys.exit(Exit.CONFORMING)
@@ -67,16 +68,17 @@ def run_of(results: Results) -> Run:
     )  # fmt: skip
 
 
-def tables(files: Sequence[str], out: Path) -> list[dict[str, Any]]:
-    """Both tables as Parquet under `out`, and the rows of requirement by target."""
-    with session() as spark:
-        from .pipeline.coverage import by_requirement, requirement_rows
-        from .pipeline.judgements import judgements
+def tables(files: Sequence[str], out: Path, master: str = LOCAL) -> list[dict[str, Any]]:
+    """All tables as Parquet under `out`, and the rows of requirement by target: of several profiles and kinds the worst."""
+    with session(master=master) as spark:
+        from .pipeline.job import MATRIX, report
+        from .pipeline.progress import progress
+        from .pipeline.store import Store
 
-        judged = judgements(spark, files).cache()
-        coverage = by_requirement(judged, requirement_rows(spark, requirements().values())).cache()
-        for name, table in (("judgements", judged), ("requirement_by_target", coverage)):
-            table.coalesce(1).write.mode("overwrite").parquet(str((out / "tables" / name).resolve()))
-        rows = [row.asDict() for row in coverage.collect()]
+        with progress(spark) as step:
+            click.echo(str(report(spark, files, out / "tables", step)))
+        cells = [row.asDict() for row in Store(out / "tables").get(spark, MATRIX).collect()]
+    cells.sort(key=lambda row: (row["target"], row["version"], row["requirement"], SEVERITY[Verdict(row["verdict"])]))
+    rows = list({(row["target"], row["version"], row["requirement"]): row for row in cells}.values())
     (out / "requirement_by_target.json").write_text(json.dumps(rows, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     return rows
