@@ -12,7 +12,16 @@ from typing import Any, Final, get_args, get_origin, get_type_hints
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
-    ArrayType, BinaryType, BooleanType, DataType, DoubleType, LongType, MapType, StringType, StructField, StructType,
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    DataType,
+    DoubleType,
+    LongType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
 )  # fmt: skip
 
 BATCH: Final = 4096

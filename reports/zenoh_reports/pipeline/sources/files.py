@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, EqualTo, Filter, In, InputPartition
 from pyspark.sql.types import StructType
 
-from ..types import batches, schema
+from zenoh_reports.pipeline.types import batches, schema
 
 BUNDLE_BYTES: Final = 32 << 20
 BUNDLE_FILES: Final = 2000
