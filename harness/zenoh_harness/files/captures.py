@@ -102,17 +102,17 @@ def units(packets: Iterable[Packet], counted: Counter[str]) -> Iterator[Unit]:
 def heard(flow: Flow, ports: frozenset[int] = PORTS, counted: Counter[str] | None = None) -> Heard | None:
     """What was said on a flow; None where it is not Zenoh's, which is counted by what it is."""
     counted = Counter() if counted is None else counted
-    told = Heard(flow)
+    text = Heard(flow)
     said = list(Reassembly(flow).spoken()) if flow.protocol == TCP else []
     guise = _guise(flow, said, ports)
     if guise is not Guise.ZENOH:
         counted[guise.value] += 1
         return None
     if flow.protocol == TCP:
-        _stream(told, said)
+        _stream(text, said)
     else:
-        _datagrams(told, ports)
-    return told
+        _datagrams(text, ports)
+    return text
 
 
 def together(all_heard: Iterable[Heard], counted: Counter[str] | None = None) -> Captured:
@@ -180,44 +180,44 @@ def _first(said: Iterable[Said | Lost], side: Side, enough: int = 512) -> bytes:
     return data
 
 
-def _stream(told: Heard, said: list[Said | Lost]) -> None:
+def _stream(text: Heard, said: list[Said | Lost]) -> None:
     """The connections that a TCP flow is: one, and one more for each place where bytes are lost."""
-    flow = told.flow
+    flow = text.flow
     parts: list[list[Said]] = [[]]
     for each in said:
         if isinstance(each, Lost):
-            told.counted["bytes that the capture lost"] += each.size
+            text.counted["bytes that the capture lost"] += each.size
             parts.append([])
         else:
             parts[-1].append(each)
-    told.counted["packets whose bytes came before"] += flow.repeated
+    text.counted["packets whose bytes came before"] += flow.repeated
     seen_whole = flow.begun or begins_whole({side: _first(parts[0], side) for side in Side})
     for index, part in enumerate(parts):
         if part:
-            _part(told, index, part, begun=seen_whole and not index and len(flow.spoke) == len(Side))
+            _part(text, index, part, begun=seen_whole and not index and len(flow.spoke) == len(Side))
 
 
-def _part(told: Heard, index: int, part: list[Said], *, begun: bool) -> None:
+def _part(text: Heard, index: int, part: list[Said], *, begun: bool) -> None:
     """One connection: all of a TCP flow, or what of it stands between two losses."""
     skip: dict[Side, int | None] = dict.fromkeys(Side, 0)
     form = Begins.START if begun else Begins.MIDDLE
     if not begun:
         found = midway.entry(_chunks(part))
         form, skip = (found.form, found.skip) if found else (form, dict.fromkeys(Side))
-    flow = told.flow
+    flow = text.flow
     name = f"{flow.initiator} > {flow.responder}" + (f" +{index}" if index else "")
-    told.connections.append(
+    text.connections.append(
         Connection(name, "tcp", Framing.STREAM, f"tcp/{flow.initiator}", f"tcp/{flow.responder}", form)
     )
     for each in part:
         data = each.data
         if each.kind is Happened.BYTES and skip[each.sender] != 0:
             data = _behind(skip, each)
-            told.counted["bytes before the first whole batch"] += len(each.data) - len(data)
+            text.counted["bytes before the first whole batch"] += len(each.data) - len(data)
             if not data:
                 continue
         event = Event(each.known.time, name, each.sender, each.kind, data, each.unit.number)
-        told.events.append((each.known.number, event))
+        text.events.append((each.known.number, event))
 
 
 def _behind(skip: dict[Side, int | None], said: Said) -> bytes:
@@ -229,23 +229,23 @@ def _behind(skip: dict[Side, int | None], said: Said) -> bytes:
     return said.data[left:]
 
 
-def _datagrams(told: Heard, ports: frozenset[int]) -> None:
+def _datagrams(text: Heard, ports: frozenset[int]) -> None:
     """The connection that a UDP flow is."""
-    flow = told.flow
+    flow = text.flow
     complete = [unit for unit in flow.units if not unit.missing]
     if _is_turned(flow, complete[0], ports):
         flow.initiator, flow.responder = flow.responder, flow.initiator
     name = f"{flow.initiator} > {flow.responder} udp"
     own = complete if is_multicast(flow.responder) else list(once(complete))
-    told.counted["datagrams that the capture cut"] += len(flow.units) - len(complete)
-    told.counted["datagrams that came twice"] += len(complete) - len(own)
+    text.counted["datagrams that the capture cut"] += len(flow.units) - len(complete)
+    text.counted["datagrams that came twice"] += len(complete) - len(own)
     begins = Begins.START if handshake_is_whole(own, flow.initiator) else Begins.MIDDLE
-    told.connections.append(
+    text.connections.append(
         Connection(name, "udp", Framing.DATAGRAM, f"udp/{flow.initiator}", f"udp/{flow.responder}", begins)
     )
     for unit in own:
         side = Side.INITIATOR if unit.source == flow.initiator else Side.RESPONDER
-        told.events.append((unit.number, Event(unit.time, name, side, Happened.BYTES, unit.payload, unit.number)))
+        text.events.append((unit.number, Event(unit.time, name, side, Happened.BYTES, unit.payload, unit.number)))
 
 
 def _is_turned(flow: Flow, first: Unit, ports: frozenset[int]) -> bool:

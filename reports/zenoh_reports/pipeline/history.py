@@ -18,9 +18,9 @@ def of_runs(judgements: DataFrame, names: Sequence[str]) -> DataFrame:
     """For each value of these columns one judgement a run, the worst, with the verdict of the run before (`before`, null at first)."""
     worst = F.max(F.struct("severity", "cause", "id", "day", "version", "verdict", "attempts")).alias("worst")
     a_run = judgements.groupBy(*names, "run").agg(worst)
-    told = a_run.select(*names, "run", *(f"worst.{name}" for name in WORST if name not in names))
+    text = a_run.select(*names, "run", *(f"worst.{name}" for name in WORST if name not in names))
     before = F.lag("verdict").over(Window.partitionBy(*names).orderBy("day", "run"))
-    return told.withColumn("before", before)
+    return text.withColumn("before", before)
 
 
 WORST = ("severity", "cause", "day", "version", "verdict", "attempts")
@@ -43,11 +43,11 @@ def against(judgements: DataFrame, baseline: DataFrame) -> DataFrame:
         .when(F.col("now.severity") > F.col("then.severity"), "worse")
         .otherwise("better")
     )
-    told = both.select(
+    text = both.select(
         *SUBJECT, F.coalesce("now.verdict", F.lit("")).alias("verdict"), F.coalesce("now.cause", F.lit("")).alias("cause"),
         F.coalesce("then.verdict", F.lit("")).alias("before"), change.alias("change"),
     )  # fmt: skip
-    return shaped(told.where(F.col("verdict") != F.col("before")), ChangeRow)
+    return shaped(text.where(F.col("verdict") != F.col("before")), ChangeRow)
 
 
 def _last(judgements: DataFrame) -> DataFrame:
@@ -57,11 +57,11 @@ def _last(judgements: DataFrame) -> DataFrame:
 
 def flakes(judgements: DataFrame) -> DataFrame:
     """The rate of each check of each version."""
-    told = of_runs(judgements, [*SUBJECT, "version"]).groupBy(*SUBJECT, "version").agg(
+    text = of_runs(judgements, [*SUBJECT, "version"]).groupBy(*SUBJECT, "version").agg(
         F.count("*").alias("runs"),
         F.count_if(F.col("verdict") == FLAKY).alias("flaky"),
         F.count_if(F.col("before") != F.col("verdict")).alias("changes"),
         F.count_if(F.col("attempts") > 1).alias("retried"),
     )  # fmt: skip
     wavering = (F.col("flaky") + F.col("changes")) / F.col("runs")
-    return shaped(told.withColumn("rate", F.least(F.lit(1.0), wavering)), FlakeRow)
+    return shaped(text.withColumn("rate", F.least(F.lit(1.0), wavering)), FlakeRow)

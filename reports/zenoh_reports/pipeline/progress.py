@@ -59,11 +59,11 @@ def _watch_classic(spark: SparkSession, line: _Line, stop: threading.Event) -> C
     def look() -> None:
         while not stop.wait(PAUSE):
             stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-            told = [stage for stage in stages if stage is not None]
-            if told:
+            text = [stage for stage in stages if stage is not None]
+            if text:
                 line.show(
-                    sum(stage.numCompletedTasks for stage in told), sum(stage.numTasks for stage in told),
-                    sum(stage.numActiveTasks for stage in told),
+                    sum(stage.numCompletedTasks for stage in text), sum(stage.numTasks for stage in text),
+                    sum(stage.numActiveTasks for stage in text),
                 )  # fmt: skip
 
     thread = threading.Thread(target=look, daemon=True, name="spark-progress")
