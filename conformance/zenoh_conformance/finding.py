@@ -24,6 +24,8 @@ class Finding:
     """Where expected and got do not tell it: one sentence."""
     end: str = ""
     """How the link ended, where that was judged."""
+    packet: int | None = None
+    """The packet of a capture in which it was seen."""
 
     @property
     def cause(self) -> str:

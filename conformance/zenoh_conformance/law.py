@@ -66,6 +66,7 @@ class Law:
             Finding(
                 requirement=self.requirement, sender=sender or at.sender, connection=at.connection, time=at.time,
                 path=path or at.path, expected=show(expected), got=show(got), why=why,
+                packet=at.event.packet,
             )
         )  # fmt: skip
 
@@ -162,8 +163,16 @@ class _Sessions:
 class Judge:
     """Feeds the events of one conversation to laws, one instance for each thing that a law looks at; bounded by what is live."""
 
-    def __init__(self, conversation: Conversation, laws: Iterable[type[Law]] | None = None) -> None:
+    def __init__(
+        self,
+        conversation: Conversation,
+        laws: Iterable[type[Law]] | None = None,
+        *,
+        watch: Callable[[Seen], None] | None = None,
+    ) -> None:
+        """All laws unless told; `watch` is shown each message before the laws are."""
         self._laws = _every() if laws is None else tuple(laws)
+        self._watch = watch
         self._decoders = Decoders(conversation)
         self._running: dict[str, dict[type[Law], Law]] = {}
         """What is looked at (a connection, a session, "" for the conversation) to the laws that look."""
@@ -176,6 +185,8 @@ class Judge:
     def feed(self, event: Event) -> None:
         """One event; bytes become messages, and each message a step of each law."""
         for seen in self._decoders.feed(event):
+            if self._watch is not None:
+                self._watch(seen)
             if seen.kind == "init":
                 self._sessions.note(seen)
                 self._steps.pop(seen.connection, None)

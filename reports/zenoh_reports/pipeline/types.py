@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import islice
 from operator import attrgetter
-from typing import Any, Final, get_args, get_origin, get_type_hints
+from typing import Any, Final, TypeVar, get_args, get_origin, get_type_hints
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -24,6 +23,7 @@ from pyspark.sql.types import (
     StructType,
 )  # fmt: skip
 
+Row = TypeVar("Row")
 BATCH: Final = 4096
 """Rows of an Arrow batch."""
 _PLAIN: Final[dict[Any, DataType]] = {
@@ -44,9 +44,8 @@ def _type(annotation: Any) -> DataType:
 
 @cache
 def schema(row: type) -> StructType:
-    """The schema of a table of these rows. Raises TypeError for an annotation that no column holds."""
-    hints = get_type_hints(row)
-    return StructType([StructField(each.name, _type(hints[each.name])) for each in dataclasses.fields(row)])
+    """The schema of a table of these rows, a dataclass or a named tuple. Raises TypeError for an annotation that no column holds."""
+    return StructType([StructField(name, _type(hint)) for name, hint in get_type_hints(row).items()])
 
 
 @cache
@@ -58,10 +57,15 @@ def arrow_schema(row: type) -> pa.Schema:
 def batches(row: type, rows: Iterable[Any], size: int = BATCH) -> Iterator[pa.RecordBatch]:
     """Rows as Arrow batches of at most `size`."""
     arrow = arrow_schema(row)
-    values = attrgetter(*arrow.names)
+    values = None if issubclass(row, tuple) else attrgetter(*arrow.names)
     source = iter(rows)
     while part := list(islice(source, size)):
-        arrays = [
-            pa.array(column, kind) for column, kind in zip(zip(*map(values, part), strict=True), arrow.types, strict=True)
-        ]
+        by_column = zip(*(part if values is None else map(values, part)), strict=True)
+        arrays = [pa.array(column, kind) for column, kind in zip(by_column, arrow.types, strict=True)]
         yield pa.RecordBatch.from_arrays(arrays, schema=arrow)
+
+
+def rows_of(row: Callable[..., Row], parts: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+    """The rows of Arrow batches whose columns stand in the order of the row's fields."""
+    for part in parts:
+        yield from map(row, *(column.to_pylist() for column in part.columns))

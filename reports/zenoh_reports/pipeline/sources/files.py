@@ -104,7 +104,7 @@ def bundles(files: Sequence[str], most: int = BUNDLE_BYTES) -> list[list[str]]:
     made: list[list[str]] = []
     size = most + 1
     for path in files:
-        own = _size(path)
+        own = size_of(path)
         if size + own > most or len(made[-1]) >= BUNDLE_FILES:
             made.append([])
             size = 0
@@ -113,7 +113,8 @@ def bundles(files: Sequence[str], most: int = BUNDLE_BYTES) -> list[list[str]]:
     return made
 
 
-def _size(path: str) -> int:
+def size_of(path: str) -> int:
+    """Bytes of a file, 0 for one that is not there."""
     try:
         return os.stat(path).st_size  # noqa: PTH116 - asked a million times
     except OSError:
