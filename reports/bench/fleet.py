@@ -99,13 +99,13 @@ def body_of(payload: int, messages: int) -> bytes:
 
 
 def fleet(
-    *, nodes: int = 20, frames: int = 1000, payload: int = 64, messages: int = 1, seed: int = 1, routers: int = 4,
+    *, nodes: int = 20, frames: int = 1000, payload: int = 64, messages: int = 1, seed: int = 1, routers: int = 4, net: int = 0,
     plant: Callable[[int, list[tuple[bool, object]]], None] | None = None,
 ) -> Iterator[bytes]:  # fmt: skip
     """Packets of the whole fleet, in order: all open, publish in turn, and close. `plant(index, steps)` may edit a handshake."""
     random = Random(seed)
     sessions = [
-        Session(Link(0x0A000100 + index, 0x0A000001 + index % routers, 40_000 + index), random) for index in range(nodes)
+        Session(Link((net << 16) + 0x0A000100 + index, (net << 16) + 0x0A000001 + index % routers, 40_000 + index), random) for index in range(nodes)
     ]
     for index, session in enumerate(sessions):
         yield from session.opening(None if plant is None else lambda steps, index=index: plant(index, steps))

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that everybody knows
 
 from zenoh_harness.files.captures import PORTS
-from zenoh_reports.plain import audit, traffic
+from zenoh_reports.plain import audit
 from zenoh_reports.plain.audit import AuditRow
 from zenoh_reports.plain.packets import PacketRow
 from zenoh_reports.plain.tables import ExtensionRow, FindingRow, NodeRow, ObservedRow, StatisticsRow
@@ -21,8 +21,6 @@ from zenoh_reports.plain.tables import ExtensionRow, FindingRow, NodeRow, Observ
 from .judgements import shaped
 from .traffic import by_flow
 from .types import batches, rows_of, schema
-
-HANDSHAKE = F.col("what") == "handshake"
 
 
 def facts(packets: DataFrame, ports: Iterable[int] = (), tasks: int | None = None) -> DataFrame:
@@ -36,8 +34,8 @@ def across(facts: DataFrame) -> DataFrame:
     Handshakes are brought into one task: a few rows a session. Keep `facts` (cache, or a table) before: it is read twice.
     """
     order = ("file", "packet", "connection", "began", "kind", "data")
-    wide = facts.where(HANDSHAKE).repartition(1).sortWithinPartitions(*order).mapInArrow(_wide, schema(AuditRow))
-    return facts.where(~HANDSHAKE).unionByName(wide)
+    wide = facts.where("what = 'handshake'").repartition(1).sortWithinPartitions(*order).mapInArrow(_wide, schema(AuditRow))
+    return facts.where("what != 'handshake'").unionByName(wide)
 
 
 class _Facts:
@@ -49,8 +47,7 @@ class _Facts:
 
     def rows(self, parts: Iterator[pa.RecordBatch]) -> Iterator[AuditRow]:
         counted: Counter[str] = Counter()
-        for said in traffic.heard_all(rows_of(PacketRow, parts), self.ports, counted):
-            yield from audit.audit_rows(said)
+        yield from audit.audit_rows(rows_of(PacketRow, parts), self.ports, counted)
         yield from audit.counted_rows(counted)
 
 
@@ -68,7 +65,7 @@ def nodes(facts: DataFrame) -> DataFrame:
     found = facts.where("what = 'node'").groupBy("node", "zid").agg(
         F.array_join(F.array_sort(F.collect_set("detail")), "; ").alias("says"),
         F.array_join(F.array_sort(F.collect_set("sender")), " ").alias("sides"),
-        F.sum("count").alias("handshakes"),
+        F.sum("amount").alias("handshakes"),
         F.min("time").alias("first"),
         F.max("time").alias("last"),
     )  # fmt: skip
@@ -78,7 +75,7 @@ def nodes(facts: DataFrame) -> DataFrame:
 def statistics(facts: DataFrame) -> DataFrame:
     """Messages by minute, node and kind: how many, how large."""
     found = facts.where("what = 'messages'").groupBy(F.col("time").alias("minute"), "node", "zid", "sender", "kind").agg(
-        F.sum("count").alias("messages"), F.sum("bytes").alias("bytes"), F.min("least").alias("least"), F.max("most").alias("most"),
+        F.sum("amount").alias("messages"), F.sum("size").alias("size"), F.min("least").alias("least"), F.max("most").alias("most"),
     )  # fmt: skip
     return shaped(found, StatisticsRow)
 
@@ -86,13 +83,13 @@ def statistics(facts: DataFrame) -> DataFrame:
 def extensions(facts: DataFrame) -> DataFrame:
     """Which extensions which node puts on which messages, and how often."""
     found = facts.where("what = 'extension'").groupBy("node", "zid", "kind", F.col("detail").alias("extension"))
-    return shaped(found.agg(F.sum("count").alias("messages")), ExtensionRow)
+    return shaped(found.agg(F.sum("amount").alias("messages")), ExtensionRow)
 
 
 def observed(facts: DataFrame, requirements: DataFrame) -> DataFrame:
     """Which requirements the captures could show at all: by how many subjects, how many findings."""
     judged = facts.where("what in ('subjects', 'finding')").groupBy("requirement").agg(
-        F.sum(F.when(F.col("what") == "subjects", F.col("count")).otherwise(0)).alias("subjects"),
+        F.sum(F.when(F.col("what") == "subjects", F.col("amount")).otherwise(0)).alias("subjects"),
         F.count_distinct(F.when(F.col("what") == "finding", F.col("id"))).alias("findings"),
     )  # fmt: skip
     every = requirements.join(judged, on="requirement", how="left").fillna(0)

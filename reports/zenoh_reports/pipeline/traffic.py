@@ -63,7 +63,7 @@ def messages(packets: DataFrame, ports: Iterable[int] = ()) -> DataFrame:
 def counts(packets: DataFrame, ports: Iterable[int] = ()) -> DataFrame:
     """What is in the captures beside what is said, by what it is."""
     found = by_flow(packets).mapInArrow(_Counts(_all(ports)), schema(CountRow))
-    return found.groupBy("what").agg(F.sum("count").alias("count"))
+    return found.groupBy("what").agg(F.sum("amount").alias("amount"))
 
 
 def _all(ports: Iterable[int]) -> frozenset[int]:

@@ -18,12 +18,14 @@ from zenoh_conformance.finding import Finding
 from zenoh_conformance.law import Judge, Judged, Law, Per, all_laws
 from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import verdict_for
-from zenoh_harness.files.captures import PORTS, Heard
+from zenoh_harness.files.captures import PORTS
+from zenoh_harness.files.packets import Unit
 
 from .clusters import signature
 from .judgements import content_id
+from .live import Datagrams, Stream, begun_by
 from .packets import PLACES, PacketRow
-from .traffic import NUMBER, Spoken, heard_all, spoken
+from .traffic import NUMBER, Spoken, by_flow
 
 MINUTE: Final = 60_000_000_000
 WIDE: Final = frozenset({"init", "open"})
@@ -62,8 +64,9 @@ class AuditRow(NamedTuple):
     """Of messages."""
     detail: str = ""
     """An extension; a node's role; what was counted."""
-    count: int = 0
-    bytes: int = 0
+    amount: int = 0
+    size: int = 0
+    """Bytes."""
     least: int = 0
     most: int = 0
     data: bytes = b""
@@ -116,7 +119,7 @@ class _Watch:
             zid = self.zids[seen.sender] = init.zid.raw.hex()
             hints = sorted({type(each).__name__ for each in init.exts})
             detail = f"{getattr(init.whatami, 'name', init.whatami)} version {init.version} {','.join(hints)}".lower().strip()
-            self.rows.append(AuditRow("node", zid=zid, detail=detail, count=1, **shared))
+            self.rows.append(AuditRow("node", zid=zid, detail=detail, amount=1, **shared))
         self.rows.append(AuditRow("handshake", zid=zid, kind=seen.kind, detail=framing, data=seen.raw, **shared))
 
     def node(self, side: Side) -> str:
@@ -125,19 +128,22 @@ class _Watch:
         named = known.initiator if side is Side.INITIATOR else known.responder
         return named.rpartition("/")[2].rpartition(":")[0]
 
-    def told(self) -> Iterator[AuditRow]:
-        """All of it as rows."""
+    def drain(self) -> Iterator[AuditRow]:
+        """What was learnt since the last time, as rows."""
         yield from self.rows
         for (side, kind, minute), (count, size, least, most) in self.counts.items():
             yield AuditRow(
                 "messages", time=minute * MINUTE, sender=side.value, node=self.node(side), zid=self.zids.get(side, ""), kind=kind,
-                count=count, bytes=size, least=least, most=most,
+                amount=count, size=size, least=least, most=most,
             )  # fmt: skip
         for (side, kind, name, minute), count in self.extensions.items():
             yield AuditRow(
                 "extension", time=minute * MINUTE, sender=side.value, node=self.node(side), zid=self.zids.get(side, ""), kind=kind,
-                detail=name, count=count,
+                detail=name, amount=count,
             )  # fmt: skip
+        self.rows.clear()
+        self.counts.clear()
+        self.extensions.clear()
 
 
 def _payload(message: Any) -> int:
@@ -151,15 +157,77 @@ def laws_of(*, wide: bool) -> tuple[type[Law], ...]:
     return tuple(law for law in all_laws().values() if (law.per is Per.CONVERSATION) is wide)
 
 
-def audit_rows(said: Heard) -> Iterator[AuditRow]:
-    """All that one flow says: findings, subjects, nodes, counts, and the handshakes for the laws that look across."""
-    for one in spoken(said):
-        watch = _Watch(one)
-        running = Judge(Conversation({one.connection.name: one.connection}), laws_of(wide=False), watch=watch)
-        for event in one.events:
-            running.feed(event)
-        yield from judged_rows(running.finish(), {one.connection.name: watch})
-        yield from watch.told()
+@dataclass(slots=True)
+class _Judged:
+    """One connection while it is judged."""
+
+    watch: _Watch
+    judge: Judge
+    now: float
+    """The latest time of its events; one whose clock goes back is taken to have happened now."""
+
+
+@dataclass(slots=True)
+class Listener:
+    """Hears and judges one flow, unit by unit; what it holds does not grow with what went by, and can be pickled."""
+
+    ports: frozenset[int] = PORTS
+    counted: Counter[str] = field(default_factory=Counter)
+    hearing: Stream | Datagrams | None = None
+    judged: dict[str, _Judged] = field(default_factory=dict)
+    newest: int = 0
+    """Time of its newest packet."""
+
+    def feed(self, unit: Unit) -> Iterator[AuditRow]:
+        """Hear one unit; rows come of connections that ended."""
+        self.newest = max(self.newest, unit.time)
+        if self.hearing is not None and self.hearing.is_another(unit):
+            yield from self.finish()
+        if self.hearing is None:
+            self.hearing = begun_by(unit, self.ports, self.counted)
+        for known, event in self.hearing.feed(unit):
+            yield from self._tell(known, event)
+
+    def drain(self) -> Iterator[AuditRow]:
+        """What was found since the last time on connections that go on."""
+        for each in self.judged.values():
+            yield from _rows(each.watch, each.judge.drain())
+
+    def finish(self) -> Iterator[AuditRow]:
+        """What is left when no more comes of the connection that is heard."""
+        if self.hearing is not None:
+            for known, event in self.hearing.finish():
+                yield from self._tell(known, event)
+        self.hearing = None
+
+    def _tell(self, known: Connection, event: Event | None) -> Iterator[AuditRow]:
+        one = self.judged.get(known.name)
+        if event is None:
+            if one is not None:
+                del self.judged[known.name]
+                yield from _rows(one.watch, one.judge.finish())
+            return
+        if one is None:
+            watch = _Watch(Spoken(known, int(event.time), []))
+            judge = Judge(Conversation({known.name: known}), laws_of(wide=False), watch=watch)
+            one = self.judged[known.name] = _Judged(watch, judge, event.time)
+        one.now = max(one.now, event.time)
+        seconds = (one.now - one.watch.one.began) / 1e9
+        one.judge.feed(Event(seconds, known.name, event.sender, event.kind, event.data, event.packet))
+
+
+def _rows(watch: _Watch, judged: Iterable[Judged]) -> Iterator[AuditRow]:
+    yield from judged_rows(judged, {watch.one.connection.name: watch})
+    yield from watch.drain()
+
+
+def audit_rows(rows: Iterable[PacketRow], ports: frozenset[int], counted: Counter[str]) -> Iterator[AuditRow]:
+    """All that single flows say: findings, subjects, nodes, counts, and the handshakes for the laws that look across."""
+    for _, units in by_flow(rows, counted):
+        listener = Listener(ports, counted)
+        for unit in units:
+            yield from listener.feed(unit)
+        yield from listener.finish()
 
 
 def judged_rows(judged: Iterable[Judged], watches: dict[str, _Watch]) -> Iterator[AuditRow]:
@@ -170,7 +238,7 @@ def judged_rows(judged: Iterable[Judged], watches: dict[str, _Watch]) -> Iterato
             yield AuditRow(
                 "subjects", law=each.law.id, requirement=each.law.requirement, sender=each.sender.value,
                 node=first.node(each.sender) if first else "", zid=first.zids.get(each.sender, "") if first else "",
-                count=each.subjects,
+                amount=each.subjects,
             )  # fmt: skip
         repeated: Counter[tuple[object, ...]] = Counter()
         for finding in each.findings:
@@ -187,7 +255,7 @@ def _finding(law: type[Law], finding: Finding, watch: _Watch, repeated: Counter[
         packet=place & NUMBER, sender=finding.sender.value, node=watch.node(finding.sender),
         zid=watch.zids.get(finding.sender, ""), law=law.id, requirement=finding.requirement,
         verdict=verdict_for(str(requirements()[finding.requirement].level)).value, path=finding.path,
-        expected=finding.expected, got=finding.got, cause=finding.cause, signature=signature(law.id, finding.cause), count=1,
+        expected=finding.expected, got=finding.got, cause=finding.cause, signature=signature(law.id, finding.cause), amount=1,
     )  # fmt: skip
 
 
@@ -217,13 +285,13 @@ def order_of(row: AuditRow) -> tuple[Any, ...]:
 
 def counted_rows(counted: Counter[str]) -> Iterator[AuditRow]:
     """What was found in the captures beside what was said."""
-    return (AuditRow("counted", detail=what, count=count) for what, count in sorted(counted.items()) if count)
+    return (AuditRow("counted", detail=what, amount=count) for what, count in sorted(counted.items()) if count)
 
 
 def whole_audit(rows: Iterable[PacketRow], ports: frozenset[int] = PORTS) -> list[AuditRow]:
     """Everything that packets in the order of their flows say; the handshakes are used up."""
     counted: Counter[str] = Counter()
-    facts = [row for said in heard_all(rows, ports, counted) for row in audit_rows(said)]
+    facts = list(audit_rows(rows, ports, counted))
     facts += counted_rows(counted)
     handshakes: Sequence[AuditRow] = sorted((row for row in facts if row.what == "handshake"), key=order_of)
     return [*(row for row in facts if row.what != "handshake"), *wide_rows(handshakes)]

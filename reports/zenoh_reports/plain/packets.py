@@ -41,7 +41,7 @@ class PacketRow(NamedTuple):
     time: int
     """Nanoseconds since 1970."""
     kind: str
-    """`unit`, `piece` (an IP fragment), `other` (`count` packets of something else), `cut` (the file ends too early)."""
+    """`unit`, `piece` (an IP fragment), `other` (`amount` packets of something else), `cut` (the file ends too early)."""
     hosts: str
     """The two addresses, sorted: all that belongs together has the same."""
     flow: str
@@ -59,7 +59,7 @@ class PacketRow(NamedTuple):
     at: int
     """Of a fragment: where its bytes belong."""
     last: bool
-    count: int
+    amount: int
     why: str
 
 

@@ -62,7 +62,7 @@ class StatisticsRow:
     sender: str
     kind: str
     messages: int
-    bytes: int
+    size: int
     """Of transport messages; of what they hold, the payloads."""
     least: int
     most: int
@@ -104,7 +104,7 @@ def nodes(facts: Iterable[AuditRow]) -> list[NodeRow]:
     return [
         NodeRow(
             node, zid, "; ".join(sorted({row.detail for row in rows})), " ".join(sorted({row.sender for row in rows})),
-            sum(row.count for row in rows), min(row.time for row in rows), max(row.time for row in rows),
+            sum(row.amount for row in rows), min(row.time for row in rows), max(row.time for row in rows),
         )
         for (node, zid), rows in grouped((row for row in facts if row.what == "node"), ["node", "zid"]).items()
     ]  # fmt: skip
@@ -115,7 +115,7 @@ def statistics(facts: Iterable[AuditRow]) -> list[StatisticsRow]:
     key = ["time", "node", "zid", "sender", "kind"]
     return [
         StatisticsRow(
-            *values, sum(row.count for row in rows), sum(row.bytes for row in rows), min(row.least for row in rows),
+            *values, sum(row.amount for row in rows), sum(row.size for row in rows), min(row.least for row in rows),
             max(row.most for row in rows),
         )
         for values, rows in grouped((row for row in facts if row.what == "messages"), key).items()
@@ -125,7 +125,7 @@ def statistics(facts: Iterable[AuditRow]) -> list[StatisticsRow]:
 def extensions(facts: Iterable[AuditRow]) -> list[ExtensionRow]:
     """Extensions by node, kind and name."""
     found = grouped((row for row in facts if row.what == "extension"), ["node", "zid", "kind", "detail"])
-    return [ExtensionRow(*values, sum(row.count for row in rows)) for values, rows in found.items()]
+    return [ExtensionRow(*values, sum(row.amount for row in rows)) for values, rows in found.items()]
 
 
 def observed(facts: Iterable[AuditRow], requirements: Iterable[Requirement]) -> list[ObservedRow]:
@@ -134,7 +134,7 @@ def observed(facts: Iterable[AuditRow], requirements: Iterable[Requirement]) -> 
     made = []
     for needed in requirements:
         rows = found.get((needed.id,), [])
-        subjects = sum(row.count for row in rows if row.what == "subjects")
+        subjects = sum(row.amount for row in rows if row.what == "subjects")
         faults = len({row.id for row in rows if row.what == "finding"})
         page = needed.id.partition("/")[0]
         made.append(ObservedRow(page, needed.id, str(needed.level), needed.says, subjects > 0, subjects, faults))

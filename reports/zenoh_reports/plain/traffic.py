@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from heapq import merge
 from itertools import groupby
 from operator import attrgetter
 from typing import Final, NamedTuple
@@ -43,7 +44,8 @@ class FlowRow(NamedTuple):
     """Of its first packet: its place among the files."""
     packet: int
     events: int
-    bytes: int
+    size: int
+    """Bytes."""
 
 
 class BatchRow(NamedTuple):
@@ -88,36 +90,43 @@ class CountRow(NamedTuple):
     """What was found in captures beside what was said: other traffic, lost bytes, repeated packets, files that end too early."""
 
     what: str
-    count: int
+    amount: int
+
+
+def by_flow(rows: Iterable[PacketRow], counted: Counter[str]) -> Iterator[tuple[str, Iterator[Unit]]]:
+    """Each flow with its units, one after the other as they are read; rows come in the order of BY. The rest is counted."""
+    for _, pair in groupby(rows, key=attrgetter("hosts")):
+        late: dict[str, list[Unit]] = {}
+        for flow, found in groupby(pair, key=attrgetter("flow")):
+            if flow:
+                units = map(unit_of, found)
+                whole_ = late.pop(flow, None)
+                yield flow, _counting(merge(units, whole_, key=attrgetter("number")) if whole_ else units, counted)
+            else:
+                late = _whole(found, counted)
+        for flow, whole_ in sorted(late.items()):
+            yield flow, _counting(whole_, counted)
+
+
+def _counting(units: Iterable[Unit], counted: Counter[str]) -> Iterator[Unit]:
+    count = 0
+    for unit in units:
+        count += len(unit.packets) or 1
+        yield unit
+    counted["packets"] += count
 
 
 def heard_all(
     rows: Iterable[PacketRow], ports: frozenset[int] = PORTS, counted: Counter[str] | None = None
 ) -> Iterator[Heard]:
-    """What was said on each flow of Zenoh's; everything else is counted. Rows come in the order of BY."""
+    """What was said on each flow of Zenoh's, each flow in memory as a whole; everything else is counted."""
     counted = Counter() if counted is None else counted
-    for _, pair in groupby(rows, key=attrgetter("hosts")):
-        from_pieces: dict[str, list[Unit]] = {}
-        for flow, found in groupby(pair, key=attrgetter("flow")):
-            if flow:
-                units = [unit_of(row) for row in found if row.kind == "unit"]
-                late = from_pieces.pop(flow, [])
-                if late:
-                    units = sorted([*units, *late], key=attrgetter("number"))
-                yield from _flows(units, ports, counted)
-            else:
-                from_pieces = _whole(found, counted)
-        for units in from_pieces.values():
-            yield from _flows(units, ports, counted)
-
-
-def _flows(units: list[Unit], ports: frozenset[int], counted: Counter[str]) -> Iterator[Heard]:
-    counted["packets"] += sum(len(unit.packets) or 1 for unit in units)
-    for flow in connections(units):
-        said = heard(flow, ports, counted)
-        if said is not None:
-            counted.update(said.counted)
-            yield said
+    for _, units in by_flow(rows, counted):
+        for flow in connections(list(units)):
+            said = heard(flow, ports, counted)
+            if said is not None:
+                counted.update(said.counted)
+                yield said
 
 
 def _whole(rows: Iterable[PacketRow], counted: Counter[str]) -> dict[str, list[Unit]]:
@@ -126,8 +135,8 @@ def _whole(rows: Iterable[PacketRow], counted: Counter[str]) -> dict[str, list[U
     made: defaultdict[str, list[Unit]] = defaultdict(list)
     for row in rows:
         if row.kind != "piece":
-            counted["packets"] += row.count if row.kind == "other" else 0
-            counted[f"packets of something else ({row.why})" if row.kind == "other" else f"cut off: {row.file}: {row.why}"] += row.count
+            counted["packets"] += row.amount if row.kind == "other" else 0
+            counted[f"packets of something else ({row.why})" if row.kind == "other" else f"cut off: {row.file}: {row.why}"] += row.amount
             continue
         key = (row.source, row.target, row.protocol, row.ident)
         held = pieces[key]
