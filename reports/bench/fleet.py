@@ -105,7 +105,10 @@ def fleet(
     """Packets of the whole fleet, in order: all open, publish in turn, and close. `plant(index, steps)` may edit a handshake."""
     random = Random(seed)
     sessions = [
-        Session(Link((net << 16) + 0x0A000100 + index, (net << 16) + 0x0A000001 + index % routers, 40_000 + index), random) for index in range(nodes)
+        Session(
+            Link((net << 16) + 0x0A000100 + index, (net << 16) + 0x0A000001 + index % routers, 40_000 + index), random
+        )
+        for index in range(nodes)
     ]
     for index, session in enumerate(sessions):
         yield from session.opening(None if plant is None else lambda steps, index=index: plant(index, steps))

@@ -26,7 +26,9 @@ REQUIREMENT = "session-establishment/cookie-echo"
 OTHER = "session-establishment/cookie-must-match"
 
 
-def judgement(requirement: str, verdict: Verdict, cause: str = "", *, check="module/case", bit="3", **changes: Any) -> str:
+def judgement(
+    requirement: str, verdict: Verdict, cause: str = "", *, check="module/case", bit="3", **changes: Any
+) -> str:
     key = Key(
         target="node", version=changes.pop("version", "1"), role="responder", profile="default", link="tcp",
         requirement=requirement, check=check, parameters=(("bit", bit),),
@@ -187,7 +189,11 @@ def test_the_stages_of_spark_make_the_plain_tables(spark: SparkSession, tmp_path
         (stages.runs(table), plain.runs(lines), plain.RunRow),
         (of_spark, judged, plain.JudgementRow),
         (stages.newest(of_spark), plain.newest(judged), plain.JudgementRow),
-        (stages.matrix(of_spark, stages.requirement_rows(spark, needed)), plain.matrix(judged, needed), plain.MatrixRow),
+        (
+            stages.matrix(of_spark, stages.requirement_rows(spark, needed)),
+            plain.matrix(judged, needed),
+            plain.MatrixRow,
+        ),
         (spark_history.history(of_spark), plain_history.history(judged), plain_history.TurnRow),
         (spark_history.against(of_spark, old), plain_history.against(judged, first), plain_history.ChangeRow),
         (spark_history.flakes(of_spark), plain_history.flakes(judged), plain_history.FlakeRow),

@@ -42,7 +42,15 @@ def twice(packets, random):
     return [again for packet in packets for again in [packet] * random.choice([1, 1, 2])]
 
 
-def told(hearing, units, *, between=lambda hearing: hearing):
+def as_is(hearing):
+    return hearing
+
+
+def kept_between(hearing):
+    return pickle.loads(pickle.dumps(hearing))  # noqa: S301 - our own
+
+
+def told(hearing, units, *, between=as_is):
     """(connection, sender, kind, bytes) of everything that is said, and how the connections begin."""
     said, known = [], {}
     for unit in units:
@@ -69,9 +77,15 @@ def test_one_by_one_and_as_a_whole(path: Path, change, kept, tmp_path: Path) -> 
         for group in groups.values():
             (flow,) = connections(list(group))
             expected = heard(flow, PORTS, Counter())
-            again = (lambda hearing: pickle.loads(pickle.dumps(hearing))) if kept and seed == 0 else (lambda hearing: hearing)
+            again = (
+                (lambda hearing: pickle.loads(pickle.dumps(hearing)))
+                if kept and seed == 0
+                else (lambda hearing: hearing)
+            )
             known, events = told(begun_by(group[0], PORTS, Counter()), group, between=again)
-            assert known == {each.name: each for each in (expected.connections if expected else []) if each.name in known}
+            assert known == {
+                each.name: each for each in (expected.connections if expected else []) if each.name in known
+            }
             assert events == [event for _, event in expected.events] if expected else not events
 
 

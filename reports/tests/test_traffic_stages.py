@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import importlib.util
 import lzma
 import struct
+import sys
 from collections import Counter
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from fleets import captured, wrong_version
 
 from zenoh_conformance.law import Law, Per, all_laws
 from zenoh_conformance.requirement import requirements
@@ -26,28 +28,6 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 RECORDINGS = sorted((HERE.parents[1] / "conformance" / "tests" / "recordings").glob("*.jsonl"))
-MINUTE = 60 * 10**9
-
-
-def bench(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, HERE.parent / "bench" / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    import sys
-
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-fleet = bench("fleet")
-
-
-def captured(folder: Path, name: str = "fleet.pcap", **options: Any) -> Path:
-    file = folder / name
-    file.parent.mkdir(parents=True, exist_ok=True)
-    fleet.write(fleet.fleet(**{"nodes": 6, "frames": 300, **options}), file, count=300, over=3 * MINUTE)
-    return file
 
 
 def as_pcapng(path: Path, out: Path) -> Path:
@@ -143,7 +123,11 @@ def test_one_flow_at_a_time_says_what_the_whole_capture_says(path: Path, tmp_pat
     there = judge(read(file).conversation)
     here = audit.whole_audit(traffic.sorted_rows(packets([str(file)])))
 
-    found = Counter((each.law.id, finding.sender.value, finding.packet, finding.path, finding.cause) for each in there for finding in each.findings)
+    found = Counter(
+        (each.law.id, finding.sender.value, finding.packet, finding.path, finding.cause)
+        for each in there
+        for finding in each.findings
+    )
     assert Counter((row.law, row.sender, row.packet, row.path, row.cause) for row in here if row.what == "finding") == found
     subjects: Counter[tuple[str, str]] = Counter()
     for row in here:
@@ -203,13 +187,3 @@ def test_the_stages_of_spark_make_the_plain_tables(spark: SparkSession, tmp_path
     assert {row.requirement for row in tables.findings(facts)} >= {"session-establishment/init-version-current"}
     for each in (first, of_spark):
         each.unpersist()
-
-
-def wrong_version(index: int, steps: list[tuple[bool, object]]) -> None:
-    """One node says that it speaks version 7."""
-    if index == 1:
-        from zenoh_conformance.codec import encode
-
-        raw = bytearray(encode(steps[0][1]))
-        raw[1] = 7
-        steps[0] = (True, bytes(raw))

@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 
-from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import SEVERITY, Exit, Verdict
 from zenoh_harness.files.results import Results, read
 
@@ -28,7 +27,9 @@ from .spark import LOCAL, session
     type=click.Path(path_type=Path),
     help="Where tables and page go.",
 )
-@click.option("--master", default=LOCAL, show_default=True, help="The Spark engine: local[*], spark://HOST:PORT, sc://HOST:PORT.")
+@click.option(
+    "--master", default=LOCAL, show_default=True, help="The Spark engine: local[*], spark://HOST:PORT, sc://HOST:PORT."
+)
 def command(results: Sequence[Path], out: Path, master: str) -> None:
     """Make tables and a page from RESULTS: results.jsonl files, or folders that hold them.
 

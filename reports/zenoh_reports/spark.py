@@ -1,8 +1,8 @@
 """A Spark session on any engine: this machine, a standalone cluster, or a Connect server; the jobs are the same.
 
-    local[*]             this machine, nothing to set up
-    spark://HOST:PORT    a standalone cluster; our packages are shipped to its workers
-    sc://HOST:PORT       a Spark Connect server; our packages are shipped to it
+local[*]             this machine, nothing to set up
+spark://HOST:PORT    a standalone cluster; our packages are shipped to its workers
+sc://HOST:PORT       a Spark Connect server; our packages are shipped to it
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _installed(kind: str) -> None:
     """Raises CannotGoOn for a package that the engine needs and that is not here."""
     extra = "spark"
     try:
-        import pyarrow  # noqa: F401 - asked for here, so that no job fails half way
+        import pyarrow as pa  # noqa: F401 - asked for here, so that no job fails half way
         import pyspark  # noqa: F401
 
         if kind == "sc":

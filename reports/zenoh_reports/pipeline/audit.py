@@ -16,7 +16,15 @@ from zenoh_harness.files.captures import PORTS
 from zenoh_reports.plain import audit
 from zenoh_reports.plain.audit import AuditRow
 from zenoh_reports.plain.packets import PacketRow
-from zenoh_reports.plain.tables import ExtensionRow, FindingRow, NodeRow, ObservedRow, StatisticsRow
+from zenoh_reports.plain.tables import (
+    DeviationRow,
+    ExtensionRow,
+    FindingRow,
+    LeftOutRow,
+    NodeRow,
+    ObservedRow,
+    StatisticsRow,
+)
 
 from .judgements import shaped
 from .traffic import by_flow
@@ -34,7 +42,12 @@ def across(facts: DataFrame) -> DataFrame:
     Handshakes are brought into one task: a few rows a session. Keep `facts` (cache, or a table) before: it is read twice.
     """
     order = ("file", "packet", "connection", "began", "kind", "data")
-    wide = facts.where("what = 'handshake'").repartition(1).sortWithinPartitions(*order).mapInArrow(_wide, schema(AuditRow))
+    wide = (
+        facts.where("what = 'handshake'")
+        .repartition(1)
+        .sortWithinPartitions(*order)
+        .mapInArrow(_wide, schema(AuditRow))
+    )
     return facts.where("what != 'handshake'").unionByName(wide)
 
 
@@ -94,3 +107,21 @@ def observed(facts: DataFrame, requirements: DataFrame) -> DataFrame:
     )  # fmt: skip
     every = requirements.join(judged, on="requirement", how="left").fillna(0)
     return shaped(every.withColumn("observed", F.col("subjects") > 0), ObservedRow)
+
+
+def deviations(findings: DataFrame) -> DataFrame:
+    """Findings by node and rule: how often, since when, and the first of them."""
+    where = ("file", "packet", "connection", "cause")
+    found = findings.groupBy("node", "zid", "requirement", "verdict", "signature").agg(
+        F.count("*").alias("findings"),
+        F.min("time").alias("first"),
+        F.max("time").alias("last"),
+        F.min(F.struct("time", *where)).alias("example"),
+    )
+    return shaped(found.select("*", *(f"example.{name}" for name in where)), DeviationRow)
+
+
+def left_out(facts: DataFrame) -> DataFrame:
+    """What was counted beside what was said, and how many packets there were in all."""
+    counted = facts.where("what = 'counted'").groupBy(F.col("detail").alias("what"))
+    return shaped(counted.agg(F.sum("amount").alias("amount")), LeftOutRow)

@@ -30,7 +30,9 @@ def of_judgements(judgements: DataFrame) -> DataFrame:
 
 def clusters(said: DataFrame) -> DataFrame:
     """One row a signature, with the cluster that it belongs to. The signatures, not the findings, are brought into one task."""
-    signed = said.withColumn("shape", shape(F.col("cause"))).withColumn("signature", content_id(F.col("group"), F.col("shape")))
+    signed = said.withColumn("shape", shape(F.col("cause"))).withColumn(
+        "signature", content_id(F.col("group"), F.col("shape"))
+    )
     exact = signed.groupBy("signature").agg(
         F.min("group").alias("group"),
         F.min("shape").alias("shape"),
@@ -39,7 +41,9 @@ def clusters(said: DataFrame) -> DataFrame:
         F.min("id").alias("example"),
     )
     return (
-        shaped(exact.withColumn("cluster", F.lit("")), ClusterRow).repartition(1).mapInArrow(_joined, schema(ClusterRow))
+        shaped(exact.withColumn("cluster", F.lit("")), ClusterRow)
+        .repartition(1)
+        .mapInArrow(_joined, schema(ClusterRow))
     )
 
 

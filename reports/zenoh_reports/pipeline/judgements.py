@@ -59,7 +59,9 @@ def runs(results: DataFrame) -> DataFrame:
         F.coalesce(F.sum(F.when(kind == "plan", F.size("names"))), F.lit(0)).alias("planned"),
     )
     ended = F.col("footers") > 0
-    pending = F.when(ended, F.size("foot.names")).otherwise(F.greatest(F.lit(0), F.col("planned") - F.col("judgements")))
+    pending = F.when(ended, F.size("foot.names")).otherwise(
+        F.greatest(F.lit(0), F.col("planned") - F.col("judgements"))
+    )
     why = F.when(ended, F.col("foot.why")).when(F.col("headers") == 0, F.coalesce("fault", F.lit(""))).otherwise("")
     return shaped(
         made.select(

@@ -14,6 +14,7 @@ from typing import Final
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StringType, StructField, StructType
 
 from zenoh_harness.errors import CannotGoOn
 
@@ -30,7 +31,9 @@ class Kept:
     name: str
     row: type
     by: tuple[str, ...] = ()
-    """Partition columns; none for what is made anew each time."""
+    """Columns of the row that its partitions are by; none for what is made anew each time."""
+    under: tuple[str, ...] = ()
+    """Partition columns beside those of the row: what all rows of one writing have in common."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,23 +46,26 @@ class Store:
         """Where a table is."""
         return str((self.folder / kept.name).resolve())
 
-    def put(self, table: DataFrame, kept: Kept) -> None:
+    def put(self, table: DataFrame, kept: Kept, **under: str) -> None:
         """Write a table; of a partitioned one only the partitions that are in it are replaced. Raises CannotGoOn."""
         rows = shaped(table, kept.row)
-        with told(f"write table {kept.name}", self.place(kept)):
+        place = "/".join([self.place(kept), *(f"{name}={under[name]}" for name in kept.under)])
+        with told(f"write table {kept.name}", place):
             if kept.by:
                 # a partition is written by one task, into one file
-                rows.repartition(*kept.by).write.mode("overwrite").option("partitionOverwriteMode", "dynamic").partitionBy(
-                    *kept.by
-                ).parquet(self.place(kept))
+                writer = rows.repartition(*kept.by).write.mode("overwrite")
+                writer.option("partitionOverwriteMode", "dynamic").partitionBy(*kept.by).parquet(place)
             else:
-                rows.coalesce(1).write.mode("overwrite").parquet(self.place(kept))
+                rows.coalesce(1).write.mode("overwrite").option("partitionOverwriteMode", "static").parquet(place)
 
     def get(self, spark: SparkSession, kept: Kept) -> DataFrame:
         """A table, all its partitions, columns in their order. Raises CannotGoOn where there is none."""
         if not Path(self.place(kept)).is_dir():
             raise CannotGoOn(f"there is no table {kept.name}", step="read the tables", seen=self.place(kept))
-        return shaped(spark.read.schema(schema(kept.row)).parquet(self.place(kept)), kept.row)
+        whole = schema(kept.row)
+        for name in kept.under:
+            whole = StructType([*whole, StructField(name, StringType())])
+        return spark.read.schema(whole).parquet(self.place(kept)).select(*whole.names)
 
 
 @contextmanager

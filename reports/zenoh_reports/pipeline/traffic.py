@@ -25,11 +25,11 @@ from .types import batches, rows_of, schema
 Made = Callable[[Heard], Iterable[Any]]
 
 
-def packets(spark: SparkSession, files: Sequence[str], span: int = SPAN) -> DataFrame:
-    """The packets of captures, which are numbered in the order of their first packets (`zenoh_capture`)."""
+def packets(spark: SparkSession, files: Sequence[str], span: int = SPAN, first: int = 0) -> DataFrame:
+    """The packets of captures, which are numbered from `first` in the order of their first packets (`zenoh_capture`)."""
     spark.dataSource.register(CaptureSource)
-    paths = json.dumps(in_order(files))
-    return spark.read.format(CaptureSource.name()).option("paths", paths).option("span", str(span)).load()
+    options = {"paths": json.dumps(in_order(files)), "span": str(span), "first": str(first)}
+    return spark.read.format(CaptureSource.name()).options(**options).load()
 
 
 def by_flow(packets: DataFrame, tasks: int | None = None) -> DataFrame:

@@ -36,7 +36,7 @@ class AuditRow(NamedTuple):
     """One fact of an audit; `what` says which, and which columns are filled."""
 
     what: str
-    """`finding`, `subjects`, `messages`, `extension`, `node`, `handshake`, `counted`."""
+    """`finding`, `subjects`, `messages`, `extension`, `node`, `handshake`, `counted`; `flow` for one that is kept."""
     id: str = ""
     """Of a finding: of what it says, never of where the capture lies."""
     connection: str = ""
@@ -178,6 +178,11 @@ class Listener:
     newest: int = 0
     """Time of its newest packet."""
 
+    @property
+    def is_over(self) -> bool:
+        """Both sides have ended what is heard."""
+        return self.hearing is None or self.hearing.is_over
+
     def feed(self, unit: Unit) -> Iterator[AuditRow]:
         """Hear one unit; rows come of connections that ended."""
         self.newest = max(self.newest, unit.time)
@@ -251,31 +256,52 @@ def _finding(law: type[Law], finding: Finding, watch: _Watch, repeated: Counter[
     said = (law.id, one.connection.name, finding.sender.value, time, finding.path, finding.cause)
     repeated[said] += 1
     return AuditRow(
-        "finding", id=content_id(*said, repeated[said]), connection=one.connection.name, began=one.began, time=time, file=place >> PLACES,
-        packet=place & NUMBER, sender=finding.sender.value, node=watch.node(finding.sender),
+        "finding", id=content_id(*said, repeated[said]), connection=one.connection.name, began=one.began, time=time,
+        file=place >> PLACES, packet=place & NUMBER, sender=finding.sender.value, node=watch.node(finding.sender),
         zid=watch.zids.get(finding.sender, ""), law=law.id, requirement=finding.requirement,
         verdict=verdict_for(str(requirements()[finding.requirement].level)).value, path=finding.path,
         expected=finding.expected, got=finding.got, cause=finding.cause, signature=signature(law.id, finding.cause), amount=1,
     )  # fmt: skip
 
 
-def wide_rows(handshakes: Iterable[AuditRow]) -> Iterator[AuditRow]:
-    """What the laws say that look across connections, of all handshakes in the order of the captures."""
-    conversation, watches = Conversation(), dict[str, _Watch]()
-    running = Judge(conversation, laws_of(wide=True))
-    for row in handshakes:
+class Across:
+    """The laws that look across connections: shown the handshakes of all, in their order. Can be pickled, and goes on."""
+
+    def __init__(self) -> None:
+        self._conversation = Conversation()
+        self._watches: dict[str, _Watch] = {}
+        self._judge = Judge(self._conversation, laws_of(wide=True))
+
+    def feed(self, row: AuditRow) -> None:
+        """One message of a handshake."""
         name = f"{row.connection} @{row.began}"
-        if name not in watches:
+        watch = self._watches.get(name)
+        if watch is None:
             initiator, _, responder = row.connection.removesuffix(" udp").partition(" > ")
             link = Connection(row.connection, "", Framing(row.detail), f"/{initiator}", f"/{responder}")
-            conversation.connections[name] = link
-            watches[name] = _Watch(Spoken(link, row.began, []))
+            self._conversation.connections[name] = link
+            watch = self._watches[name] = _Watch(Spoken(link, row.began, []))
         if row.zid:
-            watches[name].zids[Side(row.sender)] = row.zid
+            watch.zids[Side(row.sender)] = row.zid
         raw = len(row.data).to_bytes(2, "little") + row.data if row.detail == Framing.STREAM.value else row.data
         seconds = (row.time - row.began) / 1e9
-        running.feed(Event(seconds, name, Side(row.sender), Happened.BYTES, raw, row.file << PLACES | row.packet))
-    yield from judged_rows(running.finish(), watches)
+        self._judge.feed(Event(seconds, name, Side(row.sender), Happened.BYTES, raw, row.file << PLACES | row.packet))
+
+    def drain(self) -> Iterator[AuditRow]:
+        """What was found since the last time."""
+        return judged_rows(self._judge.drain(), self._watches)
+
+    def finish(self) -> Iterator[AuditRow]:
+        """What is found in the end."""
+        return judged_rows(self._judge.finish(), self._watches)
+
+
+def wide_rows(handshakes: Iterable[AuditRow]) -> Iterator[AuditRow]:
+    """What the laws say that look across connections, of all handshakes in the order of the captures."""
+    across = Across()
+    for row in handshakes:
+        across.feed(row)
+    yield from across.finish()
 
 
 def order_of(row: AuditRow) -> tuple[Any, ...]:

@@ -67,7 +67,9 @@ def signature(group: str, cause: str) -> str:
 def of_judgements(rows: Iterable[JudgementRow]) -> list[ClusterRow]:
     """The bad judgements, clustered."""
     said = [
-        SaidRow(row.id, row.verdict, row.cause, f"{row.kind} {row.target} {row.version}") for row in rows if row.verdict in BAD
+        SaidRow(row.id, row.verdict, row.cause, f"{row.kind} {row.target} {row.version}")
+        for row in rows
+        if row.verdict in BAD
     ]
     return clusters(said)
 
@@ -134,7 +136,9 @@ def minhash(text: str) -> tuple[int, ...]:
     """The smallest value of its words under each hash function; a text without words is one empty word."""
     words = sorted(set(_WORD.findall(text.lower()))) or [""]
     digests = [shake_128(word.encode("utf-8", "replace")).digest(4 * HASHES) for word in words]
-    return tuple(min(int.from_bytes(digest[at : at + 4], "big") for digest in digests) for at in range(0, 4 * HASHES, 4))
+    return tuple(
+        min(int.from_bytes(digest[at : at + 4], "big") for digest in digests) for at in range(0, 4 * HASHES, 4)
+    )
 
 
 def agreement(one: tuple[int, ...], other: tuple[int, ...]) -> float:

@@ -109,7 +109,9 @@ def against(rows: Iterable[JudgementRow], baseline: Iterable[JudgementRow]) -> l
         verdict, before = here.verdict if here else "", there.verdict if there else ""
         if verdict != before:
             ranks = (here.severity if here else 0, there.severity if there else 0)
-            change = "new" if there is None else "gone" if here is None else "worse" if ranks[0] > ranks[1] else "better"
+            change = (
+                "new" if there is None else "gone" if here is None else "worse" if ranks[0] > ranks[1] else "better"
+            )
             made.append(ChangeRow(*key, verdict, here.cause if here else "", before, change))
     return made
 

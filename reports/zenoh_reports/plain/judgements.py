@@ -125,14 +125,17 @@ def grouped(rows: Iterable[Row], names: Sequence[str]) -> dict[tuple[Any, ...], 
 def runs(rows: Iterable[ResultRow]) -> list[RunRow]:
     """One row a run, by run; two files with the same content are one."""
     made = []
-    for _, lines in grouped(rows, ["run"]).items():
+    for lines in grouped(rows, ["run"]).values():
         first = min(line.file for line in lines)
         made.append(_run([line for line in lines if line.file == first]))
     return made
 
 
 def _run(lines: Sequence[ResultRow]) -> RunRow:
-    of = {kind: [line for line in lines if line.type == kind] for kind in ("header", "plan", "judgement", "footer", "fault")}
+    of = {
+        kind: [line for line in lines if line.type == kind]
+        for kind in ("header", "plan", "judgement", "footer", "fault")
+    }
     head = min(of["header"] or lines, key=attrgetter("line"))
     foot = max(of["footer"], key=attrgetter("line"), default=None)
     planned = sum(len(line.names) for line in of["plan"])

@@ -27,7 +27,7 @@ Found = tuple[int, Mapping[str, Any] | Fault]
 
 
 def objects(path: str) -> Iterator[Found]:
-    """Each line of a file as an object. A last line without its newline was cut off by whoever wrote it: a fault if it does not parse."""
+    """Each line of a file as an object; a fault for one that is none, and for a last line that was cut off."""
     number = 0
     try:
         with _opened(path) as source:

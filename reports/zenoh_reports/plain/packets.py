@@ -41,7 +41,8 @@ class PacketRow(NamedTuple):
     time: int
     """Nanoseconds since 1970."""
     kind: str
-    """`unit`, `piece` (an IP fragment), `other` (`amount` packets of something else), `cut` (the file ends too early)."""
+    """`unit`, `piece` (an IP fragment), `other` (`amount` packets of something else), `cut` (the file ends too early);
+    `flow`: what is kept of a flow from earlier files, before all its packets."""
     hosts: str
     """The two addresses, sorted: all that belongs together has the same."""
     flow: str
@@ -276,5 +277,3 @@ def _is_capture(file: Path) -> bool:
             return is_capture(source.read(4))
     except (OSError, EOFError, lzma.LZMAError):
         return False
-
-

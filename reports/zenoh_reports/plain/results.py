@@ -101,7 +101,9 @@ def rows(path: str) -> Iterator[ResultRow]:
             return
         yield row
     if not number_:
-        yield ResultRow(file=path, run=_named(path), day=day_of(path), fault="is empty: the run ended before its header")
+        yield ResultRow(
+            file=path, run=_named(path), day=day_of(path), fault="is empty: the run ended before its header"
+        )
 
 
 def _row(blank: ResultRow, found: Mapping[str, Any], secret: int) -> ResultRow:

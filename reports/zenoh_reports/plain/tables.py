@@ -92,6 +92,33 @@ class ObservedRow:
     findings: int
 
 
+@dataclass(frozen=True, slots=True)
+class DeviationRow:
+    """Which node breaks which rule in which way, since when."""
+
+    node: str
+    zid: str
+    requirement: str
+    verdict: str
+    signature: str
+    findings: int
+    first: int
+    last: int
+    file: int
+    """The first finding's capture, packet, connection and cause."""
+    packet: int
+    connection: str
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOutRow:
+    """What is in the captures and was not judged, or was wrong with them."""
+
+    what: str
+    amount: int
+
+
 def findings(facts: Iterable[AuditRow]) -> list[FindingRow]:
     """Each deviation, once, by id."""
     names = [each.name for each in fields(FindingRow)]
@@ -139,3 +166,20 @@ def observed(facts: Iterable[AuditRow], requirements: Iterable[Requirement]) -> 
         page = needed.id.partition("/")[0]
         made.append(ObservedRow(page, needed.id, str(needed.level), needed.says, subjects > 0, subjects, faults))
     return sorted(made, key=attrgetter("page", "requirement"))
+
+
+def deviations(rows: Iterable[FindingRow]) -> list[DeviationRow]:
+    """Findings by node and rule, in order of both."""
+    made = []
+    for key, found in grouped(rows, ["node", "zid", "requirement", "verdict", "signature"]).items():
+        first = min(found, key=attrgetter("time", "file", "packet", "connection", "cause"))
+        times = [row.time for row in found]
+        about = first.file, first.packet, first.connection, first.cause
+        made.append(DeviationRow(*key, len(found), min(times), max(times), *about))
+    return made
+
+
+def left_out(facts: Iterable[AuditRow]) -> list[LeftOutRow]:
+    """What was counted beside what was said, and how many packets there were in all."""
+    found = grouped((row for row in facts if row.what == "counted"), ["detail"])
+    return [LeftOutRow(what, sum(row.amount for row in rows)) for (what,), rows in found.items()]

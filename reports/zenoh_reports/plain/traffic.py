@@ -135,8 +135,10 @@ def _whole(rows: Iterable[PacketRow], counted: Counter[str]) -> dict[str, list[U
     made: defaultdict[str, list[Unit]] = defaultdict(list)
     for row in rows:
         if row.kind != "piece":
-            counted["packets"] += row.amount if row.kind == "other" else 0
-            counted[f"packets of something else ({row.why})" if row.kind == "other" else f"cut off: {row.file}: {row.why}"] += row.amount
+            is_other = row.kind == "other"
+            counted["packets"] += row.amount if is_other else 0
+            what = f"packets of something else ({row.why})" if is_other else f"cut off: {row.file}: {row.why}"
+            counted[what] += row.amount
             continue
         key = (row.source, row.target, row.protocol, row.ident)
         held = pieces[key]

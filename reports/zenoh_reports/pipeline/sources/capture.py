@@ -12,7 +12,7 @@ from pyspark.sql.types import StructType
 
 from zenoh_reports.plain.packets import SPAN, PacketRow, Span, rows, spans
 
-from ..types import batches, schema
+from zenoh_reports.pipeline.types import batches, schema
 from .files import BUNDLE_FILES, FileSource, kept, size_of, take
 
 ROWS = 2048
@@ -28,13 +28,13 @@ class Part(InputPartition):
 
 
 class CaptureSource(FileSource):
-    """Packets. Option `span`: about how many bytes of a file one task reads."""
+    """Packets. Option `span`: about how many bytes of a file one task reads; `first`: the number of the first file."""
 
     row = PacketRow
     title = "zenoh_capture"
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        return CaptureReader(self.paths(), int(self.options.get("span", SPAN)))
+        return CaptureReader(self.paths(), int(self.options.get("span", SPAN)), int(self.options.get("first", 0)))
 
 
 @dataclass
@@ -43,6 +43,7 @@ class CaptureReader(DataSourceReader):
 
     files: Sequence[str]
     span: int
+    first: int = 0
     wanted: dict[str, frozenset[Any]] = field(default_factory=dict)
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
@@ -51,7 +52,8 @@ class CaptureReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         files = self.wanted.get("file", frozenset(self.files))
-        every = [part for index, path in enumerate(self.files) if path in files for part in spans(path, index, self.span)]
+        numbered = [(index, path) for index, path in enumerate(self.files, self.first) if path in files]
+        every = [part for index, path in numbered for part in spans(path, index, self.span)]
         return [Part(parts) for parts in bundled(every, self.span)] or [Part(())]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -72,4 +74,3 @@ def bundled(parts: Sequence[Span], most: int) -> list[list[Span]]:
         made[-1].append(part)
         room -= own
     return made
-
