@@ -30,7 +30,7 @@ def test_junit_counts_each_verdict_where_it_belongs(everything, tmp_path):
     junit.write([everything], tmp_path / "j.xml")
     suite = ET.parse(tmp_path / "j.xml").getroot().find("testsuite")  # noqa: S314  our own file
     counts = {name: int(suite.get(name)) for name in ("tests", "failures", "errors", "skipped")}
-    assert counts == {"tests": 14, "failures": 5, "errors": 2, "skipped": 3}
+    assert counts == {"tests": 15, "failures": 6, "errors": 2, "skipped": 3}
     assert {one.get("value") for one in suite.iter("property") if one.get("name") == "embargoed"} == {"2"}
     assert "\\x1b[2J<script>" in next(suite.iter("failure")).get("message")
 

@@ -14,12 +14,12 @@ from zenoh_harness.matrix import Done
 from zenoh_harness.run.summary import public
 
 MARKS: Final = {
-    Verdict.PASS: ".", Verdict.KNOWN: "k", Verdict.WARN: "w", Verdict.FAIL: "F", Verdict.CRASH: "C", Verdict.ZOMBIE: "Z",
+    Verdict.PASS: ".", Verdict.KNOWN: "k", Verdict.WARN: "w", Verdict.FAIL: "F", Verdict.CRASH: "C", Verdict.ZOMBIE: "Z", Verdict.PANIC: "P",
     Verdict.HANG: "H", Verdict.FLAKY: "~", Verdict.SLOW: "s", Verdict.ERROR: "E", Verdict.NOT_OBSERVED: "-",
     Verdict.NOT_APPLICABLE: "-", Verdict.UNIMPLEMENTED: "-",
 }  # fmt: skip
 """One letter a verdict; a blank for what is not among the results."""
-LEGEND: Final = ". pass  k known  w warn  F fail  C crash  Z zombie  H hang  ~ flaky  s slow  E error  - not judged"
+LEGEND: Final = ". pass  k known  w warn  F fail  C crash  Z zombie  P panic  H hang  ~ flaky  s slow  E error  - not judged"
 TALLEST: Final = 12
 """The longest name that heads a column."""
 TOLD: Final = (Way.WORSE, Way.BETTER)

@@ -20,8 +20,9 @@ from typing import IO, Final, Protocol, Self
 
 import psutil
 
-from zenoh_harness import supervisor
+from zenoh_harness import signs, supervisor
 from zenoh_harness.errors import CannotStart
+from zenoh_harness.signs import Sign
 from zenoh_harness.timing import Deadline
 
 OUTPUT_LIMIT: Final = 1 << 20
@@ -29,42 +30,6 @@ OUTPUT_LIMIT: Final = 1 << 20
 
 GRACE: Final = 3.0
 """Seconds between SIGTERM and SIGKILL."""
-
-SIGNS: Final[Mapping[str, tuple[str, ...]]] = {
-    "panic": (
-        "panicked at",
-        "panic:",
-        "panicexception",
-        "fatal runtime error",
-        "unhandled exception",
-        "terminate called",
-    ),
-    "poison": ("poisonerror", "poisoned"),
-    "allocation": ("memory allocation of", "bad_alloc", "memoryerror", "out of memory", "alloc error"),
-    "sanitizer": (
-        "addresssanitizer",
-        "memorysanitizer",
-        "threadsanitizer",
-        "leaksanitizer",
-        "runtime error:",
-        "==error",
-    ),
-    "abort": ("assertion `", "assertion failed", "core dumped", "double free", "stack smashing", "stack overflow"),
-}
-"""What dying programs write, in lower case, by the kind of death. Plain words: a flood of output is searched too."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sign:
-    """A line of output that speaks of death."""
-
-    kind: str
-    """A key of `SIGNS`."""
-    stream: str
-    """`stdout` or `stderr`."""
-    line: str
-    """At most 400 characters."""
-
 
 @dataclass(frozen=True, slots=True)
 class Ended:
@@ -159,6 +124,8 @@ class Program:
         self.pid = 0
         """The program's own process id, not the supervisor's."""
         self.ended: Ended | None = None
+        self.panics: tuple[str, ...] = ()
+        """Forms of a panic that its own file names."""
         self._popen = popen
         self._control = control
         self._status = status
@@ -323,7 +290,8 @@ class Program:
             lines = (self.folder / "signs").read_bytes().decode(errors="replace").splitlines()
         except FileNotFoundError:
             return ()
-        return tuple(sign for line in lines if (sign := _sign(line)) is not None)
+        told = (line.partition(" ") for line in lines)
+        return tuple(signs.classify(((stream, text) for stream, _, text in told), self.panics))
 
     def __enter__(self) -> Self:
         return self
@@ -360,11 +328,13 @@ def start(
     interactive: bool = False,
     folder: Path | None = None,
     limit: int = OUTPUT_LIMIT,
+    panics: Sequence[str] = (),
 ) -> Program:
     """Start `command` (no shell) under a supervisor.
 
     `env` is added to ours; `folder` (see `work_folder`) goes with the program, even when we are killed.
     `interactive` hands its standard input and output to the caller; else its output is kept and its input is empty.
+    `panics`: what its lines hold when it has panicked, beside the forms that everybody knows.
     CannotStart names what the kernel said.
     """
     folder = folder or work_folder()
@@ -374,9 +344,10 @@ def start(
         "interactive": interactive,
         "folder": str(folder),
         "limit": limit,
-        "signs": [word for words in SIGNS.values() for word in words],
+        "signs": signs.words(panics),
     }
     program = _supervised(command, folder, options, {**os.environ, **(env or {})})
+    program.panics = tuple(panics)
     _RUNNING.add(program)
     try:
         if not program._started(Deadline.after(30)):
@@ -421,10 +392,3 @@ def free_port(host: str = "127.0.0.1") -> int:
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as sock:
         sock.bind((host, 0))
         return int(sock.getsockname()[1])
-
-
-def _sign(line: str) -> Sign | None:
-    stream, _, text = line.partition(" ")
-    lower = text.lower()
-    kind = next((name for name, words in SIGNS.items() if any(word in lower for word in words)), None)
-    return Sign(kind, stream, text) if kind else None

@@ -17,9 +17,10 @@ from zenoh_harness.agent import Agent
 from zenoh_harness.errors import UsageError, unknown
 from zenoh_harness.links import Link, Observer
 from zenoh_harness.locators import Locator
-from zenoh_harness.processes import Ended, Running, Sign
+from zenoh_harness.processes import Ended, Running
 from zenoh_harness.profiles import DEFAULT, PROFILES, Profile
 from zenoh_harness.reach import Face, Reach
+from zenoh_harness.signs import Sign
 from zenoh_harness.timing import Deadline
 
 Role = Literal["router", "peer", "client"]

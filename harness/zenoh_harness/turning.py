@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from zenoh_conformance.verdict import Verdict
+from zenoh_conformance.verdict import GRAVE, Verdict
 
 BAD: Final = frozenset(
-    {Verdict.FAIL, Verdict.WARN, Verdict.KNOWN, Verdict.FLAKY, Verdict.CRASH, Verdict.HANG, Verdict.ZOMBIE}
+    GRAVE | {Verdict.FAIL, Verdict.WARN, Verdict.KNOWN, Verdict.FLAKY}
 )
 """Departures, listed ones too: a list excuses, and does not mend."""
 GOOD: Final = frozenset({Verdict.PASS, Verdict.SLOW})

@@ -39,6 +39,8 @@ class CommandTarget:
 
     restartable = True
     claims: frozenset[str] = frozenset()
+    panics: tuple[str, ...] = ()
+    """Forms of a panic that its own file names."""
 
     def __init__(self, reach: Reach) -> None:
         self.reach = reach
@@ -133,7 +135,7 @@ class CommandTarget:
             "profile": profile.name,
         }
         command = [_BLANK.sub(lambda match: values[match.group(1)], word) for word in self.words]
-        return processes.start(command, interactive=self.with_agent)
+        return processes.start(command, interactive=self.with_agent, panics=self.panics)
 
     def _introduced(self, node: LaunchedNode, deadline: Deadline) -> None:
         if node.agent is None:

@@ -16,7 +16,7 @@ from zenoh_harness.health import check
 from zenoh_harness.run.attempt import Conditions, Outcome, attempt, uses_agent
 from zenoh_harness.run.crew import Crew
 from zenoh_harness.run.decide import Decision
-from zenoh_harness.run.embargo import is_current, withheld
+from zenoh_harness.run.embargo import guarded, withheld
 from zenoh_harness.run.facts import Ability, Ask, ability, ask
 from zenoh_harness.run.group import STUCK, Group
 from zenoh_harness.run.keeper import Examine, Ill, Keeper
@@ -46,7 +46,7 @@ class NodeRun:
         look: Ask = ask,
     ) -> None:
         self.target, self.options, self.laws = target, options, tuple(laws)
-        self.reach, self.role, self.current = target.reach, target.side.value, is_current(target)
+        self.reach, self.role, self.guarded = target.reach, target.side.value, guarded(target)
         self.stop = Flag()
         self._examine, self._look = examine, look
         every, selection = list(cases), options.selection
@@ -61,7 +61,7 @@ class NodeRun:
             depth=options.depth,
         )
 
-        secret = frozenset() if options.with_embargoed or not self.current else self._embargoed()
+        secret = frozenset() if options.with_embargoed or not self.guarded else self._embargoed()
         self.plan, self._kept_back = without(self.plan, secret)
         if options.shuffle is not None:
             self.plan = shuffled(self.plan, options.shuffle)

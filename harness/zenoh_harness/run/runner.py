@@ -44,8 +44,8 @@ class Part(Protocol):
     options: Options
     role: str
     """responder, initiator or codec."""
-    current: bool
-    """Whether this version is the current release."""
+    guarded: bool
+    """Whether what is grave on it is kept back until it is public."""
     stop: Flag
     """Set to end it."""
 
@@ -134,7 +134,7 @@ def run_target(reach: Reach, options: Options, parts: Sequence[Part], command: s
     with writer:
         try:
             for part in parts:
-                register.reach, register.current = str(part.reach), part.current
+                register.reach, register.guarded = str(part.reach), part.guarded
                 part.run(register)
         except KeyboardInterrupt:
             for part in parts:

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from zenoh_harness.errors import CannotStart
-from zenoh_harness.processes import GRACE, Sign, Usage
+from zenoh_harness.processes import GRACE, Usage
+from zenoh_harness.signs import Sign
 from zenoh_harness.timing import Deadline, scaled
 
 from . import owner

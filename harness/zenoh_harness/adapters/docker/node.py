@@ -55,13 +55,8 @@ class DockerTarget:
         tagged = _plain(_version(reach.rest, {})) or about["wheel"]["default"]
         self.claims: frozenset[str] = claims_of(tagged) if router else frozenset()
         self._router = router
+        self.embargo = "upstream" if router else ""
         self.memory = _mebibytes(reach.options.get("memory", str(MEMORY)))
-
-    @cached_property
-    def current(self) -> bool:
-        """Whether it is the current release of zenoh-rust, or newer; one that does not say what it is may be."""
-        version = _plain(self.identity.version)
-        return self._router and (not version or Version(version) >= Version(settings()["wheel"]["default"]))
 
     @property
     def zid(self) -> str:
