@@ -1,0 +1,161 @@
+"""Studying a node: a few sane sessions, ended in each way, before anything odd is done. Never raises for what it does."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from typing import Final
+
+from zenoh_conformance import sane
+from zenoh_conformance.conversation import Side
+from zenoh_conformance.dialogue import Dialogue
+from zenoh_conformance.fences import BY_QUERY, PASSES, Fence, Fencing
+from zenoh_conformance.finding import Departed
+from zenoh_conformance.kinds import InitSyn
+from zenoh_harness.credentials import open_session
+from zenoh_harness.errors import CannotConnect
+from zenoh_harness.habits.model import CONNECT, UNIT, End, Habits, Return
+from zenoh_harness.habits.room import room
+from zenoh_harness.target import NodeInstance
+from zenoh_harness.timing import Deadline, scaled
+from zenoh_harness.wires import Recorder
+
+REQUIREMENT: Final = "target/habits"
+QUIET_TIMES: Final = 20
+"""How many times its slowest answer a node must be silent for us to believe that nothing comes."""
+
+LEAST_QUIET: Final = 0.1
+"""Seconds that a quiet time lasts at least, before scaling."""
+
+LONGEST: Final = 3.0
+"""Seconds that a node which can be started again is waited for after each kind of end."""
+
+PATIENT: Final = 8.0
+"""The same for one that cannot."""
+
+_ZIDS = itertools.count(1)
+
+
+def study(node: NodeInstance, *, rooms: bool = True) -> Habits:
+    """What a started node is like. `rooms`: also how many it serves at once, of one that listens."""
+    began = time.monotonic()
+    us = visit(node)
+    if us is None:
+        return Habits(start=_started(node), again=_again(node))
+    answer = handshake(us, node)
+    if answer is None:
+        us.wire.shut()
+        return Habits(start=_started(node), again=_again(node))
+    fencing, leaves = fence_of(us, answer)
+    batch = us.theirs.batch_size if us.theirs is not None else None
+    common = {"answer": answer, "start": _started(node), "fencing": fencing, "leaves": leaves, "batch": batch}
+    if node.side is Side.INITIATOR:
+        return Habits(**common, returns=returns(node, us), again=_again(node))  # type: ignore[arg-type]
+    us.leave()
+    half_open, sessions = room(node, answer) if rooms and time.monotonic() - began < CONNECT else (None, None)
+    return Habits(**common, half_open=half_open, sessions=sessions)  # type: ignore[arg-type]
+
+
+def _started(node: NodeInstance) -> float:
+    return float(getattr(node, "started_in", 0.0))
+
+
+def _again(node: NodeInstance) -> bool:
+    return getattr(node, "again", None) is not None
+
+
+def visit(node: NodeInstance, within: float = CONNECT) -> Dialogue | None:
+    """A fresh link; None when there is none."""
+    zid = b"\x68\x61" + next(_ZIDS).to_bytes(5, "big") + b"\x7a"
+    try:
+        wire = Recorder().wire(node, "habits", Deadline.after(within))
+    except CannotConnect:
+        return None
+    return Dialogue(wire, zid=zid, unit=scaled(max(UNIT, CONNECT)), requirement=REQUIREMENT)
+
+
+def handshake(us: Dialogue, node: NodeInstance) -> float | None:
+    """Open the session; seconds that each of its answers took, about. None when it is not opened."""
+    began = time.monotonic()
+    try:
+        open_session(us, node.profile)
+    except Departed:
+        return None
+    return (time.monotonic() - began) / 2
+
+
+def fence_of(us: Dialogue, answer: float) -> tuple[Fencing, bool]:
+    """The best fence that a live session passes, and whether the node left it by itself."""
+    within = max(scaled(UNIT) / 2, QUIET_TIMES * answer)
+    quiet = max(scaled(LEAST_QUIET), QUIET_TIMES * answer)
+    for how in (Fence.QUERY, Fence.INTEREST, Fence.QUIET):
+        us.fencing = Fencing(how=how, quiet=quiet)
+        with suppress(Departed):
+            PASSES[how](us, f"zconform/habits/{us.zid.hex()}/{how.name.lower()}", within, "fence")
+            return (us.fencing if how is not Fence.QUERY else BY_QUERY), False
+        if us.ended is not None or us.closed is not None:
+            return Fencing(how=Fence.NOTHING, quiet=quiet), True
+    return Fencing(how=Fence.NOTHING, quiet=quiet), True
+
+
+Way = tuple[Callable[[Dialogue], object], Callable[[Dialogue], object]]
+
+
+def _opened(us: Dialogue) -> object:
+    return us.open()
+
+
+def _proposed(us: Dialogue) -> object:
+    return us.expect(InitSyn)
+
+
+WAYS: Final[Mapping[End, Way]] = {
+    End.CLOSE: (_opened, lambda us: us.send(sane.close())),
+    End.FIN: (_opened, lambda us: None),
+    End.RST: (_opened, lambda us: us.wire.reset()),
+    End.REFUSED: (_proposed, lambda us: us.send(sane.close(2))),
+    End.DROPPED: (_proposed, lambda us: None),
+}
+"""How far a node that comes to us is led, and how it is left; the link is shut after it."""
+
+
+def returns(node: NodeInstance, us: Dialogue | None) -> dict[End, Return]:
+    """How it comes back from each end; `us` is its first session, live."""
+    found: dict[End, Return] = {}
+    longest = LONGEST if _again(node) else PATIENT
+    led = True
+    for end, (lead, leave) in WAYS.items():
+        if us is None:
+            break
+        with suppress(Departed):
+            if not led:
+                lead(us)
+            leave(us)
+            us.wire.shut()
+            found[end], us = _back(node, longest)
+            led = False
+            continue
+        us.wire.shut()
+        us = visit(node, longest)
+    if us is not None:
+        us.wire.shut()
+    return found
+
+
+def _back(node: NodeInstance, longest: float) -> tuple[Return, Dialogue | None]:
+    """Wait for it; one that does not come is started again, where that can be."""
+    began, starts = time.monotonic(), getattr(node, "starts", 1)
+    us = visit(node, longest)
+    took = time.monotonic() - began
+    if us is not None:
+        ended = str(getattr(node, "last_end", "")) if getattr(node, "starts", 1) > starts else ""
+        return Return(after=took, ended=ended), us
+    anew: Callable[[], bool] | None = getattr(node, "start_again", None)
+    return Return(after=None, waited=longest), visit(node) if anew is not None and anew() else None
+
+
+def kinds() -> Iterator[End]:
+    """The ends that are tried."""
+    yield from WAYS
