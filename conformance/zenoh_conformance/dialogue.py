@@ -76,6 +76,8 @@ class Dialogue:
         self.initial_sn = initial_sn
         self.fencing = BY_QUERY
         """How the target is fenced."""
+        self.offers: Sequence[Any] = sane.OFFERS
+        """What our InitSyn offers where a case does not say."""
         self._decoder = ConnectionDecoder(Connection(wire.name, wire.link, wire.framing))
         self._unread: deque[Seen] = deque()
         self._next_sn: dict[tuple[bool, int], int] = {}
@@ -259,7 +261,7 @@ class Dialogue:
 
     def init_syn(self, **changes: Any) -> Init:
         """A sane InitSyn of ours."""
-        return sane.init_syn(self.zid, **changes)
+        return sane.init_syn(self.zid, **({"exts": self.offers} | changes))
 
     def init_ack(self, syn: Init, **changes: Any) -> Init:
         """A sane InitAck of ours to their proposal."""

@@ -54,7 +54,7 @@ def by_query(us: Dialogue, key: str, within: float | None, step: str) -> None:
 def by_interest(us: Dialogue, key: str, within: float | None, step: str) -> None:
     """The end of what is declared now on a key on which nothing is."""
     interest = us.new_id()
-    wanted = InterestOptions.TOKENS | InterestOptions.RESTRICTED
+    wanted = InterestOptions.TOKENS | InterestOptions.RESTRICTED | InterestOptions.NAMED | InterestOptions.MAPPING
     us.say(Interest(id=interest, mode=InterestMode.CURRENT, options=wanted, key=_named(key)))
     us.expect(Declare, where=lambda told: told.interest_id == interest and isinstance(told.body, DFinal), within=within, step=step)
 

@@ -14,8 +14,8 @@ from zenoh_harness.matrix import Done
 from zenoh_harness.run.summary import public
 
 MARKS: Final = {
-    Verdict.PASS: ".", Verdict.KNOWN: "k", Verdict.WARN: "w", Verdict.FAIL: "F", Verdict.CRASH: "C", Verdict.ZOMBIE: "Z", Verdict.PANIC: "P",
-    Verdict.HANG: "H", Verdict.FLAKY: "~", Verdict.SLOW: "s", Verdict.ERROR: "E", Verdict.NOT_OBSERVED: "-",
+    Verdict.PASS: ".", Verdict.KNOWN: "k", Verdict.WARN: "w", Verdict.FAIL: "F", Verdict.CRASH: "C", Verdict.ZOMBIE: "Z",
+    Verdict.PANIC: "P", Verdict.HANG: "H", Verdict.FLAKY: "~", Verdict.SLOW: "s", Verdict.ERROR: "E", Verdict.NOT_OBSERVED: "-",
     Verdict.NOT_APPLICABLE: "-", Verdict.UNIMPLEMENTED: "-",
 }  # fmt: skip
 """One letter a verdict; a blank for what is not among the results."""

@@ -8,6 +8,7 @@ import json
 import os
 import select
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -31,6 +32,15 @@ OUTPUT_LIMIT: Final = 1 << 20
 GRACE: Final = 3.0
 """Seconds between SIGTERM and SIGKILL."""
 
+_SHELL_DEATHS: Final = frozenset(
+    128 + number
+    for number in (
+        signal.SIGILL, signal.SIGTRAP, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGSEGV, signal.SIGSYS, signal.SIGPIPE,
+    )
+)  # fmt: skip
+"""Exit codes by which a shell tells that a program died of a signal."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ended:
     """How a program ended."""
@@ -39,6 +49,11 @@ class Ended:
     """Exit code, or minus the signal."""
     orphans: int
     """Processes that it left running, ended with it."""
+
+    @property
+    def in_order(self) -> bool:
+        """Whether it ended by itself: no signal, nor a shell's way to tell of one."""
+        return self.code >= 0 and self.code not in _SHELL_DEATHS
 
     def __str__(self) -> str:
         if self.code >= 0:
@@ -104,8 +119,6 @@ class Running(Protocol):
 
 def signal_name(number: int) -> str:
     """SIGKILL for 9, and so on."""
-    import signal
-
     try:
         return signal.Signals(number).name
     except ValueError:

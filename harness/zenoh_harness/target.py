@@ -15,6 +15,7 @@ from typing import Final, Literal, Protocol, Self, cast, runtime_checkable
 from zenoh_conformance.conversation import Side
 from zenoh_harness.agent import Agent
 from zenoh_harness.errors import UsageError, unknown
+from zenoh_harness.habits.model import UNKNOWN, Habits
 from zenoh_harness.links import Link, Observer
 from zenoh_harness.locators import Locator
 from zenoh_harness.processes import Ended, Running
@@ -70,6 +71,11 @@ class Vitals:
     signs: tuple[Sign, ...] = ()
     """Lines of its output that speak of death."""
 
+    @property
+    def in_order(self) -> bool:
+        """Whether its program ended as programs end: by itself, by no signal of death, without a sign of one."""
+        return self.ended is not None and self.ended.in_order and not self.signs
+
 
 class NodeInstance(Protocol):
     """One started (or found) node, in one profile."""
@@ -87,6 +93,8 @@ class NodeInstance(Protocol):
     """Its process, where we started it."""
     agent: Agent | None
     """The application above it, where there is one."""
+    habits: Habits
+    """What was learnt of its kind."""
 
     def link(self, deadline: Deadline, observer: Observer | None = None) -> Link:
         """A fresh link to it, opened or accepted; CannotConnect when there is none before the deadline."""
@@ -129,6 +137,9 @@ class NodeTarget(Protocol):
 
 class NodeBase:
     """What instances share: use as a context manager."""
+
+    habits: Habits = UNKNOWN
+    """What was learnt of its kind."""
 
     def stop(self) -> None:
         """End all that was started."""

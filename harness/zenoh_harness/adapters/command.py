@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import re
 import shlex
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, cast
@@ -103,7 +104,7 @@ class CommandTarget:
             raise
 
     def _start(self, profile: Profile, listener: Listener | None, deadline: Deadline) -> LaunchedNode:
-        locator = listener.locator if listener else self._where()
+        locator, began = listener.locator if listener else self._where(), time.monotonic()
         program = self._launch(profile, locator)
         node = LaunchedNode(
             program,
@@ -114,12 +115,15 @@ class CommandTarget:
             listener=listener,
             agent=Agent.over(program) if self.with_agent else None,
         )
+        if listener is not None and not self.with_agent:
+            node.again = lambda: self._launch(profile, locator)
         try:
             self._introduced(node, deadline)
             node.wait_until_ready(deadline)
         except BaseException:
             node.stop()
             raise
+        node.started_in = time.monotonic() - began
         return node
 
     @property

@@ -15,7 +15,7 @@ import click
 from zenoh_conformance.verdict import Exit
 from zenoh_harness.catalogue import find
 from zenoh_harness.console import Shell, plain, shell_options
-from zenoh_harness.errors import UsageError
+from zenoh_harness.errors import OtherVersion, UsageError
 from zenoh_harness.files import judged as files_judged
 from zenoh_harness.files import junit as files_junit
 from zenoh_harness.files import results
@@ -168,7 +168,7 @@ def one_target(shell: Shell, reach: Reach, options: Options, known: Sequence[Pat
         for part in parts:
             part.options = replace(options, advance=advance)
         ran = run_target(reach, options, parts, command=command_line())
-    if not shell.as_json and not shell.quiet:
+    if not shell.as_json and not shell.quiet and not isinstance(ran.stopped, OtherVersion):
         summary.show(ran, shell.out, verbose=bool(shell.verbose))
     if ran.stopped is not None:
         click.echo(f"zconform: {ran.stopped}", err=True)

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from math import inf
-from typing import Final
+from typing import Any, Final
 
+from zenoh_conformance.dialogue import Dialogue
 from zenoh_conformance.fences import BY_QUERY, Fence, Fencing
+from zenoh_conformance.sane import OFFERS
 from zenoh_harness.timing import scaled
 
 UNIT: Final = 2.0
@@ -88,6 +90,10 @@ class Habits:
     """The batch size that it settles for, where it is not the default."""
     leaves: bool = False
     """Whether it ends a sane session by itself."""
+    offers: tuple[Any, ...] = OFFERS
+    """What our InitSyn must offer for it to answer one that can be read."""
+    version: int | None = None
+    """The protocol version at which it opens sessions, where that is not ours."""
 
     @property
     def unit(self) -> float:
@@ -128,6 +134,11 @@ class Habits:
         seen = {end: took for end in OURS if end in self.returns and (took := self.returns[end].after) is not None}
         return min(seen, key=lambda end: round(seen[end], 1), default=End.FIN)
 
+    def prepare(self, us: Dialogue) -> Dialogue:
+        """Let a dialogue of ours take its target as it is."""
+        us.fencing, us.offers = self.fencing, self.offers
+        return us
+
     @property
     def few(self) -> bool:
         """Whether it serves so few at once that cases would be in each other's way."""
@@ -150,6 +161,11 @@ class Habits:
             lines.append(f"answers a handshake within {self.answer:.1f} s")
         if self.fencing.how is not Fence.QUERY:
             lines.append(f"is fenced by {self.fencing}")
+        if self.offers != OFFERS:
+            names = ", ".join(type(offer).__name__ for offer in self.offers) or "nothing"
+            lines.append(f"answers only an InitSyn that offers {names}")
+        if self.leaves:
+            lines.append("ends its sessions by itself")
         if self.half_open is not None:
             lines.append(f"answers {self.half_open} handshake{'s' * (self.half_open != 1)} at a time")
         if self.sessions is not None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import time
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 from zenoh_conformance.dialogue import Dialogue
 from zenoh_conformance.finding import Departed
 from zenoh_conformance.kinds import InitAck, OpenAck
 from zenoh_conformance.messages import Init
+from zenoh_conformance.wire.extensions import exts
 from zenoh_harness.errors import CannotConnect
 from zenoh_harness.target import NodeInstance
 from zenoh_harness.timing import Deadline, scaled
@@ -27,19 +29,19 @@ TIMES: Final = 10
 _ZIDS = itertools.count(1)
 
 
-def room(node: NodeInstance, answer: float) -> tuple[int | None, int | None]:
+def room(node: NodeInstance, answer: float, offers: Sequence[Any]) -> tuple[int | None, int | None]:
     """Half-open handshakes and sessions that it serves at once; None where all that were tried went."""
     if node.profile.credentials is not None or node.profile.sessions is not None:
         return None, node.profile.sessions
     within = max(scaled(LEAST), TIMES * answer)
-    links = _links(node)
+    links = _links(node, offers)
     try:
         acks = _answered(links, within)
         half_open = len(acks)
         for us, ack in acks:
             us.send(us.open_syn(ack))
         live = [us for us, _ in acks if _heard(us, OpenAck, within)]
-        sessions = len(live) if half_open == len(links) else None
+        sessions = len(live) if len(live) < half_open or half_open == len(links) else None
     finally:
         for us in links:
             us.leave()
@@ -51,7 +53,7 @@ def _limit(count: int | None, tried: int) -> int | None:
     return None if count is None or count >= tried else max(1, count)
 
 
-def _links(node: NodeInstance) -> list[Dialogue]:
+def _links(node: NodeInstance, offers: Sequence[Any]) -> list[Dialogue]:
     found: list[Dialogue] = []
     for _ in range(TRIED):
         zid = b"\x72\x6f" + next(_ZIDS).to_bytes(5, "big") + b"\x7a"
@@ -60,7 +62,7 @@ def _links(node: NodeInstance) -> list[Dialogue]:
         except CannotConnect:
             break
         us = Dialogue(wire, zid=zid, unit=1.0, requirement="target/habits")
-        us.send(us.init_syn())
+        us.send(us.init_syn(exts=exts(*offers)))
         found.append(us)
     return found
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Final
+from dataclasses import replace
+from typing import Any, Final
 
 from zenoh_conformance import sane
 from zenoh_conformance.conversation import Side
@@ -14,10 +15,14 @@ from zenoh_conformance.dialogue import Dialogue
 from zenoh_conformance.fences import BY_QUERY, PASSES, Fence, Fencing
 from zenoh_conformance.finding import Departed
 from zenoh_conformance.kinds import InitSyn
+from zenoh_conformance.messages import Init
+from zenoh_conformance.messages.init import Patch, QoS
+from zenoh_conformance.wire.extensions import exts
 from zenoh_harness.credentials import open_session
 from zenoh_harness.errors import CannotConnect
 from zenoh_harness.habits.model import CONNECT, UNIT, End, Habits, Return
 from zenoh_harness.habits.room import room
+from zenoh_harness.habits.speaks import other_version
 from zenoh_harness.target import NodeInstance
 from zenoh_harness.timing import Deadline, scaled
 from zenoh_harness.wires import Recorder
@@ -35,27 +40,48 @@ LONGEST: Final = 3.0
 PATIENT: Final = 8.0
 """The same for one that cannot."""
 
+OTHER_OFFERS: Final[tuple[tuple[Any, ...], ...]] = ((QoS(), Patch(value=1)), (Patch(value=1),), ())
+"""Other sane proposals, for a node whose answer to the usual one cannot be read."""
+
 _ZIDS = itertools.count(1)
 
 
 def study(node: NodeInstance, *, rooms: bool = True) -> Habits:
     """What a started node is like. `rooms`: also how many it serves at once, of one that listens."""
     began = time.monotonic()
+    bare = Habits(start=_started(node), again=_again(node))
     us = visit(node)
+    answer = handshake(us, node) if us is not None else None
+    offers = sane.OFFERS
+    if us is not None and answer is None and node.side is Side.RESPONDER:
+        us, answer, offers = _with_other_offers(us, node)
     if us is None:
-        return Habits(start=_started(node), again=_again(node))
-    answer = handshake(us, node)
+        return bare
     if answer is None:
         us.wire.shut()
-        return Habits(start=_started(node), again=_again(node))
+        return replace(bare, version=other_version(node.side, lambda: visit(node)))
     fencing, leaves = fence_of(us, answer)
     batch = us.theirs.batch_size if us.theirs is not None else None
-    common = {"answer": answer, "start": _started(node), "fencing": fencing, "leaves": leaves, "batch": batch}
+    common = {"answer": answer, "start": _started(node), "fencing": fencing, "leaves": leaves, "batch": batch, "offers": offers}
     if node.side is Side.INITIATOR:
         return Habits(**common, returns=returns(node, us), again=_again(node))  # type: ignore[arg-type]
     us.leave()
-    half_open, sessions = room(node, answer) if rooms and time.monotonic() - began < CONNECT else (None, None)
+    half_open, sessions = room(node, answer, offers) if rooms and time.monotonic() - began < CONNECT else (None, None)
     return Habits(**common, half_open=half_open, sessions=sessions)  # type: ignore[arg-type]
+
+
+def _with_other_offers(us: Dialogue, node: NodeInstance) -> tuple[Dialogue | None, float | None, tuple[Any, ...]]:
+    """One whose answer to our sane proposal cannot be read may have one to another that is as sane."""
+    for offers in OTHER_OFFERS if not isinstance(us.theirs, Init) and us.closed is None else ():
+        us.wire.shut()
+        another = visit(node)
+        if another is None:
+            return None, None, sane.OFFERS
+        us = another
+        answer = handshake(us, node, exts=exts(*offers))
+        if answer is not None:
+            return us, answer, offers
+    return us, None, sane.OFFERS
 
 
 def _started(node: NodeInstance) -> float:
@@ -76,11 +102,11 @@ def visit(node: NodeInstance, within: float = CONNECT) -> Dialogue | None:
     return Dialogue(wire, zid=zid, unit=scaled(max(UNIT, CONNECT)), requirement=REQUIREMENT)
 
 
-def handshake(us: Dialogue, node: NodeInstance) -> float | None:
+def handshake(us: Dialogue, node: NodeInstance, **changes: Any) -> float | None:
     """Open the session; seconds that each of its answers took, about. None when it is not opened."""
     began = time.monotonic()
     try:
-        open_session(us, node.profile)
+        open_session(us, node.profile, **changes)
     except Departed:
         return None
     return (time.monotonic() - began) / 2
@@ -154,8 +180,3 @@ def _back(node: NodeInstance, longest: float) -> tuple[Return, Dialogue | None]:
         return Return(after=took, ended=ended), us
     anew: Callable[[], bool] | None = getattr(node, "start_again", None)
     return Return(after=None, waited=longest), visit(node) if anew is not None and anew() else None
-
-
-def kinds() -> Iterator[End]:
-    """The ends that are tried."""
-    yield from WAYS

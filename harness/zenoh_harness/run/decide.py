@@ -79,12 +79,12 @@ def _verdict(outcome: Outcome, side: Side) -> Verdict:
         case Went.DEPARTED:
             return verdict_for(level_of(outcome.item.case.requirement))
         case Went.LOST:
-            # Whoever listens must accept; whoever should come to us may be anywhere.
-            return Verdict.FAIL if side is Side.RESPONDER else Verdict.ERROR
+            # Whoever listens must accept; whoever should come to us, and was found well afterwards, took longer than usual.
+            return Verdict.FAIL if side is Side.RESPONDER else Verdict.SLOW
         case Went.ELSEWHERE:
             return Verdict.NOT_OBSERVED
         case Went.OVERTIME:
-            return Verdict.HANG
+            return Verdict.SLOW  # it was found well afterwards, and what a step may take is bounded by itself
         case _:
             return Verdict.ERROR
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Event, Lock
 from typing import Final
 
 from zenoh_conformance.conversation import Conversation, Side
+from zenoh_conformance.sane import VERSION
 from zenoh_conformance.verdict import Verdict
-from zenoh_harness.errors import CannotGoOn, TargetError
+from zenoh_harness.errors import CannotGoOn, OtherVersion, TargetError
+from zenoh_harness.habits.model import UNKNOWN, Habits
+from zenoh_harness.habits.study import study
 from zenoh_harness.health import Budget, Health, check, learn
 from zenoh_harness.target import Grade, NodeInstance, NodeTarget
 from zenoh_harness.timing import Deadline
@@ -48,8 +52,12 @@ class Keeper:
         examine: Examine = check,
         *,
         told: Callable[[str], None] = lambda _text: None,
+        habits: Habits | None = None,
     ) -> None:
         self.target, self.profile = target, profile
+        self.habits = habits or UNKNOWN
+        """What was learnt of the target: in this profile, unless it was in an earlier one."""
+        self._studied = habits is not None
         self.generation = 0
         """How many instances there were."""
         self.slow: Ill | None = None
@@ -67,6 +75,13 @@ class Keeper:
 
         Raises TargetError for a node that cannot be had at all: it does not start, it hangs, it ends by itself.
         """
+        if self._examine is check and not self._studied:
+            self.habits = self.node.habits = study(self.node)
+            if self.habits.version is not None:
+                speaks = f"speaks protocol version {self.habits.version} and not {VERSION}"
+                raise OtherVersion(f"{self.target.reach} {speaks}: there is nothing to judge here")
+            if self.left():
+                self.renew()
         health = self._examine(self.node, None)
         if health.verdict in (Verdict.CRASH, Verdict.HANG):
             raise TargetError(
@@ -76,16 +91,17 @@ class Keeper:
                 hint="nothing was sent yet but a sane handshake: is it what it should be?",
             )
         self._at_best = health.grade
+        told = frozenset(sign.told for sign in health.vitals.signs)
         if not health.well:
-            self._budget = Budget(calm=0.0, enough=health.grade)
+            self._budget = Budget(calm=0.0, enough=health.grade, told=told)
             return Ill(health.verdict, f"from the start: {health.cause}", health.conversation)
         if self._examine is check:
-            self._budget = learn(self.node)
+            self._budget = replace(learn(self.node), told=told)
         return None
 
     def twin(self) -> Keeper:
         """Another one, of a further instance of the same target, which is held to what was learnt of this one."""
-        twin = Keeper(self.target, self.profile, self._examine, told=self._told)
+        twin = Keeper(self.target, self.profile, self._examine, told=self._told, habits=self.habits)
         twin._budget, twin._at_best = self._budget, self._at_best
         return twin
 
@@ -97,6 +113,7 @@ class Keeper:
                 raise CannotGoOn(f"{self.target.reach} is not wanted any more", step="start")
             if self._node is None:
                 self._node = self.target.start(self.profile)
+                self._node.habits = self.habits
                 self.generation += 1
             return self._node
 
@@ -118,23 +135,33 @@ class Keeper:
         while not health.well and self.few_sessions and not deadline.passed and health.verdict is not Verdict.CRASH:
             pause.wait(GLANCE)
             health = self._examine(self.node, self._budget)
+        if health.verdict is Verdict.HANG and not health.vitals.suspended:
+            return self._waited_for(health)
         for _ in range(SLOW_LOOKS):
             if health.verdict is not Verdict.SLOW:
                 break
             health = self._examine(self.node, self._budget)
         return health
 
+    def _waited_for(self, found: Health) -> Health:
+        """One that stands still hangs only past its own habit; a stall that ends by itself is slow, with its length."""
+        began, patience = time.monotonic() - found.latency, Deadline(time.monotonic() + self.habits.stall)
+        while self._examine is check and found.verdict is Verdict.HANG and not patience.passed:
+            found = self._examine(self.node, self._budget)
+        if not found.well:
+            return found
+        return replace(found, verdict=Verdict.SLOW, cause=f"it stood still for {time.monotonic() - began:.0f} s, and went on by itself")
+
     @property
     def few_sessions(self) -> bool:
         """Whether it holds so few sessions that those of two cases are in each other's way."""
-        return self.node.profile.sessions is not None
+        return self.node.profile.sessions is not None or self.habits.few
 
     def left(self) -> bool:
         """Whether a node that connects to us has gone in peace: it may, when its session was refused or closed."""
         if self._node is None or self._node.side is not Side.INITIATOR:
             return False
-        vitals = self._node.vitals()
-        return not vitals.running and not vitals.signs and vitals.ended is not None and vitals.ended.code >= 0
+        return self._node.vitals().in_order
 
     def renew(self) -> NodeInstance:
         """A fresh instance in place of the old. Raises CannotGoOn when it cannot be had again."""

@@ -12,6 +12,7 @@ from zenoh_conformance.conversation import Side
 from zenoh_conformance.law import Law
 from zenoh_conformance.verdict import Verdict
 from zenoh_harness.errors import CannotGoOn, TargetError
+from zenoh_harness.habits.model import Habits
 from zenoh_harness.health import check
 from zenoh_harness.run.attempt import Conditions, Outcome, attempt, uses_agent
 from zenoh_harness.run.crew import Crew
@@ -49,6 +50,8 @@ class NodeRun:
         self.reach, self.role, self.guarded = target.reach, target.side.value, guarded(target)
         self.stop = Flag()
         self._examine, self._look = examine, look
+        self._habits: Habits | None = None
+        """What was learnt in the first profile that could be had."""
         every, selection = list(cases), options.selection
         # laws judge what cases say: when only laws are asked for, all cases speak and none is recorded
         self._silent = bool(self._wanted_laws()) and not any(takes(selection, case) for case in every)
@@ -109,7 +112,7 @@ class NodeRun:
         for item, why in self.plan.left_out:
             self._left_out(self._records(register, item.case.profile), item, why)
         for number, (profile, items) in enumerate(self.plan.profiles.items(), 1):
-            keeper = Keeper(self.target, profile, self._examine, told=self.options.told)
+            keeper = Keeper(self.target, profile, self._examine, told=self.options.told, habits=self._habits)
             try:
                 self._profile(self._records(register, profile), keeper, items, first=number == 1)
             finally:
@@ -133,6 +136,9 @@ class NodeRun:
                 raise
             records.cannot_start(why.what)
             return
+        if self._habits is None:
+            self._habits = keeper.habits
+            self._tell_habits(len(items))
         can = self._ability(keeper, items, ill)
         able = self._able(records, can, items)
         crew = self._crew(keeper, can, len(able))
@@ -147,6 +153,15 @@ class NodeRun:
         finally:
             crew.dismiss()
         self._close(records, crew, ill)
+
+    def _tell_habits(self, items: int) -> None:
+        """What is not as with everybody, and how long it will take."""
+        habits = self._habits
+        if habits is None or not (lines := habits.told()):
+            return
+        instances = min(self.options.jobs, -(-items // ENOUGH)) if self.target.side is Side.INITIATOR else 1
+        lines.append(f"about {habits.expected(self.size, instances):.0f} s for {self.size} checks")
+        self.options.told(f"{self.reach}: {'; '.join(lines)}")
 
     def _close(self, records: Records, crew: Crew, ill: Ill | None) -> None:
         records.laws(self.laws, self._wanted_laws(), crew.first.tally)

@@ -10,8 +10,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final, cast
 
-from packaging.version import Version
-
 from zenoh_conformance.conversation import Side
 from zenoh_harness import processes
 from zenoh_harness.adapters.launched import READY, LaunchedNode
