@@ -11,7 +11,7 @@ from typing import Any, Final
 from zenoh_conformance.dialogue import Dialogue
 from zenoh_conformance.fences import BY_QUERY, Fence, Fencing
 from zenoh_conformance.sane import OFFERS
-from zenoh_harness.timing import scaled
+from zenoh_harness.links.timing import scaled
 
 UNIT: Final = 2.0
 """Seconds in which any healthy target answers, before scaling."""

@@ -13,9 +13,9 @@ from zenoh_conformance.kinds import InitAck, OpenAck
 from zenoh_conformance.messages import Init
 from zenoh_conformance.wire.extensions import exts
 from zenoh_harness.errors import CannotConnect
-from zenoh_harness.target import NodeInstance
-from zenoh_harness.timing import Deadline, scaled
-from zenoh_harness.wires import Recorder
+from zenoh_harness.links.timing import Deadline, scaled
+from zenoh_harness.links.wires import Recorder
+from zenoh_harness.targets.target import NodeInstance
 
 TRIED: Final = 48
 """How many are tried: as many as a run has under way, about."""

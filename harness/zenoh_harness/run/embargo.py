@@ -20,7 +20,7 @@ from zenoh_conformance.verdict import GRAVE, Judgement, Verdict
 from zenoh_harness.files import results
 from zenoh_harness.files.known import Deviation
 from zenoh_harness.files.results import check_label
-from zenoh_harness.target import NodeTarget
+from zenoh_harness.targets.target import NodeTarget
 
 KEPT: Final = "judgements.jsonl"
 UPSTREAM: Final = "upstream"
