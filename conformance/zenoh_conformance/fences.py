@@ -65,7 +65,7 @@ def by_quiet(us: Dialogue, _key: str, _within: float | None, step: str) -> None:
         pass
     us.require(
         us.ended is None and us.closed is None,
-        expected="a session that goes on", got=us.end() if us.closed is not None else us.told(None), step=step,
+        expected="a session that goes on", got=us.end() if us.closed is not None else us.text_of(None), step=step,
     )  # fmt: skip
 
 
@@ -81,7 +81,7 @@ PASSES: Final[Mapping[Fence, Callable[[Dialogue, str, float | None, str], None]]
     Fence.QUIET: by_quiet,
     Fence.NOTHING: by_nothing,
 }
-"""How each is passed: raises Departed where it is not."""
+"""How each is passed: raises Deviation where it is not."""
 
 
 def _named(key: str) -> WireExpr:

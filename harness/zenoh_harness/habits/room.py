@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.finding import Departed
+from zenoh_conformance.finding import Deviation
 from zenoh_conformance.kinds import InitAck, OpenAck
 from zenoh_conformance.messages import Init
 from zenoh_conformance.wire.extensions import exts
@@ -82,5 +82,5 @@ def _answered(links: list[Dialogue], within: float) -> list[tuple[Dialogue, Init
 def _heard(us: Dialogue, what: object, within: float) -> object | None:
     try:
         return us.expect(what, within=within)  # type: ignore[arg-type]
-    except Departed:
+    except Deviation:
         return None

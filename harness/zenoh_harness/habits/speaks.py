@@ -8,7 +8,7 @@ from typing import Final
 from zenoh_conformance import sane
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.finding import Departed
+from zenoh_conformance.finding import Deviation
 from zenoh_conformance.kinds import InitAck, InitSyn, OpenAck, OpenSyn
 
 OTHERS: Final = (8, 10, 7, 11, 6, 12, 5)
@@ -29,7 +29,7 @@ def other_version(side: Side, visit: Callable[[], Dialogue | None]) -> int | Non
             return None
         try:
             return tries(us, version)
-        except Departed:
+        except Deviation:
             continue
         finally:
             us.wire.shut()

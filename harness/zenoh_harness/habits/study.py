@@ -13,7 +13,7 @@ from zenoh_conformance import sane
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.dialogue import Dialogue
 from zenoh_conformance.fences import BY_QUERY, PASSES, Fence, Fencing
-from zenoh_conformance.finding import Departed
+from zenoh_conformance.finding import Deviation
 from zenoh_conformance.kinds import InitSyn
 from zenoh_conformance.messages import Init
 from zenoh_conformance.messages.init import Patch, QoS
@@ -107,7 +107,7 @@ def handshake(us: Dialogue, node: NodeInstance, **changes: Any) -> float | None:
     began = time.monotonic()
     try:
         open_session(us, node.profile, **changes)
-    except Departed:
+    except Deviation:
         return None
     return (time.monotonic() - began) / 2
 
@@ -118,7 +118,7 @@ def fence_of(us: Dialogue, answer: float) -> tuple[Fencing, bool]:
     quiet = max(scaled(LEAST_QUIET), QUIET_TIMES * answer)
     for how in (Fence.QUERY, Fence.INTEREST, Fence.QUIET):
         us.fencing = Fencing(how=how, quiet=quiet)
-        with suppress(Departed):
+        with suppress(Deviation):
             PASSES[how](us, f"zconform/habits/{us.zid.hex()}/{how.name.lower()}", within, "fence")
             return (us.fencing if how is not Fence.QUERY else BY_QUERY), False
         if us.ended is not None or us.closed is not None:
@@ -155,7 +155,7 @@ def returns(node: NodeInstance, us: Dialogue | None) -> dict[End, Return]:
     for end, (lead, leave) in WAYS.items():
         if us is None:
             break
-        with suppress(Departed):
+        with suppress(Deviation):
             if not led:
                 lead(us)
             leave(us)

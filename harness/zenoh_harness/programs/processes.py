@@ -304,8 +304,8 @@ class Program:
             lines = (self.folder / "signs").read_bytes().decode(errors="replace").splitlines()
         except FileNotFoundError:
             return ()
-        told = (line.partition(" ") for line in lines)
-        return tuple(signs.classify(((stream, text) for stream, _, text in told), self.panics))
+        shown = (line.partition(" ") for line in lines)
+        return tuple(signs.classify(((stream, text) for stream, _, text in shown), self.panics))
 
     def __enter__(self) -> Self:
         return self

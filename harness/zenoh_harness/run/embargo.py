@@ -46,8 +46,8 @@ def _name(target: NodeTarget) -> str:
 def public(judgement: Judgement, listed: Deviation | None) -> bool:
     """Whether everybody can read of it already."""
     known = requirements().get(judgement.key.requirement)
-    told = known is not None and any(errata()[name].public for name in known.erratum if name in errata())
-    return told or judgement.key.check.startswith(SHIPPED) or bool(listed and listed.public)
+    text = known is not None and any(errata()[name].public for name in known.erratum if name in errata())
+    return text or judgement.key.check.startswith(SHIPPED) or bool(listed and listed.public)
 
 
 def under_embargo(judgement: Judgement, *, guarded: bool, public: bool) -> bool:

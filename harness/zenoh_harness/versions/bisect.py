@@ -12,7 +12,7 @@ from zenoh_conformance.verdict import GRAVE, Verdict
 BAD: Final = frozenset(
     GRAVE | {Verdict.FAIL, Verdict.WARN, Verdict.KNOWN, Verdict.FLAKY}
 )
-"""Departures, listed ones too: a list excuses, and does not mend."""
+"""Deviations, listed ones too: a list excuses, and does not mend."""
 GOOD: Final = frozenset({Verdict.PASS, Verdict.SLOW})
 """As required. All other verdicts say nothing about the target."""
 
