@@ -1,4 +1,4 @@
-"""zenoh-rust's own codec as a program: the crate under `targets/zenoh-codec`, built for one release and kept."""
+"""zenoh-rust's own codec as a program: the crate under `codecs/zenoh-codec`, built for one release and kept."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from zenoh_harness.errors import CannotGoOn, UsageError
 from zenoh_harness.links.timing import Deadline, scaled
 from zenoh_harness.programs import processes
 from zenoh_harness.programs.environments import CACHE_VARIABLE, cache_folder
+from zenoh_harness.programs.made import Made, Tell
 from zenoh_harness.programs.processes import Program
-from zenoh_harness.targets.build import Made, Tell
 
 NAME: Final = "zenoh-codec"
 PROGRAM: Final = "zenoh-codec-stdio"
@@ -61,7 +61,7 @@ def make(version: str, profile: str, tell: Tell) -> Made:  # of profiles there i
 
 def crate() -> Path:
     """The crate's sources, as they are installed."""
-    return Path(str(resources.files("zenoh_harness"))) / "targets" / NAME
+    return Path(str(resources.files("zenoh_harness"))) / "codecs" / NAME
 
 
 def lock_of(version: str) -> Path:
