@@ -21,11 +21,10 @@ from typing import IO, Final, Protocol, Self
 
 import psutil
 
-from zenoh_harness import signs
 from zenoh_harness.errors import CannotStart
 from zenoh_harness.links.timing import Deadline
-from zenoh_harness.programs import supervisor
-from zenoh_harness.signs import Sign
+from zenoh_harness.programs import signs, supervisor
+from zenoh_harness.programs.signs import Sign
 
 OUTPUT_LIMIT: Final = 1 << 20
 """Bytes kept of each output stream: the first half and a rolling tail."""

@@ -20,12 +20,12 @@ from zenoh_conformance.messages import DQueryable, Push, Put, Query, Reply, Requ
 from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.verdict import Verdict
 from zenoh_harness.errors import AgentError, CannotConnect
-from zenoh_harness.habits.model import End, Habits, habits_of
 from zenoh_harness.links.timing import Deadline, scaled
 from zenoh_harness.links.wires import Recorder
 from zenoh_harness.programs.processes import Usage
+from zenoh_harness.programs.signs import Sign, grave
 from zenoh_harness.reference.credentials import open_session
-from zenoh_harness.signs import Sign, grave
+from zenoh_harness.targets.habits import End, Habits, habits_of
 from zenoh_harness.targets.target import Grade, NodeInstance, Vitals
 
 REQUIREMENT: Final = "target/stays-up"

@@ -12,10 +12,10 @@ from zenoh_conformance.conversation import Conversation, Side
 from zenoh_conformance.sane import VERSION
 from zenoh_conformance.verdict import Verdict
 from zenoh_harness.errors import CannotGoOn, OtherVersion, TargetError
-from zenoh_harness.habits.model import UNKNOWN, Habits
-from zenoh_harness.habits.study import study
 from zenoh_harness.links.timing import Deadline
+from zenoh_harness.probing.habits.study import study
 from zenoh_harness.run.health import Budget, Health, check, learn
+from zenoh_harness.targets.habits import UNKNOWN, Habits
 from zenoh_harness.targets.target import Grade, NodeInstance, NodeTarget
 
 SETTLE: Final = 3.0

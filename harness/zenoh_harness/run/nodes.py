@@ -12,7 +12,6 @@ from zenoh_conformance.conversation import Side
 from zenoh_conformance.law import Law
 from zenoh_conformance.verdict import Verdict
 from zenoh_harness.errors import CannotGoOn, TargetError
-from zenoh_harness.habits.model import Habits
 from zenoh_harness.identity import Identity
 from zenoh_harness.run.attempt import AttemptOutcome, Conditions, attempt, uses_agent
 from zenoh_harness.run.decide import Decision
@@ -28,6 +27,7 @@ from zenoh_harness.run.plan import Item, Selection, groups, plan_for, shuffled, 
 from zenoh_harness.run.records import STAYS_UP, Records
 from zenoh_harness.run.register import Register
 from zenoh_harness.run.sidebyside import SideBySide
+from zenoh_harness.targets.habits import Habits
 from zenoh_harness.targets.target import NodeTarget
 
 ENOUGH = 4

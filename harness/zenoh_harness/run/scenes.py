@@ -18,11 +18,11 @@ from zenoh_conformance.errata import reading_of
 from zenoh_conformance.finding import Finding
 from zenoh_conformance.scene import Agent
 from zenoh_harness.errors import CannotConnect, CannotGoOn
-from zenoh_harness.habits.model import End, habits_of
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.links.wires import LinkWire, Recorder
 from zenoh_harness.reference.credentials import open_session
 from zenoh_harness.run.limiter import MOMENT, Limiter
+from zenoh_harness.targets.habits import End, habits_of
 from zenoh_harness.targets.target import NodeInstance
 
 CASE: Final = 60.0

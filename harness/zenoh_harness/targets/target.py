@@ -14,15 +14,15 @@ from typing import Final, Literal, Protocol, Self, cast, runtime_checkable
 
 from zenoh_conformance.conversation import Side
 from zenoh_harness.errors import UsageError, unknown
-from zenoh_harness.habits.model import UNKNOWN, Habits
 from zenoh_harness.identity import Identity
 from zenoh_harness.links.links import Link, Observer
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.profiles import DEFAULT, PROFILES, Profile
 from zenoh_harness.programs.processes import Ended, Running
-from zenoh_harness.signs import Sign
+from zenoh_harness.programs.signs import Sign
 from zenoh_harness.targets.agent import Agent
+from zenoh_harness.targets.habits import UNKNOWN, Habits
 from zenoh_harness.targets.reach import Face, Reach
 
 Role = Literal["router", "peer", "client"]

@@ -14,7 +14,7 @@ from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.timing import Deadline, scaled
 from zenoh_harness.profiles import Profile
 from zenoh_harness.programs.processes import Running
-from zenoh_harness.signs import grave
+from zenoh_harness.programs.signs import grave
 from zenoh_harness.targets.agent import Agent
 from zenoh_harness.targets.greeting import greet
 from zenoh_harness.targets.target import NodeBase, Role, Vitals

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, cast
 from zenoh_harness.errors import CannotStart
 from zenoh_harness.links.timing import Deadline, scaled
 from zenoh_harness.programs.processes import GRACE, Usage
-from zenoh_harness.signs import Sign
+from zenoh_harness.programs.signs import Sign
 
 from . import owner
 from .endings import ContainerEnded, Kind, ended

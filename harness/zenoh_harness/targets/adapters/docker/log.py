@@ -6,9 +6,9 @@ import re
 import threading
 from typing import Final
 
-from zenoh_harness import signs
+from zenoh_harness.programs import signs
 from zenoh_harness.programs.processes import OUTPUT_LIMIT
-from zenoh_harness.signs import Sign
+from zenoh_harness.programs.signs import Sign
 
 DISK_FULL: Final = "no space left on device"
 """What the kernel's ENOSPC reads like in any program's log."""

@@ -19,12 +19,12 @@ from zenoh_conformance.messages import Init
 from zenoh_conformance.messages.init import Patch, QoS
 from zenoh_conformance.wire.extensions import exts
 from zenoh_harness.errors import CannotConnect
-from zenoh_harness.habits.model import CONNECT, UNIT, End, Habits, Return
-from zenoh_harness.habits.room import room
-from zenoh_harness.habits.speaks import other_version
 from zenoh_harness.links.timing import Deadline, scaled
 from zenoh_harness.links.wires import Recorder
+from zenoh_harness.probing.habits.room import room
+from zenoh_harness.probing.habits.speaks import other_version
 from zenoh_harness.reference.credentials import open_session
+from zenoh_harness.targets.habits import CONNECT, UNIT, End, Habits, Return
 from zenoh_harness.targets.target import NodeInstance
 
 REQUIREMENT: Final = "target/habits"

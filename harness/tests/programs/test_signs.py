@@ -2,7 +2,7 @@
 
 import pytest
 
-from zenoh_harness.signs import WORDS, classify, grave, kind_of, words
+from zenoh_harness.programs.signs import WORDS, classify, grave, kind_of, words
 
 
 @pytest.mark.parametrize(
