@@ -69,7 +69,7 @@ class Sign:
     """At most 400 characters."""
 
     @property
-    def told(self) -> str:
+    def cause(self) -> str:
         """The line without what changes from run to run: a cause."""
         return _NUMBER_OF_THREAD.sub(r"\1", self.line.strip())
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from zenoh_conformance.conversation import Conversation, Side
 from zenoh_conformance.finding import Finding
 from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import Verdict, verdict_for
+from zenoh_harness.run.allowance import Allowance
 from zenoh_harness.run.attempt import AttemptOutcome, Went
 from zenoh_harness.run.lifecycle import Unhealthy
 from zenoh_harness.run.plan import Item
@@ -87,6 +88,14 @@ def _verdict(outcome: AttemptOutcome, side: Side) -> Verdict:
             return Verdict.SLOW  # it was found well afterwards, and what a step may take is bounded by itself
         case _:
             return Verdict.ERROR
+
+
+def left_out(items: Sequence[Item], allowance: Allowance) -> Iterator[Decision]:
+    """The verdict on cases for which there was no time."""
+    for item in items:
+        yield Decision(
+            item=item, verdict=Verdict.NOT_OBSERVED, attempts=0, cause=f"left out: the budget of {allowance} was over"
+        )
 
 
 def charged(item: Item, unhealthy: Unhealthy, outcome: AttemptOutcome, attempts: int) -> Decision:

@@ -18,7 +18,7 @@ from zenoh_conformance.errata import errata
 from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import GRAVE, Judgement, Verdict
 from zenoh_harness.files import results
-from zenoh_harness.files.known import Deviation
+from zenoh_harness.files.known import ListedDeviation
 from zenoh_harness.files.results import check_label
 from zenoh_harness.targets.target import NodeTarget
 
@@ -43,7 +43,7 @@ def _name(target: NodeTarget) -> str:
     return target.reach.options.get("name") or target.identity.name
 
 
-def public(judgement: Judgement, listed: Deviation | None) -> bool:
+def public(judgement: Judgement, listed: ListedDeviation | None) -> bool:
     """Whether everybody can read of it already."""
     known = requirements().get(judgement.key.requirement)
     text = known is not None and any(errata()[name].public for name in known.erratum if name in errata())

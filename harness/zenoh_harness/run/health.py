@@ -50,7 +50,7 @@ class Budget:
     """Seconds that it took while nothing else went on (median)."""
     enough: Grade = Grade.FUNCTIONAL
     """The best that it ever was: what it never could is not looked for again."""
-    told: frozenset[str] = frozenset()
+    panics: frozenset[str] = frozenset()
     """Panics that its kind writes from the start."""
 
     @property
@@ -144,7 +144,7 @@ class _Check:
         elif verdict is Verdict.ZOMBIE and vitals.signs:
             cause = f"{cause}, after signs of {vitals.signs[0].kind} in its output"
         elif panic is not None:
-            verdict, cause = Verdict.PANIC, panic.text_of
+            verdict, cause = Verdict.PANIC, panic.cause
         return Health(
             grade=self.grade, verdict=verdict, cause=cause, latency=latency, vitals=vitals,
             usage=self.node.program.usage() if self.node.program else None,
@@ -153,8 +153,8 @@ class _Check:
 
     def _panic(self, vitals: Vitals) -> Sign | None:
         """The first panic in its output that it did not have from the start."""
-        text = self.budget.text_of if self.budget else frozenset()
-        return grave(sign for sign in vitals.signs if sign.text_of not in text)
+        usual = self.budget.panics if self.budget else frozenset()
+        return grave(sign for sign in vitals.signs if sign.cause not in usual)
 
     def _steps(self) -> None:
         vitals = self.node.vitals()

@@ -91,12 +91,12 @@ class Lifecycle:
                 hint="nothing was sent yet but a sane handshake: is it what it should be?",
             )
         self._at_best = health.grade
-        text = frozenset(sign.text_of for sign in health.vitals.signs)
+        panics = frozenset(sign.cause for sign in health.vitals.signs)
         if not health.well:
-            self._budget = Budget(calm=0.0, enough=health.grade, told=text)
+            self._budget = Budget(calm=0.0, enough=health.grade, panics=panics)
             return Unhealthy(health.verdict, f"from the start: {health.cause}", health.conversation)
         if self._examine is check:
-            self._budget = replace(learn(self.node), told=text)
+            self._budget = replace(learn(self.node), panics=panics)
         return None
 
     def another(self) -> Lifecycle:
@@ -155,7 +155,12 @@ class Lifecycle:
     @property
     def few_sessions(self) -> bool:
         """Whether it holds so few sessions that those of two cases are in each other's way."""
-        return self.node.profile.sessions is not None or self.habits.few
+        return self.node.profile.sessions is not None or self.habits.crowded
+
+    @property
+    def one_by_one(self) -> bool:
+        """Whether cases must come one after the other."""
+        return self.few_sessions or self.habits.few
 
     def left(self) -> bool:
         """Whether a node that connects to us has gone in peace: it may, when its session was refused or closed."""

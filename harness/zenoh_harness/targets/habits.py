@@ -34,8 +34,15 @@ WORTH: Final = 4
 QUICKEST_START: Final = 0.25
 """Seconds that even the quickest start counts."""
 
+SESSIONS: Final = 1.5
+"""Sessions that a case opens, about."""
+
 ENOUGH: Final = 48
 """Half-open handshakes, or sessions, with which cases can be side by side as they like."""
+
+
+OF_ONE_CASE: Final = 8
+"""More sessions than one case ever holds."""
 
 
 class End(Enum):
@@ -141,20 +148,25 @@ class Habits:
 
     @property
     def few(self) -> bool:
-        """Whether it serves so few at once that cases would be in each other's way."""
+        """Whether it serves so few at once that cases side by side would be in each other's way."""
         return any(limit is not None and limit < ENOUGH for limit in (self.half_open, self.sessions))
+
+    @property
+    def crowded(self) -> bool:
+        """Whether it holds so few sessions that a case must wait until those of the one before are gone."""
+        return self.sessions is not None and self.sessions < OF_ONE_CASE
 
     def expected(self, cases: int, instances: int) -> float:
         """Seconds that so many cases take, about."""
         link = min(self.returns[self.way].after or self.worth, self.linger + self.start) if self.returns else 0.0
-        return cases * (2 * self.answer + link + self.cost) / max(1, instances)
+        return cases * (SESSIONS * 2 * self.answer + link + self.cost) / max(1, instances)
 
     @property
     def cost(self) -> float:
         """Seconds that a case takes beside handshakes and returns, about."""
         return 0.02 + (3 * self.fencing.quiet if self.fencing.how is not Fence.QUERY else 0.0)
 
-    def told(self) -> list[str]:
+    def lines(self) -> list[str]:
         """What was found, for a person: only what is not as with everybody."""
         lines = []
         if self.answer > 0.1:

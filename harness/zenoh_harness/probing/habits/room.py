@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from zenoh_conformance.dialogue import Dialogue
 from zenoh_conformance.finding import Deviation
-from zenoh_conformance.kinds import InitAck, OpenAck
+from zenoh_conformance.kinds import InitAck, Kind, OpenAck
 from zenoh_conformance.messages import Init
 from zenoh_conformance.wire.extensions import exts
 from zenoh_harness.errors import CannotConnect
@@ -23,6 +23,9 @@ TRIED: Final = 48
 LEAST: Final = 0.25
 """Seconds that all of them are waited for at least, before scaling."""
 
+LONGEST: Final = 3.0
+"""Seconds that are spent on opening sessions one by one, before scaling."""
+
 TIMES: Final = 10
 """How many times its slowest answer each of them may take."""
 
@@ -34,37 +37,56 @@ def room(node: NodeInstance, answer: float, offers: Sequence[Any]) -> tuple[int 
     if node.profile.credentials is not None or node.profile.sessions is not None:
         return None, node.profile.sessions
     within = max(scaled(LEAST), TIMES * answer)
-    links = _links(node, offers)
+    links = [us for us in (_link(node) for _ in range(TRIED)) if us is not None]
     try:
-        acks = _answered(links, within)
-        half_open = len(acks)
-        for us, ack in acks:
-            us.send(us.open_syn(ack))
-        live = [us for us, _ in acks if _heard(us, OpenAck, within)]
-        sessions = len(live) if len(live) < half_open or half_open == len(links) else None
-    finally:
         for us in links:
-            us.leave()
-    return _limit(half_open, len(links)), _limit(sessions, len(links))
+            us.send(us.init_syn(exts=exts(*offers)))
+        acks = _answered(links, within)
+        for us, ack in acks if len(acks) == len(links) else ():
+            us.send(us.open_syn(ack))
+        live = [us for us, _ in acks if len(acks) == len(links) and _heard(us, OpenAck, within) is not None]
+    finally:
+        _leave(links)
+    if len(acks) == len(links):
+        return None, _limit(len(live), len(links))
+    return max(1, len(acks)), _one_by_one(node, within, offers)
 
 
-def _limit(count: int | None, tried: int) -> int | None:
+def _one_by_one(node: NodeInstance, within: float, offers: Sequence[Any]) -> int | None:
+    """Sessions that it holds, opened one after the other; None where it held all that there was time for."""
+    links: list[Dialogue] = []
+    until = time.monotonic() + max(scaled(LONGEST), within)
+    try:
+        while len(links) < TRIED and time.monotonic() < until and (us := _link(node)) is not None:
+            links.append(us)
+            us.send(us.init_syn(exts=exts(*offers)))
+            ack = _heard(us, InitAck, within)
+            if isinstance(ack, Init):
+                us.send(us.open_syn(ack))
+            if not isinstance(ack, Init) or _heard(us, OpenAck, within) is None:
+                return max(1, len(links) - 1)
+    finally:
+        _leave(links)
+    return None
+
+
+def _leave(links: Sequence[Dialogue]) -> None:
+    for us in links:
+        us.leave()
+
+
+def _limit(count: int, tried: int) -> int | None:
     """The count, where it is a limit; at least one, since one session was served before."""
-    return None if count is None or count >= tried else max(1, count)
+    return None if count >= tried else max(1, count)
 
 
-def _links(node: NodeInstance, offers: Sequence[Any]) -> list[Dialogue]:
-    found: list[Dialogue] = []
-    for _ in range(TRIED):
-        zid = b"\x72\x6f" + next(_ZIDS).to_bytes(5, "big") + b"\x7a"
-        try:
-            wire = Recorder().wire(node, "room", Deadline.after(1))
-        except CannotConnect:
-            break
-        us = Dialogue(wire, zid=zid, unit=1.0, requirement="target/habits")
-        us.send(us.init_syn(exts=exts(*offers)))
-        found.append(us)
-    return found
+def _link(node: NodeInstance) -> Dialogue | None:
+    zid = b"\x72\x6f" + next(_ZIDS).to_bytes(5, "big") + b"\x7a"
+    try:
+        wire = Recorder().wire(node, "room", Deadline.after(1))
+    except CannotConnect:
+        return None
+    return Dialogue(wire, zid=zid, unit=1.0, requirement="target/habits")
 
 
 def _answered(links: list[Dialogue], within: float) -> list[tuple[Dialogue, Init]]:
@@ -79,8 +101,8 @@ def _answered(links: list[Dialogue], within: float) -> list[tuple[Dialogue, Init
     return found
 
 
-def _heard(us: Dialogue, what: object, within: float) -> object | None:
+def _heard(us: Dialogue, what: Kind, within: float) -> Any:
     try:
-        return us.expect(what, within=within)  # type: ignore[arg-type]
+        return us.expect(what, within=within)
     except Deviation:
         return None

@@ -62,12 +62,24 @@ def study(node: NodeInstance, *, rooms: bool = True) -> Habits:
         return replace(bare, version=other_version(node.side, lambda: visit(node)))
     fencing, leaves = fence_of(us, answer)
     batch = us.theirs.batch_size if us.theirs is not None else None
-    common = {"answer": answer, "start": _started(node), "fencing": fencing, "leaves": leaves, "batch": batch, "offers": offers}
+    found = replace(bare, answer=answer, fencing=fencing, leaves=leaves, batch=batch, offers=offers)
     if node.side is Side.INITIATOR:
-        return Habits(**common, returns=returns(node, us), again=_again(node))  # type: ignore[arg-type]
+        return replace(found, returns=returns(node, us))
     us.leave()
-    half_open, sessions = room(node, answer, offers) if rooms and time.monotonic() - began < CONNECT else (None, None)
-    return Habits(**common, half_open=half_open, sessions=sessions)  # type: ignore[arg-type]
+    found = replace(found, answer=max(answer, _once_more(node, offers)))
+    if not rooms or time.monotonic() - began > CONNECT:
+        return found
+    half_open, sessions = room(node, found.answer, offers)
+    return replace(found, half_open=half_open, sessions=sessions)
+
+
+def _once_more(node: NodeInstance, offers: tuple[Any, ...]) -> float:
+    """What another session's answers took: a first one may be lucky."""
+    us = visit(node)
+    took = handshake(us, node, exts=exts(*offers)) if us is not None else None
+    if us is not None:
+        us.leave()
+    return took or 0.0
 
 
 def _with_other_offers(us: Dialogue, node: NodeInstance) -> tuple[Dialogue | None, float | None, tuple[Any, ...]]:
@@ -147,27 +159,36 @@ WAYS: Final[Mapping[End, Way]] = {
 """How far a node that comes to us is led, and how it is left; the link is shut after it."""
 
 
-def returns(node: NodeInstance, us: Dialogue | None) -> dict[End, Return]:
-    """How it comes back from each end; `us` is its first session, live."""
+def returns(node: NodeInstance, first: Dialogue | None) -> dict[End, Return]:
+    """How it comes back from each end; `first` is its first session, live."""
     found: dict[End, Return] = {}
     longest = LONGEST if _again(node) else PATIENT
-    led = True
-    for end, (lead, leave) in WAYS.items():
+    us, live = first, True
+    for end, way in WAYS.items():
         if us is None:
             break
-        with suppress(Deviation):
-            if not led:
-                lead(us)
-            leave(us)
-            us.wire.shut()
+        if _left(us, way, live):
             found[end], us = _back(node, longest)
-            led = False
-            continue
-        us.wire.shut()
-        us = visit(node, longest)
+        else:
+            us = visit(node, longest)
+        live = False
     if us is not None:
         us.wire.shut()
     return found
+
+
+def _left(us: Dialogue, way: Way, live: bool) -> bool:
+    """Lead it there, unless it is there, and leave it so; whether it could be led."""
+    lead, leave = way
+    try:
+        if not live:
+            lead(us)
+        leave(us)
+    except Deviation:
+        return False
+    finally:
+        us.wire.shut()
+    return True
 
 
 def _back(node: NodeInstance, longest: float) -> tuple[Return, Dialogue | None]:
