@@ -14,7 +14,8 @@ from zenoh_conformance.verdict import Verdict
 from zenoh_harness.errors import CannotGoOn, OtherVersion, TargetError
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.probing.habits.study import study
-from zenoh_harness.run.health import Budget, Health, check, learn
+from zenoh_harness.programs.signs import grave
+from zenoh_harness.run.health import Budget, Health, check, death, learn
 from zenoh_harness.targets.habits import UNKNOWN, Habits
 from zenoh_harness.targets.target import Grade, NodeInstance, NodeTarget
 
@@ -75,13 +76,7 @@ class Lifecycle:
 
         Raises TargetError for a node that cannot be had at all: it does not start, it hangs, it ends by itself.
         """
-        if self._examine is check and not self._studied:
-            self.habits = self.node.habits = study(self.node)
-            if self.habits.version is not None:
-                speaks = f"speaks protocol version {self.habits.version} and not {VERSION}"
-                raise OtherVersion(f"{self.target.reach} {speaks}: there is nothing to judge here")
-            if self.left():
-                self.renew()
+        died = self._study() if self._examine is check and not self._studied else None
         health = self._examine(self.node, None)
         if health.verdict in (Verdict.CRASH, Verdict.HANG):
             raise TargetError(
@@ -97,7 +92,27 @@ class Lifecycle:
             return Unhealthy(health.verdict, f"from the start: {health.cause}", health.conversation)
         if self._examine is check:
             self._budget = replace(learn(self.node), panics=panics)
-        return None
+        return died
+
+    def _study(self) -> Unhealthy | None:
+        """Learn its habits; a death, or a panic, that sane sessions and plain refusals brought about."""
+        before = frozenset(sign.cause for sign in self.node.vitals().signs)
+        self.habits = self.node.habits = study(self.node)
+        if self.habits.version is not None:
+            speaks = f"speaks protocol version {self.habits.version} and not {VERSION}"
+            raise OtherVersion(f"{self.target.reach} {speaks}: there is nothing to judge here")
+        vitals = self.node.vitals()
+        panic = grave(sign for sign in vitals.signs if sign.cause not in before)
+        if vitals.running and panic is None:
+            return None
+        in_order = self.left()
+        self.renew()
+        if in_order:
+            return None
+        after = f"after {self.habits.dies.value}: " if self.habits.dies else ""
+        if panic is not None and vitals.running:
+            return Unhealthy(Verdict.PANIC, f"in sane sessions: {panic.cause}")
+        return Unhealthy(Verdict.CRASH, f"{after}{death(vitals)}")
 
     def another(self) -> Lifecycle:
         """Another one, of a further instance of the same target, which is held to what was learnt of this one."""

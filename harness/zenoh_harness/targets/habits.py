@@ -99,6 +99,8 @@ class Habits:
     """Whether it ends a sane session by itself."""
     offers: tuple[Any, ...] = OFFERS
     """What our InitSyn must offer for it to answer one that can be read."""
+    dies: End | None = None
+    """After which plain end its program died."""
     version: int | None = None
     """The protocol version at which it opens sessions, where that is not ours."""
 

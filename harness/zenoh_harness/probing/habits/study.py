@@ -37,6 +37,9 @@ LEAST_QUIET: Final = 0.1
 LONGEST: Final = 3.0
 """Seconds that a node which can be started again is waited for after each kind of end."""
 
+SHORTLY: Final = 0.5
+"""The same, once it was waited for in vain."""
+
 PATIENT: Final = 8.0
 """The same for one that cannot."""
 
@@ -64,7 +67,9 @@ def study(node: NodeInstance, *, rooms: bool = True) -> Habits:
     batch = us.theirs.batch_size if us.theirs is not None else None
     found = replace(bare, answer=answer, fencing=fencing, leaves=leaves, batch=batch, offers=offers)
     if node.side is Side.INITIATOR:
-        return replace(found, returns=returns(node, us))
+        back = returns(node, us)
+        dies = None if node.vitals().running or node.vitals().in_order else list(back)[-1]
+        return replace(found, returns={end: one for end, one in back.items() if end is not dies}, dies=dies)
     us.leave()
     found = replace(found, answer=max(answer, _once_more(node, offers)))
     if not rooms or time.monotonic() - began > CONNECT:
@@ -160,7 +165,7 @@ WAYS: Final[Mapping[End, Way]] = {
 
 
 def returns(node: NodeInstance, first: Dialogue | None) -> dict[End, Return]:
-    """How it comes back from each end; `first` is its first session, live."""
+    """How it comes back from each end, until its program dies of one; `first` is its first session, live."""
     found: dict[End, Return] = {}
     longest = LONGEST if _again(node) else PATIENT
     us, live = first, True
@@ -169,12 +174,18 @@ def returns(node: NodeInstance, first: Dialogue | None) -> dict[End, Return]:
             break
         if _left(us, way, live):
             found[end], us = _back(node, longest)
+            longest = longest if found[end].after is not None else min(longest, _once_in_vain(found))
         else:
             us = visit(node, longest)
         live = False
     if us is not None:
         us.wire.shut()
     return found
+
+
+def _once_in_vain(found: Mapping[End, Return]) -> float:
+    """Seconds to wait for one that was waited for in vain once already."""
+    return max(SHORTLY, *(2 * (back.after or 0.0) for back in found.values()))
 
 
 def _left(us: Dialogue, way: Way, live: bool) -> bool:
