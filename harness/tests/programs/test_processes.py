@@ -162,7 +162,7 @@ def test_listening_tells_where():
 
 OWNER = """
 import os, sys
-from zenoh_harness import processes
+from zenoh_harness.programs import processes
 code = "import os, signal\\nif not os.fork(): os.setsid()\\nos.write(1, b'%d\\\\n' % os.getpid())\\nsignal.pause()"
 program = processes.start([sys.executable, "-I", "-S", "-u", "-c", code], interactive=True)
 pids = [program.stdout.readline().decode().strip() for _ in "ab"]

@@ -17,7 +17,7 @@ CALM: Final = SEVERITY[Verdict.KNOWN]
 BAD: Final = frozenset(
     GRAVE | {Verdict.FAIL, Verdict.WARN, Verdict.KNOWN, Verdict.FLAKY}
 )
-"""Deviations, listed ones too: a list excuses, and does not mend."""
+"""Deviations, listed ones too: the list excuses the run, and the fault is still there."""
 GOOD: Final = frozenset({Verdict.PASS, Verdict.SLOW})
 """As required. All other verdicts say nothing about the target."""
 

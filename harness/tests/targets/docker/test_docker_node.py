@@ -1,5 +1,7 @@
 """`docker:IMAGE` with programs that are no node: each told in words, nothing left."""
 
+import os
+
 import pytest
 
 from zenoh_harness.errors import CannotConnect, CannotStart, NotZenoh, UsageError
@@ -13,7 +15,8 @@ from zenoh_harness.targets.target import open_target
 
 
 def containers(client):
-    return {each.name for each in client.containers.list(all=True) if each.name.startswith("zconform-")}
+    """Ours only: other tests have theirs at the same time."""
+    return {each.name for each in client.containers.list(all=True) if each.name.startswith(f"zconform-{os.getpid()}-")}
 
 
 @pytest.mark.needs("docker")
