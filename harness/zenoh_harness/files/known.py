@@ -8,7 +8,8 @@
     cause       = "stage init: Close(INVALID) where *"   # * stands for anything
     reason      = "one refusal path for every malformed INIT"
     evidence    = "s> 03 02"
-    see         = "https://..."
+    see         = "https://..."          # where more is said
+    public      = "https://..."          # where everybody can read of a crash, zombie, panic or hang
     owner       = "us"
     expires     = 2027-01-01
 
@@ -48,13 +49,14 @@ _FIELDS: Final = frozenset(
         "reason",
         "evidence",
         "see",
+        "public",
         "owner",
         "expires",
     ]
 )
 _EXPECTED: Final = {
     v.value: v
-    for v in (Verdict.FAIL, Verdict.WARN, Verdict.FLAKY, Verdict.SLOW, Verdict.CRASH, Verdict.HANG, Verdict.ZOMBIE)
+    for v in (Verdict.FAIL, Verdict.WARN, Verdict.FLAKY, Verdict.SLOW, Verdict.CRASH, Verdict.HANG, Verdict.ZOMBIE, Verdict.PANIC)
 }
 """The verdicts that can be expected."""
 
@@ -80,7 +82,9 @@ class ListedDeviation:
     parameters: Mapping[str, str] = field(default_factory=dict)
     evidence: str = ""
     see: str = ""
-    """Where it is public."""
+    """Where more is said about it."""
+    public: str = ""
+    """The address at which everybody can read of it: without one, what is grave is kept back."""
     owner: str = ""
     expires: dt.date | None = None
     """From this day on it excuses nothing."""
@@ -227,7 +231,7 @@ def _deviation(path: Path, number: int, row: Row) -> ListedDeviation:
         raise FileFault(where, None, "needs 'requirement' or 'check'")
     text = {
         name: faults.field(where, None, row, name, str, "")
-        for name in ("requirement", "check", "role", "profile", "link", "kind", "evidence", "see", "owner")
+        for name in ("requirement", "check", "role", "profile", "link", "kind", "evidence", "see", "public", "owner")
     }
     needed = {name: faults.field(where, None, row, name, str) for name in ("cause", "reason")}
     if not needed["cause"].strip("* "):
