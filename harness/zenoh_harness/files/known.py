@@ -30,7 +30,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from zenoh_conformance.verdict import Judgement, Key, Verdict
-from zenoh_harness.errors import nearest
+from zenoh_harness.errors import UsageError, nearest
 from zenoh_harness.files import faults
 from zenoh_harness.files.faults import FileFault, Row
 
@@ -54,6 +54,7 @@ _FIELDS: Final = frozenset(
         "expires",
     ]
 )
+SUFFIX: Final = ".known.toml"
 _EXPECTED: Final = {
     v.value: v
     for v in (Verdict.FAIL, Verdict.WARN, Verdict.FLAKY, Verdict.SLOW, Verdict.CRASH, Verdict.HANG, Verdict.ZOMBIE, Verdict.PANIC)
@@ -203,6 +204,23 @@ def load(paths: Iterable[Path], *, today: dt.date | None = None, kind: str = "")
     """Read known-deviations files, but for entries about another reach kind. Raises FileFault with the entry at fault."""
     deviations = [one for path in paths for one in read(path) if one.kind in ("", kind)]
     return Known(deviations, today or dt.datetime.now(dt.UTC).date())
+
+
+def find(name: str) -> Path:
+    """The list that a name or a file means: `zenoh-rust` is the one that ships. Raises UsageError with the nearest."""
+    path = Path(name)
+    if path.exists():
+        return path
+    shipped = {each.name.removesuffix(SUFFIX): each for each in shipped_lists()}
+    if name in shipped:
+        return shipped[name]
+    hint = nearest(name, shipped) or "a file, or the name of a list that ships"
+    raise UsageError(f"no list of known deviations {name!r}", step="known deviations", hint=hint)
+
+
+def shipped_lists() -> list[Path]:
+    """The lists that ship, sorted."""
+    return sorted((Path(__file__).parents[1] / "targets" / "known").glob(f"*{SUFFIX}"))
 
 
 def read(path: Path) -> list[ListedDeviation]:
