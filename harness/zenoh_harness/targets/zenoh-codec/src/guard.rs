@@ -43,6 +43,7 @@ thread_local! {
     static WATCHED: Cell<bool> = const { Cell::new(false) };
     static SPENT: Cell<Spent> = const { Cell::new(Spent { sum: 0, largest: 0 }) };
     static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
+    static DOING: Cell<&'static str> = const { Cell::new("") };
 }
 
 /// The system's allocator, with a cap on what one guarded call may ask for in sum.
@@ -134,18 +135,25 @@ pub fn install(cap: usize, give_up: GiveUp) {
     }));
 }
 
-/// Runs `f`; a panic comes back as its text.
+/// Remembers what is being done, for whoever tells of a panic.
+pub fn doing(what: &'static str) {
+    DOING.set(what);
+}
+
+/// Runs `f`; a panic comes back as what was being done, and its text.
 pub fn guarded<T>(f: impl FnOnce() -> T) -> Result<T, String> {
     let result = catch_unwind(AssertUnwindSafe(f));
     WATCHED.set(false);
-    result.map_err(|_| PANIC.take())
+    result.map_err(|_| format!("while {}: {}", DOING.get(), PANIC.take()))
 }
 
 /// Runs `f` under the cap; what it asked for is told beside its result.
 pub fn counted<T>(f: impl FnOnce() -> T) -> (T, Spent) {
+    DOING.set("reading");
     SPENT.set(Spent::default());
     WATCHED.set(true);
     let result = f();
     WATCHED.set(false);
+    DOING.set("telling");
     (result, SPENT.get())
 }

@@ -55,6 +55,7 @@ pub struct Wants {
 /// Writes with the codec; nothing when it would not.
 macro_rules! written {
     ($message:expr) => {{
+        guard::doing("writing");
         let mut out = Vec::new();
         let mut writer = out.writer();
         let result: Result<(), DidntWrite> = Zenoh080::new().write(&mut writer, $message);
@@ -166,6 +167,7 @@ fn write_low_latency(message: &TransportMessageLowLatency) -> Option<Vec<u8>> {
 
 /// A key expression is read when it can be made canonical; `canonical` is that form, and `encoded` its bytes.
 fn key_expression(data: Vec<u8>) -> Answer {
+    guard::doing("reading");
     let size = data.len();
     let text = match String::from_utf8(data) {
         Ok(text) => text,
@@ -184,6 +186,7 @@ fn key_expression(data: Vec<u8>) -> Answer {
 
 /// How two canonical key expressions relate.
 pub fn relate(left: &str, right: &str) -> Answer {
+    guard::doing("relating");
     match (keyexpr::new(left), keyexpr::new(right)) {
         (Ok(l), Ok(r)) => {
             let relation = Object::default().set("intersects", l.intersects(r)).set("includes", l.includes(r));
