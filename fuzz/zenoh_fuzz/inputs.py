@@ -8,7 +8,7 @@ from typing import Final
 from zlib import crc32
 
 from zenoh_conformance.batch import decode_batch
-from zenoh_conformance.codec import DecodeError, Decoded, Layer, decode, trace
+from zenoh_conformance.codec import Decoded, DecodeError, Layer, decode, trace
 from zenoh_conformance.wire import vle
 from zenoh_conformance.wire.errors import Diagnostic
 

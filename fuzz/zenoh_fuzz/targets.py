@@ -7,14 +7,23 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
-from zenoh_harness.adapters.library import path_of
 from zenoh_harness.codec_library import (
-    CRASHED, DECODED, NOWHERE, REFUSED, UNIMPLEMENTED, WANT_ENCODED, WANT_MEANING, WANT_PLAIN, LibraryCodec, load,
+    CRASHED,
+    DECODED,
+    NOWHERE,
+    REFUSED,
+    UNIMPLEMENTED,
+    WANT_ENCODED,
+    WANT_MEANING,
+    WANT_PLAIN,
+    LibraryCodec,
+    load,
 )  # fmt: skip
-from zenoh_harness.codecs import Answer, AnswerKind, Codec
+from zenoh_harness.codecs.codec import Answer, AnswerKind, Codec
 from zenoh_harness.errors import UsageError
-from zenoh_harness.reach import parse
-from zenoh_harness.target import Identity, open_codec
+from zenoh_harness.targets.adapters.library import path_of
+from zenoh_harness.targets.reach import parse
+from zenoh_harness.targets.target import Identity, open_codec
 
 from .inputs import LAYERS
 
@@ -156,7 +165,7 @@ class ProcessTarget:
 
     def relate(self, left: str, right: str) -> tuple[bool, bool] | str | None:
         """How two keys relate; why they do not."""
-        from zenoh_harness.codecs import Request
+        from zenoh_harness.codecs.codec import Request
 
         [answer] = self.codec.ask([Request(command="relate", pair=(left, right))])
         if answer.kind is AnswerKind.UNIMPLEMENTED:

@@ -17,11 +17,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
-from zenoh_harness.codec_server import serve
-from zenoh_harness.codecs import Answer, AnswerKind, Request
+from zenoh_harness.codecs.codec import Answer, AnswerKind, Request
+from zenoh_harness.codecs.server import serve
 from zenoh_harness.errors import CannotStart, HarnessError, TargetError, UsageError
-from zenoh_harness.target import Identity
-from zenoh_harness.timing import scaled
+from zenoh_harness.links.timing import scaled
+from zenoh_harness.targets.target import Identity
 
 INTERFACE: Final = 1
 """Of the header."""
@@ -59,7 +59,7 @@ class Raw(NamedTuple):
 
 
 class LibraryCodec:
-    """A codec library in this process; a `zenoh_harness.codecs.Codec`.  What ends it ends us: see `load`."""
+    """A codec library in this process; a `zenoh_harness.codecs.codec.Codec`.  What ends it ends us: see `load`."""
 
     def __init__(self, path: Path, *, name: str = "") -> None:
         """Load it; CannotStart when it is none, or of another interface, TargetError when it claims what cannot be."""

@@ -9,7 +9,6 @@ from typing import Final
 
 from zenoh_conformance.codec import Segments
 from zenoh_conformance.wire.segment import Segment
-
 from zenoh_fuzz import inputs
 
 from .edits import EDITS, DoesNotFitError, Edit

@@ -12,7 +12,6 @@ from zenoh_conformance.wire import registry, vle
 from zenoh_conformance.wire.errors import EncodeError
 from zenoh_conformance.wire.layer import Layer
 from zenoh_conformance.wire.segment import Segment
-
 from zenoh_fuzz.seeds import EDGES
 
 from . import generate

@@ -20,7 +20,6 @@ from zenoh_conformance.wire.extensions import Exts, Unknown
 from zenoh_conformance.wire.layer import Enc, Layer
 from zenoh_conformance.wire.nested import Body, ByEnc, Composite, Many, Messages
 from zenoh_conformance.wire.types import Blob, Fixed, Vle, WireType
-
 from zenoh_fuzz import inputs
 from zenoh_fuzz.seeds import EDGES
 

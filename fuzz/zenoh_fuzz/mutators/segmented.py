@@ -7,7 +7,6 @@ from typing import Final
 
 from zenoh_conformance.codec import Layer, Segments, Traced, trace
 from zenoh_conformance.wire.segment import Segment
-
 from zenoh_fuzz import inputs
 
 MOST_SEGMENTS: Final = 150

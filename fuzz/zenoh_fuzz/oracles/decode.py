@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from zenoh_conformance.codec import DecodeError
-
 from zenoh_fuzz import inputs, steps
 from zenoh_fuzz.finding import Finding, without_numbers
 from zenoh_fuzz.oracle import Oracle

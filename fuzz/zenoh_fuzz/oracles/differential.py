@@ -8,7 +8,6 @@ from typing import Final
 
 from zenoh_conformance.codec import DecodeError, encode
 from zenoh_conformance.wire import vle
-
 from zenoh_fuzz import inputs
 from zenoh_fuzz.differences import Difference, claimed, named
 from zenoh_fuzz.finding import Finding, Side, without_numbers

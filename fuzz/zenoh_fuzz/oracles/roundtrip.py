@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from zenoh_conformance.codec import DecodeError, Decoded, Layer, encode, from_json, segments, to_json, trace
+from zenoh_conformance.codec import Decoded, DecodeError, Layer, encode, from_json, segments, to_json, trace
 from zenoh_conformance.connection import ConnectionDecoder
 from zenoh_conformance.conversation import Connection, Event, Framing, Happened, Side
 from zenoh_conformance.explain import explain
 from zenoh_conformance.wire import registry, vle
-
 from zenoh_fuzz import inputs
 from zenoh_fuzz.finding import Finding
 from zenoh_fuzz.oracle import Oracle
