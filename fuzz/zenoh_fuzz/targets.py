@@ -120,8 +120,8 @@ class LibraryTarget:
         raw = self.codec.related(left.encode(), right.encode())
         if raw.status in (REFUSED, CRASHED):
             return f"{'refuses' if raw.status == REFUSED else 'crashes'}: {raw.text.decode(errors='replace')}"
-        told = json.loads(raw.text or b"{}")
-        return bool(told.get("intersects")), bool(told.get("includes"))
+        text = json.loads(raw.text or b"{}")
+        return bool(text.get("intersects")), bool(text.get("includes"))
 
     def later(self, number: int, data: bytes) -> Iterator[tuple[int, bytes, Theirs]]:
         """The answer at once."""

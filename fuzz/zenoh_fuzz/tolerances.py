@@ -89,11 +89,11 @@ def everywhere(value: Any, change: Callable[[Any, WireType | None], Any], wire: 
         value = tuple(everywhere(each, change, inner) for each in value)
     elif registry.known(type(value)):
         declared = registry.of(type(value))
-        told = {field.name: everywhere(getattr(value, field.name), change, field.wire)
+        text = {field.name: everywhere(getattr(value, field.name), change, field.wire)
                 for field in declared.fields if field.wire and getattr(value, field.name) is not None}  # fmt: skip
         if declared.extensions is not None:
-            told["exts"] = Exts(changed for each in value.exts if (changed := everywhere(each, change)) is not None)
-        value = dataclasses.replace(value, **told) if told else value
+            text["exts"] = Exts(changed for each in value.exts if (changed := everywhere(each, change)) is not None)
+        value = dataclasses.replace(value, **text) if text else value
     return change(value, wire)
 
 
@@ -219,8 +219,8 @@ def _marker(difference: Difference) -> bool:
 
 @verdict("locator-has-a-form", "a locator is a protocol, a slash and an address; ours keeps whatever text it is", ACCEPT)
 def _locator(difference: Difference) -> bool:
-    told = [text for one in difference.read if isinstance(one.message, m.Hello) for text in one.message.locators or ()]
-    return any(not LOCATOR.fullmatch(text) for text in told)
+    shown = [text for one in difference.read if isinstance(one.message, m.Hello) for text in one.message.locators or ()]
+    return any(not LOCATOR.fullmatch(text) for text in shown)
 
 
 LOCATOR: Final = re.compile(r"[^/?#]+/[^?#]+", re.DOTALL)

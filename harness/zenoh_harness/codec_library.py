@@ -136,8 +136,8 @@ class LibraryCodec:
         if request.command == "encode":
             if self._encode is None:
                 return Answer(kind=AnswerKind.UNIMPLEMENTED, why="the library has no zcodec_encode")
-            told = json.dumps(request.means).encode()
-            return _answer(self._raw(self._encode(number, told, len(told), self._at)))
+            shown = json.dumps(request.means).encode()
+            return _answer(self._raw(self._encode(number, shown, len(shown), self._at)))
         return _answer(self.raw(number, request.data, WANT_ENCODED | WANT_MEANING))
 
     def close(self) -> None:
@@ -171,13 +171,13 @@ def _opened(path: Path) -> ctypes.CDLL:
 
 def _hello(library: ctypes.CDLL, path: Path) -> dict[str, Any]:
     library.zcodec_hello.restype = ctypes.c_char_p
-    told = library.zcodec_hello() or b""
+    text = library.zcodec_hello() or b""
     try:
-        hello = json.loads(told)
+        hello = json.loads(text)
     except ValueError:
         hello = None
     if not isinstance(hello, dict):
-        raise CannotStart(f"{path} does not introduce itself", step="codec library", seen=f"zcodec_hello: {told[:80]!r}",
+        raise CannotStart(f"{path} does not introduce itself", step="codec library", seen=f"zcodec_hello: {text[:80]!r}",
                           hint='{"identity": {...}, "layers": [...], "capabilities": [...]}')  # fmt: skip
     return hello
 

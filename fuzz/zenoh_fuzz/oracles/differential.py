@@ -117,13 +117,13 @@ class Differential(Oracle):
         if explained := difference.explained(rule):
             self.tolerated[explained] += 1
             return
-        told = why or f"ours {ours.told()}; {target.name} {_said(theirs)}"
-        yield self._finding(target, ours, theirs, rule, f"{target.name}, {about}", told)
+        text = why or f"ours {ours.text_of()}; {target.name} {_said(theirs)}"
+        yield self._finding(target, ours, theirs, rule, f"{target.name}, {about}", text)
 
     def _finding(
         self, target: FuzzTarget, ours: Ours, theirs: Theirs, rule: str, about: str, why: str
     ) -> Finding:
-        sides = (Side(name="ours", verdict=ours.verdict, told=ours.told()),
+        sides = (Side(name="ours", verdict=ours.verdict, told=ours.text_of()),
                  Side(name=target.name, verdict=theirs.verdict, told=_said(theirs)))  # fmt: skip
         grave = rule in ("memory-follows-the-input", "survives-every-input")
         return self.found(rule, about, why, bytes([ours.number]) + ours.message, sides=sides, grave=grave,

@@ -73,10 +73,10 @@ class Roundtrip(Oracle):
                 yield self.found("json-keeps-the-meaning", registry.kind_of(one.message), f"{one.message}"[:300], data)
         if number in (inputs.LOWLATENCY,):
             return
-        told = explain(message, layer)
-        if told.messages != [one.message for one in read]:
-            yield self.found("explain-is-decode", layer.value, f"explain reads {len(told.messages)} messages", data)
-        if b"".join(line.data for line in told.lines if not line.inside) != message:
+        text = explain(message, layer)
+        if text.messages != [one.message for one in read]:
+            yield self.found("explain-is-decode", layer.value, f"explain reads {len(text.messages)} messages", data)
+        if b"".join(line.data for line in text.lines if not line.inside) != message:
             yield self.found("explain-loses-no-byte", layer.value, "joined its lines are not the bytes", data)
         if number == inputs.BATCH and _connection(message) != [one.message for one in read]:
             yield self.found("connection-is-decode", layer.value, "the connection decoder reads other messages", data)
