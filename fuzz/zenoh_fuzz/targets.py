@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
-from zenoh_harness.codec_library import (
+from zenoh_harness.codecs.library import (
     CRASHED,
     DECODED,
     NOWHERE,

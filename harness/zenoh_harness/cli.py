@@ -8,6 +8,7 @@ import pkgutil
 import signal
 import sys
 import traceback
+import warnings
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
@@ -19,14 +20,19 @@ from click.shell_completion import shell_complete
 
 from zenoh_conformance.verdict import Exit
 from zenoh_harness import commands
+from zenoh_harness.commands._texts import SHORT
 from zenoh_harness.console import Shell, plain
-from zenoh_harness.errors import HarnessError, nearest
+from zenoh_harness.errors import HarnessError, Renamed, nearest, renamed
 
 PLUGGED: Final = "zenoh_conformance.commands"
 """The entry-point group through which the packages above plug their subcommands in."""
 
 COMPLETION: Final = "_ZCONFORM_COMPLETE"
 """`eval "$(_ZCONFORM_COMPLETE=bash_source zconform)"` completes subcommands and options in a shell."""
+
+
+RENAMED: Final = {"miniatures": "faulty"}
+"""Subcommands that once had another name; the old one is still taken."""
 
 
 @cache
@@ -53,6 +59,7 @@ class Subcommands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The subcommand of that name, imported now; None when there is none."""
+        cmd_name = renamed(cmd_name, RENAMED)
         if cmd_name in _own():
             return _command(import_module(_own()[cmd_name]).command, cmd_name)
         if cmd_name in _plugged():
@@ -60,23 +67,25 @@ class Subcommands(click.Group):
         return None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list in `--help`; a subcommand whose optional packages are missing is listed with what it misses."""
-        rows = []
-        for name in self.list_commands(ctx):
-            try:
-                found = self.get_command(ctx, name)
-                rows.append((name, found.get_short_help_str(400) if found else ""))
-            except ImportError as missing:
-                rows.append((name, f"(not here: {missing})"))
+        """The list in `--help`, without importing what it lists: a plug-in that `SHORT` does not know is asked."""
+        rows = [(name, SHORT.get(name) or self.one_line(ctx, name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
+
+    def one_line(self, ctx: click.Context, name: str) -> str:
+        """The first line of a subcommand's own text; imports it."""
+        try:
+            found = self.get_command(ctx, name)
+        except ImportError as missing:
+            return f"(not here: {missing})"
+        return found.get_short_help_str(400) if found else ""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click's, but an unknown name offers the nearest."""
         name = args[0]
-        if not name.startswith("-") and name not in self.list_commands(ctx):
+        if not name.startswith("-") and name not in (*self.list_commands(ctx), *RENAMED):
             raise click.UsageError(f"no subcommand {name!r}; {nearest(name, self.list_commands(ctx))}", ctx)
         return super().resolve_command(ctx, args)
 
@@ -117,6 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 def invoke(arguments: Sequence[str]) -> int:
     """Run `zconform` with these arguments; its exit code. Nothing escapes from here."""
     previous = _terminate_like_interrupt()
+    warnings.showwarning = _show_warning
     try:
         result = _run(arguments)
         sys.stdout.flush()
@@ -138,6 +148,14 @@ def invoke(arguments: Sequence[str]) -> int:
     finally:
         if previous is not None:
             signal.signal(signal.SIGTERM, previous)
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *place: object, **_more: object) -> None:
+    """A note for the person at the terminal where a word has a new name; every other warning as Python shows it."""
+    if issubclass(category, Renamed):
+        _say(f"note: {message}", 0)
+    else:
+        click.echo(f"{category.__name__}: {message} ({place[0]}:{place[1]})", err=True)
 
 
 def _run(arguments: Sequence[str]) -> object:

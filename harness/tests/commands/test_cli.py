@@ -86,3 +86,27 @@ def test_a_reader_that_leaves_is_no_fault_of_ours():
     assert b"Traceback" not in text
     assert b"Exception ignored" not in text
     assert process.returncode == 3
+
+
+def test_the_table_of_one_line_texts_is_what_the_subcommands_say():
+    """`python -m zenoh_harness.commands._texts` writes it."""
+    context = cli.click.Context(cli.command)
+    assert {name: cli.command.one_line(context, name) for name in cli.command.list_commands(context)} == cli.SHORT
+
+
+def test_help_imports_no_subcommand():
+    """Listing twenty subcommands must not cost what importing them costs."""
+    code = "import sys\nfrom zenoh_harness import cli\ncli.invoke(['--help'])\nprint('zenoh_harness.commands.run' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("False\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "note"),
+    [(["miniatures", "no-such-*"], "'miniatures' is now called 'faulty'"),
+     (["requirements", "settle", "/no/such/folder"], "'settle' is now called 'update'"),
+     (["run", "wrong:no-such-fault", "--out", "/no/such/folder"], "'wrong' is now called 'faulty'")],
+)  # fmt: skip
+def test_an_old_name_is_taken_and_the_new_one_is_named_once(words, note, capfd):
+    cli.invoke(words)
+    assert capfd.readouterr().err.count(note) == 1

@@ -8,7 +8,7 @@ import pytest
 
 from zenoh_conformance.messages import Open
 from zenoh_harness.cli import invoke
-from zenoh_harness.commands import faulty_nodes as command
+from zenoh_harness.commands import faulty as command
 from zenoh_harness.faulty import FaultyNode
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.link import Link

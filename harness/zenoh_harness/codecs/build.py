@@ -1,4 +1,4 @@
-"""zenoh-rust's own codec, built for one release and kept: the crate under `targets/zenoh-codec` as a program or a library."""
+"""zenoh-rust's own codec, built for one release and kept: the crate under `codecs/zenoh-codec` as a program or a library."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from zenoh_harness.errors import CannotGoOn, UsageError
 from zenoh_harness.links.timing import Deadline, scaled
 from zenoh_harness.programs import processes
 from zenoh_harness.programs.environments import CACHE_VARIABLE, cache_folder
+from zenoh_harness.programs.made import Made, Tell
 from zenoh_harness.programs.processes import Program
-from zenoh_harness.targets.build import Made, Tell
 
 NAME: Final = "zenoh-codec"
 PROGRAM: Final = "zenoh-codec-stdio"
@@ -96,7 +96,7 @@ def make(version: str, profile: str, tell: Tell) -> Made:
 
 def crate() -> Path:
     """The crate's sources, as they are installed."""
-    return Path(str(resources.files("zenoh_harness"))) / "targets" / NAME
+    return Path(str(resources.files("zenoh_harness"))) / "codecs" / NAME
 
 
 def lock_of(version: str) -> Path:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
-from zenoh_harness.targets.target import Identity
+from zenoh_harness.identity import Identity
 
 
 class AnswerKind(enum.Enum):

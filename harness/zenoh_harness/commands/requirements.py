@@ -15,7 +15,7 @@ from zenoh_conformance.requirement import OWED, Level, requirements
 from zenoh_conformance.specification import Drift, SpecificationError, digests, drift
 from zenoh_conformance.verdict import Exit
 from zenoh_harness.console import Shell, shell_options
-from zenoh_harness.errors import UsageError
+from zenoh_harness.errors import UsageError, renamed
 from zenoh_harness.files import results
 from zenoh_harness.requirements import verdict_table
 from zenoh_harness.requirements.witnesses import coverage, vectors
@@ -135,14 +135,14 @@ def print_lock(shell: Shell, folder: Path, final: bool) -> None:
     shell.out.print(write_lock(requirements(), _digests(folder), draft=not final), end="", soft_wrap=True)
 
 
-@command.command("settle", short_help="Strike the marks of what is covered meanwhile (in a checkout).")
+@command.command("update", short_help="Remove the marks of what is covered by now (in a checkout).")
 @click.argument("folder", metavar="CHECKOUT", type=click.Path(path_type=Path, file_okay=False), default=Path())
 @shell_options(formats=False)
-def settle(shell: Shell, folder: Path) -> None:
-    """Strike the marks of what is covered meanwhile, lower the ceiling, and write the table of the documentation anew.
+def update(shell: Shell, folder: Path) -> None:
+    """Remove the marks of what is covered by now, lower the ceiling, and write the documentation's table anew.
 
     \b
-    Example:  zconform requirements settle .
+    Example:  zconform requirements update .
     """
     found = coverage()
     files = folder / "conformance/zenoh_conformance/requirements"
@@ -158,9 +158,18 @@ def settle(shell: Shell, folder: Path) -> None:
         _write(document, placed(_read(document), table(found)))
     except (OSError, ValueError) as bad:
         raise UsageError(
-            str(bad), step="settle", hint="CHECKOUT is the folder that holds conformance/ and docs/"
+            str(bad), step="update", hint="CHECKOUT is the folder that holds conformance/ and docs/"
         ) from bad
-    shell.note(f"{len(found.settled)} marks struck")
+    shell.note(f"{len(found.settled)} marks removed")
+
+
+@command.command("settle", hidden=True)
+@click.argument("folder", metavar="CHECKOUT", type=click.Path(path_type=Path, file_okay=False), default=Path())
+@click.pass_context
+def settle(context: click.Context, folder: Path) -> None:
+    """The former name of `update`."""
+    renamed("settle", {"settle": "update"})
+    context.invoke(update, folder=folder)
 
 
 def _read(file: Path) -> str:
@@ -195,7 +204,7 @@ def _unknown(ident: str) -> UsageError:
 
 
 def _standing(row: Row) -> str:
-    return f"owed {row.requirement.owed}" if row.standing is Standing.OWED else row.standing.value
+    return f"uncovered, a {row.requirement.owed} is due" if row.standing is Standing.OWED else row.standing.value
 
 
 def _summary(rows: list[Row]) -> str:

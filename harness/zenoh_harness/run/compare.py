@@ -10,10 +10,16 @@ from typing import Any, Final
 
 from zenoh_conformance.verdict import SEVERITY, Judgement, Key, Verdict
 from zenoh_harness.files.results import Results, check_label
-from zenoh_harness.versions.bisect import BAD, GOOD
 
 CALM: Final = SEVERITY[Verdict.KNOWN]
 """What is graver is red."""
+
+BAD: Final = frozenset(
+    {Verdict.FAIL, Verdict.WARN, Verdict.KNOWN, Verdict.FLAKY, Verdict.CRASH, Verdict.HANG, Verdict.ZOMBIE}
+)
+"""Deviations, listed ones too: a list excuses, and does not mend."""
+GOOD: Final = frozenset({Verdict.PASS, Verdict.SLOW})
+"""As required. All other verdicts say nothing about the target."""
 
 
 class Way(Enum):

@@ -12,6 +12,7 @@ from zenoh_conformance.conversation import Side
 from zenoh_conformance.law import Law
 from zenoh_conformance.verdict import Verdict
 from zenoh_harness.errors import CannotGoOn, TargetError
+from zenoh_harness.identity import Identity
 from zenoh_harness.run.attempt import AttemptOutcome, Conditions, attempt, uses_agent
 from zenoh_harness.run.decide import Decision
 from zenoh_harness.run.embargo import is_current, withheld
@@ -26,7 +27,7 @@ from zenoh_harness.run.plan import Item, Selection, groups, plan_for, shuffled, 
 from zenoh_harness.run.records import STAYS_UP, Records
 from zenoh_harness.run.register import Register
 from zenoh_harness.run.sidebyside import SideBySide
-from zenoh_harness.targets.target import Identity, NodeTarget
+from zenoh_harness.targets.target import NodeTarget
 
 ENOUGH = 4
 """Cases for which it is worth starting one more instance of a node that comes to us."""

@@ -18,6 +18,7 @@ from zenoh_harness.errors import CannotGoOn, HarnessError
 from zenoh_harness.files import judged, known
 from zenoh_harness.files.known import Known
 from zenoh_harness.files.results import Footer, Header, ResultsWriter
+from zenoh_harness.identity import Identity
 from zenoh_harness.run.models import model_cases
 from zenoh_harness.run.nodes import NodeRun
 from zenoh_harness.run.options import Options
@@ -25,11 +26,11 @@ from zenoh_harness.run.register import Register
 from zenoh_harness.run.vectors import VectorRun, golden
 from zenoh_harness.scripting.shipped import script_cases
 from zenoh_harness.targets.reach import Face, Reach
-from zenoh_harness.targets.target import Identity, open_codec, open_target
+from zenoh_harness.targets.target import open_codec, open_target
 from zenoh_harness.version import harness_version
 
 RESULTS: Final = "results.jsonl"
-_BOTH_ROLES: Final = frozenset({"wheel", "docker", "reference", "wrong"})
+_BOTH_ROLES: Final = frozenset({"wheel", "docker", "reference", "faulty"})
 """Kinds that can be made to connect to us too, when the target string leaves it open."""
 
 
@@ -103,7 +104,7 @@ def parts_of(
         every = list(every_case(options) if cases is None else cases)
         all_of_them = list(all_laws().values() if laws is None else laws)
         parts += [NodeRun(open_target(one), options, cases=every, laws=all_of_them) for one in reaches(reach)]
-    if Face.CODEC in reach.faces and reach.kind != "wrong" and not reach.options.keys() & _OF_NODES:
+    if Face.CODEC in reach.faces and reach.kind != "faulty" and not reach.options.keys() & _OF_NODES:
         codec = OwnCodec() if reach.kind == "reference" else cast(Codec, open_codec(reach))
         parts.append(VectorRun(codec, reach, options, golden()))
     wanted = [part for part in parts if any(True for _ in part.planned())]
@@ -177,9 +178,10 @@ def known_for(name: str, own: Iterable[Path] = (), *, kind: str = "") -> Known:
     """
     if "/" in name:
         return known.load(own, kind=kind)
-    file = Path("targets") / f"{name}.known.toml"
-    shipped = Path(str(files("zenoh_harness"))) / file
-    return known.load([*(path for path in (shipped, file) if path.exists()), *own], kind=kind)
+    file = f"{name}.known.toml"
+    shipped = Path(str(files("zenoh_harness"))) / "targets" / "known" / file
+    users = Path("targets") / file
+    return known.load([*(path for path in (shipped, users) if path.exists()), *own], kind=kind)
 
 
 def _strict_checks(register: Register, options: Options, parts: Sequence[Part]) -> None:

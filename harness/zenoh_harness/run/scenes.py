@@ -35,10 +35,6 @@ class Overtime(BaseException):
     """The case's hard deadline has passed, or the run is being ended; nobody on the way takes that for a fault to try again."""
 
 
-class Elsewhere(Exception):  # noqa: N818 - no fault of anybody: the target did something else that is right, too
-    """What was to be observed cannot be reached on this target."""
-
-
 @dataclass(frozen=True, slots=True)
 class Facts:
     """What is known of a node before a case begins."""

@@ -43,7 +43,7 @@ _ASKED: Final = {STAYS_UP: "Whatever is sent to it, it goes on working for every
 
 _SHORT: Final = {
     Exit.CONFORMING: "0 conforms",
-    Exit.NOT_CONFORMING: "1 deviates",
+    Exit.NOT_CONFORMING: "1 not conforming",
     Exit.USAGE: "2 usage",
     Exit.CANNOT_GO_ON: "3 could not go on",
     Exit.NOTHING_JUDGED: "4 nothing judged",
@@ -103,13 +103,15 @@ def idle(judgements: Iterable[Judgement]) -> dict[tuple[str, str], list[str]]:
 def as_json(ran: Ran) -> dict[str, Any]:
     """The summary for programs."""
     shown = public(ran.judgements)
+    listed = [_deviation_json(each) for each in deviations(shown)]
     return {
         "target": {"reach": ran.header.reach, "name": ran.header.name, "version": ran.header.version},
         "exit": int(ran.exit),
         "verdicts": dict(ran.footer.verdicts),
         "embargoed": ran.footer.embargoed,
         "pages": {page: {verdict.value: n for verdict, n in counts.items()} for page, counts in by_page(shown)},
-        "deviations": [_deviation_json(each) for each in deviations(shown)],
+        "deviations": listed,
+        "departures": listed,  # the name of 0.1; goes with the next minor version
         "not_judged": [
             {"verdict": verdict, "why": why, "count": len(checks), "checks": sorted(set(checks))}
             for (verdict, why), checks in idle(shown).items()

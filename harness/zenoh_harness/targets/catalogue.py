@@ -22,9 +22,10 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from zenoh_harness.errors import UsageError, nearest, unknown
+from zenoh_harness.identity import Identity
 from zenoh_harness.profiles import DEFAULT, Profile
 from zenoh_harness.targets.reach import KINDS, Reach, add_options, parse
-from zenoh_harness.targets.target import Identity, NodeInstance, NodeTarget, known_profile, open_target
+from zenoh_harness.targets.target import NodeInstance, NodeTarget, known_profile, open_target
 
 PROJECT: Final = "zconform.toml"
 FOLDER: Final = "targets"
@@ -154,7 +155,7 @@ class KnownNode:
 
 
 def _shipped() -> Iterator[KnownTarget]:
-    folder = files("zenoh_harness") / "targets"
+    folder = files("zenoh_harness") / "targets" / "known"
     for path in sorted(folder.iterdir(), key=lambda path: path.name):
         if path.name.endswith(".toml") and not path.name.endswith(".known.toml"):
             yield _known(tomllib.loads(path.read_text(encoding="utf-8"))["target"], path.name)

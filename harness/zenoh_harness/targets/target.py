@@ -14,6 +14,7 @@ from typing import Final, Literal, Protocol, Self, cast, runtime_checkable
 
 from zenoh_conformance.conversation import Side
 from zenoh_harness.errors import UsageError, unknown
+from zenoh_harness.identity import Identity
 from zenoh_harness.links.links import Link, Observer
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.timing import Deadline
@@ -26,21 +27,6 @@ Role = Literal["router", "peer", "client"]
 
 TARGET_ZID: Final = "7a726566"
 """The ZenohID that a started target gets unless `zid=` says otherwise (lowercase hex as printed, no leading zero)."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Identity:
-    """Who a target says it is; goes into every result."""
-
-    name: str
-    """The implementation, as in `zenoh-rust`."""
-    version: str
-    """Its version, empty when unknown."""
-    kind: str
-    """The reach kind through which it was reached."""
-    language: str = ""
-    digest: str = ""
-    """What exactly it is, where that can be told: a container image's digest."""
 
 
 class Grade(enum.IntEnum):
@@ -145,7 +131,7 @@ _ADAPTERS: Final[Mapping[str, str]] = {
     "tcp": "address",
     "unixsock-stream": "address",
     "reference": "reference",
-    "wrong": "reference",
+    "faulty": "reference",
     "stdio": "stdio",
     "lib": "library",
     "docker": "docker",

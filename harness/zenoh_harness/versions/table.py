@@ -113,7 +113,11 @@ def document(done: Sequence[Done]) -> dict[str, Any]:
     """All of it as data: targets, requirements by target, steps."""
     return {
         "targets": [
-            {"reach": one.reach, "exit": one.code, "seconds": round(one.seconds, 1), "told": line(one), "results": str(one.folder)}
+            {
+                "reach": one.reach, "exit": one.code, "seconds": round(one.seconds, 1), "summary": line(one),
+                "told": line(one),  # the name of 0.1 for `summary`
+                "results": str(one.folder),
+            }
             for one in done
         ],
         "requirements": rows(done),

@@ -39,7 +39,7 @@ def is_there(client, container):
 
 
 @pytest.mark.parametrize(
-    ("words", "kind", "code", "told"),
+    ("words", "kind", "code", "text"),
     [
         (("exit", "7"), Kind.EXITED, 7, "exit code 7"),
         (("exit", "0"), Kind.EXITED, 0, "exit code 0"),
@@ -48,9 +48,9 @@ def is_there(client, container):
         (("memory",), Kind.OUT_OF_MEMORY, -9, "SIGKILL for want of memory (its limit is 16 MiB)"),
     ],
 )
-def test_ends_are_told_apart(run, words, kind, code, told):
+def test_ends_are_told_apart(run, words, kind, code, text):
     end = run(*words, memory=16 << 20).wait(soon())
-    assert (end.kind, end.code, str(end)) == (kind, code, told)
+    assert (end.kind, end.code, str(end)) == (kind, code, text)
 
 
 def test_a_container_that_somebody_removes_is_gone(run, docker_client):

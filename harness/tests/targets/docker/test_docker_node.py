@@ -18,7 +18,7 @@ def containers(client):
 
 @pytest.mark.needs("docker")
 @pytest.mark.parametrize(
-    ("words", "error", "told", "hint"),
+    ("words", "error", "text", "hint"),
     [
         ("exit%207", CannotStart, "exit code 7", "run it by hand: docker run"),
         ("memory&memory=16", CannotStart, "ended with SIGKILL for want of memory (its limit is 16 MiB)", "raise memory=MIB"),
@@ -27,12 +27,12 @@ def containers(client):
         ("listen%20{port}", NotZenoh, "does not answer", "does it speak Zenoh"),
     ],
 )
-def test_what_is_no_node_is_told_and_removed(docker_client, little, monkeypatch, words, error, told, hint):
+def test_what_is_no_node_is_told_and_removed(docker_client, little, monkeypatch, words, error, text, hint):
     monkeypatch.setattr(node, "READY", 3.0)
     before = containers(docker_client)
     with pytest.raises(error) as why:
         open_target(parse(f"docker:{little}?args={words}")).start()
-    assert told in str(why.value)
+    assert text in str(why.value)
     assert hint in why.value.hint
     assert why.value.exit_code == 3
     assert containers(docker_client) <= before

@@ -15,6 +15,7 @@ from typing import Final, cast
 
 from zenoh_conformance.conversation import Side
 from zenoh_harness.errors import TargetError, UsageError, unknown
+from zenoh_harness.identity import Identity
 from zenoh_harness.links.links import Listener
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.timing import Deadline
@@ -23,7 +24,7 @@ from zenoh_harness.programs import processes
 from zenoh_harness.targets.adapters.launched import READY, LaunchedNode
 from zenoh_harness.targets.agent import Agent
 from zenoh_harness.targets.reach import Reach
-from zenoh_harness.targets.target import TARGET_ZID, Identity, Role, known_profile, profile_of
+from zenoh_harness.targets.target import TARGET_ZID, Role, known_profile, profile_of
 
 _PLACES: Final = ("port", "host", "locator", "zid", "profile")
 _BLANK: Final = re.compile(r"\{([a-z_]+)\}")

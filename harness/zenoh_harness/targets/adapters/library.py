@@ -1,7 +1,7 @@
-"""`lib:PATH`: a codec in a shared library, behind the C interface `targets/codec-library/zcodec.h`.
+"""`lib:PATH`: a codec in a shared library, behind the C interface `codecs/zcodec.h`.
 
 It runs in a process of its own, so that what ends the library costs one answer; fuzzers load it into theirs
-(`zenoh_harness.codec_library.load`). `lib:zenoh-codec@1.10.2` is zenoh-rust's own codec, built when it is first asked for.
+(`zenoh_harness.codecs.library.load`). `lib:zenoh-codec@1.10.2` is zenoh-rust's own codec, built when it is first asked for.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from zenoh_harness.codec_library import load
 from zenoh_harness.codecs import build as codec_build
+from zenoh_harness.codecs.library import load
 from zenoh_harness.targets.adapters.stdio import StdioCodec
 from zenoh_harness.targets.reach import Reach
 
@@ -25,7 +25,7 @@ def open_codec(reach: Reach, *, validate: bool = False) -> StdioCodec:
     path = path_of(reach.rest)
     load_name = reach.options.get("name", "")
     load(path, name=load_name)
-    command = [sys.executable, "-m", "zenoh_harness.codec_library", str(path)]
+    command = [sys.executable, "-m", "zenoh_harness.codecs.library", str(path)]
     return StdioCodec(command, name=load_name, validate=validate)
 
 

@@ -18,6 +18,7 @@ from packaging.version import InvalidVersion, Version
 
 from zenoh_conformance.conversation import Side
 from zenoh_harness.errors import AgentError, CannotStart
+from zenoh_harness.identity import Identity
 from zenoh_harness.links.links import Listener
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.timing import Deadline
@@ -27,7 +28,7 @@ from zenoh_harness.programs.environments import python_with
 from zenoh_harness.targets.adapters.launched import READY, LaunchedNode
 from zenoh_harness.targets.agent import Agent
 from zenoh_harness.targets.reach import Reach
-from zenoh_harness.targets.target import TARGET_ZID, Identity, Role, profile_of
+from zenoh_harness.targets.target import TARGET_ZID, Role, profile_of
 
 _LISTEN_ANYWHERE: Final = "tcp/127.0.0.1:0"
 

@@ -14,6 +14,7 @@ from packaging.version import Version
 
 from zenoh_conformance.conversation import Side
 from zenoh_harness.errors import CannotConnect, CannotStart, HarnessError, UsageError
+from zenoh_harness.identity import Identity
 from zenoh_harness.links.links import Link, Listener, Observer
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.timing import Deadline
@@ -23,7 +24,7 @@ from zenoh_harness.targets.adapters.launched import READY, LaunchedNode
 from zenoh_harness.targets.adapters.wheel import claims_of, patience_of, settings
 from zenoh_harness.targets.build import builder
 from zenoh_harness.targets.reach import Reach
-from zenoh_harness.targets.target import TARGET_ZID, Identity, Role, profile_of
+from zenoh_harness.targets.target import TARGET_ZID, Role, profile_of
 
 from . import owner
 from .arguments import NOT_TAKEN, PORT, Instructions, is_router, tell

@@ -1,6 +1,6 @@
-"""A codec in a shared library, called in this process: the functions of `targets/codec-library/zcodec.h`.
+"""A codec in a shared library, called in this process: the functions of `codecs/zcodec.h`.
 
-`python -m zenoh_harness.codec_library PATH` serves one over the stdio codec protocol, so that what it breaks is only
+`python -m zenoh_harness.codecs.library PATH` serves one over the stdio codec protocol, so that what it breaks is only
 that process; `load` brings it into this process, for whoever needs hundreds of thousands of answers a second.
 """
 
@@ -215,7 +215,7 @@ def _answer(raw: Raw) -> Answer:
 
 def header() -> Path:
     """The C header."""
-    return Path(str(resources.files("zenoh_harness"))) / "targets" / "codec-library" / "zcodec.h"
+    return Path(str(resources.files("zenoh_harness"))) / "codecs" / "zcodec.h"
 
 
 def counts_coverage(path: Path) -> bool:
@@ -230,7 +230,7 @@ def load(path: Path, *, name: str = "", patience: float = TRIAL) -> LibraryCodec
     """
     if not path.is_file():
         _opened(path)
-    command = [sys.executable, "-m", "zenoh_harness.codec_library", "--trial", str(path)]
+    command = [sys.executable, "-m", "zenoh_harness.codecs.library", "--trial", str(path)]
     try:
         tried = subprocess.run(command, capture_output=True, timeout=scaled(patience), check=False, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired as why:
