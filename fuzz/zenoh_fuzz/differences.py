@@ -11,7 +11,7 @@ from zenoh_conformance.codec import Decoded, DecodeError, to_json
 from zenoh_conformance.wire import registry
 from zenoh_conformance.wire.errors import Diagnostic
 from zenoh_conformance.wire.types import Blob
-from zenoh_harness.foreign.confirm.meaning import told
+from zenoh_harness.foreign.confirm.meaning import comparable as told
 from zenoh_vectors.judge import parts
 
 from . import inputs

@@ -76,16 +76,27 @@ def names() -> list[str]:
     return sorted(module.name for module in pkgutil.iter_modules(oracles.__path__))
 
 
-def made(name: str, targets: Sequence[FuzzTarget] = ()) -> Oracle:
-    """The oracle of that name, or in the module of that full name.  UsageError when there is none, or no target for it."""
+def kind_of(name: str) -> type[Oracle]:
+    """The class of the oracle of that name, or in the module of that full name.  UsageError when there is none."""
     if "." not in name and name not in names():
         raise unknown("oracle", name, names(), step="fuzz codec")
     module = importlib.import_module(name if "." in name else f"zenoh_fuzz.oracles.{name}")
     kind: type[Oracle] = module.ORACLE
+    return kind
+
+
+def made(name: str, targets: Sequence[FuzzTarget] = ()) -> Oracle:
+    """The oracle of that name.  UsageError when there is none, or no target for it."""
+    kind = kind_of(name)
     if kind.wants_targets and not targets:
         raise UsageError(f"the oracle {name} compares codecs, and there is only ours", step="fuzz codec",
                          hint="--target lib:zenoh-codec@1.10.2, or lib: and stdio: with a codec of yours")  # fmt: skip
     return kind(targets)
 
 
-__all__ = ["Finding", "Oracle", "Side", "judged", "made", "names"]
+def made_for_seeds(name: str) -> Oracle:
+    """The oracle without its targets: for its seeds, its words and its limits."""
+    return kind_of(name)(())
+
+
+__all__ = ["Finding", "Oracle", "Side", "judged", "kind_of", "made", "made_for_seeds", "names"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -23,7 +23,8 @@ from zenoh_harness.codecs.codec import Answer, AnswerKind, Codec
 from zenoh_harness.errors import UsageError
 from zenoh_harness.targets.adapters.library import path_of
 from zenoh_harness.targets.reach import parse
-from zenoh_harness.targets.target import Identity, open_codec
+from zenoh_harness.identity import Identity
+from zenoh_harness.targets.target import open_codec
 
 from .inputs import LAYERS
 
@@ -210,8 +211,13 @@ def library_of(text: str, *, coverage: bool) -> Path | None:
     return path_of(reach.rest, coverage=coverage) if reach.kind == "lib" else None
 
 
-def opened(texts: Sequence[str], *, coverage: bool = False) -> tuple[FuzzTarget, ...]:
-    """The codecs behind target strings; `reference` is ours and left out.  HarnessError says what cannot be had."""
+def opened(
+    texts: Sequence[str], *, coverage: bool = False, env: Mapping[str, str] | None = None
+) -> tuple[FuzzTarget, ...]:
+    """The codecs behind target strings; `reference` is ours and left out.  HarnessError says what cannot be had.
+
+    `env` is the environment in which a library is first tried.
+    """
     found: list[FuzzTarget] = []
     for text in texts:
         reach = parse(text)
@@ -219,7 +225,7 @@ def opened(texts: Sequence[str], *, coverage: bool = False) -> tuple[FuzzTarget,
             continue
         path = library_of(text, coverage=coverage)
         if path is not None:
-            found.append(LibraryTarget(load(path, name=reach.options.get("name", ""))))
+            found.append(LibraryTarget(load(path, name=reach.options.get("name", ""), env=env)))
         else:
             codec = open_codec(reach)
             if not hasattr(codec, "decode_many"):

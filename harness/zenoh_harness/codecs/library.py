@@ -21,7 +21,7 @@ from zenoh_harness.codecs.codec import Answer, AnswerKind, Request
 from zenoh_harness.codecs.server import serve
 from zenoh_harness.errors import CannotStart, HarnessError, TargetError, UsageError
 from zenoh_harness.links.timing import scaled
-from zenoh_harness.targets.target import Identity
+from zenoh_harness.identity import Identity
 
 INTERFACE: Final = 1
 """Of the header."""
@@ -223,8 +223,10 @@ def counts_coverage(path: Path) -> bool:
     return path.is_file() and COUNTS in path.read_bytes()
 
 
-def load(path: Path, *, name: str = "", patience: float = TRIAL) -> LibraryCodec:
-    """The library in this process, after another process has seen it load and answer.
+def load(
+    path: Path, *, name: str = "", patience: float = TRIAL, env: Mapping[str, str] | None = None
+) -> LibraryCodec:
+    """The library in this process, after another process, with the environment `env`, has seen it load and answer.
 
     CannotStart when it crashes, hangs, or is no codec library; UsageError when it is not there.
     """
@@ -232,7 +234,8 @@ def load(path: Path, *, name: str = "", patience: float = TRIAL) -> LibraryCodec
         _opened(path)
     command = [sys.executable, "-m", "zenoh_harness.codecs.library", "--trial", str(path)]
     try:
-        tried = subprocess.run(command, capture_output=True, timeout=scaled(patience), check=False, stdin=subprocess.DEVNULL)
+        tried = subprocess.run(command, capture_output=True, timeout=scaled(patience), check=False, stdin=subprocess.DEVNULL,
+                               env=env)  # fmt: skip
     except subprocess.TimeoutExpired as why:
         raise CannotStart(f"{path} hangs when it is loaded or first asked", step="codec library",
                           seen=f"nothing for {scaled(patience):g} s") from why  # fmt: skip
