@@ -188,7 +188,7 @@ class Campaign:
         return Plan(
             oracle=self.order.oracle, targets=self.order.targets, folder=self.folder / "workers" / str(number),
             corpus=self.corpus, structure=self.order.structure and made.structured, behaviour=self.order.behaviour,
-            layers=self._layers(), largest=made.largest,
+            layers=self._layers(), largest=made.largest, first=self.order.with_seeds and not number,
         )  # fmt: skip
 
     def _folders(self) -> list[str]:

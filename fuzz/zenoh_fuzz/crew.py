@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from .blackbox import at_hand
 from .launcher import Launcher, environment
-from .plan import AT_HAND, DEADLY, FOUND, STATE, Plan
+from .plan import AT_HAND, DEADLY, FIRST, FOUND, STATE, Plan
 
 STATUS: Final = re.compile(r"#(\d+)\s+\w+\s+cov: (\d+) ft: (\d+) corp: (\d+)")
 DONE: Final = re.compile(r"Done (\d+) runs")
@@ -157,7 +157,7 @@ def time_left(until: float) -> float:
 def worker(number: int, plan: Plan) -> Worker:
     """A worker that is not started yet."""
     plan.folder.mkdir(parents=True, exist_ok=True)
-    for name in (FOUND, STATE, AT_HAND):
+    for name in (FOUND, STATE, AT_HAND, FIRST):
         (plan.folder / name).unlink(missing_ok=True)
     path = plan.folder / "plan.json"
     plan.write(path)

@@ -60,6 +60,8 @@ def main(plan_file: str, arguments: list[str]) -> None:
     if plan.structure and worker.oracle.structured:
         worker.mutate_with(lambda data, most: atheris.Mutate(data, most))  # set up only later
         mutators = {"custom_mutator": worker.mutated, "custom_crossover": worker.crossed}
+    if plan.first and not any(argument.startswith("-merge") for argument in arguments):
+        worker.first()
     atheris.Setup(arguments, worker.one_input, **mutators)
     atheris.Fuzz()
 

@@ -61,7 +61,7 @@ def place_of(traceback: TracebackType | None) -> str:
         name = str(traceback.tb_frame.f_globals.get("__name__", ""))
         if "zenoh_conformance" in name or code.co_filename.startswith("<wire"):
             place = f"{name.removeprefix('zenoh_conformance.')} {code.co_name}".strip()
-        elif name.startswith(("zenoh_harness", "zenoh_vectors", "zenoh_fuzz.")) and place == "?":
+        elif name.startswith(("zenoh_harness", "zenoh_vectors")) or (name.startswith("zenoh_fuzz.") and place == "?"):
             place = f"{name} {code.co_name}"
         traceback = traceback.tb_next
     return place

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from zenoh_harness.errors import UsageError, unknown
 
 from .finding import Finding, Side, of_exception
+from .systematic import message_inputs
 
 if TYPE_CHECKING:
     from .targets import FuzzTarget
@@ -47,6 +48,10 @@ class Oracle:
     def rest(self) -> Iterable[Finding]:
         """What is still to be said of earlier inputs, where answers come later."""
         return ()
+
+    def first(self) -> Iterable[bytes]:
+        """Small spaces, looked at whole before anything is drawn."""
+        return message_inputs() if self.structured else ()
 
     def seeds(self) -> Iterable[bytes]:
         """Inputs to begin with."""

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Final
 
-AT_HAND, STATE, FOUND, DEADLY = "at-hand", "state.json", "found.jsonl", "deadly"
+AT_HAND, STATE, FOUND, DEADLY, FIRST = "at-hand", "state.json", "found.jsonl", "deadly", "first"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +26,8 @@ class Plan:
     layers: tuple[int, ...] = ()
     """Numbers of the layers that inputs may begin with; all when empty."""
     largest: int = 4096
+    first: bool = True
+    """Look at the small spaces before anything is drawn."""
 
     def write(self, path: Path) -> None:
         """As JSON."""

@@ -8,16 +8,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
 from zenoh_harness.codecs.library import (
-    CRASHED,
-    DECODED,
-    NOWHERE,
-    REFUSED,
-    UNIMPLEMENTED,
-    WANT_ENCODED,
-    WANT_MEANING,
-    WANT_PLAIN,
-    LibraryCodec,
-    load,
+    CRASHED, DECODED, NOWHERE, REFUSED, UNIMPLEMENTED, WANT_ENCODED, WANT_MEANING, WANT_PLAIN, LibraryCodec,
+    counts_coverage, load, tried,
 )  # fmt: skip
 from zenoh_harness.codecs.codec import Answer, AnswerKind, Codec
 from zenoh_harness.errors import UsageError
@@ -232,3 +224,22 @@ def opened(
                 raise UsageError(f"{text} is no codec target", step="fuzz codec")
             found.append(ProcessTarget(codec))  # type: ignore[arg-type]
     return tuple(found)
+
+
+def identities(texts: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:
+    """Name to version of the codecs behind target strings; none is brought into this process.  HarnessError as `opened`."""
+    found: dict[str, str] = {}
+    for text in texts:
+        reach = parse(text)
+        path = library_of(text, coverage=False)
+        if path is not None:
+            counts = counts_coverage(path)
+            who = tried(path, name=reach.options.get("name", ""), env=env if counts else None)
+        elif reach.kind == "reference":
+            continue
+        else:
+            [target] = opened([text])
+            who = target.identity
+            target.close()
+        found[f"{who.name} {who.version}".strip()] = who.version
+    return found

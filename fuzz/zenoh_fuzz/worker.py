@@ -19,7 +19,7 @@ from .blackbox import BlackBox
 from .feedback import of_atheris
 from .finding import Finding
 from .mutators import BytesMutator, Mutator
-from .plan import AT_HAND, CANNOT_BEGIN, CANNOT_WRITE, DEADLY, FOUND, STATE, Plan
+from .plan import AT_HAND, CANNOT_BEGIN, CANNOT_WRITE, DEADLY, FIRST, FOUND, STATE, Plan
 from .targets import opened
 
 EVERY: Final = 0.5
@@ -57,6 +57,18 @@ class Worker:
         self._inputs += 1
         if self._inputs % LOOK == 0 and time.monotonic() >= self._next:
             self.flush()
+
+    def first(self) -> None:
+        """Look at the small spaces whole, once a run: where an input ends the worker, the next one goes on behind it."""
+        marks = self.plan.folder / FIRST
+        begin = int(marks.read_text()) if marks.exists() else 0
+        for index, data in enumerate(self.oracle.first()):
+            if index >= begin:
+                if index % LOOK == 0:
+                    self._write(FIRST, str(index), append=False)
+                self.one_input(data)
+        self._write(FIRST, str(1 << 60), append=False)
+        self.flush()
 
     def _note(self, finding: Finding) -> None:
         self._counts[finding.id] += 1

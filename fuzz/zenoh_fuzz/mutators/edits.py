@@ -124,22 +124,17 @@ def _extensions(segments: Segments) -> list[str]:
 
 def extension(segments: Segments, random: Random) -> Segments:
     """One more extension: one that the message knows, one of another message, or one that nobody knows."""
-    owners = [one.path.removesuffix(".header") for one in segments if one.measure and one.measure.form == "chain"]
-    after = _some(owners, random)
-    chained = after if ".exts." in after.rpartition("exts.")[1] + "." else after
+    head = _some([one.path for one in segments if one.measure and one.measure.form == "chain"], random)
+    owner, inside, _ = head.removesuffix(".header").partition(".exts.")
+    where = head.removesuffix(".header") if inside else before_chain(segments, owner)
     data, name = _an_extension(random)
-    owner = chained.partition(".exts.")[0]
-    where = after if ".exts." in after else _last_before_chain(segments, after)
     return segments.insert_after(where, Segment(f"{owner}.exts.{name}.header", data), recompute=random.random() < 0.85)
 
 
-def _last_before_chain(segments: Segments, owner: str) -> str:
-    """Where the chain of a message begins: after its header, for want of better."""
-    first = next((one.path for one in segments if one.path.startswith(f"{owner}.exts.")), None)
-    if first is None:
-        return f"{owner}.header"
-    index = segments.paths().index(first)
-    return segments[max(index - 1, 0)].path
+def before_chain(segments: Segments, owner: str) -> str:
+    """The piece after which the chain of a message begins, or would begin; its header where that cannot be told."""
+    first = next((index for index, one in enumerate(segments) if one.path.startswith(f"{owner}.exts.")), None)
+    return f"{owner}.header" if not first else segments[first - 1].path
 
 
 def _an_extension(random: Random) -> tuple[bytes, str]:
@@ -165,13 +160,18 @@ def encoding(segments: Segments, random: Random) -> Segments:
 
 def many(segments: Segments, random: Random) -> Segments:
     """Hundreds of extensions that nobody knows, in one chain."""
-    owner = _some([one.path for one in segments if one.measure and one.measure.form == "chain"], random)
-    message = owner.partition(".exts.")[0].removesuffix(".header")
-    where = owner.removesuffix(".header") if ".exts." in owner else _last_before_chain(segments, message)
+    head = _some([one.path for one in segments if one.measure and one.measure.form == "chain"], random)
+    owner, inside, _ = head.removesuffix(".header").partition(".exts.")
+    where = head.removesuffix(".header") if inside else before_chain(segments, owner)
     size, header = random.choice((16, 254, 255, 256, 257, 300)), random.choice((0x0F, 0x0E, 0x2F))
-    one = bytes([header | 0x80]) + b"\x01" * (header >> 5)
-    data = one * (size - 1) + bytes([header]) + b"\x01" * (header >> 5)
-    return segments.insert_after(where, Segment(f"{message}.exts.unknown_{header & 15}.header", data))
+    return segments.insert_after(where, crowd(owner, size, header))
+
+
+def crowd(owner: str, size: int, header: int) -> Segment:
+    """So many extensions with one header, as a piece of the chain of `owner`."""
+    value = b"\x01" * (header >> 5)
+    data = (bytes([header | 0x80]) + value) * (size - 1) + bytes([header]) + value
+    return Segment(f"{owner}.exts.unknown_{header & 15}.header", data)
 
 
 # --- messages ---------------------------------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ class Differential(Oracle):
             why = f"{where[0]}: ours {where[1]!r:.100}, {target.name} {where[2]!r:.100}"
             yield from self._told(target, ours, theirs, "mean-the-same", about, why)
         elif theirs.encoded is None:
-            yield from self._told(target, ours, theirs, "write-what-was-read", ours.kinds())
+            yield from self._told(target, ours, theirs, "write-what-was-read", "does not write it again")
         elif theirs.encoded != ours.encoded:
             again = target.ask(ours.number, theirs.encoded)
             if (again.verdict, again.encoded) != ("accepts", theirs.encoded):
@@ -117,13 +117,13 @@ class Differential(Oracle):
         if explained := difference.explained(rule):
             self.tolerated[explained] += 1
             return
-        text = why or f"ours {ours.text_of()}; {target.name} {_said(theirs)}"
+        text = why or f"ours {ours.told()}; {target.name} {_said(theirs)}"
         yield self._finding(target, ours, theirs, rule, f"{target.name}, {about}", text)
 
     def _finding(
         self, target: FuzzTarget, ours: Ours, theirs: Theirs, rule: str, about: str, why: str
     ) -> Finding:
-        sides = (Side(name="ours", verdict=ours.verdict, told=ours.text_of()),
+        sides = (Side(name="ours", verdict=ours.verdict, told=ours.told()),
                  Side(name=target.name, verdict=theirs.verdict, told=_said(theirs)))  # fmt: skip
         grave = rule in ("memory-follows-the-input", "survives-every-input")
         return self.found(rule, about, why, bytes([ours.number]) + ours.message, sides=sides, grave=grave,

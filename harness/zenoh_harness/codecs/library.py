@@ -223,10 +223,8 @@ def counts_coverage(path: Path) -> bool:
     return path.is_file() and COUNTS in path.read_bytes()
 
 
-def load(
-    path: Path, *, name: str = "", patience: float = TRIAL, env: Mapping[str, str] | None = None
-) -> LibraryCodec:
-    """The library in this process, after another process, with the environment `env`, has seen it load and answer.
+def tried(path: Path, *, name: str = "", patience: float = TRIAL, env: Mapping[str, str] | None = None) -> Identity:
+    """Who a library is, after a process with the environment `env` has seen it load and answer.
 
     CannotStart when it crashes, hangs, or is no codec library; UsageError when it is not there.
     """
@@ -234,17 +232,25 @@ def load(
         _opened(path)
     command = [sys.executable, "-m", "zenoh_harness.codecs.library", "--trial", str(path)]
     try:
-        tried = subprocess.run(command, capture_output=True, timeout=scaled(patience), check=False, stdin=subprocess.DEVNULL,
-                               env=env)  # fmt: skip
+        done = subprocess.run(command, capture_output=True, timeout=scaled(patience), check=False,
+                              stdin=subprocess.DEVNULL, env=env)  # fmt: skip
     except subprocess.TimeoutExpired as why:
         raise CannotStart(f"{path} hangs when it is loaded or first asked", step="codec library",
                           seen=f"nothing for {scaled(patience):g} s") from why  # fmt: skip
-    if tried.returncode < 0:
+    if done.returncode == 0:
+        return Identity(**json.loads(done.stdout.splitlines()[-1]) | ({"name": name} if name else {}))
+    if done.returncode < 0:
         raise CannotStart(f"{path} crashes when it is loaded or first asked", step="codec library",
-                          seen=[signal.Signals(-tried.returncode).name, *_last(tried.stderr)])  # fmt: skip
-    if tried.returncode and not tried.stdout.strip():
-        raise CannotStart(f"{path} ends the process that loads it (code {tried.returncode})", step="codec library",
-                          seen=_last(tried.stderr))  # fmt: skip
+                          seen=[signal.Signals(-done.returncode).name, *_last(done.stderr)])  # fmt: skip
+    told = [line.strip() for line in done.stderr.decode(errors="replace").splitlines() if line.strip()]
+    if done.returncode not in (CannotStart.exit_code, UsageError.exit_code) or not told:
+        raise CannotStart(f"{path} ends the process that loads it (code {done.returncode})", step="codec library", seen=told[-3:])
+    raise CannotStart(told[0], seen=told[1:])
+
+
+def load(path: Path, *, name: str = "", patience: float = TRIAL, env: Mapping[str, str] | None = None) -> LibraryCodec:
+    """The library in this process, once it was `tried` in another."""
+    tried(path, patience=patience, env=env)
     return LibraryCodec(path, name=name)
 
 
@@ -258,12 +264,13 @@ def main(arguments: Sequence[str]) -> int:
     try:
         codec = LibraryCodec(path)
     except HarnessError as why:
-        sys.stdout.write(f"{why.what}\n")  # the caller finds the same out and tells it in full
         sys.stderr.write(f"{why}\n")
         return why.exit_code
     if trial:
         codec.decode("transport", b"\x04")
-        sys.stdout.write("it answers\n")
+        who = codec.identity
+        told = {"name": who.name, "version": who.version, "kind": who.kind, "language": who.language}
+        sys.stdout.write("\n" + json.dumps(told) + "\n")
     else:
         serve(codec, sys.stdin.buffer, sys.stdout.buffer)
     return 0

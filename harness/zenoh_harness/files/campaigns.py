@@ -102,10 +102,17 @@ def _check(name: str, value: object, path: Path | str, line: int | None = None) 
         raise FileFault(path, line, f"{where or 'the whole'}: {fault.message[:160]}")
 
 
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as why:
+        raise FileFault(path, None, f"cannot be read as text: {why}") from why
+
+
 def _document(path: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as why:
+        return json.loads(_text(path))
+    except (ValueError, RecursionError) as why:
         raise FileFault(path, None, f"cannot be read as JSON: {why}") from why
 
 
@@ -133,11 +140,11 @@ def add_event(folder: Path, kind: str, seconds: float, facts: Mapping[str, Any])
 def read_events(folder: Path) -> Iterator[dict[str, Any]]:
     """The events, oldest first; a last line that was cut short is passed over.  Raises FileFault."""
     path = folder / EVENTS
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
+    lines = _text(path).splitlines(keepends=True) if path.exists() else []
     for number, line in enumerate(lines, 1):
         try:
             event = json.loads(line)
-        except ValueError as why:
+        except (ValueError, RecursionError) as why:
             if number == len(lines) and not line.endswith("\n"):
                 return
             raise FileFault(path, number, f"is no JSON: {why}") from why
