@@ -1,7 +1,7 @@
 """Where batches begin in a stream that was not seen from its beginning, and in which form they come.
 
-Pure functions over the bytes that there are. A place is believed when all whole batches from there on can be read; the
-form is the one that explains most of both directions.
+Pure functions over the bytes that there are. A place is believed when the whole batches from there on can be read, all or
+all but a few; the form is the one that explains most of both directions.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def _place(form: Begins, chunks: Sequence[bytes]) -> tuple[int, int | None]:
     if not data:
         return 0, 0
     for at, least in _places(chunks, len(data)):
-        merit = _merit(form, data, at)
-        if merit >= least:
+        merit, bad = _merit(form, data, at)
+        if merit >= least and (not bad or least == 1):
             return merit, at
     return 0, None
 
@@ -68,29 +68,33 @@ def _places(chunks: Sequence[bytes], size: int) -> Iterator[tuple[int, int]]:
     yield from ((at, 2 * SURE) for at in range(size) if at not in seen)
 
 
-def _merit(form: Begins, data: bytes, at: int) -> int:
-    """How many batches from `at` on can be read; less what no node says; 0 when one cannot."""
+def _merit(form: Begins, data: bytes, at: int) -> tuple[int, int]:
+    """What speaks for batches from `at` on, and how many cannot be read: a sender may be at fault in one of four."""
     prefix = LOWLATENCY_PREFIX if form is Begins.LOWLATENCY else STREAM_PREFIX
-    ids = _BARE_IDS if form is Begins.LOWLATENCY else _TRANSPORT_IDS
-    begins = prefix + (form is Begins.COMPRESSED)
-    merit = read = 0
-    while at + begins < len(data) and read < ENOUGH:
+    merit = read = bad = 0
+    while at + prefix < len(data) and read < ENOUGH:
         size = int.from_bytes(data[at : at + prefix], "little")
-        header = data[at + begins]
-        is_block = form is Begins.COMPRESSED and data[at + prefix] & 1
-        if (
-            not size
-            or (form is Begins.COMPRESSED and data[at + prefix] > 1)
-            or (not is_block and header & 0x1F not in ids)
-        ):
-            return 0
-        if at + prefix + size > len(data):
+        batch = data[at + prefix : at + prefix + size]
+        if not size or not _may_begin(form, batch):
+            bad += 1
+        elif len(batch) < size:
             break
-        worth = _read(form, data[at + prefix : at + prefix + size])
-        if not worth:
-            return 0
-        merit, read, at = merit + worth, read + 1, at + prefix + size
-    return merit
+        else:
+            worth = _read(form, batch)
+            merit, bad = merit + worth, bad + (not worth)
+        read, at = read + 1, at + prefix + size
+        if bad > 1 and bad * 4 > read:
+            return 0, bad
+    return (0 if bad * 4 > read else merit), bad
+
+
+def _may_begin(form: Begins, batch: bytes) -> bool:
+    """Whether a batch's first bytes are those of one: this is told before the rest of it is there."""
+    if form is Begins.LOWLATENCY:
+        return batch[0] & 0x1F in _BARE_IDS
+    if form is Begins.MIDDLE:
+        return batch[0] & 0x1F in _TRANSPORT_IDS
+    return batch[0] == 1 or (batch[0] == 0 and (len(batch) < 2 or batch[1] & 0x1F in _TRANSPORT_IDS))
 
 
 def _read(form: Begins, batch: bytes) -> int:

@@ -1,1 +1,1 @@
-"""The tables in plain Python: what one process makes of a few files, and what Spark's stages are held equal to."""
+"""Files to rows to tables in plain Python: for what one process can hold, and what Spark's stages are held equal to."""

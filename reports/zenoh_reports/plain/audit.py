@@ -13,9 +13,9 @@ from functools import cache
 from typing import Any, Final, NamedTuple
 
 from zenoh_conformance.connection import Seen
-from zenoh_conformance.conversation import Connection, Conversation, Event, Framing, Happened, Side
+from zenoh_conformance.conversation import Begins, Connection, Conversation, Event, Framing, Happened, Side
 from zenoh_conformance.finding import Finding
-from zenoh_conformance.law import Judge, Judged, Law, Per, all_laws
+from zenoh_conformance.law import TELLING, Judge, Judged, Law, Per, all_laws
 from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import verdict_for
 from zenoh_harness.files.captures import PORTS
@@ -103,7 +103,7 @@ class _Watch:
                 known[3] = size
         for each in getattr(seen.message, "exts", ()):
             self.extensions[sender, kind, type(each).__name__, minute] += 1
-        if kind in WIDE:
+        if kind in TELLING or kind in WIDE:
             self._handshake(seen)
 
     def _handshake(self, seen: Seen) -> None:
@@ -112,15 +112,18 @@ class _Watch:
             "connection": self.one.connection.name, "began": self.one.began, "time": self.one.at(seen.time), "file": place >> PLACES,
             "packet": place & NUMBER, "sender": seen.sender.value, "node": self.node(seen.sender),
         }  # fmt: skip
-        framing = self.one.connection.framing.value
         zid = ""
-        if seen.kind == "init":
-            init = seen.message
-            zid = self.zids[seen.sender] = init.zid.raw.hex()
-            hints = sorted({type(each).__name__ for each in init.exts})
-            detail = f"{getattr(init.whatami, 'name', init.whatami)} version {init.version} {','.join(hints)}".lower().strip()
-            self.rows.append(AuditRow("node", zid=zid, detail=detail, amount=1, **shared))
-        self.rows.append(AuditRow("handshake", zid=zid, kind=seen.kind, detail=framing, data=seen.raw, **shared))
+        if seen.kind in TELLING and seen.message.zid is not None:
+            message = seen.message
+            zid = self.zids[seen.sender] = str(message.zid)
+            hints = sorted({type(each).__name__ for each in getattr(message, "exts", ())})
+            role = getattr(getattr(message, "whatami", None), "name", "")
+            detail = f"{role} version {message.version} {','.join(hints)}".lower().strip()
+            self.rows.append(AuditRow("node", zid=zid, kind=seen.kind, detail=detail, amount=1, **shared))
+        if seen.kind in WIDE:
+            known = self.one.connection
+            detail = f"{known.framing.value} {known.begins.value}"
+            self.rows.append(AuditRow("handshake", zid=zid, kind=seen.kind, detail=detail, data=seen.raw, **shared))
 
     def node(self, side: Side) -> str:
         """The address of a side, without its port."""
@@ -252,7 +255,7 @@ def judged_rows(judged: Iterable[Judged], watches: dict[str, _Watch]) -> Iterato
 
 def _finding(law: type[Law], finding: Finding, watch: _Watch, repeated: Counter[tuple[object, ...]]) -> AuditRow:
     one = watch.one
-    place, time = finding.packet or 0, one.at(finding.time)
+    place, time = (finding.event.packet or 0) if finding.event else 0, one.at(finding.time)
     said = (law.id, one.connection.name, finding.sender.value, time, finding.path, finding.cause)
     repeated[said] += 1
     return AuditRow(
@@ -278,12 +281,14 @@ class Across:
         watch = self._watches.get(name)
         if watch is None:
             initiator, _, responder = row.connection.removesuffix(" udp").partition(" > ")
-            link = Connection(row.connection, "", Framing(row.detail), f"/{initiator}", f"/{responder}")
+            framing, begins = row.detail.split()
+            link = Connection(row.connection, "", Framing(framing), f"/{initiator}", f"/{responder}", Begins(begins))
             self._conversation.connections[name] = link
             watch = self._watches[name] = _Watch(Spoken(link, row.began, []))
         if row.zid:
             watch.zids[Side(row.sender)] = row.zid
-        raw = len(row.data).to_bytes(2, "little") + row.data if row.detail == Framing.STREAM.value else row.data
+        is_stream = watch.one.connection.framing is Framing.STREAM
+        raw = len(row.data).to_bytes(2, "little") + row.data if is_stream else row.data
         seconds = (row.time - row.began) / 1e9
         self._judge.feed(Event(seconds, name, Side(row.sender), Happened.BYTES, raw, row.file << PLACES | row.packet))
 

@@ -18,7 +18,7 @@ from zenoh_conformance.primitives import WireExpr
 from zenoh_harness.files import captures, conversations, packed, packets, pcap
 from zenoh_harness.files.faults import FileFault
 
-RECORDINGS = sorted((Path(__file__).parents[2] / "conformance" / "tests" / "recordings").glob("*.jsonl"))
+RECORDINGS = sorted((Path(__file__).parents[3] / "conformance" / "tests" / "recordings").glob("*.jsonl"))
 INIT, RESP = Side.INITIATOR, Side.RESPONDER
 
 
