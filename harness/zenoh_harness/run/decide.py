@@ -41,10 +41,13 @@ def level_of(requirement: str) -> str:
 
 def decide(item: Item, outcomes: Sequence[AttemptOutcome], side: Side = Side.RESPONDER) -> Decision:
     """The verdict on a case from attempts on a target that lived: all alike decide, different ones are `flaky`."""
+    # What we stopped ourselves (a signal, the budget) says nothing about the target.
     telling = [outcome for outcome in outcomes if outcome.went is not Went.STOPPED]
     last = telling[-1]
     verdicts = [_verdict(outcome, side) for outcome in telling]
+    # The evidence is the last red one even where a later attempt held: flaky without its red would show nothing.
     red = next((outcome for outcome in reversed(telling) if not outcome.held), last)
+    # A fault of ours outranks whatever the target did beside it: the attempts cannot be compared then.
     if Verdict.ERROR in verdicts:
         verdict = Verdict.ERROR
         red = telling[verdicts.index(Verdict.ERROR)]
