@@ -16,9 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = (
-    "conformance/zenoh_conformance", "vectors/zenoh_vectors", "harness/zenoh_harness", "fuzz/zenoh_fuzz", "reports/zenoh_reports",
-)  # fmt: skip
+PACKAGES = tuple(f"{name}/zenoh_{name}" for name in ("conformance", "vectors", "harness", "fuzz", "reports"))
 HARNESS = Path("harness/zenoh_harness")
 CONTRACT = "The harness's own floors"
 TABLES = "vectors/zenoh_vectors/build/"

@@ -19,7 +19,7 @@ def a_sane_proposal_is_answered(scene: Scene) -> None:
     """
     us = scene.dialogue()
 
-    ack = us.ask(us.init_syn(), expect=InitAck, step="stage init")
+    ack = us.ask(us.init_syn(exts=sane.OFFERS), expect=InitAck, step="stage init")
 
     us.require(bool(ack.cookie), expected="a cookie", got="none", step="init.cookie")
 

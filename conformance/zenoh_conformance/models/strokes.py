@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -22,7 +22,6 @@ from zenoh_conformance.wire.segment import Segments
 
 from .modelled import FIRSTS, Modelled, Way, mask_of
 
-M = TypeVar("M", bound=Init | Open)
 Stroke = Callable[[Modelled, int], Sendable]
 
 _offers = st.sampled_from(
@@ -89,7 +88,7 @@ MALFORMED = ((INVALID,), "close/malformed-is-invalid")
 MANDATORY = ((reason_code("GENERIC"), UNSUPPORTED, INVALID), "primitives/unknown-mandatory-may-close")
 
 
-def odd(message: M, value: int, *, mandatory: bool) -> M:
+def odd(message: Any, value: int, *, mandatory: bool) -> Any:
     """The message with one extension more, which no page names."""
     enc, content = [(Enc.UNIT, None), (Enc.Z64, value), (Enc.ZBUF, bytes([value]))][value % 3]
     extra = Unknown(id=(0x9, 0xD, 0xF)[value // 3 % 3], mandatory=mandatory, enc=enc, value=content)
@@ -108,12 +107,12 @@ def cut(message: Init | Open, value: int) -> bytes:
     return whole[: 1 + value % (len(whole) - 1)]
 
 
-def twice(message: M) -> M:
+def twice(message: Any) -> Any:
     """The message with one extension that is there twice."""
     return replace(message, exts=Exts((QoS(), QoS())))
 
 
-def large(message: M, size: int) -> M:
+def large(message: Any, size: int) -> Any:
     """The message with an extension to be skipped that makes it large."""
     return replace(message, exts=Exts((Unknown(id=0xD, mandatory=False, enc=Enc.ZBUF, value=bytes(size)),)))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 SHORT: Final[dict[str, str]] = {
+    "audit": "Hold the laws against what nodes said in a CAPTURE (pcap, pcapng) or a recorded CONVERSATION; one process reads it.",
     "cases": "The cases: each reaches a state, does one odd thing, and judges what the target makes of it.",
     "codec": "Serve our codec over the stdio codec protocol: one JSON object a line, requests in, answers out.",
     "diff": "Which requirements changed verdict from results BEFORE to results AFTER, and what shows it.",
