@@ -11,7 +11,7 @@ from zenoh_conformance.codec import trace
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.dialogue import Dialogue
 from zenoh_conformance.finding import Deviation, Finding
-from zenoh_conformance.kinds import InitAck, InitSyn, Kind, OpenAck, OpenSyn, reason_code
+from zenoh_conformance.kinds import AnyKind, InitAck, InitSyn, Kind, OpenAck, OpenSyn, reason_code
 from zenoh_conformance.sane import DEFAULT_PRIORITY
 from zenoh_conformance.scene import Scene
 from zenoh_conformance.wire import registry, vle
@@ -23,7 +23,7 @@ from zenoh_harness.files.scripts import Part, Script, Step, Value
 PREFIX = "prefix"
 """The path of a batch's length on the link."""
 
-_KINDS: dict[str, Kind] = {kind.name: kind for kind in (InitSyn, InitAck, OpenSyn, OpenAck)}
+_KINDS: dict[str, AnyKind] = {kind.name: kind for kind in (InitSyn, InitAck, OpenSyn, OpenAck)}
 TELLING = frozenset({"init", "open", "close", "push", "request", "response", "response_final"})
 """Kinds of the target's messages that a script waits for; what a node says on its own accord is not expected."""
 
@@ -257,7 +257,7 @@ def _at(raw: bytes, path: str) -> bytes:
     )
 
 
-def _expected(step: Step) -> Kind:
+def _expected(step: Step) -> AnyKind:
     """What a step waits for. Raises UsageError, with the nearest names."""
     words = step.what.split()
     if words[0] in ("refusal", "end"):
