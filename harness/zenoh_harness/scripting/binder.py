@@ -74,15 +74,23 @@ class _Performance:
     def run(self) -> None:
         cause = self.script.header.get("cause")
         text = any(step.do == "deviates" for step in self.script.steps)
-        for step in self.script.steps:
+        for at, step in enumerate(self.script.steps):
             try:
                 self.step(step)
             except Deviation as deviation:
+                if self.on_the_way(at):
+                    raise Elsewhere(f"not reached: {deviation.finding.cause}") from deviation
                 if not (text or cause) or step.do == "deviates":
                     raise
                 raise Elsewhere(f"the target goes another way: {deviation.finding.cause}") from deviation
         if cause and not text:
             raise Elsewhere(f"the script does the same again, and cannot tell what the check did: {cause}")
+
+    def on_the_way(self, at: int) -> bool:
+        """Whether that step of a handshake only leads to what the script is about: no session was live, and more is to be sent."""
+        live = any(us.their_open is not None and us.my_open is not None for us in self.on.values())
+        handshake = self.script.steps[at].what in (InitAck.name, OpenAck.name, InitSyn.name, OpenSyn.name)
+        return handshake and not live and any(step.do == "send" for step in self.script.steps[at + 1 :])
 
     def step(self, step: Step) -> None:
         if step.do == "wait":
