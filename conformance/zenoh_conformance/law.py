@@ -254,12 +254,24 @@ class Judge:
 
     def _settle(self, law_: type[Law], instance: Law) -> None:
         instance.end()
-        if not instance.subjects and not instance.findings:
-            return
+        self._take(law_, instance)
+
+    def _take(self, law_: type[Law], instance: Law) -> None:
+        """What an instance has found so far goes to what is said."""
         for side in {*instance.subjects, *(finding.sender for finding in instance.findings)}:
             count, findings = self._said.setdefault((law_, side), (0, []))
             findings += [f for f in instance.findings if f.sender is side][: MOST_FINDINGS - len(findings)]
             self._said[law_, side] = (count + instance.subjects[side], findings)
+
+    def drain(self) -> list[Judged]:
+        """What was said since the last time, of a conversation that goes on; each subject and finding is told once."""
+        for looking in self._running.values():
+            for law_, instance in looking.items():
+                self._take(law_, instance)
+                instance.subjects.clear()
+                instance.findings.clear()
+        said, self._said = self._said, {}
+        return [Judged(law_, side, count, tuple(findings)) for (law_, side), (count, findings) in said.items()]
 
     def finish(self) -> list[Judged]:
         """Close what is open and say what each law says of each side, laws in order of id. To be called once."""

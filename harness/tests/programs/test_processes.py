@@ -134,7 +134,8 @@ def test_no_signs_in_calm_output():
 
 
 def test_a_sign_in_a_flood_is_not_lost():
-    code = "import sys; sys.stderr.write(('x' * 999 + '\\n') * 99 + 'panicked at 1\\n' + ('y' * 999 + '\\n') * 9000)"
+    noise, sign = "('x' * 999 + '\\n')", "\"thread 'x' panicked at 1\\n\""
+    code = f"import sys; sys.stderr.write({noise} * 99 + {sign} + {noise} * 9000)"
     with processes.start(python(code), limit=10_000) as program:
         program.wait(soon())
         assert [sign.kind for sign in program.signs()] == ["panic"]

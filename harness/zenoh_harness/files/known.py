@@ -8,7 +8,8 @@
     cause       = "stage init: Close(INVALID) where *"   # * stands for anything
     reason      = "one refusal path for every malformed INIT"
     evidence    = "s> 03 02"
-    see         = "https://..."          # this, or an owner
+    see         = "https://..."          # where more is said; this, the next, or an owner is required
+    public      = "https://..."          # where everybody can read of a crash, zombie, panic or hang
     owner       = "us"
     expires     = 2027-01-01
 
@@ -49,6 +50,7 @@ _FIELDS: Final = frozenset(
         "reason",
         "evidence",
         "see",
+        "public",
         "owner",
         "expires",
     ]
@@ -56,7 +58,7 @@ _FIELDS: Final = frozenset(
 SUFFIX: Final = ".known.toml"
 _EXPECTED: Final = {
     v.value: v
-    for v in (Verdict.FAIL, Verdict.WARN, Verdict.FLAKY, Verdict.SLOW, Verdict.CRASH, Verdict.HANG, Verdict.ZOMBIE)
+    for v in (Verdict.FAIL, Verdict.WARN, Verdict.FLAKY, Verdict.SLOW, Verdict.CRASH, Verdict.HANG, Verdict.ZOMBIE, Verdict.PANIC)
 }
 """The verdicts that can be expected."""
 
@@ -104,7 +106,9 @@ class ListedDeviation:
     parameters: Mapping[str, str] = field(default_factory=dict)
     evidence: str = ""
     see: str = ""
-    """Where it is public."""
+    """Where more is said about it."""
+    public: str = ""
+    """The address at which everybody can read of it: without one, what is grave is kept back."""
     owner: str = ""
     expires: dt.date | None = None
     """From this day on it excuses nothing."""
@@ -274,13 +278,13 @@ def _deviation(path: Path, number: int, row: Row) -> ListedDeviation:
         raise FileFault(where, None, "needs 'requirement' or 'check'")
     text = {
         name: faults.field(where, None, row, name, str, "")
-        for name in ("requirement", "check", "role", "profile", "link", "kind", "evidence", "see", "owner")
+        for name in ("requirement", "check", "role", "profile", "link", "kind", "evidence", "see", "public", "owner")
     }
     needed = {name: faults.field(where, None, row, name, str) for name in ("cause", "reason")}
     if not needed["reason"].strip():
         raise FileFault(where, None, "'reason' must say why it is so")
-    if not (text["see"].strip() or text["owner"].strip()):
-        raise FileFault(where, None, "needs 'see', a link, or 'owner', who looks after it")
+    if not any(text[name].strip() for name in ("see", "public", "owner")):
+        raise FileFault(where, None, "needs 'see' or 'public', a link, or 'owner', who looks after it")
     if not needed["cause"].strip("* "):
         raise FileFault(where, None, "'cause' must say what is expected: a deviation for another cause is not excused")
     verdict = _EXPECTED.get(faults.field(where, None, row, "verdict", str))

@@ -13,7 +13,7 @@ from zenoh_conformance.law import Law, all_laws
 from zenoh_conformance.verdict import Exit, Judgement, Key, Verdict, exit_code
 from zenoh_harness.codecs.codec import Codec
 from zenoh_harness.codecs.own import OwnCodec
-from zenoh_harness.errors import CannotGoOn, HarnessError
+from zenoh_harness.errors import CannotGoOn, HarnessError, OtherVersion
 from zenoh_harness.files import judged, known
 from zenoh_harness.files.known import Known
 from zenoh_harness.files.results import Footer, Header, ResultsWriter, check_label
@@ -45,8 +45,8 @@ class Part(Protocol):
     options: Options
     role: str
     """responder, initiator or codec."""
-    current: bool
-    """Whether this version is the current release."""
+    guarded: bool
+    """Whether what is grave on it is kept back until it is public."""
     stop: Flag
     """Set to end it."""
 
@@ -135,7 +135,7 @@ def run_target(reach: Reach, options: Options, parts: Sequence[Part], command: s
     with writer:
         try:
             for part in parts:
-                register.reach, register.current = str(part.reach), part.current
+                register.reach, register.guarded = str(part.reach), part.guarded
                 part.run(register)
         except KeyboardInterrupt:
             for part in parts:
@@ -148,9 +148,8 @@ def run_target(reach: Reach, options: Options, parts: Sequence[Part], command: s
                 part.close()
         if stopped is None:
             _strict_checks(register, options, parts)
-        code = exit_code(
-            (one.verdict for one in register.judgements), strict=options.strict, interrupted=stopped is not None
-        )
+        early = stopped is not None and not isinstance(stopped, OtherVersion)
+        code = exit_code((one.verdict for one in register.judgements), strict=options.strict, interrupted=early)
         footer = writer.footer(code, why=stopped.what if stopped else "")
     return Ran(header=header, judgements=tuple(register.judgements), footer=footer, out=options.out, stopped=stopped)
 

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from zenoh_harness.errors import CannotStart
 from zenoh_harness.links.timing import Deadline, scaled
-from zenoh_harness.programs.processes import GRACE, Sign, Usage
+from zenoh_harness.programs.processes import GRACE, Usage
+from zenoh_harness.programs.signs import Sign
 
 from . import owner
 from .endings import ContainerEnded, Kind, ended
