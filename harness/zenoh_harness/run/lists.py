@@ -14,7 +14,7 @@ from typing import Final
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from zenoh_conformance.case import Case, all_cases
+from zenoh_conformance.case import Case, all_cases, shown
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.law import all_laws
 from zenoh_conformance.requirement import requirements
@@ -25,7 +25,6 @@ from zenoh_harness.files.faults import FileFault
 from zenoh_harness.files.known import ListedDeviation
 from zenoh_harness.profiles import PROFILES
 from zenoh_harness.run.decide import level_of
-from zenoh_harness.run.plan import shown
 from zenoh_harness.run.records import STAYS_UP
 from zenoh_harness.scripting.shipped import script_cases
 from zenoh_harness.targets.reach import KINDS

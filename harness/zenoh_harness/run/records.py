@@ -57,6 +57,7 @@ class Records:
             end=decision.end,
             attempts=decision.attempts,
             conversation=decision.conversation,
+            shows=decision.shown,
             finding=decision.finding,
             details={"trace": decision.trace} if decision.trace else None,
             read=decision.reading,

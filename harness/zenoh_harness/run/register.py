@@ -46,8 +46,9 @@ class Register:
         details: Mapping[str, object] | None = None,
         read: str | None = None,
         finding: Finding | None = None,
+        shows: Conversation | None = None,
     ) -> Judgement:
-        """Judge, excuse, keep the evidence, write.
+        """Judge, excuse, keep the evidence, write; `shows` is the evidence where `conversation` only provoked it.
 
         `causes`: all causes of a law, with their counts; `cause` is one of them. `read`: the reading, if known.
         """
@@ -65,7 +66,7 @@ class Register:
         if judgement.verdict not in _QUIET:
             label = check_label(key.check, key.parameters)
             judgement = replace(judgement, repeat=self.repeat(label) if repeat is None else repeat)
-        judgement = self._with_evidence(judgement, conversation, finding)
+        judgement = self._with_evidence(judgement, conversation, shows or conversation, finding)
         self._writer.judgement(judgement)
         self.judgements.append(judgement)
         return judgement
@@ -86,15 +87,19 @@ class Register:
         return replace(judgement, embargo=secret)
 
     def _with_evidence(
-        self, judgement: Judgement, conversation: Conversation | None, finding: Finding | None
+        self, judgement: Judgement, conversation: Conversation | None, shows: Conversation | None, finding: Finding | None
     ) -> Judgement:
-        if conversation is None or (judgement.verdict in _QUIET and not judgement.embargo):
+        """Keep what shows it, and as a script what provoked it."""
+        if conversation is None or shows is None or (judgement.verdict in _QUIET and not judgement.embargo):
             if judgement.embargo:
                 embargo.keep(judgement, self._options.data_folder)
             return judgement
         place = embargo.keep(judgement, self._options.data_folder) if judgement.embargo else self._options.out
-        relative = evidence.save(conversation, place, self._name(judgement.key))
-        script = record(conversation, header={"profile": judgement.key.profile}, finding=finding)
+        relative = evidence.save(shows, place, self._name(judgement.key))
+        key = judgement.key
+        check = check_label(key.check, key.parameters)
+        header = {"requirement": key.requirement, "check": check, "profile": key.profile}
+        script = record(conversation, header=header, finding=finding)
         scripts.write(script, (place / relative).with_suffix(scripts.SUFFIX))
         return judgement if judgement.embargo else replace(judgement, evidence=relative)
 
