@@ -45,6 +45,7 @@ def decide(item: Item, outcomes: Sequence[AttemptOutcome], side: Side = Side.RES
 
     An attempt for which it only took too long says nothing of what it does; where the others held, the case is `slow`.
     """
+    # What was stopped because the run was ended says nothing about the target.
     telling = [outcome for outcome in outcomes if outcome.went is not Went.STOPPED]
     verdicts = [_verdict(outcome, side) for outcome in telling]
     verdict = _of_all(verdicts)
