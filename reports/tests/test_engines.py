@@ -27,7 +27,7 @@ from zenoh_reports.java import java_home
 pytestmark = [pytest.mark.needs("java", "spark"), pytest.mark.soak]
 
 HERE = Path(__file__).parent
-PATIENCE = 120
+PATIENCE = 300
 
 
 @contextmanager
@@ -102,7 +102,7 @@ JOB = HERE / "engine_job.py"
 def job(master: str, files: list[Path], *flags: str) -> dict[str, object]:
     """The tables of a job, in a process of its own: an engine's mark on a process does not go away."""
     done = subprocess.run(
-        [sys.executable, str(JOB), master, *flags, *map(str, files)], capture_output=True, text=True, timeout=600, check=False
+        [sys.executable, str(JOB), master, *flags, *map(str, files)], capture_output=True, text=True, timeout=1800, check=False
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])
