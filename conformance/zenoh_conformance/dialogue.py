@@ -76,6 +76,8 @@ class Dialogue:
         self.largest = 0
         """Bytes of the target's largest batch so far."""
         self.initial_sn = initial_sn
+        self.fences: set[int] = set()
+        """Ids of the queries that were fences."""
         self._decoder = ConnectionDecoder(Connection(wire.name, wire.link, wire.framing))
         self._unread: deque[Seen] = deque()
         self._next_sn: dict[tuple[bool, int], int] = {}
@@ -290,6 +292,7 @@ class Dialogue:
         What came in the meantime, so that silence about something is shown and not waited for.
         """
         request, already = self.new_id(), len(self.heard)
+        self.fences.add(request)
         key = WireExpr(scope=0, suffix=f"zconform/fence/{self.zid.hex()}/{request}", mapping=True)
         self.say(Request(id=request, key=key, body=Query()))
         self.expect(ResponseFinal, where=lambda final: final.id == request, within=within, step=step)
@@ -302,6 +305,7 @@ class Dialogue:
     def beside(self, other: Dialogue) -> Dialogue:
         """Be one more link of another one's session: it counts on where that one stands."""
         self.initial_sn, self._next_sn, self._ids = other.initial_sn, other._next_sn, other._ids
+        self.fences = other.fences
         return self
 
     # -- plain session work
