@@ -20,6 +20,7 @@ from .case import import_all
 from .connection import Decoders, Seen
 from .conversation import Conversation, Event, Happened, Side
 from .finding import Finding
+from .pieces import Pieces
 
 
 class Per(Enum):
@@ -171,16 +172,25 @@ class Judge:
         """Connection to kind to steps."""
         self._sessions = _Sessions()
         self._ended: dict[str, set[Side]] = {}
+        self._pieces = Pieces()
         self._said: dict[tuple[type[Law], Side], tuple[int, list[Finding]]] = {}
 
     def feed(self, event: Event) -> None:
-        """One event; bytes become messages, and each message a step of each law."""
+        """One event; bytes become messages, whole ones again where they came in fragments, and each a step of each law."""
         for seen in self._decoders.feed(event):
             if seen.kind == "init":
                 self._sessions.note(seen)
                 self._steps.pop(seen.connection, None)
-            for step in self._steps_of(seen.connection, seen.kind):
-                step(seen, seen.message)
+            self._see(seen)
+            for whole in self._pieces.feed(seen):
+                self._see(whole)
+        self._after(event)
+
+    def _see(self, seen: Seen) -> None:
+        for step in self._steps_of(seen.connection, seen.kind):
+            step(seen, seen.message)
+
+    def _after(self, event: Event) -> None:
         if event.kind in (Happened.EOF, Happened.RESET):
             self._end(event)
 
@@ -202,6 +212,7 @@ class Judge:
         if len(ended) == len(Side):
             del self._ended[event.connection]
             self._decoders.forget(event.connection)
+            self._pieces.forget(event.connection)
             self._steps.pop(event.connection, None)
             self._close(Per.CONNECTION, event.connection)
             session = self._sessions.leave(event.connection)
