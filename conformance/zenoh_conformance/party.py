@@ -8,12 +8,14 @@ begins with `/` is whole. Nothing here waits for silence: what does not come is 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from . import sane
+from .codec import encode
 from .connection import Seen
 from .dialogue import Dialogue
+from .fragments import fragment
 from .messages import (
     Declare,
     Del,
@@ -37,6 +39,7 @@ from .messages.interest import InterestMode, InterestOptions
 from .messages.network import QoS
 from .messages.request import Budget, QueryTarget, Target, Timeout
 from .names import Names, plain
+from .pieces import Pieces
 from .primitives import WireExpr
 from .scene import Scene
 from .wire.extensions import Exts
@@ -77,6 +80,7 @@ class Party:
         self._read = 0
         self._heard: list[Heard] = []
         self._used: set[int] = set()
+        self._pieces = Pieces()
 
     # -- saying
 
@@ -89,11 +93,27 @@ class Party:
         return key[1:] if key.startswith("/") else f"{self.root}/{key}"
 
     def says(self, *messages: Any, **channel: Any) -> None:
-        """Network messages, in one FRAME."""
+        """Network messages, each in a FRAME or in FRAGMENTs."""
         for message in messages:
             if isinstance(message, Declare):
                 self.names.note(self.us.wire.side, message.body)
-        self.us.say(*messages, **channel)
+        for message in messages:
+            data = encode(message)
+            if len(data) < self.room:
+                self.us.say(message, **channel)
+            else:
+                self._in_pieces(data, **channel)
+
+    @property
+    def room(self) -> int:
+        """Bytes that a message may have to go whole: half of the batch that was settled is enough for all that stands around it."""
+        sizes = [init.batch_size or sane.DEFAULT_BATCH for init in (self.us.mine, self.us.theirs) if init is not None]
+        return min([*sizes, sane.DEFAULT_BATCH]) // 2
+
+    def _in_pieces(self, data: bytes, *, reliable: bool = True, priority: int | None = None) -> None:
+        lane = sane.DEFAULT_PRIORITY if priority is None else priority
+        for piece in fragment(data, sn=0, size=self.room, reliable=reliable, priority=priority):
+            self.us.send(replace(piece, sn=self.us.next_sn(reliable, lane)))
 
     def declares(self, body: Any, interest: int | None = None) -> None:
         """One declaration."""
@@ -228,13 +248,14 @@ class Party:
 
     # -- hearing
 
-    def settles(self, step: str = "fence") -> None:
+    def settles(self, step: str = "not reached: the session works") -> None:
         """All that was said here before is dealt with."""
         self.us.fence(step=step)
 
     def heard(self, kind: type[Any] | None = None) -> list[Heard]:
         """Network messages that came so far, of one class or all; answers to our own fences are left out."""
-        for seen in self.us.heard[self._read :]:
+        new = self.us.heard[self._read :]
+        for seen in (each for one in new for each in (one, *self._pieces.feed(one))):
             if seen.kind in NETWORK:
                 message = seen.message
                 if isinstance(message, Declare):
@@ -252,7 +273,7 @@ class Party:
 
     def now(self, kind: type[Any] | None = None) -> list[Heard]:
         """As `heard`, after a fence: what the node had for us has come."""
-        self.settles(step=f"{self.name} is still served")
+        self.settles(step=f"not reached: {self.name} is served")
         return self.heard(kind)
 
     def expect(
@@ -291,7 +312,7 @@ class Party:
         ).message
         return found
 
-    def expect_no_request(self, asked: Asked, *, step: str) -> None:
+    def expect_no_request(self, asked: Asked, *, step: str = "the query is passed on") -> None:
         """The query did not come here; `asked.by` has settled first."""
         came = [heard for heard in self.now(Request) if heard.key == asked.key]
         self.us.require(not came, expected="no Request", got="Request", step=step)
@@ -321,7 +342,7 @@ class Party:
         self.expect_final(asked, step=step)
         got = [payload_of(heard.message) for heard in self.answers(asked)]
         self.us.require(got == [*payloads], expected=told(payloads), got=told(got), step=step)
-        self.settles(step=f"{self.name} is still served")
+        self.settles(step=f"not reached: {self.name} is served")
         self.us.require(self.finals(asked) == 1, expected="one ResponseFinal", got=f"{self.finals(asked)}", step=step)
 
 

@@ -28,7 +28,7 @@ from .speaking import Speaking
 
 CURRENT, FUTURE = 1, 2
 """Bits of the interest mode (interests#modes)."""
-KEYEXPRS, SUBSCRIBERS, QUERYABLES, TOKENS, RESTRICTED = 0x01, 0x02, 0x04, 0x08, 0x10
+KEYEXPRS, SUBSCRIBERS, QUERYABLES, TOKENS, RESTRICTED, AGGREGATE = 0x01, 0x02, 0x04, 0x08, 0x10, 0x80
 """Bits of the interest options (interests#options)."""
 
 KIND: dict[type[Any], str] = {
@@ -91,6 +91,7 @@ class Declaring(Speaking):
         self.table(link, kind)[body.id] = Entity(key, info & 1 == 1, info >> 8)
         for other in self.told_of(link, kind, key):
             self.tell(other, link, kind, body.id)
+        self.refresh_aggregates(link)
 
     def info_of(self, body: Any) -> int:
         """QueryableInfo; 0 where there is none."""
@@ -111,6 +112,7 @@ class Declaring(Speaking):
             told = other.told.pop((kind, link.session, entity), None)
             if told is not None and held is not None:
                 self.say(other, declare(self.undeclared(kind, told, held.key)))
+        self.refresh_aggregates(link)
 
     def undeclared(self, kind: str, entity: int, key: str) -> Any:
         """What takes a declaration back: with its key, as the text has it (erratum undeclare-without-key)."""
@@ -172,8 +174,30 @@ class Declaring(Speaking):
             link.interests[interest.id] = interest
         if interest.mode & CURRENT:
             for owner, kind, entity in self.snapshot(link, interest):
-                self.tell(link, owner, kind, entity, interest.id, once=not interest.mode & FUTURE)
+                if not aggregates(interest, kind):
+                    self.tell(link, owner, kind, entity, interest.id, once=not interest.mode & FUTURE)
+            self.refresh_aggregate(link, interest, interest.id)
             self.end_snapshot(link, interest)
+
+    def refresh_aggregates(self, link: Link) -> None:
+        """What a session declared or took back may change what others are told in one."""
+        for other in self.others(link):
+            for interest in other.interests.values():
+                self.refresh_aggregate(other, interest)
+
+    def refresh_aggregate(self, link: Link, interest: Interest, answers: int | None = None) -> None:
+        """One declaration of the interest's key, while anything is there that meets it."""
+        for kind in DECLARE:
+            if not aggregates(interest, kind) or interest.key is None:
+                continue
+            told, key = link.told.get((kind, "", interest.id)), self.key_of(link, interest.key)
+            there = any(found == kind for _, found, _ in self.snapshot(link, interest))
+            if there and told is None and key is not None:
+                told = link.told[kind, "", interest.id] = next(link.entity_ids)
+                self.say(link, declare(DECLARE[kind](id=told, key=whole(key)), answers))
+            elif told is not None and not there and key is not None:
+                del link.told[kind, "", interest.id]
+                self.say(link, declare(self.undeclared(kind, told, key)))
 
     def snapshot(self, link: Link, interest: Interest) -> Iterator[tuple[Link, str, int]]:
         """What there is now of what is asked for."""
@@ -189,7 +213,8 @@ class Declaring(Speaking):
 
     def wants(self, link: Link, kind: str, key: str) -> bool:
         """Whether a session asked to be told of such declarations."""
-        return any(self.covers(link, interest, kind, key) for interest in link.interests.values())
+        every = [one for one in link.interests.values() if not aggregates(one, kind)]
+        return any(self.covers(link, interest, kind, key) for interest in every)
 
     def covers(self, link: Link, interest: Interest, kind: str, key: str) -> bool:
         """Whether an interest is in such a declaration."""
@@ -200,6 +225,12 @@ class Declaring(Speaking):
             return True
         wanted = self.key_of(link, interest.key)
         return wanted is not None and keyexpr.intersects(wanted, key)
+
+
+def aggregates(interest: Interest, kind: str) -> bool:
+    """Whether an interest wants one declaration for all that meets its key; tokens are told one by one."""
+    options = interest.options or 0
+    return kind != "token" and bool(options & AGGREGATE) and bool(options & RESTRICTED)
 
 
 def declare(body: Any, interest: int | None = None) -> Declare:

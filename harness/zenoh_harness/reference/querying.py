@@ -11,7 +11,8 @@ from typing import Any
 
 from zenoh_conformance import keyexpr
 from zenoh_conformance.messages import Request, Response, ResponseFinal
-from zenoh_conformance.messages.request import QueryTarget, Target
+from zenoh_conformance.messages.request import Budget, QueryTarget, Target
+from zenoh_conformance.wire.extensions import Exts
 
 from .consolidation import Consolidated
 from .declaring import Declaring, whole
@@ -28,7 +29,9 @@ class Querying(Declaring):
     # -- out
 
     def on_request(self, link: Link, request: Request) -> None:
-        """To the queryables that its target names; final at once when there is none."""
+        """To the queryables that its target names; final at once when there is none. An id beyond the settled range is not served."""
+        if not self.serves_id(link, request.id):
+            return
         key = self.key_of(link, request.key)
         targets = self.targets(link, request, key) if key is not None else []
         pending = self.pending(link, request)
@@ -39,6 +42,10 @@ class Querying(Declaring):
             self.pass_on(other, request, key or "", pending)
         if not targets:
             self.finish(pending)
+
+    def serves_id(self, link: Link, number: int) -> bool:
+        """Whether a request id fits what was settled for request ids."""
+        return number < 1 << (8 << (link.terms.resolution >> 2 & 3))
 
     def pending(self, link: Link, request: Request) -> Pending:
         """What is to be remembered of a query."""
@@ -55,7 +62,8 @@ class Querying(Declaring):
     def pass_on(self, other: Link, request: Request, key: str, pending: Pending) -> None:
         """The query, under an id of that session."""
         number = pending.owing[other.session]
-        self.say(other, replace(request, id=number, key=whole(key), exts=self.forwarded(request)))
+        exts = Exts(ext for ext in self.forwarded(request) if not (isinstance(ext, Budget) and not ext.value))
+        self.say(other, replace(request, id=number, key=whole(key), exts=exts))
 
     def targets(self, link: Link, request: Request, key: str) -> list[Link]:
         """The sessions that a query goes to."""

@@ -12,6 +12,7 @@ from typing import Any
 from zenoh_conformance import keyexpr
 from zenoh_conformance.codec import Layer, decode
 from zenoh_conformance.messages import Declare, Interest, Push, Request, Response, ResponseFinal
+from zenoh_conformance.messages.data import Shm
 from zenoh_conformance.wire.errors import DecodeError
 from zenoh_conformance.wire.extensions import Exts
 
@@ -32,7 +33,9 @@ class Router(Querying):
         self.route(link, message, reliable=reliable)
 
     def route(self, link: Link, message: Any, *, reliable: bool = True) -> None:
-        """One network message of a session."""
+        """One network message of a session; what lies in shared memory, which this node has not, is refused (push#shm)."""
+        if in_shared_memory(message):
+            return
         if isinstance(message, Push):
             self.on_push(link, message, reliable=reliable)
         elif isinstance(message, Declare):
@@ -75,3 +78,12 @@ class Router(Querying):
     def forwarded(self, message: Any) -> Exts[Any]:
         """The extensions that go on: all but the hop's own node id."""
         return Exts(ext for ext in message.exts if type(ext).__name__ != "NodeId")
+
+
+def in_shared_memory(message: Any) -> bool:
+    """Whether a message, or what it holds, is marked with Shm."""
+    while message is not None and hasattr(message, "exts"):
+        if any(isinstance(ext, Shm) for ext in message.exts):
+            return True
+        message = getattr(message, "body", None)
+    return False
