@@ -293,11 +293,10 @@ class Party:
                 return heard
         return None
 
-    def expect_push(self, key: str, *, step: str = "delivery") -> Push:
-        """What was published to that key comes here."""
+    def expect_push(self, key: str, *, step: str = "delivery") -> Any:
+        """What was published to that key comes here: the PUSH."""
         whole = self.whole(key)
-        push: Push = self.expect(Push, lambda heard: heard.key == whole, step=step).message
-        return push
+        return self.expect(Push, lambda heard: heard.key == whole, step=step).message
 
     def expect_no_push(self, *, step: str = "delivery", but: int = 0) -> None:
         """Nothing that was published came here, but for so many; say first who published `settles`."""
@@ -332,10 +331,9 @@ class Party:
         """What has answered so far, errors too, in order."""
         return [heard for heard in self.heard(Response) if heard.message.id == asked.id]
 
-    def expect_answer(self, asked: Asked, *, step: str = "the answer") -> Response:
-        """The next answer."""
-        found: Response = self.expect(Response, lambda heard: heard.message.id == asked.id, step=step).message
-        return found
+    def expect_answer(self, asked: Asked, *, step: str = "the answer") -> Any:
+        """The next answer: the RESPONSE."""
+        return self.expect(Response, lambda heard: heard.message.id == asked.id, step=step).message
 
     def expect_answers(self, asked: Asked, payloads: Sequence[bytes], *, step: str = "the answers") -> None:
         """Exactly these values answer, in this order, and then one final comes and nothing after it."""

@@ -34,7 +34,7 @@ KIND = tuple(DECLARED)
 
 def declares(who: Party, kind: str, key: str) -> int:
     """Declare something of a kind; its id."""
-    makes = {"subscriber": who.declares_subscriber, "queryable": who.declares_queryable, "token": who.declares_token}
+    makes: dict[str, Any] = {"subscriber": who.declares_subscriber, "queryable": who.declares_queryable, "token": who.declares_token}
     return int(makes[kind](key).id)
 
 
@@ -50,14 +50,13 @@ def finals(watcher: Party, interest: int) -> int:
     return sum(isinstance(one.message.body, DFinal) and one.message.interest_id == interest for one in every)
 
 
-def waits_for(watcher: Party, kind: str, key: str, *, step: str) -> Declare:
-    """The declaration of that kind and key."""
+def waits_for(watcher: Party, kind: str, key: str, *, step: str) -> Any:
+    """The DECLARE of that kind and key."""
     whole = watcher.whole(key)
-    told: Declare = watcher.expect(
+    return watcher.expect(
         Declare, lambda heard: isinstance(heard.message.body, DECLARED[kind]) and heard.key == whole, step=step,
         what=DECLARED[kind].__name__,
     ).message  # fmt: skip
-    return told
 
 
 def keys(watcher: Party, kind: str | None = None) -> list[str]:
@@ -91,8 +90,8 @@ def who_asks_is_told(scene: Scene, *, kind: str) -> None:
 
     told = waits_for(watcher, kind, "k/a", step="declared")
     other.retracts(TAKEN_BACK[kind], entity)
-    gone = watcher.expect(Declare, lambda heard: isinstance(heard.message.body, TAKEN_BACK[kind]), step="taken back").message
-    watcher.us.require(gone.body.id == told.body.id, expected="the id that was told", got="another", step="taken back")
+    gone: Any = watcher.expect(Declare, lambda heard: isinstance(heard.message.body, TAKEN_BACK[kind]), step="taken back").message.body
+    watcher.us.require(gone.id == told.body.id, expected="the id that was told", got="another", step="taken back")
 
 
 @case("declarations/forwarded-on-interest", needs=ROUTES, twin=who_asks_is_told, parameters=grid(kind=KIND, how=("left", "cut")))

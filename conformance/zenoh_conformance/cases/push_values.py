@@ -29,7 +29,7 @@ FIELDS = pairwise(
 """What a PUT may have, each two of them together once."""
 
 
-def said_and_heard(scene: Scene, body: Any, *exts: Any) -> tuple[Party, Push]:
+def said_and_heard(scene: Scene, body: Any, *exts: Any) -> tuple[Party, Any]:
     """Publish a body, and what comes of it."""
     publisher, subscriber = heard_of(scene, whole=False)
     publisher.puts("k", body=body, exts=exts)
@@ -46,7 +46,7 @@ def a_value_comes_with_all_its_fields(
         publisher  PUSH (PUT with these fields)
         target     to the subscriber: PUSH (PUT with the same)
     """
-    chain = [SOURCE] if source else []
+    chain: list[Any] = [SOURCE] if source else []
     chain += [] if OPAQUE[attachment] is None else [PutAttachment(payload=OPAQUE[attachment] or b"")]
     put = Put(timestamp=STAMP if stamped else None, encoding=ENCODINGS[encoding], exts=Exts(chain), payload=payload)
 

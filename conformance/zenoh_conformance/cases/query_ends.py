@@ -6,11 +6,12 @@ Toward a node that routes between its clients.
 from __future__ import annotations
 
 from zenoh_conformance.case import case, grid
-from zenoh_conformance.messages import Put, Reply, Response, ResponseFinal, UQueryable
-from zenoh_conformance.messages.request import Target
-from zenoh_conformance.party import parties
+from zenoh_conformance.messages import Put, Reply, Request, Response, ResponseFinal, UQueryable
+from zenoh_conformance.messages.request import Budget, Target
+from zenoh_conformance.party import Party, parties
 from zenoh_conformance.scene import Scene
 
+from .query_targets import RID_8
 from .routing_plain import ROUTES, a_query_reaches_a_queryable, low_latency
 
 MANY = 300
@@ -378,3 +379,42 @@ def answers_pass_without_frame(scene: Scene) -> None:
     querier.expect_answers(asked, [b"1"])
 
 
+
+
+@case("query/budget-not-zero", needs=ROUTES, twin=no_more_answers_come_than_the_budget_wants)
+def a_budget_of_zero_is_not_passed_on(scene: Scene) -> None:
+    """
+    A Budget of zero is none of the values that the page allows: a router refuses the query or takes it for one without, and says no
+    such thing itself.
+
+        querier  REQUEST (Budget 0)
+        target   to the queryable: REQUEST without Budget, or nothing
+    """
+    querier, queryable, other = parties(scene, "querier", "queryable", "other")
+    queryable.declares_queryable("k")
+
+    querier.asks("k", budget=0)
+    other.settles()
+
+    said = [heard.message.exts.get(Budget) for heard in queryable.now(Request)]
+    zero = any(budget is not None and budget.value == 0 for budget in said)
+    queryable.us.require(not zero, expected="no Budget of 0", got="Budget of 0", step="the query is passed on")
+
+
+@case("query/request-id-in-range", needs=ROUTES, twin=a_query_reaches_a_queryable)
+def a_query_fits_the_range_of_who_gets_it(scene: Scene) -> None:
+    """
+    The queryable's session has request ids of 8 bits: the queries that come there have such ids.
+
+        queryable  InitSyn (request ids of 8 bits) .. DECLARE (queryable)
+        querier    REQUEST (id 70000)
+        target     to the queryable: REQUEST (an id up to 255)
+    """
+    (querier,) = parties(scene, "querier")
+    us = scene.dialogue("queryable").open(resolution=RID_8)
+    queryable = Party(us, "queryable", querier.root)
+    queryable.declares_queryable("k")
+
+    number = queryable.takes(querier.asks("k", number=70_000))
+
+    us.require(number < 256, expected="an id of 8 bits", got="a larger one", step="the query is passed on")

@@ -311,13 +311,13 @@ def a_query_may_name_its_key_by_number(scene: Scene, *, how: str) -> None:
     ours = querier.names_key("k/a", theirs[0] if theirs else 5)
     if how == "receiver" and not theirs:
         return  # it names nothing by number, so that there is nothing to mistake
-    key, whole = {
+    number, whole = {
         "scope": (ours, "k/a"),
         "scope-and-suffix": (WireExpr(scope=ours.scope, suffix="/c", mapping=True), "k/a/c"),
         "receiver": (WireExpr(scope=ours.scope, mapping=False), "k/b"),
     }[how]
 
-    asked = querier.asks(key, target=Target.ALL)
+    asked = querier.asks(number, target=Target.ALL)
 
     meant = Asked(asked.id, querier.whole(whole), asked.request, querier)
     queryable.takes(meant, step="the key")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from zenoh_conformance.case import case, grid, pairwise
-from zenoh_conformance.messages import Del, Err, Put, Reply, Response
+from zenoh_conformance.messages import Del, Err, Put, Reply
 from zenoh_conformance.messages.data import SourceInfo
 from zenoh_conformance.messages.interest import InterestMode, InterestOptions
+from zenoh_conformance.messages.put import PutAttachment
 from zenoh_conformance.messages.query import ConsolidationMode, QueryAttachment, QueryBody
 from zenoh_conformance.messages.request import Target
 from zenoh_conformance.messages.response import ResponderId
@@ -34,7 +35,7 @@ def pair(scene: Scene, **query: Any) -> tuple[Party, Party, Asked]:
     return querier, queryable, asked
 
 
-def answered(scene: Scene, body: Any, *exts: Any, key: str | None = None) -> tuple[Party, Response]:
+def answered(scene: Scene, body: Any, *exts: Any, key: str | None = None) -> tuple[Party, Any]:
     """Answer a query with a body, and what comes of it."""
     querier, queryable, asked = pair(scene, consolidation=1)
     queryable.replies(asked, body=body, exts=exts, key=key)
@@ -73,7 +74,7 @@ def a_query_comes_with_all_its_fields(scene: Scene, *, source: bool, attachment:
         target   to the queryable: REQUEST (QUERY with the same)
     """
     value, encoding = OPAQUE[attachment], ENCODINGS[body]
-    chain = [SOURCE] if source else []
+    chain: list[Any] = [SOURCE] if source else []
     chain += [] if encoding is None else [QueryBody(encoding=encoding, payload=b"body")]
     chain += [] if value is None else [QueryAttachment(payload=value)]
     querier, queryable = parties(scene, "querier", "queryable")
@@ -99,9 +100,7 @@ def an_answer_comes_with_all_its_fields(
         queryable  RESPONSE (REPLY, PUT with these fields)
         target     to the querier: RESPONSE (REPLY, PUT with the same)
     """
-    from zenoh_conformance.messages.put import PutAttachment
-
-    chain = [SOURCE] if source else []
+    chain: list[Any] = [SOURCE] if source else []
     chain += [] if OPAQUE[attachment] is None else [PutAttachment(payload=OPAQUE[attachment] or b"")]
     put = Put(timestamp=STAMP if stamped else None, encoding=ENCODINGS[encoding], exts=Exts(chain), payload=payload)
 
