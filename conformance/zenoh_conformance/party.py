@@ -338,9 +338,9 @@ class Party:
     def expect_answers(self, asked: Asked, payloads: Sequence[bytes], *, step: str = "the answers") -> None:
         """Exactly these values answer, in this order, and then one final comes and nothing after it."""
         self.expect_final(asked, step=step)
+        self.settles(step=f"not reached: {self.name} is served")
         got = [payload_of(heard.message) for heard in self.answers(asked)]
         self.us.require(got == [*payloads], expected=told(payloads), got=told(got), step=step)
-        self.settles(step=f"not reached: {self.name} is served")
         self.us.require(self.finals(asked) == 1, expected="one ResponseFinal", got=f"{self.finals(asked)}", step=step)
 
 

@@ -266,9 +266,10 @@ def a_number_of_the_receiver_is_its_own(scene: Scene) -> None:
 def numbers_of_the_target(asker: Party, owner: Party) -> list[int]:
     """The numbers that the target gives to k/theirs when it is asked for keys, too, and somebody subscribes to it."""
     wanted = InterestOptions.KEY_EXPRS | InterestOptions.SUBSCRIBERS
-    asker.asks_interest(wanted, InterestMode.CURRENT_FUTURE, "k/theirs")
+    asker.asks_interest(wanted, InterestMode.CURRENT_FUTURE, "k/theirs/**")
     asker.settles()
-    owner.declares_subscriber("k/theirs")
+    for key in ("k/theirs", "k/theirs/more"):
+        owner.declares_subscriber(key)
     asker.now()
     theirs = asker.names.spaces[asker.us.wire.side.other]
     return [number for number, key in theirs.items() if key == asker.whole("k/theirs")]

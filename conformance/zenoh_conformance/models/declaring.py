@@ -173,7 +173,7 @@ class Declaring(RuleBasedStateMachine):
         able = [who for who in self.watchers if who.interests]
         who = able[at % len(able)]
         who.free |= self.wanted(who)
-        number = sorted(who.interests)[0]
+        number = min(who.interests)
         del who.interests[number]
         who.party.ends_interest(number)
         who.party.settles()

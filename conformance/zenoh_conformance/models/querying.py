@@ -119,13 +119,13 @@ class Querying(RuleBasedStateMachine):
         declared = party.declares_queryable(key, complete=complete)
         self.sources.append(Source(party, key, complete, declared.id))
 
-    @rule(key=keys, who=st.integers(0, 1), target=st.sampled_from((Target.ALL, None, *Target)), mode=modes)
-    def ask(self, key: str, who: int, target: Target | None, mode: int | None) -> None:
+    @rule(key=keys, who=st.integers(0, 1), whom=st.sampled_from((Target.ALL, None, *Target)), mode=modes)
+    def ask(self, key: str, who: int, whom: Target | None, mode: int | None) -> None:
         """A query; it comes to those whom its target names."""
         self.count += 1
         querier = self.queriers[who]
-        asked = querier.asks(key, target=target, consolidation=mode, parameters=str(self.count))
-        question = Question(asked, key, target, mode)
+        asked = querier.asks(key, target=whom, consolidation=mode, parameters=str(self.count))
+        question = Question(asked, key, whom, mode)
         querier.settles()
         for source in self.sources:
             if source.here and self.came(source, asked):
