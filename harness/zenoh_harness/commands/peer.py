@@ -8,11 +8,11 @@ from types import FrameType
 import click
 
 from zenoh_harness.errors import UsageError, unknown
-from zenoh_harness.locators import Locator
+from zenoh_harness.faulty import all_miniatures
+from zenoh_harness.links.locators import Locator
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.configured import CHANGES, config_of
 from zenoh_harness.reference.serve import Server
-from zenoh_harness.wrong import all_miniatures
 
 
 @click.command("peer")

@@ -1,0 +1,42 @@
+"""`reference` and `wrong:NAME`: our own node, or a miniature, in a process of its own like any other target."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+
+from zenoh_harness.errors import unknown
+from zenoh_harness.faulty import all_miniatures
+from zenoh_harness.profiles import PROFILES
+from zenoh_harness.reference.configured import CHANGES
+from zenoh_harness.targets.adapters.command import CommandTarget
+from zenoh_harness.targets.reach import Reach
+from zenoh_harness.targets.target import Identity
+from zenoh_harness.version import harness_version
+
+
+def open_target(reach: Reach) -> ReferenceTarget:
+    """The adapter's door; UsageError for a miniature that does not exist."""
+    return ReferenceTarget(reach)
+
+
+class ReferenceTarget(CommandTarget):
+    """The reference as a program that we start: the same path as for everybody's."""
+
+    def __init__(self, reach: Reach) -> None:
+        known = all_miniatures()
+        if reach.kind == "wrong" and reach.rest not in known:
+            raise unknown("miniature", reach.rest, known)
+        role = reach.options.get("role", "router")
+        where = (
+            "--listen"
+            if reach.options.get("as", "responder" if role == "router" else "initiator") == "responder"
+            else "--connect"
+        )
+        fault = f" --fault {reach.rest}" if reach.kind == "wrong" else ""
+        command = f"{sys.executable} -m zenoh_harness.reference {where} {{locator}} --zid {{zid}} --profile {{profile}}{fault}"
+        super().__init__(replace(reach, kind="exec", rest=command))
+        self.reach = reach
+        name = f"wrong:{reach.rest}" if reach.kind == "wrong" else "reference"
+        self.identity = Identity(name=name, version=harness_version(), kind=reach.kind, language="Python")
+        self.profiles = {name: profile for name, profile in PROFILES.items() if name in CHANGES}
