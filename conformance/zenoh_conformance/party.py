@@ -279,11 +279,11 @@ class Party:
     def expect(
         self, kind: type[Any], where: Callable[[Heard], bool] = lambda heard: True, *, step: str, what: str = ""
     ) -> Heard:
-        """The first message of that class which fits and was not expected before; departs when none comes in time."""
+        """The first message of that class which fits and was not expected before; deviates when none comes in time."""
         deadline = self.us.wire.now() + self.us.unit
         while (found := self._unused(kind, where)) is None:
             if self.us.next(max(0.0, deadline - self.us.wire.now())) is None:
-                self.us.depart(expected=what or kind.__name__, got=self.us.told(None), step=step)
+                self.us.deviate(expected=what or kind.__name__, got=self.us.text_of(None), step=step)
         return found
 
     def _unused(self, kind: type[Any], where: Callable[[Heard], bool]) -> Heard | None:
@@ -321,7 +321,7 @@ class Party:
         deadline = self.us.wire.now() + (self.us.unit if within is None else within)
         while not self.finals(asked):
             if self.us.next(max(0.0, deadline - self.us.wire.now())) is None:
-                self.us.depart(expected="ResponseFinal", got=self.us.told(None), step=step)
+                self.us.deviate(expected="ResponseFinal", got=self.us.text_of(None), step=step)
 
     def finals(self, asked: Asked) -> int:
         """How often the query has come to an end here so far."""

@@ -8,7 +8,7 @@ from typing import Any
 from zenoh_conformance import sane
 from zenoh_conformance.case import case, grid
 from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.finding import Departed
+from zenoh_conformance.finding import Deviation
 from zenoh_conformance.kinds import InitAck, OpenAck
 from zenoh_conformance.messages import Fragment, Frame, Join, KeepAlive, Oam
 from zenoh_conformance.primitives import WhatAmI, ZenohID
@@ -47,7 +47,7 @@ STEPS: dict[str, Callable[[Dialogue], Any]] = {
 
 @case(
     "session-establishment/handshake-messages-in-order",
-    twin=a_sane_handshake_is_accepted,
+    control=a_sane_handshake_is_accepted,
     parameters=grid(what=tuple(IN_PASSING), state=("await-init", "init-acked")),
 )
 def session_traffic_is_no_step_of_a_handshake(scene: Scene, *, what: str, state: str) -> None:
@@ -69,7 +69,7 @@ def session_traffic_is_no_step_of_a_handshake(scene: Scene, *, what: str, state:
 
 @case(
     "session-establishment/handshake-messages-in-order",
-    twin=a_sane_handshake_is_accepted,
+    control=a_sane_handshake_is_accepted,
     parameters=grid(what=tuple(STEPS)),
 )
 def a_handshake_message_opens_nothing_in_a_session(scene: Scene, *, what: str) -> None:
@@ -87,18 +87,18 @@ def a_handshake_message_opens_nothing_in_a_session(scene: Scene, *, what: str) -
 
     try:
         us.fence()
-    except Departed:
+    except Deviation:
         over = us.ended is not None or us.closed is not None
         us.require(over, expected="a session that works, or its end", got="silence", step="stage live")
     answers = [seen for seen in us.heard[heard:] if seen.kind in ("init", "open")]
     us.require(
-        not answers, expected="no step of a handshake", got=us.told(answers[0]) if answers else "", step="stage live"
+        not answers, expected="no step of a handshake", got=us.text_of(answers[0]) if answers else "", step="stage live"
     )
 
 
 @case(
     "close/close-ends-the-link",
-    twin=a_sane_handshake_is_accepted,
+    control=a_sane_handshake_is_accepted,
     parameters=grid(
         state=("await-init", "init-acked", "live"), reason=(0, 1, 2, 3, 4, 5, 6, 7, 8, 255), session=(True, False)
     ),
@@ -124,7 +124,7 @@ def close_ends_the_link_in_every_state(scene: Scene, *, state: str, reason: int,
 
 @case(
     "session-establishment/init-ack-answers-init-syn",
-    twin=a_sane_handshake_is_accepted,
+    control=a_sane_handshake_is_accepted,
     parameters=grid(after=("close", "fin", "rst", "refusal"), state=("await-init", "init-acked", "live")),
 )
 def a_node_comes_back_after_every_end(scene: Scene, *, after: str, state: str) -> None:
@@ -150,7 +150,7 @@ def a_node_comes_back_after_every_end(scene: Scene, *, after: str, state: str) -
 
 
 @case(
-    "session-establishment/open-ack-answers-open-syn", twin=a_sane_handshake_is_accepted, parameters=grid(count=(2, 5))
+    "session-establishment/open-ack-answers-open-syn", control=a_sane_handshake_is_accepted, parameters=grid(count=(2, 5))
 )
 def one_of_parallel_handshakes_comes_through(scene: Scene, *, count: int) -> None:
     """
@@ -177,7 +177,7 @@ def one_of_parallel_handshakes_comes_through(scene: Scene, *, count: int) -> Non
     links[0].require(bool(works), expected="a link that works", got="none", step="the session works")
 
 
-@case("session-establishment/init-ack-answers-init-syn", twin=a_sane_handshake_is_accepted, alone=True)
+@case("session-establishment/init-ack-answers-init-syn", control=a_sane_handshake_is_accepted, alone=True)
 def many_half_open_handshakes_do_no_harm(scene: Scene) -> None:
     """
     A thousand handshakes stop after InitAck, dozens of them held open at any time; then a good one.
@@ -199,7 +199,7 @@ def many_half_open_handshakes_do_no_harm(scene: Scene) -> None:
     comes_back(scene, scene.fresh_zid())
 
 
-@case("session-establishment/handshake-messages-in-order", twin=a_sane_handshake_is_accepted, timed=True,
+@case("session-establishment/handshake-messages-in-order", control=a_sane_handshake_is_accepted, timed=True,
       parameters=grid(state=("await-init", "init-acked")))  # fmt: skip
 def silence_is_not_answered(scene: Scene, *, state: str) -> None:
     """
@@ -215,7 +215,7 @@ def silence_is_not_answered(scene: Scene, *, state: str) -> None:
     no_step_forward(us, state)
 
 
-@case("session-establishment/init-ack-answers-init-syn", twin=a_sane_handshake_is_accepted, timed=True,
+@case("session-establishment/init-ack-answers-init-syn", control=a_sane_handshake_is_accepted, timed=True,
       parameters=grid(pause=(0.5,), state=("await-init", "init-acked")))  # fmt: skip
 def a_short_pause_is_endured(scene: Scene, *, pause: float, state: str) -> None:
     """
@@ -243,7 +243,7 @@ BEFORE_LONG = 1
 
 
 def comes_back(scene: Scene, zid: bytes, *, step: str = "coming back") -> Dialogue:
-    """A session of that node that works, as soon as the target lets it; departs when it has not let it in time."""
+    """A session of that node that works, as soon as the target lets it; deviates when it has not let it in time."""
     began: float | None = None
     while True:
         us = scene.dialogue("again", zid=zid)
@@ -251,9 +251,9 @@ def comes_back(scene: Scene, zid: bytes, *, step: str = "coming back") -> Dialog
         try:
             us.open().expect_live()
             return us
-        except Departed as departed:
+        except Deviation as deviation:
             if us.wire.now() - began > BEFORE_LONG * us.unit:
-                us.depart(expected="a session", got=departed.finding.got, step=step)
+                us.deviate(expected="a session", got=deviation.finding.got, step=step)
             us.wire.shut()
             pause(scene, us.unit / TRIES)
 
@@ -269,6 +269,6 @@ def is_live(us: Dialogue) -> bool:
     """Whether a session works."""
     try:
         us.fence()
-    except Departed:
+    except Deviation:
         return False
     return True

@@ -65,7 +65,7 @@ def keys(watcher: Party, kind: str | None = None) -> list[str]:
 
 
 def expect_keys(watcher: Party, kind: str | None, wanted: list[str], *, step: str) -> None:
-    """Depart unless the watcher was told of exactly these keys."""
+    """Deviate unless the watcher was told of exactly these keys."""
     got = keys(watcher, kind)
     right = got == sorted(watcher.whole(key) for key in wanted)
     watcher.us.require(right, expected=f"{len(wanted)} that were declared", got=f"{len(got)} of another choice", step=step)
@@ -88,13 +88,13 @@ def who_asks_is_told(scene: Scene, *, kind: str) -> None:
 
     entity = declares(other, kind, "k/a")
 
-    told = waits_for(watcher, kind, "k/a", step="declared")
+    text = waits_for(watcher, kind, "k/a", step="declared")
     other.retracts(TAKEN_BACK[kind], entity)
     gone: Any = watcher.expect(Declare, lambda heard: isinstance(heard.message.body, TAKEN_BACK[kind]), step="taken back").message.body
-    watcher.us.require(gone.id == told.body.id, expected="the id that was told", got="another", step="taken back")
+    watcher.us.require(gone.id == text.body.id, expected="the id that was told", got="another", step="taken back")
 
 
-@case("declarations/forwarded-on-interest", needs=ROUTES, twin=who_asks_is_told, parameters=grid(kind=KIND, how=("left", "cut")))
+@case("declarations/forwarded-on-interest", needs=ROUTES, control=who_asks_is_told, parameters=grid(kind=KIND, how=("left", "cut")))
 def what_a_session_declared_is_taken_back_with_it(scene: Scene, *, kind: str, how: str) -> None:
     """
     The session that declared it ends: the watcher is told that it is gone.
@@ -116,7 +116,7 @@ def what_a_session_declared_is_taken_back_with_it(scene: Scene, *, kind: str, ho
     watcher.expect(Declare, lambda heard: isinstance(heard.message.body, TAKEN_BACK[kind]), step=f"the session is gone: {how}")
 
 
-@case("declarations/forwarded-on-interest", needs=ROUTES, twin=who_asks_is_told, parameters=grid(kind=KIND))
+@case("declarations/forwarded-on-interest", needs=ROUTES, control=who_asks_is_told, parameters=grid(kind=KIND))
 def nobody_takes_back_what_another_declared(scene: Scene, *, kind: str) -> None:
     """
     Ids count in their own session: another one's undeclaration of the same id takes nothing back.
@@ -138,7 +138,7 @@ def nobody_takes_back_what_another_declared(scene: Scene, *, kind: str) -> None:
     watcher.us.require(not gone, expected="nothing taken back", got="what another one declared", step="another session's id")
 
 
-@case("declarations/forwarded-on-interest", needs=ROUTES, twin=who_asks_is_told, parameters=grid(kind=KIND))
+@case("declarations/forwarded-on-interest", needs=ROUTES, control=who_asks_is_told, parameters=grid(kind=KIND))
 def what_two_declared_stays_with_one(scene: Scene, *, kind: str) -> None:
     """
     Two sessions declare the same key; one takes it back: for whoever asks now, it is still there.
@@ -160,7 +160,7 @@ def what_two_declared_stays_with_one(scene: Scene, *, kind: str) -> None:
 @case(
     "declarations/forwarded-on-interest",
     needs=ROUTES,
-    twin=who_asks_is_told,
+    control=who_asks_is_told,
     parameters=grid(complete=(False, True), distance=(0, 3)),
 )
 def completeness_is_told(scene: Scene, *, complete: bool, distance: int) -> None:
@@ -177,11 +177,11 @@ def completeness_is_told(scene: Scene, *, complete: bool, distance: int) -> None
     other.declares_queryable("k/a", complete=complete, distance=distance)
 
     info = waits_for(watcher, "queryable", "k/a", step="not reached: declared").body.exts.get(QueryableInfo)
-    told = info is not None and info.complete
-    watcher.us.require(told == complete, expected="completeness as declared", got="another", step="QueryableInfo")
+    text = info is not None and info.complete
+    watcher.us.require(text == complete, expected="completeness as declared", got="another", step="QueryableInfo")
 
 
-@case("interests/snapshot-sets-interest-id", needs=ROUTES, twin=who_asks_is_told, parameters=grid(mode=BOTH, kind=KIND))
+@case("interests/snapshot-sets-interest-id", needs=ROUTES, control=who_asks_is_told, parameters=grid(mode=BOTH, kind=KIND))
 def a_snapshot_names_its_interest(scene: Scene, *, mode: InterestMode, kind: str) -> None:
     """
     What is there when an interest comes is told with that interest's id.
@@ -195,12 +195,12 @@ def a_snapshot_names_its_interest(scene: Scene, *, mode: InterestMode, kind: str
 
     interest = watcher.asks_interest(OPTION[kind], mode, "k/**")
 
-    told = waits_for(watcher, kind, "k/a", step="the snapshot")
-    right = told.interest_id == interest.id
-    watcher.us.require(right, expected="the id of the interest", got=str(told.interest_id), step="the snapshot")
+    text = waits_for(watcher, kind, "k/a", step="the snapshot")
+    right = text.interest_id == interest.id
+    watcher.us.require(right, expected="the id of the interest", got=str(text.interest_id), step="the snapshot")
 
 
-@case("interests/snapshot-ends-with-final", needs=ROUTES, twin=who_asks_is_told, parameters=grid(mode=BOTH, kind=KIND, there=(0, 2)))
+@case("interests/snapshot-ends-with-final", needs=ROUTES, control=who_asks_is_told, parameters=grid(mode=BOTH, kind=KIND, there=(0, 2)))
 def a_snapshot_ends(scene: Scene, *, mode: InterestMode, kind: str, there: int) -> None:
     """
     A snapshot ends with one D_FINAL that names the interest, after all that is there; also where nothing is.
@@ -224,7 +224,7 @@ def a_snapshot_ends(scene: Scene, *, mode: InterestMode, kind: str, there: int) 
     watcher.us.require(count == 1, expected="one D_FINAL", got=str(count), step="its end")
 
 
-@case("interests/snapshot-ends-with-final", needs=ROUTES, twin=who_asks_is_told)
+@case("interests/snapshot-ends-with-final", needs=ROUTES, control=who_asks_is_told)
 def a_snapshot_of_many_is_whole(scene: Scene) -> None:
     """
     Two hundred tokens are there, of two sessions: a snapshot has them all.
@@ -246,7 +246,7 @@ def a_snapshot_of_many_is_whole(scene: Scene) -> None:
     expect_keys(watcher, "token", [f"k/{name}/{number}" for name in "ab" for number in range(100)], step="the snapshot")
 
 
-@case("interests/later-declarations-without-interest-id", needs=ROUTES, twin=who_asks_is_told, parameters=grid(kind=KIND))
+@case("interests/later-declarations-without-interest-id", needs=ROUTES, control=who_asks_is_told, parameters=grid(kind=KIND))
 def what_comes_later_names_no_interest(scene: Scene, *, kind: str) -> None:
     """
     What is declared after the snapshot is told without an interest's id.
@@ -262,11 +262,11 @@ def what_comes_later_names_no_interest(scene: Scene, *, kind: str) -> None:
 
     declares(other, kind, "k/a")
 
-    told = waits_for(watcher, kind, "k/a", step="not reached: declared")
-    watcher.us.require(told.interest_id is None, expected="no interest id", got="one", step="after the snapshot")
+    text = waits_for(watcher, kind, "k/a", step="not reached: declared")
+    watcher.us.require(text.interest_id is None, expected="no interest id", got="one", step="after the snapshot")
 
 
-@case("interests/future-alone-no-final", needs=ROUTES, twin=who_asks_is_told, parameters=grid(kind=KIND))
+@case("interests/future-alone-no-final", needs=ROUTES, control=who_asks_is_told, parameters=grid(kind=KIND))
 def the_future_has_no_snapshot(scene: Scene, *, kind: str) -> None:
     """
     Future alone: nothing of what is there, no D_FINAL, and then what comes.
@@ -289,7 +289,7 @@ def the_future_has_no_snapshot(scene: Scene, *, kind: str) -> None:
     watcher.us.require(not finals(watcher, interest.id), expected="no D_FINAL", got="D_FINAL", step="no snapshot")
 
 
-@case("interests/final-stops-future", needs=ROUTES, twin=who_asks_is_told, parameters=grid(kind=KIND))
+@case("interests/final-stops-future", needs=ROUTES, control=who_asks_is_told, parameters=grid(kind=KIND))
 def after_final_nothing_is_told(scene: Scene, *, kind: str) -> None:
     """
     Final ends an interest: what is declared after it is not told. What was told may still be taken back.
@@ -312,7 +312,7 @@ def after_final_nothing_is_told(scene: Scene, *, kind: str) -> None:
     expect_keys(watcher, kind, ["k/a"], step="after Final")
 
 
-@case("interests/restricted-to-key", needs=ROUTES, twin=who_asks_is_told, parameters=grid(kind=KIND, restricted=(True, False)))
+@case("interests/restricted-to-key", needs=ROUTES, control=who_asks_is_told, parameters=grid(kind=KIND, restricted=(True, False)))
 def an_interest_is_restricted_to_its_key(scene: Scene, *, kind: str, restricted: bool) -> None:
     """
     With R what meets the key is told, of what is there and of what comes, and nothing else; without R all is.
@@ -341,7 +341,7 @@ def an_interest_is_restricted_to_its_key(scene: Scene, *, kind: str, restricted:
 @case(
     "interests/options-select-kinds",
     needs=ROUTES,
-    twin=who_asks_is_told,
+    control=who_asks_is_told,
     parameters=grid(subscribers=(False, True), queryables=(False, True), tokens=(False, True)),
 )
 def options_select_what_is_told(scene: Scene, *, subscribers: bool, queryables: bool, tokens: bool) -> None:
@@ -371,7 +371,7 @@ def options_select_what_is_told(scene: Scene, *, subscribers: bool, queryables: 
         expect_keys(watcher, kind, ["k/a", "k/b"] if is_wanted else [], step=f"{kind}s told")
 
 
-@case("interests/aggregate", needs=ROUTES, twin=who_asks_is_told, parameters=grid(kind=("subscriber", "queryable")))
+@case("interests/aggregate", needs=ROUTES, control=who_asks_is_told, parameters=grid(kind=("subscriber", "queryable")))
 def an_aggregate_is_one_declaration(scene: Scene, *, kind: str) -> None:
     """
     With A what matches is told as one declaration of the interest's key; several of their own keys are no fault, but no help.
@@ -390,7 +390,7 @@ def an_aggregate_is_one_declaration(scene: Scene, *, kind: str) -> None:
     expect_keys(watcher, kind, ["k/**"], step="aggregated")
 
 
-@case("declarations/entity-sent-once", needs=ROUTES, twin=who_asks_is_told, parameters=grid(kind=KIND))
+@case("declarations/entity-sent-once", needs=ROUTES, control=who_asks_is_told, parameters=grid(kind=KIND))
 def what_is_declared_again_is_told_once(scene: Scene, *, kind: str) -> None:
     """
     A session declares the same thing twice, under the same id: the watcher is told once.

@@ -19,7 +19,7 @@ NO_KEYS = ("k//a", "k/", "k/a#b", "k/a?b", "k/**/**", "k/**/*", "k/a$b", "k/$*")
 """Texts that are no key expressions, or not in canonical form."""
 
 
-@case("push/push-only-intersecting", needs=ROUTES, twin=a_publication_reaches_a_subscriber, parameters=pairs(MISSES))
+@case("push/push-only-intersecting", needs=ROUTES, control=a_publication_reaches_a_subscriber, parameters=pairs(MISSES))
 def a_publication_reaches_no_other(scene: Scene, *, declared: str, said: str) -> None:
     """
     A publication goes to nobody whose key expression it does not meet.
@@ -43,7 +43,7 @@ def a_publication_reaches_no_other(scene: Scene, *, declared: str, said: str) ->
 @case(
     "push/push-only-intersecting",
     needs=ROUTES,
-    twin=a_publication_reaches_a_subscriber,
+    control=a_publication_reaches_a_subscriber,
     parameters=tuple({"said": text} for text in NO_KEYS),
 )
 def what_is_no_key_reaches_nobody(scene: Scene, *, said: str) -> None:
@@ -62,7 +62,7 @@ def what_is_no_key_reaches_nobody(scene: Scene, *, said: str) -> None:
     subscriber.expect_no_push(but=1)
 
 
-@case("push/push-only-intersecting", needs=ROUTES, twin=a_publication_reaches_a_subscriber)
+@case("push/push-only-intersecting", needs=ROUTES, control=a_publication_reaches_a_subscriber)
 def who_has_left_off_hears_nothing(scene: Scene) -> None:
     """
     A subscriber that was taken back hears no more; one that comes late hears nothing of what was before.
@@ -87,7 +87,7 @@ def who_has_left_off_hears_nothing(scene: Scene) -> None:
     late.expect_no_push(step="late")
 
 
-@case("push/push-reaches-intersecting", needs=ROUTES, twin=a_publication_reaches_a_subscriber)
+@case("push/push-reaches-intersecting", needs=ROUTES, control=a_publication_reaches_a_subscriber)
 def each_session_gets_it_once(scene: Scene) -> None:
     """
     However many of a session's subscribers a publication meets, the session gets it once, and so does each other session.
@@ -109,7 +109,7 @@ def each_session_gets_it_once(scene: Scene) -> None:
         each.expect_no_push(step=f"once to {each.name}", but=1)
 
 
-@case("push/push-reaches-intersecting", needs=ROUTES, twin=a_publication_reaches_a_subscriber, parameters=grid(gone=(0, 1)))
+@case("push/push-reaches-intersecting", needs=ROUTES, control=a_publication_reaches_a_subscriber, parameters=grid(gone=(0, 1)))
 def the_rest_goes_on_when_one_leaves(scene: Scene, *, gone: int) -> None:
     """
     One of two subscribers of one key takes it back, or leaves; the other one goes on hearing.
@@ -136,7 +136,7 @@ def the_rest_goes_on_when_one_leaves(scene: Scene, *, gone: int) -> None:
 @case(
     "push/node-id-prevents-loops",
     needs=ROUTES,
-    twin=a_publication_reaches_a_subscriber,
+    control=a_publication_reaches_a_subscriber,
     parameters=grid(node=(None, 0, 7)),
 )
 def a_publication_does_not_come_back(scene: Scene, *, node: int | None) -> None:
@@ -158,7 +158,7 @@ def a_publication_does_not_come_back(scene: Scene, *, node: int | None) -> None:
     publisher.expect_no_push(step="back")
 
 
-@case("push/put-delivers-value", needs=ROUTES, twin=a_publication_reaches_a_subscriber, parameters=grid(size=SIZES))
+@case("push/put-delivers-value", needs=ROUTES, control=a_publication_reaches_a_subscriber, parameters=grid(size=SIZES))
 def a_value_of_any_size_comes_whole(scene: Scene, *, size: int) -> None:
     """
     A value comes as it was published, however large.
@@ -175,7 +175,7 @@ def a_value_of_any_size_comes_whole(scene: Scene, *, size: int) -> None:
     subscriber.us.require(same, expected=f"{size} bytes as sent", got="others", step="the value")
 
 
-@case("push/put-delivers-value", needs=ROUTES, twin=a_publication_reaches_a_subscriber, parameters=grid(reliable=(True, False)))
+@case("push/put-delivers-value", needs=ROUTES, control=a_publication_reaches_a_subscriber, parameters=grid(reliable=(True, False)))
 def values_come_in_order(scene: Scene, *, reliable: bool) -> None:
     """
     Values of one key on one channel come in the order in which they were said: the last one is the newest.
@@ -199,7 +199,7 @@ def publisher_push(publisher: Party, number: int) -> Push:
 @case(
     "push/push-mapping-side",
     needs=ROUTES,
-    twin=a_publication_reaches_a_subscriber,
+    control=a_publication_reaches_a_subscriber,
     parameters=grid(how=("scope", "scope-and-suffix", "name")),
 )
 def a_number_of_the_sender_names_the_key(scene: Scene, *, how: str) -> None:
@@ -223,7 +223,7 @@ def replaced(number: WireExpr, suffix: str) -> WireExpr:
     return WireExpr(scope=number.scope, suffix=suffix, mapping=number.mapping)
 
 
-@case("primitives/wire-expr-concatenates", needs=ROUTES, twin=a_number_of_the_sender_names_the_key)
+@case("primitives/wire-expr-concatenates", needs=ROUTES, control=a_number_of_the_sender_names_the_key)
 def a_suffix_is_put_to_the_scope_as_it_stands(scene: Scene) -> None:
     """
     Scope and suffix are put together without a separator: k/a and b are k/ab, not k/a/b.
@@ -237,7 +237,7 @@ def a_suffix_is_put_to_the_scope_as_it_stands(scene: Scene) -> None:
     subscriber.expect_push("k/ab", step="the key")
 
 
-@case("push/push-mapping-side", needs=ROUTES, twin=a_number_of_the_sender_names_the_key)
+@case("push/push-mapping-side", needs=ROUTES, control=a_number_of_the_sender_names_the_key)
 def a_number_of_the_receiver_is_its_own(scene: Scene) -> None:
     """
     Both sides have declared the same number, for different keys: M tells whose is meant.
@@ -275,7 +275,7 @@ def numbers_of_the_target(asker: Party, owner: Party) -> list[int]:
     return [number for number, key in theirs.items() if key == asker.whole("k/theirs")]
 
 
-@case("push/push-mapping-side", needs=ROUTES, twin=a_number_of_the_sender_names_the_key, parameters=grid(released=(False, True)))
+@case("push/push-mapping-side", needs=ROUTES, control=a_number_of_the_sender_names_the_key, parameters=grid(released=(False, True)))
 def a_number_of_nobody_names_nothing(scene: Scene, *, released: bool) -> None:
     """
     A number that was never declared, or was released, names no key: such a publication goes to nobody.
@@ -295,7 +295,7 @@ def a_number_of_nobody_names_nothing(scene: Scene, *, released: bool) -> None:
     subscriber.expect_no_push(but=1)
 
 
-@case("declarations/expr-ids-session-local", needs=ROUTES, twin=a_number_of_the_sender_names_the_key)
+@case("declarations/expr-ids-session-local", needs=ROUTES, control=a_number_of_the_sender_names_the_key)
 def two_sessions_may_use_the_same_number(scene: Scene) -> None:
     """
     The same number stands for one key in one session and for another in another one.
@@ -314,7 +314,7 @@ def two_sessions_may_use_the_same_number(scene: Scene) -> None:
     subscriber.expect_push("k/other", step="the other's key")
 
 
-@case("declarations/released-expr-id-reusable", needs=ROUTES, twin=a_number_of_the_sender_names_the_key)
+@case("declarations/released-expr-id-reusable", needs=ROUTES, control=a_number_of_the_sender_names_the_key)
 def a_released_number_may_stand_for_another_key(scene: Scene) -> None:
     """
     A number that was released is given to another key.

@@ -36,7 +36,7 @@ def said_and_heard(scene: Scene, body: Any, *exts: Any) -> tuple[Party, Any]:
     return subscriber, subscriber.expect_push("k", step="the publication")
 
 
-@case("push/put-delivers-value", needs=ROUTES, twin=a_publication_reaches_a_subscriber, parameters=FIELDS)
+@case("push/put-delivers-value", needs=ROUTES, control=a_publication_reaches_a_subscriber, parameters=FIELDS)
 def a_value_comes_with_all_its_fields(
     scene: Scene, *, stamped: bool, encoding: str, attachment: str, source: bool, payload: bytes
 ) -> None:
@@ -56,7 +56,7 @@ def a_value_comes_with_all_its_fields(
 
 
 def same_put(who: Party, said: Put, got: Any) -> None:
-    """Depart where a value is not the one that was said."""
+    """Deviate where a value is not the one that was said."""
     who.us.require(isinstance(got, Put), expected="PUT", got=type(got).__name__.upper(), step="the value")
     fields = {
         "payload": (said.payload, got.payload),
@@ -69,7 +69,7 @@ def same_put(who: Party, said: Put, got: Any) -> None:
         who.us.require(wanted == came, expected=f"the {name} as it was said", got="another", step="the value")
 
 
-@case("primitives/encoding-absent", needs=ROUTES, twin=a_value_comes_with_all_its_fields)
+@case("primitives/encoding-absent", needs=ROUTES, control=a_value_comes_with_all_its_fields)
 def no_encoding_is_the_default(scene: Scene) -> None:
     """
     A value without an encoding comes without one, or with the default.
@@ -86,7 +86,7 @@ def no_encoding_is_the_default(scene: Scene) -> None:
 @case(
     "push/del-signals-deletion",
     needs=ROUTES,
-    twin=a_publication_reaches_a_subscriber,
+    control=a_publication_reaches_a_subscriber,
     parameters=grid(stamped=(False, True), attachment=tuple(OPAQUE)),
 )
 def a_deletion_comes_as_one(scene: Scene, *, stamped: bool, attachment: str) -> None:
@@ -109,7 +109,7 @@ def a_deletion_comes_as_one(scene: Scene, *, stamped: bool, attachment: str) -> 
     us.require(not stamped or push.body.timestamp == STAMP, expected="the timestamp", got="another", step="the deletion")
 
 
-@case("push/source-info-names-origin", needs=ROUTES, twin=a_publication_reaches_a_subscriber, parameters=grid(of=("put", "del")))
+@case("push/source-info-names-origin", needs=ROUTES, control=a_publication_reaches_a_subscriber, parameters=grid(of=("put", "del")))
 def the_source_passes_unchanged(scene: Scene, *, of: str) -> None:
     """
     SourceInfo comes as it was said: it names who published, not who passes on.
@@ -127,7 +127,7 @@ def the_source_passes_unchanged(scene: Scene, *, of: str) -> None:
 @case(
     "message-reference/attachment-opaque",
     needs=ROUTES,
-    twin=a_publication_reaches_a_subscriber,
+    control=a_publication_reaches_a_subscriber,
     parameters=grid(value=tuple(OPAQUE)[1:]),
 )
 def an_attachment_passes_unchanged(scene: Scene, *, value: str) -> None:
@@ -147,7 +147,7 @@ def an_attachment_passes_unchanged(scene: Scene, *, value: str) -> None:
 @case(
     "message-reference/qos-default-priority",
     needs=(*ROUTES, "qos"),
-    twin=a_publication_reaches_a_subscriber,
+    control=a_publication_reaches_a_subscriber,
     parameters=grid(value=(None, 0x01, 0x02, 0x05, 0x07, 0x0D, 0x15, 0x1D)),
 )
 def priority_and_congestion_control_pass(scene: Scene, *, value: int | None) -> None:
@@ -167,7 +167,7 @@ def priority_and_congestion_control_pass(scene: Scene, *, value: int | None) -> 
     subscriber.us.require(got & 0x1F == wanted, expected="QoS as it was said", got="another", step="QoS")
 
 
-@case("push/shm-not-understood-rejects", needs=ROUTES, twin=a_publication_reaches_a_subscriber)
+@case("push/shm-not-understood-rejects", needs=ROUTES, control=a_publication_reaches_a_subscriber)
 def a_value_in_shared_memory_is_refused(scene: Scene) -> None:
     """
     Nobody has shown shared memory in INIT; a PUT with the Shm marker is refused: it comes to nobody.
@@ -185,7 +185,7 @@ def a_value_in_shared_memory_is_refused(scene: Scene) -> None:
 @case(
     "primitives/unknown-optional-forwarded",
     needs=ROUTES,
-    twin=a_publication_reaches_a_subscriber,
+    control=a_publication_reaches_a_subscriber,
     parameters=grid(where=("network", "data"), enc=(Enc.UNIT, Enc.Z64, Enc.ZBUF)),
 )
 def an_unknown_extension_is_forwarded(scene: Scene, *, where: str, enc: Enc) -> None:
@@ -207,7 +207,7 @@ def an_unknown_extension_is_forwarded(scene: Scene, *, where: str, enc: Enc) -> 
     "push/push-direct-in-low-latency",
     profile="low-latency",
     needs=(*ROUTES, "low-latency"),
-    twin=a_publication_reaches_a_subscriber,
+    control=a_publication_reaches_a_subscriber,
 )
 def a_publication_passes_without_frame(scene: Scene) -> None:
     """

@@ -18,7 +18,7 @@ MANY = 300
 """Queries at once, and answers to one query."""
 
 
-@case("reply/final-always-comes", needs=ROUTES, twin=a_query_reaches_a_queryable, parameters=grid(target=(None, *Target)))
+@case("reply/final-always-comes", needs=ROUTES, control=a_query_reaches_a_queryable, parameters=grid(target=(None, *Target)))
 def a_query_that_nobody_serves_is_final(scene: Scene, *, target: Target | None) -> None:
     """
     A query that nobody serves ends: with no answer, and one final.
@@ -33,7 +33,7 @@ def a_query_that_nobody_serves_is_final(scene: Scene, *, target: Target | None) 
     querier.expect_answers(asked, [], step="it ends")
 
 
-@case("query/query-zero-or-more-responses", needs=ROUTES, twin=a_query_reaches_a_queryable, parameters=grid(answers=(0, 1, 2, 17)))
+@case("query/query-zero-or-more-responses", needs=ROUTES, control=a_query_reaches_a_queryable, parameters=grid(answers=(0, 1, 2, 17)))
 def any_number_of_answers_comes(scene: Scene, *, answers: int) -> None:
     """
     A query has as many answers as the queryable gives, none among them, and then its final.
@@ -52,7 +52,7 @@ def any_number_of_answers_comes(scene: Scene, *, answers: int) -> None:
     querier.expect_answers(asked, [bytes([number]) for number in range(answers)])
 
 
-@case("query/query-complete-on-finals", needs=ROUTES, twin=a_query_reaches_a_queryable, parameters=grid(first=(0, 1)))
+@case("query/query-complete-on-finals", needs=ROUTES, control=a_query_reaches_a_queryable, parameters=grid(first=(0, 1)))
 def a_query_ends_with_its_last_source(scene: Scene, *, first: int) -> None:
     """
     Two queryables answer: the query ends when both have ended, whoever is first, and not before.
@@ -80,7 +80,7 @@ def a_query_ends_with_its_last_source(scene: Scene, *, first: int) -> None:
     querier.expect_answers(asked, [b"2"], step="after the last source")
 
 
-@case("reply/final-always-comes", needs=ROUTES, twin=a_query_reaches_a_queryable, parameters=grid(how=("taken-back", "left", "cut")))
+@case("reply/final-always-comes", needs=ROUTES, control=a_query_reaches_a_queryable, parameters=grid(how=("taken-back", "left", "cut")))
 def a_query_ends_though_its_source_is_gone(scene: Scene, *, how: str) -> None:
     """
     A queryable leaves before its final: the query ends all the same.
@@ -105,7 +105,7 @@ def a_query_ends_though_its_source_is_gone(scene: Scene, *, how: str) -> None:
     querier.expect_answers(asked, [b"1"], step=f"its source is gone: {how}") if how != "cut" else querier.expect_final(asked)
 
 
-@case("reply/final-always-comes", needs=ROUTES, twin=a_query_reaches_a_queryable)
+@case("reply/final-always-comes", needs=ROUTES, control=a_query_reaches_a_queryable)
 def a_query_ends_at_its_timeout(scene: Scene) -> None:
     """
     A query with a Timeout whose source is silent ends when that has run out; an error may tell so.
@@ -124,7 +124,7 @@ def a_query_ends_at_its_timeout(scene: Scene) -> None:
     querier.expect_final(asked, step="its timeout is over")
 
 
-@case("reply/not-complete-before-finals", needs=ROUTES, twin=a_query_reaches_a_queryable)
+@case("reply/not-complete-before-finals", needs=ROUTES, control=a_query_reaches_a_queryable)
 def a_query_does_not_end_before_its_timeout(scene: Scene) -> None:
     """
     A query with a long Timeout waits for its source: Timeout counts milliseconds.
@@ -148,7 +148,7 @@ def a_query_does_not_end_before_its_timeout(scene: Scene) -> None:
     querier.expect_answers(asked, [b"1"], step="after a moment")
 
 
-@case("query/budget-absent-unlimited", needs=ROUTES, twin=a_query_reaches_a_queryable)
+@case("query/budget-absent-unlimited", needs=ROUTES, control=a_query_reaches_a_queryable)
 def without_budget_all_answers_come(scene: Scene) -> None:
     """
     Without Budget as many answers come as are given.
@@ -167,7 +167,7 @@ def without_budget_all_answers_come(scene: Scene) -> None:
     querier.expect_answers(asked, [number.to_bytes(2, "big") for number in range(MANY)])
 
 
-@case("query/budget-stops-forwarding", needs=ROUTES, twin=a_query_reaches_a_queryable, parameters=grid(budget=(1, 3)))
+@case("query/budget-stops-forwarding", needs=ROUTES, control=a_query_reaches_a_queryable, parameters=grid(budget=(1, 3)))
 def no_more_answers_come_than_the_budget_wants(scene: Scene, *, budget: int) -> None:
     """
     With a Budget the router forwards so many answers, and no more.
@@ -191,7 +191,7 @@ def no_more_answers_come_than_the_budget_wants(scene: Scene, *, budget: int) -> 
     us.require(came == budget, expected="as many answers as the budget", got="fewer", step="within the budget")
 
 
-@case("reply/exactly-one-final", needs=ROUTES, twin=a_query_reaches_a_queryable)
+@case("reply/exactly-one-final", needs=ROUTES, control=a_query_reaches_a_queryable)
 def a_second_final_changes_nothing(scene: Scene) -> None:
     """
     A queryable ends twice: the querier is told once, and what follows goes on.
@@ -210,7 +210,7 @@ def a_second_final_changes_nothing(scene: Scene) -> None:
     querier.expect_answers(asked, [], step="one final")
 
 
-@case("reply/exactly-one-final", needs=ROUTES, twin=a_query_reaches_a_queryable)
+@case("reply/exactly-one-final", needs=ROUTES, control=a_query_reaches_a_queryable)
 def of_two_sources_one_cannot_end_for_both(scene: Scene) -> None:
     """
     One of two queryables ends twice: that does not stand for the other one.
@@ -235,7 +235,7 @@ def of_two_sources_one_cannot_end_for_both(scene: Scene) -> None:
     querier.expect_answers(asked, [b"2"], step="the other one's answer")
 
 
-@case("reply/nothing-after-final", needs=ROUTES, twin=a_query_reaches_a_queryable)
+@case("reply/nothing-after-final", needs=ROUTES, control=a_query_reaches_a_queryable)
 def an_answer_after_the_final_is_dropped(scene: Scene) -> None:
     """
     A queryable answers after it has ended: the querier gets nothing after the final.
@@ -255,7 +255,7 @@ def an_answer_after_the_final_is_dropped(scene: Scene) -> None:
     querier.expect_answers(asked, [b"1"], step="nothing after the final")
 
 
-@case("reply/response-correlates", needs=ROUTES, twin=a_query_reaches_a_queryable)
+@case("reply/response-correlates", needs=ROUTES, control=a_query_reaches_a_queryable)
 def an_answer_to_nothing_goes_nowhere(scene: Scene) -> None:
     """
     Answers and finals to a query that never was come to nobody, and end nothing.
@@ -284,7 +284,7 @@ def a_value() -> Reply:
     return Reply(body=Put(payload=b"stray"))
 
 
-@case("reply/exactly-one-final", needs=ROUTES, twin=a_query_reaches_a_queryable)
+@case("reply/exactly-one-final", needs=ROUTES, control=a_query_reaches_a_queryable)
 def many_queries_are_open_at_once(scene: Scene) -> None:
     """
     Hundreds of queries are open at once, and are answered in another order: each gets its own answer and its own final.
@@ -313,7 +313,7 @@ def many_queries_are_open_at_once(scene: Scene) -> None:
     querier.us.require(once, expected="one ResponseFinal for each", got="another count", step="each of many")
 
 
-@case("query/query-complete-on-finals", needs=ROUTES, twin=a_query_reaches_a_queryable)
+@case("query/query-complete-on-finals", needs=ROUTES, control=a_query_reaches_a_queryable)
 def who_asked_may_leave(scene: Scene) -> None:
     """
     The querier leaves before the answer: the queryable and others are served as before.
@@ -342,7 +342,7 @@ def who_asked_may_leave(scene: Scene) -> None:
     "query/request-direct-in-low-latency",
     profile="low-latency",
     needs=(*ROUTES, "low-latency"),
-    twin=a_query_reaches_a_queryable,
+    control=a_query_reaches_a_queryable,
 )
 def a_query_passes_without_frame(scene: Scene) -> None:
     """
@@ -361,7 +361,7 @@ def a_query_passes_without_frame(scene: Scene) -> None:
     "reply/response-direct-in-low-latency",
     profile="low-latency",
     needs=(*ROUTES, "low-latency"),
-    twin=a_query_reaches_a_queryable,
+    control=a_query_reaches_a_queryable,
 )
 def answers_pass_without_frame(scene: Scene) -> None:
     """
@@ -381,7 +381,7 @@ def answers_pass_without_frame(scene: Scene) -> None:
 
 
 
-@case("query/budget-not-zero", needs=ROUTES, twin=no_more_answers_come_than_the_budget_wants)
+@case("query/budget-not-zero", needs=ROUTES, control=no_more_answers_come_than_the_budget_wants)
 def a_budget_of_zero_is_not_passed_on(scene: Scene) -> None:
     """
     A Budget of zero is none of the values that the page allows: a router refuses the query or takes it for one without, and says no
@@ -401,7 +401,7 @@ def a_budget_of_zero_is_not_passed_on(scene: Scene) -> None:
     queryable.us.require(not zero, expected="no Budget of 0", got="Budget of 0", step="the query is passed on")
 
 
-@case("query/request-id-in-range", needs=ROUTES, twin=a_query_reaches_a_queryable)
+@case("query/request-id-in-range", needs=ROUTES, control=a_query_reaches_a_queryable)
 def a_query_fits_the_range_of_who_gets_it(scene: Scene) -> None:
     """
     The queryable's session has request ids of 8 bits: the queries that come there have such ids.

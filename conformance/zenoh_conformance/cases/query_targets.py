@@ -19,7 +19,7 @@ IDS = (0, 1, 127, 128, 16_383, 16_384, 2**32 - 1)
 """Request ids at the edges of VLE and of the default resolution."""
 
 
-@case("query/query-only-intersecting", needs=ROUTES, twin=a_query_reaches_a_queryable, parameters=pairs(MISSES))
+@case("query/query-only-intersecting", needs=ROUTES, control=a_query_reaches_a_queryable, parameters=pairs(MISSES))
 def a_query_reaches_no_other(scene: Scene, *, declared: str, said: str) -> None:
     """
     A query goes to nobody whose key expression it does not meet, and is final at once.
@@ -37,7 +37,7 @@ def a_query_reaches_no_other(scene: Scene, *, declared: str, said: str) -> None:
     queryable.expect_no_request(asked)
 
 
-@case("query/query-only-intersecting", needs=ROUTES, twin=a_query_reaches_a_queryable)
+@case("query/query-only-intersecting", needs=ROUTES, control=a_query_reaches_a_queryable)
 def who_has_left_off_is_not_asked(scene: Scene) -> None:
     """
     A queryable that was taken back is not asked.
@@ -72,7 +72,7 @@ def asked_ones(asked: Asked, others: list[Party]) -> list[int]:
     return [at for at, each in enumerate(others) if any(one.key == asked.key for one in each.now(Request))]
 
 
-@case("query/all-reaches-every-match", needs=ROUTES, twin=a_query_reaches_a_queryable)
+@case("query/all-reaches-every-match", needs=ROUTES, control=a_query_reaches_a_queryable)
 def all_are_asked(scene: Scene) -> None:
     """
     Target All: every queryable that matches is asked, complete or not.
@@ -91,7 +91,7 @@ def all_are_asked(scene: Scene) -> None:
     querier.expect_final(asked, step="not reached: the query ends")
 
 
-@case("query/all-complete-reaches-complete", needs=ROUTES, twin=a_query_reaches_a_queryable)
+@case("query/all-complete-reaches-complete", needs=ROUTES, control=a_query_reaches_a_queryable)
 def all_complete_ones_are_asked(scene: Scene) -> None:
     """
     Target AllComplete: every complete queryable is asked, and no other.
@@ -108,7 +108,7 @@ def all_complete_ones_are_asked(scene: Scene) -> None:
     querier.us.require(got == [0, 2], expected="the complete ones asked", got=f"{len(got)} of another choice", step="to whom")
 
 
-@case("query/all-complete-reaches-complete", needs=ROUTES, twin=a_query_reaches_a_queryable)
+@case("query/all-complete-reaches-complete", needs=ROUTES, control=a_query_reaches_a_queryable)
 def nobody_complete_is_nobody_asked(scene: Scene) -> None:
     """
     Target AllComplete where nobody is complete: nobody is asked, and the query is final.
@@ -125,7 +125,7 @@ def nobody_complete_is_nobody_asked(scene: Scene) -> None:
     queryable.expect_no_request(asked)
 
 
-@case("query/all-complete-reaches-complete", needs=ROUTES, twin=a_query_reaches_a_queryable)
+@case("query/all-complete-reaches-complete", needs=ROUTES, control=a_query_reaches_a_queryable)
 def complete_is_said_of_its_own_key(scene: Scene) -> None:
     """
     A queryable is complete for what its key expression includes, and for no more.
@@ -144,7 +144,7 @@ def complete_is_said_of_its_own_key(scene: Scene) -> None:
     one.expect_no_request(asked, step="to who has a part")
 
 
-@case("query/best-matching-reaches-one", needs=ROUTES, twin=a_query_reaches_a_queryable)
+@case("query/best-matching-reaches-one", needs=ROUTES, control=a_query_reaches_a_queryable)
 def the_best_match_is_asked(scene: Scene) -> None:
     """
     Target BestMatching where some are complete: one of those is asked, and nobody else.
@@ -161,7 +161,7 @@ def the_best_match_is_asked(scene: Scene) -> None:
     querier.us.require(got in ([1], [2]), expected="one that is complete asked", got=f"{len(got)} asked", step="to whom")
 
 
-@case("query/best-matching-reaches-one", needs=ROUTES, twin=a_query_reaches_a_queryable)
+@case("query/best-matching-reaches-one", needs=ROUTES, control=a_query_reaches_a_queryable)
 def somebody_is_asked_where_nobody_is_complete(scene: Scene) -> None:
     """
     Target BestMatching where nobody is complete: one is asked as written, all as the baseline does; never nobody.
@@ -180,7 +180,7 @@ def somebody_is_asked_where_nobody_is_complete(scene: Scene) -> None:
     scene.follows(None if len(got) == 1 else "best-match-asks-all-incomplete")
 
 
-@case("query/query-target-default", needs=ROUTES, twin=a_query_reaches_a_queryable)
+@case("query/query-target-default", needs=ROUTES, control=a_query_reaches_a_queryable)
 def without_target_the_best_match_is_asked(scene: Scene) -> None:
     """
     Without QueryTarget the best match is asked.
@@ -197,7 +197,7 @@ def without_target_the_best_match_is_asked(scene: Scene) -> None:
     querier.us.require(len(got) == 1, expected="one asked", got=f"{len(got)} asked", step="to whom")
 
 
-@case("query/query-only-intersecting", needs=ROUTES, twin=a_query_reaches_a_queryable)
+@case("query/query-only-intersecting", needs=ROUTES, control=a_query_reaches_a_queryable)
 def a_query_does_not_come_back(scene: Scene) -> None:
     """
     Who asks for what it serves itself is not asked by itself.
@@ -217,7 +217,7 @@ def a_query_does_not_come_back(scene: Scene) -> None:
     querier.expect_no_request(asked, step="back")
 
 
-@case("query/request-id-session-local", needs=ROUTES, twin=a_query_reaches_a_queryable)
+@case("query/request-id-session-local", needs=ROUTES, control=a_query_reaches_a_queryable)
 def two_queriers_may_use_the_same_id(scene: Scene) -> None:
     """
     Two sessions have open queries of the same id: each gets its own answer.
@@ -242,7 +242,7 @@ def two_queriers_may_use_the_same_id(scene: Scene) -> None:
     other.expect_answers(asked[1], [b"2"], step="the other's answers")
 
 
-@case("reply/final-matches-request", needs=ROUTES, twin=a_query_reaches_a_queryable, parameters=grid(number=IDS))
+@case("reply/final-matches-request", needs=ROUTES, control=a_query_reaches_a_queryable, parameters=grid(number=IDS))
 def the_id_comes_back_as_it_was(scene: Scene, *, number: int) -> None:
     """
     What answers a query, and what ends it, has the id that the querier gave it.
@@ -264,7 +264,7 @@ def the_id_comes_back_as_it_was(scene: Scene, *, number: int) -> None:
 @case(
     "query/request-id-out-of-range-refused",
     needs=ROUTES,
-    twin=a_query_reaches_a_queryable,
+    control=a_query_reaches_a_queryable,
     parameters=grid(number=(256, 300, 70_000)),
 )
 def an_id_out_of_range_is_not_served(scene: Scene, *, number: int) -> None:
@@ -290,7 +290,7 @@ def an_id_out_of_range_is_not_served(scene: Scene, *, number: int) -> None:
 @case(
     "query/request-mapping-side",
     needs=ROUTES,
-    twin=a_query_reaches_a_queryable,
+    control=a_query_reaches_a_queryable,
     parameters=grid(how=("scope", "scope-and-suffix", "receiver")),
 )
 def a_query_may_name_its_key_by_number(scene: Scene, *, how: str) -> None:

@@ -44,7 +44,7 @@ def answered(scene: Scene, body: Any, *exts: Any, key: str | None = None) -> tup
     return querier, querier.expect_answer(asked)
 
 
-@case("query/parameters-opaque", needs=ROUTES, twin=a_query_reaches_a_queryable, parameters=grid(parameters=PARAMETERS))
+@case("query/parameters-opaque", needs=ROUTES, control=a_query_reaches_a_queryable, parameters=grid(parameters=PARAMETERS))
 def parameters_pass_unchanged(scene: Scene, *, parameters: str) -> None:
     """
     Parameters are a text of the applications: they come as they were said, whatever they are.
@@ -63,7 +63,7 @@ def parameters_pass_unchanged(scene: Scene, *, parameters: str) -> None:
 @case(
     "push/source-info-names-origin",
     needs=ROUTES,
-    twin=a_query_reaches_a_queryable,
+    control=a_query_reaches_a_queryable,
     parameters=pairwise(source=(True, False), attachment=tuple(OPAQUE), body=tuple(ENCODINGS), mode=(None, *ConsolidationMode)),
 )
 def a_query_comes_with_all_its_fields(scene: Scene, *, source: bool, attachment: str, body: str, mode: int | None) -> None:
@@ -90,7 +90,7 @@ def a_query_comes_with_all_its_fields(scene: Scene, *, source: bool, attachment:
     queryable.us.require(same, expected="the mode as it was said", got="another", step="the query")
 
 
-@case("reply/reply-carries-put-semantics", needs=ROUTES, twin=a_query_reaches_a_queryable, parameters=FIELDS)
+@case("reply/reply-carries-put-semantics", needs=ROUTES, control=a_query_reaches_a_queryable, parameters=FIELDS)
 def an_answer_comes_with_all_its_fields(
     scene: Scene, *, stamped: bool, encoding: str, attachment: str, source: bool, payload: bytes
 ) -> None:
@@ -111,7 +111,7 @@ def an_answer_comes_with_all_its_fields(
     same_put(querier, put, response.body.body)
 
 
-@case("reply/reply-carries-put-semantics", needs=ROUTES, twin=a_query_reaches_a_queryable, parameters=grid(stamped=(False, True)))
+@case("reply/reply-carries-put-semantics", needs=ROUTES, control=a_query_reaches_a_queryable, parameters=grid(stamped=(False, True)))
 def the_answer_that_it_is_deleted_comes_as_one(scene: Scene, *, stamped: bool) -> None:
     """
     A REPLY with a DEL comes as a DEL.
@@ -132,7 +132,7 @@ def the_answer_that_it_is_deleted_comes_as_one(scene: Scene, *, stamped: bool) -
 @case(
     "reply/err-reaches-querier",
     needs=ROUTES,
-    twin=a_query_reaches_a_queryable,
+    control=a_query_reaches_a_queryable,
     parameters=grid(encoding=tuple(ENCODINGS), payload=(b"", b"no such thing")),
 )
 def an_error_comes_as_one(scene: Scene, *, encoding: str, payload: bytes) -> None:
@@ -151,7 +151,7 @@ def an_error_comes_as_one(scene: Scene, *, encoding: str, payload: bytes) -> Non
     querier.us.require(same, expected="the encoding as it was said", got="another", step="the error")
 
 
-@case("reply/err-may-be-structured", needs=ROUTES, twin=an_error_comes_as_one)
+@case("reply/err-may-be-structured", needs=ROUTES, control=an_error_comes_as_one)
 def an_error_may_be_structured(scene: Scene) -> None:
     """
     An ERR may have a payload with an encoding of its own; other answers may stand beside it.
@@ -167,7 +167,7 @@ def an_error_may_be_structured(scene: Scene) -> None:
     querier.expect_answers(asked, [b"1", b'{"why": 1}'])
 
 
-@case("reply/responder-id-names-replier", needs=ROUTES, twin=a_query_reaches_a_queryable, parameters=grid(of=("reply", "err")))
+@case("reply/responder-id-names-replier", needs=ROUTES, control=a_query_reaches_a_queryable, parameters=grid(of=("reply", "err")))
 def the_responder_passes_unchanged(scene: Scene, *, of: str) -> None:
     """
     ResponderId comes as it was said: it names who answered, not who passes on.
@@ -182,7 +182,7 @@ def the_responder_passes_unchanged(scene: Scene, *, of: str) -> None:
     querier.us.require(same, expected="ResponderId as it was said", got="another", step="the responder")
 
 
-@case("reply/response-key-of-value", needs=ROUTES, twin=a_query_reaches_a_queryable, parameters=grid(key=("k", "k/a", "k/a/b")))
+@case("reply/response-key-of-value", needs=ROUTES, control=a_query_reaches_a_queryable, parameters=grid(key=("k", "k/a", "k/a/b")))
 def an_answer_keeps_its_key(scene: Scene, *, key: str) -> None:
     """
     An answer is about a key of its own, within what was asked: it comes under that key.
@@ -206,7 +206,7 @@ def an_answer_keeps_its_key(scene: Scene, *, key: str) -> None:
 @case(
     "reply/response-mapping-side",
     needs=ROUTES,
-    twin=a_query_reaches_a_queryable,
+    control=a_query_reaches_a_queryable,
     parameters=grid(how=("scope", "scope-and-suffix", "receiver")),
 )
 def an_answer_may_name_its_key_by_number(scene: Scene, *, how: str) -> None:
@@ -242,7 +242,7 @@ def an_answer_may_name_its_key_by_number(scene: Scene, *, how: str) -> None:
     querier.us.require(got == [querier.whole(whole)], expected="the key that was meant", got="another", step="the key")
 
 
-@case("reply/response-many", needs=ROUTES, twin=a_query_reaches_a_queryable)
+@case("reply/response-many", needs=ROUTES, control=a_query_reaches_a_queryable)
 def both_answer_several_times(scene: Scene) -> None:
     """
     Two queryables answer in turn, several times each: all answers come, those of one in its order.
@@ -299,7 +299,7 @@ def thinned(scene: Scene, mode: int | None, allowed: list[list[bytes]]) -> None:
         scene.follows("consolidation-by-querier" if len(got) == 4 else None)
 
 
-@case("query/consolidation-none-forwards-all", needs=ROUTES, twin=a_query_reaches_a_queryable)
+@case("query/consolidation-none-forwards-all", needs=ROUTES, control=a_query_reaches_a_queryable)
 def none_lets_all_through(scene: Scene) -> None:
     """
     Consolidation None: every answer comes as it was given, older ones too.
@@ -310,7 +310,7 @@ def none_lets_all_through(scene: Scene) -> None:
     thinned(scene, ConsolidationMode.NONE, THINNED[ConsolidationMode.NONE])
 
 
-@case("query/consolidation-monotonic-drops-older", needs=ROUTES, twin=none_lets_all_through)
+@case("query/consolidation-monotonic-drops-older", needs=ROUTES, control=none_lets_all_through)
 def monotonic_loses_nothing_newer(scene: Scene) -> None:
     """
     Consolidation Monotonic: a router drops what is older than what it sent for that key, or leaves that to the querier.
@@ -321,7 +321,7 @@ def monotonic_loses_nothing_newer(scene: Scene) -> None:
     thinned(scene, ConsolidationMode.MONOTONIC, THINNED[ConsolidationMode.MONOTONIC])
 
 
-@case("query/consolidation-latest-one-per-key", needs=ROUTES, twin=none_lets_all_through)
+@case("query/consolidation-latest-one-per-key", needs=ROUTES, control=none_lets_all_through)
 def latest_loses_no_newest(scene: Scene) -> None:
     """
     Consolidation Latest: a router sends the newest of each key, or leaves that to the querier.
@@ -332,7 +332,7 @@ def latest_loses_no_newest(scene: Scene) -> None:
     thinned(scene, ConsolidationMode.LATEST, THINNED[ConsolidationMode.LATEST])
 
 
-@case("query/consolidation-default", needs=ROUTES, twin=none_lets_all_through, parameters=grid(mode=(None, 0)))
+@case("query/consolidation-default", needs=ROUTES, control=none_lets_all_through, parameters=grid(mode=(None, 0)))
 def auto_loses_no_newest(scene: Scene, *, mode: int | None) -> None:
     """
     Without a mode, or with Auto, the newest of each key comes in any case, and the order of moments is kept or left to the querier.

@@ -100,19 +100,19 @@ class EntitySentOnce(Network):
 
     def on_declare(self, seen: Seen, declare: Declare) -> None:
         body = declare.body
-        told = self.told[seen.sender]
+        text = self.told[seen.sender]
         if isinstance(body, USubscriber | UQueryable | UToken):
-            told.pop((TAKES_BACK[type(body)], body.id), None)
+            text.pop((TAKES_BACK[type(body)], body.id), None)
         elif isinstance(body, DSubscriber | DQueryable | DToken):
             self.subject(seen)
             if declare.interest_id is None:
-                again = told.get((type(body), body.id)) == body
+                again = text.get((type(body), body.id)) == body
             else:
                 snapshot = self.answering.setdefault((seen.sender.other, declare.interest_id), set())
                 again = (type(body), body.id, body.key) in snapshot
                 snapshot.add((type(body), body.id, body.key))
             if declare.interest_id is None or (seen.sender.other, declare.interest_id) in self.lasting:
-                told[type(body), body.id] = body
+                text[type(body), body.id] = body
             self.require(not again, at=seen, path="declare.body", expected="a new entity", got="one told before")
 
 
@@ -126,15 +126,15 @@ class UndeclaredWasDeclared(Network):
 
     def on_declare(self, seen: Seen, declare: Declare) -> None:
         body = declare.body
-        told = self.told[seen.sender]
+        text = self.told[seen.sender]
         if isinstance(body, DSubscriber | DQueryable | DToken):
-            told.add((type(body), body.id))
+            text.add((type(body), body.id))
         elif isinstance(body, USubscriber | UQueryable | UToken) and self.knows(seen.sender):
-            known = (TAKES_BACK[type(body)], body.id) in told
+            known = (TAKES_BACK[type(body)], body.id) in text
             self.subject(seen)
             right = known or names_key(body)
             self.require(right, at=seen, path="declare.body.id", expected="what was declared", got="an id that nothing has")
-            told.discard((TAKES_BACK[type(body)], body.id))
+            text.discard((TAKES_BACK[type(body)], body.id))
 
 
 class _NamesKey(Law):

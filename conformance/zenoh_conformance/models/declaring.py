@@ -202,17 +202,17 @@ class Declaring(RuleBasedStateMachine):
             deadline = who.party.us.wire.now() + who.party.us.unit
             while not self.agrees(who) and who.party.us.next(max(0.0, deadline - who.party.us.wire.now())) is not None:
                 pass
-            due, told = self.wanted(who), who.told()
-            missing = bool(due - told)
+            due, text = self.wanted(who), who.text_of()
+            missing = bool(due - text)
             self.require(
                 who.party, self.agrees(who), REQUIREMENT, f"{len(due)} told",
-                f"{len(due - told)} not told" if missing else f"{len(told - due - who.free)} told that are not there",
+                f"{len(due - text)} not told" if missing else f"{len(text - due - who.free)} told that are not there",
             )  # fmt: skip
 
     def agrees(self, who: Watcher) -> bool:
         """Whether all that is due was told, and nothing else but what may be left."""
-        due, told = self.wanted(who), who.told()
-        return due <= told <= due | who.free
+        due, text = self.wanted(who), who.text_of()
+        return due <= text <= due | who.free
 
     def wanted(self, who: Watcher) -> set[Thing]:
         """What is declared and asked for."""
@@ -224,7 +224,7 @@ class Declaring(RuleBasedStateMachine):
         }  # fmt: skip
 
     def require(self, who: Party, holds: bool, requirement: str, expected: str, got: str) -> None:
-        """Depart from one requirement of its own, unless it is known to be departed from."""
+        """Deviate from one requirement of its own, unless it is known to be deviated from."""
         if requirement not in self.known:
             before, who.us.requirement = who.us.requirement, requirement
             who.us.require(holds, expected=expected, got=got, step="what is declared")

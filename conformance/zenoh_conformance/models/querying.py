@@ -252,14 +252,14 @@ class Querying(RuleBasedStateMachine):
         return every[at % len(every)]
 
     def require(self, us: Any, holds: bool, requirement: str, expected: str, got: str) -> None:
-        """Depart from one requirement of its own, unless it is known to be departed from."""
+        """Deviate from one requirement of its own, unless it is known to be deviated from."""
         if requirement not in self.known:
             with self.about(us, requirement):
                 us.require(holds, expected=expected, got=got, step="the life of a query")
 
     @contextmanager
     def about(self, us: Any, requirement: str) -> Iterator[None]:
-        """What departs meanwhile departs from this requirement."""
+        """What deviates meanwhile deviates from this requirement."""
         before, us.requirement = us.requirement, requirement
         try:
             yield

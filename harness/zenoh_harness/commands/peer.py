@@ -1,4 +1,4 @@
-"""`zconform peer`: the reference node, or a miniature, on a real link."""
+"""`zconform peer`: the reference node, or a faulty node, on a real link."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import FrameType
 import click
 
 from zenoh_harness.errors import UsageError, unknown
-from zenoh_harness.faulty import all_miniatures
+from zenoh_harness.faulty import all_faulty_nodes
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.configured import CHANGES, config_of
@@ -18,8 +18,8 @@ from zenoh_harness.reference.serve import Server
 @click.command("peer")
 @click.option("--listen", "listen", metavar="LOCATOR", help="Listen there; port 0 lets the kernel choose.")
 @click.option("--connect", "connect", metavar="LOCATOR", help="Connect there, again and again, as a client.")
-@click.option("--fault", metavar="NAME", help="Be the miniature of that name (`zconform peer --faults` lists them).")
-@click.option("--faults", is_flag=True, help="List the miniatures, and what catches each.")
+@click.option("--fault", metavar="NAME", help="Be the faulty node of that name (`zconform peer --faults` lists them).")
+@click.option("--faults", is_flag=True, help="List the faulty nodes, and what catches each.")
 @click.option("--profile", default="default", show_default=True, help="Start in this profile.")
 @click.option("--zid", metavar="HEX", help="ZenohID as printed, most significant byte first.")
 def command(
@@ -33,8 +33,8 @@ def command(
       zconform peer --listen tcp/127.0.0.1:0 --fault believes-any-cookie
     """
     if faults:
-        for miniature in all_miniatures().values():
-            click.echo(f"{miniature.name:38} {', '.join(miniature.caught_by)}")
+        for faulty_node in all_faulty_nodes().values():
+            click.echo(f"{faulty_node.name:38} {', '.join(faulty_node.caught_by)}")
         return
     if (listen is None) == (connect is None):
         raise UsageError(
@@ -53,9 +53,9 @@ def command(
 
 def node_of(fault: str | None, profile: str, zid: str | None, *, initiator: bool) -> Reference:
     """The node that the options name. Raises UsageError with the nearest names."""
-    known = all_miniatures()
+    known = all_faulty_nodes()
     if fault is not None and fault not in known:
-        raise unknown("miniature", fault, known, step="--fault")
+        raise unknown("faulty node", fault, known, step="--fault")
     if profile not in CHANGES:
         raise unknown("profile of the reference", profile, CHANGES, step="--profile")
     changes: dict[str, object] = {"whatami": 2} if initiator else {}

@@ -14,7 +14,7 @@ from zenoh_harness.reference import Reference
 from zenoh_harness.reference.declaring import UNDECLARE, declare
 from zenoh_harness.reference.link import Entity, Link
 
-from . import wrong
+from . import faulty
 
 SNAPSHOTS = "interest-snapshots"
 
@@ -36,7 +36,7 @@ def is_final(message: Declare) -> bool:
     return isinstance(message.body, DFinal)
 
 
-@wrong("tells-nobody", caught_by=f"{SNAPSHOTS}/who-asks-is-told", also={f"{SNAPSHOTS}/*": "nothing that comes is told"})
+@faulty("tells-nobody", caught_by=f"{SNAPSHOTS}/who-asks-is-told", also={f"{SNAPSHOTS}/*": "nothing that comes is told"})
 class TellsNobody(Reference):
     """Answers interests, and tells nothing that comes later."""
 
@@ -44,7 +44,7 @@ class TellsNobody(Reference):
         return False
 
 
-@wrong(
+@faulty(
     "takes-nothing-back",
     caught_by=f"{SNAPSHOTS}/who-asks-is-told",
     also={f"{SNAPSHOTS}/what-a-session*": "nothing is taken back"},
@@ -56,7 +56,7 @@ class TakesNothingBack(Reference):
         self.table(link, kind).pop(entity, None)
 
 
-@wrong(
+@faulty(
     "takes-another-thing-back",
     caught_by=(f"{SNAPSHOTS}/who-asks-is-told", "law/undeclared-was-declared"),
     also={"law/undeclared-*-names-key": "and it names no key"},
@@ -68,7 +68,7 @@ class TakesAnotherThingBack(Reference):
         return UNDECLARE[kind](id=entity + 1000)
 
 
-@wrong(
+@faulty(
     "names-no-key-where-it-takes-back",
     caught_by=(
         "law/undeclared-subscriber-names-key",
@@ -83,7 +83,7 @@ class NamesNoKeyWhereItTakesBack(Reference):
         return UNDECLARE[kind](id=entity)
 
 
-@wrong(
+@faulty(
     "keeps-what-the-dead-declared",
     caught_by=f"{SNAPSHOTS}/what-a-session-declared-is-taken-back-with-it",
 )
@@ -96,7 +96,7 @@ class KeepsWhatTheDeadDeclared(Reference):
         super().on_gone(link)
 
 
-@wrong(
+@faulty(
     "lets-anybody-take-back",
     caught_by=f"{SNAPSHOTS}/nobody-takes-back-what-another-declared",
     also={
@@ -113,7 +113,7 @@ class LetsAnybodyTakeBack(Reference):
             super().on_entity_gone(holder, kind, entity)
 
 
-@wrong(
+@faulty(
     "takes-a-key-back-with-its-first",
     caught_by=f"{SNAPSHOTS}/what-two-declared-stays-with-one",
     also={
@@ -133,7 +133,7 @@ class TakesAKeyBackWithItsFirst(Reference):
                 super().on_entity_gone(other, kind, number)
 
 
-@wrong("calls-nobody-complete", caught_by=f"{SNAPSHOTS}/completeness-is-told")
+@faulty("calls-nobody-complete", caught_by=f"{SNAPSHOTS}/completeness-is-told")
 class CallsNobodyComplete(Reference):
     """Passes queryables on without what they say of themselves."""
 
@@ -141,7 +141,7 @@ class CallsNobodyComplete(Reference):
         return NO_EXTS
 
 
-@wrong("calls-all-complete", caught_by=f"{SNAPSHOTS}/completeness-is-told")
+@faulty("calls-all-complete", caught_by=f"{SNAPSHOTS}/completeness-is-told")
 class CallsAllComplete(Reference):
     """Passes queryables on as complete ones."""
 
@@ -149,7 +149,7 @@ class CallsAllComplete(Reference):
         return super().told_info(replace(held, complete=True))
 
 
-@wrong("answers-without-the-interest", caught_by=(f"{SNAPSHOTS}/a-snapshot-names-its-interest"))
+@faulty("answers-without-the-interest", caught_by=(f"{SNAPSHOTS}/a-snapshot-names-its-interest"))
 class AnswersWithoutTheInterest(_SaysOtherwise):
     """Names no interest in a snapshot, but at its end."""
 
@@ -157,7 +157,7 @@ class AnswersWithoutTheInterest(_SaysOtherwise):
         yield message if is_final(message) else replace(message, interest_id=None)
 
 
-@wrong(
+@faulty(
     "answers-another-interest",
     caught_by=(
         "law/interest-id-is-known",
@@ -173,7 +173,7 @@ class AnswersAnotherInterest(_SaysOtherwise):
         yield message if message.interest_id is None else replace(message, interest_id=message.interest_id + 1000)
 
 
-@wrong(
+@faulty(
     "names-the-interest-later-too",
     caught_by=(f"{SNAPSHOTS}/what-comes-later-names-no-interest", "law/interest-id-only-in-snapshots"),
     also={"*": "what comes later names an interest"},
@@ -187,7 +187,7 @@ class NamesTheInterestLaterToo(_SaysOtherwise):
         yield replace(message, interest_id=first) if message.interest_id is None and is_entity else message
 
 
-@wrong("ends-no-snapshot", caught_by=f"{SNAPSHOTS}/a-snapshot-ends")
+@faulty("ends-no-snapshot", caught_by=f"{SNAPSHOTS}/a-snapshot-ends")
 class EndsNoSnapshot(Reference):
     """Says no D_FINAL."""
 
@@ -195,7 +195,7 @@ class EndsNoSnapshot(Reference):
         pass
 
 
-@wrong(
+@faulty(
     "ends-a-snapshot-first",
     caught_by=(f"{SNAPSHOTS}/a-snapshot-ends", "law/interest-id-only-in-snapshots"),
     also={f"{SNAPSHOTS}/*": "what is there comes after the end"},
@@ -214,7 +214,7 @@ class EndsASnapshotFirst(Reference):
         pass
 
 
-@wrong("ends-a-snapshot-twice", caught_by=(f"{SNAPSHOTS}/a-snapshot-ends", "law/one-final-for-a-snapshot"))
+@faulty("ends-a-snapshot-twice", caught_by=(f"{SNAPSHOTS}/a-snapshot-ends", "law/one-final-for-a-snapshot"))
 class EndsASnapshotTwice(Reference):
     """Says D_FINAL twice."""
 
@@ -223,7 +223,7 @@ class EndsASnapshotTwice(Reference):
         super().end_snapshot(link, interest)
 
 
-@wrong("ends-no-snapshot-in-particular", caught_by=("law/one-final-for-a-snapshot", f"{SNAPSHOTS}/a-snapshot-ends"))
+@faulty("ends-no-snapshot-in-particular", caught_by=("law/one-final-for-a-snapshot", f"{SNAPSHOTS}/a-snapshot-ends"))
 class EndsNoSnapshotInParticular(Reference):
     """Says D_FINAL without the interest's id."""
 
@@ -231,7 +231,7 @@ class EndsNoSnapshotInParticular(Reference):
         self.say(link, declare(DFinal()))
 
 
-@wrong("ends-the-future", caught_by=(f"{SNAPSHOTS}/the-future-has-no-snapshot", "law/future-has-no-final"))
+@faulty("ends-the-future", caught_by=(f"{SNAPSHOTS}/the-future-has-no-snapshot", "law/future-has-no-final"))
 class EndsTheFuture(Reference):
     """Says D_FINAL to every interest."""
 
@@ -241,7 +241,7 @@ class EndsTheFuture(Reference):
             self.end_snapshot(link, interest)
 
 
-@wrong("tells-the-past-to-who-wants-the-future", caught_by=f"{SNAPSHOTS}/the-future-has-no-snapshot")
+@faulty("tells-the-past-to-who-wants-the-future", caught_by=f"{SNAPSHOTS}/the-future-has-no-snapshot")
 class TellsThePastToWhoWantsTheFuture(Reference):
     """Tells what is there to every interest."""
 
@@ -252,7 +252,7 @@ class TellsThePastToWhoWantsTheFuture(Reference):
                 self.tell(link, owner, kind, entity)
 
 
-@wrong("hears-no-end-of-an-interest", caught_by=f"{SNAPSHOTS}/after-final-nothing-is-told")
+@faulty("hears-no-end-of-an-interest", caught_by=f"{SNAPSHOTS}/after-final-nothing-is-told")
 class HearsNoEndOfAnInterest(Reference):
     """Goes on telling after Final."""
 
@@ -261,7 +261,7 @@ class HearsNoEndOfAnInterest(Reference):
             super().on_interest(link, interest)
 
 
-@wrong(
+@faulty(
     "tells-all-keys",
     caught_by=f"{SNAPSHOTS}/an-interest-is-restricted-to-its-key",
     also={f"{SNAPSHOTS}/*": "all keys are told"},
@@ -273,7 +273,7 @@ class TellsAllKeys(Reference):
         return super().covers(link, replace(interest, options=(interest.options or 0) & ~0x10), kind, key)
 
 
-@wrong(
+@faulty(
     "tells-all-kinds",
     caught_by=f"{SNAPSHOTS}/options-select-what-is-told",
     also={f"{SNAPSHOTS}/*": "all kinds are told"},
@@ -285,7 +285,7 @@ class TellsAllKinds(Reference):
         return super().covers(link, replace(interest, options=(interest.options or 0) | 0x0E), kind, key)
 
 
-@wrong(
+@faulty(
     "tells-no-tokens",
     caught_by=(f"{SNAPSHOTS}/options-select-what-is-told", f"{SNAPSHOTS}/a-snapshot-of-many-is-whole"),
     also={f"{SNAPSHOTS}/*": "tokens are not told"},
@@ -297,7 +297,7 @@ class TellsNoTokens(Reference):
         return kind != "token" and super().covers(link, interest, kind, key)
 
 
-@wrong("tells-keys-one-by-one", caught_by=f"{SNAPSHOTS}/an-aggregate-is-one-declaration")
+@faulty("tells-keys-one-by-one", caught_by=f"{SNAPSHOTS}/an-aggregate-is-one-declaration")
 class TellsKeysOneByOne(Reference):
     """Does not aggregate."""
 
@@ -305,7 +305,7 @@ class TellsKeysOneByOne(Reference):
         super().on_interest(link, replace(interest, options=interest.options and interest.options & ~0x80))
 
 
-@wrong("tells-a-hundred", caught_by=f"{SNAPSHOTS}/a-snapshot-of-many-is-whole")
+@faulty("tells-a-hundred", caught_by=f"{SNAPSHOTS}/a-snapshot-of-many-is-whole")
 class TellsAHundred(Reference):
     """Has no more than a hundred in a snapshot."""
 
@@ -313,17 +313,17 @@ class TellsAHundred(Reference):
         return islice(super().snapshot(link, interest), 100)
 
 
-@wrong("tells-twice", caught_by=(f"{SNAPSHOTS}/what-is-declared-again-is-told-once", "law/entity-sent-once"))
+@faulty("tells-twice", caught_by=(f"{SNAPSHOTS}/what-is-declared-again-is-told-once", "law/entity-sent-once"))
 class TellsTwice(Reference):
     """Tells an entity again whenever it is declared again."""
 
     def tell(
         self, to: Link, owner: Link, kind: str, entity: int, interest: int | None = None, *, once: bool = False
     ) -> None:
-        if interest is None and (kind, owner.session, entity) in to.told:
+        if interest is None and (kind, owner.session, entity) in to.text_of:
             held = self.table(owner, kind)[entity]
-            told = to.told.pop((kind, owner.session, entity))
-            number, to.entity_ids = to.entity_ids, iter([told])
+            text = to.text_of.pop((kind, owner.session, entity))
+            number, to.entity_ids = to.entity_ids, iter([text])
             super().tell(to, owner, kind, entity)
             to.entity_ids = number
             assert held is not None
@@ -331,7 +331,7 @@ class TellsTwice(Reference):
         super().tell(to, owner, kind, entity, interest, once=once)
 
 
-@wrong(
+@faulty(
     "gives-each-key-the-same-number",
     caught_by="law/expr-id-not-reused",
     also={"*": "its numbers are wrong"},
@@ -344,7 +344,7 @@ class GivesEachKeyTheSameNumber(Reference):
         return super().named(to, kind, key)
 
 
-@wrong(
+@faulty(
     "uses-numbers-before-it-declares-them",
     caught_by="law/scope-is-declared",
     also={"*": "its numbers are wrong"},

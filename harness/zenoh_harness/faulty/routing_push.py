@@ -15,7 +15,7 @@ from zenoh_conformance.wire.extensions import Exts, Unknown
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.link import Link
 
-from . import wrong
+from . import faulty
 
 DELIVERY = "push-delivery"
 VALUES = "push-values"
@@ -41,7 +41,7 @@ def without(body: Any, name: str) -> Any:
     return replace(body, exts=Exts(ext for ext in body.exts if name not in type(ext).__name__))
 
 
-@wrong(
+@faulty(
     "publishes-to-everybody",
     caught_by=f"{DELIVERY}/a-publication-reaches-no-other",
     also={f"{DELIVERY}/*": "it comes to those who must not get it"},
@@ -53,7 +53,7 @@ class PublishesToEverybody(Reference):
         return True
 
 
-@wrong(
+@faulty(
     "publishes-to-equal-keys-only",
     caught_by="routing-plain/a-publication-reaches-a-subscriber",
     also={f"{DELIVERY}/*": "its subscriber has a wildcard"},
@@ -65,7 +65,7 @@ class PublishesToEqualKeysOnly(Reference):
         return any(held.key == key for held in link.subscribers.values())
 
 
-@wrong(
+@faulty(
     "publishes-to-prefixes",
     caught_by=f"{DELIVERY}/a-publication-reaches-no-other",
     also={"routing-plain/*": "a wildcard is no prefix", f"{DELIVERY}/*": "a wildcard is no prefix"},
@@ -77,7 +77,7 @@ class PublishesToPrefixes(Reference):
         return any(key.startswith(held.key.rstrip("*")) for held in link.subscribers.values())
 
 
-@wrong("publishes-back", caught_by=f"{DELIVERY}/a-publication-does-not-come-back")
+@faulty("publishes-back", caught_by=f"{DELIVERY}/a-publication-does-not-come-back")
 class PublishesBack(Reference):
     """Passes a publication on to its own publisher, too, where that subscribes."""
 
@@ -85,7 +85,7 @@ class PublishesBack(Reference):
         return [*super().receivers(link, key), *([link] if self.subscribes(link, key) else [])]
 
 
-@wrong("publishes-for-each-subscriber", caught_by=f"{DELIVERY}/each-session-gets-it-once")
+@faulty("publishes-for-each-subscriber", caught_by=f"{DELIVERY}/each-session-gets-it-once")
 class PublishesForEachSubscriber(Reference):
     """Passes a publication on once for each subscriber of a session that it meets."""
 
@@ -98,7 +98,7 @@ class PublishesForEachSubscriber(Reference):
         ]
 
 
-@wrong(
+@faulty(
     "publishes-to-the-first",
     caught_by=f"{DELIVERY}/each-session-gets-it-once",
     also={f"{DELIVERY}/the-rest-goes-on*": "it comes to the other one"},
@@ -110,7 +110,7 @@ class PublishesToTheFirst(Reference):
         return super().receivers(link, key)[:1]
 
 
-@wrong(
+@faulty(
     "ends-a-key-with-its-first-subscriber",
     caught_by=f"{DELIVERY}/the-rest-goes-on-when-one-leaves",
     also={"interest-snapshots/what-two-declared*": "so it is with what is told"},
@@ -127,7 +127,7 @@ class EndsAKeyWithItsFirstSubscriber(Reference):
                 del table[number]
 
 
-@wrong("publishes-to-the-verbatim", caught_by=f"{DELIVERY}/a-publication-reaches-no-other")
+@faulty("publishes-to-the-verbatim", caught_by=f"{DELIVERY}/a-publication-reaches-no-other")
 class PublishesToTheVerbatim(Reference):
     """Lets wildcards stand for chunks that begin with @."""
 
@@ -137,7 +137,7 @@ class PublishesToTheVerbatim(Reference):
         )
 
 
-@wrong("keeps-who-has-left-off", caught_by=f"{DELIVERY}/who-has-left-off-hears-nothing")
+@faulty("keeps-who-has-left-off", caught_by=f"{DELIVERY}/who-has-left-off-hears-nothing")
 class KeepsWhoHasLeftOff(Reference):
     """Does not take a subscriber back."""
 
@@ -148,7 +148,7 @@ class KeepsWhoHasLeftOff(Reference):
             link.subscribers[entity] = held
 
 
-@wrong(
+@faulty(
     "gives-the-late-the-last",
     caught_by=f"{DELIVERY}/who-has-left-off-hears-nothing",
     also={"*": "whoever subscribes gets what is old"},
@@ -156,8 +156,8 @@ class KeepsWhoHasLeftOff(Reference):
 class GivesTheLateTheLast(Reference):
     """Keeps the last publication of a key for who subscribes later."""
 
-    def __init__(self, *told: Any) -> None:
-        super().__init__(*told)
+    def __init__(self, *text: Any) -> None:
+        super().__init__(*text)
         self.last: dict[str, Push] = {}
 
     def on_push(self, link: Link, push: Push, *, reliable: bool = True) -> None:
@@ -171,7 +171,7 @@ class GivesTheLateTheLast(Reference):
                 self.say(link, replace(push, key=WireExpr(suffix=key, mapping=True)))
 
 
-@wrong(
+@faulty(
     "takes-any-text-for-a-key", caught_by=(f"{DELIVERY}/what-is-no-key-reaches-nobody", "law/keys-follow-the-grammar")
 )
 class TakesAnyTextForAKey(Reference):
@@ -181,7 +181,7 @@ class TakesAnyTextForAKey(Reference):
         return self.spelt(link, key)
 
 
-@wrong(
+@faulty(
     "puts-a-slash-behind-the-scope", caught_by=f"{DELIVERY}/a-suffix-is-put-to-the-scope-as-it-stands",
     also={f"{DELIVERY}/*": "its suffix is joined with a slash"},
 )  # fmt: skip
@@ -195,7 +195,7 @@ class PutsASlashBehindTheScope(Reference):
         return f"{whole[: -len(key.suffix)]}/{key.suffix.lstrip('/')}"
 
 
-@wrong(
+@faulty(
     "forgets-the-suffix",
     caught_by=(
         f"{DELIVERY}/a-number-of-the-sender-names-the-key",
@@ -211,7 +211,7 @@ class ForgetsTheSuffix(Reference):
         return super().spelt(link, replace(key, suffix=None) if key.scope else key)
 
 
-@wrong(
+@faulty(
     "reads-every-number-as-the-senders",
     caught_by=(
         f"{DELIVERY}/a-number-of-the-receiver-is-its-own",
@@ -226,7 +226,7 @@ class ReadsEveryNumberAsTheSenders(Reference):
         return super().spelt(link, replace(key, mapping=True))
 
 
-@wrong(
+@faulty(
     "reads-every-number-as-its-own",
     caught_by=(
         f"{DELIVERY}/a-number-of-the-sender-names-the-key",
@@ -241,7 +241,7 @@ class ReadsEveryNumberAsItsOwn(Reference):
         return super().spelt(link, replace(key, mapping=False))
 
 
-@wrong("shares-numbers-between-sessions", caught_by=f"{DELIVERY}/two-sessions-may-use-the-same-number")
+@faulty("shares-numbers-between-sessions", caught_by=f"{DELIVERY}/two-sessions-may-use-the-same-number")
 class SharesNumbersBetweenSessions(Reference):
     """Keeps one table of expression ids for all sessions."""
 
@@ -251,7 +251,7 @@ class SharesNumbersBetweenSessions(Reference):
             other.keys.setdefault(body.expr_id, link.keys.get(body.expr_id, ""))
 
 
-@wrong(
+@faulty(
     "never-releases-a-number",
     caught_by=(
         f"{DELIVERY}/a-released-number-may-stand-for-another-key",
@@ -265,7 +265,7 @@ class NeverReleasesANumber(Reference):
         pass
 
 
-@wrong("takes-a-number-of-nobody-for-nothing", caught_by=f"{DELIVERY}/a-number-of-nobody-names-nothing")
+@faulty("takes-a-number-of-nobody-for-nothing", caught_by=f"{DELIVERY}/a-number-of-nobody-names-nothing")
 class TakesANumberOfNobodyForNothing(Reference):
     """Reads a number that nobody declared as no scope: the suffix of the last key that was named stands for all."""
 
@@ -275,7 +275,7 @@ class TakesANumberOfNobodyForNothing(Reference):
         return known[0] if whole is None and known else whole
 
 
-@wrong(
+@faulty(
     "makes-deletions-values",
     caught_by=f"{VALUES}/a-deletion-comes-as-one",
     also={f"{VALUES}/the-source*": "a deletion with a source is a value"},
@@ -287,7 +287,7 @@ class MakesDeletionsValues(_Changes):
         return Put(timestamp=body.timestamp, payload=b"") if isinstance(body, Del) else body
 
 
-@wrong(
+@faulty(
     "stamps-anew",
     caught_by=f"{VALUES}/a-value-comes-with-all-its-fields",
     also={f"{VALUES}/a-deletion*": "so are deletions"},
@@ -300,7 +300,7 @@ class StampsAnew(_Changes):
         return replace(body, timestamp=own)
 
 
-@wrong("forgets-encodings", caught_by=f"{VALUES}/a-value-comes-with-all-its-fields")
+@faulty("forgets-encodings", caught_by=f"{VALUES}/a-value-comes-with-all-its-fields")
 class ForgetsEncodings(_Changes):
     """Passes values on without their encoding."""
 
@@ -308,7 +308,7 @@ class ForgetsEncodings(_Changes):
         return replace(body, encoding=None) if isinstance(body, Put) else body
 
 
-@wrong("forgets-schemas", caught_by=f"{VALUES}/a-value-comes-with-all-its-fields")
+@faulty("forgets-schemas", caught_by=f"{VALUES}/a-value-comes-with-all-its-fields")
 class ForgetsSchemas(_Changes):
     """Passes an encoding on without its schema."""
 
@@ -317,7 +317,7 @@ class ForgetsSchemas(_Changes):
         return replace(body, encoding=replace(body.encoding, schema=None)) if known else body
 
 
-@wrong(
+@faulty(
     "names-an-encoding-where-none-is",
     caught_by=f"{VALUES}/no-encoding-is-the-default",
     also={f"{VALUES}/a-value-comes*": "the same"},
@@ -329,7 +329,7 @@ class NamesAnEncodingWhereNoneIs(_Changes):
         return replace(body, encoding=body.encoding or Encoding(1)) if isinstance(body, Put) else body
 
 
-@wrong(
+@faulty(
     "forgets-attachments",
     caught_by=f"{VALUES}/an-attachment-passes-unchanged",
     also={f"{VALUES}/*": "the attachment is gone"},
@@ -341,7 +341,7 @@ class ForgetsAttachments(_Changes):
         return without(body, "Attachment")
 
 
-@wrong(
+@faulty(
     "reads-attachments-as-text",
     caught_by=f"{VALUES}/an-attachment-passes-unchanged",
     also={f"{VALUES}/*": "the attachment is another"},
@@ -359,7 +359,7 @@ class ReadsAttachmentsAsText(_Changes):
         return replace(body, exts=Exts(exts))
 
 
-@wrong("names-itself-as-the-source", caught_by=f"{VALUES}/the-source-passes-unchanged")
+@faulty("names-itself-as-the-source", caught_by=f"{VALUES}/the-source-passes-unchanged")
 class NamesItselfAsTheSource(_Changes):
     """Writes itself into SourceInfo."""
 
@@ -371,7 +371,7 @@ class NamesItselfAsTheSource(_Changes):
         return replace(body, exts=Exts(exts))
 
 
-@wrong("forgets-priorities", caught_by=f"{VALUES}/priority-and-congestion-control-pass")
+@faulty("forgets-priorities", caught_by=f"{VALUES}/priority-and-congestion-control-pass")
 class ForgetsPriorities(_Changes):
     """Passes publications on without QoS."""
 
@@ -379,7 +379,7 @@ class ForgetsPriorities(_Changes):
         return replace(push, exts=Exts(ext for ext in push.exts if not isinstance(ext, QoS)))
 
 
-@wrong("makes-everything-block", caught_by=f"{VALUES}/priority-and-congestion-control-pass")
+@faulty("makes-everything-block", caught_by=f"{VALUES}/priority-and-congestion-control-pass")
 class MakesEverythingBlock(_Changes):
     """Sets the bit against dropping on all that it passes on."""
 
@@ -388,7 +388,7 @@ class MakesEverythingBlock(_Changes):
         return replace(push, exts=Exts(exts))
 
 
-@wrong("sends-all-in-one-lane", caught_by="law/frame-carries-priority")
+@faulty("sends-all-in-one-lane", caught_by="law/frame-carries-priority")
 class SendsAllInOneLane(Reference):
     """Puts every message into the lane of Data."""
 
@@ -396,7 +396,7 @@ class SendsAllInOneLane(Reference):
         return 5
 
 
-@wrong("passes-marked-payloads", caught_by=f"{VALUES}/a-value-in-shared-memory-is-refused")
+@faulty("passes-marked-payloads", caught_by=f"{VALUES}/a-value-in-shared-memory-is-refused")
 class PassesMarkedPayloads(Reference):
     """Passes on what lies in shared memory, though it has none."""
 
@@ -407,7 +407,7 @@ class PassesMarkedPayloads(Reference):
             super().route(link, message, reliable=reliable)
 
 
-@wrong(
+@faulty(
     "marks-what-it-passes-on",
     caught_by="law/shared-memory-is-agreed",
     also={f"{DELIVERY}/a-value-of*": "the value is another"},
@@ -420,7 +420,7 @@ class MarksWhatItPassesOn(_Changes):
         return replace(body, exts=Exts((*body.exts, Shm())), payload=b"\x01\x00\x01x") if large else body
 
 
-@wrong("drops-unknown-extensions", caught_by=f"{VALUES}/an-unknown-extension-is-forwarded")
+@faulty("drops-unknown-extensions", caught_by=f"{VALUES}/an-unknown-extension-is-forwarded")
 class DropsUnknownExtensions(_Changes):
     """Passes on what it knows."""
 
@@ -430,7 +430,7 @@ class DropsUnknownExtensions(_Changes):
         return replace(push, body=body, exts=Exts(ext for ext in push.exts if not isinstance(ext, Unknown)))
 
 
-@wrong("cuts-large-values", caught_by=f"{DELIVERY}/a-value-of-any-size-comes-whole")
+@faulty("cuts-large-values", caught_by=f"{DELIVERY}/a-value-of-any-size-comes-whole")
 class CutsLargeValues(_Changes):
     """Passes on the first 16 KiB of a value."""
 
@@ -438,7 +438,7 @@ class CutsLargeValues(_Changes):
         return replace(body, payload=body.payload[:16384]) if isinstance(body, Put) else body
 
 
-@wrong(
+@faulty(
     "drops-empty-values",
     caught_by=(f"{DELIVERY}/a-value-of-any-size-comes-whole", f"{VALUES}/a-value-comes-with-all-its-fields"),
 )
@@ -450,7 +450,7 @@ class DropsEmptyValues(Reference):
             super().on_push(link, push, reliable=reliable)
 
 
-@wrong(
+@faulty(
     "swaps-publications",
     caught_by=f"{DELIVERY}/values-come-in-order",
     also={"*": "each second publication waits for the next"},
@@ -458,8 +458,8 @@ class DropsEmptyValues(Reference):
 class SwapsPublications(Reference):
     """Holds each second publication back until the next one."""
 
-    def __init__(self, *told: Any) -> None:
-        super().__init__(*told)
+    def __init__(self, *text: Any) -> None:
+        super().__init__(*text)
         self.kept: list[tuple[Link, Push, bool]] = []
         self.count = 0
 
@@ -474,7 +474,7 @@ class SwapsPublications(Reference):
         self.kept.clear()
 
 
-@wrong("drops-best-effort", caught_by=f"{DELIVERY}/values-come-in-order")
+@faulty("drops-best-effort", caught_by=f"{DELIVERY}/values-come-in-order")
 class DropsBestEffort(Reference):
     """Does not pass on what came on the channel that may lose."""
 
@@ -483,7 +483,7 @@ class DropsBestEffort(Reference):
             super().on_push(link, push, reliable=reliable)
 
 
-@wrong(
+@faulty(
     "frames-on-low-latency",
     caught_by=(
         f"{VALUES}/a-publication-passes-without-frame",
@@ -502,7 +502,7 @@ class FramesOnLowLatency(Reference):
             super().say(link, message, reliable=reliable)
 
 
-@wrong("says-what-is-no-message", caught_by="law/what-is-said-decodes", also={"*": "what it passes on cannot be read"})
+@faulty("says-what-is-no-message", caught_by="law/what-is-said-decodes", also={"*": "what it passes on cannot be read"})
 class SaysWhatIsNoMessage(Reference):
     """Cuts the last byte off large messages."""
 

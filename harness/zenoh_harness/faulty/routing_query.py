@@ -14,13 +14,13 @@ from zenoh_conformance.wire.extensions import Exts
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.link import Entity, Link, Pending
 
-from . import wrong
+from . import faulty
 
 TARGETS, ENDS, VALUES = "query-targets", "query-ends", "reply-values"
 FEWER = {"query-*": "it needs a queryable that is asked", "reply-*": "it needs a queryable that is asked"}
 
 
-@wrong(
+@faulty(
     "asks-everybody",
     caught_by=f"{TARGETS}/a-query-reaches-no-other",
     also={"*": "it asks those who serve something else"},
@@ -32,7 +32,7 @@ class AsksEverybody(Reference):
         return [other for other in self.others(link) if other.queryables]
 
 
-@wrong("asks-for-equal-keys-only", caught_by="routing-plain/a-query-reaches-a-queryable", also=FEWER)
+@faulty("asks-for-equal-keys-only", caught_by="routing-plain/a-query-reaches-a-queryable", also=FEWER)
 class AsksForEqualKeysOnly(Reference):
     """Knows no wildcards where it looks for queryables."""
 
@@ -44,7 +44,7 @@ class AsksForEqualKeysOnly(Reference):
         ]
 
 
-@wrong(
+@faulty(
     "asks-who-has-left-off",
     caught_by=f"{TARGETS}/who-has-left-off-is-not-asked",
     also={"query-*": "it waits for who has left off"},
@@ -59,7 +59,7 @@ class AsksWhoHasLeftOff(Reference):
             link.queryables[entity] = held
 
 
-@wrong(
+@faulty(
     "asks-one-for-all",
     caught_by=f"{TARGETS}/all-are-asked",
     also={"query-*": "the other one is not asked", "reply-*": "the other one is not asked"},
@@ -72,7 +72,7 @@ class AsksOneForAll(Reference):
         return found[:1] if self.target_of(request) == Target.ALL else found
 
 
-@wrong(
+@faulty(
     "asks-all-for-all-complete",
     caught_by=(f"{TARGETS}/all-complete-ones-are-asked", f"{TARGETS}/nobody-complete-is-nobody-asked"),
     also={f"{TARGETS}/complete-is*": "all are asked"},
@@ -85,7 +85,7 @@ class AsksAllForAllComplete(Reference):
         return Target.ALL if target == Target.ALL_COMPLETE else target
 
 
-@wrong("takes-a-part-for-the-whole", caught_by=f"{TARGETS}/complete-is-said-of-its-own-key")
+@faulty("takes-a-part-for-the-whole", caught_by=f"{TARGETS}/complete-is-said-of-its-own-key")
 class TakesAPartForTheWhole(Reference):
     """Takes a complete queryable for complete in whatever it meets."""
 
@@ -97,7 +97,7 @@ class TakesAPartForTheWhole(Reference):
         }
 
 
-@wrong(
+@faulty(
     "asks-one-that-is-complete",
     caught_by=f"{TARGETS}/all-complete-ones-are-asked",
 )
@@ -109,7 +109,7 @@ class AsksOneThatIsComplete(Reference):
         return found[:1] if self.target_of(request) == Target.ALL_COMPLETE else found
 
 
-@wrong(
+@faulty(
     "asks-all-for-the-best",
     caught_by=(f"{TARGETS}/the-best-match-is-asked", f"{TARGETS}/without-target-the-best-match-is-asked"),
 )
@@ -121,7 +121,7 @@ class AsksAllForTheBest(Reference):
         return Target.ALL if target == Target.BEST_MATCHING else target
 
 
-@wrong(
+@faulty(
     "asks-nobody-where-none-is-complete",
     caught_by=f"{TARGETS}/somebody-is-asked-where-nobody-is-complete",
     also={"*": "who is not complete is asked no more"},
@@ -135,7 +135,7 @@ class AsksNobodyWhereNoneIsComplete(Reference):
         return whole if self.target_of(request) == Target.BEST_MATCHING else found
 
 
-@wrong("takes-all-for-the-default-target", caught_by=f"{TARGETS}/without-target-the-best-match-is-asked")
+@faulty("takes-all-for-the-default-target", caught_by=f"{TARGETS}/without-target-the-best-match-is-asked")
 class TakesAllForTheDefaultTarget(Reference):
     """Reads a query without target as one for All."""
 
@@ -144,7 +144,7 @@ class TakesAllForTheDefaultTarget(Reference):
         return super().target_of(request) if named else Target.ALL
 
 
-@wrong("asks-who-asks", caught_by=f"{TARGETS}/a-query-does-not-come-back")
+@faulty("asks-who-asks", caught_by=f"{TARGETS}/a-query-does-not-come-back")
 class AsksWhoAsks(Reference):
     """Passes a query on to its own querier, too, where that serves it."""
 
@@ -169,7 +169,7 @@ class _KeepsIds(Reference):
         return request.id
 
 
-@wrong(
+@faulty(
     "passes-ids-on",
     caught_by=(
         f"{TARGETS}/two-queriers-may-use-the-same-id",
@@ -182,21 +182,21 @@ class PassesIdsOn(_KeepsIds):
     """Gives a query on under the id that its querier gave it."""
 
 
-@wrong(
+@faulty(
     "counts-ids-from-a-thousand", caught_by=(f"{ENDS}/a-query-fits-the-range-of-who-gets-it", "law/request-id-in-range")
 )
 class CountsIdsFromAThousand(_KeepsIds):
     """Does not look at the resolution of request ids where it counts."""
 
-    def __init__(self, *told: Any) -> None:
-        super().__init__(*told)
+    def __init__(self, *text: Any) -> None:
+        super().__init__(*text)
         self.numbers = count(1000)
 
     def number(self, other: Link, request: Request) -> int:
         return next(self.numbers)
 
 
-@wrong(
+@faulty(
     "cuts-ids",
     caught_by=(
         f"{TARGETS}/the-id-comes-back-as-it-was",
@@ -212,7 +212,7 @@ class CutsIds(Reference):
         return super().pending(link, replace(request, id=request.id & 0x7F))
 
 
-@wrong("serves-ids-out-of-range", caught_by=f"{TARGETS}/an-id-out-of-range-is-not-served")
+@faulty("serves-ids-out-of-range", caught_by=f"{TARGETS}/an-id-out-of-range-is-not-served")
 class ServesIdsOutOfRange(Reference):
     """Does not look at the resolution of request ids where it is asked."""
 
@@ -220,7 +220,7 @@ class ServesIdsOutOfRange(Reference):
         return True
 
 
-@wrong(
+@faulty(
     "says-no-final-for-nobody",
     caught_by=f"{ENDS}/a-query-that-nobody-serves-is-final",
     also={"*": "our fences are such queries"},
@@ -234,7 +234,7 @@ class SaysNoFinalForNobody(Reference):
             super().on_request(link, request)
 
 
-@wrong(
+@faulty(
     "ends-with-the-first-source",
     caught_by=f"{ENDS}/a-query-ends-with-its-last-source",
     also={
@@ -249,7 +249,7 @@ class EndsWithTheFirstSource(Reference):
         self.finish(pending)
 
 
-@wrong("waits-for-the-dead", caught_by=f"{ENDS}/a-query-ends-though-its-source-is-gone")
+@faulty("waits-for-the-dead", caught_by=f"{ENDS}/a-query-ends-though-its-source-is-gone")
 class WaitsForTheDead(Reference):
     """Goes on waiting for the final of a session that has ended."""
 
@@ -258,7 +258,7 @@ class WaitsForTheDead(Reference):
         super().on_gone(link)
 
 
-@wrong("has-no-timeout", caught_by=f"{ENDS}/a-query-ends-at-its-timeout")
+@faulty("has-no-timeout", caught_by=f"{ENDS}/a-query-ends-at-its-timeout")
 class HasNoTimeout(Reference):
     """Waits for ever."""
 
@@ -266,7 +266,7 @@ class HasNoTimeout(Reference):
         return None
 
 
-@wrong("counts-timeouts-in-seconds", caught_by=f"{ENDS}/a-query-ends-at-its-timeout")
+@faulty("counts-timeouts-in-seconds", caught_by=f"{ENDS}/a-query-ends-at-its-timeout")
 class CountsTimeoutsInSeconds(Reference):
     """Reads milliseconds as seconds."""
 
@@ -274,7 +274,7 @@ class CountsTimeoutsInSeconds(Reference):
         return None if timeout is None else self.now + timeout
 
 
-@wrong("counts-timeouts-in-microseconds", caught_by=f"{ENDS}/a-query-does-not-end-before-its-timeout")
+@faulty("counts-timeouts-in-microseconds", caught_by=f"{ENDS}/a-query-does-not-end-before-its-timeout")
 class CountsTimeoutsInMicroseconds(Reference):
     """Reads milliseconds as microseconds."""
 
@@ -282,7 +282,7 @@ class CountsTimeoutsInMicroseconds(Reference):
         return None if timeout is None else self.now + timeout / 1_000_000
 
 
-@wrong("has-no-budget", caught_by=(f"{ENDS}/no-more-answers-come-than-the-budget-wants", "law/budget-is-kept"))
+@faulty("has-no-budget", caught_by=(f"{ENDS}/no-more-answers-come-than-the-budget-wants", "law/budget-is-kept"))
 class HasNoBudget(Reference):
     """Counts no answers."""
 
@@ -290,7 +290,7 @@ class HasNoBudget(Reference):
         return replace(super().pending(link, request), budget=None)
 
 
-@wrong("gives-one-less-than-the-budget", caught_by=f"{ENDS}/no-more-answers-come-than-the-budget-wants")
+@faulty("gives-one-less-than-the-budget", caught_by=f"{ENDS}/no-more-answers-come-than-the-budget-wants")
 class GivesOneLessThanTheBudget(Reference):
     """Ends a query one answer too soon."""
 
@@ -299,7 +299,7 @@ class GivesOneLessThanTheBudget(Reference):
         return replace(pending, budget=pending.budget and max(0, pending.budget - 1))
 
 
-@wrong("passes-a-budget-of-zero-on", caught_by=(f"{ENDS}/a-budget-of-zero-is-not-passed-on", "law/budget-not-zero"))
+@faulty("passes-a-budget-of-zero-on", caught_by=(f"{ENDS}/a-budget-of-zero-is-not-passed-on", "law/budget-not-zero"))
 class PassesABudgetOfZeroOn(Reference):
     """Gives a query on as it stands."""
 
@@ -309,7 +309,7 @@ class PassesABudgetOfZeroOn(Reference):
         self.say(other, replace(request, id=pending.owing[other.session], key=whole(key), exts=self.forwarded(request)))
 
 
-@wrong("has-a-budget-of-its-own", caught_by=f"{ENDS}/without-budget-all-answers-come")
+@faulty("has-a-budget-of-its-own", caught_by=f"{ENDS}/without-budget-all-answers-come")
 class HasABudgetOfItsOwn(Reference):
     """Ends a query without budget after a hundred answers."""
 
@@ -318,7 +318,7 @@ class HasABudgetOfItsOwn(Reference):
         return replace(pending, budget=pending.budget or 100)
 
 
-@wrong(
+@faulty(
     "ends-twice",
     caught_by=(f"{ENDS}/any-number-of-answers-comes", "law/one-final"),
     also={"*": "every query ends twice"},
@@ -334,7 +334,7 @@ class EndsTwice(Reference):
             self.say(asker, ResponseFinal(id=pending.request_id))
 
 
-@wrong(
+@faulty(
     "passes-every-final-on",
     caught_by=(f"{ENDS}/a-query-ends-with-its-last-source", "law/one-final"),
     also={"*": "each source ends it for its querier"},
@@ -350,7 +350,7 @@ class PassesEveryFinalOn(Reference):
         super().on_final(link, request_id)
 
 
-@wrong(
+@faulty(
     "counts-finals",
     caught_by=f"{ENDS}/of-two-sources-one-cannot-end-for-both",
     also={"law/*": "the answers of the other one are late"},
@@ -366,15 +366,15 @@ class CountsFinals(Reference):
                 self.finish(pending)
 
 
-@wrong(
+@faulty(
     "takes-answers-after-the-final",
     caught_by=(f"{ENDS}/an-answer-after-the-final-is-dropped", "law/nothing-after-final"),
 )
 class TakesAnswersAfterTheFinal(Reference):
     """Passes answers on to queries that are over."""
 
-    def __init__(self, *told: Any) -> None:
-        super().__init__(*told)
+    def __init__(self, *text: Any) -> None:
+        super().__init__(*text)
         self.over: dict[tuple[str, int], Pending] = {}
 
     def on_final(self, link: Link, request_id: int) -> None:
@@ -390,7 +390,7 @@ class TakesAnswersAfterTheFinal(Reference):
         super().on_response(link, response)
 
 
-@wrong(
+@faulty(
     "takes-anybodys-answer",
     caught_by=f"{ENDS}/an-answer-to-nothing-goes-nowhere",
     also={f"{ENDS}/of-two*": "the other one has the same id"},
@@ -407,7 +407,7 @@ class TakesAnybodysAnswer(Reference):
         super().on_final(holder, request_id)
 
 
-@wrong("keeps-a-hundred-queries", caught_by=f"{ENDS}/many-queries-are-open-at-once")
+@faulty("keeps-a-hundred-queries", caught_by=f"{ENDS}/many-queries-are-open-at-once")
 class KeepsAHundredQueries(Reference):
     """Forgets the oldest of more than a hundred queries that are open in a session."""
 
@@ -417,7 +417,7 @@ class KeepsAHundredQueries(Reference):
         super().pass_on(other, request, key, pending)
 
 
-@wrong("falls-with-who-asked", caught_by=f"{ENDS}/who-asked-may-leave")
+@faulty("falls-with-who-asked", caught_by=f"{ENDS}/who-asked-may-leave")
 class FallsWithWhoAsked(Reference):
     """Ends the session of a queryable that answers one who has gone."""
 
@@ -429,12 +429,12 @@ class FallsWithWhoAsked(Reference):
         super().on_response(link, response)
 
 
-@wrong("answers-one-in-three", caught_by=f"{ENDS}/any-number-of-answers-comes", also={"*": "answers are lost"})
+@faulty("answers-one-in-three", caught_by=f"{ENDS}/any-number-of-answers-comes", also={"*": "answers are lost"})
 class AnswersOneInThree(Reference):
     """Loses the third answer to a query, and each third one after it."""
 
-    def __init__(self, *told: Any) -> None:
-        super().__init__(*told)
+    def __init__(self, *text: Any) -> None:
+        super().__init__(*text)
         self.counts: dict[int, int] = {}
 
     def answer(self, pending: Pending, asker: Link, key: str, response: Response) -> None:
@@ -456,7 +456,7 @@ class Thins(Reference):
         raise NotImplementedError
 
 
-@wrong(
+@faulty(
     "thins-out-what-nobody-wants-thinned",
     caught_by=(f"{VALUES}/none-lets-all-through"),
     also={"*": "one answer of each key only"},
@@ -464,8 +464,8 @@ class Thins(Reference):
 class ThinsOutWhatNobodyWantsThinned(Thins):
     """Passes one answer of each key on, whatever the mode."""
 
-    def __init__(self, *told: Any) -> None:
-        super().__init__(*told)
+    def __init__(self, *text: Any) -> None:
+        super().__init__(*text)
         self.seen: set[tuple[int, Any]] = set()
 
     def lets(self, pending: Pending | None, response: Response) -> bool:
@@ -475,7 +475,7 @@ class ThinsOutWhatNobodyWantsThinned(Thins):
         return new
 
 
-@wrong(
+@faulty(
     "keeps-the-oldest",
     caught_by=(
         f"{VALUES}/monotonic-loses-nothing-newer",
@@ -486,8 +486,8 @@ class ThinsOutWhatNobodyWantsThinned(Thins):
 class KeepsTheOldest(Thins):
     """Drops what is newer than what it sent for a key, unless all is wanted."""
 
-    def __init__(self, *told: Any) -> None:
-        super().__init__(*told)
+    def __init__(self, *text: Any) -> None:
+        super().__init__(*text)
         self.first: dict[tuple[int, Any], int] = {}
         self.modes: dict[int, int] = {}
 
@@ -514,7 +514,7 @@ class _ChangesQueries(Reference):
         raise NotImplementedError
 
 
-@wrong("writes-parameters-its-own-way", caught_by=f"{VALUES}/parameters-pass-unchanged")
+@faulty("writes-parameters-its-own-way", caught_by=f"{VALUES}/parameters-pass-unchanged")
 class WritesParametersItsOwnWay(_ChangesQueries):
     """Puts semicolons where ampersands stand."""
 
@@ -522,7 +522,7 @@ class WritesParametersItsOwnWay(_ChangesQueries):
         return replace(body, parameters=body.parameters and body.parameters.replace("&", ";"))
 
 
-@wrong("takes-ascii-parameters-only", caught_by=f"{VALUES}/parameters-pass-unchanged")
+@faulty("takes-ascii-parameters-only", caught_by=f"{VALUES}/parameters-pass-unchanged")
 class TakesAsciiParametersOnly(_ChangesQueries):
     """Drops what is not ASCII."""
 
@@ -530,7 +530,7 @@ class TakesAsciiParametersOnly(_ChangesQueries):
         return replace(body, parameters=body.parameters and body.parameters.encode("ascii", "ignore").decode())
 
 
-@wrong("forgets-what-goes-with-a-query", caught_by=f"{VALUES}/a-query-comes-with-all-its-fields")
+@faulty("forgets-what-goes-with-a-query", caught_by=f"{VALUES}/a-query-comes-with-all-its-fields")
 class ForgetsWhatGoesWithAQuery(_ChangesQueries):
     """Passes a query on without its extensions."""
 
@@ -538,7 +538,7 @@ class ForgetsWhatGoesWithAQuery(_ChangesQueries):
         return replace(body, exts=Exts())
 
 
-@wrong(
+@faulty(
     "asks-in-a-mode-of-its-own",
     caught_by="law/consolidation-is-known",
     also={f"{VALUES}/a-query-comes*": "the mode is another"},

@@ -12,7 +12,7 @@ from zenoh_conformance.wire.extensions import Exts
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.link import Link, Pending
 
-from . import wrong
+from . import faulty
 
 VALUES = "reply-values"
 
@@ -36,7 +36,7 @@ class _ChangesAnswers(Reference):
         return value
 
 
-@wrong(
+@faulty(
     "answers-under-the-queries-key",
     caught_by=(f"{VALUES}/an-answer-keeps-its-key"),
     also={f"{VALUES}/*": "the key is another"},
@@ -52,7 +52,7 @@ class AnswersUnderTheQueriesKey(Reference):
         super().answer(pending, asker, self.asked, response)
 
 
-@wrong("forgets-the-encoding-of-answers", caught_by=f"{VALUES}/an-answer-comes-with-all-its-fields")
+@faulty("forgets-the-encoding-of-answers", caught_by=f"{VALUES}/an-answer-comes-with-all-its-fields")
 class ForgetsTheEncodingOfAnswers(_ChangesAnswers):
     """Passes values on without their encoding."""
 
@@ -60,7 +60,7 @@ class ForgetsTheEncodingOfAnswers(_ChangesAnswers):
         return replace(value, encoding=None) if isinstance(value, Put) else value
 
 
-@wrong(
+@faulty(
     "forgets-the-moment-of-answers",
     caught_by=(f"{VALUES}/an-answer-comes-with-all-its-fields", f"{VALUES}/the-answer-that-it-is-deleted-comes-as-one"),
 )
@@ -71,7 +71,7 @@ class ForgetsTheMomentOfAnswers(_ChangesAnswers):
         return replace(value, timestamp=value.timestamp and replace(value.timestamp, zid=ZenohID(b"\x01")))
 
 
-@wrong(
+@faulty(
     "forgets-what-goes-with-answers",
     caught_by=(f"{VALUES}/an-answer-comes-with-all-its-fields", f"{VALUES}/the-answer-that-it-is-deleted-comes-as-one"),
 )
@@ -82,7 +82,7 @@ class ForgetsWhatGoesWithAnswers(_ChangesAnswers):
         return replace(value, exts=Exts())
 
 
-@wrong("answers-deletions-with-values", caught_by=f"{VALUES}/the-answer-that-it-is-deleted-comes-as-one")
+@faulty("answers-deletions-with-values", caught_by=f"{VALUES}/the-answer-that-it-is-deleted-comes-as-one")
 class AnswersDeletionsWithValues(_ChangesAnswers):
     """Makes an empty value of a deletion."""
 
@@ -90,7 +90,7 @@ class AnswersDeletionsWithValues(_ChangesAnswers):
         return Put(payload=b"") if isinstance(value, Del) else value
 
 
-@wrong("answers-errors-with-values", caught_by=(f"{VALUES}/an-error-comes-as-one"))
+@faulty("answers-errors-with-values", caught_by=(f"{VALUES}/an-error-comes-as-one"))
 class AnswersErrorsWithValues(_ChangesAnswers):
     """Makes a value of an error."""
 
@@ -98,7 +98,7 @@ class AnswersErrorsWithValues(_ChangesAnswers):
         return Reply(body=Put(encoding=body.encoding, payload=body.payload)) if isinstance(body, Err) else body
 
 
-@wrong("forgets-the-encoding-of-errors", caught_by=f"{VALUES}/an-error-comes-as-one")
+@faulty("forgets-the-encoding-of-errors", caught_by=f"{VALUES}/an-error-comes-as-one")
 class ForgetsTheEncodingOfErrors(_ChangesAnswers):
     """Passes errors on without their encoding."""
 
@@ -106,7 +106,7 @@ class ForgetsTheEncodingOfErrors(_ChangesAnswers):
         return replace(body, encoding=None) if isinstance(body, Err) else body
 
 
-@wrong("words-errors-itself", caught_by=(f"{VALUES}/an-error-comes-as-one", f"{VALUES}/an-error-may-be-structured"))
+@faulty("words-errors-itself", caught_by=(f"{VALUES}/an-error-comes-as-one", f"{VALUES}/an-error-may-be-structured"))
 class WordsErrorsItself(_ChangesAnswers):
     """Has one text for all errors."""
 
@@ -114,7 +114,7 @@ class WordsErrorsItself(_ChangesAnswers):
         return replace(body, payload=b"error") if isinstance(body, Err) else body
 
 
-@wrong(
+@faulty(
     "loses-errors",
     caught_by=f"{VALUES}/an-error-comes-as-one",
     also={f"{VALUES}/an-error*": "errors are lost", f"{VALUES}/the-responder*": "errors are lost"},
@@ -127,12 +127,12 @@ class LosesErrors(Reference):
             super().answer(pending, asker, key, response)
 
 
-@wrong("ends-with-an-error", caught_by=f"{VALUES}/an-error-may-be-structured", also={"law/*": "the final comes again"})
+@faulty("ends-with-an-error", caught_by=f"{VALUES}/an-error-may-be-structured", also={"law/*": "the final comes again"})
 class EndsWithAnError(Reference):
     """Takes an error for the end of a query, and drops what came before it."""
 
-    def __init__(self, *told: Any) -> None:
-        super().__init__(*told)
+    def __init__(self, *text: Any) -> None:
+        super().__init__(*text)
         self.waiting: dict[int, list[tuple[Pending, Link, str, Response]]] = {}
 
     def answer(self, pending: Pending, asker: Link, key: str, response: Response) -> None:
@@ -148,7 +148,7 @@ class EndsWithAnError(Reference):
         super().finish(pending)
 
 
-@wrong("names-itself-as-the-responder", caught_by=f"{VALUES}/the-responder-passes-unchanged")
+@faulty("names-itself-as-the-responder", caught_by=f"{VALUES}/the-responder-passes-unchanged")
 class NamesItselfAsTheResponder(_ChangesAnswers):
     """Writes itself into ResponderId."""
 
@@ -159,14 +159,14 @@ class NamesItselfAsTheResponder(_ChangesAnswers):
         return replace(response, exts=Exts(exts))
 
 
-@wrong(
+@faulty(
     "turns-answers-round", caught_by=f"{VALUES}/both-answer-several-times", also={"*": "the last answer comes first"}
 )
 class TurnsAnswersRound(Reference):
     """Keeps all answers to the end, and gives the last one first."""
 
-    def __init__(self, *told: Any) -> None:
-        super().__init__(*told)
+    def __init__(self, *text: Any) -> None:
+        super().__init__(*text)
         self.waiting: dict[int, list[tuple[Pending, Link, str, Response]]] = {}
 
     def answer(self, pending: Pending, asker: Link, key: str, response: Response) -> None:
@@ -178,7 +178,7 @@ class TurnsAnswersRound(Reference):
         super().finish(pending)
 
 
-@wrong(
+@faulty(
     "passes-an-answers-number-on", caught_by=(f"{VALUES}/an-answer-may-name-its-key-by-number", "law/scope-is-declared")
 )
 class PassesAnAnswersNumberOn(Reference):

@@ -109,9 +109,9 @@ class Declaring(Speaking):
         """Undeclared: those who were told are told again."""
         held = self.table(link, kind).pop(entity, None)
         for other in self.others(link):
-            told = other.told.pop((kind, link.session, entity), None)
-            if told is not None and held is not None:
-                self.say(other, declare(self.undeclared(kind, told, held.key)))
+            text = other.text_of.pop((kind, link.session, entity), None)
+            if text is not None and held is not None:
+                self.say(other, declare(self.undeclared(kind, text, held.key)))
         self.refresh_aggregates(link)
 
     def undeclared(self, kind: str, entity: int, key: str) -> Any:
@@ -124,16 +124,16 @@ class Declaring(Speaking):
 
         `once`: it is an answer for the moment, and not to be taken back later.
         """
-        told = to.told.get((kind, owner.session, entity))
-        if told is not None and interest is None:
+        text = to.text_of.get((kind, owner.session, entity))
+        if text is not None and interest is None:
             return
-        told = next(to.entity_ids) if told is None else told
+        text = next(to.entity_ids) if text is None else text
         if not once:
-            to.told[kind, owner.session, entity] = told
+            to.text_of[kind, owner.session, entity] = text
         held = self.table(owner, kind)[entity]
         info = self.told_info(held) if kind == "queryable" else NO_EXTS
         key = self.named(to, kind, held.key)
-        body = DECLARE[kind](id=told, key=key, **({"exts": info} if kind == "queryable" else {}))
+        body = DECLARE[kind](id=text, key=key, **({"exts": info} if kind == "queryable" else {}))
         self.say(to, declare(body, interest))
 
     def told_info(self, held: Entity) -> Exts[QueryableInfo]:
@@ -190,14 +190,14 @@ class Declaring(Speaking):
         for kind in DECLARE:
             if not aggregates(interest, kind) or interest.key is None:
                 continue
-            told, key = link.told.get((kind, "", interest.id)), self.key_of(link, interest.key)
+            text, key = link.text_of.get((kind, "", interest.id)), self.key_of(link, interest.key)
             there = any(found == kind for _, found, _ in self.snapshot(link, interest))
-            if there and told is None and key is not None:
-                told = link.told[kind, "", interest.id] = next(link.entity_ids)
-                self.say(link, declare(DECLARE[kind](id=told, key=whole(key)), answers))
-            elif told is not None and not there and key is not None:
-                del link.told[kind, "", interest.id]
-                self.say(link, declare(self.undeclared(kind, told, key)))
+            if there and text is None and key is not None:
+                text = link.text_of[kind, "", interest.id] = next(link.entity_ids)
+                self.say(link, declare(DECLARE[kind](id=text, key=whole(key)), answers))
+            elif text is not None and not there and key is not None:
+                del link.text_of[kind, "", interest.id]
+                self.say(link, declare(self.undeclared(kind, text, key)))
 
     def snapshot(self, link: Link, interest: Interest) -> Iterator[tuple[Link, str, int]]:
         """What there is now of what is asked for."""

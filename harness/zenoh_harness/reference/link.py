@@ -60,7 +60,7 @@ class Pending:
 
 OF_THE_SESSION = (
     "session", "tx", "rx", "partial", "keys", "named", "subscribers", "queryables", "tokens", "interests", "requests",
-    "request_ids", "entity_ids", "expr_ids", "told",
+    "request_ids", "entity_ids", "expr_ids", "announced",
 )  # fmt: skip
 """Attributes that the links of one session share."""
 
@@ -103,7 +103,7 @@ class Link:
     request_ids: Iterator[int] = field(default_factory=lambda: count(1))
     entity_ids: Iterator[int] = field(default_factory=lambda: count(1))
     expr_ids: Iterator[int] = field(default_factory=lambda: count(1))
-    told: dict[tuple[str, str, int], int] = field(default_factory=dict)
+    announced: dict[tuple[str, str, int], int] = field(default_factory=dict)
     """Declarations forwarded in this session: (kind, session, id there) to the id here."""
     inside: Callable[[Any], None] | None = None
     """For the application of the node itself: takes what is said to it. Else None."""

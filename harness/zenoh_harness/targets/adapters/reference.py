@@ -1,4 +1,4 @@
-"""`reference` and `wrong:NAME`: our own node, or a miniature, in a process of its own like any other target."""
+"""`reference` and `faulty:NAME`: our own node, or a faulty node, in a process of its own like any other target."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 
 from zenoh_harness.errors import unknown
-from zenoh_harness.faulty import all_miniatures
+from zenoh_harness.faulty import all_faulty_nodes
 from zenoh_harness.profiles import PROFILES
 from zenoh_harness.reference.configured import CHANGES
 from zenoh_harness.targets.adapters.command import CommandTarget
@@ -16,7 +16,7 @@ from zenoh_harness.version import harness_version
 
 
 def open_target(reach: Reach) -> ReferenceTarget:
-    """The adapter's door; UsageError for a miniature that does not exist."""
+    """The adapter's door; UsageError for a faulty node that does not exist."""
     return ReferenceTarget(reach)
 
 
@@ -24,9 +24,9 @@ class ReferenceTarget(CommandTarget):
     """The reference as a program that we start: the same path as for everybody's."""
 
     def __init__(self, reach: Reach) -> None:
-        known = all_miniatures()
+        known = all_faulty_nodes()
         if reach.kind == "wrong" and reach.rest not in known:
-            raise unknown("miniature", reach.rest, known)
+            raise unknown("faulty node", reach.rest, known)
         role = reach.options.get("role", "router")
         where = (
             "--listen"
@@ -37,6 +37,6 @@ class ReferenceTarget(CommandTarget):
         command = f"{sys.executable} -m zenoh_harness.reference {where} {{locator}} --zid {{zid}} --profile {{profile}}{fault}"
         super().__init__(replace(reach, kind="exec", rest=command))
         self.reach = reach
-        name = f"wrong:{reach.rest}" if reach.kind == "wrong" else "reference"
+        name = f"faulty:{reach.rest}" if reach.kind == "wrong" else "reference"
         self.identity = Identity(name=name, version=harness_version(), kind=reach.kind, language="Python")
         self.profiles = {name: profile for name, profile in PROFILES.items() if name in CHANGES}
