@@ -16,7 +16,7 @@ from zenoh_conformance.names import Names
 
 
 class Network(Law):
-    """Keeps the first INIT of each side; `watched` tells that the session was seen from its beginning."""
+    """Keeps the first INIT of each side; `begun` tells that the session was seen from its beginning."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -35,13 +35,13 @@ class Network(Law):
     on_unread = on_undecodable
 
     @property
-    def watched(self) -> bool:
+    def begun(self) -> bool:
         """Whether both INITs were seen."""
         return len(self.inits) == len(Side)
 
     def knows(self, side: Side) -> bool:
         """Whether all that a side said in this session was seen and read."""
-        return self.watched and side not in self.unread
+        return self.begun and side not in self.unread
 
     def is_client(self, side: Side) -> bool:
         """A client passes nothing on: what it says is its own."""
@@ -50,7 +50,7 @@ class Network(Law):
 
     def agreed(self, name: str) -> bool:
         """Whether both INITs carried the extension of that name."""
-        return self.watched and all(any(type(ext).__name__ == name for ext in one.exts) for one in self.inits.values())
+        return self.begun and all(any(type(ext).__name__ == name for ext in one.exts) for one in self.inits.values())
 
 
 class Named(Network):

@@ -65,7 +65,7 @@ class RequestIdInRange(Network):
     """A request id fits the resolution that was settled for request ids."""
 
     def on_request(self, seen: Seen, request: Request) -> None:
-        if self.watched:
+        if self.begun:
             codes = [DEFAULT_RESOLUTION if one.resolution is None else one.resolution for one in self.inits.values()]
             bits = 8 << min(code >> 2 & 3 for code in codes)
             self.subject(seen)
@@ -78,7 +78,7 @@ class RequestIdNotInUse(Requests):
     """No two open queries of one side have the same id."""
 
     def on_request(self, seen: Seen, request: Request) -> None:
-        if self.watched:
+        if self.begun:
             self.subject(seen)
             free = request.id not in self.open[seen.sender]
             self.require(free, at=seen, path="request.id", expected="an id that is free", got="that of an open query")

@@ -57,7 +57,7 @@ class KeysFollowTheGrammar(Named):
     def judge(self, seen: Seen, key: WireExpr, mapping: bool | None = None) -> None:
         """Whether one key is right; one whose scope we do not know is not looked at."""
         whole = self.names.whole(seen.sender, key, mapping=mapping)
-        if whole is not None and (not key.scope or self.watched):
+        if whole is not None and (not key.scope or self.begun):
             self.subject(seen)
             right = keyexpr.is_canonical(whole)
             self.require(right, at=seen, path=path_of(seen, "key"), expected="a canonical key expression", got="another")

@@ -102,8 +102,8 @@ class Declaring(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """Let go, and let the laws judge."""
-        for each in (*self.declarers, *self.watchers):
-            each.party.us.wire.shut()
+        for party in [*(each.party for each in self.declarers), *(each.party for each in self.watchers)]:
+            party.us.wire.shut()
         if self.declarers or self.watchers:
             self.publisher.us.wire.shut()
         judged(self.scene, Side.RESPONDER, self.known)
@@ -202,7 +202,7 @@ class Declaring(RuleBasedStateMachine):
             deadline = who.party.us.wire.now() + who.party.us.unit
             while not self.agrees(who) and who.party.us.next(max(0.0, deadline - who.party.us.wire.now())) is not None:
                 pass
-            due, text = self.wanted(who), who.text_of()
+            due, text = self.wanted(who), who.told()
             missing = bool(due - text)
             self.require(
                 who.party, self.agrees(who), REQUIREMENT, f"{len(due)} told",
@@ -211,7 +211,7 @@ class Declaring(RuleBasedStateMachine):
 
     def agrees(self, who: Watcher) -> bool:
         """Whether all that is due was told, and nothing else but what may be left."""
-        due, text = self.wanted(who), who.text_of()
+        due, text = self.wanted(who), who.told()
         return due <= text <= due | who.free
 
     def wanted(self, who: Watcher) -> set[Thing]:

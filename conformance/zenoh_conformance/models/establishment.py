@@ -78,11 +78,14 @@ class Establishment(Living):
     def go_on_oddly(self, which: int, state: State, how: int, value: int) -> None:
         """The next step, with something that may be taken or not: it is answered, and goes on, or closed."""
         link = self.at(which, state)
-        odd_ones, answer = ODD[link.state], InitAck if link.state is State.AWAIT_INIT else OpenAck
-        came = answered_or_closed(link.us, odd_ones[how % len(odd_ones)](link, value), answer, link.state.value)
-        if came is not None and answer is InitAck:
-            came = answered_or_closed(link.us, link.us.open_syn(came), OpenAck, "init-acked")
-        if came is not None:
+        odd_ones, stage = ODD[link.state], link.state.value
+        message = odd_ones[how % len(odd_ones)](link, value)
+        if link.state is State.AWAIT_INIT:
+            ack = answered_or_closed(link.us, message, InitAck, stage)
+            last = None if ack is None else answered_or_closed(link.us, link.us.open_syn(ack), OpenAck, "init-acked")
+        else:
+            last = answered_or_closed(link.us, message, OpenAck, stage)
+        if last is not None:
             link.us.expect_live()
         self.over(link, Seen.UNACCEPTABLE)
 
@@ -149,9 +152,10 @@ class Establishment(Living):
 
     @rule(which=which, together=st.booleans())
     def open_too_soon(self, which: int, together: bool) -> None:
-        """InitSyn and an OpenSyn with a cookie that was not issued yet, at once: they open nothing."""
+        """InitSyn and an OpenSyn with a cookie that was not issued yet, at once, and no more: they open nothing."""
         link = self.at(which, State.AWAIT_INIT)
         (link.us.send if together else link.us.send_each)(link.us.init_syn(), invented())
+        link.us.wire.finish()  # its end of the link tells that it has read them: silence need not be waited for
         for seen in link.us.stream(link.us.unit / 4):
             opened = OpenAck.matches(seen.message)
             link.us.require(not opened, expected="no OpenAck", got="OpenAck", step="await-init: InitSyn, OpenSyn")

@@ -320,9 +320,9 @@ class TellsTwice(Reference):
     def tell(
         self, to: Link, owner: Link, kind: str, entity: int, interest: int | None = None, *, once: bool = False
     ) -> None:
-        if interest is None and (kind, owner.session, entity) in to.text_of:
+        if interest is None and (kind, owner.session, entity) in to.announced:
             held = self.table(owner, kind)[entity]
-            text = to.text_of.pop((kind, owner.session, entity))
+            text = to.announced.pop((kind, owner.session, entity))
             number, to.entity_ids = to.entity_ids, iter([text])
             super().tell(to, owner, kind, entity)
             to.entity_ids = number

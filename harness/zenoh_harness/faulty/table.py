@@ -125,6 +125,22 @@ class Row:
         ]
 
 
+def uncaught(faulty_node: FaultyNode) -> list[str]:
+    """
+    The checks that should catch a faulty node and do not; quicker than its whole row.
+
+    The cases that should catch it come first, the others only for laws that had nothing to judge yet.
+    """
+    wanted = set(faulty_node.caught_by)
+    named = [case for ident, case in all_cases().items() if ident in wanted]
+    others = [case for ident, case in all_cases().items() if ident not in wanted]
+    for case in (*named, *others):
+        if not wanted:
+            break
+        wanted -= reds(faulty_node.node, [case], whole=faulty_node.caught_by).keys()
+    return sorted(wanted)
+
+
 def row(faulty_node: FaultyNode) -> Row:
     """Judge one faulty node: with every value of the cases that must catch it, with a few of the others."""
     return Row(faulty_node, reds(faulty_node.node, whole=faulty_node.caught_by))

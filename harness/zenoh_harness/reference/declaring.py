@@ -109,7 +109,7 @@ class Declaring(Speaking):
         """Undeclared: those who were told are told again."""
         held = self.table(link, kind).pop(entity, None)
         for other in self.others(link):
-            text = other.text_of.pop((kind, link.session, entity), None)
+            text = other.announced.pop((kind, link.session, entity), None)
             if text is not None and held is not None:
                 self.say(other, declare(self.undeclared(kind, text, held.key)))
         self.refresh_aggregates(link)
@@ -124,12 +124,12 @@ class Declaring(Speaking):
 
         `once`: it is an answer for the moment, and not to be taken back later.
         """
-        text = to.text_of.get((kind, owner.session, entity))
+        text = to.announced.get((kind, owner.session, entity))
         if text is not None and interest is None:
             return
         text = next(to.entity_ids) if text is None else text
         if not once:
-            to.text_of[kind, owner.session, entity] = text
+            to.announced[kind, owner.session, entity] = text
         held = self.table(owner, kind)[entity]
         info = self.told_info(held) if kind == "queryable" else NO_EXTS
         key = self.named(to, kind, held.key)
@@ -190,13 +190,13 @@ class Declaring(Speaking):
         for kind in DECLARE:
             if not aggregates(interest, kind) or interest.key is None:
                 continue
-            text, key = link.text_of.get((kind, "", interest.id)), self.key_of(link, interest.key)
+            text, key = link.announced.get((kind, "", interest.id)), self.key_of(link, interest.key)
             there = any(found == kind for _, found, _ in self.snapshot(link, interest))
             if there and text is None and key is not None:
-                text = link.text_of[kind, "", interest.id] = next(link.entity_ids)
+                text = link.announced[kind, "", interest.id] = next(link.entity_ids)
                 self.say(link, declare(DECLARE[kind](id=text, key=whole(key)), answers))
             elif text is not None and not there and key is not None:
-                del link.text_of[kind, "", interest.id]
+                del link.announced[kind, "", interest.id]
                 self.say(link, declare(self.undeclared(kind, text, key)))
 
     def snapshot(self, link: Link, interest: Interest) -> Iterator[tuple[Link, str, int]]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from zenoh_conformance.connection import ConnectionDecoder, Seen
 from zenoh_conformance.conversation import Connection, Event, Framing, Happened, Side
-from zenoh_conformance.kinds import InitAck, InitSyn, OpenAck, OpenSyn
+from zenoh_conformance.kinds import AnyKind, InitAck, InitSyn, OpenAck, OpenSyn
 from zenoh_conformance.messages import Close, Init, KeepAlive, Open
 from zenoh_conformance.session import INITIATOR, RESPONDER, State
 from zenoh_conformance.session import Seen as Step
@@ -120,7 +120,7 @@ class Reference(Responder, Initiator):
     def is_due(self, link: Link, message: object) -> bool:
         """Whether the state's table lists this message."""
         table = RESPONDER if link.side is Side.RESPONDER else INITIATOR
-        kinds = {InitSyn: Step.INIT_SYN, InitAck: Step.INIT_ACK, OpenSyn: Step.OPEN_SYN, OpenAck: Step.OPEN_ACK}
+        kinds: dict[AnyKind, Step] = {InitSyn: Step.INIT_SYN, InitAck: Step.INIT_ACK, OpenSyn: Step.OPEN_SYN, OpenAck: Step.OPEN_ACK}
         return any(kind.matches(message) and step in table[link.state] for kind, step in kinds.items())
 
     def handshake(self, link: Link, message: Any) -> None:

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from zenoh_harness.errors import unknown
 from zenoh_harness.faulty import all_faulty_nodes
+from zenoh_harness.identity import Identity
 from zenoh_harness.profiles import PROFILES
 from zenoh_harness.reference.configured import CHANGES
 from zenoh_harness.targets.adapters.command import CommandTarget
 from zenoh_harness.targets.reach import Reach
-from zenoh_harness.targets.target import Identity
 from zenoh_harness.version import harness_version
 
 
@@ -25,7 +25,7 @@ class ReferenceTarget(CommandTarget):
 
     def __init__(self, reach: Reach) -> None:
         known = all_faulty_nodes()
-        if reach.kind == "wrong" and reach.rest not in known:
+        if reach.kind == "faulty" and reach.rest not in known:
             raise unknown("faulty node", reach.rest, known)
         role = reach.options.get("role", "router")
         where = (
@@ -33,10 +33,10 @@ class ReferenceTarget(CommandTarget):
             if reach.options.get("as", "responder" if role == "router" else "initiator") == "responder"
             else "--connect"
         )
-        fault = f" --fault {reach.rest}" if reach.kind == "wrong" else ""
-        command = f"{sys.executable} -m zenoh_harness.reference {where} {{locator}} --zid {{zid}} --profile {{profile}}{fault}"
+        fault = f" --fault {reach.rest}" if reach.kind == "faulty" else ""
+        command = f"{sys.executable} -m zenoh_harness.commands.peer {where} {{locator}} --zid {{zid}} --profile {{profile}}{fault}"
         super().__init__(replace(reach, kind="exec", rest=command))
         self.reach = reach
-        name = f"faulty:{reach.rest}" if reach.kind == "wrong" else "reference"
+        name = f"faulty:{reach.rest}" if reach.kind == "faulty" else "reference"
         self.identity = Identity(name=name, version=harness_version(), kind=reach.kind, language="Python")
         self.profiles = {name: profile for name, profile in PROFILES.items() if name in CHANGES}
