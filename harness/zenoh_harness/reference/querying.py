@@ -66,7 +66,9 @@ class Querying(Declaring):
         self.say(other, replace(request, id=number, key=whole(key), exts=exts))
 
     def targets(self, link: Link, request: Request, key: str) -> list[Link]:
-        """The sessions that a query goes to."""
+        """The sessions that a query goes to; our own application's goes to whoever passes on."""
+        if link.inside is not None and any(map(self.hears_unasked, self.others(link))):
+            return [other for other in self.others(link) if self.hears_unasked(other)]
         matching = self.held(link, lambda held: keyexpr.intersects(key, held.key))
         complete = self.held(link, lambda held: held.complete and keyexpr.includes(held.key, key))
         target = self.target_of(request)
