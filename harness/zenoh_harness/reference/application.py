@@ -133,7 +133,7 @@ class Application:
         key, _, parameters = line["key"].partition("?")
         mode = ConsolidationMode[line.get("consolidation", "auto").upper()]
         target = Target[line.get("target", "best_matching").upper()]
-        exts = Exts((QueryTarget(value=int(target)), Timeout(value=line.get("timeout_ms", PATIENCE_MS))))
+        exts: Exts[Any] = Exts((QueryTarget(value=int(target)), Timeout(value=line.get("timeout_ms", PATIENCE_MS))))
         number = next(self.numbers)
         self.gets[number] = (line["id"], Consolidated(mode))
         query = Query(consolidation=int(mode), parameters=parameters or None)
