@@ -80,6 +80,8 @@ class Dialogue:
         self.initial_sn = initial_sn
         self.fencing = BY_QUERY
         """How the target is fenced."""
+        self.fences: set[int] = set()
+        """Ids of the queries that were fences."""
         self.offers: Sequence[Any] = sane.OFFERS
         """What our InitSyn offers where a case does not say."""
         self._decoder = ConnectionDecoder(Connection(wire.name, wire.link, wire.framing))
@@ -306,6 +308,7 @@ class Dialogue:
     def beside(self, other: Dialogue) -> Dialogue:
         """Be one more link of another one's session: it counts on where that one stands."""
         self.initial_sn, self._next_sn, self._ids = other.initial_sn, other._next_sn, other._ids
+        self.fences = other.fences
         return self
 
     # -- plain session work

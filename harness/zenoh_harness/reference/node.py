@@ -15,6 +15,7 @@ from zenoh_conformance.messages import Close, Init, KeepAlive, Open
 from zenoh_conformance.session import INITIATOR, RESPONDER, State
 from zenoh_conformance.session import Seen as Step
 
+from .application import Application
 from .config import INVALID, Action, Config, Refused
 from .initiator import Initiator
 from .link import Link
@@ -29,6 +30,17 @@ class Reference(Responder, Initiator):
         self.config = config or Config()
         self.actions: list[Action] = []
         self.now = 0.0
+        self._application: Application | None = None
+
+    application_class = Application
+    """What stands above it."""
+
+    @property
+    def application(self) -> Application:
+        """The application in this node; there is none before somebody asks for it."""
+        if self._application is None:
+            self._application = self.application_class(self)
+        return self._application
 
     # -- the world's door
 
@@ -65,7 +77,8 @@ class Reference(Responder, Initiator):
         """Time passed: keep-alives, leases, handshakes that take too long, queries that time out."""
         self.now = now
         for link in list(self.links.values()):
-            self.on_time(link)
+            if link.inside is None:
+                self.on_time(link)
         self.expire_queries()
         return self.drain()
 
