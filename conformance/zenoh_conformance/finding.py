@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from .conversation import Side
+from .conversation import Event, Side
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +24,8 @@ class Finding:
     """Where expected and got do not tell it: one sentence."""
     end: str = ""
     """How the link ended, where that was judged."""
+    event: Event | None = field(default=None, compare=False, repr=False)
+    """What shows it: the event whose bytes completed the message at fault."""
 
     @property
     def cause(self) -> str:

@@ -1,9 +1,10 @@
-"""Results to make sites of: cases that run in memory on the reference and on faulty nodes, written as a run writes them."""
+"""What several tests of the reports share: one Spark session, which takes seconds to start; and results to make sites of."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,6 +17,10 @@ from zenoh_harness.files.results import Header, ResultsWriter, check_label, labe
 from zenoh_harness.reference import Reference
 from zenoh_harness.run.plan import shown
 from zenoh_harness.scripting.recorder import record
+from zenoh_reports.spark import session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 CASES = (
     "establishment-cookie/a-changed-cookie-is-refused",
@@ -24,6 +29,13 @@ CASES = (
 )
 
 MakeRun = Callable[..., Path]
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """The one session of all tests of the pipeline."""
+    with session("test", "local[2]") as found:
+        yield found
 
 
 @pytest.fixture

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Final
 from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
 
-from zenoh_conformance.verdict import Judgement, Verdict
+from zenoh_conformance.verdict import GRAVE, Judgement, Verdict
 from zenoh_harness.files.results import Results, check_label
 
-FAILURES: Final = frozenset({Verdict.FAIL, Verdict.CRASH, Verdict.HANG, Verdict.ZOMBIE, Verdict.FLAKY})
+FAILURES: Final = GRAVE | {Verdict.FAIL, Verdict.FLAKY}
 SKIPPED: Final = frozenset({Verdict.NOT_APPLICABLE, Verdict.NOT_OBSERVED, Verdict.UNIMPLEMENTED})
 COUNTED: Final = {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}
 """Attribute of a suite to the elements that it counts."""

@@ -15,11 +15,11 @@ from urllib.parse import quote
 
 from zenoh_conformance.requirement import Requirement, requirements
 from zenoh_conformance.specification import PUBLISHED, REVISION, pages
-from zenoh_conformance.verdict import Judgement, Verdict
+from zenoh_conformance.verdict import GRAVE, Judgement, Verdict
 from zenoh_harness.files.results import Results, check_label
 
 _LEVELS: Final = {
-    Verdict.FAIL: "error", Verdict.CRASH: "error", Verdict.HANG: "error", Verdict.ZOMBIE: "error", Verdict.FLAKY: "error",
+    **dict.fromkeys(GRAVE, "error"), Verdict.FAIL: "error", Verdict.FLAKY: "error",
     Verdict.WARN: "warning", Verdict.SLOW: "warning", Verdict.KNOWN: "note",
 }  # fmt: skip
 """Verdicts that are results of kind `fail`, and how loud."""

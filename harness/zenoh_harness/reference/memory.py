@@ -6,7 +6,7 @@ The same cases, models and laws run here as against a real node; what would take
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -19,6 +19,7 @@ from zenoh_harness.errors import HarnessError
 from zenoh_harness.profiles import PROFILES
 
 from . import Config, Reference
+from .application import COMMANDS
 from .config import Action
 from .configured import config_of
 from .credentials import open_session
@@ -122,6 +123,29 @@ class MemoryWire:
         self.world.hang_up(self.name, self.side, Happened.EOF)
 
 
+class MemoryAgent:
+    """The application of a node in memory: a `zenoh_conformance.scene.Agent`."""
+
+    def __init__(self, world: MemoryWorld) -> None:
+        self.world = world
+        self.application = world.node.application
+
+    def ask(self, command: str, **arguments: Any) -> Mapping[str, Any]:
+        """One command; HarnessError for what it does not know."""
+        if command not in COMMANDS:
+            raise HarnessError(f"the application in memory does not know {command}")
+        self.application.ask(command, arguments)
+        self.world.take(self.world.node.drain())
+        return {"ok": True}
+
+    def events(self, count: int, within: float) -> Sequence[Mapping[str, Any]]:
+        """What it was told; the clock goes on while there is less."""
+        deadline, told = self.world.now + within, self.application.events
+        while len(told) < count and self.world.now < deadline:
+            self.world.advance(deadline)
+        return [told.popleft() for _ in range(min(count, len(told)))]
+
+
 class MemoryScene:
     """One case's stage around a reference node: a `zenoh_conformance.scene.Scene`."""
 
@@ -144,7 +168,8 @@ class MemoryScene:
 
     @property
     def agent(self) -> Agent:
-        raise HarnessError("the reference in memory has no application above it")
+        """The application in the node."""
+        return MemoryAgent(self.world)
 
     def can(self, capability: str) -> bool:
         return capability in able(self.profile)
@@ -184,7 +209,9 @@ def able(profile: str) -> frozenset[str]:
     return CAPABILITIES | PROFILES[profile].offers
 
 
-CAPABILITIES = frozenset({"responder", "initiator", "qos", "low-latency", "compression", "routing"})
+CAPABILITIES = frozenset(
+    {"responder", "initiator", "qos", "low-latency", "compression", "routing", "agent", *(f"agent.{name}" for name in COMMANDS)}
+)
 """What the reference does."""
 FACTS: Mapping[str, Any] = {
     "open_timeout_s": Config().handshake_s, "lease_ms": Config().lease_ms, "time_is_free": True,

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from mutation.engine import DELETED, Change, Entry, Mutant, Text
+from mutation.facts import DELETED_READER, HELPERS, extension, rebuilt
 from zenoh_conformance import batch, codec, keyexpr
 from zenoh_conformance import messages as m
 from zenoh_conformance.messages import init as init_exts
@@ -15,8 +17,6 @@ from zenoh_conformance.primitives import Timestamp, ZenohID, payload
 from zenoh_conformance.primitives import zid as zids
 from zenoh_conformance.wire import extensions, registry, vle
 from zenoh_conformance.wire.errors import DecodeError
-from zenoh_vectors.mutation.engine import DELETED, Change, Entry, Mutant, Text
-from zenoh_vectors.mutation.facts import DELETED_READER, HELPERS, extension, rebuilt
 
 Fault = tuple[str, str, tuple[Change, ...]]
 """What it is, the requirement that it breaks (or none), and the changes."""

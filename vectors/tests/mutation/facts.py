@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from mutation.engine import Change, Code, Entry, Mutant, NoSuchPlace, Text, source_of, tables_with
 from zenoh_conformance.requirement import Fact, Requirement, requirements
 from zenoh_conformance.wire import compiler, registry
 from zenoh_conformance.wire.declare import Declaration
 from zenoh_conformance.wire.errors import DecodeError
-from zenoh_vectors.mutation.engine import Change, Code, Entry, Mutant, NoSuchPlace, Text, source_of, tables_with
 
 Made = Iterator[tuple[str, tuple[Change, ...]]]
 
