@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zenoh_conformance.case import all_cases
+from zenoh_conformance.case import all_cases, shown_all
 from zenoh_conformance.law import judge
 from zenoh_harness.faulty import all_faulty_nodes
 from zenoh_harness.faulty.table import provoke, runs_in_memory
@@ -37,7 +37,7 @@ def zids_in_memory(monkeypatch):
 
 def proof_of(check, requirement, role, profile, parameters, cause, conversation):
     judgement = {
-        "check": check, "parameters": {name: derive.word(value) for name, value in parameters.items()}, "profile": profile,
+        "check": check, "parameters": dict(shown_all(parameters)), "profile": profile,
         "role": role.value, "level": "MUST", "verdict": "fail", "cause": cause, "details": {},
     }  # fmt: skip
     lines = [line.rstrip("\n") for line in conversations.lines(conversation)]

@@ -22,15 +22,18 @@ TABLES = Path("tables")
 @click.argument("results", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--out", default=OUT, show_default=True, type=click.Path(path_type=Path, file_okay=False), help="Where the site goes.")
 @click.option(
-    "--since", type=click.Path(exists=True, path_type=Path), metavar="REPORT", help="The report before this one: its folder or report.json."
-)
+    "--since", type=click.Path(exists=True, path_type=Path), metavar="REPORT",
+    help="The report before this one: its folder or report.json.",
+)  # fmt: skip
 @click.option("--check", is_flag=True, help="Check that RESULTS are complete submissions, and write nothing.")
 @click.option("--seal", is_flag=True, help="Write digests and the in-toto statement into the submissions in RESULTS.")
 @click.option("--parquet", is_flag=True, help="Write the tables as Parquet too.")
 @click.option("--force", is_flag=True, help="Write into a folder that holds other files, beside them.")
 @click.option("--spark", "with_spark", is_flag=True, help="Keep tables of all RESULTS and campaigns too, through Spark.")
 @click.option("--master", metavar="URL", help="The engine: local[*], spark://HOST:PORT, sc://HOST:PORT; asks for --spark.")
-@click.option("--tables", default=TABLES, show_default=True, type=click.Path(path_type=Path, file_okay=False), help="Where they are kept.")
+@click.option(
+    "--tables", default=TABLES, show_default=True, type=click.Path(path_type=Path, file_okay=False), help="Where they are kept.",
+)  # fmt: skip
 def command(
     results: Sequence[Path], out: Path, since: Path | None, check: bool, seal: bool, parquet: bool, force: bool,
     with_spark: bool, master: str | None, tables: Path,
