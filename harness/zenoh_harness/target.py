@@ -146,6 +146,7 @@ _ADAPTERS: Final[Mapping[str, str]] = {
     "unixsock-stream": "address",
     "reference": "reference",
     "wrong": "reference",
+    "variant": "reference",
     "stdio": "stdio",
     "lib": "library",
     "docker": "docker",

@@ -102,7 +102,9 @@ def a_raised_resolution_is_refused(scene: Scene, *, field: str) -> None:
     us = scene.dialogue()
     syn = us.expect(InitSyn, step="not reached: init")
     proposed = sane.DEFAULT_RESOLUTION if syn.resolution is None else syn.resolution
-    higher = proposed + (1 if field == "fsn" else 4)
+    shift = 0 if field == "fsn" else 2
+    us.require(proposed >> shift & 3 < 3, expected="less than 64 bits", got="64 bits", step="not reached: a higher one")
+    higher = proposed + (1 << shift)
 
     us.send(us.init_ack(syn, resolution=higher))
 

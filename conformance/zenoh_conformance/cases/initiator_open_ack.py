@@ -16,7 +16,7 @@ from .establishing import until_open_syn, works_in_the_end
 INITIATOR = Side.INITIATOR
 
 
-@case("session-establishment/session-live-after-open-ack", role=INITIATOR)
+@case("session-establishment/session-live-after-open-ack", role=INITIATOR, needs=("finals",))
 def a_sane_handshake_makes_a_session(scene: Scene) -> None:
     """
     After a sane OpenAck the initiator answers a query that it does not serve with a final.
@@ -62,7 +62,7 @@ def our_lease_is_taken_in_either_unit(scene: Scene, *, seconds: bool, lease: int
 )
 def our_initial_number_is_taken(scene: Scene, *, sn: int) -> None:
     """
-    OpenAck states an initial number anywhere in the resolution; our first FRAME carries it.
+    OpenAck states an initial number anywhere in the resolution, as far as it was settled; our first FRAME carries it.
 
         us      OpenAck (initial_sn)
         us      FRAME (initial_sn)
@@ -70,8 +70,9 @@ def our_initial_number_is_taken(scene: Scene, *, sn: int) -> None:
     """
 
     def lead(us: Dialogue) -> None:
-        us.initial_sn = sn
-        until_open_syn(us).send(us.open_ack())
+        until_open_syn(us)
+        us.initial_sn = sn & us.sn_mask
+        us.send(us.open_ack())
 
     works_in_the_end(scene, lead)
 

@@ -1,4 +1,4 @@
-"""`reference` and `wrong:NAME`: our own node, or a miniature, in a process of its own like any other target."""
+"""`reference`, `wrong:NAME` and `variant:NAME`: our own node, a miniature, or a conforming variant, in a process of its own like any other target."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from zenoh_harness.reach import Reach
 from zenoh_harness.reference.configured import CHANGES
 from zenoh_harness.target import Identity
 from zenoh_harness.version import harness_version
+from zenoh_harness.variants import all_variants
 from zenoh_harness.wrong import all_miniatures
 
 
@@ -24,19 +25,19 @@ class ReferenceTarget(CommandTarget):
     """The reference as a program that we start: the same path as for everybody's."""
 
     def __init__(self, reach: Reach) -> None:
-        known = all_miniatures()
-        if reach.kind == "wrong" and reach.rest not in known:
-            raise unknown("miniature", reach.rest, known)
+        known = {"wrong": all_miniatures, "variant": all_variants}.get(reach.kind, dict)()
+        if known and reach.rest not in known:
+            raise unknown("miniature" if reach.kind == "wrong" else "variant", reach.rest, known)
         role = reach.options.get("role", "router")
         where = (
             "--listen"
             if reach.options.get("as", "responder" if role == "router" else "initiator") == "responder"
             else "--connect"
         )
-        fault = f" --fault {reach.rest}" if reach.kind == "wrong" else ""
+        fault = {"wrong": f" --fault {reach.rest}", "variant": f" --variant {reach.rest}"}.get(reach.kind, "")
         command = f"{sys.executable} -m zenoh_harness.reference {where} {{locator}} --zid {{zid}} --profile {{profile}}{fault}"
         super().__init__(replace(reach, kind="exec", rest=command))
         self.reach = reach
-        name = f"wrong:{reach.rest}" if reach.kind == "wrong" else "reference"
+        name = f"{reach.kind}:{reach.rest}" if reach.rest else "reference"
         self.identity = Identity(name=name, version=harness_version(), kind=reach.kind, language="Python")
         self.profiles = {name: profile for name, profile in PROFILES.items() if name in CHANGES}

@@ -8,6 +8,7 @@ from typing import Any
 
 from zenoh_harness import probe as probing
 from zenoh_harness.probe.asker import Facts as Probed
+from zenoh_harness.profiles import ASSUMED
 from zenoh_harness.scenes import Facts
 from zenoh_harness.target import NodeInstance, NodeTarget
 
@@ -37,7 +38,7 @@ def ability(target: NodeTarget, node: NodeInstance, look: Ask | None) -> Ability
         "role": node.role, "zid": node.zid, "max_sessions": node.profile.sessions, "credentials": node.profile.credentials,
     }  # fmt: skip
     if look is None:
-        capabilities = target.claims | node.profile.offers | has | {node.side.value}
+        capabilities = target.claims | node.profile.offers | has | {node.side.value} | ASSUMED
         return Ability(Facts(frozenset(capabilities), _without_none(known)))
     seen = look(node)
     claimed = target.claims | node.profile.offers
@@ -45,7 +46,7 @@ def ability(target: NodeTarget, node: NodeInstance, look: Ask | None) -> Ability
     known |= {"lease_ms": seen.seen.get("lease ms"), "batch_size": seen.seen.get("batch size")}
     unasked = claimed - broken - frozenset(probing.askable(node.side, node.profile.name))
     return Ability(
-        Facts(frozenset(seen.capabilities | unasked | has | {node.side.value}), _without_none(known)), broken
+        Facts(frozenset(seen.capabilities | unasked | has | {node.side.value} | ASSUMED), _without_none(known)), broken
     )
 
 

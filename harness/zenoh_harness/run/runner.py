@@ -29,7 +29,7 @@ from zenoh_harness.target import Identity, open_codec, open_target
 from zenoh_harness.version import harness_version
 
 RESULTS: Final = "results.jsonl"
-_BOTH_ROLES: Final = frozenset({"wheel", "docker", "reference", "wrong"})
+_BOTH_ROLES: Final = frozenset({"wheel", "docker", "reference", "wrong", "variant"})
 """Kinds that can be made to connect to us too, when the reach string leaves it open."""
 
 
