@@ -22,7 +22,6 @@ from .run.plan import shown
 from .scenes import Elsewhere
 from .variants import Variant
 
-
 LACKS = "the target does not do "
 """How the reason of a check begins that needs what a target does not do."""
 

@@ -21,7 +21,7 @@ from zenoh_conformance.scene import Agent
 from .credentials import open_session
 from .errors import CannotConnect, HarnessError
 from .profiles import ASSUMED, PROFILES
-from .reference import Config, Reference
+from .reference import Reference
 from .reference.config import Action
 from .reference.configured import config_of
 
@@ -266,7 +266,7 @@ def facts_of(node: type[Reference], profile: str) -> Mapping[str, Any]:
     """What is known of a node beforehand."""
     config = config_of(profile, **node.settings)
     known = {"open_timeout_s": config.handshake_s, "lease_ms": config.lease_ms, "time_is_free": True}
-    return {**known, **node.known}
+    return {**known, **node.facts}
 
 
 CAPABILITIES = frozenset({"responder", "initiator", "qos", "low-latency", "compression"}) | ASSUMED

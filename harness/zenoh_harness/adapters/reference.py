@@ -1,4 +1,4 @@
-"""`reference`, `wrong:NAME` and `variant:NAME`: our own node, a miniature, or a conforming variant, in a process of its own like any other target."""
+"""`reference`, `wrong:NAME`, `variant:NAME`: our own node, a miniature, a conforming variant, in a process like any other target."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from zenoh_harness.profiles import PROFILES
 from zenoh_harness.reach import Reach
 from zenoh_harness.reference.configured import CHANGES
 from zenoh_harness.target import Identity
-from zenoh_harness.version import harness_version
 from zenoh_harness.variants import all_variants
+from zenoh_harness.version import harness_version
 from zenoh_harness.wrong import all_miniatures
 
 

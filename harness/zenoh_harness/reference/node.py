@@ -31,7 +31,7 @@ class Reference(Responder, Initiator):
     """Fields of its configuration that are not as the reference's."""
     lacks: ClassVar[frozenset[str]] = frozenset()
     """What it does not do, of what the reference does."""
-    known: ClassVar[Mapping[str, Any]] = {}
+    facts: ClassVar[Mapping[str, Any]] = {}
     """Facts about it that a case may ask for."""
 
     def __init__(self, config: Config | None = None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from zenoh_conformance.conversation import Framing, Side
 from zenoh_conformance.messages import Interest, Push, Request
@@ -20,7 +20,7 @@ LESS = "a peer or a client does not route (push#routing)"
 class HoldsOneSession(Reference):
     """Holds one session; it refuses another one at OPEN."""
 
-    settings = {"max_sessions": 1}
+    settings: ClassVar = {"max_sessions": 1}
     lacks = frozenset({"several-sessions"})
 
 
@@ -28,21 +28,21 @@ class HoldsOneSession(Reference):
 class HoldsFourSessions(Reference):
     """Holds four sessions."""
 
-    settings = {"max_sessions": 4}
+    settings: ClassVar = {"max_sessions": 4}
 
 
 @variant("takes-two-links-a-session", permitted="session-establishment#init-extensions: MultiLink")
 class TakesTwoLinksASession(Reference):
     """Takes two links a session in every profile."""
 
-    settings = {"max_links": 2}
+    settings: ClassVar = {"max_links": 2}
 
 
 class _FewHalfOpen(Reference):
     """Ends a link that comes while so many handshakes are half open."""
 
     most = 8
-    known = {"half_open": 8}
+    facts: ClassVar = {"half_open": 8}
 
     def connected(self, name: str, side: Side, now: float, framing: Framing = Framing.STREAM) -> list[Action]:
         half_open = sum(not link.live for link in self.links.values())
@@ -60,7 +60,7 @@ class HoldsEightHalfOpenHandshakes(_FewHalfOpen):
 class GivesAHandshakeASecond(Reference):
     """Ends a handshake that takes longer than a second."""
 
-    settings = {"handshake_s": 1.0}
+    settings: ClassVar = {"handshake_s": 1.0}
 
 
 @variant("takes-first-batches-of-2048-bytes", permitted=LIMITS)
@@ -87,7 +87,7 @@ class TakesFirstBatchesOf2048Bytes(Reference):
 class TakesMessagesOf4096Bytes(Reference):
     """Gives up what has come in fragments to more than 4096 bytes."""
 
-    known = {"message_size": 4096}
+    facts: ClassVar = {"message_size": 4096}
 
     def route_bytes(self, link: Link, data: bytes) -> None:
         if len(data) <= 4096:
@@ -103,7 +103,7 @@ class TakesMessagesOf4096Bytes(Reference):
 class PassesNothingOn(Reference):
     """A peer that does not pass data between those who are connected to it."""
 
-    settings = {"whatami": 1}
+    settings: ClassVar = {"whatami": 1}
     lacks = frozenset({"routing"})
 
     def on_push(self, link: Link, push: Push) -> None:
@@ -121,7 +121,7 @@ class PassesNothingOn(Reference):
 class FinishesNoQueries(Reference):
     """A publisher that knows no queries: it says nothing to a REQUEST."""
 
-    settings = {"whatami": 2}
+    settings: ClassVar = {"whatami": 2}
     lacks = frozenset({"finals"})
 
     def on_request(self, link: Link, request: Request) -> None:

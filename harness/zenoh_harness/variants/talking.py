@@ -11,11 +11,9 @@ from zenoh_conformance.messages import (
     DKeyExpr,
     DSubscriber,
     Frame,
-    Init,
     Interest,
     KeepAlive,
     Oam,
-    Open,
     Push,
     Put,
     Request,
@@ -25,7 +23,7 @@ from zenoh_conformance.messages.interest import InterestMode, InterestOptions
 from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.primitives.timestamp import Timestamp
 from zenoh_conformance.primitives.zid import ZenohID
-from zenoh_conformance.wire.extensions import NO_EXTS, Exts, Unknown
+from zenoh_conformance.wire.extensions import Exts, Unknown
 from zenoh_conformance.wire.layer import Enc
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import Action

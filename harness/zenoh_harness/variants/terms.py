@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 from zenoh_conformance import sane
 from zenoh_conformance.messages import Init
@@ -18,28 +18,28 @@ from . import variant
 class Batch2048(Reference):
     """Takes batches of 2048 bytes and no larger ones."""
 
-    settings = {"batch_size": 2048}
+    settings: ClassVar = {"batch_size": 2048}
 
 
 @variant("batch-256", permitted="session-establishment#batch-size")
 class Batch256(Reference):
     """Takes batches of 256 bytes and no larger ones."""
 
-    settings = {"batch_size": 256}
+    settings: ClassVar = {"batch_size": 256}
 
 
 @variant("numbers-of-8-bits", permitted="session-establishment#resolution-byte")
 class NumbersOf8Bits(Reference):
     """Counts in 8 bits."""
 
-    settings = {"resolution": 0x08}
+    settings: ClassVar = {"resolution": 0x08}
 
 
 @variant("numbers-of-16-bits", permitted="session-establishment#resolution-byte")
 class NumbersOf16Bits(Reference):
     """Counts in 16 bits, requests too."""
 
-    settings = {"resolution": 0x05}
+    settings: ClassVar = {"resolution": 0x05}
 
 
 @variant(
@@ -50,7 +50,7 @@ class NumbersOf16Bits(Reference):
 class NumbersOf64Bits(Reference):
     """Proposes 64 bits for everything, and takes what is proposed; begins within what OPEN can state."""
 
-    settings = {"resolution": 0x0F}
+    settings: ClassVar = {"resolution": 0x0F}
 
     def make_initial_sn(self, link: Link) -> int:
         return super().make_initial_sn(link) & 0xFFFF_FFFF
@@ -60,35 +60,35 @@ class NumbersOf64Bits(Reference):
 class RequestsOf8Bits(Reference):
     """Has request ids of 8 bits."""
 
-    settings = {"resolution": 0x02}
+    settings: ClassVar = {"resolution": 0x02}
 
 
 @variant("lease-1-s", permitted="session-establishment#lease")
 class Lease1S(Reference):
     """States a lease of a second, in seconds."""
 
-    settings = {"lease_ms": 1000}
+    settings: ClassVar = {"lease_ms": 1000}
 
 
 @variant("lease-1500-ms", permitted="session-establishment#lease")
 class Lease1500Ms(Reference):
     """States a lease of one and a half seconds, in milliseconds."""
 
-    settings = {"lease_ms": 1500}
+    settings: ClassVar = {"lease_ms": 1500}
 
 
 @variant("lease-1-h", permitted="session-establishment#lease")
 class Lease1H(Reference):
     """States a lease of an hour, in seconds."""
 
-    settings = {"lease_ms": 3_600_000}
+    settings: ClassVar = {"lease_ms": 3_600_000}
 
 
 @variant("lease-in-ms", permitted="session-establishment#open-wire-format")
 class LeaseInMs(Reference):
     """States a lease of whole seconds in milliseconds."""
 
-    settings = {"lease_ms": 30_000}
+    settings: ClassVar = {"lease_ms": 30_000}
 
     def lease_fields(self) -> dict[str, Any]:
         return {"lease_in_seconds": False, "lease": self.config.lease_ms}
@@ -98,7 +98,7 @@ class LeaseInMs(Reference):
 class WaitsForThePeersLease(Reference):
     """Ends a session when the lease that its peer stated is over, whatever it stated itself."""
 
-    settings = {"lease_ms": 1000}
+    settings: ClassVar = {"lease_ms": 1000}
 
     def lease_of(self, link: Link) -> float:
         assert link.their_open is not None
@@ -109,28 +109,28 @@ class WaitsForThePeersLease(Reference):
 class NoLanes(Reference):
     """Does no QoS lanes."""
 
-    settings = {"qos": False}
+    settings: ClassVar = {"qos": False}
 
 
 @variant("compresses", permitted="session-establishment#init-extensions")
 class Compresses(Reference):
     """Offers compression, and does it where it is offered."""
 
-    settings = {"compression": True}
+    settings: ClassVar = {"compression": True}
 
 
 @variant("low-latency", permitted="session-establishment#negotiation")
 class LowLatency(Reference):
     """Offers low latency, and does it where it is offered."""
 
-    settings = {"lowlatency": True, "qos": False}
+    settings: ClassVar = {"lowlatency": True, "qos": False}
 
 
 @variant("no-patch", permitted="session-establishment#init-extensions: patch 0 is absent")
 class NoPatch(Reference):
     """Is of the base protocol: states no patch, and marks no fragment."""
 
-    settings = {"patch": 0}
+    settings: ClassVar = {"patch": 0}
 
     def answer_exts(self, link: Link, syn: Init) -> Exts[Any]:
         return Exts(ext for ext in super().answer_exts(link, syn) if type(ext).__name__ != "Patch")
@@ -140,7 +140,7 @@ class NoPatch(Reference):
 class Patch255(Reference):
     """Is of a late patch."""
 
-    settings = {"patch": 255}
+    settings: ClassVar = {"patch": 255}
 
 
 @variant("no-extensions", permitted="session-establishment#init-extensions: none is mandatory")
@@ -148,7 +148,7 @@ class NoExtensions(Reference):
     """Writes no extension in INIT, and takes up none."""
 
     lacks = frozenset({"multilink", "auth", "low-latency", "compression"})
-    settings = {"qos": False, "patch": 0}
+    settings: ClassVar = {"qos": False, "patch": 0}
 
     def answer_exts(self, link: Link, syn: Init) -> Exts[Any]:
         return NO_EXTS
@@ -209,35 +209,35 @@ class MarksFirstFragmentsAlways(Reference):
 class ZidOf1Byte(Reference):
     """Has a ZenohID of one byte."""
 
-    settings = {"zid": b"\x7a"}
+    settings: ClassVar = {"zid": b"\x7a"}
 
 
 @variant("zid-of-16-bytes", permitted="session-establishment#packed-byte")
 class ZidOf16Bytes(Reference):
     """Has a ZenohID of sixteen bytes."""
 
-    settings = {"zid": bytes(range(0xA0, 0xB0))}
+    settings: ClassVar = {"zid": bytes(range(0xA0, 0xB0))}
 
 
 @variant("zid-that-begins-with-zero", permitted="session-establishment#packed-byte")
 class ZidThatBeginsWithZero(Reference):
     """Has a ZenohID whose first bytes on the wire are zero."""
 
-    settings = {"zid": b"\0\0\0\x01\x02\x03"}
+    settings: ClassVar = {"zid": b"\0\0\0\x01\x02\x03"}
 
 
 @variant("a-peer", permitted="session-establishment#packed-byte: a router, a peer or a client")
 class APeer(Reference):
     """Is a peer."""
 
-    settings = {"whatami": sane.PEER}
+    settings: ClassVar = {"whatami": sane.PEER}
 
 
 @variant("a-client", permitted="session-establishment#packed-byte: a router, a peer or a client")
 class AClient(Reference):
     """Is a client."""
 
-    settings = {"whatami": sane.CLIENT}
+    settings: ClassVar = {"whatami": sane.CLIENT}
 
 
 @variant("cookie-of-8-bytes", permitted="session-establishment#cookie: opaque")
