@@ -148,7 +148,7 @@ def test_it_owes_its_vectors_and_nothing_else_does(found):
 def test_nothing_that_is_declared_here_owes_vectors():
     if importlib.util.find_spec("zenoh_vectors") is None:
         pytest.skip("without the vectors")
-    from zenoh_harness.owed_vectors import owed
+    from zenoh_harness.requirements.owed_vectors import owed
     from zenoh_vectors.loader import load
 
     assert owed(load()) == []

@@ -1,11 +1,11 @@
-"""The page of what a live node makes of what we send, from the table that `python -m zenoh_harness.live effects` fills."""
+"""The page of what a live node makes of what we send, from the table that `python -m zenoh_harness.foreign.live effects` fills."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 
-from zenoh_harness.live.effects import committed
+from zenoh_harness.foreign.live.effects import committed
 
 HEAD = """# Understood by a live node
 
@@ -14,7 +14,7 @@ For each field and each extension of the declarations two messages that differ i
 session to which it forwards, or we, in what it answers. An arrow goes from the first message to the second. Where the
 column of effects is empty, the node keeps the difference to itself: what it did with it stands in its log alone.
 
-`python -m zenoh_harness.live effects` fills the table again.
+`python -m zenoh_harness.foreign.live effects` fills the table again.
 """
 
 

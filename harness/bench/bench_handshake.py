@@ -13,10 +13,10 @@ from collections.abc import Callable
 from zenoh_conformance import sane
 from zenoh_conformance.codec import decode, encode
 from zenoh_conformance.dialogue import Dialogue
-from zenoh_harness.reach import parse
-from zenoh_harness.target import open_target
-from zenoh_harness.timing import Deadline
-from zenoh_harness.wires import Recorder
+from zenoh_harness.links.timing import Deadline
+from zenoh_harness.links.wires import Recorder
+from zenoh_harness.targets.reach import parse
+from zenoh_harness.targets.target import open_target
 
 ROUNDS, EACH = 5, 60
 

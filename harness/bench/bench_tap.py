@@ -8,8 +8,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from zenoh_harness.locators import Locator
-from zenoh_harness.tap import Recording, Tap
+from zenoh_harness.links.locators import Locator
+from zenoh_harness.links.tap import Recording, Tap
 
 ROUNDS = 1000
 PASSES = 3

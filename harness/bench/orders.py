@@ -14,10 +14,10 @@ from zenoh_conformance.case import all_cases
 from zenoh_conformance.conversation import Happened
 from zenoh_conformance.finding import Departed
 from zenoh_conformance.law import judge
-from zenoh_harness.memory import MemoryScene, MemoryWorld
-from zenoh_harness.miniatures import runs_in_memory
+from zenoh_harness.faulty.table import runs_in_memory
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.configured import config_of
+from zenoh_harness.reference.memory import MemoryScene, MemoryWorld
 
 
 def items(order: random.Random):

@@ -22,9 +22,9 @@ from hypothesis.stateful import run_state_machine_as_test
 from zenoh_conformance.case import all_cases, import_all
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.finding import Departed
-from zenoh_harness.memory import MemoryScene
-from zenoh_harness.miniatures import reds
-from zenoh_harness.wrong import all_miniatures
+from zenoh_harness.faulty import all_miniatures
+from zenoh_harness.faulty.table import reds
+from zenoh_harness.reference.memory import MemoryScene
 
 STEPS = 8
 

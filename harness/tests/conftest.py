@@ -26,7 +26,7 @@ def interruptible():
 @pytest.fixture(scope="session")
 def docker_client():
     """The daemon; the containers of killed runs are removed first."""
-    from zenoh_harness.adapters.docker import owner
+    from zenoh_harness.targets.adapters.docker import owner
 
     return owner.daemon()
 
@@ -34,8 +34,8 @@ def docker_client():
 @pytest.fixture(scope="session")
 def zenohd_image(docker_client):
     """The baseline's image: compiled now (minutes) where `CI` is set, else only used when somebody has made it."""
-    from zenoh_harness.adapters.docker.images import find
-    from zenoh_harness.targets_build import builder
+    from zenoh_harness.targets.adapters.docker.images import find
+    from zenoh_harness.targets.build import builder
 
     name = f"zconform/zenohd:{builder('zenohd').default}"
     if find(docker_client, name) is None:

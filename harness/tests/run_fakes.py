@@ -11,17 +11,17 @@ from zenoh_conformance.conversation import Conversation, Side
 from zenoh_conformance.finding import Departed, Finding
 from zenoh_conformance.verdict import Verdict
 from zenoh_harness.errors import CannotStart
-from zenoh_harness.health import Health
-from zenoh_harness.locators import Locator
-from zenoh_harness.probe.asker import Facts
-from zenoh_harness.processes import Ended
+from zenoh_harness.links.locators import Locator
+from zenoh_harness.probing.probe.asker import Facts
 from zenoh_harness.profiles import DEFAULT, PROFILES
-from zenoh_harness.reach import parse
+from zenoh_harness.programs.processes import Ended
+from zenoh_harness.run.health import Health
 from zenoh_harness.run.nodes import NodeRun
 from zenoh_harness.run.options import Options
 from zenoh_harness.run.plan import Selection
 from zenoh_harness.run.runner import run_target
-from zenoh_harness.target import Grade, Identity, Vitals
+from zenoh_harness.targets.reach import parse
+from zenoh_harness.targets.target import Grade, Identity, Vitals
 
 REQUIREMENT = "session-establishment/cookie-must-match"
 SHOULD = "session-establishment/cookie-must-match"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from zenoh_harness.conforming import Came, judged, on_the_reference, row
+from zenoh_harness.faulty import find_miniature
 from zenoh_harness.reference import Reference
 from zenoh_harness.variants import all_variants
-from zenoh_harness.wrong import find_miniature
 
 
 @pytest.fixture(scope="module")

@@ -15,11 +15,11 @@ from zenoh_conformance.law import all_laws, judge
 
 from .errors import CannotConnect
 from .files.results import check_label
-from .memory import MemoryScene, able
 from .reference import Reference
 from .reference.configured import CHANGES
+from .reference.memory import MemoryScene, able
 from .run.plan import shown
-from .scenes import Elsewhere
+from .run.scenes import Elsewhere
 from .variants import Variant
 
 LACKS = "the target does not do "

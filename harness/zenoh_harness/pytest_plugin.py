@@ -80,11 +80,11 @@ class Target(pytest.Collector):
 
     def parts(self, only: tuple[str, ...] = ()) -> list[Part]:
         """What there is to run, for these labels or for what was asked for."""
-        from zenoh_harness.catalogue import find
         from zenoh_harness.errors import HarnessError
         from zenoh_harness.run.options import Options
         from zenoh_harness.run.plan import Selection
         from zenoh_harness.run.runner import known_for, parts_of
+        from zenoh_harness.targets.catalogue import find
 
         selection = Selection(only or tuple(self.config.getoption("--target-only")))
         try:
@@ -114,10 +114,10 @@ class Target(pytest.Collector):
         return self._found.get(label, [])
 
     def _run(self) -> None:
-        from zenoh_harness.catalogue import find
         from zenoh_harness.files.results import label
         from zenoh_harness.run.folder import claimed
         from zenoh_harness.run.runner import run_target
+        from zenoh_harness.targets.catalogue import find
 
         assert self._found is not None
         wanted = [item.name for item in self.session.items if isinstance(item, Judged) and item.parent is self]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from zenoh_harness.codecs import AnswerKind
-from zenoh_harness.own_codec import OwnCodec
+from zenoh_harness.codecs.codec import AnswerKind
+from zenoh_harness.codecs.own import OwnCodec
 from zenoh_vectors import load
 from zenoh_vectors.judge import Outcome, judge, judge_written
 

@@ -6,9 +6,9 @@ import sys
 
 import click
 
-from zenoh_harness.codec_server import serve
+from zenoh_harness.codecs.own import OwnCodec
+from zenoh_harness.codecs.server import serve
 from zenoh_harness.errors import CannotGoOn
-from zenoh_harness.own_codec import OwnCodec
 
 
 @click.command()

@@ -9,10 +9,10 @@ from typing import Any, Final
 import click
 
 from zenoh_conformance.verdict import Exit
-from zenoh_harness.compare import Change, Told, Way, changes, counted, gathered
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.files import results
 from zenoh_harness.files.results import Results
+from zenoh_harness.run.compare import Change, Told, Way, changes, counted, gathered
 
 STYLES: Final = {Way.WORSE: "red", Way.LOST: "red", Way.BETTER: "green"}
 FEW: Final = 8

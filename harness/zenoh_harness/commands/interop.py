@@ -10,7 +10,6 @@ from pathlib import Path
 import click
 
 from zenoh_conformance.verdict import Exit
-from zenoh_harness.catalogue import find
 from zenoh_harness.commands.run import command_line
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import CannotGoOn, UsageError
@@ -22,6 +21,7 @@ from zenoh_harness.run.folder import claimed
 from zenoh_harness.run.options import Options
 from zenoh_harness.run.runner import Ran
 from zenoh_harness.run.summary import as_json
+from zenoh_harness.targets.catalogue import find
 
 
 @click.command()

@@ -13,18 +13,18 @@ import click
 
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.verdict import Exit
-from zenoh_harness.catalogue import find
 from zenoh_harness.console import Shell, shell_options
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files import scripts
 from zenoh_harness.files.evidence import slug
-from zenoh_harness.learning import drawing
-from zenoh_harness.learning.automaton import Difference, Mealy, departures, difference, differences, names
-from zenoh_harness.learning.learner import MEANING, learn, said
-from zenoh_harness.scenes import Stage
+from zenoh_harness.links.timing import Deadline
+from zenoh_harness.probing.learning import drawing
+from zenoh_harness.probing.learning.automaton import Difference, Mealy, departures, difference, differences, names
+from zenoh_harness.probing.learning.learner import MEANING, learn, said
+from zenoh_harness.run.scenes import Stage
 from zenoh_harness.scripting.recorder import record
-from zenoh_harness.target import NodeInstance, open_target
-from zenoh_harness.timing import Deadline
+from zenoh_harness.targets.catalogue import find
+from zenoh_harness.targets.target import NodeInstance, open_target
 
 PATIENCE = 300.0
 """Seconds that the learning of one target may take, before scaling."""

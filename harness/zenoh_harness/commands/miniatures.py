@@ -14,8 +14,8 @@ from zenoh_conformance.law import all_laws
 from zenoh_conformance.verdict import Exit
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import unknown
-from zenoh_harness.miniatures import Row, row, runs_in_memory
-from zenoh_harness.wrong import Miniature, all_miniatures
+from zenoh_harness.faulty import Miniature, all_miniatures
+from zenoh_harness.faulty.table import Row, row, runs_in_memory
 
 
 @click.command()

@@ -11,12 +11,12 @@ import click
 
 from zenoh_conformance import sane
 from zenoh_harness.errors import UsageError, unknown
-from zenoh_harness.locators import Locator
+from zenoh_harness.faulty import all_miniatures
+from zenoh_harness.links.locators import Locator
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.configured import CHANGES, config_of
 from zenoh_harness.reference.serve import Server
 from zenoh_harness.variants import all_variants
-from zenoh_harness.wrong import all_miniatures
 
 
 @click.command("peer")

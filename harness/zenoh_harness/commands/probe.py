@@ -8,12 +8,12 @@ from typing import Any, Final
 import click
 
 from zenoh_conformance.verdict import Exit
-from zenoh_harness.catalogue import Catalogue
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.files import probes
-from zenoh_harness.probe import Facts, missing, probe
+from zenoh_harness.probing.probe import Facts, missing, probe
 from zenoh_harness.profiles import DEFAULT
-from zenoh_harness.target import NodeTarget, known_profile
+from zenoh_harness.targets.catalogue import Catalogue
+from zenoh_harness.targets.target import NodeTarget, known_profile
 
 _WIDTH: Final = 36
 

@@ -10,7 +10,6 @@ import click
 from zenoh_conformance.case import Case
 from zenoh_conformance.conversation import Conversation
 from zenoh_conformance.verdict import Exit, Judgement, Key, Verdict, exit_code
-from zenoh_harness.catalogue import find
 from zenoh_harness.commands.explain import conversation_told, show_told
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import UsageError, nearest
@@ -29,7 +28,8 @@ from zenoh_harness.run.tally import Tally
 from zenoh_harness.scripting.binder import case_of
 from zenoh_harness.scripting.free import differences
 from zenoh_harness.scripting.shipped import shipped
-from zenoh_harness.target import NodeTarget, open_target
+from zenoh_harness.targets.catalogue import find
+from zenoh_harness.targets.target import NodeTarget, open_target
 
 
 @click.command()

@@ -14,11 +14,11 @@ from zenoh_conformance.lock import lock, write_lock
 from zenoh_conformance.requirement import OWED, Level, requirements
 from zenoh_conformance.specification import Drift, SpecificationError, digests, drift
 from zenoh_conformance.verdict import Exit
-from zenoh_harness import standings
 from zenoh_harness.console import Shell, shell_options
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files import results
-from zenoh_harness.witnesses import coverage, vectors
+from zenoh_harness.requirements import standings
+from zenoh_harness.requirements.witnesses import coverage, vectors
 
 
 @click.group()

@@ -13,7 +13,6 @@ from typing import Final
 import click
 
 from zenoh_conformance.verdict import Exit
-from zenoh_harness.catalogue import find
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files import judged as files_judged
@@ -21,14 +20,15 @@ from zenoh_harness.files import junit as files_junit
 from zenoh_harness.files import results
 from zenoh_harness.files import sarif as files_sarif
 from zenoh_harness.files.evidence import slug
-from zenoh_harness.reach import Reach
 from zenoh_harness.run import summary
 from zenoh_harness.run.checks import every_name
 from zenoh_harness.run.folder import claimed
 from zenoh_harness.run.options import DEPTHS, Options
 from zenoh_harness.run.plan import Selection
 from zenoh_harness.run.runner import Ran, known_for, parts_of, run_target
-from zenoh_harness.target import NodeInstance
+from zenoh_harness.targets.catalogue import find
+from zenoh_harness.targets.reach import Reach
+from zenoh_harness.targets.target import NodeInstance
 
 OUT: Final = "zconform-results"
 

@@ -9,13 +9,13 @@ from typing import Final, cast
 import click
 
 from zenoh_conformance.verdict import Exit
-from zenoh_harness.catalogue import Catalogue
-from zenoh_harness.codecs import Codec
+from zenoh_harness.codecs.codec import Codec
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import TargetError
-from zenoh_harness.reach import Face
-from zenoh_harness.smoke import Step, said, smoke_codec, smoke_node
-from zenoh_harness.target import open_codec
+from zenoh_harness.probing.smoke import Step, said, smoke_codec, smoke_node
+from zenoh_harness.targets.catalogue import Catalogue
+from zenoh_harness.targets.reach import Face
+from zenoh_harness.targets.target import open_codec
 
 _MARKS: Final = {True: "ok    ", False: "MEND  "}
 

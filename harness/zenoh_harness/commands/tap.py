@@ -15,9 +15,9 @@ from zenoh_conformance.verdict import Exit
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import CannotConnect, UsageError
 from zenoh_harness.files import conversations
-from zenoh_harness.locators import Locator
-from zenoh_harness.relay import Passed
-from zenoh_harness.tap import Recording, Sink, Tap
+from zenoh_harness.links.locators import Locator
+from zenoh_harness.links.relay import Passed
+from zenoh_harness.links.tap import Recording, Sink, Tap
 
 
 @click.command()

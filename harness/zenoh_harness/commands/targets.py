@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from zenoh_harness.catalogue import Catalogue
 from zenoh_harness.console import Shell, plain, shell_options
-from zenoh_harness.targets_build import BUILDERS, Made, builder
+from zenoh_harness.targets.build import BUILDERS, Made, builder
+from zenoh_harness.targets.catalogue import Catalogue
 
 
 @click.group()

@@ -13,15 +13,15 @@ import click
 
 from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import Verdict, exit_code, worst
-from zenoh_harness.adapters import stdio
-from zenoh_harness.catalogue import find
-from zenoh_harness.codecs import Answer, Codec
-from zenoh_harness.confirm.command import command as confirm
+from zenoh_harness.codecs.codec import Answer, Codec
+from zenoh_harness.codecs.own import OwnCodec
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import UsageError, unknown
-from zenoh_harness.own_codec import OwnCodec
+from zenoh_harness.foreign.confirm.command import command as confirm
 from zenoh_harness.run.vectors import Told, of_decoding, of_encoding, requests, writes
-from zenoh_harness.target import open_codec
+from zenoh_harness.targets.adapters import stdio
+from zenoh_harness.targets.catalogue import find
+from zenoh_harness.targets.target import open_codec
 from zenoh_vectors.export import export
 from zenoh_vectors.loader import Vector, VectorError, check_covers, load, load_file
 

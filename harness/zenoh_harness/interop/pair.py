@@ -14,17 +14,17 @@ from collections.abc import Callable, Mapping
 from typing import Final, Self
 
 from zenoh_conformance.conversation import Conversation, Event, Side
-from zenoh_harness import processes
-from zenoh_harness.adapters.launched import LaunchedNode
-from zenoh_harness.agent import Agent
 from zenoh_harness.errors import AgentUnimplemented, CannotConnect, UsageError
 from zenoh_harness.interop.talk import Fences, Missed, Talk
 from zenoh_harness.interop.voice import Voice
-from zenoh_harness.locators import Locator
+from zenoh_harness.links.locators import Locator
+from zenoh_harness.links.tap import Tap
 from zenoh_harness.profiles import DEFAULT, ON_THE_LINK
-from zenoh_harness.reach import KINDS, Reach, parse
-from zenoh_harness.tap import Tap
-from zenoh_harness.target import NodeInstance, NodeTarget, open_target
+from zenoh_harness.programs import processes
+from zenoh_harness.targets.adapters.launched import LaunchedNode
+from zenoh_harness.targets.agent import Agent
+from zenoh_harness.targets.reach import KINDS, Reach, parse
+from zenoh_harness.targets.target import NodeInstance, NodeTarget, open_target
 
 ZIDS: Final = {Side.RESPONDER: "a11ce", Side.INITIATOR: "b0b"}
 APPLICATIONS: Final = {Side.RESPONDER: "a11cea", Side.INITIATOR: "b0ba"}

@@ -14,7 +14,6 @@ from zenoh_conformance.conversation import Connection, Conversation, Event, Side
 from zenoh_conformance.finding import Finding
 from zenoh_conformance.law import Judge
 from zenoh_conformance.verdict import Verdict, exit_code
-from zenoh_harness.agent import SILENT
 from zenoh_harness.errors import AgentError, AgentUnimplemented, CannotGoOn
 from zenoh_harness.files.evidence import slug
 from zenoh_harness.files.results import Header, ResultsWriter
@@ -22,13 +21,14 @@ from zenoh_harness.interop.judging import RECORDING, Outcome, Party, Records, pa
 from zenoh_harness.interop.pair import Pair
 from zenoh_harness.interop.scenario import Step
 from zenoh_harness.interop.talk import Missed, Unfit
-from zenoh_harness.reach import Reach
+from zenoh_harness.links.tap import Recording
 from zenoh_harness.run import embargo
 from zenoh_harness.run.embargo import is_current
 from zenoh_harness.run.options import Options
 from zenoh_harness.run.runner import Ran, known_for
-from zenoh_harness.tap import Recording
-from zenoh_harness.target import NodeTarget
+from zenoh_harness.targets.agent import SILENT
+from zenoh_harness.targets.reach import Reach
+from zenoh_harness.targets.target import NodeTarget
 from zenoh_harness.version import harness_version
 
 RESULTS: Final = "results.jsonl"

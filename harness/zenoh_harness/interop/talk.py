@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 
 from zenoh_conformance.law import show
 from zenoh_harness.interop.voice import PATIENCE, Ear, Heard, Voice
-from zenoh_harness.timing import Deadline, scaled
+from zenoh_harness.links.timing import Deadline, scaled
 
 FENCE: Final = "zconform/fence"
 GATHERED: Final = 0.1

@@ -10,9 +10,9 @@ from itertools import count
 from typing import Any, Final
 
 from zenoh_conformance.conversation import Side
-from zenoh_harness.agent import SILENT, Agent
 from zenoh_harness.errors import AgentError, AgentUnimplemented
-from zenoh_harness.timing import scaled
+from zenoh_harness.links.timing import scaled
+from zenoh_harness.targets.agent import SILENT, Agent
 
 PATIENCE: Final = 10.0
 """Seconds that something which must come may take."""

@@ -1,4 +1,4 @@
-"""The reference's several links a session, seen from the responder. The method is told in `zenoh_harness.multilink`."""
+"""The reference's several links a session, seen from the responder. The method is told in `zenoh_harness.reference.multilink_method`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from zenoh_conformance.messages.init import MultiLink
 from zenoh_conformance.messages.open import MultiLinkSyn
 from zenoh_conformance.wire.errors import DecodeError
-from zenoh_harness.multilink import REFERENCE, blob, blobs, key_shown
+from zenoh_harness.reference.multilink_method import REFERENCE, blob, blobs, key_shown
 
 
 def shows_key(exts: Iterable[Any]) -> bool:

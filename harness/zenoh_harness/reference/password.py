@@ -1,6 +1,6 @@
 """The reference's user and password: the baseline's method inside the opaque Auth extension, seen from the responder.
 
-What a session must show is told in `zenoh_harness.credentials`.
+What a session must show is told in `zenoh_harness.reference.credentials`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from zenoh_conformance.messages.init import Auth
 from zenoh_conformance.wire import vle
-from zenoh_harness.credentials import NONCE, USER_METHOD, answer
+from zenoh_harness.reference.credentials import NONCE, USER_METHOD, answer
 
 Credentials = tuple[str, str]
 

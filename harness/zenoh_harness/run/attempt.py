@@ -13,10 +13,10 @@ from zenoh_conformance.conversation import Conversation, Side
 from zenoh_conformance.finding import Departed, Finding
 from zenoh_conformance.law import Judged, judge
 from zenoh_harness.errors import CannotConnect, HarnessError
-from zenoh_harness.floor import Floor
+from zenoh_harness.run.limiter import Floor
 from zenoh_harness.run.plan import Item
-from zenoh_harness.scenes import Elsewhere, Facts, Overtime, Stage
-from zenoh_harness.target import NodeInstance
+from zenoh_harness.run.scenes import Elsewhere, Facts, Overtime, Stage
+from zenoh_harness.targets.target import NodeInstance
 
 
 class Went(Enum):

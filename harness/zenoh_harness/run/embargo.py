@@ -11,7 +11,7 @@ from platformdirs import user_data_path
 from zenoh_conformance.verdict import Judgement, Verdict
 from zenoh_harness.files import results
 from zenoh_harness.files.results import check_label
-from zenoh_harness.target import NodeTarget
+from zenoh_harness.targets.target import NodeTarget
 
 KEPT: Final = "judgements.jsonl"
 GRAVE: Final = frozenset({Verdict.CRASH, Verdict.HANG, Verdict.ZOMBIE})

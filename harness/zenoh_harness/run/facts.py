@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from zenoh_harness import probe as probing
-from zenoh_harness.probe.asker import Facts as Probed
+from zenoh_harness.probing import probe as probing
+from zenoh_harness.probing.probe.asker import Facts as Probed
 from zenoh_harness.profiles import ASSUMED
-from zenoh_harness.scenes import Facts
-from zenoh_harness.target import NodeInstance, NodeTarget
+from zenoh_harness.run.scenes import Facts
+from zenoh_harness.targets.target import NodeInstance, NodeTarget
 
 Ask = Callable[[NodeInstance], Probed]
 """A look at what a node can do."""

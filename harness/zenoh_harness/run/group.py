@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from zenoh_conformance.conversation import Side
-from zenoh_harness.floor import Floor
 from zenoh_harness.run.attempt import Conditions, Outcome, Went, attempt
 from zenoh_harness.run.decide import Decision, charged, decide
 from zenoh_harness.run.keeper import Ill, Keeper
+from zenoh_harness.run.limiter import Floor
 from zenoh_harness.run.plan import Item
+from zenoh_harness.run.scenes import CASE
 from zenoh_harness.run.sidebyside import SideBySide
 from zenoh_harness.run.tally import Tally
-from zenoh_harness.scenes import CASE
 
 STUCK = CASE + 45.0
 """Seconds without any case ending after which those that are left are given up."""

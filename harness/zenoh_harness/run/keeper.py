@@ -10,9 +10,9 @@ from typing import Final
 from zenoh_conformance.conversation import Conversation, Side
 from zenoh_conformance.verdict import Verdict
 from zenoh_harness.errors import CannotGoOn, TargetError
-from zenoh_harness.health import Budget, Health, check, learn
-from zenoh_harness.target import Grade, NodeInstance, NodeTarget
-from zenoh_harness.timing import Deadline
+from zenoh_harness.links.timing import Deadline
+from zenoh_harness.run.health import Budget, Health, check, learn
+from zenoh_harness.targets.target import Grade, NodeInstance, NodeTarget
 
 SETTLE: Final = 3.0
 """Seconds in which a node lets go of a session whose link has ended, before scaling."""

@@ -11,7 +11,7 @@ from zenoh_conformance.case import Case, import_all
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.finding import Departed, Finding
 from zenoh_conformance.scene import Scene
-from zenoh_harness.scenes import Overtime, Stage
+from zenoh_harness.run.scenes import Overtime, Stage
 
 PACKAGE: Final = "zenoh_conformance.models"
 EXAMPLES: Final = {"quick": 5, "full": 25, "nightly": 1000}

@@ -12,7 +12,6 @@ from zenoh_conformance.conversation import Side
 from zenoh_conformance.law import Law
 from zenoh_conformance.verdict import Verdict
 from zenoh_harness.errors import CannotGoOn, TargetError
-from zenoh_harness.health import check
 from zenoh_harness.profiles import ASSUMED
 from zenoh_harness.run.attempt import Conditions, Outcome, attempt, uses_agent
 from zenoh_harness.run.crew import Crew
@@ -20,6 +19,7 @@ from zenoh_harness.run.decide import Decision
 from zenoh_harness.run.embargo import is_current, withheld
 from zenoh_harness.run.facts import Ability, Ask, ability, ask
 from zenoh_harness.run.group import STUCK, Group
+from zenoh_harness.run.health import check
 from zenoh_harness.run.keeper import Examine, Ill, Keeper
 from zenoh_harness.run.options import Options
 from zenoh_harness.run.plan import Item, Selection, groups, plan_for, shuffled, without
@@ -27,7 +27,7 @@ from zenoh_harness.run.records import STAYS_UP, Records
 from zenoh_harness.run.register import Register
 from zenoh_harness.run.sidebyside import SideBySide
 from zenoh_harness.run.tally import Tally
-from zenoh_harness.target import Identity, NodeTarget
+from zenoh_harness.targets.target import Identity, NodeTarget
 
 ENOUGH = 4
 """Cases for which it is worth starting one more instance of a node that comes to us."""

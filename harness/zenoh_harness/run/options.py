@@ -9,7 +9,7 @@ from typing import Final
 
 from zenoh_harness.files.known import Known
 from zenoh_harness.run.plan import Selection
-from zenoh_harness.target import NodeInstance
+from zenoh_harness.targets.target import NodeInstance
 
 DEPTHS: Final = ("quick", "full", "nightly")
 

@@ -15,7 +15,7 @@ from zenoh_harness.run.keeper import Ill
 from zenoh_harness.run.plan import Item
 from zenoh_harness.run.register import Register, repeat_command
 from zenoh_harness.run.tally import Said, Tally
-from zenoh_harness.target import NodeTarget
+from zenoh_harness.targets.target import NodeTarget
 
 STAYS_UP: Final = "target/stays-up"
 """The check of health, which no case provokes; it is its own requirement."""

@@ -12,20 +12,20 @@ from typing import Final, Protocol, cast
 from zenoh_conformance.case import Case, all_cases
 from zenoh_conformance.law import Law, all_laws
 from zenoh_conformance.verdict import Exit, Judgement, Key, Verdict, exit_code
-from zenoh_harness.codecs import Codec
+from zenoh_harness.codecs.codec import Codec
+from zenoh_harness.codecs.own import OwnCodec
 from zenoh_harness.errors import CannotGoOn, HarnessError
 from zenoh_harness.files import judged, known
 from zenoh_harness.files.known import Known
 from zenoh_harness.files.results import Footer, Header, ResultsWriter
-from zenoh_harness.own_codec import OwnCodec
-from zenoh_harness.reach import Face, Reach
 from zenoh_harness.run.models import model_cases
 from zenoh_harness.run.nodes import NodeRun
 from zenoh_harness.run.options import Options
 from zenoh_harness.run.register import Register
 from zenoh_harness.run.vectors import VectorRun, golden
 from zenoh_harness.scripting.shipped import script_cases
-from zenoh_harness.target import Identity, open_codec, open_target
+from zenoh_harness.targets.reach import Face, Reach
+from zenoh_harness.targets.target import Identity, open_codec, open_target
 from zenoh_harness.version import harness_version
 
 RESULTS: Final = "results.jsonl"

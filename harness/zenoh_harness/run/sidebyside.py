@@ -7,7 +7,7 @@ from queue import Empty, Queue
 from threading import Lock, Thread
 from typing import Generic, TypeVar
 
-from zenoh_harness.timing import scaled
+from zenoh_harness.links.timing import scaled
 
 Value = TypeVar("Value")
 

@@ -9,13 +9,13 @@ from threading import Event as Flag
 from typing import Final
 
 from zenoh_conformance.verdict import Key, Verdict, verdict_for, worst
-from zenoh_harness.codecs import Answer, AnswerKind, Codec, Request
+from zenoh_harness.codecs.codec import Answer, AnswerKind, Codec, Request
 from zenoh_harness.errors import UsageError
-from zenoh_harness.reach import Reach
 from zenoh_harness.run.decide import level_of
 from zenoh_harness.run.options import Options
 from zenoh_harness.run.plan import Selection
 from zenoh_harness.run.register import Register
+from zenoh_harness.targets.reach import Reach
 from zenoh_vectors.judge import Judged, Outcome, judge, judge_written
 from zenoh_vectors.loader import Vector, VectorError, load
 

@@ -19,7 +19,7 @@ from zenoh_conformance.wire.errors import DecodeError
 from zenoh_conformance.wire.layer import Layer
 from zenoh_harness.errors import UsageError, nearest
 from zenoh_harness.files.scripts import Part, Script, Step, Value
-from zenoh_harness.scenes import Elsewhere
+from zenoh_harness.run.scenes import Elsewhere
 
 PREFIX = "prefix"
 """The path of a batch's length on the link."""

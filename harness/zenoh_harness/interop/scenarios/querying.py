@@ -6,7 +6,7 @@ import time
 
 from zenoh_harness.interop.scenario import scenario
 from zenoh_harness.interop.talk import Talk
-from zenoh_harness.timing import scaled
+from zenoh_harness.links.timing import scaled
 
 _MODES = ("auto", "none", "monotonic", "latest")
 _TARGETS = ("best_matching", "all", "all_complete")

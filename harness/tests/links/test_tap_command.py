@@ -1,0 +1,148 @@
+"""`zconform tap` as a program: it records, says who ended what, and leaves a readable file however it ends."""
+
+import contextlib
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+
+import pytest
+
+from zenoh_conformance.codec import encode
+from zenoh_conformance.conversation import Happened, Side
+from zenoh_conformance.sane import init_ack, init_syn, open_syn
+from zenoh_harness.cli import invoke
+from zenoh_harness.files import conversations
+from zenoh_harness.links.timing import scaled
+
+PATIENCE = 20.0
+
+
+@pytest.fixture
+def far():
+    """The far side: a listener of the test's own."""
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        door.settimeout(scaled(PATIENCE))
+        yield door
+
+
+def take(sock, size):
+    got = b""
+    while len(got) < size and (more := sock.recv(65536)):
+        got += more
+    return got
+
+
+def reset(sock):
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    sock.close()
+
+
+def run(tmp_path, far, *words):
+    """`zconform tap` as a program; it has said where it listens."""
+    command = [sys.executable, "-m", "zenoh_harness.cli", "tap", "--listen", "tcp/127.0.0.1:0"]
+    to = "tcp/{}:{}".format(*far.getsockname())
+    program = subprocess.Popen(
+        [*command, "--to", to, "--record", str(tmp_path / "talk.jsonl"), *words],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    line = program.stderr.readline()
+    assert "listening at tcp/127.0.0.1:" in line
+    return program, int(line.split("tcp/127.0.0.1:")[1].split(",")[0])
+
+
+def test_the_command_records_and_says_who_ended(tmp_path, far):
+    program, port = run(tmp_path, far, "--links", "1")
+    with program, socket.create_connection(("127.0.0.1", port)) as near:
+        there, _ = far.accept()
+        near.sendall(b"\x05\x00hello")
+        assert take(there, 7) == b"\x05\x00hello"
+        reset(there)
+        assert program.wait(scaled(PATIENCE)) == 0
+        assert "ended by the responder (reset)" in program.stderr.read()
+    told = conversations.read(tmp_path / "talk.jsonl")
+    assert [(event.sender, event.kind) for event in told][-1] == (Side.RESPONDER, Happened.RESET)
+    assert told.connections["link-1"].responder == "tcp/{}:{}".format(*far.getsockname())
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 0), (signal.SIGKILL, -9)])
+def test_however_it_ends_the_recording_is_readable(tmp_path, far, number, code):
+    program, port = run(tmp_path, far)
+    with program, socket.create_connection(("127.0.0.1", port)) as near:
+        there, _ = far.accept()
+        near.sendall(b"before the end")
+        assert take(there, 14) == b"before the end"
+        there.sendall(b"answer")
+        assert take(near, 6) == b"answer"
+        program.send_signal(number)
+        assert program.wait(scaled(PATIENCE)) == code
+        there.close()
+    told = conversations.read(tmp_path / "talk.jsonl")
+    assert told.events[1].data == b"before the end"
+
+
+def test_a_far_side_that_was_never_there_is_exit_3(tmp_path, far):
+    program, port = run(tmp_path, far, "--links", "1")
+    far.close()
+    with program, socket.create_connection(("127.0.0.1", port)) as near:
+        with contextlib.suppress(ConnectionResetError):
+            near.recv(1)
+        assert program.wait(scaled(PATIENCE)) == 3
+        said = program.stderr.read()
+    assert "was never reached" in said
+    assert "Connection refused" in said
+    assert (tmp_path / "talk.jsonl").exists()
+
+
+@pytest.mark.parametrize(("honest", "code"), [(True, 0), (False, 1)])
+def test_the_laws_judge_what_went_by(tmp_path, far, honest, code):
+    """An OpenSyn that returns another cookie is told, with the side at fault; an honest one is not."""
+    syn = init_syn(b"\x01\x02")
+    ack = init_ack(syn, b"\x03\x04", b"cookie")
+    answer = open_syn(ack) if honest else open_syn(ack, cookie=b"biscuit")
+    program, port = run(tmp_path, far, "--links", "1", "--laws")
+    with program, socket.create_connection(("127.0.0.1", port)) as near:
+        there, _ = far.accept()
+        for speaks, hears, message in ((near, there, syn), (there, near, ack), (near, there, answer)):
+            batch = encode(message)
+            speaks.sendall(len(batch).to_bytes(2, "little") + batch)
+            assert len(take(hears, 2 + len(batch))) == 2 + len(batch)
+        near.close()
+        there.close()
+        assert program.wait(scaled(PATIENCE)) == code
+        said = program.stdout.read()
+    assert ("link-1 initiator session-establishment/" in said) is not honest
+
+
+def test_each_message_is_told_as_it_goes_by_when_asked(tmp_path, far):
+    batch = encode(init_syn(b"\x01\x02"))
+    program, port = run(tmp_path, far, "--links", "1", "-v")
+    with program, socket.create_connection(("127.0.0.1", port)) as near:
+        there, _ = far.accept()
+        near.sendall(len(batch).to_bytes(2, "little") + batch)
+        assert take(there, 2 + len(batch))
+        near.close()
+        there.close()
+        assert program.wait(scaled(PATIENCE)) == 0
+        assert f"link-1 initiator init {batch.hex()}" in program.stderr.read()
+
+
+def test_a_recording_is_not_written_over_unasked(tmp_path, capsys):
+    path = tmp_path / "talk.jsonl"
+    path.write_text("precious")
+    words = ["tap", "--listen", "tcp/127.0.0.1:0", "--to", "tcp/127.0.0.1:1", "--record", str(path)]
+    assert invoke(words) == 2
+    assert path.read_text() == "precious"
+    assert "--force" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("locator", ["nonsense", "udp/127.0.0.1:1", "tcp/no.such.host.invalid:1"])
+def test_places_that_are_none(tmp_path, locator):
+    words = ["tap", "--listen", "tcp/127.0.0.1:0", "--to", locator, "--record", str(tmp_path / "talk.jsonl")]
+    assert invoke(words) in (2, 3)
+    assert not (tmp_path / "talk.jsonl").exists()

@@ -1,0 +1,99 @@
+"""The smoke: an honest adapter passes, each dishonest one is told what to mend."""
+
+import json
+import shlex
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from zenoh_harness.cli import invoke
+from zenoh_harness.programs import processes
+from zenoh_harness.run import health
+
+NODE = (Path(__file__).parents[1] / "misbehaving_node.py")
+STUB = files("zenoh_harness") / "targets" / "nodes" / "agent_stub.py"
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch):
+    monkeypatch.setattr(health, "PATIENCE", 0.5)
+
+
+@pytest.mark.parametrize("reach", ["wheel:1.10.2", "wheel:1.10.2?role=client"])
+def test_the_wheel_is_honest(reach, capsys):
+    assert invoke(["smoke", reach]) == 0
+    told = capsys.readouterr().out
+    assert "MEND" not in told
+    assert "made-up capability: not claimed" in told
+    assert "Nothing to mend" in told
+    assert not processes.running()
+
+
+def test_as_json(capsys):
+    assert invoke(["smoke", "wheel:1.10.2", "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["well"]
+    assert [step["name"] for step in document["steps"]][:2] == ["start", "works"]
+
+
+def test_a_node_that_does_not_work_is_told(capsys):
+    command = shlex.join([sys.executable, str(NODE), "closes-after-open"])
+    assert invoke(["smoke", f"exec:{command} {{port}}"]) == 1
+    told = capsys.readouterr().out
+    assert "MEND  works: zombie" in told
+    assert "1 to mend" in told
+
+
+@pytest.mark.parametrize(
+    ("reach", "code", "says"),
+    [
+        ("exec:no-such-program {port}", 3, "No such file"),
+        ("exec:no-such-program", 2, "{port}"),
+        ("exec:x {prot}", 2, "{port}"),
+        ("tcp/127.0.0.1:1", 3, "refused"),
+        ("weel", 2, "wheel"),
+    ],
+)
+def test_what_cannot_be_had(reach, code, says, capsys):
+    assert invoke(["smoke", reach]) == code
+    told = capsys.readouterr()
+    assert says in told.out + told.err
+
+
+UNKNOWN = '{"ok": False, "unimplemented": True}'
+BOASTER = STUB.read_text().replace('and line["name"] in COMMANDS', "")
+LIAR = STUB.read_text().replace(UNKNOWN, '{"ok": True}')
+SHY = STUB.read_text().replace('return {"ok": True}', f"return {UNKNOWN}", 1)
+NEIGHBOUR = """
+import subprocess, sys
+subprocess.Popen([sys.executable, {node!r}, "works-never", sys.argv[1]])
+exec(open({agent!r}).read())
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (BOASTER, "claims 'levitate'"),
+        (LIAR, "says that it did 'levitate'"),
+        (SHY, "denied when asked"),
+    ],
+)
+def test_a_dishonest_agent_is_told_what_to_mend(text, says, tmp_path, capsys):
+    assert text != STUB.read_text()
+    agent = tmp_path / "agent.py"
+    agent.write_text(text)
+    node = tmp_path / "node.py"
+    node.write_text(NEIGHBOUR.format(node=str(NODE), agent=str(agent)))
+    command = shlex.join([sys.executable, str(node)])
+    assert invoke(["smoke", f"exec:{command} {{port}}?agent=stdio"]) == 1
+    assert says in capsys.readouterr().out
+    assert not processes.running()
+
+
+def test_our_own_codec(capsys):
+    command = shlex.join([sys.executable, "-m", "zenoh_harness.cli", "codec"])
+    code = invoke(["smoke", f"stdio:{command}"])
+    assert (code, "MEND" in capsys.readouterr().out) == (0, False)

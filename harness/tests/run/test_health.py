@@ -1,0 +1,181 @@
+"""Health: each grade, each verdict, each by a node that deserves it."""
+
+import os
+import shlex
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from zenoh_conformance.codec import encode
+from zenoh_conformance.dialogue import Dialogue
+from zenoh_conformance.finding import Departed
+from zenoh_conformance.messages import NetworkOam
+from zenoh_conformance.verdict import Verdict
+from zenoh_conformance.wire import vle
+from zenoh_conformance.wire.layer import Enc
+from zenoh_harness.errors import CannotConnect, CannotStart, NotZenoh
+from zenoh_harness.links.timing import Deadline
+from zenoh_harness.links.wires import Recorder
+from zenoh_harness.run import health
+from zenoh_harness.run.health import Budget
+from zenoh_harness.targets import target
+from zenoh_harness.targets.reach import parse
+from zenoh_harness.targets.target import Grade
+
+NODE = (Path(__file__).parents[1] / "misbehaving_node.py")
+NO_NODE = (Path(__file__).parents[1] / "no_node.py")
+
+
+def bad(how):
+    return target.open_target(parse(f"exec:{shlex.join([sys.executable, str(NODE), how])} {{port}}"))
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch):
+    monkeypatch.setattr(health, "PATIENCE", 0.5)
+
+
+@pytest.fixture
+def router():
+    with target.open_target(parse("wheel:1.10.2")).start() as node:
+        yield node
+
+
+def test_a_stopped_router_hangs_and_is_well_again(router):
+    os.kill(router.program.pid, signal.SIGSTOP)
+    found = health.check(router)
+    assert (found.verdict, found.cause) == (Verdict.HANG, "its process is stopped by a signal")
+    os.kill(router.program.pid, signal.SIGCONT)
+    assert health.check(router).well
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGABRT, signal.SIGTERM])
+def test_a_killed_router_crashed(router, number):
+    os.kill(router.program.pid, number)
+    found = health.check(router)
+    assert (found.verdict, found.grade) == (Verdict.CRASH, Grade.GONE)
+    assert found.cause == f"signal {number.value} ({number.name})"
+
+
+def test_a_healthy_router_leaves_evidence_of_it(router):
+    found = health.check(router)
+    assert found.grade is Grade.FUNCTIONAL
+    assert {event.connection for event in found.conversation} == {"first", "second"}
+    assert found.latency > 0
+    assert found.usage.memory > 1 << 20
+    assert found.usage.threads > 1
+
+
+def test_health_leaves_no_session_behind(router):
+    before = router.program.usage().descriptors
+    for _ in range(20):
+        assert health.check(router).well
+    deadline = Deadline.after(10)
+    while router.program.usage().descriptors > before + 8:
+        assert not deadline.passed
+
+
+@pytest.mark.parametrize(("version", "verdict"), [("1.9.0", Verdict.CRASH), ("1.10.2", Verdict.PASS)])
+def test_a_string_that_promises_too_much_aborts_an_old_release(version, verdict):
+    """A public bug of an old release: what a QUERY's parameters claim to be long is allocated before it is there."""
+    with target.open_target(parse(f"wheel:{version}")).start() as node:
+        us = Dialogue(Recorder().wire(node, "us", Deadline.after(5)), zid=b"\1\2\3", unit=2.0, requirement="x/y")
+        us.open()
+        us.send(encode(us.frame()) + bytes.fromhex("7c01000161 43") + vle.encode(1 << 62))
+        us.expect_end()
+        found = health.check(node)
+    assert found.verdict is verdict
+    assert ("memory allocation of" in found.cause) is (verdict is Verdict.CRASH)
+
+
+def test_a_router_poisoned_by_a_link_state_is_a_zombie():
+    """A public bug of an old release: the handshake goes on, the work does not."""
+    with target.open_target(parse("wheel:1.0.4")).start() as old:
+        us = Dialogue(Recorder().wire(old, "us", Deadline.after(5)), zid=b"\1\2\3", unit=0.3, requirement="x/y")
+        us.open()
+        us.say(NetworkOam(id=1, enc=Enc.ZBUF, body=b"\xff"))
+        with pytest.raises(Departed):
+            us.fence()
+        found = health.check(old)
+    assert (found.verdict, found.grade) == (Verdict.ZOMBIE, Grade.HANDSHAKE)
+    assert found.cause == "a declaration is not dealt with: silence, after signs of panic in its output"
+    assert found.vitals.running
+    assert found.vitals.signs[0].kind == "panic"
+
+
+@pytest.mark.parametrize(("times", "verdict"), [(1, Verdict.PASS), (2, Verdict.ZOMBIE)])
+def test_one_that_closes_a_session_has_another_go(times, verdict, monkeypatch):
+    """A client of 1.10 may refuse a session while it lets go of the one before; one that always does is a zombie."""
+    work, closed = health._Check._function_of_agent, []
+
+    def closes(self, us):
+        if len(closed) < times:
+            closed.append(us)
+            us.closed = 0
+            self._step(lambda: us.depart(expected="ResponseFinal", got="Close(GENERIC)"), "a query is not finished")
+        work(self, us)
+
+    monkeypatch.setattr(health._Check, "_function_of_agent", closes)
+    with target.open_target(parse("wheel:1.10.2?role=client")).start() as node:
+        found = health.check(node)
+    assert found.verdict is verdict
+    assert {event.connection for event in found.conversation} == {"first", "again"}
+
+
+def test_slow_is_past_the_budget(router, monkeypatch):
+    monkeypatch.setattr(health, "FLOOR", 0.0)
+    assert health.check(router, Budget(calm=0.0)).verdict is Verdict.SLOW
+    assert health.check(router, Budget(calm=10.0)).verdict is Verdict.PASS
+
+
+def test_a_budget_is_learnt(router):
+    budget = health.learn(router)
+    assert 0 < budget.calm < 1
+    assert budget.slow >= health.FLOOR
+    assert budget.patience >= 2 * budget.slow
+
+
+@pytest.mark.parametrize(
+    ("how", "verdict", "grade", "says"),
+    [
+        ("closes-after-open", Verdict.ZOMBIE, Grade.HANDSHAKE, "link shut"),
+        ("says-close", Verdict.ZOMBIE, Grade.HANDSHAKE, "Close(GENERIC)"),
+        ("works-never", Verdict.ZOMBIE, Grade.HANDSHAKE, "silence"),
+        ("finishes-queries-only", Verdict.ZOMBIE, Grade.HANDSHAKE, "a push does not arrive"),
+        ("passes-pushes-only", Verdict.ZOMBIE, Grade.HANDSHAKE, "a query does not arrive"),
+        ("stalls-at-open", Verdict.HANG, Grade.SOCKET, "OpenAck"),
+    ],
+)
+def test_alive_is_not_healthy(how, verdict, grade, says):
+    with bad(how).start() as node:
+        found = health.check(node)
+    assert (found.verdict, found.grade) == (verdict, grade)
+    assert says in found.cause
+
+
+@pytest.mark.parametrize(
+    ("how", "error", "says"),
+    [
+        ("exits", CannotStart, "cannot find my config"),
+        ("daemon", CannotStart, "background"),
+        ("elsewhere", CannotConnect, "listens at"),
+        ("nowhere", CannotConnect, "listens nowhere"),
+        ("http", NotZenoh, "HTTP/1.1 400"),
+        ("mute", NotZenoh, "does not answer"),
+    ],
+)
+def test_what_is_no_node_is_told_with_its_step(how, error, says, monkeypatch):
+    monkeypatch.setattr("zenoh_harness.targets.adapters.command.READY", 2.0)
+    command = shlex.join([sys.executable, "-I", "-S", str(NO_NODE), how])
+    with pytest.raises(error) as refused:
+        target.open_target(parse(f"exec:{command} {{port}}")).start()
+    assert says in str(refused.value)
+    assert refused.value.step
+    assert refused.value.exit_code == 3
+
+
+def test_a_late_listener_is_waited_for():
+    with bad("late").start() as node:
+        assert node.program.poll() is None

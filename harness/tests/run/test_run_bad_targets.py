@@ -1,0 +1,86 @@
+"""`zconform run` on what is no target, or a bad one: a clear word, exit 2 or 3, and nothing left of it."""
+
+import shlex
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+import psutil
+import pytest
+
+from zenoh_harness import cli
+from zenoh_harness.files import results
+from zenoh_harness.programs import processes
+
+HERE = Path(__file__).parents[1]
+SANE = ("--only", "establishment-sane/a-sane-handshake-is-accepted", "--only", "initiator-fields/our-role-is-taken")
+
+
+def node(file, *arguments):
+    return f"exec:{shlex.join([sys.executable, str(HERE / file), *arguments])}"
+
+
+def no_node(how):
+    return f"{node('no_node.py', how)} {{port}}"
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """A run, after which nothing of ours is left: no process, thread, descriptor, temporary folder."""
+    monkeypatch.setattr("zenoh_harness.targets.adapters.command.READY", 2.0)
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    us = psutil.Process()
+    before = set(us.children(recursive=True)), us.num_fds(), threading.active_count()
+
+    def done(reach, *more):
+        code = cli.invoke(["run", reach, *SANE, *more, "--out", str(tmp_path / "r")])
+        assert not processes.running()
+        assert not list((tmp_path / "tmp").iterdir())
+        assert set(us.children(recursive=True)) <= before[0]
+        assert (us.num_fds(), threading.active_count()) <= before[1:]
+        return code
+
+    return done
+
+
+@pytest.mark.parametrize(
+    ("reach", "code", "says"),
+    [
+        ("weel", 2, "did you mean wheel"),
+        ("execute:x", 2, "did you mean exec"),
+        ("wheel:1.8.0", 2, "1.9.0"),
+        ("exec:./node", 2, "where it listens"),
+        ("exec:/no/such/program {port}", 3, "/no/such/program"),
+        (no_node("exits"), 3, "cannot find my config"),
+        (no_node("daemon"), 3, "background"),
+        (no_node("elsewhere"), 3, "instead"),
+        (no_node("nowhere"), 3, "it listens nowhere"),
+        (no_node("http"), 3, "HTTP/1.1 400"),
+        (no_node("mute"), 3, "does not answer"),
+        (f"{no_node('exits')}?as=initiator", 3, "nobody connected"),
+        ("exec:echo nonsense {port}?agent=stdio", 3, "the agent answers nonsense"),
+        ("exec:yes {port}?agent=stdio", 3, "the agent answers nonsense"),
+        ("exec:true {port}?agent=stdio", 3, "the agent has gone"),
+        ("exec:cat {port}?agent=stdio", 3, "agent"),
+        ("tcp/127.0.0.1:1", 3, "refused"),
+    ],
+)
+def test_what_cannot_be_judged(run, reach, code, says, capsys, tmp_path):
+    assert run(reach) == code
+    told = capsys.readouterr()
+    assert says in told.err
+    assert "Traceback" not in told.err
+    if code == 3:
+        assert results.read(tmp_path / "r").pending
+
+
+def test_bad_manners_are_no_departure(run, tmp_path):
+    pids = tmp_path / "pids"
+    assert run(f"{node('unruly_node.py')} {{port}} {pids}", "-q") == 0
+    assert not [pid for pid in pids.read_text().split() if psutil.pid_exists(int(pid))]
+
+
+def test_one_that_listens_late_is_waited_for(run):
+    assert run(f"{node('misbehaving_node.py', 'late')} {{port}}", "-q") in (0, 1)

@@ -1,0 +1,103 @@
+"""Models as cases: the run that departs is the evidence, time that runs out is no fault, what cannot be repeated says so."""
+
+import itertools
+
+import pytest
+from hypothesis.stateful import RuleBasedStateMachine, rule
+
+from zenoh_conformance.conversation import Side
+from zenoh_conformance.finding import Departed, Finding
+from zenoh_harness.run.models import EXAMPLES, explore, model_cases
+from zenoh_harness.run.scenes import Overtime
+
+
+class FakeStage:
+    """Counts the scenes that a machine takes, and which of them it is left with."""
+
+    role, requirement, stopped = Side.RESPONDER, "a/b", False
+
+    def __init__(self, number=0):
+        self.number, self.made, self.adopted, self.closed = number, [], None, False
+
+    def fact(self, name, default=None):
+        return default
+
+    def another(self, number):
+        self.made.append(FakeStage(number))
+        return self.made[-1]
+
+    def adopt(self, other):
+        self.adopted = other
+
+    def close(self):
+        self.closed = True
+
+
+def machine_that(act):
+    def machine(stage, known):
+        class Machine(RuleBasedStateMachine):
+            def __init__(self):
+                super().__init__()
+                self.scene = stage()
+
+            @rule()
+            def go(self):
+                act(self.scene)
+
+        return Machine
+
+    return machine
+
+
+def departs(_scene):
+    raise Departed(Finding(requirement="a/b", sender=Side.RESPONDER, why="as planted"))
+
+
+def test_what_holds_is_run_as_often_as_asked_and_every_scene_is_let_go():
+    stage = FakeStage()
+    explore(machine_that(lambda scene: None), 7, 0, stage)
+    assert len(stage.made) >= 1
+    assert all(scene.closed for scene in stage.made)
+
+
+def test_what_departs_is_raised_and_its_scene_is_the_evidence():
+    stage = FakeStage()
+    with pytest.raises(Departed, match="as planted"):
+        explore(machine_that(departs), 7, 0, stage)
+    assert stage.adopted is stage.made[-1]
+
+
+def test_what_departs_once_only_is_told_as_not_repeatable():
+    seen = itertools.count()
+    stage = FakeStage()
+    with pytest.raises(Departed, match="did not depart again"):
+        explore(machine_that(lambda scene: departs(scene) if next(seen) == 0 else None), 7, 0, stage)
+
+
+def test_time_that_runs_out_early_is_overtime():
+    def late(_scene):
+        raise Overtime
+
+    with pytest.raises(Overtime):
+        explore(machine_that(late), 7, 0, FakeStage())
+
+
+def test_each_model_is_a_case_of_its_requirement():
+    cases = model_cases("quick", 0)
+    assert "models/establishment" in {case.id for case in cases}
+    assert all(case.requirement and case.alone for case in cases)
+    assert EXAMPLES["quick"] < EXAMPLES["full"] < EXAMPLES["nightly"]
+
+
+def test_time_that_runs_out_in_the_middle_is_not_repeated_and_no_departure():
+    """What would be tried again after the end of the time ends elsewhere, and would look like a fault that comes and goes."""
+    seen = itertools.count()
+
+    def late(_scene):
+        if next(seen) >= 100:
+            raise Overtime
+
+    stage = FakeStage()
+    explore(machine_that(late), 25, 0, stage)
+    assert next(seen) == 101
+    assert len(stage.made) < 25

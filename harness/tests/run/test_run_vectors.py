@@ -1,0 +1,111 @@
+"""Codecs by the vectors: each way of answering wrongly has its verdict, and what is right passes."""
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from zenoh_conformance.verdict import Exit
+from zenoh_harness.codecs.codec import Answer, AnswerKind
+from zenoh_harness.codecs.own import OwnCodec
+from zenoh_harness.run.options import Options
+from zenoh_harness.run.plan import Selection
+from zenoh_harness.run.runner import run_target
+from zenoh_harness.run.vectors import VectorRun, golden
+from zenoh_harness.targets.reach import parse
+
+REACH = parse("stdio:planted")
+
+
+class Planted(OwnCodec):
+    """Our codec, but for one change of its answers."""
+
+    def __init__(self, change=lambda request, answer: answer, layers=OwnCodec.layers):
+        super().__init__("planted")
+        self.change, self.layers = change, layers
+
+    def ask(self, requests):
+        for request in requests:
+            yield self.change(request, next(super().ask([request])))
+
+
+@pytest.fixture
+def judged(tmp_path):
+    """Counts of verdicts, and the run, for a planted codec on the vectors of one message."""
+
+    def run(change=lambda request, answer: answer, only="vectors/close/*", **more):
+        options = Options(out=tmp_path / "out", selection=Selection((only,)))
+        ran = run_target(REACH, options, [VectorRun(Planted(change, **more), REACH, options, golden())])
+        return Counter(one.verdict.value for one in ran.judgements), ran
+
+    return run
+
+
+def test_our_own_passes_every_vector(judged):
+    counts, ran = judged(only="vectors/*")
+    assert set(counts) == {"pass"}
+    assert ran.exit is Exit.CONFORMING
+    assert len(golden()) > 1000
+
+
+def of_kind(kind, command):
+    def change(request, answer):
+        return Answer(kind=kind, why="planted") if request.command == command else answer
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("kind", "verdict", "code"),
+    [
+        (AnswerKind.CRASH, "crash", Exit.DEPARTED),
+        (AnswerKind.HANG, "hang", Exit.DEPARTED),
+        (AnswerKind.GARBAGE, "error", Exit.CANNOT_GO_ON),
+        (AnswerKind.UNIMPLEMENTED, "unimplemented", Exit.NOTHING_JUDGED),
+    ],
+)
+def test_what_is_no_answer_has_its_own_verdict(judged, kind, verdict, code):
+    counts, ran = judged(of_kind(kind, "decode"))
+    assert set(counts) == {verdict}
+    assert ran.exit is code
+
+
+def test_one_that_refuses_everything_passes_only_the_refusals(judged):
+    counts, ran = judged(of_kind(AnswerKind.REFUSED, "decode"))
+    assert counts["fail"] > 0
+    refusing = {f"vectors/{vector.id}" for vector in golden() if vector.refuses}
+    assert {one.key.check for one in ran.judgements if one.verdict.value == "pass"} <= refusing
+
+
+def test_one_that_accepts_everything_fails_the_refusals(judged):
+    def change(request, answer):
+        if answer.kind is not AnswerKind.REFUSED:
+            return answer
+        return Answer(kind=AnswerKind.DECODED, means={"Close": {}}, size=len(request.data))
+
+    counts, ran = judged(change)
+    assert counts["fail"] > 0
+    assert all("expected a refusal" in one.cause for one in ran.judgements if one.verdict.value == "fail")
+
+
+def test_a_wrong_byte_written_is_told_with_its_place(judged):
+    def change(request, answer):
+        return replace(answer, data=answer.data[:-1] + b"\xee") if answer.kind is AnswerKind.ENCODED else answer
+
+    counts, ran = judged(change)
+    assert counts["fail"] > 0
+    bad = next(one for one in ran.judgements if one.verdict.value == "fail")
+    assert bad.cause.startswith("encode")
+    assert bad.details["bytes"]
+    assert bad.repeat.startswith("zconform run stdio:planted --only vectors/close/")
+
+
+def test_a_layer_that_it_does_not_do_is_unimplemented(judged):
+    counts, _ = judged(layers=OwnCodec.layers - {"transport"})
+    assert set(counts) == {"unimplemented"}
+
+
+def test_a_requirement_can_be_selected(judged):
+    counts, ran = judged(only="session-establishment/lease-unit")
+    assert counts
+    assert {one.key.requirement for one in ran.judgements} == {"session-establishment/lease-unit"}

@@ -1,0 +1,184 @@
+"""Scripts: text and data say the same, each fault of a file names its line, and what was recorded is done again."""
+
+import json
+import re
+from contextlib import suppress
+from importlib.resources import files
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from zenoh_conformance.case import all_cases
+from zenoh_conformance.conversation import Side
+from zenoh_conformance.finding import Departed
+from zenoh_harness.errors import UsageError
+from zenoh_harness.faulty import all_miniatures
+from zenoh_harness.files import scripts
+from zenoh_harness.files.faults import FileFault
+from zenoh_harness.files.scripts import Part, Value
+from zenoh_harness.reference.memory import MemoryScene
+from zenoh_harness.run.scenes import Elsewhere
+from zenoh_harness.scripting.binder import case_of, filled, perform
+from zenoh_harness.scripting.recorder import record
+from zenoh_harness.scripting.shipped import script_cases, shipped
+
+SAMPLE = """\
+script 1
+about       a sample
+requirement session-establishment/cookie-must-match
+target      responder
+
+us open
+us send
+    prefix              auto
+    init.zid            $zid(us)
+    open.cookie.length  length
+    open.cookie.bytes   $us:init.cookie.bytes[1:-2] ^ -1:80  # all but the ends
+    frame.messages[0].push.payload  ""
+us expect refusal INVALID
+wait 0.5
+us fence
+us departs OpenAck
+"""
+
+
+def test_text_and_data_say_the_same():
+    script = scripts.parse(SAMPLE)
+    assert scripts.parse(scripts.text(script)) == script
+    row = scripts.as_json(script)
+    schema = json.loads((files("zenoh_harness.files") / "schemas" / "script.schema.json").read_text())
+    validator = jsonschema.Draft202012Validator(schema)
+    validator.validate(row)
+    assert scripts.from_json(json.loads(json.dumps(row))) == script
+    assert not validator.is_valid(row | {"extra": 1})
+    assert not validator.is_valid(row | {"steps": [{"do": "dance", "connection": "us"}]})
+
+
+@pytest.mark.parametrize(
+    ("change", "line", "word"),
+    [
+        (("script 1", "script 2"), 1, "begins with the line"),
+        (("us fence", "us fense"), 15, "did you mean fence"),
+        (("us fence", "us fence now"), 15, "takes no more words"),
+        (("us departs OpenAck", "us departs"), 16, "departs what?"),
+        (("wait 0.5", "wait long"), 14, "wait SECONDS"),
+        (("wait 0.5", "5us open"), 14, "CONNECTION DOES"),
+        (("auto", "otto"), 8, "no value"),
+        (("init.zid ", "Init.Zid "), 9, "PATH VALUE"),
+        (("us send", "us fence"), 8, "below a line"),
+        (("us open", "them open"), None, "before it is opened"),
+        (("$us:init", "$them:init"), None, "before it is opened"),
+    ],
+)
+def test_a_file_that_is_wrong_names_its_line(change, line, word):
+    with pytest.raises(FileFault) as refused:
+        scripts.parse(SAMPLE.replace(*change, 1))
+    assert refused.value.line == line
+    assert word in str(refused.value)
+
+
+def test_what_is_bound_is_filled_in():
+    parts = [
+        Part("prefix", Value(bound="auto")),
+        Part("a.length", Value(bound="length")),
+        Part("a.bytes", Value(bound="heard", name="us", path="x", first=1, last=-1, xor=(-1, b"\xff"))),
+        Part("prefix", Value(bound="auto", xor=(0, b"\x01"))),
+        Part("b", Value(data=b"\x07\x08")),
+    ]
+    whole = b"".join(filled(parts, lambda value: b"\x10\x20\x30\x40", 2))
+    assert whole.hex(" ") == "03 00 02 20 cf 03 00 07 08"
+
+
+def test_nobody_can_expect_what_does_not_exist():
+    with pytest.raises(UsageError, match="nobody can expect 'InitAkk'"):
+        case_of(scripts.parse(SAMPLE.replace("refusal INVALID", "InitAkk")), "scripts/x")
+
+
+def run(case, parameters, node=None, role=Side.RESPONDER):
+    scene = MemoryScene(case.requirement, *([node] if node else []), role=role)
+    try:
+        case.run(scene, parameters)
+    except Departed as departed:
+        return scene, departed.finding
+    return scene, None
+
+
+def quiet(case):
+    """Whether a case is one that a script can do again in memory: handshakes, without what needs an application."""
+    return case.profile == "default" and not set(case.needs) - {"qos"}
+
+
+RECORDED = [case for case in all_cases().values() if quiet(case) and case.role is Side.RESPONDER and not case.timed]
+
+
+@pytest.mark.parametrize("case", RECORDED, ids=lambda case: case.id)
+def test_what_passed_passes_again_as_a_script(case):
+    for parameters in case.parameters[:2]:
+        scene, finding = run(case, parameters)
+        assert finding is None
+        script = scripts.parse(scripts.text(record(scene.conversation)))
+        again = MemoryScene(case.requirement, seed=1)
+        perform(script, again)
+
+
+UNTOLD = {
+    "answers-qos-link-with-qos", "answers-unasked-qos", "begins-with-what-it-gives-up", "ignores-close-of-the-link",
+    "is-another-on-every-link", "issues-no-cookie", "keeps-its-own-batch-size", "never-lets-a-session-expire",
+    "raises-the-request-id-resolution", "raises-the-resolution", "reads-a-missing-size-as-64-bit", "refuses-both-of-two",
+    "remembers-what-a-closed-session-declared", "stays-open-after-close",
+}  # fmt: skip
+"""Those whose fault is a value, or shows in what two messages say together: it takes the check to tell it."""
+
+
+def replayable() -> list[str]:
+    """Miniatures whose first catcher is a case that a script in memory reaches.
+
+    One is left out: its cookies are all the same, so a script cannot tell whose was sent back.
+    """
+    cases = all_cases()
+    caught = {name: cases.get(one.caught_by[0]) for name, one in all_miniatures().items()}
+    reached = [name for name, case in caught.items() if case and quiet(case) and case.role is Side.RESPONDER]
+    return [name for name in reached if name != "bakes-the-same-cookie-again"]
+
+
+def failing(name):
+    """The script of what a miniature fails by, its node, and the finding."""
+    miniature = all_miniatures()[name]
+    case = all_cases()[miniature.caught_by[0]]
+    scene, finding = next(
+        found for parameters in case.parameters if (found := run(case, parameters, miniature.node))[1]
+    )
+    return scripts.parse(scripts.text(record(scene.conversation, finding=finding))), miniature.node, finding
+
+
+@pytest.mark.parametrize("name", [name for name in replayable() if name not in UNTOLD])
+def test_what_failed_departs_again_as_a_script_and_not_on_the_reference(name):
+    script, node, finding = failing(name)
+    assert script.steps[-1].do == "departs"
+    with pytest.raises(Departed) as departed:
+        perform(script, MemoryScene(script.requirement, node, seed=1))
+    assert departed.value.finding.cause == finding.cause
+    with suppress(Elsewhere):
+        perform(script, MemoryScene(script.requirement, seed=1))
+
+
+@pytest.mark.parametrize("name", sorted(UNTOLD))
+def test_what_only_the_check_can_tell_never_passes_as_a_script(name):
+    script, node, finding = failing(name)
+    assert script.steps[-1].do != "departs"
+    with pytest.raises(Elsewhere, match=re.escape(finding.cause)):
+        perform(script, MemoryScene(script.requirement, node, seed=1))
+    with pytest.raises(Elsewhere):
+        perform(script, MemoryScene(script.requirement, seed=1))
+
+
+def test_those_that_ship_are_readable_and_pass_on_the_reference():
+    assert len(script_cases()) == len(shipped()) >= 3
+    for case in script_cases():
+        assert run(case, {})[1] is None
+
+
+def test_a_script_ships_as_it_is_written():
+    for path in shipped().values():
+        assert scripts.text(scripts.read(path)) == Path(path).read_text()

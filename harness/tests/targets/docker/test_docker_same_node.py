@@ -1,0 +1,42 @@
+"""The same node two ways: what the wheel is judged to be, the container is judged to be."""
+
+import time
+
+import pytest
+
+from zenoh_conformance.verdict import Verdict
+from zenoh_harness.cli import invoke
+from zenoh_harness.files import results
+from zenoh_harness.run.compare import Way, changes, told
+
+pytestmark = pytest.mark.needs("docker")
+
+OF_THE_MACHINE = {Verdict.SLOW, Verdict.FLAKY}
+"""Verdicts that speak of how busy the machine was."""
+
+
+def judged(reach, out, capsys):
+    """Everything, a few parameters of each check."""
+    began = time.monotonic()
+    code = invoke(["run", reach, "--depth", "quick", "--out", str(out)])
+    said = capsys.readouterr().out
+    assert code in (0, 1), said
+    with capsys.disabled():
+        print(f" [{reach}: {time.monotonic() - began:.0f} s]", end=" ")
+    return results.read(out)
+
+
+def test_the_wheel_and_the_container_get_the_same_verdicts(zenohd_image, tmp_path, capsys):
+    """But that `zenohd` has its admin space, and so shows a law more of what it does of its own accord."""
+    version = zenohd_image.partition(":")[2]
+    wheel = judged(f"wheel:{version}", tmp_path / "wheel", capsys)
+    container = judged(f"docker:{zenohd_image}", tmp_path / "container", capsys)
+
+    parted = [
+        (one.key.check, one.key.parameters, told(one.before), told(one.after)) for one in changes(wheel, container)
+        if one.way is not Way.FRESH and not {one.before.verdict, one.after and one.after.verdict} & OF_THE_MACHINE
+    ]  # fmt: skip
+
+    assert parted == []
+    assert len(container.judgements) > 500
+    assert container.header.digest

@@ -1,0 +1,150 @@
+"""A stream of requests to a codec process: what waits, what is answered, and who is charged when something goes wrong."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, Protocol
+
+from zenoh_harness.codecs.codec import Answer, AnswerKind, Request, answer_of
+from zenoh_harness.codecs.pipes import Ended, Endless
+
+_FITTING: Final[Mapping[str, AnswerKind]] = {
+    "decode": AnswerKind.DECODED, "encode": AnswerKind.ENCODED, "relate": AnswerKind.RELATED,
+}  # fmt: skip
+_ALWAYS: Final = frozenset({AnswerKind.REFUSED, AnswerKind.UNIMPLEMENTED, AnswerKind.CRASH})
+
+
+class Asked(Protocol):
+    """A codec process as this module needs it."""
+
+    window: int
+    """Requests under way."""
+    patience: float
+    """Seconds that the oldest request may wait."""
+
+    @property
+    def last_seq(self) -> int:
+        """Of the youngest request."""
+
+    @property
+    def gone(self) -> bool:
+        """Whether it may not, or cannot, be started again."""
+
+    def post(self, request: Request) -> int:
+        """Send a request and return its seq."""
+
+    def receive(self, oldest: int) -> dict[str, Any] | None:
+        """The next line, older ones dropped; None when it does not come in time.  Raises ValueError, Ended, Endless."""
+
+    def restart(self) -> str:
+        """End the process and start another one, while that is allowed; the last words of the old one."""
+
+
+class Asking:
+    """One stream of requests: what waits, what is answered, who is charged."""
+
+    def __init__(self, codec: Asked, requests: Iterable[Request]) -> None:
+        self.codec = codec
+        self.todo = enumerate(requests)
+        self.again: deque[tuple[int, Request]] = deque()
+        """Requests that were under way when the codec ended; asked alone, to see which of them ends it."""
+        self.waiting: deque[tuple[int, int, Request]] = deque()
+        """Seq, index and request, oldest first."""
+        self.answers: dict[int, Answer] = {}
+        self.first = codec.last_seq + 1
+        self.charged: set[int] = set()
+        """Seqs whose verdict has fallen: an answer that comes after all is dropped."""
+
+    def run(self) -> Iterator[Answer]:
+        due = 0
+        while True:
+            self._post()
+            if self.waiting:
+                self._step()
+            elif due not in self.answers:
+                return
+            while due in self.answers:
+                yield self.answers.pop(due)
+                due += 1
+
+    def _post(self) -> None:
+        window = 1 if self.again else self.codec.window
+        while len(self.waiting) < window:
+            index, request = self.again.popleft() if self.again else next(self.todo, (-1, None))
+            if request is None:
+                return
+            if self.codec.gone:
+                self.answers[index] = Answer(kind=AnswerKind.UNASKED, why="it was started again too often")
+                return
+            self.waiting.append((self.codec.post(request), index, request))
+
+    def _step(self) -> None:
+        try:
+            line = self.codec.receive(self.first)
+        except ValueError as why:
+            self._charge(AnswerKind.GARBAGE, str(why))
+        except Endless:
+            self._charge(AnswerKind.GARBAGE, "a line without end")
+            self._begin_again()
+        except Ended:
+            self._ended()
+        else:
+            if line is None:
+                self._charge(AnswerKind.HANG, f"no answer in {self.codec.patience:g} s")
+                self._begin_again()
+            else:
+                self._settle(line)
+
+    def _settle(self, line: Mapping[str, Any]) -> None:
+        seq = line.get("seq")
+        place = next((n for n, (waiting, _, _) in enumerate(self.waiting) if waiting == seq), None)
+        if place is None:
+            if seq not in self.charged:
+                self._charge(AnswerKind.GARBAGE, f"an answer to nothing that waits: {short(line)}")
+            return
+        _, index, request = self.waiting[place]
+        if place:
+            del self.waiting[place]
+            self.answers[index] = Answer(kind=AnswerKind.DISORDER, why=f"{place} older requests still waited")
+            return
+        if fault := _fault(line, request):
+            self._charge(AnswerKind.GARBAGE, f"{fault}: {short(line)}")
+            return
+        self.waiting.popleft()
+        self.answers[index] = answer_of(line)
+
+    def _charge(self, kind: AnswerKind, why: str) -> None:
+        seq, index, _ = self.waiting.popleft()
+        self.charged.add(seq)
+        self.answers[index] = Answer(kind=kind, why=why)
+
+    def _ended(self) -> None:
+        """Alone, the request under way is to blame; of several, each is asked again alone."""
+        alone = len(self.waiting) == 1
+        index = self.waiting[0][1]
+        said = self._begin_again(alone=alone)
+        if alone:
+            self.answers[index] = Answer(kind=AnswerKind.CRASH, why=f"the process ended: {said}")
+
+    def _begin_again(self, *, alone: bool = False) -> str:
+        """Start the codec again; what was under way is asked again, unless it was one `alone`."""
+        if not alone:
+            self.again.extendleft((index, request) for _, index, request in reversed(self.waiting))
+        self.waiting.clear()
+        return self.codec.restart()
+
+
+def _fault(line: Mapping[str, Any], request: Request) -> str:
+    """Why a line does not answer a request; empty when it does."""
+    try:
+        kind = answer_of(line).kind
+    except ValueError as why:
+        return str(why)
+    return "" if kind in _ALWAYS or kind is _FITTING[request.command] else f"no answer to {request.command}"
+
+
+def short(line: Mapping[str, Any]) -> str:
+    """The beginning of a line, for a cause."""
+    return json.dumps(line)[:160]

@@ -1,0 +1,147 @@
+"""zenoh-rust's own codec as a program: the crate under `targets/zenoh-codec`, built for one release and kept."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import time
+from importlib import resources
+from pathlib import Path
+from typing import Final
+
+import filelock
+
+from zenoh_harness.errors import CannotGoOn, UsageError
+from zenoh_harness.links.timing import Deadline, scaled
+from zenoh_harness.programs import processes
+from zenoh_harness.programs.environments import CACHE_VARIABLE, cache_folder
+from zenoh_harness.programs.processes import Program
+from zenoh_harness.targets.build import Made, Tell
+
+NAME: Final = "zenoh-codec"
+PROGRAM: Final = "zenoh-codec-stdio"
+PLACE: Final = "@version@"
+"""What the manifest's template has in place of the release."""
+
+PATIENCE: Final = 900.0
+"""Seconds that a build may take, waiting for another one of the same release included."""
+_TELL_EVERY: Final = 5.0
+_END_OF_LOG: Final = 25
+_VERSION: Final = re.compile(r"\d+\.\d+\.\d+(-[0-9A-Za-z.]+)?")
+
+
+def make(version: str, profile: str, tell: Tell) -> Made:  # of profiles there is one
+    """The program for a release, built unless it is there; `tell` gets a line of progress now and then.
+
+    Raises UsageError for a release that does not exist; CannotGoOn without cargo, and when the build fails, with the
+    end of its log.
+    """
+    began = time.monotonic()
+    if not _VERSION.fullmatch(version):
+        raise UsageError(f"{version!r} is no release", step="build", hint="as in 1.10.2")
+    program = program_of(version)
+    facts = {"version": version, "recipe": _recipe(version), "locked": "yes" if lock_of(version).is_file() else "no"}
+    if program.exists():
+        return Made(str(program), facts, False, time.monotonic() - began)
+    cargo = find_cargo()
+    try:
+        program.parent.mkdir(parents=True, exist_ok=True)
+        with filelock.FileLock(cache_folder() / "targets" / f"{NAME}.lock", timeout=scaled(PATIENCE)):
+            if not program.exists():
+                _build(cargo, version, program, tell)
+    except filelock.Timeout as why:
+        raise CannotGoOn(f"another process keeps building {NAME}", step="build",
+                         seen=f"{why.lock_file} is held", hint="is an older build hanging?") from why  # fmt: skip
+    except OSError as why:
+        raise CannotGoOn(f"cannot build in {program.parent}", step="build", seen=str(why),
+                         hint=f"{CACHE_VARIABLE} names another folder") from why  # fmt: skip
+    return Made(str(program), facts, True, time.monotonic() - began)
+
+
+def crate() -> Path:
+    """The crate's sources, as they are installed."""
+    return Path(str(resources.files("zenoh_harness"))) / "targets" / NAME
+
+
+def lock_of(version: str) -> Path:
+    """The lock file of a release; there is none for a release that nobody has built before."""
+    return crate() / "locks" / version / "Cargo.lock"
+
+
+def locked() -> tuple[str, ...]:
+    """The releases that are built from a lock file."""
+    return tuple(sorted((file.parent.name for file in (crate() / "locks").glob("*/Cargo.lock")), key=_rank))
+
+
+def program_of(version: str) -> Path:
+    """Where the program of a release is, or will be: a place of its own for each state of the sources."""
+    return cache_folder() / "targets" / f"{NAME}-{version}-{_recipe(version)}" / PROGRAM
+
+
+def find_cargo() -> str:
+    """The path of cargo.  CannotGoOn when there is none."""
+    found = shutil.which("cargo") or shutil.which("cargo", path=str(Path.home() / ".cargo" / "bin"))
+    if found is None:
+        raise CannotGoOn("cargo is not installed", step="build", seen="neither on PATH nor in ~/.cargo/bin",
+                         hint="install Rust (rustup), stable is enough")  # fmt: skip
+    return found
+
+
+def _rank(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version))
+
+
+def _recipe(version: str) -> str:
+    """A digest of all that decides the program but for the toolchain."""
+    digest = hashlib.sha256()
+    files = [crate() / "Cargo.toml.in", crate() / "build.rs", *sorted((crate() / "src").glob("*.rs")), lock_of(version)]
+    for file in files:
+        if file.is_file():
+            digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def _build(cargo: str, version: str, program: Path, tell: Tell) -> None:
+    """Lay the crate out beside the program, run cargo on it, keep the program.
+
+    All releases share cargo's work, since most of what they are made of is the same: the first takes half a minute,
+    each further one a third of that.
+    """
+    work = program.parent / "crate"
+    shutil.rmtree(work, ignore_errors=True)
+    (work / "src").mkdir(parents=True)
+    for file in (crate() / "src").glob("*.rs"):
+        shutil.copy(file, work / "src")
+    shutil.copy(crate() / "build.rs", work)
+    manifest = (crate() / "Cargo.toml.in").read_text(encoding="utf-8")
+    (work / "Cargo.toml").write_text(manifest.replace(PLACE, version), encoding="utf-8")
+    command = [cargo, "build", "--release", "--color", "never"]
+    if lock_of(version).is_file():
+        shutil.copy(lock_of(version), work / "Cargo.lock")
+        command.append("--locked")
+    target = cache_folder() / "targets" / "cargo"
+    with processes.start(command, cwd=work, env={"CARGO_TARGET_DIR": str(target)}) as running:
+        _wait(running, version, tell)
+    shutil.copy(target / "release" / PROGRAM, program.with_suffix(".new"))
+    program.with_suffix(".new").replace(program)
+    shutil.rmtree(work, ignore_errors=True)
+
+
+def _wait(running: Program, version: str, tell: Tell) -> None:
+    deadline = Deadline.after(PATIENCE)
+    while (ended := running.wait(deadline.or_sooner(_TELL_EVERY))) is None and not deadline.passed:
+        tell(f"building {NAME} {version}: " + " ".join(running.last_lines(1)).strip())
+    if ended is None:
+        raise CannotGoOn(f"building {NAME} {version} stalls", step="build", seen=running.last_lines(_END_OF_LOG))
+    if ended.code:
+        raise _refused(running, version)
+
+
+def _refused(running: Program, version: str) -> CannotGoOn | UsageError:
+    seen = running.last_lines(_END_OF_LOG)
+    if "failed to select a version" in running.output() or "no matching package" in running.output():
+        return UsageError(f"there is no {NAME} {version} in the crate registry", step="build", seen=seen,
+                          hint="tried before: " + ", ".join(locked()))  # fmt: skip
+    return CannotGoOn(f"{NAME} {version} does not build", step="build", seen=seen,
+                      hint="is the crate registry reachable, and Rust 1.80 or newer?")  # fmt: skip

@@ -1,0 +1,60 @@
+"""Miniatures: the reference with one fault each, a few lines through a named hook.
+
+Each is caught by the case or law that it names; a case that no miniature fails is not finished.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from inspect import getdoc
+
+from zenoh_conformance.case import import_all
+from zenoh_harness.reference import Reference
+
+
+@dataclass(frozen=True, slots=True)
+class Miniature:
+    """One wrong peer."""
+
+    name: str
+    node: type[Reference]
+    caught_by: tuple[str, ...]
+    """Ids of the cases or laws that must be red on it."""
+    about: str
+    also: Mapping[str, str]
+    """Other checks (patterns) that are red on it, and why they are."""
+
+
+_MINIATURES: dict[str, Miniature] = {}
+
+
+def wrong(
+    name: str, *, caught_by: str | tuple[str, ...], also: Mapping[str, str] | None = None
+) -> Callable[[type[Reference]], type[Reference]]:
+    """Register a miniature: the checks that must catch it, and why any others are red too. Raises ValueError for a taken name."""
+
+    def register(node: type[Reference]) -> type[Reference]:
+        if name in _MINIATURES and _MINIATURES[name].node.__module__ != node.__module__:
+            raise ValueError(f"two miniatures are called {name}")
+        catchers = (caught_by,) if isinstance(caught_by, str) else caught_by
+        _MINIATURES[name] = Miniature(name, node, catchers, getdoc(node) or "", also or {})
+        return node
+
+    return register
+
+
+def all_miniatures() -> Mapping[str, Miniature]:
+    """Every miniature by name, sorted."""
+    import_all("zenoh_harness.faulty")
+    return dict(sorted(_MINIATURES.items()))
+
+
+def find_miniature(name: str) -> Miniature:
+    """The miniature of that name. Raises KeyError with the nearest names."""
+    known = all_miniatures()
+    if name not in known:
+        near = get_close_matches(name, known, n=3, cutoff=0.4)
+        raise KeyError(f"no miniature {name!r}; nearest: {', '.join(near) or 'none'}")
+    return known[name]

@@ -1,0 +1,109 @@
+"""The matrix case x miniature: what is red on which wrong peer, in memory, and whether that is as it should be."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+from zenoh_conformance.case import Case, Parameters, all_cases
+from zenoh_conformance.conversation import Conversation
+from zenoh_conformance.finding import Departed, Finding
+from zenoh_conformance.law import judge
+from zenoh_harness.reference import Reference
+from zenoh_harness.reference.configured import CHANGES
+from zenoh_harness.reference.memory import MemoryScene, able
+
+from . import Miniature
+
+NOT_REACHED = "not reached"
+"""How the cause of a case begins that could not get to its odd thing: it depends on what another case judges."""
+
+
+@dataclass(slots=True)
+class Red:
+    """A check that is red on a node: why, and in which conversation first."""
+
+    check: str
+    causes: set[str] = field(default_factory=set)
+    conversation: Conversation | None = None
+
+
+def runs_in_memory(case: Case) -> bool:
+    """Whether the reference in memory has what the case needs."""
+    return case.profile in CHANGES and set(case.needs) <= able(case.profile)
+
+
+def provoke(case: Case, parameters: Parameters, node: type[Reference]) -> tuple[list[Finding], MemoryScene]:
+    """One case on one node in memory: what the case found, and the scene with its conversation."""
+    scene = MemoryScene(case.requirement, node, role=case.role, profile=case.profile)
+    try:
+        case.run(scene, parameters)
+    except Departed as departed:
+        return [*scene.departures, departed.finding], scene
+    return scene.departures, scene
+
+
+SAMPLE = 4
+"""Parameter sets of a case that stand for all of them where nobody waits for one in particular."""
+
+
+def sample(case: Case, whole: Collection[str] | None) -> Sequence[Parameters]:
+    """The parameter sets of a case to run: all when `whole` names it or is None, else a few over their whole range."""
+    every = case.parameters
+    if whole is None or case.id in whole or len(every) <= SAMPLE:
+        return every if whole is None or case.id in whole or not case.alone else ()
+    return [every[at * (len(every) - 1) // (SAMPLE - 1)] for at in range(SAMPLE)]
+
+
+def reds(
+    node: type[Reference], cases: Iterable[Case] | None = None, *, whole: Collection[str] | None = None
+) -> dict[str, Red]:
+    """Every case and law that is red on a node, over all cases that run in memory; `whole`: see `sample`."""
+    found: dict[str, Red] = {}
+    for case in all_cases().values() if cases is None else cases:
+        if not runs_in_memory(case):
+            continue
+        for parameters in sample(case, whole):
+            findings, scene = provoke(case, parameters, node)
+            said = [(case.id, finding) for finding in findings]
+            for judged in judge(scene.conversation):
+                said += [(judged.law.id, finding) for finding in judged.findings if judged.sender is case.role]
+            for check, finding in said:
+                red = found.setdefault(check, Red(check, conversation=scene.conversation))
+                red.causes.add(finding.cause)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What one miniature showed."""
+
+    miniature: Miniature
+    red: Mapping[str, Red]
+
+    @property
+    def missed(self) -> list[str]:
+        """Checks that should be red on it and are not."""
+        return [check for check in self.miniature.caught_by if check not in self.red]
+
+    @property
+    def unexplained(self) -> list[str]:
+        """Checks that are red on it though it does not say so, and not just because they never came to their point."""
+        expected = (*self.miniature.caught_by, *self.miniature.also)
+        strangers = [check for check in self.red if not any(fnmatchcase(check, pattern) for pattern in expected)]
+        return [
+            check for check in strangers if not all(cause.startswith(NOT_REACHED) for cause in self.red[check].causes)
+        ]
+
+    @property
+    def stale(self) -> list[str]:
+        """Explanations of reds that there are not."""
+        return [
+            pattern for pattern in self.miniature.also if not any(fnmatchcase(check, pattern) for check in self.red)
+        ]
+
+
+def row(miniature: Miniature) -> Row:
+    """Judge one miniature: with every value of the cases that must catch it, with a few of the others."""
+    return Row(miniature, reds(miniature.node, whole=miniature.caught_by))

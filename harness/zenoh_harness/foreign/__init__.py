@@ -1,0 +1,1 @@
+"""What foreign nodes and codecs witness of our reading."""

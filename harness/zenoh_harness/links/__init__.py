@@ -1,0 +1,1 @@
+"""Bytes to and from a peer: links, locators, the recording, the tap."""

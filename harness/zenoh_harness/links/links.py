@@ -1,0 +1,349 @@
+"""Links: raw bytes to and from a peer, blocking, with deadlines; each event with its moment.
+
+A link knows nothing of batches. It reports what happened (bytes, end, reset) as values, since what a peer does
+to a link is evidence; only an address that cannot be reached raises.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import select
+import socket
+import struct
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Final, NamedTuple, Protocol, Self
+
+from zenoh_conformance.conversation import Framing, Happened
+from zenoh_harness.errors import CannotConnect, UsageError
+from zenoh_harness.links.locators import Locator
+from zenoh_harness.links.timing import Deadline
+
+CHUNK: Final = 65536
+
+RESETTING: Final = 0.05
+"""Seconds in which the kernel of a peer that has shut its socket answers what still comes with a reset."""
+
+
+class LinkEvent(NamedTuple):
+    """One thing that happened on a link."""
+
+    time: float
+    """Seconds on `time.monotonic()`."""
+    ours: bool
+    """Whether we did it; else the peer."""
+    what: Happened
+    data: bytes = b""
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more can come from that side."""
+        return self.what in (Happened.EOF, Happened.RESET)
+
+
+Observer = Callable[[LinkEvent], None]
+
+
+class Link(Protocol):
+    """A way to one peer."""
+
+    locator: Locator
+    """Where the peer is, or where it came from."""
+    observer: Observer | None
+    """Called with every event, in order, in the thread that uses the link."""
+    framing: Framing
+    proxied: bool
+    """Whether something stands between us and the peer, whose own ends are not the peer's."""
+
+    def send(self, data: bytes, deadline: Deadline) -> int:
+        """Hand `data` to the peer; how many bytes went (fewer when it stopped reading or the link ended)."""
+
+    def receive(self, deadline: Deadline) -> LinkEvent | None:
+        """The next event of the peer; None when the deadline passes; the end again and again after the end."""
+
+    @property
+    def ended(self) -> LinkEvent | None:
+        """How the peer ended the link, once it was seen."""
+
+    def half_closed(self) -> bool:
+        """Whether a peer that sent its last (FIN) still takes what we send. To be asked when all is said."""
+
+    def finish(self) -> None:
+        """Say that we send no more (FIN), still listening."""
+
+    def abort(self) -> None:
+        """Drop the link the hard way (RST)."""
+
+    def close(self) -> None:
+        """Let go of the link; idempotent."""
+
+
+_HEARD: Final = struct.Struct("=52xI")
+"""Linux's `tcp_info` up to `tcpi_last_data_recv`, in milliseconds."""
+
+
+class StreamLink:
+    """A link over a connected stream socket: TCP or a Unix socket."""
+
+    framing = Framing.STREAM
+
+    def __init__(self, sock: socket.socket, locator: Locator, *, ours: bool) -> None:
+        """`ours`: we opened it."""
+        self.locator = locator
+        self.proxied = False
+        self.observer: Observer | None = None
+        self.opened = LinkEvent(time.monotonic(), ours, Happened.OPEN)
+        self._sock = sock
+        self._ended: LinkEvent | None = None
+        self._waiting: deque[LinkEvent] = deque()
+        self._closed = False
+        self._over: float | None = None
+        sock.setblocking(False)
+        if sock.family in (socket.AF_INET, socket.AF_INET6):
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    @property
+    def ended(self) -> LinkEvent | None:
+        """How the peer ended the link, once it was seen."""
+        return self._ended
+
+    def send(self, data: bytes, deadline: Deadline) -> int:
+        """Send with one eye on what comes in, so that two full pipes never wait for each other."""
+        view, sent = memoryview(data), 0
+        while sent < len(data) and self._writable():
+            try:
+                went = self._sock.send(view[sent:])
+            except BlockingIOError:
+                if not self._wait(select.POLLOUT | select.POLLIN, deadline):
+                    break
+                self._drain()
+            except OSError:
+                self._drain()
+                self._end(Happened.RESET)
+                break
+            else:
+                self._tell(LinkEvent(time.monotonic(), True, Happened.BYTES, bytes(view[sent : sent + went])))
+                sent += went
+        return sent
+
+    def _writable(self) -> bool:
+        """A peer that said its last (FIN) may still listen; a reset, or our own end, is final."""
+        return not self._closed and (self._ended is None or self._ended.what is not Happened.RESET)
+
+    def receive(self, deadline: Deadline) -> LinkEvent | None:
+        """The next event of the peer; None when the deadline passes; the end again and again after the end."""
+        event = self._arrived()
+        while event is None:
+            if not self._wait(select.POLLIN, deadline):
+                return None
+            event = self._arrived()
+        return event
+
+    def _arrived(self) -> LinkEvent | None:
+        if not self._waiting:
+            self._drain(once=True)
+        return self._waiting.popleft() if self._waiting else self._ended
+
+    @property
+    def forsaken(self) -> bool:
+        """Whether the peer has ended its side already, read or not."""
+        poll = select.poll()
+        poll.register(self._sock, select.POLLRDHUP)
+        return bool(poll.poll(0))
+
+    @property
+    def over(self) -> float | None:
+        """When either side ended it, as far as was seen; None while it is up."""
+        known = [at for at in (self._ended.time if self._ended else None, self._over) if at is not None]
+        return min(known, default=None)
+
+    @property
+    def waited(self) -> float:
+        """Seconds since the peer spoke last, as the kernel counts: how long a link that is just taken was waiting."""
+        if self._sock.family not in (socket.AF_INET, socket.AF_INET6) or not hasattr(socket, "TCP_INFO"):
+            return 0.0
+        told = self._sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _HEARD.size)
+        return float(_HEARD.unpack(told)[0]) / 1000
+
+    def half_closed(self) -> bool:
+        """Whether a peer that sent its last (FIN) still takes what we send: it costs a byte, which nobody records."""
+        if self._closed or self.proxied or self._ended is None or self._ended.what is not Happened.EOF:
+            return False
+        try:
+            self._sock.send(b"\0")
+        except OSError:
+            return False
+        return not _ready(self._sock, 0, Deadline.after(RESETTING))  # no events: errors and hang-ups only
+
+    def observe(self, observer: Observer | None) -> None:
+        """From now on tell `observer`, beginning with the link's opening."""
+        self.observer = observer
+        self._tell(self.opened)
+
+    def finish(self) -> None:
+        """Say that we send no more (FIN), still listening."""
+        with contextlib.suppress(OSError):
+            self._sock.shutdown(socket.SHUT_WR)
+            self._tell(LinkEvent(time.monotonic(), True, Happened.EOF))
+
+    def abort(self) -> None:
+        """Drop the link the hard way: on TCP the peer sees RST."""
+        if not self._closed:
+            with contextlib.suppress(OSError):
+                self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self._let_go(Happened.RESET)
+
+    def close(self) -> None:
+        """Let go of the link; idempotent."""
+        if not self._closed:
+            self._let_go(Happened.EOF)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _let_go(self, what: Happened) -> None:
+        self._closed = True
+        self._over = time.monotonic()
+        self._sock.close()
+        self._tell(LinkEvent(time.monotonic(), True, what))
+        if self._ended is None:
+            self._ended = LinkEvent(time.monotonic(), True, what)
+
+    def _wait(self, for_what: int, deadline: Deadline) -> bool:
+        return _ready(self._sock, for_what, deadline)
+
+    def _drain(self, once: bool = False) -> None:
+        """Move what has arrived into the inbox."""
+        while self._ended is None:
+            try:
+                data = self._sock.recv(CHUNK)
+            except BlockingIOError:
+                return
+            except OSError as gone:
+                self._end(Happened.EOF if gone.errno == errno.ENOTCONN else Happened.RESET)
+                return
+            if not data:
+                self._end(Happened.EOF)
+                return
+            event = LinkEvent(time.monotonic(), False, Happened.BYTES, data)
+            self._tell(event)
+            self._waiting.append(event)
+            if once:
+                return
+
+    def _end(self, what: Happened) -> None:
+        if self._ended is None:
+            self._ended = LinkEvent(time.monotonic(), False, what)
+            self._tell(self._ended)
+
+    def _tell(self, event: LinkEvent) -> None:
+        if self.observer is not None:
+            self.observer(event)
+
+
+class Listener:
+    """Our side when the target connects to us; the kernel chooses the port."""
+
+    def __init__(self, sock: socket.socket, locator: Locator) -> None:
+        self.locator = locator
+        self._sock = sock
+
+    @classmethod
+    def open(cls, locator: Locator | None = None) -> Listener:
+        """Listen at `locator`, by default at a free port of 127.0.0.1."""
+        return cls(*listening(locator or Locator.tcp("127.0.0.1", 0)))
+
+    def accept(self, deadline: Deadline, observer: Observer | None = None) -> StreamLink | None:
+        """The next link that comes in, or None when the deadline passes."""
+        while True:
+            try:
+                sock, address = self._sock.accept()
+            except BlockingIOError:
+                if not _ready(self._sock, select.POLLIN, deadline):
+                    return None
+            except ConnectionAbortedError:
+                continue
+            else:
+                return _opened(sock, self._peer(address), observer, ours=False)
+
+    def _peer(self, address: object) -> Locator:
+        if isinstance(address, tuple):
+            return Locator.tcp(str(address[0]), int(address[1]))
+        return self.locator
+
+    def close(self) -> None:
+        """Stop listening; links that came in stay."""
+        self._sock.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def listening(locator: Locator) -> tuple[socket.socket, Locator]:
+    """A non-blocking socket that listens at `locator`, and where that is; CannotConnect says what the kernel said."""
+    family, address = socket_address(locator)
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        if family != socket.AF_UNIX:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind(address)
+        sock.listen(128)
+    except OSError as why:
+        sock.close()
+        raise CannotConnect(f"cannot listen at {locator}", step="listen", seen=str(why)) from why
+    sock.setblocking(False)
+    return sock, locator if family == socket.AF_UNIX else Locator.tcp(*sock.getsockname()[:2])
+
+
+def connect(locator: Locator, deadline: Deadline, observer: Observer | None = None) -> StreamLink:
+    """Open a link to `locator`; CannotConnect says what the kernel said."""
+    family, address = socket_address(locator)
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.settimeout(max(deadline.remaining(), 0.001))
+        sock.connect(address)
+    except OSError as why:
+        sock.close()
+        hint = (
+            "is it started, and does it listen there?"
+            if isinstance(why, ConnectionRefusedError | FileNotFoundError)
+            else ""
+        )
+        raise CannotConnect(f"cannot open a link to {locator}", step="connect", seen=str(why), hint=hint) from why
+    return _opened(sock, locator, observer, ours=True)
+
+
+def _ready(sock: socket.socket, for_what: int, deadline: Deadline) -> bool:
+    poll = select.poll()
+    poll.register(sock, for_what)
+    return bool(poll.poll(deadline.remaining() * 1000))
+
+
+def _opened(sock: socket.socket, locator: Locator, observer: Observer | None, *, ours: bool) -> StreamLink:
+    link = StreamLink(sock, locator, ours=ours)
+    if observer is not None:
+        link.observe(observer)
+    return link
+
+
+def socket_address(locator: Locator) -> tuple[socket.AddressFamily, tuple[str, int] | str]:
+    """What the kernel calls the place; UsageError for a protocol that no link of ours speaks."""
+    if locator.protocol == "unixsock-stream":
+        return socket.AF_UNIX, locator.address
+    if locator.protocol == "tcp":
+        try:
+            family, _, _, _, address = socket.getaddrinfo(locator.host, locator.port, type=socket.SOCK_STREAM)[0]
+        except OSError as why:
+            raise CannotConnect(f"cannot resolve {locator}", step="resolve", seen=str(why)) from why
+        return family, (str(address[0]), int(address[1]))
+    raise UsageError(
+        f"no link of ours speaks {locator.protocol} yet", step="link", hint="tcp/ and unixsock-stream/ are spoken"
+    )

@@ -1,0 +1,255 @@
+"""One link through the tap: two sockets, what came on one handed to the other, ends as ends and resets as resets."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import selectors
+import socket
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from zenoh_conformance.conversation import Happened, Side
+from zenoh_harness.links.timing import Deadline
+
+CHUNK: Final = 1 << 16
+HELD: Final = 1 << 20
+"""Bytes held for a side that does not read; beyond it the other side is not read either, as without a tap."""
+CONNECTING: Final = 10.0
+"""Seconds that the far side may take to accept."""
+
+_RESET_ON_CLOSE: Final = struct.pack("ii", 1, 0)
+
+Record = Callable[[str, Side, Happened, bytes], None]
+"""Takes what happened: the link's name, who did it, what, and the bytes."""
+
+
+@dataclass(slots=True)
+class Passed:
+    """What went over one link."""
+
+    name: str
+    initiator: str
+    """Where the initiator came from."""
+    sent: dict[Side, int] = field(default_factory=lambda: dict.fromkeys(Side, 0))
+    """Bytes that each side sent."""
+    reached: bool = False
+    """Whether the far side accepted."""
+    first: Side | None = None
+    """Who ended it; None while nobody has, or when the tap did."""
+    how: str = ""
+    """`eof`, `reset`, or why the far side could not be reached."""
+
+    def __str__(self) -> str:
+        sent = ", ".join(f"{side.value} {self.sent[side]} bytes" for side in Side)
+        end = f"ended by the {self.first.value} ({self.how})" if self.first else "ended by the tap"
+        return f"{self.name} from {self.initiator}: {sent}; {end}"
+
+
+@dataclass(slots=True, eq=False)
+class End:
+    """One side of the link."""
+
+    side: Side
+    sock: socket.socket
+    relay: Relay
+    open: bool
+    """Whether its connection stands."""
+    waiting: bytearray = field(default_factory=bytearray)
+    """What it has not taken yet."""
+    finished: bool = False
+    """It sends no more."""
+    gone: bool = False
+    """Sending to it failed: what is left to read of it ends in a reset, whatever the kernel calls it then."""
+    told: bool = False
+    """It was told that the other side sends no more."""
+    interest: int = 0
+    """What the selector waits for on its socket."""
+
+
+class Relay:
+    """One link: made when its initiator has come, over when both have finished, one has gone, or `end` is called."""
+
+    def __init__(
+        self,
+        selector: selectors.BaseSelector,
+        near: socket.socket,
+        far: socket.socket,
+        passed: Passed,
+        record: Record,
+    ) -> None:
+        """`near` is the initiator's, accepted; `far` will be the responder's."""
+        self.passed = passed
+        self.over = False
+        self.awaited: Deadline | None = None
+        """Until when the far side must accept; None when it has."""
+        self._selector = selector
+        self._record = record
+        self._near = End(Side.INITIATOR, near, self, True)
+        self._far = End(Side.RESPONDER, far, self, False)
+        for sock in (near, far):
+            _prepare(sock)
+
+    def begin(self, address: tuple[str, int] | str) -> None:
+        """Open the other half; what the initiator sends meanwhile waits."""
+        self._tell(self._near, Happened.OPEN)
+        outcome = self._far.sock.connect_ex(address)
+        self.awaited = Deadline.after(CONNECTING)
+        if outcome == errno.EINPROGRESS:
+            self._watch(self._far)
+            self._watch(self._near)
+        else:
+            self._connected(outcome)
+
+    def on_ready(self, end: End, ready: int) -> None:
+        """The selector says that something can be done at one end."""
+        if self.over:
+            return
+        if not end.open:
+            self._connected(end.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
+            return
+        if ready & selectors.EVENT_READ:
+            self._receive(end)
+        if ready & selectors.EVENT_WRITE and not self.over:
+            self._flush(end)
+
+    def give_up(self) -> None:
+        """The far side has had its time."""
+        self._break(self._far, "does not accept")
+
+    def cut(self) -> None:
+        """End it in the middle, as a network does; it goes down as a reset on both sides, and nobody is blamed."""
+        if not self.over:
+            for end in (self._near, self._far):
+                self._tell(end, Happened.RESET)
+            self.end()
+
+    def end(self) -> None:
+        """Close both halves; idempotent."""
+        if self.over:
+            return
+        self.over = True
+        self.awaited = None
+        for end in (self._near, self._far):
+            if end.interest:
+                self._selector.unregister(end.sock)
+            end.sock.close()
+
+    def _other(self, end: End) -> End:
+        return self._far if end is self._near else self._near
+
+    def _connected(self, outcome: int) -> None:
+        if outcome:
+            self._break(self._far, os.strerror(outcome))
+            return
+        self.awaited = None
+        self._far.open = self.passed.reached = True
+        self._flush(self._far)
+
+    def _receive(self, end: End) -> None:
+        """Hand on what came, then record it."""
+        other = self._other(end)
+        try:
+            data = end.sock.recv(CHUNK)  # never into a buffer that relays share: each tap has a thread of its own
+        except BlockingIOError:
+            return
+        except OSError:
+            self._break(end, "reset")
+            return
+        if data:
+            self._pass(other, data)
+            self.passed.sent[end.side] += len(data)
+            self._tell(end, Happened.BYTES, data)
+            self._watch(end)
+            self._check(other)
+        elif end.gone:
+            self._break(end, "reset")
+        else:
+            end.finished = True
+            self._blame(end, "eof")
+            self._tell(end, Happened.EOF)
+            self._flush(other)
+
+    def _pass(self, end: End, data: bytes) -> None:
+        """Send at once what goes, keep the rest."""
+        went = self._send(end, data) if end.open and not end.waiting else 0
+        if went < len(data):
+            end.waiting += data[went:]
+            self._watch(end)
+
+    def _flush(self, end: End) -> None:
+        """Send what waits; when all has gone and the other side has finished, say so; when both know, it is over."""
+        other = self._other(end)
+        while end.open and end.waiting and (went := self._send(end, end.waiting)):
+            del end.waiting[:went]
+        if end.open and not end.waiting and other.finished and not end.told:
+            end.told = True
+            with contextlib.suppress(OSError):  # whoever has gone meanwhile shows it when read
+                end.sock.shutdown(socket.SHUT_WR)
+        self._check(end)
+        if end.told and other.told:
+            self.end()
+        self._watch(end)
+        self._watch(other)
+
+    def _send(self, end: End, data: bytes | bytearray) -> int:
+        """How many bytes went; one that has gone swallows them all, and what it sent before is still to be read."""
+        try:
+            return end.sock.send(data)
+        except BlockingIOError:
+            return 0
+        except OSError:
+            end.gone = True
+            return len(data)
+
+    def _check(self, end: End) -> None:
+        """One that has gone, and of which nothing more is to be read, has reset the link."""
+        if end.gone and end.finished and not self.over:
+            self._break(end, "reset")
+
+    def _break(self, end: End, how: str) -> None:
+        """One side has gone: the other learns it as a reset, after what was sent before."""
+        self._blame(end, how)
+        self._tell(end, Happened.RESET)
+        other = self._other(end)
+        if other.open:
+            if other.waiting:
+                self._send(other, other.waiting)
+            other.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
+        self.end()
+
+    def _blame(self, end: End, how: str) -> None:
+        """Whoever ends it first has ended it."""
+        if self.passed.first is None:
+            self.passed.first, self.passed.how = end.side, how
+
+    def _watch(self, end: End) -> None:
+        """Wait for what this end can do next, and for nothing else."""
+        if self.over:
+            return
+        interest = 0
+        if end.open and not end.finished and len(self._other(end).waiting) < HELD:
+            interest |= selectors.EVENT_READ
+        if not end.open or end.waiting:
+            interest |= selectors.EVENT_WRITE
+        if interest == end.interest:
+            return
+        if not interest:
+            self._selector.unregister(end.sock)
+        elif end.interest:
+            self._selector.modify(end.sock, interest, end)
+        else:
+            self._selector.register(end.sock, interest, end)
+        end.interest = interest
+
+    def _tell(self, end: End, kind: Happened, data: bytes = b"") -> None:
+        self._record(self.passed.name, end.side, kind, data)
+
+
+def _prepare(sock: socket.socket) -> None:
+    sock.setblocking(False)
+    if sock.family in (socket.AF_INET, socket.AF_INET6):
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

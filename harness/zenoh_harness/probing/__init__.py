@@ -1,0 +1,1 @@
+"""What a target is and can do: the probe, the smoke test, the learner."""

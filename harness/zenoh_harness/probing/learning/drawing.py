@@ -1,0 +1,132 @@
+"""A learned automaton as a picture: Mermaid, dot, and SVG that needs no other program."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from html import escape
+
+from zenoh_harness.probing.learning.automaton import END, SILENCE, WORKS, Mealy
+
+WIDE, GAP, LINE, HIGH = 170, 150, 15, 34
+"""Widths of a state and of the room between two, height of a line of text and of a state, in pixels."""
+LEFT, FLAT, ARCHED = 20, 48, 100
+"""Margin; where the states stand below the title, without and with arrows that pass above them."""
+
+
+def edges(machine: Mealy) -> dict[tuple[int, int], list[str]]:
+    """(from, to) to the labels on it: what is said, what comes; what nobody asks of an ended link is left out."""
+    found: dict[tuple[int, int], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for (state, symbol), (output, there) in machine.steps.items():
+        if state not in machine.sinks:
+            found[state, there][output].append(symbol)
+    return {
+        ends: [f"{' | '.join(symbols)} / {output}" for output, symbols in by_output.items()]
+        for ends, by_output in sorted(found.items())
+    }
+
+
+def mermaid(machine: Mealy, names: Mapping[int, str]) -> str:
+    """As a Mermaid state diagram."""
+    lines = ["stateDiagram-v2", "    [*] --> s0"]
+    lines += [f'    state "{names[state]}" as s{state}' for state in machine.states]
+    lines += [f"    s{a} --> s{b}: {label}" for (a, b), labels in edges(machine).items() for label in labels]
+    return "\n".join(lines) + "\n"
+
+
+def dot(machine: Mealy, names: Mapping[int, str]) -> str:
+    """As Graphviz reads it."""
+    lines = ["digraph handshake {", "    rankdir=LR;", "    node [shape=box, style=rounded];"]
+    lines += [f'    s{state} [label="{names[state]}"];' for state in machine.states]
+    lines += [f'    s{a} -> s{b} [label="{_joined(labels)}"];' for (a, b), labels in edges(machine).items()]
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _joined(labels: list[str]) -> str:
+    return "\\n".join(label.replace('"', "'") for label in labels)
+
+
+Apart = Mapping[tuple[int, str], str]
+"""(state, what is said there) to what another target answers, where it answers something else."""
+
+
+def svg(machine: Mealy, names: Mapping[int, str], title: str, apart: Apart | None = None, other: str = "") -> str:
+    """As SVG: the states in a row in the order of their shortest words, under each what keeps it or ends the link there.
+
+    `apart`: the steps in which `other`, another target, differs; they stand in red.
+    """
+    row = [state for state in machine.access() if state not in machine.sinks]
+    spot = {state: LEFT + n * (WIDE + GAP) for n, state in enumerate(row)}
+    moves = [(a, b, labels) for (a, b), labels in edges(machine).items() if a != b and b not in machine.sinks]
+    top = FLAT if all(spot[b] - spot[a] == WIDE + GAP for a, b, _ in moves) else ARCHED
+    lines = [_arrow(spot[a], spot[b], labels, top) for a, b, labels in moves]
+    deepest = 0
+    for state in row:
+        told = _under(machine, state, apart or {}, other)
+        deepest = max(deepest, len(told))
+        lines.append(_box(spot[state], top, names[state], told))
+    width = 2 * LEFT + len(row) * (WIDE + GAP) - GAP
+    height = top + HIGH + (deepest + 2) * LINE
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
+        'font-family="sans-serif" font-size="11" role="img">'
+    )
+    frame = f'<title>{escape(title)}</title><rect width="100%" height="100%" fill="white"/>'
+    caption = f'<text x="{LEFT}" y="24" font-size="14" font-weight="bold">{escape(title)}</text>'
+    return "\n".join([head, frame, _MARKER, caption, *lines, "</svg>"]) + "\n"
+
+
+_MARKER = (
+    '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
+    '<path d="M0,0 L8,4 L0,8 z"/></marker></defs>'
+)
+
+_WORDS = {END: "without Close", WORKS: "works on", SILENCE: "silent"}
+
+
+def _under(machine: Mealy, state: int, apart: Apart, other: str) -> list[tuple[str, bool]]:
+    """What is said in a state and does not lead to another one, the link's end or not; what differs elsewhere stands alone.
+
+    Lines, and whether each is about a difference.
+    """
+    told: dict[str, list[str]] = defaultdict(list)
+    lines: list[tuple[str, bool]] = []
+    for symbol in machine.symbols:
+        output, there = machine.steps[state, symbol]
+        if (state, symbol) in apart:
+            lines.append((f"{symbol}: {_WORDS.get(output, output)}", True))
+            lines.append((f"    {other}: {_WORDS.get(apart[state, symbol], apart[state, symbol])}", True))
+        elif there == state:
+            told[f"stays, {_WORDS.get(output, output)}"].append(symbol)
+        elif there in machine.sinks:
+            told[f"ends the link, {_WORDS.get(output, output)}"].append(symbol)
+    for head, symbols in sorted(told.items()):
+        lines += [(head, False), *((f"    {symbol}", False) for symbol in symbols)]
+    return lines
+
+
+def _box(x: int, y: int, name: str, told: list[tuple[str, bool]]) -> str:
+    shapes = [
+        f'<rect x="{x}" y="{y}" width="{WIDE}" height="{HIGH}" rx="8" fill="#e8eef7" stroke="#334"/>',
+        f'<text x="{x + WIDE // 2}" y="{y + 21}" text-anchor="middle" font-weight="bold">{escape(name)}</text>',
+    ]
+    for n, (line, differs) in enumerate(told):
+        indent = 14 if line.startswith(" ") else 0
+        style = ' fill="#b00020" font-weight="bold"' if differs else ' font-style="italic"' if not indent else ""
+        at = y + HIGH + (n + 1) * LINE + 3
+        shapes.append(f'<text x="{x + 4 + indent}" y="{at}"{style}>{escape(line.strip())}</text>')
+    return "".join(shapes)
+
+
+def _arrow(a: int, b: int, labels: list[str], top: int) -> str:
+    y = top + HIGH // 2
+    if b - a == WIDE + GAP:
+        path, middle, below = f"M{a + WIDE},{y} L{b},{y}", a + WIDE + GAP // 2, y - 6
+    else:
+        path = f"M{a + WIDE // 2},{top} Q{(a + b + WIDE) // 2},{top - 60} {b + WIDE // 2},{top}"
+        middle, below = (a + b + WIDE) // 2, top - 34
+    told = "".join(
+        f'<text x="{middle}" y="{below - (len(labels) - 1 - n) * LINE}" text-anchor="middle">{escape(label)}</text>'
+        for n, label in enumerate(labels)
+    )
+    return f'<path d="{path}" fill="none" stroke="#334" marker-end="url(#tip)"/>{told}'

@@ -1,0 +1,107 @@
+"""Dialogues with one node, one question each, and what was seen."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from zenoh_conformance import sane
+from zenoh_conformance.dialogue import Dialogue
+from zenoh_conformance.finding import Departed
+from zenoh_conformance.kinds import InitAck
+from zenoh_conformance.messages import Init
+from zenoh_conformance.messages.init import Auth
+from zenoh_conformance.wire.extensions import exts
+from zenoh_harness.errors import CannotConnect
+from zenoh_harness.links.timing import Deadline, scaled
+from zenoh_harness.links.wires import Recorder
+from zenoh_harness.reference.credentials import USER_METHOD, open_session
+from zenoh_harness.targets.target import NodeInstance
+
+UNIT: Final = 2.0
+"""Seconds that one answer may take."""
+
+QUICK: Final = 0.25
+"""Seconds that even the quickest node is given."""
+
+_ZIDS = itertools.count(1)
+
+
+@dataclass(slots=True)
+class Facts:
+    """What was seen of a node in one profile; a fact that could not be seen is missing."""
+
+    profile: str
+    seen: dict[str, Any] = field(default_factory=dict)
+    """Name -> value, in the order of the table."""
+    capabilities: set[str] = field(default_factory=set)
+
+    def note(self, name: str, value: object) -> None:
+        """Keep a fact."""
+        if value is not None:
+            self.seen[name] = value
+
+
+class Asker:
+    """Dialogues with one node, one question each."""
+
+    def __init__(self, node: NodeInstance) -> None:
+        self.node = node
+        self.unit = scaled(UNIT)
+        """Seconds that one answer may take; learnt from the first session."""
+        self._open: list[Dialogue] = []
+
+    def learn(self) -> Dialogue | None:
+        """A first live session; how long it took bounds the patience for all that follows."""
+        began = time.monotonic()
+        dialogue = self.session()
+        if dialogue is not None:
+            self.unit = min(self.unit, max(scaled(QUICK), 50 * (time.monotonic() - began)))
+        return dialogue
+
+    def dialogue(self, **options: Any) -> Dialogue | None:
+        """A fresh one; None when the node cannot be reached."""
+        zid = b"\x70" + next(_ZIDS).to_bytes(6, "big") + b"\x7a"
+        try:
+            wire = Recorder().wire(self.node, "probe", Deadline.after(UNIT))
+        except CannotConnect:
+            return None
+        dialogue = Dialogue(wire, zid=zid, unit=self.unit, requirement="target/probe", **options)
+        self._open.append(dialogue)
+        return dialogue
+
+    def session(self, **changes: Any) -> Dialogue | None:
+        """A live session; None when it is refused."""
+        dialogue = self.dialogue()
+        try:
+            return open_session(dialogue, self.node.profile, **changes) if dialogue else None
+        except Departed:
+            return None
+
+    def init(self, *, shows_user: bool = True, **changes: Any) -> Init | str:
+        """The INIT that answers ours, or how it was refused; ours offers to show a user where one is asked for."""
+        dialogue = self.dialogue()
+        if dialogue is None:
+            return "no link"
+        if shows_user and self.node.profile.credentials:
+            changes["exts"] = exts(*changes.get("exts", sane.OFFERS), Auth(payload=USER_METHOD))
+        try:
+            answer: Init = dialogue.ask(dialogue.init_syn(**changes), expect=InitAck)
+        except Departed as why:
+            return why.finding.got
+        return answer
+
+    def works(self, **changes: Any) -> bool:
+        """Whether such a session opens and finishes a query."""
+        dialogue = self.session(**changes)
+        try:
+            return dialogue is not None and dialogue.fence() is not None
+        except Departed:
+            return False
+
+    def leave(self) -> None:
+        """End what is open, so that the next question meets a calm node."""
+        while self._open:
+            self._open.pop().leave()

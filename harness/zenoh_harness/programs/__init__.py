@@ -1,0 +1,1 @@
+"""What we start, and end: processes, their supervisor, environments."""

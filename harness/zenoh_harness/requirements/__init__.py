@@ -1,0 +1,1 @@
+"""What judges which requirement, and what is still uncovered."""

@@ -1,0 +1,167 @@
+"""What changed from one results file to another: judgement by judgement, told by requirement, in both directions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from itertools import groupby
+from typing import Any, Final
+
+from zenoh_conformance.verdict import SEVERITY, Judgement, Key, Verdict
+from zenoh_harness.files.results import Results, check_label
+from zenoh_harness.versions.bisect import BAD, GOOD
+
+CALM: Final = SEVERITY[Verdict.KNOWN]
+"""What is graver is red."""
+
+
+class Way(Enum):
+    """In which direction."""
+
+    WORSE = "for the worse"
+    BETTER = "for the better"
+    LOST = "not judged any more"
+    FRESH = "judged now"
+    OTHER = "otherwise"
+    """Another cause, or right and slow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One judgement that is not what it was."""
+
+    before: Judgement | None
+    after: Judgement | None
+
+    @property
+    def way(self) -> Way:
+        """In which direction; a departure that is listed is one all the same."""
+        was, now = _grade(self.before), _grade(self.after)
+        if now is None or was is None:
+            return Way.OTHER if now == was else Way.LOST if now is None else Way.WORSE if now else Way.FRESH
+        return Way.OTHER if now == was else Way.WORSE if now > was else Way.BETTER
+
+    @property
+    def red(self) -> bool:
+        """Whether it departs now, is not listed, and did not or less gravely so; or was judged and is not there."""
+        was = SEVERITY[self.before.verdict] if self.before else 0
+        now = SEVERITY[self.after.verdict] if self.after else 0
+        return now > max(was, CALM) or (self.after is None and self.before is not None)
+
+    @property
+    def key(self) -> Key:
+        """Whose it is."""
+        one = self.after or self.before
+        assert one is not None
+        return one.key
+
+    @property
+    def level(self) -> str:
+        """The requirement's."""
+        one = self.after or self.before
+        return one.level if one else ""
+
+
+def _grade(one: Judgement | None) -> int | None:
+    """How bad the target is: 0 for right, the departure's severity; None where it was not judged."""
+    if one is None or one.verdict not in BAD | GOOD:
+        return None
+    if one.verdict is Verdict.KNOWN:
+        return SEVERITY[Verdict(dict(one.details).get("known", {}).get("expected", Verdict.KNOWN.value))]
+    return SEVERITY[one.verdict] if one.verdict in BAD else 0
+
+
+def told(one: Judgement | None) -> str:
+    """Verdict and cause in one line."""
+    if one is None:
+        return "not judged"
+    return f"{one.verdict.value}: {one.cause}" if one.cause else one.verdict.value
+
+
+def changes(old: Results, new: Results) -> list[Change]:
+    """The judgements whose verdict or cause differ, the worse ones first; who and which version is not compared.
+
+    What only one side has is left out where the other has findings under embargo: it might be one of them.
+    """
+    was = {_place(one.key): one for one in old.judgements}
+    now = {_place(one.key): one for one in new.judgements}
+    pairs = (Change(was.get(place), now.get(place)) for place in dict.fromkeys((*was, *now)))
+    found = [
+        pair for pair in pairs
+        if told(pair.before) != told(pair.after) and not (_silent(pair.before) and _silent(pair.after))
+        and not (pair.after is None and _secrets(new)) and not (pair.before is None and _secrets(old))
+    ]  # fmt: skip
+    return sorted(found, key=lambda pair: (list(Way).index(pair.way), pair.key.requirement, pair.key.check))
+
+
+def _silent(one: Judgement | None) -> bool:
+    """Whether it says nothing, and is no fault of ours: that there is no answer for another reason is no news."""
+    return one is None or one.verdict in (Verdict.NOT_OBSERVED, Verdict.NOT_APPLICABLE, Verdict.UNIMPLEMENTED)
+
+
+def _secrets(one: Results) -> bool:
+    return one.footer is not None and one.footer.embargoed > 0
+
+
+def _place(key: Key) -> tuple[object, ...]:
+    return (key.role, key.profile, key.link, key.requirement, key.check, key.parameters)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Changes of one check that are alike but for parameters, profile and evidence."""
+
+    first: Change
+    labels: tuple[str, ...]
+    """Profile and parameters of each."""
+
+    @property
+    def was(self) -> str:
+        """Verdict and cause before."""
+        return told(self.first.before)
+
+    @property
+    def now(self) -> str:
+        """Verdict and cause after."""
+        return told(self.first.after)
+
+    def as_json(self) -> dict[str, Any]:
+        """The same as data; evidence and command are those of the side that departs, the newer one's where both do."""
+        key = self.first.key
+        shown = next((one for one in (self.first.after, self.first.before) if one is not None and one.evidence), None)
+        return {
+            "way": self.first.way.value, "requirement": key.requirement, "level": self.first.level, "role": key.role,
+            "check": key.check, "with": list(self.labels), "before": self.was, "after": self.now,
+            "evidence": shown.evidence if shown else None, "repeat": shown.repeat if shown else "",
+        }  # fmt: skip
+
+
+def gathered(found: Iterable[Change]) -> list[Told]:
+    """Those that are alike as one, in the same order."""
+
+    def alike(change: Change) -> tuple[object, ...]:
+        key = change.key
+        return (
+            list(Way).index(change.way), key.requirement, key.check, key.role, told(change.before), told(change.after)
+        )  # fmt: skip
+
+    groups = (list(group) for _, group in groupby(sorted(found, key=alike), key=alike))
+    return [Told(group[0], tuple(_label(one.key) for one in group)) for group in groups]
+
+
+def _label(key: Key) -> str:
+    profile = "" if key.profile == "default" else f"profile {key.profile}"
+    return " ".join(part for part in (check_label("", key.parameters), profile) if part)
+
+
+def counted(found: Sequence[Change]) -> str:
+    """`12 judgements of 5 requirements changed: 2 for the worse, 10 for the better`; `nothing changed`."""
+    if not found:
+        return "nothing changed"
+    ways = [f"{number} {way.value}" for way in Way if (number := sum(one.way is way for one in found))]
+    requirements = len({one.key.requirement for one in found})
+    return (
+        f"{len(found)} judgement{'s' * (len(found) > 1)} of {requirements} requirement{'s' * (requirements > 1)}"
+        f" changed: {', '.join(ways)}"
+    )

@@ -1,0 +1,278 @@
+"""Is it alive? Grades from process to function, with a latency budget learnt while all was calm.
+
+A router can be dead to its users while it still answers handshakes; only new sessions that carry data show it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from zenoh_conformance.conversation import Conversation, Side
+from zenoh_conformance.dialogue import Dialogue
+from zenoh_conformance.finding import Departed
+from zenoh_conformance.messages import DQueryable, Push, Put, Query, Reply, Request, Response, ResponseFinal
+from zenoh_conformance.primitives import WireExpr
+from zenoh_conformance.verdict import Verdict
+from zenoh_harness.errors import AgentError, CannotConnect
+from zenoh_harness.links.timing import Deadline, scaled
+from zenoh_harness.links.wires import Recorder
+from zenoh_harness.programs.processes import Usage
+from zenoh_harness.reference.credentials import open_session
+from zenoh_harness.targets.target import Grade, NodeInstance, Vitals
+
+REQUIREMENT: Final = "target/stays-up"
+PATIENCE: Final = 3.0
+"""Seconds that a node which never was measured may take for one step."""
+
+FLOOR: Final = 0.25
+"""Seconds below which nothing is slow."""
+
+SETTLE: Final = 0.5
+"""Seconds in which a process that shut its links ends, if that is why."""
+
+TIMES_CALM: Final = 20
+"""How many times its calm latency a healthy node may take."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """How long a functional check may take."""
+
+    calm: float
+    """Seconds that it took while nothing else went on (median)."""
+    enough: Grade = Grade.FUNCTIONAL
+    """The best that it ever was: what it never could is not looked for again."""
+
+    @property
+    def slow(self) -> float:
+        """Seconds past which a healthy answer is slow."""
+        return max(scaled(FLOOR), TIMES_CALM * self.calm)
+
+    @property
+    def patience(self) -> float:
+        """Seconds past which one step is a hang."""
+        return max(scaled(PATIENCE), 2 * self.slow)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """How a node was found."""
+
+    grade: Grade
+    """The highest grade that it reached."""
+    verdict: Verdict
+    """PASS, SLOW, ZOMBIE, HANG or CRASH."""
+    cause: str
+    """Why, in one line, free of times; empty for PASS."""
+    latency: float
+    """Seconds that the check took."""
+    vitals: Vitals
+    usage: Usage | None = None
+    """Memory, threads and descriptors after the check; None where they cannot be seen."""
+    conversation: Conversation
+    """What was said during the check: evidence."""
+
+    @property
+    def well(self) -> bool:
+        """Whether the run can go on with it."""
+        return self.verdict in (Verdict.PASS, Verdict.SLOW)
+
+
+_ZIDS = itertools.count(1)
+
+
+def check(node: NodeInstance, budget: Budget | None = None) -> Health:
+    """Look at `node` from its process up to its function; never raises for what the node does."""
+    return _Check(node, budget).run()
+
+
+def learn(node: NodeInstance, times: int = 3) -> Budget:
+    """The budget from a few checks while nothing else goes on; CannotGoOn is not raised: an ill node has a default."""
+    found = [check(node) for _ in range(times)]
+    return Budget(calm=statistics.median(one.latency for one in found) if all(one.well for one in found) else 0.0)
+
+
+class _Ill(Exception):  # noqa: N818  carries a verdict out of a step
+    def __init__(self, verdict: Verdict, cause: str) -> None:
+        super().__init__(cause)
+        self.verdict = verdict
+        self.cause = cause
+
+
+class _Check:
+    """One look at a node; the grade rises step by step."""
+
+    def __init__(self, node: NodeInstance, budget: Budget | None) -> None:
+        self.node = node
+        self.budget = budget
+        self.unit = budget.patience if budget else scaled(PATIENCE)
+        self.recorder = Recorder()
+        self.grade = Grade.GONE
+        self.open: list[Dialogue] = []
+
+    def run(self) -> Health:
+        began = time.monotonic()
+        verdict, cause = Verdict.PASS, ""
+        try:
+            self._steps()
+        except _Ill as ill:
+            verdict, cause = ill.verdict, ill.cause
+        latency = time.monotonic() - began
+        self._leave()
+        if self.budget and verdict is Verdict.PASS and latency > self.budget.slow:
+            verdict, cause = Verdict.SLOW, "works, past its latency budget"
+        return self._health(verdict, cause, latency)
+
+    def _health(self, verdict: Verdict, cause: str, latency: float) -> Health:
+        if verdict in (Verdict.HANG, Verdict.ZOMBIE) and self.node.program is not None:
+            self.node.program.wait(Deadline.after(SETTLE))  # the kernel shuts links before it tells us of the end
+        vitals = self.node.vitals()
+        if verdict is not Verdict.PASS and not vitals.running:
+            verdict, cause, self.grade = Verdict.CRASH, death(vitals), Grade.GONE
+        elif verdict is Verdict.ZOMBIE and vitals.signs:
+            cause = f"{cause}, after signs of {vitals.signs[0].kind} in its output"
+        return Health(
+            grade=self.grade, verdict=verdict, cause=cause, latency=latency, vitals=vitals,
+            usage=self.node.program.usage() if self.node.program else None,
+            conversation=self.recorder.conversation,
+        )  # fmt: skip
+
+    def _steps(self) -> None:
+        if not self.node.vitals().running:
+            raise _Ill(Verdict.CRASH, death(self.node.vitals()))
+        self.grade = Grade.PROCESS
+        first = self._session("first")
+        if self.budget and self.grade >= self.budget.enough:
+            return
+        alone = self.node.profile.sessions == 1 or self.node.side is Side.INITIATOR or self.node.role != "router"
+        if not alone:
+            self._function(first, self._session("second"))
+        elif self.node.agent is not None and self.node.agent.capabilities:
+            self._work_of_agent(first)
+        else:
+            self._step(first.fence, "a query that nobody serves is not finished")
+        self.grade = Grade.FUNCTIONAL
+
+    def _session(self, name: str) -> Dialogue:
+        """A new session: a node that answers none hangs; one that refuses it, or answers some, is a zombie."""
+        try:
+            wire = self.recorder.wire(self.node, name, Deadline.after(self.unit))
+        except CannotConnect as why:
+            raise self._ill(Verdict.HANG, _unreachable(self.node)) from why
+        self.grade = max(self.grade, Grade.SOCKET)
+        dialogue = Dialogue(wire, zid=_zid(), unit=self.unit, requirement=REQUIREMENT)
+        self.open.append(dialogue)
+        try:
+            open_session(dialogue, self.node.profile)
+        except Departed as why:
+            silent = dialogue.ended is None and dialogue.closed is None and why.finding.got == "silence"
+            hangs = silent and self.grade < Grade.HANDSHAKE
+            raise self._ill(Verdict.HANG if hangs else Verdict.ZOMBIE, f"no new session: {why.finding.cause}") from why
+        self.grade = max(self.grade, Grade.HANDSHAKE)
+        return dialogue
+
+    def _ill(self, verdict: Verdict, cause: str) -> _Ill:
+        """A process that a signal stopped hangs, whatever was waited for."""
+        if self.node.vitals().suspended:
+            return _Ill(Verdict.HANG, "its process is stopped by a signal")
+        return _Ill(verdict, cause)
+
+    def _step(self, act: Callable[[], object], else_: str) -> None:
+        """Do one step of the work; a node that does not is a zombie."""
+        try:
+            act()
+        except Departed as why:
+            raise self._ill(Verdict.ZOMBIE, f"{else_}: {why.finding.got}") from why
+
+    def _function(self, near: Dialogue, far: Dialogue) -> None:
+        """Declare, push, receive; query, reply, final; between two sessions of ours."""
+        key = f"zconform/health/{near.zid.hex()}"
+        near.subscribe(key)
+        self._step(near.fence, "a declaration is not dealt with")
+        far.publish(key, b"alive")
+        self._step(lambda: near.expect(Push, where=_carries(b"alive")), "a push does not arrive")
+        near.declare(DQueryable(id=near.new_id(), key=_key(key)))
+        self._step(near.fence, "a declaration is not dealt with")
+        request = far.new_id()
+        far.say(Request(id=request, key=_key(key), body=Query()))
+        self._step(lambda: self._serve(near, key), "a query does not arrive")
+        self._step(lambda: far.expect(Response, where=lambda one: one.id == request), "a reply does not arrive")
+        self._step(lambda: far.expect(ResponseFinal, where=lambda one: one.id == request), "a query is not finished")
+
+    def _serve(self, near: Dialogue, key: str) -> None:
+        asked = near.expect(Request)
+        near.say(Response(id=asked.id, key=_key(key), body=Reply(body=Put(payload=b"alive"))))
+        near.say(ResponseFinal(id=asked.id))
+
+    def _work_of_agent(self, first: Dialogue) -> None:
+        """Its work, in another session when it closes the first one: it may not have let go of an earlier one yet."""
+        try:
+            self._function_of_agent(first)
+        except _Ill:
+            if self.node.side is not Side.INITIATOR or first.closed is None or not self.node.vitals().running:
+                raise
+            self._take_back(first)
+            self._function_of_agent(self._session("again"))
+
+    def _take_back(self, us: Dialogue) -> None:
+        """A session that came to nothing, and what the application declared for it."""
+        assert self.node.agent is not None
+        us.leave()
+        with contextlib.suppress(AgentError):
+            for name in "sq":
+                self.node.agent.ask("undeclare", id=f"zconform/health/{us.zid.hex()}/{name}")
+
+    def _function_of_agent(self, us: Dialogue) -> None:
+        """The same through the application above the node, where the node does not carry between two of ours."""
+        key, agent = f"zconform/health/{us.zid.hex()}", self.node.agent
+        assert agent is not None
+        try:
+            agent.ask("declare_subscriber", id=f"{key}/s", key=key)
+            agent.ask("declare_queryable", id=f"{key}/q", key=key, plan=[{"reply": b"alive".hex()}])
+            us.publish(key, b"alive")
+            self._step(us.fence, "a query that nobody serves is not finished")
+            request = us.new_id()
+            us.say(Request(id=request, key=_key(key), body=Query()))
+            self._step(lambda: us.expect(Response, where=lambda one: one.id == request), "a reply does not arrive")
+            self._step(lambda: us.expect(ResponseFinal, where=lambda one: one.id == request), "a query is not finished")
+            told = {event["event"] for event in agent.events(2, self.unit)}
+            agent.ask("undeclare", id=f"{key}/s")
+            agent.ask("undeclare", id=f"{key}/q")
+        except AgentError as why:
+            raise self._ill(Verdict.ZOMBIE, f"the application does not answer: {why.what}") from why
+        if told != {"sample", "query"}:
+            raise _Ill(Verdict.ZOMBIE, f"the application was told {sorted(told)} where a sample and a query are due")
+
+    def _leave(self) -> None:
+        for dialogue in self.open:
+            dialogue.leave()
+
+
+def death(vitals: Vitals) -> str:
+    """How a process of ours ended, and the first sign of death that it wrote."""
+    first = vitals.signs[0].line.strip() if vitals.signs else ""
+    ended = str(vitals.ended) if vitals.ended else "gone"
+    return f"{ended}: {first}" if first else ended
+
+
+def _unreachable(node: NodeInstance) -> str:
+    return "it accepts no link" if node.side is Side.RESPONDER else "it does not come back to us"
+
+
+def _zid() -> bytes:
+    """Eight bytes that no other session of ours has, in wire order."""
+    return b"\x68" + next(_ZIDS).to_bytes(6, "big") + b"\x7a"
+
+
+def _key(name: str) -> WireExpr:
+    return WireExpr(scope=0, suffix=name, mapping=True)
+
+
+def _carries(payload: bytes) -> Callable[[Push], bool]:
+    return lambda push: isinstance(push.body, Put) and push.body.payload == payload

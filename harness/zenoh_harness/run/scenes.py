@@ -1,0 +1,287 @@
+"""The stage of one case: links to a node, dialogues over them, all of it recorded, none of it past its deadline."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from threading import Event as Flag
+from typing import Any, Final
+
+from zenoh_conformance.conversation import Connection, Conversation, Event, Framing, Side
+from zenoh_conformance.dialogue import Dialogue
+from zenoh_conformance.errata import reading_of
+from zenoh_conformance.finding import Finding
+from zenoh_conformance.scene import Agent
+from zenoh_harness.errors import CannotConnect, CannotGoOn
+from zenoh_harness.links.timing import Deadline, scaled
+from zenoh_harness.links.wires import LinkWire, Recorder
+from zenoh_harness.reference.credentials import open_session
+from zenoh_harness.run.limiter import MOMENT, Floor
+from zenoh_harness.targets.target import NodeInstance
+
+UNIT: Final = 2.0
+"""Seconds in which a healthy target answers, before scaling."""
+
+CASE: Final = 60.0
+"""Seconds that a case may take in all, before scaling."""
+
+CONNECT: Final = 5.0
+"""Seconds that a node may take to accept a link, or to come to ours, before scaling."""
+
+
+class Overtime(BaseException):
+    """The case's hard deadline has passed, or the run is being ended; nobody on the way takes that for a fault to try again."""
+
+
+class Elsewhere(Exception):  # noqa: N818 - no fault of anybody: the target did something else that is right, too
+    """What was to be observed cannot be reached on this target."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a node before a case begins."""
+
+    capabilities: frozenset[str] = frozenset()
+    """What a case may name in its `needs`."""
+    known: Mapping[str, Any] = field(default_factory=dict)
+    """`lease_ms`, `max_sessions`, ..., as a case may ask for."""
+
+
+class StageWire:
+    """A recorded link whose waits end at the case's deadline: a `zenoh_conformance.scene.Wire`."""
+
+    def __init__(self, below: LinkWire, name: str, deadline: Deadline, stop: Flag, floor: Floor | None) -> None:
+        self._below, self._deadline, self._stop, self._floor = below, deadline, stop, floor
+        self.name = name
+        self._early: deque[Event] = deque()
+
+    @property
+    def side(self) -> Side:
+        """Which side the harness is."""
+        return self._below.side
+
+    @property
+    def framing(self) -> Framing:
+        """Stream or datagram."""
+        return self._below.framing
+
+    @property
+    def link(self) -> str:
+        """The link protocol."""
+        return self._below.link
+
+    def now(self) -> float:
+        """Seconds since the conversation began."""
+        return self._below.now()
+
+    def send(self, data: bytes) -> None:
+        """Put bytes on the link as they are."""
+        self._still_on()
+        self._below.send(data)
+
+    def receive(self, within: float) -> Event | None:
+        """The next thing that the target does on this link."""
+        if self._early:
+            return self._early.popleft()
+        self._still_on()
+        event = self._patiently(min(within, self._deadline.remaining()))
+        if event is None and within > 0:
+            self._still_on()
+        return event
+
+    def _patiently(self, within: float) -> Event | None:
+        """Keep the place on the floor for a moment only."""
+        if self._floor is None or within <= MOMENT:
+            return self._below.receive(within)
+        event = self._below.receive(MOMENT)
+        if event is None and not self._below.told_end:
+            with self._floor.left():
+                event = self._below.receive(within - MOMENT)
+        return event
+
+    def stale(self) -> bool:
+        """Whether the target has ended the link already: one that waited in our queue until it gave up."""
+        while (event := self._below.receive(0)) is not None:
+            self._early.append(event)
+        return bool(self._early) and not self._early[-1].data
+
+    def half_closed(self) -> bool:
+        """Whether the target ended its own direction only. To be asked when all is said."""
+        return self._below.half_closed()
+
+    def finish(self) -> None:
+        """Send no more (FIN), go on reading."""
+        self._below.finish()
+
+    def reset(self) -> None:
+        """End the link at once."""
+        self._below.reset()
+
+    def shut(self) -> None:
+        """End the link in order."""
+        self._below.shut()
+
+    def _still_on(self) -> None:
+        if self._deadline.passed or self._stop.is_set():
+            raise Overtime
+
+
+class Stage:
+    """One case's scene on one node: a `zenoh_conformance.scene.Scene`."""
+
+    def __init__(
+        self,
+        node: NodeInstance,
+        *,
+        requirement: str,
+        label: str,
+        seed: int = 0,
+        facts: Facts | None = None,
+        deadline: Deadline | None = None,
+        stop: Flag | None = None,
+        floor: Floor | None = None,
+    ) -> None:
+        self._node = node
+        self.requirement, self._label, self._seed = requirement, label, seed
+        self._facts = facts or Facts()
+        self._deadline = deadline or Deadline.after(CASE)
+        self._stop = stop or Flag()
+        self._floor = floor
+        self._recorder = Recorder()
+        self._names: Counter[str] = Counter()
+        self._zids = 0
+        self._wires: list[StageWire] = []
+        self.dialogues: list[Dialogue] = []
+        self.findings: list[Finding] = []
+        """What the case noted and went on from."""
+        self.reading: str | None = None
+        """Which of two readings the target follows, where the case could tell."""
+
+    @property
+    def role(self) -> Side:
+        """What the target is."""
+        return self._node.side
+
+    @property
+    def unit(self) -> float:
+        """One unit of patience in seconds."""
+        return scaled(UNIT)
+
+    @property
+    def profile(self) -> str:
+        """The configuration that the target is in."""
+        return self._node.profile.name
+
+    @property
+    def conversation(self) -> Conversation:
+        """All that was said so far, on every link."""
+        return self._recorder.conversation
+
+    @property
+    def agent(self) -> Agent:
+        """The target's application. Raises CannotGoOn when it has none."""
+        if self._node.agent is None:
+            raise CannotGoOn(f"{self._label} needs an agent and the target has none", step="agent")
+        return self._node.agent
+
+    def ended(self, how: str) -> str:
+        """How the last link ended, told more closely where it was told as `fin`. To be asked when all is said."""
+        how = how or (self.dialogues[-1].end() if self.dialogues else "")
+        return "half-close" if how == "fin" and self._wires and self._wires[-1].half_closed() else how
+
+    def fresh_zid(self) -> bytes:
+        """Eight bytes that no other dialogue of the run has; the same in every run with the same seed."""
+        self._zids += 1
+        told = f"{self._seed} {self._label} {self._zids}".encode()
+        return blake2b(told, digest_size=7).digest() + b"\x5a"
+
+    def can(self, capability: str) -> bool:
+        """Whether the target does this."""
+        return capability in self._facts.capabilities
+
+    def fact(self, name: str, default: Any = None) -> Any:
+        """What is known of the target beforehand."""
+        return self._facts.known.get(name, default)
+
+    def wire(self, name: str = "us") -> StageWire:
+        """A new link. Raises CannotConnect when there is none in time."""
+        self._names[name] += 1
+        unique = name if self._names[name] == 1 else f"{name}-{self._names[name]}"
+        patience = self._deadline.or_sooner(CONNECT)
+        while True:
+            wire = self._open(unique, patience)
+            if self.role is Side.RESPONDER or not wire.stale():
+                self._wires.append(wire)
+                return wire
+            wire.shut()
+            self._forget(unique)
+
+    def _open(self, name: str, patience: Deadline) -> StageWire:
+        if self._stop.is_set():
+            raise Overtime
+        try:
+            below = self._recorder.wire(self._node, name, patience)
+        except CannotConnect:
+            if self._deadline.passed:
+                raise Overtime from None
+            raise
+        return StageWire(below, name, self._deadline, self._stop, self._floor)
+
+    def _forget(self, name: str) -> None:
+        """A link that was dead when we took it belongs to nobody's conversation."""
+        events = self.conversation.events
+        events[:] = [event for event in events if event.connection != name]
+        self.conversation.connections[name] = Connection(name)
+
+    def dialogue(self, name: str = "us", *, zid: bytes | None = None) -> Dialogue:
+        """A dialogue over a new link, before any handshake."""
+        mine = zid or self.fresh_zid()
+        dialogue = Dialogue(self.wire(name), zid=mine, unit=self.unit, requirement=self.requirement)
+        self.dialogues.append(dialogue)
+        return dialogue
+
+    def session(self, name: str = "us", *, zid: bytes | None = None) -> Dialogue:
+        """A dialogue over a new link, live."""
+        return open_session(self.dialogue(name, zid=zid), self._node.profile)
+
+    def sessions(self, *names: str) -> tuple[Dialogue, ...]:
+        """As many live ones as names."""
+        return tuple(self.session(name) for name in names)
+
+    def follows(self, erratum: str | None) -> None:
+        """Note the reading that the target follows."""
+        self.reading = reading_of(erratum)
+
+    def depart(self, finding: Finding) -> None:
+        """Note a fault of the target and go on."""
+        self.findings.append(finding)
+
+    def another(self, number: int) -> Stage:
+        """A further stage on the same node, with ZenohIDs of its own, under the same deadline."""
+        return Stage(
+            self._node,
+            requirement=self.requirement,
+            label=f"{self._label} #{number}",
+            seed=self._seed,
+            facts=self._facts,
+            deadline=self._deadline,
+            stop=self._stop,
+            floor=self._floor,
+        )
+
+    def adopt(self, other: Stage) -> None:
+        """Let what was said on another stage be what was said on this one."""
+        self._recorder, self.dialogues = other._recorder, other.dialogues
+        self.findings += other.findings
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the run is being ended."""
+        return self._stop.is_set()
+
+    def close(self) -> None:
+        """Let go of every link."""
+        for wire in self._wires:
+            wire.shut()

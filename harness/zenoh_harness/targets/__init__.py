@@ -1,0 +1,1 @@
+"""What is judged: targets, how each is reached and started."""

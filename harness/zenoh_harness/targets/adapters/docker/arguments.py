@@ -1,0 +1,116 @@
+"""What a node in a container is told: profiles as `--cfg` options, mounted files, the reach string's own options."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from zenoh_conformance.conversation import Side
+from zenoh_harness.errors import UsageError
+from zenoh_harness.links.locators import Locator
+from zenoh_harness.profiles import Profile
+from zenoh_harness.targets.adapters.wheel import configuration
+from zenoh_harness.targets.reach import Reach
+
+PORT: Final = 7447
+LISTEN: Final = Locator.tcp("0.0.0.0", PORT)  # noqa: S104  inside the container; published to 127.0.0.1 only
+USERS_AT: Final = "/zconform/users"
+CONFIG_AT: Final = "/zconform/config.json5"
+"""Where mounted files appear inside."""
+
+ROUTERS: Final = frozenset({"zenohd", "zenoh"})
+"""Last parts of image names whose program takes `zenohd`'s arguments: ours, and upstream's `eclipse/zenoh`."""
+
+NOT_TAKEN: Final = "Couldn't perform configuration"
+"""What `zenohd` warns, and goes on, when it does not know a path of `--cfg`: the profile would be a pretence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Arguments, environment and mounts of one start."""
+
+    arguments: tuple[str, ...]
+    environment: Mapping[str, str]
+    files: Mapping[Path, str] = field(default_factory=dict)
+    """File of ours -> where it appears inside, read-only."""
+
+
+def is_router(reach: Reach) -> bool:
+    """Whether the image's program is `zenohd`, going by its name."""
+    repository = re.sub(r":[^/:]*$", "", reach.rest.partition("@")[0])
+    return repository.rpartition("/")[2] in ROUTERS
+
+
+def tell(
+    reach: Reach, profile: Profile, *, role: str, zid: str, ours: Locator | None, folder: Path, version: str = ""
+) -> Told:
+    """What a node is told; `ours` is where we listen for one that connects to us; `folder` takes files to mount.
+
+    UsageError: options that cannot be read, a configuration file that is not there.
+    """
+    where = ours or LISTEN
+    given = {
+        "{port}": str(where.port),
+        "{host}": where.host,
+        "{locator}": str(where),
+        "{zid}": zid,
+        "{profile}": profile.name,
+    }
+    arguments = [
+        re.sub(r"\{\w+\}", lambda found: given.get(found[0], found[0]), word)
+        for word in shlex.split(reach.options.get("args", ""))
+    ]
+    files: dict[Path, str] = {}
+    if "config" in reach.options:
+        files[_existing(Path(reach.options["config"]))] = CONFIG_AT
+    environment = _environment(reach.options.get("env", ""))
+    if not is_router(reach):
+        return Told(tuple(arguments), environment, files)
+    if profile.credentials:
+        files[_users(folder, profile.credentials)] = USERS_AT
+    told = [
+        *(("-c", CONFIG_AT) if "config" in reach.options else ()),
+        *_options(profile, role, zid, ours, version),
+        *arguments,
+    ]
+    return Told(tuple(told), {"RUST_LOG": os.environ.get("RUST_LOG", "warn"), **environment}, files)
+
+
+def _options(profile: Profile, role: str, zid: str, ours: Locator | None, version: str) -> list[str]:
+    """`zenohd`'s arguments for a profile; no blank in any, since upstream's image splits them once more."""
+    side = Side.INITIATOR if ours else Side.RESPONDER
+    values: dict[str, Any] = {"mode": role, **configuration(profile, side, version=version, dictionary=Path(USERS_AT))}
+    values["listen/endpoints"] = [] if ours else [str(LISTEN)]
+    values["connect/endpoints"] = [str(ours)] if ours else []
+    options = ["-i", zid]
+    for path, value in values.items():
+        options += ["--cfg", f"{path}:{json.dumps(value, separators=(',', ':'))}"]
+    return options
+
+
+def _users(folder: Path, credentials: tuple[str, str]) -> Path:
+    path = folder / "users"
+    path.write_text(":".join(credentials) + "\n")
+    path.chmod(0o644)
+    return path
+
+
+def _existing(path: Path) -> Path:
+    if not path.is_file():
+        raise UsageError(f"no configuration file {path}", step="start")
+    return path.resolve()
+
+
+def _environment(text: str) -> dict[str, str]:
+    """`NAME=VALUE` words; UsageError for a word without `=`."""
+    pairs = [word.partition("=") for word in shlex.split(text)]
+    wrong = next((name for name, equals, _ in pairs if not equals), None)
+    if wrong is not None:
+        raise UsageError(f"environment {wrong!r} has no value", step="reach string", hint=f"write env={wrong}=VALUE")
+    return {name: value for name, _, value in pairs}

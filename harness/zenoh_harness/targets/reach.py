@@ -1,0 +1,204 @@
+"""Reach strings: one string reaches one target, on the command line, in a file, and in pytest's `--target`.
+
+    wheel:1.9.0?role=client&profile=short-lease      KIND:REST?OPTION=VALUE&OPTION=VALUE
+    tcp/127.0.0.1:7447                               a locator: the kind is its protocol
+    reference                                        a bare kind, where its rest may be left out
+
+The options of a string whose rest is a command start at its last `?` that is followed by `name=`; a command that
+ends like that itself is written with a closing `?`.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, Final, Self, TypeVar
+from urllib.parse import quote, unquote
+
+from zenoh_harness.errors import UsageError, unknown
+from zenoh_harness.links.locators import PROTOCOLS, Locator
+
+
+class Face(enum.Enum):
+    """What a target answers."""
+
+    NODE = "node"
+    """Reached over a link, speaks the protocol."""
+    CODEC = "codec"
+    """Bytes in, meaning out, and back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One row of the table of reach kinds."""
+
+    name: str
+    rest: str
+    """What follows the colon, as printed in help; empty when nothing may follow."""
+    required: bool
+    """Whether the rest may not be left out."""
+    faces: frozenset[Face]
+    options: frozenset[str]
+    """Options that this kind understands beside the common ones."""
+
+
+COMMON_OPTIONS: Final = frozenset({"profile", "name"})
+"""`profile` pins one profile; `name` is the name to report."""
+
+_NODE, _CODEC = frozenset({Face.NODE}), frozenset({Face.CODEC})
+_LAUNCHED: Final = frozenset({"role", "as", "zid"})
+
+KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
+    {
+        kind.name: kind
+        for kind in (
+            Kind("wheel", "VERSION", False, _NODE, _LAUNCHED),
+            Kind("exec", "COMMAND", True, _NODE, _LAUNCHED | {"agent", "listen", "version"}),
+            Kind("docker", "IMAGE", True, _NODE, _LAUNCHED | {"args", "build", "config", "env", "memory", "pull"}),
+            Kind("stdio", "COMMAND", True, _CODEC, frozenset()),
+            Kind("lib", "PATH", True, _CODEC, frozenset()),
+            Kind("reference", "", False, _NODE | _CODEC, _LAUNCHED | {"face"}),
+            Kind("wrong", "NAME", True, _NODE | _CODEC, _LAUNCHED | {"face"}),
+            Kind("variant", "NAME", True, _NODE, _LAUNCHED),
+            *(Kind(protocol, "ADDRESS", True, _NODE, frozenset({"role", "version"})) for protocol in PROTOCOLS),
+        )
+    }
+)
+"""Every kind that a reach string may begin with."""
+
+_VALUES: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
+    {
+        "role": frozenset({"router", "peer", "client"}),
+        "as": frozenset({"responder", "initiator"}),
+        "face": frozenset({"node", "codec"}),
+        "agent": frozenset({"stdio", "none"}),
+        "build": frozenset({"release", "quick"}),
+        "pull": frozenset({"missing", "always", "never"}),
+    }
+)
+"""Options with a closed list of values."""
+
+_OPTIONS_AT: Final = re.compile(r"\?(?=[a-z][a-z_]*=[^?\s]*$)")
+_KIND_AT: Final = re.compile(r"([A-Za-z][A-Za-z0-9_-]*)(?:([:/])(.*))?", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """A reach string, taken apart."""
+
+    kind: str
+    """A key of `KINDS`."""
+    rest: str = ""
+    """Version, command, image, path, miniature, or the locator's address; empty when left out."""
+    options: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """What followed `?`, decoded."""
+
+    @property
+    def locator(self) -> Locator | None:
+        """The locator, where the kind is a link protocol."""
+        return Locator.parse(f"{self.kind}/{self.rest}") if self.kind in PROTOCOLS else None
+
+    @property
+    def faces(self) -> frozenset[Face]:
+        """What can be asked of it: narrowed by the option `face`."""
+        face = self.options.get("face")
+        return frozenset({Face(face)}) if face else KINDS[self.kind].faces
+
+    def with_options(self, **options: str) -> Self:
+        """The same target with some options set."""
+        return replace(self, options=MappingProxyType({**self.options, **options}))
+
+    def dress(self, target: Any) -> Any:
+        """The target with what is known of it besides: nothing, unless it was called by a name."""
+        return target
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.rest, tuple(sorted(self.options.items()))))
+
+    def __str__(self) -> str:
+        border = "/" if self.kind in PROTOCOLS else ":"
+        text = f"{self.kind}{border}{self.rest}" if self.rest else self.kind
+        tail = "&".join(f"{name}={quote(value, safe='/:,.')}" for name, value in sorted(self.options.items()))
+        if tail:
+            return f"{text}?{tail}"
+        return f"{text}?" if _OPTIONS_AT.search(text) or text.endswith("?") else text
+
+
+AnyReach = TypeVar("AnyReach", bound=Reach)
+
+
+def parse(text: str) -> Reach:
+    """Take a reach string apart; UsageError (exit 2) offers the nearest name for whatever is unknown."""
+    stripped = text.strip()
+    body, options = _split_options(stripped)
+    match = _KIND_AT.fullmatch(body)
+    if match is None:
+        raise UsageError(
+            f"cannot read the reach string {text!r}",
+            step="reach string",
+            hint="as in wheel:1.10.2, exec:./node {port}, tcp/127.0.0.1:7447",
+        )
+    name, border, rest = match.group(1), match.group(2), match.group(3) or ""
+    if name not in KINDS:
+        raise unknown("kind of target", name, KINDS)
+    _check_border(text, name, border, rest)
+    _check_options(KINDS[name], options)
+    reach = Reach(name, rest, MappingProxyType(options))
+    reach.locator  # noqa: B018  refuses a locator that cannot be read
+    return reach
+
+
+def add_options(reach: AnyReach, options: str) -> AnyReach:
+    """The same target with `name=value&name=value` added; UsageError for what its kind does not understand."""
+    added = _pairs(options)
+    _check_options(KINDS[reach.kind], added)
+    return reach.with_options(**added)
+
+
+def _split_options(text: str) -> tuple[str, dict[str, str]]:
+    if text.endswith("?"):
+        return text[:-1], {}
+    cut = _OPTIONS_AT.search(text)
+    if cut is None:
+        return text, {}
+    return text[: cut.start()], _pairs(text[cut.end() :])
+
+
+def _pairs(text: str) -> dict[str, str]:
+    options: dict[str, str] = {}
+    for pair in text.split("&"):
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise UsageError(f"option {pair!r} has no value", step="reach string", hint=f"write {pair}=VALUE")
+        if name in options:
+            raise UsageError(f"option {name!r} is given twice", step="reach string")
+        options[name] = unquote(value)
+    return options
+
+
+def _check_border(text: str, name: str, border: str | None, rest: str) -> None:
+    kind = KINDS[name]
+    wanted = "/" if name in PROTOCOLS else ":"
+    if border is not None and border != wanted:
+        raise UsageError(
+            f"{text!r}: after {name} comes {wanted!r}, not {border!r}",
+            step="reach string",
+            hint=f"write {name}{wanted}{kind.rest}",
+        )
+    if kind.required and not rest.strip():
+        raise UsageError(f"{name} needs its {kind.rest}", step="reach string", hint=f"write {name}{wanted}{kind.rest}")
+    if rest and not kind.rest:
+        raise UsageError(
+            f"{name} takes nothing after it, but {rest!r} follows", step="reach string", hint=f"write {name}"
+        )
+
+
+def _check_options(kind: Kind, options: Mapping[str, str]) -> None:
+    for name, value in options.items():
+        if name not in kind.options | COMMON_OPTIONS:
+            raise unknown(f"option of {kind.name}", name, kind.options | COMMON_OPTIONS)
+        if name in _VALUES and value not in _VALUES[name]:
+            raise unknown(f"value of {name}", value, _VALUES[name])

@@ -1,0 +1,1 @@
+"""One selection against many versions: the matrix, its table, where a verdict turned."""
