@@ -1,4 +1,4 @@
-"""Runs each room's benchmarks, `<room>/bench/bench_*.py`, one after the other; each prints its own ratios.
+"""Runs each package's benchmarks, `<package>/bench/bench_*.py`, one after the other; each prints its own ratios.
 
     python .ci/bench.py [WORD...]      only files whose path has one of the words
 """

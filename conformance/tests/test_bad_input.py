@@ -133,9 +133,9 @@ def test_the_measure_notices_what_is_not_linear():
 
 
 def test_what_is_claimed_is_not_allocated():
-    for layer, told, _, _ in REFUSED.values():
-        if HUGE in told:
-            assert memory(refused, bytes.fromhex(told), layer) < 200_000
+    for layer, text, _, _ in REFUSED.values():
+        if HUGE in text:
+            assert memory(refused, bytes.fromhex(text), layer) < 200_000
 
 
 def refused(data, layer):

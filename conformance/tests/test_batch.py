@@ -119,11 +119,11 @@ def drop(piece):
 @pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
 def test_a_broken_chain_is_dropped_and_says_why(broken):
     whole = Defragmenter(marks=True)
-    told = []
+    text = []
     for piece in broken(*pieces()):
         assert whole.feed(piece) is None
-        told.append(whole.dropped)
-    assert any(told)
+        text.append(whole.dropped)
+    assert any(text)
     assert [whole.feed(piece) for piece in pieces()][-1] == b"abcdefghi"
 
 

@@ -33,21 +33,21 @@ def read(data, layer):
 
 def judge(data, layer):
     """Whatever the bytes are: told cleanly, twice the same, and written again as they were or as they should be."""
-    told, traced = read(data, layer), codec.trace(data, layer)
+    text, traced = read(data, layer), codec.trace(data, layer)
     assert traced.segments.join() == data[: traced.size]
-    if isinstance(told, DecodeError):
+    if isinstance(text, DecodeError):
         assert traced.message is None
-        assert traced.refusal.args == told.args
-        return told
-    assert (traced.message, traced.diagnostics, traced.size) == (told.message, told.diagnostics, told.size)
-    again = codec.encode(told.message)
-    assert codec.decode_whole(again, layer).message == told.message
-    if not LOSES & {each.kind for each in told.diagnostics}:
-        assert again == data[: told.size]
-    for each in told.diagnostics:
+        assert traced.refusal.args == text.args
+        return text
+    assert (traced.message, traced.diagnostics, traced.size) == (text.message, text.diagnostics, text.size)
+    again = codec.encode(text.message)
+    assert codec.decode_whole(again, layer).message == text.message
+    if not LOSES & {each.kind for each in text.diagnostics}:
+        assert again == data[: text.size]
+    for each in text.diagnostics:
         assert 0 <= each.at < len(data)
         assert any(path.startswith(each.path) for path in traced.segments.paths()), each
-    return told
+    return text
 
 
 @every_message
@@ -55,9 +55,9 @@ def judge(data, layer):
 @given(data=st.data())
 def test_round_trip(cls, data):
     layer, message = registry.of(cls).layer, data.draw(strategies.of(cls))
-    told = judge(codec.encode(message), layer)
-    assert told.message == message
-    assert {each.kind for each in told.diagnostics} <= {"unknown-extension"}
+    text = judge(codec.encode(message), layer)
+    assert text.message == message
+    assert {each.kind for each in text.diagnostics} <= {"unknown-extension"}
     assert codec.segments(message).join() == codec.encode(message)
     assert codec.from_json(codec.to_json(message), layer) == message
 
@@ -69,9 +69,9 @@ def test_every_proper_prefix_is_refused(cls, data):
     layer = registry.of(cls).layer
     whole = codec.encode(data.draw(strategies.of(cls)))
     for size in range(len(whole)):
-        told = judge(whole[:size], layer)
-        if isinstance(told, DecodeError):
-            assert told.at <= size
+        text = judge(whole[:size], layer)
+        if isinstance(text, DecodeError):
+            assert text.at <= size
         else:
             assert cls.__name__ in OPEN_ENDED
 

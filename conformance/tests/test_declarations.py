@@ -122,14 +122,14 @@ def test_facts_of_a_message():
 
 
 def test_headers_as_the_tables_have_them():
-    told = {cls.__name__: [f"{each.header:02x}" for each in describe(cls).extensions] for cls in registry.MESSAGES}
-    assert told["Push"] == ["21", "42", "33", "47"]
-    assert told["Request"] == ["21", "42", "33", "34", "25", "26", "47"]
-    assert told["Put"] == ["41", "12", "43"]
-    assert told["Del"] == ["41", "42"]
-    assert told["Query"] == ["41", "43", "04", "45"]
-    assert told["Join"] == ["51", "52", "27"]
-    assert told["Fragment"] == ["31", "02", "03"]
+    text = {cls.__name__: [f"{each.header:02x}" for each in describe(cls).extensions] for cls in registry.MESSAGES}
+    assert text["Push"] == ["21", "42", "33", "47"]
+    assert text["Request"] == ["21", "42", "33", "34", "25", "26", "47"]
+    assert text["Put"] == ["41", "12", "43"]
+    assert text["Del"] == ["41", "42"]
+    assert text["Query"] == ["41", "43", "04", "45"]
+    assert text["Join"] == ["51", "52", "27"]
+    assert text["Fragment"] == ["31", "02", "03"]
 
 
 ZID = ZenohID.parse("0a")
@@ -213,7 +213,7 @@ def test_types_are_inferred(tmp_path):
     api = pytest.importorskip("mypy.api")
     file = tmp_path / "use.py"
     file.write_text(textwrap.dedent(code))
-    told, _, _ = api.run(["--strict", "--no-incremental", "--cache-dir=/dev/null", str(file)])
+    text, _, _ = api.run(["--strict", "--no-incremental", "--cache-dir=/dev/null", str(file)])
     for each in (
         '"bytes | None"',
         '"bool"',
@@ -222,5 +222,5 @@ def test_types_are_inferred(tmp_path):
         '"lease" to "Open" has',
         'Missing named argument "lease"',
     ):
-        assert each in told, told
-    assert told.count(" error: ") == 3, told
+        assert each in text, text
+    assert text.count(" error: ") == 3, text

@@ -25,13 +25,13 @@ def whole(told):
 @settings(max_examples=60, deadline=None)
 @given(data=st.binary(max_size=40))
 def test_no_byte_is_lost(layer, data):
-    told = explain(data, layer)
-    assert whole(told) == data
-    assert told.ok == (bool(data) and told.explained == len(data) and told.refusal is None)
-    if told.refusal:
-        assert 0 <= told.refusal.at <= len(data)
-    json.dumps(told.to_json())
-    list(told.text())
+    text = explain(data, layer)
+    assert whole(text) == data
+    assert text.ok == (bool(data) and text.explained == len(data) and text.refusal is None)
+    if text.refusal:
+        assert 0 <= text.refusal.at <= len(data)
+    json.dumps(text.to_json())
+    list(text.text())
 
 
 @settings(max_examples=60, deadline=None)
@@ -55,8 +55,8 @@ def test_every_message_is_explained(drawn):
     ],
 )
 def test_the_layer_is_guessed(layer, data):
-    told = explain(data)
-    assert (told.layer, told.ok) == (layer, True)
+    text = explain(data)
+    assert (text.layer, text.ok) == (layer, True)
 
 
 def test_a_datagram_is_either():
@@ -66,10 +66,10 @@ def test_a_datagram_is_either():
 
 def test_a_compressed_batch_is_shown_with_what_it_expands_to():
     stream = batch.frame_batch(codec.encode(OPEN)) + batch.frame_batch(codec.encode(FRAME), compressed=True)
-    told = explain(stream, Layer.STREAM)
-    assert told.ok
-    assert whole(told) == stream
-    assert b"".join(line.data for line in told.lines if line.inside) == codec.encode(FRAME)
+    text = explain(stream, Layer.STREAM)
+    assert text.ok
+    assert whole(text) == stream
+    assert b"".join(line.data for line in text.lines if line.inside) == codec.encode(FRAME)
     raw = batch.frame_batch(codec.encode(KeepAlive()), compressed=True)
     assert explain(raw, Layer.STREAM).ok
 
@@ -89,12 +89,12 @@ def test_the_handshake_tells_how_the_stream_goes_on():
 
 def test_after_a_bad_batch_the_next_is_explained():
     stream = b"\x03\x00\x08\x01\x02" + batch.frame_batch(codec.encode(Close(reason=2)))
-    told = explain(stream, Layer.STREAM)
-    assert [line.path for line in told.lines] == [
+    text = explain(stream, Layer.STREAM)
+    assert [line.path for line in text.lines] == [
         "batch[0].length", "batch[0].unexplained", "batch[1].length", "batch[1].close.header", "batch[1].close.reason"
     ]  # fmt: skip
-    assert not told.ok
-    assert told.refusal.at == 2
+    assert not text.ok
+    assert text.refusal.at == 2
 
 
 def test_text_as_people_see_it():

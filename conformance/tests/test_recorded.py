@@ -75,10 +75,10 @@ def test_each_stream_is_explained(path):
     for name in conversation.connections:
         for side in Side:
             stream = b"".join(event.data for event in conversation if (event.connection, event.sender) == (name, side))
-            told = explain(stream, Layer.STREAM)
-            assert told.ok, told.refusal
-            assert b"".join(line.data for line in told.lines if not line.inside) == stream
-            assert not told.diagnostics
+            text = explain(stream, Layer.STREAM)
+            assert text.ok, text.refusal
+            assert b"".join(line.data for line in text.lines if not line.inside) == stream
+            assert not text.diagnostics
 
 
 def test_fragments_become_messages():

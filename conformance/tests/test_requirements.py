@@ -87,7 +87,7 @@ def test_references_hold() -> None:
 )
 def test_a_reference_to_nothing_is_told(text: str, fault: str) -> None:
     """In either direction."""
-    assert any(told.startswith(fault) for told in faults_of_references(read(text), PAGES, ["slip"]))
+    assert any(shown.startswith(fault) for shown in faults_of_references(read(text), PAGES, ["slip"]))
 
 
 def test_an_informative_section_needs_none() -> None:

@@ -129,9 +129,9 @@ def test_messages_of_a_frame():
 
 def test_the_fixed_list_of_a_join_can_be_too_long():
     sns = tuple(NextSn(reliable=index, best_effort=index) for index in range(8))
-    told = Join(whatami=WhatAmI.PEER, zid=ZID, lease=1, next_sn_reliable=0, next_sn_best_effort=0,
+    text = Join(whatami=WhatAmI.PEER, zid=ZID, lease=1, next_sn_reliable=0, next_sn_best_effort=0,
                 exts=exts(join.QoS(sns=sns)))  # fmt: skip
-    longer = codec.segments(told).double("join.exts.qos.sns[7]")
+    longer = codec.segments(text).double("join.exts.qos.sns[7]")
     [surplus] = codec.decode_whole(longer.join()).diagnostics
     assert (surplus.kind, surplus.path) == ("non-canonical", "join.exts.qos")
 

@@ -40,7 +40,7 @@ class Case:
     """Capabilities (`qos`, `agent`, ...) without which it is not applicable."""
     profile: str = "default"
     """The configuration that the target is started in."""
-    twin: str | None = None
+    control: str | None = None
     """The positive case beside it: a target that refuses everything passes nothing."""
     parameters: tuple[Parameters, ...] = ({},)
     """One judgement each."""
@@ -52,7 +52,7 @@ class Case:
     """Ids that it had before."""
 
     def run(self, scene: Scene, parameters: Parameters) -> None:
-        """Provoke it once. Raises `Departed` for the target's fault."""
+        """Provoke it once. Raises `Deviation` for the target's fault."""
         self.function(scene, **parameters)
 
 
@@ -65,7 +65,7 @@ def case(
     role: Side = Side.RESPONDER,
     needs: Sequence[str] = (),
     profile: str = "default",
-    twin: CaseFunction | None = None,
+    control: CaseFunction | None = None,
     parameters: Sequence[Parameters] = ({},),
     alone: bool = False,
     timed: bool = False,
@@ -82,7 +82,7 @@ def case(
             role=role,
             needs=tuple(needs),
             profile=profile,
-            twin=id_of(twin) if twin else None,
+            control=id_of(control) if control else None,
             parameters=tuple(parameters),
             alone=alone,
             timed=timed,

@@ -130,11 +130,11 @@ def to_json(message: Any) -> dict[str, Any]:
     return registry.to_json(message)
 
 
-def from_json(told: Mapping[str, Any], layer: Layer = Layer.TRANSPORT) -> Any:
+def from_json(text: Mapping[str, Any], layer: Layer = Layer.TRANSPORT) -> Any:
     """The message that `told` means; where two layers use one name, `layer` decides.  Raises EncodeError."""
     among = {name: cls for other in registry.LAYERS for name, cls in registry.kinds(other).items()}
     try:
-        return registry.from_json(told, among | registry.kinds(layer))
+        return registry.from_json(text, among | registry.kinds(layer))
     except EncodeError:
         raise
     except (KeyError, ValueError, TypeError, AttributeError) as bad:

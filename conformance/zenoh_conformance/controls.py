@@ -1,6 +1,6 @@
 """What a check rests on: its control, the sane form of what it provokes. Nothing is judged on ground that is not there.
 
-A target that refuses everything passes no refusal; one that never finishes a query departs once, where that is judged, and not in
+A target that refuses everything passes no refusal; one that never finishes a query deviates once, where that is judged, and not in
 every check that ends with a query.
 """
 
@@ -43,8 +43,8 @@ class Ground:
     def _judges(self, case: Case, finding: Finding | None) -> Iterator[str]:
         """The checks that judge what this one needs, the nearest first."""
         works = WORKS[case.role]
-        if case.twin:
-            yield case.twin
+        if case.control:
+            yield case.control
         if finding is not None and finding.is_work and case.id != works:
             yield works
 

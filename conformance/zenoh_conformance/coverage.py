@@ -89,10 +89,10 @@ class Coverage:
 
     def faults(self) -> list[str]:
         """What is wrong, a line each: uncovered ones, dangling names, marks that no longer hold."""
-        told = [f"{kind} {name}: no requirement is called {ident}" for kind, name, ident in self.unknown]
-        told += [f"{each.id}: neither covered, nor owed, nor excused" for each in self.standing(Standing.UNCOVERED)]
-        told += [f"{each.id}: is covered meanwhile; strike its mark, and lower owed.ceiling" for each in self.settled]
-        return told
+        text = [f"{kind} {name}: no requirement is called {ident}" for kind, name, ident in self.unknown]
+        text += [f"{each.id}: neither covered, nor owed, nor excused" for each in self.standing(Standing.UNCOVERED)]
+        text += [f"{each.id}: is covered meanwhile; strike its mark, and lower owed.ceiling" for each in self.settled]
+        return text
 
 
 def cover(requirements: Requirements, witnesses: Iterable[Witness]) -> Coverage:
@@ -121,21 +121,21 @@ def faults_of_references(requirements: Requirements, pages: Mapping[str, Page], 
     known = {section.ref: section for page in pages.values() for section in page.sections}
     cited = {ref for each in requirements.values() for ref in each.ref}
     errata = set(errata)
-    told = [f"{ref}: no requirement stands in this section" for ref in known if ref not in cited | _informative(pages)]
+    text = [f"{ref}: no requirement stands in this section" for ref in known if ref not in cited | _informative(pages)]
     for each in requirements.values():
-        told += [f"{each.id}: ref: there is no section {ref}" for ref in each.ref if ref not in known]
-        told += [f"{each.id}: erratum: there is none called {name}" for name in each.erratum if name not in errata]
+        text += [f"{each.id}: ref: there is no section {ref}" for ref in each.ref if ref not in known]
+        text += [f"{each.id}: erratum: there is none called {name}" for name in each.erratum if name not in errata]
         if not each.ref[0].startswith(f"{each.page}#"):
-            told.append(f"{each.id}: ref: {each.ref[0]} comes first, which is on another page than the id says")
+            text.append(f"{each.id}: ref: {each.ref[0]} comes first, which is on another page than the id says")
     touched = {name for each in requirements.values() for name in each.erratum}
-    return told + [f"erratum {name}: touches no requirement" for name in sorted(errata - touched)]
+    return text + [f"erratum {name}: touches no requirement" for name in sorted(errata - touched)]
 
 
 def _informative(pages: Mapping[str, Page]) -> set[str]:
     return {section.ref for page in pages.values() for section in page.sections if section.informative}
 
 
-def struck(text: str, phrases: Iterable[str]) -> str:
+def unmarked(text: str, phrases: Iterable[str]) -> str:
     """A page's TOML without the marks (`owed`, `unobservable`) of these requirements."""
     for phrase in phrases:
         block = re.compile(rf"^\[{re.escape(phrase)}\]\n(?:[^\[\n][^\n]*\n)*", re.MULTILINE)
@@ -169,8 +169,8 @@ def table(coverage: Coverage) -> str:
 
 def _counts(rows: list[Row]) -> list[str]:
     levels = Counter(row.requirement.level for row in rows)
-    standings = Counter(row.standing for row in rows)
+    verdict_table = Counter(row.standing for row in rows)
     counts = [levels[level] for level in Level] + [len(rows)]
     counts += [sum(bool(row.by[kind]) for row in rows) for kind in OWED]
-    counts += [standings[standing] for standing in list(Standing)[:3]]
+    counts += [verdict_table[standing] for standing in list(Standing)[:3]]
     return [str(count) for count in counts]

@@ -16,7 +16,7 @@ from .batch import frame_batch
 from .codec import Layer, decode, encode
 from .connection import ConnectionDecoder, Seen, nested, priority_of
 from .conversation import Connection, Event, Happened, Side
-from .finding import Departed, Finding
+from .finding import Deviation, Finding
 from .fragments import Defragmenter, fragment
 from .kinds import InitAck, InitSyn, Kind, OpenAck, OpenSyn, kind, name_of, reason_name
 from .messages import (
@@ -63,7 +63,7 @@ class Refusal:
     end: str
 
     @property
-    def told(self) -> str:
+    def text_of(self) -> str:
         """`Close(INVALID)`, or `link shut` where no CLOSE came."""
         return "link shut" if self.reason is None else f"Close({reason_name(self.reason)})"
 
@@ -249,9 +249,9 @@ class Dialogue:
             if wanted.matches(seen.message) and (where is None or where(seen.message)):
                 return seen.message
             if isinstance(seen.message, Close) or (self.their_open is None and not isinstance(seen.message, KeepAlive)):
-                self.depart(expected=wanted.name, got=self.told(seen), step=step)
-        self.depart(expected=wanted.name, got=self.told(None), step=step)
-        raise AssertionError("depart raises")
+                self.deviate(expected=wanted.name, got=self.text_of(seen), step=step)
+        self.deviate(expected=wanted.name, got=self.text_of(None), step=step)
+        raise AssertionError("deviate raises")
 
     def ask(self, *what: Sendable, expect: Kind | type[Any], step: str = "") -> Any:
         """Send, and the answer."""
@@ -264,7 +264,7 @@ class Dialogue:
     ) -> Refusal:  # fmt: skip
         """The target refuses, here and now: CLOSE (for one of these reasons), or the link's end (unless `by_close`).
 
-        Silence, or any other message (`never` is the one that would be belief), departs.
+        Silence, or any other message (`never` is the one that would be belief), deviates.
         """
         allowed = (reason,) if isinstance(reason, int) else reason
         for seen in self.stream(within):
@@ -272,21 +272,21 @@ class Dialogue:
                 self._check_reason(seen.message.reason, allowed, stage)
                 return Refusal(seen.message.reason, self.end())
             if not isinstance(seen.message, KeepAlive):
-                self.depart(expected=_refusals(allowed, by_close), got=self.told(seen, never), step=f"stage {stage}")
+                self.deviate(expected=_refusals(allowed, by_close), got=self.text_of(seen, never), step=f"stage {stage}")
         if self.ended is None or by_close:
-            self.depart(expected=_refusals(allowed, by_close), got=self.told(None), step=f"stage {stage}")
+            self.deviate(expected=_refusals(allowed, by_close), got=self.text_of(None), step=f"stage {stage}")
         return Refusal(None, self.end())
 
     def _check_reason(self, got: int, allowed: Sequence[int] | None, stage: str) -> None:
         if allowed is not None and got not in allowed:
-            self.depart(expected=_refusals(allowed, True), got=f"Close({reason_name(got)})", step=f"stage {stage}")
+            self.deviate(expected=_refusals(allowed, True), got=f"Close({reason_name(got)})", step=f"stage {stage}")
 
     def expect_end(self, within: float | None = None, step: str = "") -> Happened:
         """The link ends; what comes before does not matter."""
         for _ in self.stream(within):
             pass
         if self.ended is None:
-            self.depart(expected="the end of the link", got="a link that stays open", step=step)
+            self.deviate(expected="the end of the link", got="a link that stays open", step=step)
         assert self.ended is not None
         return self.ended
 
@@ -296,15 +296,15 @@ class Dialogue:
             return f"close:{self.closed}"
         return {None: "open", Happened.EOF: "fin", Happened.RESET: "rst"}.get(self.ended, "open")
 
-    def told(self, seen: Seen | None, never: Kind | type[Any] | None = None) -> str:
+    def text_of(self, seen: Seen | None, never: Kind | type[Any] | None = None) -> str:
         """What came, for a cause: a message's name, the link's end, or silence."""
         if seen is not None:
             return f"undecodable bytes ({seen.message})" if seen.kind == "undecodable" else name_of(seen.message)
         return {Happened.EOF: "link shut", Happened.RESET: "link reset"}.get(self.ended or Happened.OPEN, "silence")
 
-    def depart(self, *, expected: str, got: str, step: str = "", why: str = "", is_work: bool = False) -> None:
-        """The target departed from the requirement: ends the case. Raises Departed always."""
-        raise Departed(
+    def deviate(self, *, expected: str, got: str, step: str = "", why: str = "", is_work: bool = False) -> None:
+        """The target deviated from the requirement: ends the case. Raises Deviation always."""
+        raise Deviation(
             Finding(
                 requirement=self.requirement, sender=self.wire.side.other, connection=self.wire.name, time=self.wire.now(),
                 path=step, expected=expected, got=got, why=why, end=self.end(), is_work=is_work,
@@ -312,9 +312,9 @@ class Dialogue:
         )  # fmt: skip
 
     def require(self, holds: bool, *, expected: object, got: object, step: str = "", why: str = "") -> None:
-        """Depart unless it holds."""
+        """Deviate unless it holds."""
         if not holds:
-            self.depart(expected=str(expected), got=str(got), step=step, why=why)
+            self.deviate(expected=str(expected), got=str(got), step=step, why=why)
 
     # -- the sane handshake
 
@@ -335,7 +335,7 @@ class Dialogue:
         return sane.open_ack(**({"initial_sn": self.initial_sn} | changes))
 
     def open(self, **changes: Any) -> Dialogue:
-        """The whole handshake, sanely; `changes` go into our INIT. Departs at the step that the target does not take."""
+        """The whole handshake, sanely; `changes` go into our INIT. Deviates at the step that the target does not take."""
         if self.wire.side is Side.INITIATOR:
             ack = self.ask(self.init_syn(**changes), expect=InitAck, step="not reached: init")
             self.ask(self.open_syn(ack), expect=OpenAck, step="not reached: open")
@@ -355,8 +355,8 @@ class Dialogue:
         self.say(Request(id=request, key=key, body=Query()))
         try:
             self.expect(ResponseFinal, where=lambda final: final.id == request, within=within, step=step)
-        except Departed as departed:
-            raise Departed(replace(departed.finding, is_work=True)) from None
+        except Deviation as deviation:
+            raise Deviation(replace(deviation.finding, is_work=True)) from None
         return self.heard[already:]
 
     def expect_live(self, step: str = "the session works") -> None:
@@ -364,12 +364,12 @@ class Dialogue:
         self.fence(step=step)
 
     def works_or_is_over(self, *, step: str, expected: str = "a session that works, or its end") -> bool:
-        """Whether the session still does work; False where the target has ended it, and silence departs."""
+        """Whether the session still does work; False where the target has ended it, and silence deviates."""
         try:
             self.fence(step=step)
-        except Departed as departed:
+        except Deviation as deviation:
             if self.ended is None and self.closed is None:
-                raise Departed(replace(departed.finding, expected=expected, got="silence")) from None
+                raise Deviation(replace(deviation.finding, expected=expected, got="silence")) from None
             return False
         return True
 

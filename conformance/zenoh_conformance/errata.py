@@ -18,7 +18,7 @@ class Stance(StrEnum):
     PIN = "PIN"
     """The baseline's reading is tested, and the text's is named."""
     DEV = "DEV"
-    """The text is required; the baseline departs from it, which is a known deviation."""
+    """The text is required; the baseline deviates from it, which is a known deviation."""
     GAP = "GAP"
     """Observed and reported, never failed."""
     BOTH = "BOTH"
@@ -65,7 +65,7 @@ def errata() -> Mapping[str, Erratum]:
 
 def read_errata(text: str, file: str) -> Mapping[str, Erratum]:
     """The errata that a TOML text describes. Raises SpecificationError: file, id, field, why."""
-    read = {name: _erratum(file, name, told) for name, told in toml_table(text, file).items()}
+    read = {name: _erratum(file, name, shown) for name, shown in toml_table(text, file).items()}
     aliases: dict[str, str] = {}
     for each in read.values():
         if each.alias and aliases.setdefault(each.alias, each.id) != each.id:
@@ -78,16 +78,16 @@ def by_name(name: str) -> Erratum:
     return errata().get(name) or {each.alias: each for each in errata().values() if each.alias}[name]
 
 
-def _erratum(file: str, name: str, told: Mapping[str, object]) -> Erratum:
+def _erratum(file: str, name: str, text: Mapping[str, object]) -> Erratum:
     keys = {"text", "baseline", "evidence", "stance"}
-    for key in sorted((told.keys() - {"alias"}) ^ keys):
+    for key in sorted((text.keys() - {"alias"}) ^ keys):
         raise SpecificationError(file, name, key, "is missing" if key in keys else "no such field of an erratum")
-    evidence = told["evidence"]
+    evidence = text["evidence"]
     if not isinstance(evidence, list) or not evidence:
         raise SpecificationError(file, name, "evidence", "a list of at least one is expected")
-    if told["stance"] not in tuple(Stance):
-        raise SpecificationError(file, name, "stance", f"{told['stance']!r} is none of {', '.join(Stance)}")
+    if text["stance"] not in tuple(Stance):
+        raise SpecificationError(file, name, "stance", f"{text['stance']!r} is none of {', '.join(Stance)}")
     return Erratum(
-        id=name, alias=str(told.get("alias", "")), text=str(told["text"]), baseline=str(told["baseline"]),
-        evidence=tuple(map(str, evidence)), stance=Stance(str(told["stance"])),
+        id=name, alias=str(text.get("alias", "")), text=str(text["text"]), baseline=str(text["baseline"]),
+        evidence=tuple(map(str, evidence)), stance=Stance(str(text["stance"])),
     )  # fmt: skip

@@ -71,7 +71,7 @@ class Explanation:
 
     def to_json(self) -> dict[str, Any]:
         """The same as data."""
-        told: dict[str, Any] = {
+        text: dict[str, Any] = {
             "layer": self.layer.value,
             "ok": self.ok,
             "segments": [
@@ -82,8 +82,8 @@ class Explanation:
             "diagnostics": [each._asdict() for each in self.diagnostics],
         }
         if self.refusal:
-            told["refusal"] = {"at": self.refusal.at, "path": self.refusal.path, "why": self.refusal.why}
-        return told
+            text["refusal"] = {"at": self.refusal.at, "path": self.refusal.path, "why": self.refusal.why}
+        return text
 
     def text(self) -> Iterator[str]:
         """Lines for people: offset, bytes, name, meaning; diagnostics under what they are about, the refusal last."""
@@ -118,20 +118,20 @@ def explain(data: bytes, layer: Layer | None = None) -> Explanation:
 
 def _one(layer: Layer) -> Callable[[bytes], Explanation]:
     def read(data: bytes) -> Explanation:
-        told = Explanation(layer)
-        size = _message(told, data, 0, "", layer, registry.TRACERS[layer]) if data else 0
+        text = Explanation(layer)
+        size = _message(text, data, 0, "", layer, registry.TRACERS[layer]) if data else 0
         if size < len(data) or not data:
             why = f"{notes.size(len(data) - size)} after the message" if data else "there are no bytes"
-            _unexplained(told, data, size, "", DecodeError(size, layer, why))
-        return told
+            _unexplained(text, data, size, "", DecodeError(size, layer, why))
+        return text
 
     return read
 
 
 def _batch(data: bytes) -> Explanation:
-    told = Explanation(Layer.BATCH)
-    _messages(told, data, 0, "", Layer.TRANSPORT)
-    return told
+    text = Explanation(Layer.BATCH)
+    _messages(text, data, 0, "", Layer.TRANSPORT)
+    return text
 
 
 def _stream(data: bytes) -> Explanation:
@@ -143,7 +143,7 @@ def _stream(data: bytes) -> Explanation:
 
 
 def _framed(layer: Layer, data: bytes, *, follow: bool) -> Explanation:
-    told, at = Explanation(layer), 0
+    text, at = Explanation(layer), 0
     form = LOWLATENCY if layer is Layer.LOWLATENCY else STREAM
     for index in itertools.count():
         if at >= len(data):
@@ -154,15 +154,15 @@ def _framed(layer: Layer, data: bytes, *, follow: bool) -> Explanation:
         begin, at = at, at + form.prefix + size
         if at > len(data):
             why = f"a batch of {size} bytes where {max(0, len(data) - begin - form.prefix)} are left"
-            _unexplained(told, data, begin, f"{name}.", DecodeError(begin, f"{name}.length", why))
+            _unexplained(text, data, begin, f"{name}.", DecodeError(begin, f"{name}.length", why))
             break
-        told.lines.append(Line(begin, data[begin : begin + form.prefix], f"{name}.length", notes.size(size)))
-        _in_batch(told, data[:at], begin + form.prefix, f"{name}.", form)
-        if follow and told.messages and isinstance(told.messages[-1], Open):
-            form = _form_after(told.messages)
+        text.lines.append(Line(begin, data[begin : begin + form.prefix], f"{name}.length", notes.size(size)))
+        _in_batch(text, data[:at], begin + form.prefix, f"{name}.", form)
+        if follow and text.messages and isinstance(text.messages[-1], Open):
+            form = _form_after(text.messages)
     if not data:
-        _unexplained(told, data, 0, "", DecodeError(0, layer, "there are no bytes"))
-    return told
+        _unexplained(text, data, 0, "", DecodeError(0, layer, "there are no bytes"))
+    return text
 
 
 class Form(NamedTuple):
@@ -195,9 +195,9 @@ def _form_after(messages: list[Any]) -> Form:
 
 def _datagram(data: bytes) -> Explanation:
     tried = [_one(Layer.SCOUTING)(data), _batch(data)]
-    told = max(tried, key=lambda each: (each.ok, each.explained))
-    told.layer = Layer.DATAGRAM
-    return told
+    text = max(tried, key=lambda each: (each.ok, each.explained))
+    text.layer = Layer.DATAGRAM
+    return text
 
 
 READINGS: dict[Layer, Callable[[bytes], Explanation]] = {
@@ -210,54 +210,54 @@ READINGS: dict[Layer, Callable[[bytes], Explanation]] = {
 """How each layer is read."""
 
 
-def _in_batch(told: Explanation, data: bytes, at: int, prefix: str, form: Form) -> None:
+def _in_batch(text: Explanation, data: bytes, at: int, prefix: str, form: Form) -> None:
     """The messages from `at` on; where they cannot be read as they should stand, compressed, or the other way."""
-    plain, other = Explanation(told.layer), None
+    plain, other = Explanation(text.layer), None
     _messages(plain, data, at, prefix, form.layer)
     if form.layer is Layer.TRANSPORT and at < len(data) and (form.compressed or not plain.ok):
-        other = _compressed(told.layer, data, at, prefix)
+        other = _compressed(text.layer, data, at, prefix)
     best = other if other and other.ok else plain
-    told.lines += best.lines
-    told.messages += best.messages
-    told.diagnostics += best.diagnostics
-    told.refusal = told.refusal or best.refusal
+    text.lines += best.lines
+    text.messages += best.messages
+    text.diagnostics += best.diagnostics
+    text.refusal = text.refusal or best.refusal
 
 
 def _compressed(layer: Layer, data: bytes, at: int, prefix: str) -> Explanation | None:
-    told = Explanation(layer)
+    text = Explanation(layer)
     header = data[at]
     if not header & batch.COMPRESSED:
-        told.lines.append(Line(at, data[at : at + 1], f"{prefix}compression", "not compressed"))
-        _messages(told, data, at + 1, prefix, Layer.TRANSPORT)
-        return told
+        text.lines.append(Line(at, data[at : at + 1], f"{prefix}compression", "not compressed"))
+        _messages(text, data, at + 1, prefix, Layer.TRANSPORT)
+        return text
     try:
         content = batch.decompress(data[at:])
     except DecodeError:
         return None
-    told.lines.append(Line(at, data[at : at + 1], f"{prefix}compression", "LZ4 block"))
-    told.lines.append(Line(at + 1, data[at + 1 :], f"{prefix}block", f"expands to {notes.size(len(content))}"))
+    text.lines.append(Line(at, data[at : at + 1], f"{prefix}compression", "LZ4 block"))
+    text.lines.append(Line(at + 1, data[at + 1 :], f"{prefix}block", f"expands to {notes.size(len(content))}"))
     inner = Explanation(layer)
     _messages(inner, content, 0, f"{prefix}block.", Layer.TRANSPORT)
-    told.lines += [Line(line.at, line.data, line.path, line.note, inside=True) for line in inner.lines]
-    told.diagnostics += [each._replace(at=at + 1, why=f"{each.why} (expanded)") for each in inner.diagnostics]
-    told.messages = inner.messages
-    told.refusal = inner.refusal
-    return told
+    text.lines += [Line(line.at, line.data, line.path, line.note, inside=True) for line in inner.lines]
+    text.diagnostics += [each._replace(at=at + 1, why=f"{each.why} (expanded)") for each in inner.diagnostics]
+    text.messages = inner.messages
+    text.refusal = inner.refusal
+    return text
 
 
-def _messages(told: Explanation, data: bytes, at: int, prefix: str, layer: Layer) -> None:
+def _messages(text: Explanation, data: bytes, at: int, prefix: str, layer: Layer) -> None:
     tracers = batch.tracers_of(layer)
     if at == len(data):
-        told.refusal = told.refusal or (None if prefix else DecodeError(at, layer, "there are no bytes"))
+        text.refusal = text.refusal or (None if prefix else DecodeError(at, layer, "there are no bytes"))
     while at < len(data):
-        end = _message(told, data, at, prefix, layer, tracers)
-        if not told.ok:
+        end = _message(text, data, at, prefix, layer, tracers)
+        if not text.ok:
             return
         at = end
 
 
 def _message(
-    told: Explanation, data: bytes, at: int, prefix: str, layer: Layer, tracers: list[Callable[..., Any] | None]
+    text: Explanation, data: bytes, at: int, prefix: str, layer: Layer, tracers: list[Callable[..., Any] | None]
 ) -> int:
     """Add the message at `at`; the offset after it, or the end, for after a refusal nothing is known."""
     reader = tracers[data[at] & 0x1F]
@@ -270,14 +270,14 @@ def _message(
     else:
         try:
             message, end = reader(data, at, end, found, tracer.mark, prefix)
-            told.messages.append(message)
+            text.messages.append(message)
         except DecodeError as why:
             why.within(prefix)
             refusal = why
-    told.lines += _lines(tracer.segments(), at)
-    told.diagnostics += [each._replace(path=prefix + each.path) for each in found]
+    text.lines += _lines(tracer.segments(), at)
+    text.diagnostics += [each._replace(path=prefix + each.path) for each in found]
     if refusal:
-        _unexplained(told, data, tracer.at, prefix, refusal)
+        _unexplained(text, data, tracer.at, prefix, refusal)
     return end
 
 
@@ -287,10 +287,10 @@ def _lines(segments: tuple[Segment, ...], at: int) -> Iterator[Line]:
         at += len(segment.data)
 
 
-def _unexplained(told: Explanation, data: bytes, at: int, prefix: str, why: DecodeError) -> None:
-    told.refusal = told.refusal or why
+def _unexplained(text: Explanation, data: bytes, at: int, prefix: str, why: DecodeError) -> None:
+    text.refusal = text.refusal or why
     if at < len(data):
-        told.lines.append(Line(at, data[at:], prefix + UNEXPLAINED, why.why))
+        text.lines.append(Line(at, data[at:], prefix + UNEXPLAINED, why.why))
 
 
 def _inside(owner: str, path: str) -> bool:

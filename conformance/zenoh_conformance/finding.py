@@ -39,11 +39,11 @@ class Finding:
     @property
     def cause(self) -> str:
         """One line for verdicts and known deviations; free of times and of values drawn at random."""
-        told = f"{self.got} where {self.expected} is required" if self.expected else self.got
-        return ": ".join(part for part in (self.path, self.why or told) if part)
+        text = f"{self.got} where {self.expected} is required" if self.expected else self.got
+        return ": ".join(part for part in (self.path, self.why or text) if part)
 
 
-class Departed(Exception):  # noqa: N818 - it carries a peer's fault out of a case; it is no error of ours
+class Deviation(Exception):  # noqa: N818 - it carries a peer's fault out of a case; it is no error of ours
     """Ends a case at its first finding."""
 
     def __init__(self, finding: Finding) -> None:

@@ -29,16 +29,16 @@ class Lock:
 
     def faults(self, requirements: Requirements) -> list[str]:
         """What is wrong with the requirements as they are now, a line each; empty when nothing is."""
-        told = []
+        text = []
         for ident, level in self.levels.items():
             if ident not in requirements and ident not in requirements.aliases():
-                told.append(f"{ident}: vanished; an id lives for ever, keep it as an alias of what replaced it")
+                text.append(f"{ident}: vanished; an id lives for ever, keep it as an alias of what replaced it")
             elif requirements[ident].level != level:
-                told.append(f"{ident}: {level} became {requirements[ident].level}; what is locked does not change")
+                text.append(f"{ident}: {level} became {requirements[ident].level}; what is locked does not change")
         new = [ident for ident in requirements if ident not in self.levels]
         if not self.draft:
-            told += [f"{ident}: is not in the lock of {self.revision}, which is no draft" for ident in new]
-        return told
+            text += [f"{ident}: is not in the lock of {self.revision}, which is no draft" for ident in new]
+        return text
 
 
 @cache
@@ -54,8 +54,8 @@ def lock(revision: str = REVISION) -> Lock:
 def read_lock(text: str, file: str) -> Lock:
     """The lock that a TOML text holds. Raises SpecificationError."""
     try:
-        told = tomllib.loads(text)
-        return Lock(**told)
+        shown = tomllib.loads(text)
+        return Lock(**shown)
     except (tomllib.TOMLDecodeError, TypeError) as bad:
         raise SpecificationError(file, "", "", f"no lock: {bad}") from None
 

@@ -170,9 +170,9 @@ def requirements() -> Requirements:
 def read_requirements(texts: Mapping[str, str]) -> Requirements:
     """The requirements in these files, name (`<page>.toml`) to text. Raises SpecificationError."""
     return Requirements(
-        _requirement(file, phrase, told)
+        _requirement(file, phrase, shown)
         for file, text in texts.items()
-        for phrase, told in toml_table(text, file).items()
+        for phrase, shown in toml_table(text, file).items()
     )
 
 
@@ -180,8 +180,8 @@ FACT_KEYS = frozenset(field.name for field in fields(Fact))
 OWN_KEYS = frozenset(field.name for field in fields(Requirement)) - {"id", "fact"}
 
 
-def _requirement(file: str, phrase: str, told: Mapping[str, Any]) -> Requirement:
-    said = {key: _plain(file, phrase, key, value) for key, value in told.items()}
+def _requirement(file: str, phrase: str, text: Mapping[str, Any]) -> Requirement:
+    said = {key: _plain(file, phrase, key, value) for key, value in text.items()}
     for key in ("level", "binds", "ref", "says"):
         if not said.get(key):
             raise SpecificationError(file, phrase, key, "is missing")
@@ -222,10 +222,10 @@ def _called(kind: type) -> str:
     return "text" if kind is str else "text or list of texts" if kind is tuple else kind.__name__
 
 
-def _level(file: str, phrase: str, told: str) -> Level:
-    if told not in tuple(Level):
-        raise SpecificationError(file, phrase, "level", f"{told!r} is none of {', '.join(Level)}")
-    return Level(told)
+def _level(file: str, phrase: str, text: str) -> Level:
+    if text not in tuple(Level):
+        raise SpecificationError(file, phrase, "level", f"{text!r} is none of {', '.join(Level)}")
+    return Level(text)
 
 
 def _fact(file: str, phrase: str, about: dict[str, Any]) -> Fact | None:

@@ -107,5 +107,5 @@ class Scene(Protocol):
     def follows(self, erratum: str | None) -> None:
         """Note the reading that the target follows, where either is right: the text's (None), or that of an erratum, by id."""
 
-    def depart(self, finding: Finding) -> None:
-        """Note a fault of the target and go on; `Departed` is raised by what cannot go on."""
+    def deviate(self, finding: Finding) -> None:
+        """Note a fault of the target and go on; `Deviation` is raised by what cannot go on."""

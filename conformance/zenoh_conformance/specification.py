@@ -74,7 +74,7 @@ def pages() -> Mapping[str, Page]:
 
 def read_pages(text: str, file: str) -> dict[str, Page]:
     """The pages that a TOML text describes. Raises SpecificationError."""
-    return {name: _page(file, name, told) for name, told in toml_table(text, file).items()}
+    return {name: _page(file, name, shown) for name, shown in toml_table(text, file).items()}
 
 
 def toml_table(text: str, file: str) -> dict[str, dict[str, object]]:
@@ -83,31 +83,31 @@ def toml_table(text: str, file: str) -> dict[str, dict[str, object]]:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as bad:
         raise SpecificationError(file, "", "", f"not TOML: {bad}") from None
-    for name, told in table.items():
-        if not isinstance(told, dict):
+    for name, shown in table.items():
+        if not isinstance(shown, dict):
             raise SpecificationError(file, name, "", "a table is expected")
     return table
 
 
-def _page(file: str, name: str, told: Mapping[str, object]) -> Page:
-    listed = told.get("sections")
-    if surplus := set(told) - {"place", "companion", "sections"}:
+def _page(file: str, name: str, text: Mapping[str, object]) -> Page:
+    listed = text.get("sections")
+    if surplus := set(text) - {"place", "companion", "sections"}:
         raise SpecificationError(file, name, min(surplus), "no such field of a page")
-    if not isinstance(told.get("place"), str) or not isinstance(listed, list):
+    if not isinstance(text.get("place"), str) or not isinstance(listed, list):
         raise SpecificationError(file, name, "place", "a page has a place and sections")
     sections = tuple(_section(file, name, each) for each in listed)
     if len({section.name for section in sections}) < len(sections):
         raise SpecificationError(file, name, "sections", "two sections bear one name")
-    return Page(name=name, place=str(told["place"]), companion=bool(told.get("companion")), sections=sections)
+    return Page(name=name, place=str(text["place"]), companion=bool(text.get("companion")), sections=sections)
 
 
-def _section(file: str, page: str, told: object) -> Section:
-    if not isinstance(told, dict) or not told.get("name"):
+def _section(file: str, page: str, text: object) -> Section:
+    if not isinstance(text, dict) or not text.get("name"):
         raise SpecificationError(file, page, "sections", "a section is a table with a name")
     try:
-        return Section(page=page, **told)
+        return Section(page=page, **text)
     except TypeError as bad:
-        raise SpecificationError(file, page, f"sections.{told['name']}", str(bad)) from None
+        raise SpecificationError(file, page, f"sections.{text['name']}", str(bad)) from None
 
 
 def sections() -> dict[str, Section]:

@@ -16,11 +16,11 @@ class Verdict(Enum):
 
     PASS = "pass"  # noqa: S105 - a verdict
     FAIL = "fail"
-    """A MUST or a layout was departed from."""
+    """A MUST or a layout was deviated from."""
     WARN = "warn"
-    """A SHOULD was departed from."""
+    """A SHOULD was deviated from."""
     KNOWN = "known"
-    """A departure that the known-deviations file lists, with this verdict and this cause."""
+    """A deviation that the known-deviations file lists, with this verdict and this cause."""
     FLAKY = "flaky"
     """Repeated with the same input, the outcome changed."""
     SLOW = "slow"
@@ -92,7 +92,7 @@ class Judgement:
 
 
 def verdict_for(level: str) -> Verdict:
-    """The verdict of a departure from a requirement of that level."""
+    """The verdict of a deviation from a requirement of that level."""
     return Verdict.WARN if level in ("SHOULD", "SHOULD NOT", "MAY") else Verdict.FAIL
 
 
@@ -100,7 +100,7 @@ class Exit(IntEnum):
     """What a command says to the shell."""
 
     CONFORMING = 0
-    DEPARTED = 1
+    NOT_CONFORMING = 1
     USAGE = 2
     CANNOT_GO_ON = 3
     NOTHING_JUDGED = 4
@@ -117,5 +117,5 @@ def exit_code(verdicts: Iterable[Verdict], *, strict: bool = False, interrupted:
     if interrupted or Verdict.ERROR in seen:
         return Exit.CANNOT_GO_ON
     if seen & _DEPARTED or (strict and seen & _STRICT):
-        return Exit.DEPARTED
+        return Exit.NOT_CONFORMING
     return Exit.CONFORMING if seen & _JUDGED else Exit.NOTHING_JUDGED

@@ -64,7 +64,7 @@ def codec(oracle: str, duration: str, seed: int, out: Path) -> None:
     outcome = run(oracle, folder, seconds=seconds, seed=seed, seeds=[folder / "seeds"], show=_progress)
     _tell(outcome)
     sys.exit(
-        Exit.DEPARTED
+        Exit.NOT_CONFORMING
         if outcome.findings
         else Exit.CONFORMING
         if outcome.ended == 0 and outcome.inputs

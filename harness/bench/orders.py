@@ -12,7 +12,7 @@ from itertools import groupby
 
 from zenoh_conformance.case import all_cases
 from zenoh_conformance.conversation import Happened
-from zenoh_conformance.finding import Departed
+from zenoh_conformance.finding import Deviation
 from zenoh_conformance.law import judge
 from zenoh_harness.faulty.table import runs_in_memory
 from zenoh_harness.reference import Reference
@@ -42,9 +42,9 @@ def once(seed: int) -> tuple[int, list[str]]:
             scene.wire = lambda name="us", scene=scene, number=count: MemoryScene.wire(scene, f"{name}-{number}")
             try:
                 case.run(scene, parameters)
-                found = scene.departures
-            except Departed as departed:
-                found = [departed.finding]
+                found = scene.deviations
+            except Deviation as deviation:
+                found = [deviation.finding]
             for wire in list(world.conversation.connections):
                 side = next(side for side in type(case.role) if side is not case.role)
                 world.hang_up(wire, side, Happened.EOF)

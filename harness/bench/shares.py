@@ -1,8 +1,8 @@
-"""Which miniatures the models alone find, the laws alone, the cases alone, and all of them together; in memory.
+"""Which faulty nodes the models alone find, the laws alone, the cases alone, and all of them together; in memory.
 
-    python harness/bench/shares.py [--seconds 5] [--seeds 3] [--jobs 2] [NAME...]      all miniatures unless named
+    python harness/bench/shares.py [--seconds 5] [--seeds 3] [--jobs 2] [NAME...]      all faulty nodes unless named
 
-A miniature counts as found by the models when any of the seeds finds it, each model within so many seconds of the processor.
+A faulty node counts as found by the models when any of the seeds finds it, each model within so many seconds of the processor.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from zenoh_conformance.case import all_cases, import_all
 from zenoh_conformance.conversation import Side
-from zenoh_conformance.finding import Departed
-from zenoh_harness.faulty import all_miniatures
+from zenoh_conformance.finding import Deviation
+from zenoh_harness.faulty import all_faulty_nodes
 from zenoh_harness.faulty.table import reds
 from zenoh_harness.reference.memory import MemoryScene
 
@@ -45,17 +45,17 @@ class Found:
 
 
 def search(name: str, seed: int, seconds: float) -> str | None:
-    """What the model of the miniature's role finds within the time; None when it finds nothing."""
-    miniature, cases = all_miniatures()[name], all_cases()
-    roles = {cases[check].role for check in miniature.caught_by if check in cases} or set(Side)
+    """What the model of the faulty node's role finds within the time; None when it finds nothing."""
+    faulty_node, cases = all_faulty_nodes()[name], all_cases()
+    roles = {cases[check].role for check in faulty_node.caught_by if check in cases} or set(Side)
     models = [
         module for module in import_all("zenoh_conformance.models")
         if hasattr(module, "machine") and getattr(module, "ROLE", Side.RESPONDER) in roles
     ]  # fmt: skip
-    profiles = {cases[check].profile for check in miniature.caught_by if check in cases}
+    profiles = {cases[check].profile for check in faulty_node.caught_by if check in cases}
     models.sort(key=lambda module: getattr(module, "PROFILE", "default") not in profiles)
     for module in models:
-        cause = explored(module, miniature.node, seed, seconds)
+        cause = explored(module, faulty_node.node, seed, seconds)
         if cause is not None:
             return cause
     return None
@@ -77,21 +77,21 @@ def explored(module, node, seed: int, seconds: float) -> str | None:
     try:
         with with_reporter(lambda _text: None):
             run_state_machine_as_test(seeded(seed)(module.machine(stage)), settings=how)
-    except Departed as departed:
-        return departed.finding.cause
+    except Deviation as deviation:
+        return deviation.finding.cause
     except (TimeIsUp, HypothesisException):
         return None
     return None
 
 
 def one(name: str, seeds: int, seconds: float) -> Found:
-    found, miniature = Found(name), all_miniatures()[name]
+    found, faulty_node = Found(name), all_faulty_nodes()[name]
     for seed in range(seeds):
         cause = search(name, seed, seconds)
         if cause is not None:
             found.models += 1
             found.by = found.by or cause
-    red = reds(miniature.node, whole=miniature.caught_by)
+    red = reds(faulty_node.node, whole=faulty_node.caught_by)
     found.laws = any(check.startswith("law/") for check in red)
     found.cases = any(not check.startswith("law/") for check in red)
     return found
@@ -104,7 +104,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
-    names = options.names or list(all_miniatures())
+    names = options.names or list(all_faulty_nodes())
     with ProcessPoolExecutor(options.jobs) as pool:
         every = list(pool.map(partial(one, seeds=options.seeds, seconds=options.seconds), names))
     for each in every:
@@ -112,7 +112,7 @@ def main() -> None:
         print(f"{each.name:44} models {each.models}/{options.seeds} {marks[0]:5} {marks[1]:6} {each.by[:70]}")
     all_of_them = sum(bool(each.models or each.laws or each.cases) for each in every)
     print(
-        f"{len(every)} miniatures: models {sum(bool(each.models) for each in every)}, laws {sum(e.laws for e in every)}, "
+        f"{len(every)} faulty nodes: models {sum(bool(each.models) for each in every)}, laws {sum(e.laws for e in every)}, "
         f"cases {sum(e.cases for e in every)}, all {all_of_them}; "
         f"model runs that found {sum(e.models for e in every)} of {options.seeds * len(every)}"
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from zenoh_conformance.case import Case
 from zenoh_conformance.conversation import Conversation, Side
-from zenoh_conformance.finding import Departed, Finding
+from zenoh_conformance.finding import Deviation, Finding
 from zenoh_conformance.verdict import Verdict
 from zenoh_harness.errors import CannotStart
 from zenoh_harness.links.locators import Locator
@@ -109,7 +109,7 @@ class World:
         self.out = tmp_path / "out"
 
     def case(self, name, act=lambda times, world: None, *, requirement=REQUIREMENT, **more):
-        """A case that does `act(how often before, world)`; returning text departs with it as the cause."""
+        """A case that does `act(how often before, world)`; returning text deviates with it as the cause."""
 
         def function(scene, **parameters):
             self.here.node = scene._node
@@ -117,7 +117,7 @@ class World:
             times, self.ran[label] = self.ran[label], self.ran[label] + 1
             why = act(times, self)
             if why:
-                raise Departed(Finding(requirement=requirement, sender=self.target.side, why=why))
+                raise Deviation(Finding(requirement=requirement, sender=self.target.side, why=why))
 
         made = Case(
             id=f"fake/{name}", requirement=requirement, function=function, about=name, role=self.target.side, **more

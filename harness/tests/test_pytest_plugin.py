@@ -1,4 +1,4 @@
-"""pytest's own view: judgements are items, a departure fails in its own words, what is known is an expected failure."""
+"""pytest's own view: judgements are items, a deviation fails in its own words, what is known is an expected failure."""
 
 import sys
 from pathlib import Path
@@ -18,8 +18,8 @@ def test_a_codec_is_judged_vector_by_vector(pytester):
     result.stdout.fnmatch_lines(["*reference?face=codec::codec default vectors/close/*PASSED*"])
 
 
-def test_a_departure_fails_and_tells_how_to_repeat_it(pytester):
-    result = run(pytester, "--target", "wrong:believes-any-cookie?role=router", "--target-only", ONE)
+def test_a_deviation_fails_and_tells_how_to_repeat_it(pytester):
+    result = run(pytester, "--target", "faulty:believes-any-cookie?role=router", "--target-only", ONE)
     assert result.ret == 1
     result.stdout.fnmatch_lines(
         [
@@ -35,7 +35,7 @@ def test_a_known_deviation_is_an_expected_failure(pytester):
     pytester.path.joinpath("k.toml").write_text(
         f'[[deviation]]\ncheck="{ONE}"\nverdict="fail"\ncause="stage open: OpenAck *"\nreason="planted"\n'
     )
-    target = ("--target", "wrong:believes-any-cookie?role=router", "--target-only", ONE)
+    target = ("--target", "faulty:believes-any-cookie?role=router", "--target-only", ONE)
     result = run(pytester, *target, "--target-known", "k.toml")
     assert result.ret == 0
     result.assert_outcomes(xfailed=1, passed=1)
@@ -50,13 +50,13 @@ def test_what_is_under_embargo_is_only_counted(pytester, monkeypatch):
     assert result.ret == 1
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(["*under embargo*: 1"])
-    told = [
+    shown = [
         result.stdout.str(),
         result.stderr.str(),
         *(path.read_text() for path in (pytester.path / "out").rglob("*.jsonl")),
     ]
     assert not [
-        text for text in (*told, pytester.path.joinpath("j.xml").read_text()) if ONE in text or "SIGABRT" in text
+        text for text in (*shown, pytester.path.joinpath("j.xml").read_text()) if ONE in text or "SIGABRT" in text
     ]
     assert ONE in next((pytester.path / "data").rglob("judgements.jsonl")).read_text()
 

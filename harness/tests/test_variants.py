@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from zenoh_harness.conforming import Came, judged, on_the_reference, row
-from zenoh_harness.faulty import find_miniature
+from zenoh_harness.faulty import find_faulty_node
 from zenoh_harness.reference import Reference
 from zenoh_harness.variants import all_variants
 
@@ -33,13 +33,13 @@ def test_nothing_is_red_on_a_variant(name: str, plain: frozenset[str]) -> None:
 
 
 def test_a_faulty_node_is_red_by_the_same_way() -> None:
-    found = judged(find_miniature("believes-any-cookie").node).of(Came.RED)
+    found = judged(find_faulty_node("believes-any-cookie").node).of(Came.RED)
 
     assert any(one.check == "establishment-cookie/a-changed-cookie-is-refused" for one in found.values())
 
 
 def test_who_answers_nothing_passes_no_refusal() -> None:
-    found = judged(find_miniature("answers-nothing").node)
+    found = judged(find_faulty_node("answers-nothing").node)
 
     refusals = [one for one in found.of(Came.GREEN) if one.startswith("establishment-cookie/")]
     assert refusals == []

@@ -23,7 +23,7 @@ from zenoh_harness.console import Shell, plain
 from zenoh_harness.errors import HarnessError, nearest
 
 PLUGGED: Final = "zenoh_conformance.commands"
-"""The entry-point group through which the rooms above plug their subcommands in."""
+"""The entry-point group through which the packages above plug their subcommands in."""
 
 COMPLETION: Final = "_ZCONFORM_COMPLETE"
 """`eval "$(_ZCONFORM_COMPLETE=bash_source zconform)"` completes subcommands and options in a shell."""
@@ -104,7 +104,7 @@ def command(context: click.Context, quiet: int, verbose: int) -> None:
 
     \b
     Example:  zconform run wheel:1.10.2
-    Exit codes: 0 conforming, 1 departed, 2 usage, 3 could not go on, 4 nothing was judged.
+    Exit codes: 0 conforming, 1 not conforming, 2 usage, 3 could not go on, 4 nothing was judged.
     """
     context.obj = Shell(quiet, verbose)
 

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from zenoh_conformance.case import Case, Parameters, all_cases
 from zenoh_conformance.controls import WORKS, Ground
 from zenoh_conformance.conversation import Conversation, Side
-from zenoh_conformance.finding import Departed, Finding
+from zenoh_conformance.finding import Deviation, Finding
 from zenoh_conformance.law import all_laws, judge
 
 from .errors import CannotConnect
@@ -74,16 +74,16 @@ def depth(case: Case, cases: Mapping[str, Case]) -> int:
 
 def judged(node: type[Reference], cases: Iterable[Case] | None = None) -> Judged:
     """Every case with all its values, and every law over all that was said, on one node in both roles."""
-    told, ground, laws = Judged(), Ground(all_cases()), Laws()
+    text, ground, laws = Judged(), Ground(all_cases()), Laws()
     for case in in_memory(cases):
         for parameters in case.parameters:
             result, conversation = once(case, parameters, node, ground)
             ground.note(case.id, parameters, result.came is Came.GREEN)
-            told.results.append(result)
+            text.results.append(result)
             if conversation is not None:
                 laws.hear(conversation, case)
-    told.results += laws.results()
-    return told
+    text.results += laws.results()
+    return text
 
 
 def once(
@@ -98,9 +98,9 @@ def once(
     idle = ""
     try:
         case.run(scene, parameters)
-        finding = next(iter(scene.departures), None)
-    except Departed as departed:
-        finding = departed.finding
+        finding = next(iter(scene.deviations), None)
+    except Deviation as deviation:
+        finding = deviation.finding
     except (Elsewhere, CannotConnect) as otherwise:
         idle = str(otherwise)
     idle = idle or ground.missing(case, parameters, finding)
@@ -171,8 +171,8 @@ class Row:
     @property
     def stale(self) -> list[str]:
         """Entries of the variant's table that stand for nothing."""
-        told = [one for one in self.idle.values() if not one.why.startswith(LACKS)]
-        return [glob for glob in self.variant.unjudged if not any(takes(glob, one) for one in told)]
+        text = [one for one in self.idle.values() if not one.why.startswith(LACKS)]
+        return [glob for glob in self.variant.unjudged if not any(takes(glob, one) for one in text)]
 
 
 def takes(glob: str, result: Result) -> bool:

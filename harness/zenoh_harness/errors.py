@@ -78,6 +78,6 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return "known: " + ", ".join(names) if 0 < len(names) <= FEW else ""
 
 
-def unknown(kind: str, word: str, known: Iterable[str], *, step: str = "reach string") -> UsageError:
+def unknown(kind: str, word: str, known: Iterable[str], *, step: str = "target string") -> UsageError:
     """The usage error for a word that is in no list: names the word, offers the nearest."""
     return UsageError(f"unknown {kind} {word!r}", step=step, hint=nearest(word, known))

@@ -1,7 +1,7 @@
 """pytest: `pytest --target wheel:1.10.2` makes each judgement of a run an item.
 
 The target is run once, when its first item is, with the cases that were selected (`-k` works); each item then tells its
-judgement: a departure fails, a known deviation is an expected failure, what was not judged is skipped with the reason.
+judgement: a deviation fails, a known deviation is an expected failure, what was not judged is skipped with the reason.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class Target(pytest.Collector):
         return str(self._ran.stopped) if self._ran is not None and self._ran.stopped else ""
 
 
-class Departure(Exception):  # noqa: N818 - shown as the failure of an item
+class ItemFailed(Exception):  # noqa: N818 - shown as the failure of an item
     """A judgement that is a failure."""
 
 
@@ -159,7 +159,7 @@ class Judged(pytest.Item):
         assert isinstance(target, Target)
         found = target.judgements(self.name)
         if not found:
-            raise Departure(target.stopped or "the run did not come to it")
+            raise ItemFailed(target.stopped or "the run did not come to it")
         verdict = worst(one.verdict for one in found)
         one = next(one for one in found if one.verdict is verdict)
         if verdict in (Verdict.NOT_APPLICABLE, Verdict.NOT_OBSERVED, Verdict.UNIMPLEMENTED):
@@ -169,11 +169,11 @@ class Judged(pytest.Item):
         if verdict in (Verdict.WARN, Verdict.SLOW):
             self.warn(pytest.PytestWarning(f"{verdict.value}: {one.cause}"))
         elif verdict is not Verdict.PASS:
-            raise Departure(_told(one))
+            raise ItemFailed(_told(one))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """A departure is told in its own words, without a traceback."""
-        if isinstance(excinfo.value, Departure):
+        """A deviation is told in its own words, without a traceback."""
+        if isinstance(excinfo.value, ItemFailed):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 

@@ -89,12 +89,12 @@ def test_the_wrapped_java_drops_what_it_lacks(tmp_path: Path) -> None:
 
     import subprocess
 
-    told = subprocess.run(
+    text = subprocess.run(
         [wrapped(home, tmp_path) / "bin" / "java", "-x", "--add-modules=jdk.incubator.vector", "two words"],
         capture_output=True, text=True, check=True,
     ).stdout  # fmt: skip
 
-    assert told.splitlines() == ["-x", "two words"]
+    assert text.splitlines() == ["-x", "two words"]
 
 
 def test_a_java_is_found_without_any_on_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

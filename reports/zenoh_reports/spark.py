@@ -100,8 +100,8 @@ def java_home(scratch: Path) -> Path | None:
 
 def java_version(java: Path) -> int:
     """The feature version of a Java, 0 when it does not say."""
-    told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
-    found = re.search(r'version "(?:1\.)?(\d+)', told)
+    text = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    found = re.search(r'version "(?:1\.)?(\d+)', text)
     return int(found[1]) if found else 0
 
 

@@ -7,7 +7,7 @@ import pytest
 from zenoh_harness.codecs.codec import AnswerKind
 from zenoh_harness.codecs.own import OwnCodec
 from zenoh_vectors import load
-from zenoh_vectors.judge import Outcome, judge, judge_written
+from zenoh_vectors.judge import VectorOutcome, judge, judge_written
 
 
 class Ours:
@@ -20,9 +20,9 @@ class Ours:
         """What these bytes mean, or why not."""
         answer = self.codec.decode(layer, data)
         if answer.kind is AnswerKind.DECODED:
-            return Outcome(answer.means, size=answer.size)
+            return VectorOutcome(answer.means, size=answer.size)
         assert answer.kind is AnswerKind.REFUSED, answer.why
-        return Outcome(None, answer.why, answer.at)
+        return VectorOutcome(None, answer.why, answer.at)
 
     def encode(self, layer, means):
         """The bytes, or None and why not."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from zenoh_vectors import confirmed
-from zenoh_vectors.judge import Outcome, judge, judge_written
+from zenoh_vectors.judge import VectorOutcome, judge, judge_written
 
 
 @pytest.fixture
@@ -15,43 +15,43 @@ def named(vectors):
 
 def test_the_meaning_passes_and_another_one_does_not(named):
     vector = named("open/syn-in-seconds")
-    assert judge(vector, Outcome(vector.means)).verdict == "pass"
+    assert judge(vector, VectorOutcome(vector.means)).verdict == "pass"
     other = {"Open": {**vector.means["Open"], "lease": 11}}
-    judged = judge(vector, Outcome(other))
+    judged = judge(vector, VectorOutcome(other))
     assert judged.verdict == "fail" and judged.cause == "Open.lease: expected 10, found 11"
 
 
 def test_bytes_left_over_are_a_refusal(named):
     vector = named("open/syn-in-seconds")
-    judged = judge(vector, Outcome(vector.means, size=len(vector.data) - 1))
+    judged = judge(vector, VectorOutcome(vector.means, size=len(vector.data) - 1))
     assert judged.verdict == "fail" and "1 bytes are left over" in judged.cause
     trailing = named("init/trailing-byte")
-    assert judge(trailing, Outcome({"Init": {}}, size=len(trailing.data) - 1)).verdict == "pass"
+    assert judge(trailing, VectorOutcome({"Init": {}}, size=len(trailing.data) - 1)).verdict == "pass"
 
 
 def test_a_refusal_passes_whatever_the_byte_and_its_absence_fails(named):
     vector = named("init/whatami-unassigned")
-    assert judge(vector, Outcome(None, "no", 99)).verdict == "pass"
-    judged = judge(vector, Outcome({"Init": {}}))
+    assert judge(vector, VectorOutcome(None, "no", 99)).verdict == "pass"
+    judged = judge(vector, VectorOutcome({"Init": {}}))
     assert judged.verdict == "fail" and "init.packed" in judged.cause
 
 
 def test_what_says_the_same_passes(named):
     vector = named("push/ext-unknown-optional-z64")
-    assert vector.also and judge(vector, Outcome(vector.also[0])).verdict == "pass"
+    assert vector.also and judge(vector, VectorOutcome(vector.also[0])).verdict == "pass"
 
 
 def test_the_other_reading_of_a_pinned_point_fails_and_is_named(named):
     vector = named("query/body-with-inner-length")
     [erratum] = vector.errata
-    judged = judge(vector, Outcome(erratum.other_means))
+    judged = judge(vector, VectorOutcome(erratum.other_means))
     assert (judged.verdict, judged.reading) == ("fail", "as written")
-    assert judge(vector, Outcome(vector.means)).reading == "as erratum"
+    assert judge(vector, VectorOutcome(vector.means)).reading == "as erratum"
 
 
 def test_an_open_point_never_fails(named):
     vector = named("open/syn-lease-overlong-2") if "open/syn-lease-overlong-2" in _ids(named) else named("vle/value-5-in-2-bytes")
-    judged = judge(vector, Outcome(None, "overlong", 0))
+    judged = judge(vector, VectorOutcome(None, "overlong", 0))
     assert judged.verdict == "pass" and judged.cause.startswith("open point vle-overlong-accepted")
 
 
@@ -61,7 +61,7 @@ def _ids(named):
 
 def test_a_part_that_a_build_does_not_have_is_not_applicable(named):
     vector = named("put/shm-one-raw-slice")
-    assert vector.needs == ("shm",) and judge(vector, Outcome(None, "no")).verdict == "not-applicable"
+    assert vector.needs == ("shm",) and judge(vector, VectorOutcome(None, "no")).verdict == "not-applicable"
     assert judge_written(vector, b"").verdict == "not-applicable"
 
 

@@ -12,7 +12,7 @@ Verdict = Literal["pass", "fail", "not-applicable"]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class VectorOutcome:
     """What a decoder made of the bytes of a vector: a meaning, or a refusal."""
 
     means: Mapping[str, Any] | None = None
@@ -34,14 +34,14 @@ class Judged:
     """Which reading of an erratum the outcome follows; None where no erratum is touched, or neither is followed."""
 
 
-def settled(outcome: Outcome, vector: Vector) -> Outcome:
+def settled(outcome: VectorOutcome, vector: Vector) -> VectorOutcome:
     """The same, with bytes left over told as what they are."""
     if outcome.means is not None and outcome.size is not None and outcome.size < len(vector.data):
-        return Outcome(None, f"{len(vector.data) - outcome.size} bytes are left over", outcome.size)
+        return VectorOutcome(None, f"{len(vector.data) - outcome.size} bytes are left over", outcome.size)
     return outcome
 
 
-def judge(vector: Vector, outcome: Outcome) -> Judged:
+def judge(vector: Vector, outcome: VectorOutcome) -> Judged:
     """What the outcome is worth.  A point that the text leaves open is named and never failed."""
     if outcome.size is not None and outcome.size > len(vector.data):
         return Judged("fail", f"{outcome.size} bytes are said to be used, of {len(vector.data)}")
@@ -77,14 +77,14 @@ def judge_written(vector: Vector, data: bytes | None, why: str = "") -> Judged:
     return Judged("fail", f"byte {at}{beside(vector, at)}: expected {vector.data.hex()}, written {data.hex()}")
 
 
-def agrees(refuses: Refusal | None, outcome: Outcome, *means: Mapping[str, Any] | None) -> bool:
+def agrees(refuses: Refusal | None, outcome: VectorOutcome, *means: Mapping[str, Any] | None) -> bool:
     """Whether the outcome is one of these meanings, or a refusal where one is expected; the byte is not compared."""
     if refuses is not None:
         return outcome.means is None
     return outcome.means is not None and outcome.means in means
 
 
-def difference(vector: Vector, outcome: Outcome) -> str:
+def difference(vector: Vector, outcome: VectorOutcome) -> str:
     """In one line: what was expected and what was found, at the first place where they part."""
     if vector.refuses is not None:
         refused = vector.refuses

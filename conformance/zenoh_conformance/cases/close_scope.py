@@ -54,7 +54,7 @@ def two_links_make_one_session(scene: Scene) -> None:
     "close/session-close-ends-session",
     profile="two-links",
     needs=("multilink", "several-links"),
-    twin=two_links_make_one_session,
+    control=two_links_make_one_session,
     parameters=grid(on=(0, 1)),
 )
 def close_of_a_session_ends_all_its_links(scene: Scene, *, on: int) -> None:
@@ -78,7 +78,7 @@ def close_of_a_session_ends_all_its_links(scene: Scene, *, on: int) -> None:
     "close/link-close-ends-link",
     profile="two-links",
     needs=("multilink", "routing", "interests", "several-sessions"),
-    twin=two_links_make_one_session,
+    control=two_links_make_one_session,
     parameters=grid(on=(0, 1)),
 )
 def close_of_a_link_leaves_the_others(scene: Scene, *, on: int) -> None:
@@ -109,7 +109,7 @@ def close_of_a_link_leaves_the_others(scene: Scene, *, on: int) -> None:
 @case(
     "close/session-close-ends-session",
     needs=("routing", "interests", "several-sessions"),
-    twin=a_session_does_work,
+    control=a_session_does_work,
     parameters=grid(how=("close", "close-and-back")),
 )
 def what_a_session_declared_ends_with_it(scene: Scene, *, how: str) -> None:
@@ -140,7 +140,7 @@ def two_links(scene: Scene) -> tuple[Dialogue, Dialogue]:
 
 
 def answers(asked: Dialogue, links: Sequence[Dialogue], *, step: str) -> None:
-    """A query that nobody serves, asked on one link, comes back final on any of the session's; departs when it does not."""
+    """A query that nobody serves, asked on one link, comes back final on any of the session's; deviates when it does not."""
     request = asked.new_id()
     key = WireExpr(scope=0, suffix=f"zconform/fence/{asked.zid.hex()}/{request}", mapping=True)
     asked.say(Request(id=request, key=key, body=Query()))
@@ -151,8 +151,8 @@ def answers(asked: Dialogue, links: Sequence[Dialogue], *, step: str) -> None:
             if seen is not None and isinstance(seen.message, ResponseFinal) and seen.message.id == request:
                 return
             if us.ended is not None or us.closed is not None:
-                us.depart(expected="ResponseFinal", got=us.told(seen), step=step)
-    asked.depart(expected="ResponseFinal", got="silence", step=step, is_work=True)
+                us.deviate(expected="ResponseFinal", got=us.text_of(seen), step=step)
+    asked.deviate(expected="ResponseFinal", got="silence", step=step, is_work=True)
 
 
 def seen_by_a_watcher(scene: Scene, us: Dialogue) -> tuple[Dialogue, int]:
@@ -164,5 +164,5 @@ def seen_by_a_watcher(scene: Scene, us: Dialogue) -> tuple[Dialogue, int]:
 
     us.declare(DToken(id=us.new_id(), key=key))
 
-    told: DToken = watcher.expect(DToken, step="not reached: the token is heard of")
-    return watcher, told.id
+    text: DToken = watcher.expect(DToken, step="not reached: the token is heard of")
+    return watcher, text.id

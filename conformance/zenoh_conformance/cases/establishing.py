@@ -8,7 +8,7 @@ from typing import Any
 
 from zenoh_conformance.codec import encode
 from zenoh_conformance.dialogue import Dialogue, Sendable
-from zenoh_conformance.finding import NOT_REACHED, Departed, Finding
+from zenoh_conformance.finding import NOT_REACHED, Deviation, Finding
 from zenoh_conformance.kinds import InitAck, InitSyn, Kind, OpenAck, OpenSyn
 from zenoh_conformance.messages import Close, Init, KeepAlive
 from zenoh_conformance.scene import Scene
@@ -56,16 +56,16 @@ def chained(*links: bytes) -> bytes:
 
 
 def no_step_forward(us: Dialogue, stage: str) -> None:
-    """The target refuses, or passes over what came: anything but an answer. Departs when it goes a step further."""
+    """The target refuses, or passes over what came: anything but an answer. Deviates when it goes a step further."""
     for seen in us.stream():
         if isinstance(seen.message, Close):
             return
         if not isinstance(seen.message, KeepAlive):
-            us.depart(expected="no step forward", got=us.told(seen), step=f"stage {stage}")
+            us.deviate(expected="no step forward", got=us.text_of(seen), step=f"stage {stage}")
 
 
 def answered_or_closed(us: Dialogue, what: Sendable, answer: Kind, stage: str) -> Any | None:
-    """The answer that is due, or None after CLOSE; an end of the link without CLOSE departs, and so does silence."""
+    """The answer that is due, or None after CLOSE; an end of the link without CLOSE deviates, and so does silence."""
     us.send(what)
     for seen in us.stream():
         if answer.matches(seen.message):
@@ -73,8 +73,8 @@ def answered_or_closed(us: Dialogue, what: Sendable, answer: Kind, stage: str) -
         if isinstance(seen.message, Close):
             return None
         if not isinstance(seen.message, KeepAlive):
-            us.depart(expected=f"{answer.name} or Close", got=us.told(seen), step=f"stage {stage}")
-    us.depart(expected=f"{answer.name} or Close", got=us.told(None), step=f"stage {stage}")
+            us.deviate(expected=f"{answer.name} or Close", got=us.text_of(seen), step=f"stage {stage}")
+    us.deviate(expected=f"{answer.name} or Close", got=us.text_of(None), step=f"stage {stage}")
     return None
 
 
@@ -92,7 +92,7 @@ def open_then_work(us: Dialogue, open_: Sendable) -> None:
 
 
 def followed_or_refused(us: Dialogue, ack: Sendable) -> Any | None:
-    """As initiator: an odd InitAck is followed by OpenSyn, which is the answer, or refused; silence departs."""
+    """As initiator: an odd InitAck is followed by OpenSyn, which is the answer, or refused; silence deviates."""
     us.send(ack)
     for seen in us.stream():
         if OpenSyn.matches(seen.message):
@@ -100,19 +100,19 @@ def followed_or_refused(us: Dialogue, ack: Sendable) -> Any | None:
         if isinstance(seen.message, Close):
             return None
         if not isinstance(seen.message, KeepAlive):
-            us.depart(expected="OpenSyn or a refusal", got=us.told(seen), step="stage init")
+            us.deviate(expected="OpenSyn or a refusal", got=us.text_of(seen), step="stage init")
     if us.ended is None:
-        us.depart(expected="OpenSyn or a refusal", got=us.told(None), step="stage init")
+        us.deviate(expected="OpenSyn or a refusal", got=us.text_of(None), step="stage init")
     return None
 
 
 def takes(scene: Scene, size: int) -> None:
-    """A target that takes no message of that size says nothing about it: departs as not reached."""
+    """A target that takes no message of that size says nothing about it: deviates as not reached."""
     most = scene.fact("message_size")
     if most is not None and size > most:
         got, expected = f"a target that takes {most} bytes", f"one that takes messages of {size}"
         step = f"{NOT_REACHED}: a large message"
-        raise Departed(Finding(requirement="", sender=scene.role, path=step, expected=expected, got=got))
+        raise Deviation(Finding(requirement="", sender=scene.role, path=step, expected=expected, got=got))
 
 
 def proposal(us: Dialogue) -> Init:
@@ -141,21 +141,21 @@ def until_open_syn(us: Dialogue) -> Dialogue:
 
 
 def believed_or_refused(us: Dialogue, ack: Sendable) -> None:
-    """As initiator: an odd OpenAck makes a session that works, or is refused by CLOSE or the link's end; silence departs."""
+    """As initiator: an odd OpenAck makes a session that works, or is refused by CLOSE or the link's end; silence deviates."""
     us.send(ack)
     us.works_or_is_over(step="stage open", expected="a session that works, or a refusal")
 
 
 def works_in_the_end(scene: Scene, lead: Callable[[Dialogue], object]) -> Dialogue:
     """As initiator: led this way the target has a session that works; it may leave one or two by CLOSE, as a node that is about
-    to settle on another link does. Departs when it leaves them all, or one without a word."""
+    to settle on another link does. Deviates when it leaves them all, or one without a word."""
     for tries_left in (2, 1, 0):
         us = scene.dialogue()
         lead(us)
         try:
             us.expect_live()
             return us
-        except Departed:
+        except Deviation:
             if us.closed is None or not tries_left:
                 raise
             us.wire.shut()

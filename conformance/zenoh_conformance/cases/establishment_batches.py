@@ -17,7 +17,7 @@ from .establishment_sane import a_sane_handshake_is_accepted, a_sane_proposal_is
 
 @case(
     "session-establishment/session-live-after-open-ack",
-    twin=a_sane_handshake_is_accepted,
+    control=a_sane_handshake_is_accepted,
     parameters=grid(pieces=(1, 2, 3, 7)),
 )
 def a_handshake_in_pieces_is_accepted(scene: Scene, *, pieces: int) -> None:
@@ -39,7 +39,7 @@ def a_handshake_in_pieces_is_accepted(scene: Scene, *, pieces: int) -> None:
     us.expect_live()
 
 
-@case("session-establishment/init-field-order", twin=a_sane_proposal_is_answered, parameters=grid(kept=range(1, 23)))
+@case("session-establishment/init-field-order", control=a_sane_proposal_is_answered, parameters=grid(kept=range(1, 23)))
 def a_proposal_that_stops_is_not_answered(scene: Scene, *, kept: int) -> None:
     """
     The link ends inside the batch of InitSyn, at each of its bytes.
@@ -56,10 +56,10 @@ def a_proposal_that_stops_is_not_answered(scene: Scene, *, kept: int) -> None:
     other = scene.dialogue("other")
     other.ask(other.init_syn(), expect=InitAck, step="not reached: another link")
     seen = us.next(0)
-    us.require(seen is None or seen.kind == "close", expected="no answer", got=us.told(seen), step="stage init")
+    us.require(seen is None or seen.kind == "close", expected="no answer", got=us.text_of(seen), step="stage init")
 
 
-@case("session-establishment/init-field-order", twin=a_sane_proposal_is_answered, parameters=grid(kept=range(1, 21)))
+@case("session-establishment/init-field-order", control=a_sane_proposal_is_answered, parameters=grid(kept=range(1, 21)))
 def a_batch_that_is_cut_is_refused(scene: Scene, *, kept: int) -> None:
     """
     A batch that ends inside InitSyn, with its extension, at each of its bytes; its length prefix is that of the rest.
@@ -75,7 +75,7 @@ def a_batch_that_is_cut_is_refused(scene: Scene, *, kept: int) -> None:
     us.expect_refusal("init", never=InitAck)
 
 
-@case("session-establishment/open-field-order", twin=a_sane_handshake_is_accepted, parameters=grid(kept=range(5, 60)))
+@case("session-establishment/open-field-order", control=a_sane_handshake_is_accepted, parameters=grid(kept=range(5, 60)))
 def an_open_that_is_cut_in_its_cookie_is_refused(scene: Scene, *, kept: int) -> None:
     """
     A batch that ends inside the cookie of OpenSyn, at each of its bytes.
@@ -93,7 +93,7 @@ def an_open_that_is_cut_in_its_cookie_is_refused(scene: Scene, *, kept: int) -> 
 
 @case(
     "primitives/unknown-optional-no-error",
-    twin=a_sane_proposal_is_answered,
+    control=a_sane_proposal_is_answered,
     parameters=grid(size=(100, 1000, 1400, 1900)),
 )
 def a_large_proposal_is_answered(scene: Scene, *, size: int) -> None:
@@ -110,7 +110,7 @@ def a_large_proposal_is_answered(scene: Scene, *, size: int) -> None:
 
 @case(
     "session-establishment/refusal-is-close",
-    twin=a_sane_proposal_is_answered,
+    control=a_sane_proposal_is_answered,
     parameters=grid(size=(9_000, 32_000, 49_000, 65_000)),
 )
 def a_very_large_proposal_is_answered_or_refused(scene: Scene, *, size: int) -> None:
@@ -126,14 +126,14 @@ def a_very_large_proposal_is_answered_or_refused(scene: Scene, *, size: int) -> 
 
     seen = next((seen for seen in us.stream() if seen.kind != "keep_alive"), None)
     answered = seen is None or seen.kind == "close" or InitAck.matches(seen.message)
-    us.require(answered, expected="InitAck or a refusal", got=us.told(seen), step="stage init")
+    us.require(answered, expected="InitAck or a refusal", got=us.text_of(seen), step="stage init")
     us.require(
         seen is not None or us.ended is not None, expected="InitAck or a refusal", got="silence", step="stage init"
     )
 
 
 @case(
-    "session-establishment/refusal-is-close", twin=a_sane_handshake_is_accepted, parameters=grid(extra=(1, 2, 16, 300))
+    "session-establishment/refusal-is-close", control=a_sane_handshake_is_accepted, parameters=grid(extra=(1, 2, 16, 300))
 )
 def keep_alives_behind_a_proposal_are_answered_or_closed(scene: Scene, *, extra: int) -> None:
     """
@@ -149,7 +149,7 @@ def keep_alives_behind_a_proposal_are_answered_or_closed(scene: Scene, *, extra:
 
 @case(
     "session-establishment/handshake-messages-in-order",
-    twin=a_sane_handshake_is_accepted,
+    control=a_sane_handshake_is_accepted,
     parameters=grid(together=(True, False)),
     timed=True,
 )
@@ -173,7 +173,7 @@ def an_open_sent_too_soon_opens_nothing(scene: Scene, *, together: bool) -> None
             return
 
 
-@case("session-establishment/handshake-messages-in-order", twin=a_sane_handshake_is_accepted)
+@case("session-establishment/handshake-messages-in-order", control=a_sane_handshake_is_accepted)
 def an_empty_batch_is_no_step(scene: Scene) -> None:
     """
     A length of zero: an empty batch, of which no page tells what it is (erratum empty-unit).
@@ -188,7 +188,7 @@ def an_empty_batch_is_no_step(scene: Scene) -> None:
     no_step_forward(us, "await-init")
 
 
-@case("session-establishment/session-live-after-open-ack", twin=a_sane_handshake_is_accepted)
+@case("session-establishment/session-live-after-open-ack", control=a_sane_handshake_is_accepted)
 def the_first_frame_may_come_at_once(scene: Scene) -> None:
     """
     OpenAck has hardly come when a batch of KEEP_ALIVE and FRAME follows: the session works from its first batch on.

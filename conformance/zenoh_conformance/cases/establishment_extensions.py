@@ -83,7 +83,7 @@ def _with(message: Any, *, id: int, enc: str, which: int, mandatory: bool = Fals
     return with_unknown(message, id=id, enc=code, value=VALUES[code][which], mandatory=mandatory)
 
 
-@case("primitives/unknown-optional-no-error", twin=a_sane_proposal_is_answered, parameters=_unknown(UNKNOWN_INIT))
+@case("primitives/unknown-optional-no-error", control=a_sane_proposal_is_answered, parameters=_unknown(UNKNOWN_INIT))
 def an_unknown_optional_extension_of_init_is_skipped(scene: Scene, *, id: int, enc: str, which: int) -> None:  # noqa: A002
     """
     InitSyn carries an extension that no page names, without M; the session comes up and works.
@@ -101,7 +101,7 @@ def an_unknown_optional_extension_of_init_is_skipped(scene: Scene, *, id: int, e
     us.expect_live()
 
 
-@case("primitives/unknown-optional-no-error", twin=a_sane_handshake_is_accepted, parameters=_unknown(UNKNOWN_OPEN))
+@case("primitives/unknown-optional-no-error", control=a_sane_handshake_is_accepted, parameters=_unknown(UNKNOWN_OPEN))
 def an_unknown_optional_extension_of_open_is_skipped(scene: Scene, *, id: int, enc: str, which: int) -> None:  # noqa: A002
     """
     OpenSyn carries an extension that no page names, without M; the session works.
@@ -119,7 +119,7 @@ def an_unknown_optional_extension_of_open_is_skipped(scene: Scene, *, id: int, e
 
 @case(
     "primitives/unknown-mandatory-rejected",
-    twin=an_unknown_optional_extension_of_init_is_skipped,
+    control=an_unknown_optional_extension_of_init_is_skipped,
     parameters=_unknown(UNKNOWN_INIT),
 )
 def an_unknown_mandatory_extension_of_init_is_refused(scene: Scene, *, id: int, enc: str, which: int) -> None:  # noqa: A002
@@ -138,7 +138,7 @@ def an_unknown_mandatory_extension_of_init_is_refused(scene: Scene, *, id: int, 
 
 @case(
     "primitives/unknown-mandatory-rejected",
-    twin=an_unknown_optional_extension_of_open_is_skipped,
+    control=an_unknown_optional_extension_of_open_is_skipped,
     parameters=_unknown(UNKNOWN_OPEN),
 )
 def an_unknown_mandatory_extension_of_open_is_refused(scene: Scene, *, id: int, enc: str, which: int) -> None:  # noqa: A002
@@ -158,7 +158,7 @@ def an_unknown_mandatory_extension_of_open_is_refused(scene: Scene, *, id: int, 
 
 @case(
     "primitives/unknown-mandatory-may-close",
-    twin=an_unknown_optional_extension_of_init_is_skipped,
+    control=an_unknown_optional_extension_of_init_is_skipped,
     parameters=grid(message=("init", "open")),
 )
 def an_unknown_mandatory_extension_is_closed_for_a_reason(scene: Scene, *, message: str) -> None:
@@ -179,7 +179,7 @@ def an_unknown_mandatory_extension_is_closed_for_a_reason(scene: Scene, *, messa
 
 @case(
     "session-establishment/init-ack-answers-init-syn",
-    twin=a_sane_proposal_is_answered,
+    control=a_sane_proposal_is_answered,
     parameters=grid(what=tuple(MODES)),
 )
 def what_may_be_declined_is_no_reason_to_refuse(scene: Scene, *, what: str) -> None:
@@ -198,7 +198,7 @@ def what_may_be_declined_is_no_reason_to_refuse(scene: Scene, *, what: str) -> N
 
 @case(
     "session-establishment/refusal-is-close",
-    twin=a_sane_handshake_is_accepted,
+    control=a_sane_handshake_is_accepted,
     parameters=grid(what=(*INIT_KNOWN, *ODD_INIT)),
 )
 def odd_extensions_of_init_are_answered_or_closed(scene: Scene, *, what: str) -> None:
@@ -215,7 +215,7 @@ def odd_extensions_of_init_are_answered_or_closed(scene: Scene, *, what: str) ->
 
 @case(
     "session-establishment/refusal-is-close",
-    twin=a_sane_handshake_is_accepted,
+    control=a_sane_handshake_is_accepted,
     parameters=grid(what=(*OPEN_KNOWN, *ODD_OPEN)),
 )
 def odd_extensions_of_open_are_answered_or_closed(scene: Scene, *, what: str) -> None:
@@ -233,7 +233,7 @@ def odd_extensions_of_open_are_answered_or_closed(scene: Scene, *, what: str) ->
 
 @case(
     "primitives/truncated-is-refused",
-    twin=an_unknown_optional_extension_of_init_is_skipped,
+    control=an_unknown_optional_extension_of_init_is_skipped,
     parameters=grid(message=("init", "open"), what=tuple(BROKEN)),
 )
 def a_broken_chain_is_refused(scene: Scene, *, message: str, what: str) -> None:
@@ -251,7 +251,7 @@ def a_broken_chain_is_refused(scene: Scene, *, message: str, what: str) -> None:
     us.expect_refusal(message, never=InitAck if message == "init" else OpenAck)
 
 
-@case("session-establishment/qos-told-from-qos-link-by-enc", twin=a_sane_proposal_is_answered)
+@case("session-establishment/qos-told-from-qos-link-by-enc", control=a_sane_proposal_is_answered)
 def qos_and_qos_link_are_told_apart(scene: Scene) -> None:
     """
     QoSLink is offered and QoS is not: what is answered under the same id is not QoS.

@@ -18,7 +18,7 @@ ROOM = 64
 
 
 @case(
-    "session-establishment/init-zid", twin=a_sane_handshake_is_accepted, parameters=grid(after=("close", "fin", "rst"))
+    "session-establishment/init-zid", control=a_sane_handshake_is_accepted, parameters=grid(after=("close", "fin", "rst"))
 )
 def the_target_is_the_same_on_every_link(scene: Scene, *, after: str) -> None:
     """
@@ -41,7 +41,7 @@ def the_target_is_the_same_on_every_link(scene: Scene, *, after: str) -> None:
 
 @case(
     "session-establishment/refusal-is-close",
-    twin=a_sane_handshake_is_accepted,
+    control=a_sane_handshake_is_accepted,
     parameters=grid(bits=(0x04, 0x08, 0x0C)),
 )
 def reserved_bits_beside_the_role_are_answered_or_closed(scene: Scene, *, bits: int) -> None:
@@ -59,7 +59,7 @@ def reserved_bits_beside_the_role_are_answered_or_closed(scene: Scene, *, bits: 
 
 @case(
     "session-establishment/refusal-is-close",
-    twin=a_sane_handshake_is_accepted,
+    control=a_sane_handshake_is_accepted,
     parameters=grid(bits=(0x10, 0x20, 0x40, 0x80, 0xF0)),
 )
 def reserved_bits_of_the_resolution_are_answered_or_closed(scene: Scene, *, bits: int) -> None:
@@ -77,7 +77,7 @@ def reserved_bits_of_the_resolution_are_answered_or_closed(scene: Scene, *, bits
 
 @case(
     "session-establishment/refusal-is-close",
-    twin=a_sane_handshake_is_accepted,
+    control=a_sane_handshake_is_accepted,
     parameters=grid(zeros=(1, 4, 8)),
 )
 def a_zid_that_ends_in_zeros_is_answered_or_closed(scene: Scene, *, zeros: int) -> None:
@@ -92,7 +92,7 @@ def a_zid_that_ends_in_zeros_is_answered_or_closed(scene: Scene, *, zeros: int) 
     init_then_open(us, us.init_syn())
 
 
-@case("session-establishment/init-field-order", twin=a_sane_proposal_is_answered, parameters=grid(length=range(1, 17)))
+@case("session-establishment/init-field-order", control=a_sane_proposal_is_answered, parameters=grid(length=range(1, 17)))
 def a_zid_longer_than_the_message_is_refused(scene: Scene, *, length: int) -> None:
     """
     The length nibble promises more bytes of ZenohID than there are.
@@ -108,7 +108,7 @@ def a_zid_longer_than_the_message_is_refused(scene: Scene, *, length: int) -> No
     us.expect_refusal("init", never=InitAck)
 
 
-@case("session-establishment/refusal-is-close", needs=("several-links",), twin=a_sane_handshake_is_accepted)
+@case("session-establishment/refusal-is-close", needs=("several-links",), control=a_sane_handshake_is_accepted)
 def the_zid_of_a_live_session_is_answered_or_closed(scene: Scene) -> None:
     """
     A second link shows the ZenohID of a session that lives: one more link of it, in place of the old one, or refused by CLOSE.
@@ -125,7 +125,7 @@ def the_zid_of_a_live_session_is_answered_or_closed(scene: Scene) -> None:
 
 @case(
     "session-establishment/resolution-default",
-    twin=a_sane_handshake_is_accepted,
+    control=a_sane_handshake_is_accepted,
     parameters=grid(below=(0, 1)),
 )
 def without_size_numbers_have_32_bits(scene: Scene, *, below: int) -> None:
@@ -147,7 +147,7 @@ def without_size_numbers_have_32_bits(scene: Scene, *, below: int) -> None:
     us.expect_live(step="past the edge")
 
 
-@case("session-establishment/batch-size-default", needs=("routing", "several-sessions"), twin=a_sane_handshake_is_accepted)
+@case("session-establishment/batch-size-default", needs=("routing", "several-sessions"), control=a_sane_handshake_is_accepted)
 def without_size_batches_are_large(scene: Scene) -> None:
     """
     InitSyn without S: batches of up to 65535 bytes, or of what InitAck states instead, arrive.
@@ -199,7 +199,7 @@ def a_small_batch_is_stated_and_kept(scene: Scene, *, size: int) -> None:
 
 @case(
     "session-establishment/refusal-is-close",
-    twin=a_sane_handshake_is_accepted,
+    control=a_sane_handshake_is_accepted,
     parameters=grid(seconds=(True, False), lease=(1, 127, 128, 2**16, 2**32, 2**48)),
 )
 def a_lease_of_any_length_is_answered_or_closed(scene: Scene, *, seconds: bool, lease: int) -> None:
@@ -217,7 +217,7 @@ def a_lease_of_any_length_is_answered_or_closed(scene: Scene, *, seconds: bool, 
 
 @case(
     "session-establishment/init-ack-answers-init-syn",
-    twin=a_sane_proposal_is_answered,
+    control=a_sane_proposal_is_answered,
     parameters=grid(resolution=range(16), number=("first", "last")),
 )
 def every_resolution_makes_a_session(scene: Scene, *, resolution: int, number: str) -> None:
@@ -242,7 +242,7 @@ def every_resolution_makes_a_session(scene: Scene, *, resolution: int, number: s
 
 
 @case(
-    "session-establishment/refusal-is-close", twin=a_sane_handshake_is_accepted, parameters=grid(extra=(1, 2, 16, 300))
+    "session-establishment/refusal-is-close", control=a_sane_handshake_is_accepted, parameters=grid(extra=(1, 2, 16, 300))
 )
 def bytes_behind_open_are_answered_or_closed(scene: Scene, *, extra: int) -> None:
     """
@@ -259,7 +259,7 @@ def bytes_behind_open_are_answered_or_closed(scene: Scene, *, extra: int) -> Non
 
 @case(
     "close/malformed-is-invalid",
-    twin=a_sane_proposal_is_answered,
+    control=a_sane_proposal_is_answered,
     parameters=grid(what=("empty-after-header", "cut", "role-3", "zid-zero", "garbage")),
 )
 def a_malformed_message_is_called_invalid(scene: Scene, *, what: str) -> None:

@@ -15,7 +15,7 @@ WRONG_VERSIONS = (0, 1, 2, 4, 7, 8, 10, 11, 0x0D, 0x19, 0x29, 127, 128, 0x89, 25
 
 @case(
     "session-establishment/unknown-version-is-unsupported",
-    twin=a_sane_proposal_is_answered,
+    control=a_sane_proposal_is_answered,
     parameters=grid(version=WRONG_VERSIONS),
 )
 def an_unknown_version_is_unsupported(scene: Scene, *, version: int) -> None:
@@ -34,7 +34,7 @@ def an_unknown_version_is_unsupported(scene: Scene, *, version: int) -> None:
 
 @case(
     "session-establishment/refused-version-closes",
-    twin=a_sane_proposal_is_answered,
+    control=a_sane_proposal_is_answered,
     parameters=grid(version=WRONG_VERSIONS),
 )
 def an_unknown_version_is_closed(scene: Scene, *, version: int) -> None:
@@ -51,7 +51,7 @@ def an_unknown_version_is_closed(scene: Scene, *, version: int) -> None:
     us.expect_refusal("init", by_close=True, never=InitAck)
 
 
-@case("primitives/whatami-3-not-used", twin=a_sane_proposal_is_answered)
+@case("primitives/whatami-3-not-used", control=a_sane_proposal_is_answered)
 def a_role_that_does_not_exist_is_refused(scene: Scene) -> None:
     """
     WhatAmI 0b11 names no role.
@@ -68,7 +68,7 @@ def a_role_that_does_not_exist_is_refused(scene: Scene) -> None:
     us.expect_refusal("init", never=InitAck)
 
 
-@case("close/own-zid-is-connection-to-self", twin=a_sane_proposal_is_answered)
+@case("close/own-zid-is-connection-to-self", control=a_sane_proposal_is_answered)
 def its_own_zid_is_refused(scene: Scene) -> None:
     """
     A peer that presents the target's own ZenohID is the target itself.
@@ -90,15 +90,15 @@ def its_own_zid_is_refused(scene: Scene) -> None:
         other.send(other.open_syn(seen.message))
         other.expect_refusal("open", reason=reason_code("CONNECTION_TO_SELF"), never=OpenAck)
     elif seen is None or seen.kind != "close":
-        other.depart(expected="Close(CONNECTION_TO_SELF)", got=other.told(seen), step="stage init")
+        other.deviate(expected="Close(CONNECTION_TO_SELF)", got=other.text_of(seen), step="stage init")
     else:
         to_self = seen.message.reason == reason_code("CONNECTION_TO_SELF")
-        other.require(to_self, expected="Close(CONNECTION_TO_SELF)", got=other.told(seen), step="stage init")
+        other.require(to_self, expected="Close(CONNECTION_TO_SELF)", got=other.text_of(seen), step="stage init")
 
 
 @case(
     "session-establishment/resolution-not-raised",
-    twin=a_sane_proposal_is_answered,
+    control=a_sane_proposal_is_answered,
     parameters=grid(fsn=range(4), rid=range(4)),
 )
 def no_resolution_is_raised(scene: Scene, *, fsn: int, rid: int) -> None:
@@ -126,7 +126,7 @@ def no_resolution_is_raised(scene: Scene, *, fsn: int, rid: int) -> None:
 @case(
     "session-establishment/batch-size-effective-minimum",
     needs=("routing", "several-sessions"),
-    twin=a_sane_handshake_is_accepted,
+    control=a_sane_handshake_is_accepted,
     parameters=grid(size=(80, 127, 128, 255, 256, 257, 512, 1024, 2048, 9000, 32767, 32768, 49152, 65534, 65535)),
 )
 def the_smaller_batch_size_counts(scene: Scene, *, size: int) -> None:
@@ -155,7 +155,7 @@ def the_smaller_batch_size_counts(scene: Scene, *, size: int) -> None:
     near.require(near.largest <= size, expected="at most what was proposed", got="a larger batch", step="batch")
 
 
-@case("session-establishment/init-packed-byte", twin=a_sane_proposal_is_answered)
+@case("session-establishment/init-packed-byte", control=a_sane_proposal_is_answered)
 def a_zid_of_zero_is_refused(scene: Scene) -> None:
     """
     A ZenohID whose bytes are all zero names nobody (erratum zid-zero-refused).
@@ -171,7 +171,7 @@ def a_zid_of_zero_is_refused(scene: Scene) -> None:
     us.expect_refusal("init", never=InitAck)
 
 
-@case("session-establishment/init-field-order", twin=a_sane_proposal_is_answered, parameters=grid(cut=range(1, 14)))
+@case("session-establishment/init-field-order", control=a_sane_proposal_is_answered, parameters=grid(cut=range(1, 14)))
 def a_cut_proposal_is_refused(scene: Scene, *, cut: int) -> None:
     """
     InitSyn that ends before its last field, in a batch of that length.

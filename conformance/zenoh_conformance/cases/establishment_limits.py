@@ -64,7 +64,7 @@ def the_right_password_is_let_in(scene: Scene) -> None:
     "session-establishment/refused-authentication-closes",
     profile="user-password",
     needs=("auth",),
-    twin=the_right_password_is_let_in,
+    control=the_right_password_is_let_in,
     parameters=grid(what=("missing", "missing-in-open", "empty", "replayed", "altered", "cut", "another-method")),
 )
 def a_wrong_password_is_closed(scene: Scene, *, what: str) -> None:
@@ -105,7 +105,7 @@ def a_wrong_password_is_closed(scene: Scene, *, what: str) -> None:
     other.expect_refusal("open", by_close=True, never=OpenAck)
 
 
-@case("session-establishment/lease-expiry-ends-session", twin=a_sane_handshake_is_accepted, timed=True,
+@case("session-establishment/lease-expiry-ends-session", control=a_sane_handshake_is_accepted, timed=True,
       parameters=grid(seconds=(True, False)))  # fmt: skip
 def a_silent_session_expires(scene: Scene, *, seconds: bool) -> None:
     """
@@ -126,7 +126,7 @@ def a_silent_session_expires(scene: Scene, *, seconds: bool) -> None:
     )
 
 
-@case("close/expired-lease-is-expired", twin=a_sane_handshake_is_accepted, timed=True)
+@case("close/expired-lease-is-expired", control=a_sane_handshake_is_accepted, timed=True)
 def an_expired_session_is_told_so(scene: Scene) -> None:
     """
     When a lease is over, a CLOSE that tells of it has the reason EXPIRED; GENERIC tells nothing.
@@ -141,11 +141,11 @@ def an_expired_session_is_told_so(scene: Scene) -> None:
         if us.closed is not None:
             break
 
-    told = us.closed in (None, 0, reason_code("EXPIRED"))
-    us.require(told, expected="Close(EXPIRED)", got=f"Close({us.closed})", step="after the lease")
+    text = us.closed in (None, 0, reason_code("EXPIRED"))
+    us.require(text, expected="Close(EXPIRED)", got=f"Close({us.closed})", step="after the lease")
 
 
-@case("session-establishment/any-message-renews-lease", twin=a_sane_handshake_is_accepted, timed=True,
+@case("session-establishment/any-message-renews-lease", control=a_sane_handshake_is_accepted, timed=True,
       parameters=grid(what=("keep-alive", "frame", "empty-frame")))  # fmt: skip
 def whatever_is_said_renews_the_lease(scene: Scene, *, what: str) -> None:
     """
@@ -164,7 +164,7 @@ def whatever_is_said_renews_the_lease(scene: Scene, *, what: str) -> None:
             us.send(KeepAlive() if what == "keep-alive" else us.frame())
         for _ in us.stream(0.3):
             pass
-        us.require(us.ended is None, expected="a session that lives", got=us.told(None), step="while something is said")
+        us.require(us.ended is None, expected="a session that lives", got=us.text_of(None), step="while something is said")
 
     us.expect_live()
 

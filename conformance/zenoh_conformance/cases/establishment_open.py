@@ -13,7 +13,7 @@ from .establishment_sane import a_sane_handshake_is_accepted
 
 @case(
     "session-establishment/initial-sn-in-range",
-    twin=a_sane_handshake_is_accepted,
+    control=a_sane_handshake_is_accepted,
     parameters=[{"fsn": fsn, "sn": sn} for fsn in (0, 1, 2) for sn in (0, 1, SN_MASK[fsn] - 1, SN_MASK[fsn])],
 )
 def an_initial_number_at_the_edge_is_accepted(scene: Scene, *, fsn: int, sn: int) -> None:
@@ -36,7 +36,7 @@ def an_initial_number_at_the_edge_is_accepted(scene: Scene, *, fsn: int, sn: int
 
 @case(
     "session-establishment/initial-sn-out-of-range-refused",
-    twin=an_initial_number_at_the_edge_is_accepted,
+    control=an_initial_number_at_the_edge_is_accepted,
     parameters=grid(fsn=(0, 1, 2)),
 )
 def an_initial_number_past_the_edge_is_refused(scene: Scene, *, fsn: int, past: int = 1) -> None:
@@ -57,7 +57,7 @@ def an_initial_number_past_the_edge_is_refused(scene: Scene, *, fsn: int, past: 
     us.expect_refusal("open", never=OpenAck)
 
 
-@case("session-establishment/open-field-order", twin=a_sane_handshake_is_accepted, parameters=grid(kept=(1, 2, 3, 4)))
+@case("session-establishment/open-field-order", control=a_sane_handshake_is_accepted, parameters=grid(kept=(1, 2, 3, 4)))
 def a_cut_open_is_refused(scene: Scene, *, kept: int) -> None:
     """
     OpenSyn that ends before its cookie does.
@@ -74,7 +74,7 @@ def a_cut_open_is_refused(scene: Scene, *, kept: int) -> None:
     us.expect_refusal("open", never=OpenAck)
 
 
-@case("session-establishment/initial-sn-random", twin=a_sane_handshake_is_accepted)
+@case("session-establishment/initial-sn-random", control=a_sane_handshake_is_accepted)
 def initial_numbers_vary(scene: Scene) -> None:
     """
     Of four sessions with four peers, one after the other, not all begin with the same number.

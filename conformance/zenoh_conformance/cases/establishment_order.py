@@ -32,7 +32,7 @@ WRONG: dict[str, Callable[[Dialogue], Any]] = {
 
 @case(
     "session-establishment/handshake-messages-in-order",
-    twin=a_sane_handshake_is_accepted,
+    control=a_sane_handshake_is_accepted,
     parameters=grid(what=tuple(WRONG)),
 )
 def nothing_but_init_syn_begins(scene: Scene, *, what: str) -> None:
@@ -51,7 +51,7 @@ def nothing_but_init_syn_begins(scene: Scene, *, what: str) -> None:
 
 @case(
     "session-establishment/handshake-messages-in-order",
-    twin=a_sane_handshake_is_accepted,
+    control=a_sane_handshake_is_accepted,
     parameters=grid(what=("init-syn", "init-ack", "open-ack", "garbage")),
 )
 def nothing_but_open_syn_follows(scene: Scene, *, what: str) -> None:
@@ -71,7 +71,7 @@ def nothing_but_open_syn_follows(scene: Scene, *, what: str) -> None:
     us.expect_refusal("init-acked", never=OpenAck)
 
 
-@case("session-establishment/no-data-before-open", needs=("routing", "several-links"), twin=a_sane_handshake_is_accepted)
+@case("session-establishment/no-data-before-open", needs=("routing", "several-links"), control=a_sane_handshake_is_accepted)
 def data_before_open_goes_nowhere(scene: Scene) -> None:
     """
     A publication that is sent before OpenSyn reaches nobody.
@@ -97,7 +97,7 @@ def data_before_open_goes_nowhere(scene: Scene) -> None:
 
 
 @case(
-    "session-establishment/teardown-by-close", twin=a_sane_handshake_is_accepted, parameters=grid(session=(True, False))
+    "session-establishment/teardown-by-close", control=a_sane_handshake_is_accepted, parameters=grid(session=(True, False))
 )
 def close_ends_a_live_session(scene: Scene, *, session: bool) -> None:
     """

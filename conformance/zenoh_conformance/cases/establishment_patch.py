@@ -20,7 +20,7 @@ SMALL = 256
 @case(
     "session-establishment/patch-zero-sends-no-markers",
     needs=("routing", "several-sessions"),
-    twin=a_session_does_work,
+    control=a_session_does_work,
     parameters=grid(size=(600, 5000)),
 )
 def toward_patch_zero_no_marker_is_needed(scene: Scene, *, size: int) -> None:
@@ -49,7 +49,7 @@ def toward_patch_zero_no_marker_is_needed(scene: Scene, *, size: int) -> None:
 
 
 def until_whole(us: Dialogue) -> list[Fragment]:
-    """The fragments that the target sends us, up to the first that none follows; departs when there are none, or no end."""
+    """The fragments that the target sends us, up to the first that none follows; deviates when there are none, or no end."""
     pieces: list[Fragment] = []
     for seen in us.stream():
         us.require(
@@ -59,8 +59,8 @@ def until_whole(us: Dialogue) -> list[Fragment]:
             pieces.append(seen.message)
             if not seen.message.more:
                 return pieces
-    us.depart(expected="fragments to the last", got=f"{len(pieces)} of them", step="the fragments together")
-    raise AssertionError("depart raises")
+    us.deviate(expected="fragments to the last", got=f"{len(pieces)} of them", step="the fragments together")
+    raise AssertionError("deviate raises")
 
 
 def pushed(pieces: list[Fragment]) -> int | None:

@@ -1,4 +1,4 @@
-"""Sane handshakes: what every responder accepts. The positive twins of all refusals."""
+"""Sane handshakes: what every responder accepts. The controls of all refusals."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def a_sane_handshake_is_accepted(scene: Scene) -> None:
     us.ask(us.open_syn(ack), expect=OpenAck, step="stage open")
 
 
-@case("session-establishment/session-live-after-open-ack", needs=("finals",), twin=a_sane_handshake_is_accepted)
+@case("session-establishment/session-live-after-open-ack", needs=("finals",), control=a_sane_handshake_is_accepted)
 def a_session_does_work(scene: Scene) -> None:
     """
     After OpenAck a query that nobody serves is answered final.
@@ -56,7 +56,7 @@ def a_session_does_work(scene: Scene) -> None:
     us.expect_live()
 
 
-@case("session-establishment/init-zid-length", twin=a_sane_handshake_is_accepted, parameters=grid(length=range(1, 17)))
+@case("session-establishment/init-zid-length", control=a_sane_handshake_is_accepted, parameters=grid(length=range(1, 17)))
 def a_zid_of_every_length_is_accepted(scene: Scene, *, length: int) -> None:
     """
     A ZenohID of 1 to 16 bytes, its length nibble one less.
@@ -73,7 +73,7 @@ def a_zid_of_every_length_is_accepted(scene: Scene, *, length: int) -> None:
     us.expect_live()
 
 
-@case("session-establishment/init-whatami", twin=a_sane_handshake_is_accepted, parameters=grid(whatami=(0, 1, 2)))
+@case("session-establishment/init-whatami", control=a_sane_handshake_is_accepted, parameters=grid(whatami=(0, 1, 2)))
 def every_role_is_accepted(scene: Scene, *, whatami: int) -> None:
     """
     A router, a peer and a client may each open a session with a router.
@@ -90,7 +90,7 @@ def every_role_is_accepted(scene: Scene, *, whatami: int) -> None:
     us.fence(step="the session works")
 
 
-@case("session-establishment/init-flag-s", twin=a_sane_handshake_is_accepted)
+@case("session-establishment/init-flag-s", control=a_sane_handshake_is_accepted)
 def init_syn_without_size_means_defaults(scene: Scene) -> None:
     """
     InitSyn with S clear proposes the default resolution and batch size; the answer does not raise them.
@@ -113,7 +113,7 @@ def init_syn_without_size_means_defaults(scene: Scene) -> None:
 
 @case(
     "session-establishment/lease-unit",
-    twin=a_sane_handshake_is_accepted,
+    control=a_sane_handshake_is_accepted,
     parameters=[
         {"seconds": True, "lease": 1}, {"seconds": True, "lease": 10}, {"seconds": True, "lease": 3600},
         {"seconds": False, "lease": 1500}, {"seconds": False, "lease": 10_000}, {"seconds": False, "lease": 86_400_000},
@@ -134,7 +134,7 @@ def a_lease_in_either_unit_is_accepted(scene: Scene, *, seconds: bool, lease: in
     us.expect_live()
 
 
-@case("session-establishment/init-ext-qos", twin=a_sane_handshake_is_accepted, parameters=grid(offered=(True, False)))
+@case("session-establishment/init-ext-qos", control=a_sane_handshake_is_accepted, parameters=grid(offered=(True, False)))
 def qos_is_settled_by_both(scene: Scene, *, offered: bool) -> None:
     """
     InitAck carries QoS only if InitSyn did; the session works either way.
@@ -154,7 +154,7 @@ def qos_is_settled_by_both(scene: Scene, *, offered: bool) -> None:
     us.expect_live()
 
 
-@case("session-establishment/no-qos-with-low-latency", twin=qos_is_settled_by_both)
+@case("session-establishment/no-qos-with-low-latency", control=qos_is_settled_by_both)
 def lanes_and_low_latency_are_not_combined(scene: Scene) -> None:
     """
     Both are offered; InitAck settles on one at most.

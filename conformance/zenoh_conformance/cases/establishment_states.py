@@ -9,7 +9,7 @@ from typing import Any
 from zenoh_conformance import sane
 from zenoh_conformance.case import case, grid
 from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.finding import Departed
+from zenoh_conformance.finding import Deviation
 from zenoh_conformance.kinds import InitAck, OpenAck
 from zenoh_conformance.messages import Fragment, Frame, Join, KeepAlive, Oam
 from zenoh_conformance.primitives import WhatAmI, ZenohID
@@ -48,7 +48,7 @@ STEPS: dict[str, Callable[[Dialogue], Any]] = {
 
 @case(
     "session-establishment/handshake-messages-in-order",
-    twin=a_sane_handshake_is_accepted,
+    control=a_sane_handshake_is_accepted,
     parameters=grid(what=tuple(IN_PASSING), state=("await-init", "init-acked")),
 )
 def session_traffic_is_no_step_of_a_handshake(scene: Scene, *, what: str, state: str) -> None:
@@ -70,7 +70,7 @@ def session_traffic_is_no_step_of_a_handshake(scene: Scene, *, what: str, state:
 
 @case(
     "session-establishment/handshake-messages-in-order",
-    twin=a_sane_handshake_is_accepted,
+    control=a_sane_handshake_is_accepted,
     parameters=grid(what=tuple(STEPS)),
 )
 def a_handshake_message_opens_nothing_in_a_session(scene: Scene, *, what: str) -> None:
@@ -90,13 +90,13 @@ def a_handshake_message_opens_nothing_in_a_session(scene: Scene, *, what: str) -
 
     answers = [seen for seen in us.heard[heard:] if seen.kind in ("init", "open")]
     us.require(
-        not answers, expected="no step of a handshake", got=us.told(answers[0]) if answers else "", step="stage live"
+        not answers, expected="no step of a handshake", got=us.text_of(answers[0]) if answers else "", step="stage live"
     )
 
 
 @case(
     "close/close-ends-the-link",
-    twin=a_sane_handshake_is_accepted,
+    control=a_sane_handshake_is_accepted,
     parameters=grid(
         state=("await-init", "init-acked", "live"), reason=(0, 1, 2, 3, 4, 5, 6, 7, 8, 255), session=(True, False)
     ),
@@ -122,7 +122,7 @@ def close_ends_the_link_in_every_state(scene: Scene, *, state: str, reason: int,
 
 @case(
     "session-establishment/init-ack-answers-init-syn",
-    twin=a_sane_handshake_is_accepted,
+    control=a_sane_handshake_is_accepted,
     parameters=grid(after=("close", "fin", "rst", "refusal"), state=("await-init", "init-acked", "live")),
 )
 def a_node_comes_back_after_every_end(scene: Scene, *, after: str, state: str) -> None:
@@ -150,7 +150,7 @@ def a_node_comes_back_after_every_end(scene: Scene, *, after: str, state: str) -
 @case(
     "session-establishment/open-ack-answers-open-syn",
     needs=("several-links",),
-    twin=a_sane_handshake_is_accepted,
+    control=a_sane_handshake_is_accepted,
     parameters=grid(count=(2, 5)),
 )
 def one_of_parallel_handshakes_comes_through(scene: Scene, *, count: int) -> None:
@@ -176,11 +176,11 @@ def one_of_parallel_handshakes_comes_through(scene: Scene, *, count: int) -> Non
     works = [us for us in opened if is_live(us)]
 
     if not works:
-        links[0].depart(expected="a link that works", got="none", step="the session works", is_work=True)
+        links[0].deviate(expected="a link that works", got="none", step="the session works", is_work=True)
 
 
 @case(
-    "session-establishment/init-ack-answers-init-syn", needs=("several-links",), twin=a_sane_handshake_is_accepted, alone=True
+    "session-establishment/init-ack-answers-init-syn", needs=("several-links",), control=a_sane_handshake_is_accepted, alone=True
 )
 def many_half_open_handshakes_do_no_harm(scene: Scene) -> None:
     """
@@ -204,7 +204,7 @@ def many_half_open_handshakes_do_no_harm(scene: Scene) -> None:
     comes_back(scene, scene.fresh_zid())
 
 
-@case("session-establishment/handshake-messages-in-order", twin=a_sane_handshake_is_accepted, timed=True,
+@case("session-establishment/handshake-messages-in-order", control=a_sane_handshake_is_accepted, timed=True,
       parameters=grid(state=("await-init", "init-acked")))  # fmt: skip
 def silence_is_not_answered(scene: Scene, *, state: str) -> None:
     """
@@ -220,7 +220,7 @@ def silence_is_not_answered(scene: Scene, *, state: str) -> None:
     no_step_forward(us, state)
 
 
-@case("session-establishment/init-ack-answers-init-syn", twin=a_sane_handshake_is_accepted, timed=True,
+@case("session-establishment/init-ack-answers-init-syn", control=a_sane_handshake_is_accepted, timed=True,
       parameters=grid(pause=(0.5,), state=("await-init", "init-acked")))  # fmt: skip
 def a_short_pause_is_endured(scene: Scene, *, pause: float, state: str) -> None:
     """
@@ -251,7 +251,7 @@ BEFORE_LONG = 1
 
 
 def comes_back(scene: Scene, zid: bytes, *, step: str = "coming back") -> Dialogue:
-    """A session of that node that works, as soon as the target lets it; departs when it has not let it in time."""
+    """A session of that node that works, as soon as the target lets it; deviates when it has not let it in time."""
     began: float | None = None
     while True:
         us = scene.dialogue("again", zid=zid)
@@ -259,9 +259,9 @@ def comes_back(scene: Scene, zid: bytes, *, step: str = "coming back") -> Dialog
         try:
             us.open().expect_live()
             return us
-        except Departed as departed:
+        except Deviation as deviation:
             if us.wire.now() - began > BEFORE_LONG * us.unit:
-                raise Departed(replace(departed.finding, expected="a session", path=step)) from None
+                raise Deviation(replace(deviation.finding, expected="a session", path=step)) from None
             us.wire.shut()
             pause(scene, us.unit / TRIES)
 
@@ -277,6 +277,6 @@ def is_live(us: Dialogue) -> bool:
     """Whether a session works."""
     try:
         us.fence()
-    except Departed:
+    except Deviation:
         return False
     return True

@@ -45,7 +45,7 @@ def _with(message: Any, *, id: int, enc: str, mandatory: bool = False) -> Any:  
 @case(
     "primitives/unknown-optional-no-error",
     role=INITIATOR,
-    twin=a_sane_answer_is_followed,
+    control=a_sane_answer_is_followed,
     parameters=_unknown(UNKNOWN_INIT),
 )
 def an_unknown_optional_extension_of_init_ack_is_skipped(scene: Scene, *, id: int, enc: str) -> None:  # noqa: A002
@@ -64,7 +64,7 @@ def an_unknown_optional_extension_of_init_ack_is_skipped(scene: Scene, *, id: in
 @case(
     "primitives/unknown-mandatory-rejected",
     role=INITIATOR,
-    twin=an_unknown_optional_extension_of_init_ack_is_skipped,
+    control=an_unknown_optional_extension_of_init_ack_is_skipped,
     parameters=_unknown(UNKNOWN_INIT),
 )
 def an_unknown_mandatory_extension_of_init_ack_is_refused(scene: Scene, *, id: int, enc: str) -> None:  # noqa: A002
@@ -85,7 +85,7 @@ def an_unknown_mandatory_extension_of_init_ack_is_refused(scene: Scene, *, id: i
 @case(
     "primitives/unknown-optional-no-error",
     role=INITIATOR,
-    twin=a_sane_handshake_makes_a_session,
+    control=a_sane_handshake_makes_a_session,
     parameters=_unknown(UNKNOWN_OPEN),
 )
 def an_unknown_optional_extension_of_open_ack_is_skipped(scene: Scene, *, id: int, enc: str) -> None:  # noqa: A002
@@ -105,7 +105,7 @@ def an_unknown_optional_extension_of_open_ack_is_skipped(scene: Scene, *, id: in
 @case(
     "primitives/unknown-mandatory-rejected",
     role=INITIATOR,
-    twin=an_unknown_optional_extension_of_open_ack_is_skipped,
+    control=an_unknown_optional_extension_of_open_ack_is_skipped,
     parameters=_unknown(UNKNOWN_OPEN),
 )
 def an_unknown_mandatory_extension_of_open_ack_is_refused(scene: Scene, *, id: int, enc: str) -> None:  # noqa: A002
@@ -125,7 +125,7 @@ def an_unknown_mandatory_extension_of_open_ack_is_refused(scene: Scene, *, id: i
 @case(
     "primitives/truncated-is-refused",
     role=INITIATOR,
-    twin=an_unknown_optional_extension_of_open_ack_is_skipped,
+    control=an_unknown_optional_extension_of_open_ack_is_skipped,
     parameters=grid(message=("init", "open"), what=tuple(BROKEN)),
 )
 def a_broken_chain_of_ours_is_refused(scene: Scene, *, message: str, what: str) -> None:
@@ -146,7 +146,7 @@ def a_broken_chain_of_ours_is_refused(scene: Scene, *, message: str, what: str) 
 @case(
     "session-establishment/open-syn-answers-init-ack",
     role=INITIATOR,
-    twin=a_sane_answer_is_followed,
+    control=a_sane_answer_is_followed,
     parameters=grid(what=(*EVERY_INIT, *ODD_INIT)),
 )
 def odd_extensions_of_init_ack_are_followed_or_refused(scene: Scene, *, what: str) -> None:
@@ -165,7 +165,7 @@ def odd_extensions_of_init_ack_are_followed_or_refused(scene: Scene, *, what: st
 @case(
     "session-establishment/open-ack-answers-open-syn",
     role=INITIATOR,
-    twin=a_sane_handshake_makes_a_session,
+    control=a_sane_handshake_makes_a_session,
     parameters=grid(what=(*OPEN_KNOWN, *OPEN_ACK_ODD)),
 )
 def odd_extensions_of_open_ack_are_believed_or_refused(scene: Scene, *, what: str) -> None:
@@ -183,7 +183,7 @@ def odd_extensions_of_open_ack_are_believed_or_refused(scene: Scene, *, what: st
 @case(
     "session-establishment/frame-transport-by-default",
     role=INITIATOR,
-    twin=a_sane_handshake_makes_a_session,
+    control=a_sane_handshake_makes_a_session,
     parameters=grid(mode=MODES),
 )
 def a_mode_that_was_not_offered_is_not_used(scene: Scene, *, mode: str) -> None:

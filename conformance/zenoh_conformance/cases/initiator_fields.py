@@ -25,7 +25,7 @@ INITIATOR = Side.INITIATOR
 @case(
     "session-establishment/init-zid-length",
     role=INITIATOR,
-    twin=a_sane_answer_is_followed,
+    control=a_sane_answer_is_followed,
     parameters=grid(length=range(1, 17)),
 )
 def our_zid_of_every_length_is_taken(scene: Scene, *, length: int) -> None:
@@ -44,7 +44,7 @@ def our_zid_of_every_length_is_taken(scene: Scene, *, length: int) -> None:
 @case(
     "session-establishment/init-whatami",
     role=INITIATOR,
-    twin=a_sane_answer_is_followed,
+    control=a_sane_answer_is_followed,
     parameters=grid(whatami=(0, 1)),
 )
 def our_role_is_taken(scene: Scene, *, whatami: int) -> None:
@@ -60,7 +60,7 @@ def our_role_is_taken(scene: Scene, *, whatami: int) -> None:
     us.ask(us.init_ack(proposal(us), whatami=whatami), expect=OpenSyn, step="stage init")
 
 
-@case("close/own-zid-is-connection-to-self", role=INITIATOR, twin=a_sane_answer_is_followed)
+@case("close/own-zid-is-connection-to-self", role=INITIATOR, control=a_sane_answer_is_followed)
 def an_answer_from_itself_is_refused(scene: Scene) -> None:
     """
     InitAck shows the initiator's own ZenohID: it is talking to itself.
@@ -80,7 +80,7 @@ def an_answer_from_itself_is_refused(scene: Scene) -> None:
 @case(
     "session-establishment/resolution-may-be-lowered",
     role=INITIATOR,
-    twin=a_sane_answer_is_followed,
+    control=a_sane_answer_is_followed,
     parameters=grid(fsn=range(4), rid=range(4)),
 )
 def a_resolution_at_most_as_proposed_is_taken(scene: Scene, *, fsn: int, rid: int) -> None:
@@ -105,7 +105,7 @@ def a_resolution_at_most_as_proposed_is_taken(scene: Scene, *, fsn: int, rid: in
 @case(
     "session-establishment/raised-resolution-refused",
     role=INITIATOR,
-    twin=a_resolution_at_most_as_proposed_is_taken,
+    control=a_resolution_at_most_as_proposed_is_taken,
     parameters=grid(fsn=range(4), rid=range(4)),
 )
 def no_raised_resolution_is_taken(scene: Scene, *, fsn: int, rid: int) -> None:
@@ -131,7 +131,7 @@ def no_raised_resolution_is_taken(scene: Scene, *, fsn: int, rid: int) -> None:
 @case(
     "session-establishment/batch-size-effective-minimum",
     role=INITIATOR,
-    twin=a_sane_answer_is_followed,
+    control=a_sane_answer_is_followed,
     parameters=grid(size=(128, 256, 1024, 2048, 9000, 32767, 32768, 49152, 65534, 65535)),
 )
 def our_batch_size_is_taken(scene: Scene, *, size: int) -> None:
@@ -158,7 +158,7 @@ def our_batch_size_is_taken(scene: Scene, *, size: int) -> None:
 @case(
     "session-establishment/open-syn-answers-init-ack",
     role=INITIATOR,
-    twin=a_sane_answer_is_followed,
+    control=a_sane_answer_is_followed,
     parameters=grid(what=("version-0", "version-8", "version-10", "version-255", "reserved-role-bits", "reserved-resolution-bits",
                           "empty-cookie", "client", "keep-alives-behind")),
 )  # fmt: skip
@@ -190,7 +190,7 @@ def an_odd_answer_is_followed_or_refused(scene: Scene, *, what: str) -> None:
     role=INITIATOR,
     profile="resolution-8",
     needs=("resolution-8",),
-    twin=a_sane_answer_is_followed,
+    control=a_sane_answer_is_followed,
 )
 def an_answer_without_size_is_read_one_way_or_the_other(scene: Scene) -> None:
     """
@@ -215,7 +215,7 @@ def an_answer_without_size_is_read_one_way_or_the_other(scene: Scene) -> None:
 @case(
     "session-establishment/init-field-order",
     role=INITIATOR,
-    twin=a_sane_answer_is_followed,
+    control=a_sane_answer_is_followed,
     parameters=grid(kept=range(1, 40)),
 )
 def an_answer_that_is_cut_is_refused(scene: Scene, *, kept: int) -> None:
@@ -237,7 +237,7 @@ def an_answer_that_is_cut_is_refused(scene: Scene, *, kept: int) -> None:
 @case(
     "session-establishment/session-live-after-open-ack",
     role=INITIATOR,
-    twin=a_sane_handshake_makes_a_session,
+    control=a_sane_handshake_makes_a_session,
     parameters=grid(pieces=(1, 2, 7)),
 )
 def answers_in_pieces_are_taken(scene: Scene, *, pieces: int) -> None:
@@ -261,7 +261,7 @@ def answers_in_pieces_are_taken(scene: Scene, *, pieces: int) -> None:
 @case(
     "session-establishment/open-ack-answers-open-syn",
     role=INITIATOR,
-    twin=a_sane_handshake_makes_a_session,
+    control=a_sane_handshake_makes_a_session,
     parameters=[
         {"seconds": seconds, "lease": lease}
         for seconds in (True, False)
@@ -283,7 +283,7 @@ def our_lease_of_any_length_is_believed_or_refused(scene: Scene, *, seconds: boo
 @case(
     "session-establishment/open-field-order",
     role=INITIATOR,
-    twin=a_sane_handshake_makes_a_session,
+    control=a_sane_handshake_makes_a_session,
     parameters=grid(kept=range(1, 7)),
 )
 def an_open_ack_that_is_cut_is_refused(scene: Scene, *, kept: int) -> None:
@@ -303,7 +303,7 @@ def an_open_ack_that_is_cut_is_refused(scene: Scene, *, kept: int) -> None:
     us.expect_refusal("open")
 
 
-@case("session-establishment/open-ack-answers-open-syn", role=INITIATOR, twin=a_sane_handshake_makes_a_session)
+@case("session-establishment/open-ack-answers-open-syn", role=INITIATOR, control=a_sane_handshake_makes_a_session)
 def an_open_ack_with_a_cookie_is_believed_or_refused(scene: Scene) -> None:
     """
     OpenAck carries a cookie as OpenSyn does, though it has no such field: what follows it is no message.

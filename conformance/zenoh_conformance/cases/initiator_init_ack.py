@@ -40,7 +40,7 @@ def a_sane_answer_is_followed(scene: Scene) -> None:
 @case(
     "session-establishment/cookie-is-opaque",
     role=INITIATOR,
-    twin=a_sane_answer_is_followed,
+    control=a_sane_answer_is_followed,
     parameters=grid(length=(1, 2, 16, 127, 128, 255, 256, 1024, 4096), byte=(0x00, 0x80, 0xFF)),
 )
 def any_cookie_comes_back(scene: Scene, *, length: int, byte: int) -> None:
@@ -63,7 +63,7 @@ def any_cookie_comes_back(scene: Scene, *, length: int, byte: int) -> None:
 @case(
     "session-establishment/resolution-may-be-lowered",
     role=INITIATOR,
-    twin=a_sane_answer_is_followed,
+    control=a_sane_answer_is_followed,
     parameters=grid(fsn=range(3)),
 )
 def a_lower_resolution_is_taken(scene: Scene, *, fsn: int) -> None:
@@ -88,7 +88,7 @@ def a_lower_resolution_is_taken(scene: Scene, *, fsn: int) -> None:
 @case(
     "session-establishment/raised-resolution-refused",
     role=INITIATOR,
-    twin=a_sane_answer_is_followed,
+    control=a_sane_answer_is_followed,
     parameters=grid(field=("fsn", "rid")),
 )
 def a_raised_resolution_is_refused(scene: Scene, *, field: str) -> None:
@@ -134,7 +134,7 @@ WRONG_ACKS: dict[str, tuple[str, Callable[[Dialogue, Init], Any]]] = {
 @case(
     "session-establishment/open-syn-answers-init-ack",
     role=INITIATOR,
-    twin=a_sane_answer_is_followed,
+    control=a_sane_answer_is_followed,
     parameters=grid(what=tuple(WRONG_ACKS)),
 )
 def a_wrong_answer_is_refused(scene: Scene, *, what: str) -> None:
@@ -153,7 +153,7 @@ def a_wrong_answer_is_refused(scene: Scene, *, what: str) -> None:
     us.expect_refusal("init", never=OpenSyn)
 
 
-@case("primitives/unknown-optional-skipped", role=INITIATOR, twin=a_sane_answer_is_followed)
+@case("primitives/unknown-optional-skipped", role=INITIATOR, control=a_sane_answer_is_followed)
 def an_unknown_optional_extension_is_skipped(scene: Scene) -> None:
     """
     InitAck carries an extension that no page names, without M.
@@ -180,7 +180,7 @@ OTHER_ANSWERS: dict[str, Callable[[Dialogue, Init], Any]] = {
 @case(
     "session-establishment/init-ack-answers-init-syn",
     role=INITIATOR,
-    twin=a_sane_answer_is_followed,
+    control=a_sane_answer_is_followed,
     parameters=grid(what=tuple(OTHER_ANSWERS)),
 )
 def nothing_but_init_ack_is_followed(scene: Scene, *, what: str) -> None:
@@ -202,7 +202,7 @@ def nothing_but_init_ack_is_followed(scene: Scene, *, what: str) -> None:
 @case(
     "session-establishment/init-ack-answers-init-syn",
     role=INITIATOR,
-    twin=a_sane_answer_is_followed,
+    control=a_sane_answer_is_followed,
     parameters=grid(what=(*IN_PASSING, "empty")),
 )
 def session_traffic_is_no_answer(scene: Scene, *, what: str) -> None:
@@ -224,7 +224,7 @@ def session_traffic_is_no_answer(scene: Scene, *, what: str) -> None:
 @case(
     "close/close-ends-the-link",
     role=INITIATOR,
-    twin=a_sane_answer_is_followed,
+    control=a_sane_answer_is_followed,
     parameters=grid(reason=(*range(9), 255), session=(True, False)),
 )
 def a_refusal_is_taken(scene: Scene, *, reason: int, session: bool) -> None:

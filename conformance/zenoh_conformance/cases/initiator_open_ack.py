@@ -34,7 +34,7 @@ def a_sane_handshake_makes_a_session(scene: Scene) -> None:
 @case(
     "session-establishment/lease-unit",
     role=INITIATOR,
-    twin=a_sane_handshake_makes_a_session,
+    control=a_sane_handshake_makes_a_session,
     parameters=[
         {"seconds": True, "lease": 2}, {"seconds": True, "lease": 10}, {"seconds": True, "lease": 3600},
         {"seconds": False, "lease": 1500}, {"seconds": False, "lease": 10_000}, {"seconds": False, "lease": 86_400_000},
@@ -57,7 +57,7 @@ def our_lease_is_taken_in_either_unit(scene: Scene, *, seconds: bool, lease: int
 @case(
     "session-establishment/initial-sn-in-range",
     role=INITIATOR,
-    twin=a_sane_handshake_makes_a_session,
+    control=a_sane_handshake_makes_a_session,
     parameters=grid(sn=(0, 1, 0x7F, 0x80, 0x3FFF, 0x4000, SN_MASK[2] - 1, SN_MASK[2])),
 )
 def our_initial_number_is_taken(scene: Scene, *, sn: int) -> None:
@@ -90,7 +90,7 @@ OTHER_ANSWERS: dict[str, Callable[[Dialogue], Any]] = {
 @case(
     "session-establishment/open-ack-answers-open-syn",
     role=INITIATOR,
-    twin=a_sane_handshake_makes_a_session,
+    control=a_sane_handshake_makes_a_session,
     parameters=grid(what=tuple(OTHER_ANSWERS)),
 )
 def nothing_but_open_ack_activates(scene: Scene, *, what: str) -> None:
@@ -111,7 +111,7 @@ def nothing_but_open_ack_activates(scene: Scene, *, what: str) -> None:
 @case(
     "close/close-ends-the-link",
     role=INITIATOR,
-    twin=a_sane_handshake_makes_a_session,
+    control=a_sane_handshake_makes_a_session,
     parameters=grid(reason=(*range(9), 255), session=(True, False)),
 )
 def a_refusal_of_open_is_taken(scene: Scene, *, reason: int, session: bool) -> None:

@@ -13,7 +13,7 @@ from .establishment_sane import a_session_does_work
 @case(
     "batching/large-message-fragmented",
     needs=("routing", "several-sessions"),
-    twin=a_session_does_work,
+    control=a_session_does_work,
     parameters=grid(size=(600, 5_000, 40_000)),
 )
 def what_does_not_fit_is_fragmented(scene: Scene, *, size: int) -> None:

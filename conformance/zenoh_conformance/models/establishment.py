@@ -141,7 +141,7 @@ class Establishment(Living):
         link.us.wire.finish()
         self.reach(State.INIT_ACKED, Way())
         seen = link.us.next(0)
-        got = link.us.told(seen)
+        got = link.us.text_of(seen)
         link.us.require(
             seen is None or seen.kind == "close", expected="no answer", got=got, step="await-init: half a batch"
         )

@@ -18,7 +18,7 @@ from zenoh_conformance.cases.establishing import believed_or_refused, followed_o
 from zenoh_conformance.codec import encode, segments
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.finding import Departed
+from zenoh_conformance.finding import Deviation
 from zenoh_conformance.kinds import InitSyn, OpenSyn, reason_code
 from zenoh_conformance.messages import Init, Open
 from zenoh_conformance.primitives import ZenohID
@@ -136,7 +136,7 @@ class Initiation(RuleBasedStateMachine):
             try:
                 us.expect_live()
                 break
-            except Departed:  # it may leave one or two by CLOSE: it settles on one of several links
+            except Deviation:  # it may leave one or two by CLOSE: it settles on one of several links
                 if us.closed is None or not tries_left:
                     raise
                 us.wire.shut()

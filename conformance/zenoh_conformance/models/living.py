@@ -8,7 +8,7 @@ from hypothesis.stateful import invariant, precondition, rule
 from zenoh_conformance import sane
 from zenoh_conformance.cases.establishing import answered_or_closed
 from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.finding import Departed
+from zenoh_conformance.finding import Deviation
 from zenoh_conformance.kinds import InitAck, OpenAck, reason_code
 from zenoh_conformance.messages import Close, KeepAlive
 from zenoh_conformance.session import RESPONDER, Seen, State, step
@@ -44,7 +44,7 @@ class Living(Linked):
         link.us.send(STEPS[what](link))
         if not link.us.works_or_is_over(step=f"live: {what.value}"):
             self.over(link, what)
-        answers = [link.us.told(seen) for seen in link.us.heard[heard:] if seen.kind in ("init", "open")]
+        answers = [link.us.text_of(seen) for seen in link.us.heard[heard:] if seen.kind in ("init", "open")]
         link.us.require(not answers, expected="no step", got="".join(answers[:1]), step=f"live: {what.value}")
 
     @rule(which=which, times=st.integers(1, 3))
@@ -103,7 +103,7 @@ class Living(Linked):
             try:
                 self.reach(State.LIVE, way, zid=link.us.zid)
                 return
-            except Departed:
+            except Deviation:
                 if not tries_left:
                     raise
                 self.over(self.links[-1], Seen.LINK_END)
@@ -158,9 +158,9 @@ class Living(Linked):
         link = self.at(which, state)
         for seen in link.us.stream(link.us.unit / 4):
             quiet = isinstance(seen.message, KeepAlive) or link.state is State.LIVE
-            link.us.require(quiet, expected="patience", got=link.us.told(seen), step=f"{link.state.value}: a pause")
+            link.us.require(quiet, expected="patience", got=link.us.text_of(seen), step=f"{link.state.value}: a pause")
         here = link.us.ended is None
-        link.us.require(here, expected="patience", got=link.us.told(None), step=f"{link.state.value}: a pause")
+        link.us.require(here, expected="patience", got=link.us.text_of(None), step=f"{link.state.value}: a pause")
 
     @precondition(lambda self: self.scene.fact(TIME_IS_FREE, False))
     @rule(seconds=st.booleans(), kept=st.booleans())
@@ -187,8 +187,8 @@ class Living(Linked):
                 break
         over = us.ended is not None or us.closed is not None
         us.require(over, expected="the session's end", got="a session that lives on", step="live: its lease is over")
-        told = us.closed in (None, reason_code("GENERIC"), reason_code("EXPIRED"))
-        us.require(told, expected="Close(EXPIRED)", got=f"Close({us.closed})", step="live: its lease is over")
+        text = us.closed in (None, reason_code("GENERIC"), reason_code("EXPIRED"))
+        us.require(text, expected="Close(EXPIRED)", got=f"Close({us.closed})", step="live: its lease is over")
 
     def pass_time(self, seconds: float) -> None:
         """Let time pass, on a link that says nothing."""

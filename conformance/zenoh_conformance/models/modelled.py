@@ -12,7 +12,7 @@ from zenoh_conformance import sane
 from zenoh_conformance.codec import encode
 from zenoh_conformance.conversation import Conversation, Side
 from zenoh_conformance.dialogue import SN_MASK, Dialogue
-from zenoh_conformance.finding import Departed
+from zenoh_conformance.finding import Deviation
 from zenoh_conformance.kinds import InitAck, Kind, OpenAck
 from zenoh_conformance.law import judge
 from zenoh_conformance.messages import Close, Init, KeepAlive
@@ -68,7 +68,7 @@ class Linked(RuleBasedStateMachine):
 
     stage: ClassVar[Callable[[], Scene]]
     known: ClassVar[frozenset[str]] = frozenset()
-    """Requirements from which the target is known to depart: what is about them is not done."""
+    """Requirements from which the target is known to deviate: what is about them is not done."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -144,8 +144,8 @@ class Linked(RuleBasedStateMachine):
             if isinstance(seen.message, Close):
                 break
             if not isinstance(seen.message, KeepAlive):
-                got = link.us.told(seen)
-                link.us.depart(expected="no step forward", got=got, step=f"{link.state.value}: {what.value}")
+                got = link.us.text_of(seen)
+                link.us.deviate(expected="no step forward", got=got, step=f"{link.state.value}: {what.value}")
         self.over(link, what)
 
     def over(self, link: Modelled, what: Seen) -> None:
@@ -191,17 +191,17 @@ def due(state: State) -> Seen:
 
 
 def judged(scene: Any, side: Side, known: frozenset[str]) -> None:
-    """Let the laws judge the whole conversation. Raises Departed for the first finding against a MUST that is not known."""
+    """Let the laws judge the whole conversation. Raises Deviation for the first finding against a MUST that is not known."""
     conversation: Conversation | None = getattr(scene, "conversation", None)
     for said in judge(conversation) if conversation is not None else ():
         musts = [
             f for f in said.findings if said.sender is side and f.requirement not in known and is_must(f.requirement)
         ]
         if musts:
-            raise Departed(musts[0])
+            raise Deviation(musts[0])
 
 
 def is_must(requirement: str) -> bool:
-    """Whether a departure from it is a failure, and not a warning."""
-    told = requirements().get(requirement)
-    return told is None or str(told.level) not in ("SHOULD", "SHOULD NOT", "MAY")
+    """Whether a deviation from it is a failure, and not a warning."""
+    text = requirements().get(requirement)
+    return text is None or str(text.level) not in ("SHOULD", "SHOULD NOT", "MAY")

@@ -74,7 +74,7 @@ class Wrong:
 
     make: Stroke
     about: str = ""
-    """The requirement that it is about, where a target may be known to depart from it."""
+    """The requirement that it is about, where a target may be known to deviate from it."""
     reasons: tuple[int, ...] | None = None
     """Reasons that a CLOSE may have."""
     why: str = ""

@@ -52,8 +52,8 @@ class EncodingType(WireType):
     def to_json(self, value: Encoding) -> dict[str, Any]:
         return {"id": value.id, **({} if value.schema is None else {"schema": value.schema.hex()})}
 
-    def from_json(self, told: dict[str, Any]) -> Encoding:
-        return Encoding(told["id"], bytes.fromhex(told["schema"]) if "schema" in told else None)
+    def from_json(self, text: dict[str, Any]) -> Encoding:
+        return Encoding(text["id"], bytes.fromhex(text["schema"]) if "schema" in text else None)
 
 
 def _cut(at: int, path: str, number: int) -> Diagnostic:

@@ -69,8 +69,8 @@ class KeyExpr(WireType):
         suffix = {} if value.suffix is None else {"suffix": value.suffix}
         return {"scope": value.scope, **suffix, "mapping": value.mapping}
 
-    def from_json(self, told: dict[str, Any]) -> WireExpr:
-        return WireExpr(told["scope"], told.get("suffix"), told.get("mapping", False))
+    def from_json(self, text: dict[str, Any]) -> WireExpr:
+        return WireExpr(text["scope"], text.get("suffix"), text.get("mapping", False))
 
 
 Key = Annotated[WireExpr, KeyExpr()]

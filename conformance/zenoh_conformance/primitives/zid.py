@@ -60,8 +60,8 @@ class ZidType(WireType):
     def to_json(self, value: ZenohID) -> str:
         return str(value)
 
-    def from_json(self, told: str) -> ZenohID:
-        return ZenohID.parse(told)
+    def from_json(self, text: str) -> ZenohID:
+        return ZenohID.parse(text)
 
 
 class SizedZid(ZidType):
@@ -112,8 +112,8 @@ class PackedBits(WireType):
     def to_json(self, value: int) -> int:
         return int(value)
 
-    def from_json(self, told: int) -> int:
-        return self.values(told) if self.values else told
+    def from_json(self, text: int) -> int:
+        return self.values(text) if self.values else text
 
 
 class PackedZid(ZidType):

@@ -89,9 +89,9 @@ def _read_bits(of: Declaration, field: Field, out: Source) -> None:
 
 def _read_extension_header(of: Declaration, out: Source) -> None:
     enc = Enc(of.id >> 5)
-    told = f"{of.name}, extension {of.id & 0x0F:#x} {enc.word}" + ", mandatory" * (of.id >> 4 & 1)
+    text = f"{of.name}, extension {of.id & 0x0F:#x} {enc.word}" + ", mandatory" * (of.id >> 4 & 1)
     out("at += 1")
-    out.mark(f"{of.path}.header", repr(told), "('chain', prefix[:-1])")
+    out.mark(f"{of.path}.header", repr(text), "('chain', prefix[:-1])")
     if enc is Enc.ZBUF:
         path = f"{of.path}.length"
         out("begin = at")
@@ -243,7 +243,7 @@ def header_note(of: Declaration) -> list[str]:
     """What to say about each value of a message's header: its name, and what its cells say."""
     wide = {field.presence.what: field.values for field in of.fields if field.presence and field.values}
     says = {cell: _says(of, cell) for cell in of.cells}
-    told = []
+    text = []
     for header in range(256):
         words = [of.title]
         for cell in dict.fromkeys(of.cells):
@@ -253,8 +253,8 @@ def header_note(of: Declaration) -> list[str]:
                 words += [each.name.lower() for each in wide[cell] if each == value]
             elif header & mask and cell != "X":
                 words.append(f"{cell}: {says[cell]}" if says[cell] else cell)
-        told.append(", ".join(words))
-    return told
+        text.append(", ".join(words))
+    return text
 
 
 OF_EVERY_MESSAGE = {"Z": "extensions", "N": "suffix", "M": "sender's scope"}

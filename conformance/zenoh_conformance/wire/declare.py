@@ -150,27 +150,27 @@ class Declaration:
 
     def fields_to_json(self, value: Any) -> Any:
         """Field names and values; what is absent is left out."""
-        told: dict[str, Any] = {}
+        text: dict[str, Any] = {}
         for field in self.fields:
             item = getattr(value, field.name)
             if item is not None:
-                told[field.name] = field.wire.to_json(item) if field.wire else _header_to_json(item)
+                text[field.name] = field.wire.to_json(item) if field.wire else _header_to_json(item)
         if self.extensions is not None and value.exts:
-            told["exts"] = registry.chain_to_json(value.exts)
-        return list(told.values()) if self.listed else told
+            text["exts"] = registry.chain_to_json(value.exts)
+        return list(text.values()) if self.listed else text
 
-    def from_json(self, told: Any) -> Any:
+    def from_json(self, text: Any) -> Any:
         """The value that `told` describes.  Raises EncodeError when it does not describe one."""
         if self.listed:
-            told = dict(zip((field.name for field in self.fields), told, strict=True))
+            text = dict(zip((field.name for field in self.fields), text, strict=True))
         values: dict[str, Any] = {}
         for field in self.fields:
-            if field.name in told:
-                values[field.name] = _field_from_json(field, told[field.name], values)
-        if "exts" in told:
+            if field.name in text:
+                values[field.name] = _field_from_json(field, text[field.name], values)
+        if "exts" in text:
             among = {registry.of(each).name: each for each in self.extensions or ()}
-            values["exts"] = registry.chain_from_json(told["exts"], among)
-        if surplus := set(told) - set(values):
+            values["exts"] = registry.chain_from_json(text["exts"], among)
+        if surplus := set(text) - set(values):
             raise EncodeError(self.path, f"no field {', '.join(sorted(surplus))}")
         try:
             return self.cls(**values)
@@ -182,12 +182,12 @@ def _header_to_json(value: Any) -> Any:
     return value.word if isinstance(value, Enc) else value if isinstance(value, bool) else int(value)
 
 
-def _field_from_json(field: Field, told: Any, values: Mapping[str, Any]) -> Any:
+def _field_from_json(field: Field, text: Any, values: Mapping[str, Any]) -> Any:
     if field.wire:
-        return field.wire.from_json_beside(told, values)
+        return field.wire.from_json_beside(text, values)
     if field.values is Enc:
-        return Enc.of(told)
-    return field.values(told) if field.values else bool(told)
+        return Enc.of(text)
+    return field.values(text) if field.values else bool(text)
 
 
 def snake(name: str) -> str:

@@ -88,14 +88,14 @@ def skip_unknown(
     code = header >> 5 & 3
     if code == 3:
         raise DecodeError(at, path, "extension encoding 3 is reserved")
-    told = "mandatory" if header & MANDATORY else "optional"
-    found.append(Diagnostic(at, path, f"extension {header & KEY:#04x} is unknown and {told}", "unknown-extension"))
+    text = "mandatory" if header & MANDATORY else "optional"
+    found.append(Diagnostic(at, path, f"extension {header & KEY:#04x} is unknown and {text}", "unknown-extension"))
     mark = mark or _nothing
     at += 1
     mark(
         f"{prefix}{path}.header",
         at,
-        f"extension {header & 0x0F:#x} {Enc(code).word}, unknown, {told}",
+        f"extension {header & 0x0F:#x} {Enc(code).word}, unknown, {text}",
         ("chain", prefix[:-1]),
     )
     value: int | bytes | None = None

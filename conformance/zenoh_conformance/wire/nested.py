@@ -43,8 +43,8 @@ class Composite(WireType):
     def to_json(self, value: Any) -> Any:
         return registry.of(self.cls).fields_to_json(value)
 
-    def from_json(self, told: Any) -> Any:
-        return registry.of(self.cls).from_json(told)
+    def from_json(self, text: Any) -> Any:
+        return registry.of(self.cls).from_json(text)
 
 
 class Body(WireType):
@@ -78,8 +78,8 @@ class Body(WireType):
     def to_json(self, value: Any) -> Any:
         return registry.to_json(value)
 
-    def from_json(self, told: Any) -> Any:
-        return registry.from_json(told, {kind.__name__: kind for kind in self.kinds})
+    def from_json(self, text: Any) -> Any:
+        return registry.from_json(text, {kind.__name__: kind for kind in self.kinds})
 
 
 class Messages(WireType):
@@ -109,9 +109,9 @@ class Messages(WireType):
     def to_json(self, value: Any) -> Any:
         return [registry.to_json(each) for each in value]
 
-    def from_json(self, told: Any) -> Any:
+    def from_json(self, text: Any) -> Any:
         kinds = registry.kinds(self.layer)
-        return tuple(registry.from_json(each, kinds) for each in told)
+        return tuple(registry.from_json(each, kinds) for each in text)
 
 
 class Many(WireType):
@@ -119,8 +119,8 @@ class Many(WireType):
 
     def __init__(self, item: WireType, count: Vle | int) -> None:
         self.item, self.count = item, count
-        told = count.label if isinstance(count, Vle) else str(count)
-        self.label = f"{told} x {item.label}"
+        text = count.label if isinstance(count, Vle) else str(count)
+        self.label = f"{text} x {item.label}"
 
     def read(self, out: Source, var: str, path: str) -> None:
         reader = out.name(self._item_reader(out.traced), "read_item")
@@ -156,8 +156,8 @@ class Many(WireType):
     def to_json(self, value: Any) -> Any:
         return [self.item.to_json(each) for each in value]
 
-    def from_json(self, told: Any) -> Any:
-        return tuple(self.item.from_json(each) for each in told)
+    def from_json(self, text: Any) -> Any:
+        return tuple(self.item.from_json(each) for each in text)
 
 
 class ByEnc(WireType):
@@ -186,8 +186,8 @@ class ByEnc(WireType):
     def to_json(self, value: int | bytes) -> Any:
         return value.hex() if isinstance(value, bytes) else self.number.to_json(value)
 
-    def from_json_beside(self, told: Any, values: Mapping[str, Any]) -> int | bytes:
-        return bytes.fromhex(told) if values["enc"] == Enc.ZBUF else int(told)
+    def from_json_beside(self, text: Any, values: Mapping[str, Any]) -> int | bytes:
+        return bytes.fromhex(text) if values["enc"] == Enc.ZBUF else int(text)
 
 
 def unexpected(at: int, path: str, header: int, wanted: str) -> DecodeError:

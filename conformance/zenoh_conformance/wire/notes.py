@@ -31,15 +31,15 @@ def size(count: int) -> str:
 
 def content(data: bytes) -> str:
     """How many bytes, and as text what can be read as such."""
-    told = size(len(data))
+    shown = size(len(data))
     text = data[:40].decode("ascii", "replace")
-    return f"{told} {text + '...' * (len(data) > 40)!r}" if data and text.isascii() and text.isprintable() else told
+    return f"{shown} {text + '...' * (len(data) > 40)!r}" if data and text.isascii() and text.isprintable() else shown
 
 
 def named(names: type[IntEnum]) -> Says:
     """`2 INVALID`; the number alone when it has no name."""
-    told = {int(each): f"{int(each)} {each.name}" for each in names}
-    return lambda value: told.get(value, f"{value}, no known value")
+    text = {int(each): f"{int(each)} {each.name}" for each in names}
+    return lambda value: text.get(value, f"{value}, no known value")
 
 
 def flagged(names: type[IntFlag]) -> Says:

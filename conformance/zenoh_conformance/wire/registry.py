@@ -74,11 +74,11 @@ def to_json(message: Any) -> dict[str, Any]:
     return {declaration.name: declaration.fields_to_json(message)}
 
 
-def from_json(told: Mapping[str, Any], among: Mapping[str, type]) -> Any:
+def from_json(text: Mapping[str, Any], among: Mapping[str, type]) -> Any:
     """The value that `told` describes, one of the kinds `among`.  Raises EncodeError when it describes none."""
-    if len(told) != 1:
+    if len(text) != 1:
         raise EncodeError("json", "an object with one key, the kind, is expected")
-    [(name, fields)] = told.items()
+    [(name, fields)] = text.items()
     if name == "Unknown":
         return _unknown_from_json(fields)
     if name not in among:
@@ -91,23 +91,23 @@ def chain_to_json(chain: Exts[Any]) -> list[dict[str, Any]]:
     return [to_json(each) for each in chain]
 
 
-def chain_from_json(told: Any, among: Mapping[str, type]) -> Exts[Any]:
+def chain_from_json(text: Any, among: Mapping[str, type]) -> Exts[Any]:
     """The chain that `told` describes."""
-    return Exts(from_json(each, among) for each in told)
+    return Exts(from_json(each, among) for each in text)
 
 
 def _unknown_to_json(unknown: Unknown) -> dict[str, Any]:
-    told: dict[str, Any] = {"id": unknown.id, "mandatory": unknown.mandatory, "enc": unknown.enc.word}
+    text: dict[str, Any] = {"id": unknown.id, "mandatory": unknown.mandatory, "enc": unknown.enc.word}
     match unknown.value:
         case bytes(value):
-            told["value"] = value.hex()
+            text["value"] = value.hex()
         case int(value):
-            told["value"] = value if value <= SAFE else str(value)
-    return told
+            text["value"] = value if value <= SAFE else str(value)
+    return text
 
 
-def _unknown_from_json(told: Mapping[str, Any]) -> Unknown:
-    enc, value = Enc.of(told["enc"]), told.get("value")
+def _unknown_from_json(text: Mapping[str, Any]) -> Unknown:
+    enc, value = Enc.of(text["enc"]), text.get("value")
     if value is not None:
         value = bytes.fromhex(value) if enc is Enc.ZBUF else int(value)
-    return Unknown(id=told["id"], mandatory=told["mandatory"], enc=enc, value=value)
+    return Unknown(id=text["id"], mandatory=text["mandatory"], enc=enc, value=value)

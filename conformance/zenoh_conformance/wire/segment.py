@@ -99,8 +99,8 @@ class Segments(tuple[Segment, ...]):
         for index in range(len(edited) - 1, -1, -1):  # from the inside out: a length may be measured itself
             piece = edited[index]
             if piece.measure and piece.data != (honest := _honest(edited, index, piece.measure)):
-                told = {"data": honest} if recompute else {"measure": None}
-                edited[index] = piece._replace(**told)
+                text = {"data": honest} if recompute else {"measure": None}
+                edited[index] = piece._replace(**text)
         return Segments(edited)
 
     def _run(self, path: str) -> tuple[int, int]:

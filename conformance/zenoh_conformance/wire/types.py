@@ -44,13 +44,13 @@ class WireType:
         """The value as JSON tells it."""
         return value
 
-    def from_json(self, told: Any) -> Any:
+    def from_json(self, text: Any) -> Any:
         """The value that JSON tells."""
-        return told
+        return text
 
-    def from_json_beside(self, told: Any, values: Mapping[str, Any]) -> Any:
+    def from_json_beside(self, text: Any, values: Mapping[str, Any]) -> Any:
         """As `from_json`, for a type that needs to see the fields before it."""
-        return self.from_json(told)
+        return self.from_json(text)
 
 
 class Vle(WireType):
@@ -123,8 +123,8 @@ class Vle(WireType):
     def to_json(self, value: int) -> int | str:
         return value if value <= SAFE else str(value)
 
-    def from_json(self, told: int | str) -> int:
-        return int(told)
+    def from_json(self, text: int | str) -> int:
+        return int(text)
 
 
 class Fixed(WireType):
@@ -205,8 +205,8 @@ class Blob(WireType):
     def to_json(self, value: bytes | str) -> str:
         return value if isinstance(value, str) else value.hex()
 
-    def from_json(self, told: str) -> bytes | str:
-        return told if self.text else bytes.fromhex(told)
+    def from_json(self, text: str) -> bytes | str:
+        return text if self.text else bytes.fromhex(text)
 
 
 def utf8(value: str, path: str) -> bytes:

@@ -13,12 +13,12 @@ from zenoh_harness.programs import processes
 from zenoh_harness.targets.adapters.stdio import StdioCodec, open_codec
 from zenoh_harness.targets.reach import parse
 
-MINIATURE = Path(__file__).parents[1] / "codec_miniature.py"
+FAULTY_NODE = Path(__file__).parents[1] / "faulty_codec.py"
 PATIENT, HURRIED = 10.0, 0.5
 
 
 def codec(how: str, **options) -> StdioCodec:
-    return StdioCodec([sys.executable, str(MINIATURE), how], **{"patience": PATIENT, **options})
+    return StdioCodec([sys.executable, str(FAULTY_NODE), how], **{"patience": PATIENT, **options})
 
 
 def inputs(count: int, bad: int) -> list[Request]:
@@ -135,7 +135,7 @@ def test_validation_finds_what_the_quick_look_does_not():
 
 
 def test_children_of_a_codec_end_with_it(tmp_path):
-    command = [sys.executable, str(MINIATURE), "hangs-with-child", str(tmp_path)]
+    command = [sys.executable, str(FAULTY_NODE), "hangs-with-child", str(tmp_path)]
     with StdioCodec(command, patience=HURRIED) as asked:
         assert next(asked.ask(inputs(1, bad=0))).kind is AnswerKind.HANG
         running = [process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])]

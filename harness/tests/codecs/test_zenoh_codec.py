@@ -7,7 +7,7 @@ from zenoh_harness.cli import invoke
 from zenoh_harness.codecs import build as codec_build
 from zenoh_harness.codecs.codec import AnswerKind, Request
 from zenoh_harness.errors import CannotGoOn, UsageError
-from zenoh_harness.foreign.confirm.meaning import told
+from zenoh_harness.foreign.confirm.meaning import comparable
 from zenoh_harness.targets.adapters.stdio import StdioCodec
 from zenoh_vectors.loader import load
 
@@ -121,7 +121,7 @@ def test_a_panic_is_an_answer_with_its_place_and_text():
 
 def test_it_agrees_with_our_reading_of_a_message(codec):
     answer = codec.decode("transport", INIT)
-    assert told(answer.means) == told(
+    assert comparable(answer.means) == comparable(
         {"Init": {"ack": False, "version": 9, "whatami": 2, "zid": "c1c2c3c4", "resolution": 10, "batch_size": 65535}}
     )
 

@@ -72,9 +72,9 @@ def test_what_goes_wrong_has_a_message_and_a_code(plugged, capsys, error, code, 
 def test_control_characters_of_others_do_not_reach_the_terminal(plugged, capsys):
     plugged(raising(UsageError("evil \x1b[2J name")))
     cli.invoke(["planted"])
-    told = capsys.readouterr().err
-    assert "\x1b" not in told
-    assert "\\x1b[2J" in told
+    text = capsys.readouterr().err
+    assert "\x1b" not in text
+    assert "\\x1b[2J" in text
 
 
 def test_a_reader_that_leaves_is_no_fault_of_ours():
@@ -82,7 +82,7 @@ def test_a_reader_that_leaves_is_no_fault_of_ours():
     # stdout is a pipe that nobody reads any more
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()
-        told = process.stderr.read()
-    assert b"Traceback" not in told
-    assert b"Exception ignored" not in told
+        text = process.stderr.read()
+    assert b"Traceback" not in text
+    assert b"Exception ignored" not in text
     assert process.returncode == 3

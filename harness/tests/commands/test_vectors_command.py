@@ -98,7 +98,7 @@ def test_a_codec_that_knows_little_passes_what_it_knows(codec):
     assert code == 0 and "2 vectors: 2 pass" in out
 
 
-def test_a_departure_is_one_and_is_named(codec):
+def test_a_deviation_is_one_and_is_named(codec):
     code, out = run("check", codec(), "--only", "vle/value-*")
     assert code == 1 and "vle/value-128 " in out and "more than one byte" in out
 
@@ -120,8 +120,8 @@ def test_nothing_judged_is_four(codec):
 
 def test_the_verdicts_as_data(codec):
     code, out = run("check", codec(), "--only", "vle/value-127", "--format", "json")
-    told = json.loads(out)
-    assert code == 0 and told["verdicts"] == {"pass": 1} and told["vectors"][0]["id"] == "vle/value-127"
+    text = json.loads(out)
+    assert code == 0 and text["verdicts"] == {"pass": 1} and text["vectors"][0]["id"] == "vle/value-127"
 
 
 @pytest.mark.parametrize(("entry", "words"), [

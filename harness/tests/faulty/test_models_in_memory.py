@@ -12,10 +12,10 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from zenoh_conformance.case import all_cases
 from zenoh_conformance.conversation import Side
-from zenoh_conformance.finding import Departed
+from zenoh_conformance.finding import Deviation
 from zenoh_conformance.law import all_laws
 from zenoh_conformance.models import closing, establishment, initiation
-from zenoh_harness.faulty import find_miniature
+from zenoh_harness.faulty import find_faulty_node
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.memory import MemoryScene
 
@@ -23,7 +23,7 @@ STEPS = 8
 
 
 def explored(model: ModuleType, node: type[Reference], *, seed: int, examples: int) -> str | None:
-    """What the model finds on a node, the cause of the first run that departs; None when it finds nothing."""
+    """What the model finds on a node, the cause of the first run that deviates; None when it finds nothing."""
     side = getattr(model, "ROLE", Side.RESPONDER)
     profile = getattr(model, "PROFILE", "default")
     machine = model.machine(lambda: MemoryScene(model.REQUIREMENT, node, role=side, profile=profile))
@@ -34,8 +34,8 @@ def explored(model: ModuleType, node: type[Reference], *, seed: int, examples: i
     try:
         with with_reporter(lambda _text: None):
             run_state_machine_as_test(seeded(seed)(machine), settings=how)
-    except Departed as departed:
-        return departed.finding.cause
+    except Deviation as deviation:
+        return deviation.finding.cause
     return None
 
 
@@ -68,20 +68,20 @@ PLANTED = {
 
 @pytest.mark.parametrize(("model", "wrong"), [(model, wrong) for model, names in PLANTED.items() for wrong in names])
 def test_a_planted_fault_is_found(model: ModuleType, wrong: str) -> None:
-    assert explored(model, find_miniature(wrong).node, seed=0, examples=1000) is not None
+    assert explored(model, find_faulty_node(wrong).node, seed=0, examples=1000) is not None
 
 
 @pytest.mark.parametrize("model", PLANTED)
 def test_what_a_model_says_that_it_judges_it_was_shown(model: ModuleType) -> None:
     judges = {name: case.requirement for name, case in all_cases().items()}
     judges |= {name: law.requirement for name, law in all_laws().items()}
-    shown = {judges[check] for wrong in PLANTED[model] for check in find_miniature(wrong).caught_by}
+    shown = {judges[check] for wrong in PLANTED[model] for check in find_faulty_node(wrong).caught_by}
 
     assert set(model.ALSO) <= shown
 
 
 def test_the_same_seed_finds_the_same() -> None:
-    node = find_miniature("compares-half-a-cookie").node
+    node = find_faulty_node("compares-half-a-cookie").node
 
     first, second = (explored(establishment, node, seed=7, examples=1000) for _ in range(2))
 

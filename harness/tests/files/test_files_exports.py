@@ -46,7 +46,7 @@ def test_same_results_same_bytes(everything, tmp_path):
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
-def test_sarif_tells_departures_under_their_requirements(everything, tmp_path):
+def test_sarif_tells_deviations_under_their_requirements(everything, tmp_path):
     run = sarif.document([everything])["runs"][0]
     levels = {one["properties"]["verdict"]: one["level"] for one in run["results"]}
     assert levels == {

@@ -9,7 +9,7 @@ from zenoh_harness.codecs.codec import Answer, AnswerKind, Request
 from zenoh_harness.codecs.own import OwnCodec
 from zenoh_harness.foreign.confirm import live, record, wheel
 from zenoh_harness.foreign.confirm.codec import CodecWitness, difference
-from zenoh_harness.foreign.confirm.meaning import told
+from zenoh_harness.foreign.confirm.meaning import comparable
 from zenoh_harness.foreign.confirm.statement import AGREES, Piece, Statement, Unaskable, Word, pieces
 from zenoh_harness.targets.adapters.stdio import StdioCodec
 from zenoh_harness.targets.target import Identity
@@ -61,7 +61,7 @@ def statement(ident: str, spoil=lambda answer: answer) -> Statement:
     ],
 )
 def test_what_structs_cannot_tell_apart_is_the_same(one, same):
-    assert told(one) == told(same)
+    assert comparable(one) == comparable(same)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_what_structs_cannot_tell_apart_is_the_same(one, same):
     ],
 )
 def test_all_else_differs(one, other):
-    assert told(one) != told(other)
+    assert comparable(one) != comparable(other)
 
 
 # --- statements ----------------------------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ def decoded(means, size: int) -> Answer:
         (REFUSED, Answer(kind=AnswerKind.UNIMPLEMENTED, why="later"), "unimplemented: later"),
     ],
 )
-def test_how_an_answer_departs(piece, answer, why):
+def test_how_an_answer_deviates(piece, answer, why):
     assert difference(piece, answer).startswith(why) if why else difference(piece, answer) == ""
 
 
@@ -234,7 +234,7 @@ def test_every_recorded_disagreement_is_explained():
         for witness, (word, why) in (marks.get(confirmed.digest(vector), {}) if vector else {}).items():
             said.setdefault(witness, []).append((vector, Statement(Word(word), why)))
     for witness, pairs in said.items():
-        found = record.disagreements([vector for vector, _ in pairs], {witness: [told for _, told in pairs]})
+        found = record.disagreements([vector for vector, _ in pairs], {witness: [comparable for _, comparable in pairs]})
         assert [one for one in found if not one.explained] == []
 
 

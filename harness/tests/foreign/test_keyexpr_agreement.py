@@ -15,11 +15,11 @@ def test_the_wheel_agrees_on_every_string_and_every_pair() -> None:
     python = python_with("eclipse-zenoh", "1.10.2")
     room = str(Path(zenoh_conformance.__file__).parents[1])
 
-    told = subprocess.run(
+    text = subprocess.run(
         [python, Path(__file__).parents[1] / "keyexpr_witness.py", "6", "4"],
         capture_output=True, text=True, check=True, env=os.environ | {"PYTHONPATH": room},
     ).stdout  # fmt: skip
-    said = json.loads(told)
+    said = json.loads(text)
 
     assert (said["strings"], said["pairs"]) == (55_986, 62_500)
     assert said["validity"] == []

@@ -175,9 +175,9 @@ def test_a_release_without_an_agent_is_unimplemented_and_judged_nothing_of(tmp_p
 def test_what_is_about_routers_is_not_applicable_to_a_client(tmp_path, capsys):
     code, found = interop(tmp_path, NEW, NEW, "--only", "declarations-outlive-a-blink")
     said = [one for one in found.judgements if one.key.check.startswith("interop/")]
-    told = {(dict(one.key.parameters)["between"], one.verdict, one.cause) for one in said}
+    text = {(dict(one.key.parameters)["between"], one.verdict, one.cause) for one in said}
     assert code == 0
-    assert told == {
+    assert text == {
         ("others", Verdict.PASS, ""),
         ("routers", Verdict.NOT_APPLICABLE, "not both nodes are routers"),
     }

@@ -21,11 +21,11 @@ def meet(listens, connects, out, only=()):
     """The exit code, and the verdicts of the scenarios by name."""
     words = [word for name in only for word in ("--only", name)]
     code = invoke(["interop", listens, connects, *words, "--out", str(out), "-q"])
-    told = {}
+    text = {}
     for one in results.read(out).judgements:
         if one.key.check.startswith("interop/"):
-            told.setdefault(one.key.check.removeprefix("interop/"), Counter())[one.verdict] += 1
-    return code, told
+            text.setdefault(one.key.check.removeprefix("interop/"), Counter())[one.verdict] += 1
+    return code, text
 
 
 def passed(told):
@@ -38,11 +38,11 @@ def passed(told):
 
 def test_a_container_listens_and_a_wheel_connects(zenohd_image, tmp_path):
     wheel = f"wheel:{zenohd_image.partition(':')[2]}"
-    code, told = meet(f"docker:{zenohd_image}", wheel, tmp_path / "out", SHORT)
+    code, text = meet(f"docker:{zenohd_image}", wheel, tmp_path / "out", SHORT)
     assert code == 0
-    assert passed(told)
-    assert len(told) == 14
-    assert set(told["declarations-outlive-a-blink"]) <= {Verdict.PASS, Verdict.NOT_APPLICABLE}
+    assert passed(text)
+    assert len(text) == 14
+    assert set(text["declarations-outlive-a-blink"]) <= {Verdict.PASS, Verdict.NOT_APPLICABLE}
     recorded = conversations.read(tmp_path / "out" / "conversation.jsonl")
     assert sum(len(event.data) for event in recorded) > 2_000_000
 
@@ -50,16 +50,16 @@ def test_a_container_listens_and_a_wheel_connects(zenohd_image, tmp_path):
 def test_a_wheel_listens_and_a_container_connects(zenohd_image, tmp_path):
     """Both are routers: a link that blinks costs them their declarations, as listed; a busy machine may not blink."""
     wheel = f"wheel:{zenohd_image.partition(':')[2]}"
-    code, told = meet(wheel, f"docker:{zenohd_image}", tmp_path / "out", SHORT)
+    code, text = meet(wheel, f"docker:{zenohd_image}", tmp_path / "out", SHORT)
     assert code == 0
-    assert passed(told)
-    assert set(told["declarations-outlive-a-blink"]) <= {Verdict.KNOWN, Verdict.NOT_APPLICABLE}
+    assert passed(text)
+    assert set(text["declarations-outlive-a-blink"]) <= {Verdict.KNOWN, Verdict.NOT_APPLICABLE}
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("turned", [False, True])
 def test_every_scenario_with_a_container(zenohd_image, tmp_path, turned):
     pair = [f"docker:{zenohd_image}", f"wheel:{zenohd_image.partition(':')[2]}"]
-    code, told = meet(*(pair[::-1] if turned else pair), tmp_path / "out")
+    code, text = meet(*(pair[::-1] if turned else pair), tmp_path / "out")
     assert code == 0
-    assert passed(told)
+    assert passed(text)

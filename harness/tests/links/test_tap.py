@@ -34,15 +34,15 @@ class Talk:
 
     def of(self, link="link-1"):
         """(sender, kind, bytes) of a link, pieces of one sender joined: how the kernel cut them is chance."""
-        told = []
+        text = []
         for event in self.events:
             if event.connection != link:
                 continue
-            if told and event.kind is Happened.BYTES is told[-1][1] and told[-1][0] is event.sender:
-                told[-1] = (event.sender, event.kind, told[-1][2] + event.data)
+            if text and event.kind is Happened.BYTES is text[-1][1] and text[-1][0] is event.sender:
+                text[-1] = (event.sender, event.kind, text[-1][2] + event.data)
             else:
-                told.append((event.sender, event.kind, event.data))
-        return told
+                text.append((event.sender, event.kind, event.data))
+        return text
 
     def wait(self):
         assert self.over.wait(scaled(PATIENCE))
@@ -172,18 +172,18 @@ def test_a_reset_while_the_other_side_sends_is_seen(talk, far):
 @contextlib.contextmanager
 def single_stepped():
     """One link whose steps the test takes: (relay, selector, initiator's socket, responder's socket, what was told)."""
-    told = []
+    text = []
     with socket.create_server(("127.0.0.1", 0)) as door, selectors.DefaultSelector() as selector:
         near = socket.create_connection(door.getsockname())
         ours, _ = door.accept()
         passing = relay.Relay(
-            selector, ours, socket.socket(), relay.Passed("link-1", ""), lambda *what: told.append(what[1:])
+            selector, ours, socket.socket(), relay.Passed("link-1", ""), lambda *what: text.append(what[1:])
         )
         passing.begin(door.getsockname())
         there, _ = door.accept()
         there.settimeout(scaled(PATIENCE))
         passing.on_ready(passing._far, selectors.EVENT_WRITE)
-        yield passing, selector, near, there, told
+        yield passing, selector, near, there, text
         passing.end()
         near.close()
         there.close()
@@ -191,14 +191,14 @@ def single_stepped():
 
 def test_a_reset_that_a_send_met_first_is_no_end():
     """Whoever sends into a reset is told of it, and the kernel calls what is read after it an end."""
-    with single_stepped() as (passing, selector, near, there, told):
+    with single_stepped() as (passing, selector, near, there, text):
         near.sendall(b"into the void")
         reset(there)
         selector.select(scaled(PATIENCE))
         passing.on_ready(passing._near, selectors.EVENT_READ)
         passing.on_ready(passing._far, selectors.EVENT_READ)
         assert passing.over
-    assert told == [(INIT, Happened.OPEN, b""), (INIT, Happened.BYTES, b"into the void"), (RESP, Happened.RESET, b"")]
+    assert text == [(INIT, Happened.OPEN, b""), (INIT, Happened.BYTES, b"into the void"), (RESP, Happened.RESET, b"")]
 
 
 def test_nothing_overtakes_what_waits():
@@ -344,9 +344,9 @@ def test_two_taps_at_once_never_hand_on_each_others_bytes(far):
             thread.start()
         for thread in threads:
             thread.join()
-    told = {mark: b"".join(event.data for event in events) for mark, events in recorded.items()}
+    text = {mark: b"".join(event.data for event in events) for mark, events in recorded.items()}
     assert [heard[mark].count(mark) for mark in recorded] == [size, size]
-    assert [told[mark].count(mark) for mark in recorded] == [size, size]
+    assert [text[mark].count(mark) for mark in recorded] == [size, size]
 
 
 def test_leaving_ends_every_link(far):
@@ -405,9 +405,9 @@ def test_a_recording_names_its_connections_once_it_is_closed(tmp_path):
     whole = Conversation()
     whole.connection('a "link"')
     recording.close(whole)
-    told = conversations.read(path)
-    assert told.events == events
-    assert list(told.connections) == ['a "link"']
+    text = conversations.read(path)
+    assert text.events == events
+    assert list(text.connections) == ['a "link"']
     assert list(path.parent.iterdir()) == [path]
     assert [json.loads(line) for line in path.read_text().splitlines()][1:] == [
         conversations.event_row(event) for event in events

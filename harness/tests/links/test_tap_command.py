@@ -65,9 +65,9 @@ def test_the_command_records_and_says_who_ended(tmp_path, far):
         reset(there)
         assert program.wait(scaled(PATIENCE)) == 0
         assert "ended by the responder (reset)" in program.stderr.read()
-    told = conversations.read(tmp_path / "talk.jsonl")
-    assert [(event.sender, event.kind) for event in told][-1] == (Side.RESPONDER, Happened.RESET)
-    assert told.connections["link-1"].responder == "tcp/{}:{}".format(*far.getsockname())
+    text = conversations.read(tmp_path / "talk.jsonl")
+    assert [(event.sender, event.kind) for event in text][-1] == (Side.RESPONDER, Happened.RESET)
+    assert text.connections["link-1"].responder == "tcp/{}:{}".format(*far.getsockname())
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 0), (signal.SIGKILL, -9)])
@@ -82,8 +82,8 @@ def test_however_it_ends_the_recording_is_readable(tmp_path, far, number, code):
         program.send_signal(number)
         assert program.wait(scaled(PATIENCE)) == code
         there.close()
-    told = conversations.read(tmp_path / "talk.jsonl")
-    assert told.events[1].data == b"before the end"
+    text = conversations.read(tmp_path / "talk.jsonl")
+    assert text.events[1].data == b"before the end"
 
 
 def test_a_far_side_that_was_never_there_is_exit_3(tmp_path, far):

@@ -1,4 +1,4 @@
-"""Learning the handshake's automaton: of the reference it is the table, of a wrong node it shows where it departs."""
+"""Learning the handshake's automaton: of the reference it is the table, of a wrong node it shows where it deviates."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from zenoh_conformance.scene import Scene
-from zenoh_harness.faulty import find_miniature
+from zenoh_harness.faulty import find_faulty_node
 from zenoh_harness.probing.learning import drawing
-from zenoh_harness.probing.learning.automaton import GONE, WORKS, Mealy, departures, difference, differences, names
+from zenoh_harness.probing.learning.automaton import GONE, WORKS, Mealy, deviations, difference, differences, names
 from zenoh_harness.probing.learning.learner import MEANING, learn
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.memory import MemoryScene
@@ -29,7 +29,7 @@ def learned(node: type[Reference]) -> Mealy:
 def test_the_reference_is_the_table() -> None:
     machine, words = learn(scenes(Reference))
 
-    assert departures(machine, MEANING) == []
+    assert deviations(machine, MEANING) == []
     assert len(machine.states) == 4
     assert words > 100
     assert list(names(machine, MEANING).values()) == ["await-init", "init-acked", "closed", "live"]
@@ -50,15 +50,15 @@ def test_the_reference_is_the_table() -> None:
     ],
 )
 def test_a_wrong_node_is_told_by_the_shortest_conversation(wrong: str, word: tuple[str, ...], one: str) -> None:
-    node = find_miniature(wrong).node
+    node = find_faulty_node(wrong).node
 
-    found = departures(learned(node), MEANING)
+    found = deviations(learned(node), MEANING)
 
     assert (found[0].word, found[0].one) == (word, one)
 
 
 def test_two_targets_are_told_apart_by_the_shortest_conversation() -> None:
-    apart = difference(learned(Reference), learned(find_miniature("refuses-without-close").node))
+    apart = difference(learned(Reference), learned(find_faulty_node("refuses-without-close").node))
 
     assert apart is not None
     assert len(apart.word) == 1
@@ -67,25 +67,25 @@ def test_two_targets_are_told_apart_by_the_shortest_conversation() -> None:
 
 
 def test_every_step_in_which_two_differ_is_found_and_drawn_in_red() -> None:
-    one, other = learned(Reference), learned(find_miniature("refuses-without-close").node)
+    one, other = learned(Reference), learned(find_faulty_node("refuses-without-close").node)
     apart = differences(one, other)
 
     assert differences(one, one) == {}
     assert set(apart.values()) == {"end"}
     assert {state for state, _ in apart} == {0, 1, 3}
-    told = names(one, MEANING)
-    assert "#b00020" in drawing.svg(one, told, "one", apart, "other")
-    assert "#b00020" not in drawing.svg(one, told, "one")
+    text = names(one, MEANING)
+    assert "#b00020" in drawing.svg(one, text, "one", apart, "other")
+    assert "#b00020" not in drawing.svg(one, text, "one")
 
 
 def test_pictures_are_the_same_each_time_and_can_be_read() -> None:
     machine = learned(Reference)
-    told = names(machine, MEANING)
+    text = names(machine, MEANING)
 
-    first, second = (drawing.svg(learned(Reference), told, "a <b> & c") for _ in range(2))
+    first, second = (drawing.svg(learned(Reference), text, "a <b> & c") for _ in range(2))
 
     assert first == second
     assert ET.fromstring(first).tag.endswith("svg")  # noqa: S314 - it is our own
-    assert "InitSyn / InitAck" in drawing.mermaid(machine, told)
-    assert drawing.dot(machine, told).startswith("digraph")
-    assert GONE not in drawing.mermaid(machine, told)
+    assert "InitSyn / InitAck" in drawing.mermaid(machine, text)
+    assert drawing.dot(machine, text).startswith("digraph")
+    assert GONE not in drawing.mermaid(machine, text)

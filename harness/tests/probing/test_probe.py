@@ -139,9 +139,9 @@ def test_an_interrupted_probe_leaves_nothing(number):
             assert not deadline.passed
             assert popen.poll() is None
         popen.send_signal(number)
-        _, told = popen.communicate()
+        _, text = popen.communicate()
     assert popen.returncode == 3
-    assert b"interrupted" in told
+    assert b"interrupted" in text
     assert not psutil.wait_procs(below, 10)[1]
 
 

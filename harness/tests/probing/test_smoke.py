@@ -24,10 +24,10 @@ def impatient(monkeypatch):
 @pytest.mark.parametrize("reach", ["wheel:1.10.2", "wheel:1.10.2?role=client"])
 def test_the_wheel_is_honest(reach, capsys):
     assert invoke(["smoke", reach]) == 0
-    told = capsys.readouterr().out
-    assert "MEND" not in told
-    assert "made-up capability: not claimed" in told
-    assert "Nothing to mend" in told
+    text = capsys.readouterr().out
+    assert "MEND" not in text
+    assert "made-up capability: not claimed" in text
+    assert "Nothing to mend" in text
     assert not processes.running()
 
 
@@ -41,9 +41,9 @@ def test_as_json(capsys):
 def test_a_node_that_does_not_work_is_told(capsys):
     command = shlex.join([sys.executable, str(NODE), "closes-after-open"])
     assert invoke(["smoke", f"exec:{command} {{port}}"]) == 1
-    told = capsys.readouterr().out
-    assert "MEND  works: zombie" in told
-    assert "1 to mend" in told
+    text = capsys.readouterr().out
+    assert "MEND  works: zombie" in text
+    assert "1 to mend" in text
 
 
 @pytest.mark.parametrize(
@@ -58,8 +58,8 @@ def test_a_node_that_does_not_work_is_told(capsys):
 )
 def test_what_cannot_be_had(reach, code, says, capsys):
     assert invoke(["smoke", reach]) == code
-    told = capsys.readouterr()
-    assert says in told.out + told.err
+    text = capsys.readouterr()
+    assert says in text.out + text.err
 
 
 UNKNOWN = '{"ok": False, "unimplemented": True}'

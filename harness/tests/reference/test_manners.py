@@ -13,7 +13,7 @@ import pytest
 from zenoh_conformance.batch import frame_batch
 from zenoh_conformance.case import find_case
 from zenoh_conformance.codec import encode
-from zenoh_conformance.finding import Departed, Finding
+from zenoh_conformance.finding import Deviation, Finding
 from zenoh_conformance.messages import Init, KeepAlive
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import Action, Refused
@@ -123,8 +123,8 @@ def judged(server: Mannered, how: str, name: str = SANE) -> Finding | None:
         server.how = server.node.how = how
         try:
             case.run(stage, case.parameters[0])
-        except Departed as departed:
-            return departed.finding
+        except Deviation as deviation:
+            return deviation.finding
         finally:
             stage.close()
     return None

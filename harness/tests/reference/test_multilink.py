@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.finding import Departed
+from zenoh_conformance.finding import Deviation
 from zenoh_conformance.kinds import InitAck, OpenAck
 from zenoh_conformance.messages.init import MultiLink
 from zenoh_conformance.messages.open import MultiLinkAck, MultiLinkSyn
@@ -60,7 +60,7 @@ def test_the_second_link_is_confirmed_and_a_third_refused() -> None:
     assert second.their_open is not None
     assert second.their_open.exts.get(MultiLinkAck) is not None
     assert second.their_open.initial_sn == first.their_open.initial_sn
-    with pytest.raises(Departed, match="MAX_LINKS"):
+    with pytest.raises(Deviation, match="MAX_LINKS"):
         stage.session("third", zid=first.zid)
 
 
@@ -72,7 +72,7 @@ def handshake_with(us: Dialogue, proof: bytes) -> None:
 
 @pytest.mark.parametrize("proof", [b"", b"\x40", blob(bytes(64)), blob(REFERENCE.public.encrypted(CHALLENGE))])
 def test_without_its_proof_a_link_is_refused(proof: bytes) -> None:
-    with pytest.raises(Departed, match="INVALID"):
+    with pytest.raises(Deviation, match="INVALID"):
         handshake_with(scene().dialogue(), proof)
 
 
@@ -80,7 +80,7 @@ def test_who_shows_no_key_has_one_link() -> None:
     stage = scene()
     first = stage.dialogue().open()
 
-    with pytest.raises(Departed, match="MAX_LINKS"):
+    with pytest.raises(Deviation, match="MAX_LINKS"):
         stage.dialogue("second", zid=first.zid).open()
 
 

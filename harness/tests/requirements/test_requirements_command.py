@@ -60,18 +60,18 @@ def test_levels_are_chosen(capsys: pytest.CaptureFixture[str]) -> None:
 def test_it_shows_one_in_full(capsys: pytest.CaptureFixture[str]) -> None:
     """Words, place, errata with both readings, and what judges it."""
     assert invoke(["requirements", "show", ECHO, "session-establishment/lease-effective-minimum"]) == 0
-    told = capsys.readouterr().out
-    assert "stands in  session-establishment#cookie, session-establishment#open-wire-format" in told
-    assert "law        law/cookie-echo" in told
-    assert "erratum    effective-lease (ZD-55, BOTH)" in told
+    shown = capsys.readouterr().out
+    assert "stands in  session-establishment#cookie, session-establishment#open-wire-format" in shown
+    assert "law        law/cookie-echo" in shown
+    assert "erratum    effective-lease (ZD-55, BOTH)" in shown
 
 
 def test_it_shows_one_to_a_program(capsys: pytest.CaptureFixture[str]) -> None:
     """The same as JSON."""
     assert invoke(["requirements", "show", "--format", "json", ECHO]) == 0
-    [told] = json.loads(capsys.readouterr().out)
-    assert told["by"] == {"law": ["law/cookie-echo"]}
-    assert told["standing"] == "covered"
+    [shown] = json.loads(capsys.readouterr().out)
+    assert shown["by"] == {"law": ["law/cookie-echo"]}
+    assert shown["standing"] == "covered"
 
 
 @pytest.mark.parametrize("arguments", [["show", "session-establishment/cooky-echo"], ["list", "push/cookie-echo"]])
@@ -136,6 +136,6 @@ def test_no_checkout_is_a_usage_error(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_the_lock_is_written_from_pages(text: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A draft unless told otherwise."""
     assert invoke(["requirements", "lock", "--final", str(text)]) == 0
-    told = capsys.readouterr().out
-    assert "draft = false" in told
-    assert f'"{ECHO}" = "MUST"' in told
+    shown = capsys.readouterr().out
+    assert "draft = false" in shown
+    assert f'"{ECHO}" = "MUST"' in shown

@@ -85,8 +85,8 @@ def holds(vector: object, ident: str) -> bool:
 
 def test_each_erratum_of_a_vector_is_known() -> None:
     """By phrase, and by the alias that it has or has not."""
-    told = {(each.id, each.alias or "") for vector in witnesses.vectors() for each in vector.errata}
-    assert told <= {(each.id, each.alias) for each in errata().values()}
+    text = {(each.id, each.alias or "") for vector in witnesses.vectors() for each in vector.errata}
+    assert text <= {(each.id, each.alias) for each in errata().values()}
 
 
 def test_all_covered_is_no_fault() -> None:

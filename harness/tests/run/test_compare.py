@@ -82,19 +82,19 @@ def test_what_is_under_embargo_is_not_found_out_by_comparing(turned, tmp_path):
 
 
 @pytest.mark.parametrize("turned", [False, True])
-def test_the_evidence_of_the_side_that_departs_is_named(turned, tmp_path, capsys):
+def test_the_evidence_of_the_side_that_deviates_is_named(turned, tmp_path, capsys):
     shown = evidence.save(Conversation(), tmp_path / "a", "what happened")
     written(tmp_path / "a", judged("fail", "a Close is due", evidence=shown))
     written(tmp_path / "b", judged("pass"))
     first, second = ("b", "a") if turned else ("a", "b")
 
     assert invoke(["diff", str(tmp_path / first), str(tmp_path / second / "results.jsonl")]) == int(turned)
-    told = capsys.readouterr().out
+    text = capsys.readouterr().out
 
-    assert ("For the worse" if turned else "For the better") in told
-    assert "close/x  (MUST)" in told
-    assert "fail: a Close is due" in told
-    assert str(tmp_path / "a" / shown) in told
+    assert ("For the worse" if turned else "For the better") in text
+    assert "close/x  (MUST)" in text
+    assert "fail: a Close is due" in text
+    assert str(tmp_path / "a" / shown) in text
     assert (tmp_path / "a" / shown).exists()
 
 
@@ -102,11 +102,11 @@ def test_programs_are_told_the_same(tmp_path, capsys):
     written(tmp_path / "a", judged("pass"))
     written(tmp_path / "b", judged("fail", "so", evidence="evidence/x.jsonl"))
     assert invoke(["diff", str(tmp_path / "a"), str(tmp_path / "b"), "--format", "json"]) == 1
-    [told] = json.loads(capsys.readouterr().out)
-    assert (told["way"], told["requirement"], told["before"], told["after"]) == (
+    [text] = json.loads(capsys.readouterr().out)
+    assert (text["way"], text["requirement"], text["before"], text["after"]) == (
         "for the worse", "close/x", "pass", "fail: so",
     )  # fmt: skip
-    assert told["evidence"] == str(tmp_path / "b" / "evidence/x.jsonl")
+    assert text["evidence"] == str(tmp_path / "b" / "evidence/x.jsonl")
 
 
 def test_an_incomplete_side_is_told(tmp_path, capsys):

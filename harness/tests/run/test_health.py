@@ -10,7 +10,7 @@ import pytest
 
 from zenoh_conformance.codec import encode
 from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.finding import Departed
+from zenoh_conformance.finding import Deviation
 from zenoh_conformance.messages import NetworkOam
 from zenoh_conformance.verdict import Verdict
 from zenoh_conformance.wire import vle
@@ -96,7 +96,7 @@ def test_a_router_poisoned_by_a_link_state_is_a_zombie():
         us = Dialogue(Recorder().wire(old, "us", Deadline.after(5)), zid=b"\1\2\3", unit=0.3, requirement="x/y")
         us.open()
         us.say(NetworkOam(id=1, enc=Enc.ZBUF, body=b"\xff"))
-        with pytest.raises(Departed):
+        with pytest.raises(Deviation):
             us.fence()
         found = health.check(old)
     assert (found.verdict, found.grade) == (Verdict.ZOMBIE, Grade.HANDSHAKE)
@@ -114,7 +114,7 @@ def test_one_that_closes_a_session_has_another_go(times, verdict, monkeypatch):
         if len(closed) < times:
             closed.append(us)
             us.closed = 0
-            self._step(lambda: us.depart(expected="ResponseFinal", got="Close(GENERIC)"), "a query is not finished")
+            self._step(lambda: us.deviate(expected="ResponseFinal", got="Close(GENERIC)"), "a query is not finished")
         work(self, us)
 
     monkeypatch.setattr(health._Check, "_function_of_agent", closes)

@@ -69,14 +69,14 @@ def run(tmp_path, monkeypatch):
 )
 def test_what_cannot_be_judged(run, reach, code, says, capsys, tmp_path):
     assert run(reach) == code
-    told = capsys.readouterr()
-    assert says in told.err
-    assert "Traceback" not in told.err
+    text = capsys.readouterr()
+    assert says in text.err
+    assert "Traceback" not in text.err
     if code == 3:
         assert results.read(tmp_path / "r").pending
 
 
-def test_bad_manners_are_no_departure(run, tmp_path):
+def test_bad_manners_are_no_deviation(run, tmp_path):
     pids = tmp_path / "pids"
     assert run(f"{node('unruly_node.py')} {{port}} {pids}", "-q") == 0
     assert not [pid for pid in pids.read_text().split() if psutil.pid_exists(int(pid))]

@@ -1,4 +1,4 @@
-"""The commands around a run, end to end, against the reference and miniatures in processes of their own."""
+"""The commands around a run, end to end, against the reference and faulty nodes in processes of their own."""
 
 import contextlib
 import json
@@ -21,7 +21,7 @@ from zenoh_harness.run.folder import claimed
 
 COOKIE = "establishment-cookie/an-invented-cookie-is-refused"
 SANE = "establishment-sane/a-sane-handshake-is-accepted"
-WRONG = "wrong:believes-any-cookie?role=router"
+WRONG = "faulty:believes-any-cookie?role=router"
 RIGHT = "reference?role=router"
 COMING = "reference?role=client"
 
@@ -40,12 +40,12 @@ def test_what_passes_is_0_and_leaves_results(tmp_path, capsys):
     assert not (tmp_path / "r" / ".lock").exists()
 
 
-def test_a_departure_is_1_and_tells_requirement_cause_and_command(tmp_path, capsys):
+def test_a_deviation_is_1_and_tells_requirement_cause_and_command(tmp_path, capsys):
     assert zconform("run", WRONG, "--only", COOKIE, "--out", tmp_path / "r") == 1
-    told = capsys.readouterr().out
-    assert "FAIL   session-establishment/cookie-must-match" in told
-    assert "OpenAck where a refusal is required" in told
-    assert re.search(f"repeat +zconform run '{re.escape(WRONG)}' --only {COOKIE}", told)
+    text = capsys.readouterr().out
+    assert "FAIL   session-establishment/cookie-must-match" in text
+    assert "OpenAck where a refusal is required" in text
+    assert re.search(f"repeat +zconform run '{re.escape(WRONG)}' --only {COOKIE}", text)
 
 
 def test_the_command_that_it_prints_repeats_it_and_so_does_its_script(tmp_path, capsys):
@@ -175,9 +175,9 @@ def test_a_signal_ends_it_in_order_with_its_results(tmp_path, number, target, jo
     wait_for(process, lambda: lines_of(tmp_path / "r" / "results.jsonl") > 20)
     children = psutil.Process(process.pid).children(recursive=True)
     os.kill(process.pid, number)
-    _, told = process.communicate(timeout=30)
+    _, text = process.communicate(timeout=30)
     assert process.returncode == 3
-    assert "interrupted" in told
+    assert "interrupted" in text
     read = results.read(tmp_path / "r")
     assert read.footer is not None
     assert read.footer.why == "interrupted"
@@ -201,9 +201,9 @@ def test_killed_itself_its_results_are_readable_and_nothing_is_left(tmp_path):
 
 def test_a_target_that_is_kept_can_be_reached_until_we_are_interrupted(tmp_path):
     process = started(tmp_path, RIGHT, "--only", SANE, "--keep")
-    told = next(line for line in process.stderr if "kept up" in line)
-    node = psutil.Process(int(re.search(r"process (\d+)", told).group(1)))
-    where = re.search(r"tcp/\S+", told).group(0)
+    text = next(line for line in process.stderr if "kept up" in line)
+    node = psutil.Process(int(re.search(r"process (\d+)", text).group(1)))
+    where = re.search(r"tcp/\S+", text).group(0)
     assert zconform("run", where, "--only", SANE, "--out", tmp_path / "again", "-q") == 0
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=30)
@@ -293,7 +293,7 @@ def test_one_script_on_two_targets_differs_in_nothing_but_what_is_free(capsys):
     assert zconform("replay", "two-frames-in-one-batch", RIGHT, "--against", "reference?role=router&zid=77777777") == 0
     assert "the same" in capsys.readouterr().out
     assert (
-        zconform("replay", "two-frames-in-one-batch", RIGHT, "--against", "wrong:answers-with-version-8?role=router")
+        zconform("replay", "two-frames-in-one-batch", RIGHT, "--against", "faulty:answers-with-version-8?role=router")
         == 1
     )
     assert "+init.version 08" in capsys.readouterr().out

@@ -31,9 +31,9 @@ def test_nodes_and_codecs_of_every_kind_in_one_go(tmp_path, capsys):
     some = ("--only", "session-establishment/cookie*", "--only", "vectors/open/syn*")
     code, found = run(tmp_path / "r", ["reference", LISTENS, COMES, OUR_CODEC], *some)
     assert code == 0
-    told = {read.header.name: (read.header.version, read.header.role) for read in found}
+    text = {read.header.name: (read.header.version, read.header.role) for read in found}
     ours = harness_version()
-    assert told == {
+    assert text == {
         "reference": (ours, "responder+initiator+codec"), "listens": ("7", "responder"), "comes": ("", "initiator"),
         "zenoh-conformance": (ours, "codec"),
     }  # fmt: skip

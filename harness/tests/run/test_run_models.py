@@ -1,4 +1,4 @@
-"""Models as cases: the run that departs is the evidence, time that runs out is no fault, what cannot be repeated says so."""
+"""Models as cases: the run that deviates is the evidence, time that runs out is no fault, what cannot be repeated says so."""
 
 import itertools
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from zenoh_conformance.conversation import Side
-from zenoh_conformance.finding import Departed, Finding
+from zenoh_conformance.finding import Deviation, Finding
 from zenoh_harness.run.models import EXAMPLES, explore, model_cases
 from zenoh_harness.run.scenes import Overtime
 
@@ -49,8 +49,8 @@ def machine_that(act):
     return machine
 
 
-def departs(_scene):
-    raise Departed(Finding(requirement="a/b", sender=Side.RESPONDER, why="as planted"))
+def deviates(_scene):
+    raise Deviation(Finding(requirement="a/b", sender=Side.RESPONDER, why="as planted"))
 
 
 def test_what_holds_is_run_as_often_as_asked_and_every_scene_is_let_go():
@@ -60,18 +60,18 @@ def test_what_holds_is_run_as_often_as_asked_and_every_scene_is_let_go():
     assert all(scene.closed for scene in stage.made)
 
 
-def test_what_departs_is_raised_and_its_scene_is_the_evidence():
+def test_what_deviates_is_raised_and_its_scene_is_the_evidence():
     stage = FakeStage()
-    with pytest.raises(Departed, match="as planted"):
-        explore(machine_that(departs), 7, 0, stage)
+    with pytest.raises(Deviation, match="as planted"):
+        explore(machine_that(deviates), 7, 0, stage)
     assert stage.adopted is stage.made[-1]
 
 
-def test_what_departs_once_only_is_told_as_not_repeatable():
+def test_what_deviates_once_only_is_told_as_not_repeatable():
     seen = itertools.count()
     stage = FakeStage()
-    with pytest.raises(Departed, match="did not depart again"):
-        explore(machine_that(lambda scene: departs(scene) if next(seen) == 0 else None), 7, 0, stage)
+    with pytest.raises(Deviation, match="did not deviate again"):
+        explore(machine_that(lambda scene: deviates(scene) if next(seen) == 0 else None), 7, 0, stage)
 
 
 def test_time_that_runs_out_early_is_overtime():
@@ -89,7 +89,7 @@ def test_each_model_is_a_case_of_its_requirement():
     assert EXAMPLES["quick"] < EXAMPLES["full"] < EXAMPLES["nightly"]
 
 
-def test_time_that_runs_out_in_the_middle_is_not_repeated_and_no_departure():
+def test_time_that_runs_out_in_the_middle_is_not_repeated_and_no_deviation():
     """What would be tried again after the end of the time ends elsewhere, and would look like a fault that comes and goes."""
     seen = itertools.count()
 

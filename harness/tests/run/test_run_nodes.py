@@ -15,8 +15,8 @@ from zenoh_conformance.law import all_laws
 from zenoh_conformance.verdict import Exit, Verdict
 from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.files import results
-from zenoh_harness.files.known import Deviation, Known
-from zenoh_harness.run.keeper import Keeper
+from zenoh_harness.files.known import Known, ListedDeviation
+from zenoh_harness.run.lifecycle import Lifecycle
 from zenoh_harness.run.runner import run_target
 
 
@@ -32,12 +32,12 @@ def test_what_holds_passes_and_is_run_once(world):
     assert all(node.stopped for node in world.target.nodes)
 
 
-def test_a_departure_is_repeated_and_stays_a_failure(world):
+def test_a_deviation_is_repeated_and_stays_a_failure(world):
     world.case("bad", lambda times, world: "no cookie")
     ran = world.run()
     bad = ran.judgements[0]
     assert (bad.verdict, bad.cause, bad.attempts) == (Verdict.FAIL, "no cookie", 2)
-    assert ran.exit is Exit.DEPARTED
+    assert ran.exit is Exit.NOT_CONFORMING
     assert bad.repeat == "zconform run wheel:1.0.0 --only fake/bad"
     assert (world.out / bad.evidence).exists()
 
@@ -47,7 +47,7 @@ def test_a_repetition_never_turns_red_into_green(world):
     ran = world.run()
     assert ran.judgements[0].verdict is Verdict.FLAKY
     assert ran.judgements[0].cause == "1 of 2 attempts: late"
-    assert ran.exit is Exit.DEPARTED
+    assert ran.exit is Exit.NOT_CONFORMING
 
 
 @pytest.mark.parametrize("state", [Verdict.CRASH, Verdict.HANG, Verdict.ZOMBIE])
@@ -70,7 +70,7 @@ def test_a_death_that_no_case_repeats_charges_none(world):
     assert {one.verdict for one in ran.judgements[:-1]} == {Verdict.PASS}
     stays_up = ran.judgements[-1]
     assert (stays_up.key.check, stays_up.verdict, stays_up.cause) == ("target/stays-up", Verdict.CRASH, "seen crash")
-    assert ran.exit is Exit.DEPARTED
+    assert ran.exit is Exit.NOT_CONFORMING
     assert (world.out / stays_up.evidence).exists()
 
 
@@ -144,7 +144,7 @@ def test_slow_once_is_the_machine_and_slow_always_is_the_target(world):
     world.case("slows", act)
     ran = world.run()
     assert (ran.judgements[-1].verdict, ran.exit) == (Verdict.SLOW, Exit.CONFORMING)
-    assert world.run(strict=True).exit is Exit.DEPARTED
+    assert world.run(strict=True).exit is Exit.NOT_CONFORMING
     part = world.part()
     original = part._examine
 
@@ -166,9 +166,9 @@ def test_each_profile_is_one_instance(tmp_path):
     world.case("elsewhere", profile="compression")
     ran = world.run()
     assert [node.profile.name for node in world.target.nodes] == ["default", "short-lease"]
-    told = {one.key.check: (one.key.profile, one.verdict.value) for one in ran.judgements}
-    assert told["fake/a-lease"] == ("short-lease", "pass")
-    assert told["fake/elsewhere"] == ("compression", "not-applicable")
+    text = {one.key.check: (one.key.profile, one.verdict.value) for one in ran.judgements}
+    assert text["fake/a-lease"] == ("short-lease", "pass")
+    assert text["fake/elsewhere"] == ("compression", "not-applicable")
 
 
 def test_a_profile_that_cannot_be_started_is_an_error_and_the_others_are_judged(tmp_path):
@@ -186,9 +186,9 @@ def test_what_the_target_does_not_do_is_not_applicable(world):
     world.case("with", needs=("routing", "qos"))
     world.case("without", needs=("multilink",))
     ran = world.run()
-    told = {one.key.check: (one.verdict.value, one.cause) for one in ran.judgements}
-    assert told["fake/with"] == ("pass", "")
-    assert told["fake/without"] == ("not-applicable", "the target does not do multilink")
+    text = {one.key.check: (one.verdict.value, one.cause) for one in ran.judgements}
+    assert text["fake/with"] == ("pass", "")
+    assert text["fake/without"] == ("not-applicable", "the target does not do multilink")
 
 
 def test_what_the_target_claims_and_was_not_seen_to_do_is_a_failure(world):
@@ -204,7 +204,7 @@ def test_what_was_judged_before_and_is_not_now_is_red(world, tmp_path):
     judged = tmp_path / "x.judged"
     judged.write_text("responder default session-establishment/cookie-must-match\nresponder default push/gone\n")
     ran = world.run(judged=judged)
-    assert ran.exit is Exit.DEPARTED
+    assert ran.exit is Exit.NOT_CONFORMING
     assert [(one.key.check, one.key.requirement) for one in ran.judgements if one.verdict is Verdict.FAIL] == [
         ("judged/no-longer", "push/gone")
     ]
@@ -415,11 +415,11 @@ def test_of_several_initiators_a_death_that_no_case_repeats_charges_none(tmp_pat
 def test_several_initiators_say_what_one_says(tmp_path):
     world = coming(tmp_path)
     world.case("bad", lambda times, world: "no cookie")
-    told = []
+    text = []
     for jobs in (1, 2, 4):
         world.run(jobs=jobs)
-        told.append((world.out / "results.jsonl").read_bytes())
-    assert told[0] == told[1] == told[2]
+        text.append((world.out / "results.jsonl").read_bytes())
+    assert text[0] == text[1] == text[2]
 
 
 def test_initiators_that_cannot_be_had_again_end_the_run_and_nothing_stays_up(tmp_path):
@@ -432,11 +432,11 @@ def test_initiators_that_cannot_be_had_again_end_the_run_and_nothing_stays_up(tm
 
 def test_what_is_over_is_not_started_again(tmp_path):
     world = coming(tmp_path)
-    keeper = Keeper(world.target, "default")
-    assert keeper.node is keeper.node
-    keeper.stop()
+    lifecycle = Lifecycle(world.target, "default")
+    assert lifecycle.node is lifecycle.node
+    lifecycle.stop()
     with pytest.raises(CannotGoOn, match="not wanted any more"):
-        keeper.node  # noqa: B018  it is asked for
+        lifecycle.node  # noqa: B018  it is asked for
     assert len(world.target.nodes) == 1
 
 
@@ -445,7 +445,7 @@ def test_a_crash_of_a_current_release_is_only_counted(tmp_path):
     world.case("good")
     world.case("secret-killer", world.kills(), parameters=grid(value=("3735928559",)))
     ran = world.run(data_folder=tmp_path / "data")
-    assert ran.exit is Exit.DEPARTED
+    assert ran.exit is Exit.NOT_CONFORMING
     assert ran.footer.embargoed == 1
     for path in world.out.rglob("*"):
         assert "secret" not in path.name
@@ -457,12 +457,12 @@ def test_a_crash_of_a_current_release_is_only_counted(tmp_path):
     again = world.run(data_folder=tmp_path / "data")
     assert (again.exit, again.footer.embargoed) == (Exit.CONFORMING, 1)
     assert b"secret" not in (world.out / "results.jsonl").read_bytes()
-    assert world.run(data_folder=tmp_path / "data", with_embargoed=True).exit is Exit.DEPARTED
+    assert world.run(data_folder=tmp_path / "data", with_embargoed=True).exit is Exit.NOT_CONFORMING
 
 
 def test_what_the_list_knows_is_public_and_not_kept_back(tmp_path):
     world = World(tmp_path, current=True)
     world.case("killer", world.kills())
-    listed = Deviation(check="fake/killer", verdict=Verdict.CRASH, cause="seen crash", reason="public")
+    listed = ListedDeviation(check="fake/killer", verdict=Verdict.CRASH, cause="seen crash", reason="public")
     ran = world.run(data_folder=tmp_path / "data", known=Known([listed]))
     assert (ran.exit, ran.footer.embargoed, ran.judgements[0].verdict) == (Exit.CONFORMING, 0, Verdict.KNOWN)

@@ -58,8 +58,8 @@ def of_kind(kind, command):
 @pytest.mark.parametrize(
     ("kind", "verdict", "code"),
     [
-        (AnswerKind.CRASH, "crash", Exit.DEPARTED),
-        (AnswerKind.HANG, "hang", Exit.DEPARTED),
+        (AnswerKind.CRASH, "crash", Exit.NOT_CONFORMING),
+        (AnswerKind.HANG, "hang", Exit.NOT_CONFORMING),
         (AnswerKind.GARBAGE, "error", Exit.CANNOT_GO_ON),
         (AnswerKind.UNIMPLEMENTED, "unimplemented", Exit.NOTHING_JUDGED),
     ],

@@ -11,9 +11,9 @@ import pytest
 
 from zenoh_conformance.case import all_cases
 from zenoh_conformance.conversation import Side
-from zenoh_conformance.finding import Departed
+from zenoh_conformance.finding import Deviation
 from zenoh_harness.errors import UsageError
-from zenoh_harness.faulty import all_miniatures
+from zenoh_harness.faulty import all_faulty_nodes
 from zenoh_harness.files import scripts
 from zenoh_harness.files.faults import FileFault
 from zenoh_harness.files.scripts import Part, Value
@@ -39,7 +39,7 @@ us send
 us expect refusal INVALID
 wait 0.5
 us fence
-us departs OpenAck
+us deviates OpenAck
 """
 
 
@@ -61,7 +61,7 @@ def test_text_and_data_say_the_same():
         (("script 1", "script 2"), 1, "begins with the line"),
         (("us fence", "us fense"), 15, "did you mean fence"),
         (("us fence", "us fence now"), 15, "takes no more words"),
-        (("us departs OpenAck", "us departs"), 16, "departs what?"),
+        (("us deviates OpenAck", "us deviates"), 16, "deviates what?"),
         (("wait 0.5", "wait long"), 14, "wait SECONDS"),
         (("wait 0.5", "5us open"), 14, "CONNECTION DOES"),
         (("auto", "otto"), 8, "no value"),
@@ -99,8 +99,8 @@ def run(case, parameters, node=None, role=Side.RESPONDER):
     scene = MemoryScene(case.requirement, *([node] if node else []), role=role)
     try:
         case.run(scene, parameters)
-    except Departed as departed:
-        return scene, departed.finding
+    except Deviation as deviation:
+        return scene, deviation.finding
     return scene, None
 
 
@@ -132,33 +132,33 @@ UNTOLD = {
 
 
 def replayable() -> list[str]:
-    """Miniatures whose first catcher is a case that a script in memory reaches.
+    """Faulty nodes whose first catcher is a case that a script in memory reaches.
 
     One is left out: its cookies are all the same, so a script cannot tell whose was sent back.
     """
     cases = all_cases()
-    caught = {name: cases.get(one.caught_by[0]) for name, one in all_miniatures().items()}
+    caught = {name: cases.get(one.caught_by[0]) for name, one in all_faulty_nodes().items()}
     reached = [name for name, case in caught.items() if case and quiet(case) and case.role is Side.RESPONDER]
     return [name for name in reached if name != "bakes-the-same-cookie-again"]
 
 
 def failing(name):
-    """The script of what a miniature fails by, its node, and the finding."""
-    miniature = all_miniatures()[name]
-    case = all_cases()[miniature.caught_by[0]]
+    """The script of what a faulty node fails by, its node, and the finding."""
+    faulty_node = all_faulty_nodes()[name]
+    case = all_cases()[faulty_node.caught_by[0]]
     scene, finding = next(
-        found for parameters in case.parameters if (found := run(case, parameters, miniature.node))[1]
+        found for parameters in case.parameters if (found := run(case, parameters, faulty_node.node))[1]
     )
-    return scripts.parse(scripts.text(record(scene.conversation, finding=finding))), miniature.node, finding
+    return scripts.parse(scripts.text(record(scene.conversation, finding=finding))), faulty_node.node, finding
 
 
 @pytest.mark.parametrize("name", [name for name in replayable() if name not in UNTOLD])
-def test_what_failed_departs_again_as_a_script_and_not_on_the_reference(name):
+def test_what_failed_deviates_again_as_a_script_and_not_on_the_reference(name):
     script, node, finding = failing(name)
-    assert script.steps[-1].do == "departs"
-    with pytest.raises(Departed) as departed:
+    assert script.steps[-1].do == "deviates"
+    with pytest.raises(Deviation) as deviation:
         perform(script, MemoryScene(script.requirement, node, seed=1))
-    assert departed.value.finding.cause == finding.cause
+    assert deviation.value.finding.cause == finding.cause
     with suppress(Elsewhere):
         perform(script, MemoryScene(script.requirement, seed=1))
 
@@ -166,7 +166,7 @@ def test_what_failed_departs_again_as_a_script_and_not_on_the_reference(name):
 @pytest.mark.parametrize("name", sorted(UNTOLD))
 def test_what_only_the_check_can_tell_never_passes_as_a_script(name):
     script, node, finding = failing(name)
-    assert script.steps[-1].do != "departs"
+    assert script.steps[-1].do != "deviates"
     with pytest.raises(Elsewhere, match=re.escape(finding.cause)):
         perform(script, MemoryScene(script.requirement, node, seed=1))
     with pytest.raises(Elsewhere):

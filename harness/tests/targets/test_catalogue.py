@@ -1,4 +1,4 @@
-"""Known targets: ours, the user's own, and names in place of reach strings."""
+"""Known targets: ours, the user's own, and names in place of target strings."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Reach strings: what is read, and which words are offered for what is not."""
+"""Target strings: what is read, and which words are offered for what is not."""
 
 import pytest
 
@@ -21,7 +21,7 @@ from zenoh_harness.targets.reach import KINDS, Face, Reach, parse
         ("unixsock-stream//run/z.sock", "unixsock-stream", "/run/z.sock", {}),
         ("stdio:python codec.py", "stdio", "python codec.py", {}),
         ("reference", "reference", "", {}),
-        ("wrong:believes-any-cookie", "wrong", "believes-any-cookie", {}),
+        ("faulty:believes-any-cookie", "wrong", "believes-any-cookie", {}),
         ("docker:eclipse/zenoh:1.10.2", "docker", "eclipse/zenoh:1.10.2", {}),
         ("lib:./libcodec.so", "lib", "./libcodec.so", {}),
         ("wheel?name=a%20b", "wheel", "", {"name": "a b"}),
@@ -64,7 +64,7 @@ def test_faces():
     assert parse("stdio:cat").faces == {Face.CODEC}
     assert parse("wheel").faces == {Face.NODE}
     assert parse("reference").faces == {Face.NODE, Face.CODEC}
-    assert parse("wrong:x?face=codec").faces == {Face.CODEC}
+    assert parse("faulty:x?face=codec").faces == {Face.CODEC}
 
 
 def test_every_kind_has_a_face_and_says_what_follows():

@@ -21,7 +21,7 @@ from zenoh_harness.versions.table import LEGEND, MARKS, table
 
 COOKIES = ("--only", "establishment-cookie/*")
 CHANGED = "establishment-cookie/a-changed-cookie-is-refused"
-WRONG = "wrong:believes-any-cookie?role=router"
+WRONG = "faulty:believes-any-cookie?role=router"
 RIGHT = "reference?role=router"
 LOST = "exec:/no/such/program {port}"
 
@@ -66,12 +66,12 @@ def test_what_differs_is_told_with_its_cause(tmp_path, capsys):
 
 def test_all_of_it_is_kept_as_one_document(tmp_path, capsys):
     code, said = ran(tmp_path, capsys, WRONG, RIGHT, *COOKIES, "--format", "json")
-    told = json.loads(said.out)
+    text = json.loads(said.out)
     assert code == 1
-    assert told == json.loads((tmp_path / "m" / "matrix.json").read_text())
-    assert told["requirements"]["session-establishment/cookie-must-match"] == ["fail", "pass"]
-    assert [one["exit"] for one in told["targets"]] == [1, 0]
-    [step] = told["changes"]
+    assert text == json.loads((tmp_path / "m" / "matrix.json").read_text())
+    assert text["requirements"]["session-establishment/cookie-must-match"] == ["fail", "pass"]
+    assert [one["exit"] for one in text["targets"]] == [1, 0]
+    [step] = text["changes"]
     assert (step["before"], step["after"]) == (WRONG, RIGHT)
     assert {one["way"] for one in step["changes"]} == {"for the better"}
     assert all((tmp_path / "m" / slug(WRONG) / one["evidence"]).exists() for one in step["changes"])
@@ -88,7 +88,7 @@ def test_what_an_earlier_matrix_left_does_not_stand_for_one_that_cannot_be_had(t
     ran(tmp_path, capsys, RIGHT, "--only", CHANGED)
     done = Matrix(tmp_path / "m", ["--depth", "no-such-depth"]).one(RIGHT)
     assert (done.code, done.results) == (2, None)
-    assert "no-such-depth" in done.told
+    assert "no-such-depth" in done.text
 
 
 @pytest.mark.parametrize("words", [(*COOKIES[:1], "no/such-check"), ("--depth", "deep"), ("--bisect", "no/such-check")])
@@ -102,9 +102,9 @@ def test_what_does_not_exist_is_told_before_anything_runs(words, tmp_path, capsy
 def test_columns_are_headed_by_versions_or_numbers():
     rows = {"close/x": ["known", "pass"], "close/y": ["", "not-observed"]}
     of_versions = list(table(["wheel:1.9.0", "wheel:1.10.2"], rows))
-    of_others = list(table(["reference", "wrong:a-very-wrong-one"], rows))
+    of_others = list(table(["reference", "faulty:a-very-wrong-one"], rows))
     assert of_versions == ["", " 1", "1.", ".1", "90", "..", "02", "k.  close/x", " -  close/y"]
-    assert of_others[1:4] == ["1  reference", "2  wrong:a-very-wrong-one", "12"]
+    assert of_others[1:4] == ["1  reference", "2  faulty:a-very-wrong-one", "12"]
     assert list(table(["reference"], {})) == []
 
 
@@ -118,7 +118,7 @@ def bisected(tmp_path, capsys, check, *targets):
 
 
 def test_where_a_check_turns_is_found(tmp_path, capsys):
-    """A departure that is listed is one all the same; what cannot be had is neither good nor bad."""
+    """A deviation that is listed is one all the same; what cannot be had is neither good nor bad."""
     known = tmp_path / "known.toml"
     known.write_text(f'[[deviation]]\ncheck="{CHANGED}"\nverdict="fail"\ncause="stage open: OpenAck *"\nreason="so"\n')
     code, said = bisected(tmp_path, capsys, CHANGED, RIGHT, LOST, WRONG, f"{WRONG}&zid=e", "--known", str(known))
@@ -132,8 +132,8 @@ def test_where_a_check_turns_is_found(tmp_path, capsys):
 def test_a_check_that_nobody_can_be_asked_for_is_4(tmp_path, capsys):
     code = invoke(["matrix", LOST, "--bisect", CHANGED, "--out", str(tmp_path / "m"), "--format", "json"])
     assert code == 4
-    told = json.loads(capsys.readouterr().out)
-    assert (told["asked"], told["turns"]) == ({LOST: "error"}, [])
+    text = json.loads(capsys.readouterr().out)
+    assert (text["asked"], text["turns"]) == ({LOST: "error"}, [])
 
 
 def test_a_script_file_can_be_asked_for(tmp_path, capsys):

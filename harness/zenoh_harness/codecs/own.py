@@ -100,49 +100,49 @@ def _writer(layer: Layer) -> Callable[[Meaning], bytes]:
 
 
 def _messages(data: bytes, layer: Layer) -> tuple[dict[str, Any], bytes]:
-    told, encoded = [], b""
+    text, encoded = [], b""
     for decoded in batch.decode_batch(data, layer):
         if isinstance(decoded, DecodeError):
             raise decoded
-        told.append(codec.to_json(decoded.message))
+        text.append(codec.to_json(decoded.message))
         encoded += codec.encode(decoded.message)
-    return {"messages": told}, encoded
+    return {"messages": text}, encoded
 
 
 def _batch_reader(layer: Layer) -> Callable[[bytes], Read]:
     def read(data: bytes) -> Read:
         if not data:
             raise DecodeError(0, layer, "an empty batch holds no message")
-        told, encoded = _messages(data, layer)
-        return {"Batch": told}, len(data), encoded
+        text, encoded = _messages(data, layer)
+        return {"Batch": text}, len(data), encoded
 
     return read
 
 
 def _batch_writer(layer: Layer) -> Callable[[Meaning], bytes]:
     inner = Layer.NETWORK if layer is Layer.LOWLATENCY else layer
-    return lambda means: b"".join(codec.encode(codec.from_json(told, inner)) for told in _field(means, "messages"))
+    return lambda means: b"".join(codec.encode(codec.from_json(text, inner)) for text in _field(means, "messages"))
 
 
 def _read_stream(data: bytes) -> Read:
     batches, rest = batch.split(data)
     if rest:
         raise DecodeError(len(data), "stream", "the last batch is cut")
-    told, encoded, at = [], b"", batch.STREAM_PREFIX
+    text, encoded, at = [], b"", batch.STREAM_PREFIX
     for one in batches:
         try:
             means, again = _messages(one, Layer.TRANSPORT)
         except DecodeError as refusal:
             raise DecodeError(at + refusal.at, refusal.path, refusal.why) from refusal
-        told.append(means)
+        text.append(means)
         encoded += batch.frame_batch(again)
         at += len(one) + batch.STREAM_PREFIX
-    return {"Stream": {"batches": told}}, len(data), encoded
+    return {"Stream": {"batches": text}}, len(data), encoded
 
 
 def _write_stream(means: Meaning) -> bytes:
     write = _batch_writer(Layer.TRANSPORT)
-    return b"".join(batch.frame_batch(write({"Batch": told})) for told in _field(means, "batches"))
+    return b"".join(batch.frame_batch(write({"Batch": text})) for text in _field(means, "batches"))
 
 
 def _read_vle(data: bytes) -> Read:

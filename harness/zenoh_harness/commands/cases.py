@@ -50,7 +50,7 @@ def list_cases(shell: Shell, pattern: str, role: str | None) -> None:
 @click.argument("names", metavar="ID...", nargs=-1, required=True)
 @shell_options()
 def show(shell: Shell, names: tuple[str, ...]) -> None:
-    """All that is known about a case: what it does, what it asks for, its parameters and its positive twin.
+    """All that is known about a case: what it does, what it asks for, its parameters and its control.
 
     \b
     Example:  zconform cases show establishment-cookie/a-changed-cookie-is-refused
@@ -76,7 +76,7 @@ def as_json(case: Case) -> dict[str, Any]:
     """A case as data."""
     return {
         "id": case.id, "requirement": case.requirement, "role": case.role.value, "profile": case.profile,
-        "needs": list(case.needs), "twin": case.twin, "alone": case.alone, "timed": case.timed,
+        "needs": list(case.needs), "twin": case.control, "alone": case.alone, "timed": case.timed,
         "parameters": [dict(Item(case, parameters).shown) for parameters in case.parameters], "about": case.about,
     }  # fmt: skip
 
@@ -94,8 +94,8 @@ def _tell(shell: Shell, case: Case) -> None:
         f"target   {case.role.value}, profile {case.profile}"
         + (f", needs {', '.join(case.needs)}" if case.needs else "")
     )
-    if case.twin:
-        out.print(f"twin     {case.twin}")
+    if case.control:
+        out.print(f"twin     {case.control}")
     how = [word for word, holds in (("alone", case.alone), ("waits", case.timed)) if holds]
     if how:
         out.print(f"runs     {', '.join(how)}")

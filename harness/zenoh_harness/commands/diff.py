@@ -12,7 +12,7 @@ from zenoh_conformance.verdict import Exit
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.files import results
 from zenoh_harness.files.results import Results
-from zenoh_harness.run.compare import Change, Told, Way, changes, counted, gathered
+from zenoh_harness.run.compare import Change, Comparison, Way, changes, counted, gathered
 
 STYLES: Final = {Way.WORSE: "red", Way.LOST: "red", Way.BETTER: "green"}
 FEW: Final = 8
@@ -28,7 +28,7 @@ def command(shell: Shell, before: Path, after: Path) -> int:
 
     \b
     Example:  zconform diff results-1.9.0 results-1.10.2
-    Another version, another day, or another target. Exit code 1 when something departs that did not and is not listed
+    Another version, another day, or another target. Exit code 1 when something deviates that did not and is not listed
     as known, or is no longer among the results.
     """
     old, new = results.read(before), results.read(after)
@@ -37,15 +37,15 @@ def command(shell: Shell, before: Path, after: Path) -> int:
         shell.print_json([_as_json(one, before, after) for one in gathered(found)])
     else:
         _show(shell, (before, after), (old, new), found)
-    return int(Exit.DEPARTED if any(change.red for change in found) else Exit.CONFORMING)
+    return int(Exit.NOT_CONFORMING if any(change.red for change in found) else Exit.CONFORMING)
 
 
-def _as_json(one: Told, before: Path, after: Path) -> dict[str, Any]:
+def _as_json(one: Comparison, before: Path, after: Path) -> dict[str, Any]:
     return {**one.as_json(), "evidence": _evidence(one, before, after)}
 
 
-def _evidence(one: Told, before: Path, after: Path) -> str | None:
-    """The file that shows it, of the side that departs; the newer one's where both do."""
+def _evidence(one: Comparison, before: Path, after: Path) -> str | None:
+    """The file that shows it, of the side that deviates; the newer one's where both do."""
     for judgement, place in ((one.first.after, after), (one.first.before, before)):
         if judgement is not None and judgement.evidence:
             return str((place if place.is_dir() else place.parent) / judgement.evidence)
@@ -57,8 +57,8 @@ def _show(shell: Shell, places: tuple[Path, Path], both: tuple[Results, Results]
     shell.out.print(plain(" -> ".join(names)), soft_wrap=True)
     for one in both:
         if not one.complete:
-            told = f"incomplete: {one.header.reach}, {len(one.pending)} checks pending"
-            shell.out.print(plain(told), style="red", soft_wrap=True)
+            text = f"incomplete: {one.header.reach}, {len(one.pending)} checks pending"
+            shell.out.print(plain(text), style="red", soft_wrap=True)
     for way, same in groupby(gathered(found), key=lambda one: one.first.way):
         if way is Way.FRESH and not shell.verbose:
             continue
@@ -70,7 +70,7 @@ def _show(shell: Shell, places: tuple[Path, Path], both: tuple[Results, Results]
         shell.out.print(f"-v shows what is {Way.FRESH.value} and as required")
 
 
-def _tell(shell: Shell, requirement: str, group: list[Told], places: tuple[Path, Path]) -> None:
+def _tell(shell: Shell, requirement: str, group: list[Comparison], places: tuple[Path, Path]) -> None:
     """One requirement: each check, what it was, what it is, where that is shown, how it is repeated."""
     shell.out.print(plain(f"  {requirement}  ({group[0].first.level})"), soft_wrap=True)
     for one in group:

@@ -28,7 +28,7 @@ _NAMES = [layer.value for layer in Layer]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Explained:
     """One explanation and where its bytes come from."""
 
     head: str
@@ -53,17 +53,17 @@ def command(shell: Shell, source: tuple[str, ...], layer: str | None) -> int:
               zconform explain evidence/x.jsonl    a recorded conversation
     Exit code 1 when some bytes cannot be explained.
     """
-    told = list(_told(source, None if layer is None else Layer(layer)))
+    text = list(_told(source, None if layer is None else Layer(layer)))
     if shell.as_json:
-        shell.print_json([one.as_json() for one in told])
+        shell.print_json([one.as_json() for one in text])
     else:
-        for one in told:
-            show_told(shell, one, several=len(told) > 1)
-    good = all(one.explanation is None or one.explanation.ok for one in told)
-    return int(Exit.CONFORMING if good else Exit.DEPARTED)
+        for one in text:
+            show_told(shell, one, several=len(text) > 1)
+    good = all(one.explanation is None or one.explanation.ok for one in text)
+    return int(Exit.CONFORMING if good else Exit.NOT_CONFORMING)
 
 
-def show_told(shell: Shell, one: Told, *, several: bool = True) -> None:
+def show_told(shell: Shell, one: Explained, *, several: bool = True) -> None:
     """Print one explanation, under its head where there are several."""
     if several:
         shell.out.print(one.head, style="bold", soft_wrap=True)
@@ -72,10 +72,10 @@ def show_told(shell: Shell, one: Told, *, several: bool = True) -> None:
             shell.out.print(plain(line), soft_wrap=True)
 
 
-def _told(source: tuple[str, ...], layer: Layer | None) -> Iterator[Told]:
+def _told(source: tuple[str, ...], layer: Layer | None) -> Iterator[Explained]:
     joined = " ".join(source)
     if _is_hex(joined):
-        yield Told(joined, explain(_bytes(joined), layer))
+        yield Explained(joined, explain(_bytes(joined), layer))
     elif source == ("-",):
         yield from _content("-", sys.stdin.buffer.read(), layer)
     else:
@@ -91,7 +91,7 @@ def _read(name: str) -> bytes:
         raise UsageError(f"{name!r} is neither hex nor a file", seen=str(why.strerror), hint=hint) from why
 
 
-def _content(name: str, data: bytes, layer: Layer | None) -> Iterator[Told]:
+def _content(name: str, data: bytes, layer: Layer | None) -> Iterator[Explained]:
     """A conversation, hex in text, or the bytes themselves."""
     if data.lstrip().startswith(b'{"conversation"'):
         yield from conversation_told(conversations.parse(data.decode(errors="replace").splitlines(keepends=True), name))
@@ -100,10 +100,10 @@ def _content(name: str, data: bytes, layer: Layer | None) -> Iterator[Told]:
         text = data.decode("ascii").strip()
     except UnicodeDecodeError:
         text = ""
-    yield Told(name, explain(_bytes(text) if _is_hex(text) else data, layer))
+    yield Explained(name, explain(_bytes(text) if _is_hex(text) else data, layer))
 
 
-def conversation_told(conversation: Conversation) -> Iterator[Told]:
+def conversation_told(conversation: Conversation) -> Iterator[Explained]:
     """Event by event; bytes as the batches that they complete, read as the session has come to be."""
     decoders: dict[str, ConnectionDecoder] = {}
     for event in conversation:
@@ -111,13 +111,13 @@ def conversation_told(conversation: Conversation) -> Iterator[Told]:
         decoder = decoders.setdefault(event.connection, ConnectionDecoder(connection))
         who = f"{event.time:9.4f}  {event.connection}  {event.sender.value}"
         if event.kind is not Happened.BYTES:
-            yield Told(f"{who}  {event.kind.value}")
+            yield Explained(f"{who}  {event.kind.value}")
         batches = [seen.message for seen in decoder.feed(event) if seen.kind == "batch"]
         layer = Layer.LOWLATENCY if decoder.directions[event.sender].lowlatency else Layer.BATCH
         for batch in batches:
-            yield Told(f"{who}  {len(batch)} bytes", explain(batch, layer))
+            yield Explained(f"{who}  {len(batch)} bytes", explain(batch, layer))
         if event.kind is Happened.BYTES and not batches:
-            yield Told(f"{who}  {len(event.data)} bytes, a part of a batch")
+            yield Explained(f"{who}  {len(event.data)} bytes, a part of a batch")
 
 
 def _is_hex(text: str) -> bool:

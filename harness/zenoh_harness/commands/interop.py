@@ -36,7 +36,7 @@ from zenoh_harness.targets.catalogue import find
     "--out", type=click.Path(path_type=Path, file_okay=False), default=Path("zconform-interop"), show_default=True,
     help="Where to.",
 )  # fmt: skip
-@click.option("--strict", is_flag=True, help="`warn` and `slow` count as departures too.")
+@click.option("--strict", is_flag=True, help="`warn` and `slow` count as deviations too.")
 @click.option("--list", "listed", is_flag=True, help="List the scenarios and leave.")
 @shell_options()
 def command(
@@ -111,7 +111,7 @@ def _finished(shell: Shell, targets: Sequence[str], ran: dict[tuple[str, str], R
         shell.out.print()
         shell.out.print(summary.any_to_any(list(dict.fromkeys(targets)), cells))
     codes = {one.exit if isinstance(one, Ran) else Exit.CANNOT_GO_ON for one in ran.values()}
-    order = (Exit.CANNOT_GO_ON, Exit.DEPARTED, Exit.NOTHING_JUDGED, Exit.CONFORMING)
+    order = (Exit.CANNOT_GO_ON, Exit.NOT_CONFORMING, Exit.NOTHING_JUDGED, Exit.CONFORMING)
     return int(next(code for code in order if code in codes))
 
 

@@ -19,7 +19,7 @@ from zenoh_harness.files import scripts
 from zenoh_harness.files.evidence import slug
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.probing.learning import drawing
-from zenoh_harness.probing.learning.automaton import Difference, Mealy, departures, difference, differences, names
+from zenoh_harness.probing.learning.automaton import Difference, Mealy, deviations, difference, differences, names
 from zenoh_harness.probing.learning.learner import MEANING, learn, said
 from zenoh_harness.run.scenes import Stage
 from zenoh_harness.scripting.recorder import record
@@ -38,7 +38,7 @@ class Learned:
     title: str
     machine: Mealy
     words: int
-    departs: list[Difference]
+    deviates: list[Difference]
 
 
 @click.command()
@@ -66,29 +66,29 @@ def command(shell: Shell, target: str, other: str | None, out: Path, seed: int) 
         shell.print_json({"targets": [_as_json(each) for each in found], "difference": _shown(apart)})
     elif len(found) > 1:
         _tell_difference(shell, found, apart)
-    return int(Exit.DEPARTED if any(each.departs for each in found) else Exit.CONFORMING)
+    return int(Exit.NOT_CONFORMING if any(each.deviates for each in found) else Exit.CONFORMING)
 
 
 def _one(shell: Shell, target: str, out: Path, seed: int) -> Learned:
     with _stages(target, seed) as (stage, title):
         machine, words = learn(stage)
-    found = Learned(title, machine, words, departures(machine, MEANING))
-    told = names(machine, MEANING)
+    found = Learned(title, machine, words, deviations(machine, MEANING))
+    shown = names(machine, MEANING)
     for suffix, text in (
-        ("mmd", drawing.mermaid(machine, told)),
-        ("dot", drawing.dot(machine, told)),
-        ("svg", drawing.svg(machine, told, title)),
+        ("mmd", drawing.mermaid(machine, shown)),
+        ("dot", drawing.dot(machine, shown)),
+        ("svg", drawing.svg(machine, shown, title)),
     ):
         (out / f"{slug(target)}.{suffix}").write_text(text, encoding="utf-8")
-    for number, each in enumerate(found.departs[:3], 1):
-        _script(target, each, out / f"{slug(target)}-departs-{number}.script", seed)
+    for number, each in enumerate(found.deviates[:3], 1):
+        _script(target, each, out / f"{slug(target)}-deviates-{number}.script", seed)
     if not shell.as_json:
         shell.out.print(f"{title}: {len(machine.states)} states, {words} conversations, drawn in {out}", soft_wrap=True)
-        for each in found.departs:
+        for each in found.deviates:
             shell.out.print(
-                f"  departs  {_words(each.word)}: {each.one}, where the table has {each.other}", soft_wrap=True
+                f"  deviates  {_words(each.word)}: {each.one}, where the table has {each.other}", soft_wrap=True
             )
-        if not found.departs:
+        if not found.deviates:
             shell.out.print("  does what the table lists, and nothing else")
     return found
 
@@ -158,5 +158,5 @@ def _as_json(each: Learned) -> dict[str, Any]:
     ]
     return {
         "target": each.title, "states": len(machine.states), "words": each.words, "steps": steps,
-        "departures": [_shown(one) for one in each.departs],
+        "deviations": [_shown(one) for one in each.deviates],
     }  # fmt: skip

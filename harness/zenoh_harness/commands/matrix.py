@@ -64,10 +64,10 @@ def command(
     Selection(only).check(every_name())
     options += [part for glob in only for part in ("--only", glob)]
     ordered = _run(shell, reached, Matrix(out, options, min(jobs or room(), len(reached))))
-    told = document(ordered)
-    (out / COMBINED).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    text = document(ordered)
+    (out / COMBINED).write_text(json.dumps(text, indent=1) + "\n", encoding="utf-8")
     if shell.as_json:
-        shell.print_json(told)
+        shell.print_json(text)
     else:
         _print(shell, ordered, out)
     return int(_exit(ordered))
@@ -102,7 +102,7 @@ def _exit(done: Sequence[Done]) -> Exit:
     codes = {one.code for one in done}
     if codes - {int(code) for code in Exit} or Exit.USAGE in codes or Exit.CANNOT_GO_ON in codes:
         return Exit.CANNOT_GO_ON
-    return next(code for code in (Exit.DEPARTED, Exit.NOTHING_JUDGED, Exit.CONFORMING) if code in codes)
+    return next(code for code in (Exit.NOT_CONFORMING, Exit.NOTHING_JUDGED, Exit.CONFORMING) if code in codes)
 
 
 def _bisect(shell: Shell, reached: Sequence[str], check: str, matrix: Matrix) -> int:
@@ -147,13 +147,13 @@ def _asking(shell: Shell, check: str, matrix: Matrix, asked: dict[str, Verdict])
 
 def _turns_told(found: Sequence[Turn], reached: Sequence[str], check: str, asked: dict[str, Verdict]) -> list[str]:
     """One line a turn; what could not be judged between the two is named, since it may be the first itself."""
-    told = []
+    text = []
     for turn in found:
         between = reached[reached.index(turn.before) + 1 : reached.index(turn.after)]
         unsure = f"; not judged: {', '.join(between)}" if between else ""
         word, other = ("first bad", "last good") if turn.bad else ("first good", "last bad")
-        told.append(f"{word}: {turn.after} ({turn.became.value}); {other}: {turn.before}{unsure}")
+        text.append(f"{word}: {turn.after} ({turn.became.value}); {other}: {turn.before}{unsure}")
     if found:
-        return told
+        return text
     kinds = sorted({verdict.value for verdict in asked.values()})
     return [f"{check} does not turn from {reached[0]} to {reached[-1]}: {', '.join(kinds)}"]

@@ -1,4 +1,4 @@
-"""`zconform peer`: the reference node, or a miniature, on a real link."""
+"""`zconform peer`: the reference node, or a faulty node, on a real link."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 
 from zenoh_conformance import sane
 from zenoh_harness.errors import UsageError, unknown
-from zenoh_harness.faulty import all_miniatures
+from zenoh_harness.faulty import all_faulty_nodes
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.configured import CHANGES, config_of
@@ -22,9 +22,9 @@ from zenoh_harness.variants import all_variants
 @click.command("peer")
 @click.option("--listen", "listen", metavar="LOCATOR", help="Listen there; port 0 lets the kernel choose.")
 @click.option("--connect", "connect", metavar="LOCATOR", help="Connect there, again and again, as a client.")
-@click.option("--fault", metavar="NAME", help="Be the miniature of that name (`zconform peer --faults` lists them).")
+@click.option("--fault", metavar="NAME", help="Be the faulty node of that name (`zconform peer --faults` lists them).")
 @click.option("--variant", metavar="NAME", help="Be the conforming variant of that name (`zconform variants` lists them).")
-@click.option("--faults", is_flag=True, help="List the miniatures, and what catches each.")
+@click.option("--faults", is_flag=True, help="List the faulty nodes, and what catches each.")
 @click.option("--profile", default="default", show_default=True, help="Start in this profile.")
 @click.option("--zid", metavar="HEX", help="ZenohID as printed, most significant byte first.")
 def command(
@@ -38,8 +38,8 @@ def command(
       zconform peer --listen tcp/127.0.0.1:0 --fault believes-any-cookie
     """
     if faults:
-        for miniature in all_miniatures().values():
-            click.echo(f"{miniature.name:38} {', '.join(miniature.caught_by)}")
+        for faulty_node in all_faulty_nodes().values():
+            click.echo(f"{faulty_node.name:38} {', '.join(faulty_node.caught_by)}")
         return
     if (listen is None) == (connect is None):
         raise UsageError(
@@ -61,9 +61,9 @@ def command(
 
 def kind_of(fault: str | None, variant: str | None) -> type[Reference]:
     """The reference, or the node that the options name. Raises UsageError with the nearest names."""
-    faulty = all_miniatures()
+    faulty = all_faulty_nodes()
     if fault is not None and fault not in faulty:
-        raise unknown("miniature", fault, faulty, step="--fault")
+        raise unknown("faulty node", fault, faulty, step="--fault")
     if fault is not None:
         return faulty[fault].node
     conforming = all_variants()

@@ -55,7 +55,7 @@ def command(
         shell.print_json(result.to_json())
     else:
         shell.out.print(plain(_told(result)))
-    return int(Exit.DEPARTED if result.missing else Exit.CONFORMING)
+    return int(Exit.NOT_CONFORMING if result.missing else Exit.CONFORMING)
 
 
 def _result(node: NodeTarget, probed: dict[str, Facts]) -> probes.Probed:

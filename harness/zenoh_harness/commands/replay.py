@@ -15,16 +15,16 @@ from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import UsageError, nearest
 from zenoh_harness.files import conversations, scripts
 from zenoh_harness.files.evidence import slug
-from zenoh_harness.files.known import Deviation
+from zenoh_harness.files.known import ListedDeviation
 from zenoh_harness.run.attempt import Conditions
 from zenoh_harness.run.decide import Decision, level_of
 from zenoh_harness.run.facts import ability
 from zenoh_harness.run.group import Group
-from zenoh_harness.run.keeper import Keeper
+from zenoh_harness.run.law_results import LawResults
+from zenoh_harness.run.lifecycle import Lifecycle
 from zenoh_harness.run.plan import Item
 from zenoh_harness.run.records import link_of
 from zenoh_harness.run.runner import known_for, reaches
-from zenoh_harness.run.tally import Tally
 from zenoh_harness.scripting.binder import case_of
 from zenoh_harness.scripting.free import differences
 from zenoh_harness.scripting.shipped import shipped
@@ -45,7 +45,7 @@ def command(shell: Shell, script: str, target: str, seed: int, against: str | No
     \b
     Example:  zconform replay zconform-results/evidence/x.script wheel:1.10.2
               zconform replay link-state-undecodable wheel:1.0.4     (one that ships)
-    Exit code 1 when the target departs, dies, or turns zombie.
+    Exit code 1 when the target deviates, dies, or turns zombie.
     """
     case = load(script)
     node = node_for(case, target)
@@ -70,7 +70,7 @@ def _compare(shell: Shell, one: Decision, other: Decision) -> int:
     else:
         for line in parted or ["the same, but for what each may choose"]:
             shell.out.print(plain(line), soft_wrap=True)
-    return int(Exit.DEPARTED if parted else Exit.CONFORMING)
+    return int(Exit.NOT_CONFORMING if parted else Exit.CONFORMING)
 
 
 def load(script: str) -> Case:
@@ -94,19 +94,19 @@ def node_for(case: Case, target: str) -> NodeTarget:
 
 def perform(case: Case, node: NodeTarget, seed: int = 0, shell: Shell | None = None) -> Decision:
     """The script, run as a case: repeated when red, charged when the target dies of it twice."""
-    keeper = Keeper(node, case.profile, told=shell.detail if shell else lambda _text: None)
+    lifecycle = Lifecycle(node, case.profile, told=shell.detail if shell else lambda _text: None)
     stop, agent = Event(), Lock()
 
     def conditions() -> Conditions:
-        facts = ability(node, keeper.node, None).facts
-        return Conditions(node=keeper.node, facts=facts, seed=seed, stop=stop, agent=agent)
+        facts = ability(node, lifecycle.node, None).facts
+        return Conditions(node=lifecycle.node, facts=facts, seed=seed, stop=stop, agent=agent)
 
     try:
-        keeper.begin()
-        return next(Group(keeper, conditions, 1, Tally()).run([Item(case, {})]))
+        lifecycle.begin()
+        return next(Group(lifecycle, conditions, 1, LawResults()).run([Item(case, {})]))
     finally:
         stop.set()
-        keeper.stop()
+        lifecycle.stop()
 
 
 def _judgement(decision: Decision, node: NodeTarget, case: Case) -> Judgement:
@@ -123,18 +123,18 @@ def _judgement(decision: Decision, node: NodeTarget, case: Case) -> Judgement:
 
 
 def _as_json(decision: Decision, node: NodeTarget) -> dict[str, object]:
-    told = [one.as_json() for one in conversation_told(decision.conversation)] if decision.conversation else []
+    text = [one.as_json() for one in conversation_told(decision.conversation)] if decision.conversation else []
     return {
         "target": {"name": node.identity.name, "version": node.identity.version},
         "verdict": decision.verdict.value,
         "cause": decision.cause,
         "end": decision.end,
         "attempts": decision.attempts,
-        "conversation": told,
+        "conversation": text,
     }
 
 
-def _show(shell: Shell, decision: Decision, node: NodeTarget, listed: Deviation | None) -> None:
+def _show(shell: Shell, decision: Decision, node: NodeTarget, listed: ListedDeviation | None) -> None:
     if decision.conversation is not None:
         for one in conversation_told(decision.conversation):
             show_told(shell, one)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from zenoh_conformance.coverage import Row, Standing, placed, struck, table
+from zenoh_conformance.coverage import Row, Standing, placed, table, unmarked
 from zenoh_conformance.errata import errata
 from zenoh_conformance.lock import lock, write_lock
 from zenoh_conformance.requirement import OWED, Level, requirements
@@ -17,7 +17,7 @@ from zenoh_conformance.verdict import Exit
 from zenoh_harness.console import Shell, shell_options
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files import results
-from zenoh_harness.requirements import standings
+from zenoh_harness.requirements import verdict_table
 from zenoh_harness.requirements.witnesses import coverage, vectors
 
 
@@ -49,8 +49,8 @@ def list_requirements(shell: Shell, pattern: str, uncovered: bool, level: tuple[
         shell.print_json([_as_json(row) for row in rows])
         return
     for row in rows:
-        told = f"{row.requirement.level:<8}  {row.requirement.id:<56}  {_standing(row):<12}  {row.requirement.says}"
-        shell.out.print(told, soft_wrap=True)
+        text = f"{row.requirement.level:<8}  {row.requirement.id:<56}  {_standing(row):<12}  {row.requirement.says}"
+        shell.out.print(text, soft_wrap=True)
     shell.note(_summary(rows))
 
 
@@ -112,14 +112,14 @@ def print_table(shell: Shell, files: tuple[Path, ...], pattern: str) -> int:
     if not files:
         shell.out.print(table(coverage()), end="", soft_wrap=True)
         return int(Exit.CONFORMING)
-    targets = standings.columns(results.read(file) for file in files)
-    found = list(standings.lines(coverage(), vectors(), targets, pattern))
+    targets = verdict_table.columns(results.read(file) for file in files)
+    found = list(verdict_table.lines(coverage(), vectors(), targets, pattern))
     if not found:
         raise _unknown(pattern)
-    shell.out.print(standings.markdown(found, targets), end="", soft_wrap=True, markup=False)
-    empty = standings.empty(found)
+    shell.out.print(verdict_table.markdown(found, targets), end="", soft_wrap=True, markup=False)
+    empty = verdict_table.empty(found)
     shell.note(f"{len(found)} requirements, {len(empty)} of them with neither verdict nor reason")
-    return int(Exit.DEPARTED if empty else Exit.CONFORMING)
+    return int(Exit.NOT_CONFORMING if empty else Exit.CONFORMING)
 
 
 @command.command("lock")
@@ -152,7 +152,7 @@ def settle(shell: Shell, folder: Path) -> None:
     try:
         for page, phrases in by_page.items():
             file = files / f"{page}.toml"
-            _write(file, struck(_read(file), phrases))
+            _write(file, unmarked(_read(file), phrases))
         _write(files / "owed.ceiling", f"{sum(each.standing is Standing.OWED for each in found.rows.values())}\n")
         document = folder / "docs/pages/coverage.md"
         _write(document, placed(_read(document), table(found)))
@@ -207,10 +207,10 @@ def _summary(rows: list[Row]) -> str:
 
 def _as_json(row: Row) -> dict[str, Any]:
     each = row.requirement
-    told: dict[str, Any] = {"id": each.id, "level": each.level.value, "binds": each.binds, "ref": list(each.ref)}
-    told |= {"says": each.says, "keyword": each.keyword, "needs": list(each.needs), "erratum": list(each.erratum)}
-    told |= {"standing": row.standing.value, "owed": each.owed or None, "unobservable": each.unobservable or None}
-    return told | {"by": {kind: names for kind, names in row.by.items() if names}}
+    text: dict[str, Any] = {"id": each.id, "level": each.level.value, "binds": each.binds, "ref": list(each.ref)}
+    text |= {"says": each.says, "keyword": each.keyword, "needs": list(each.needs), "erratum": list(each.erratum)}
+    text |= {"standing": row.standing.value, "owed": each.owed or None, "unobservable": each.unobservable or None}
+    return text | {"by": {kind: names for kind, names in row.by.items() if names}}
 
 
 def _in_full(row: Row) -> str:

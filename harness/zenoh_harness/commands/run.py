@@ -55,7 +55,7 @@ OUT: Final = "zconform-results"
 @click.option("--accept", is_flag=True, help="Write what is judged now into the file of --judged.")
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write JUnit XML to this file too.")
 @click.option("--sarif", type=click.Path(path_type=Path, dir_okay=False), help="Write SARIF to this file too.")
-@click.option("--strict", is_flag=True, help="`warn` and `slow` count as departures too.")
+@click.option("--strict", is_flag=True, help="`warn` and `slow` count as deviations too.")
 @click.option("--with-embargoed", is_flag=True, help="Run what is kept back in your data folder, too.")
 @click.option("--keep", is_flag=True, help="Leave the target up and tell how to attach to it.")
 @shell_options()
@@ -82,7 +82,7 @@ def command(
     \b
     Example:  zconform run wheel:1.10.2 --only 'session-establishment/*'
     A target is reached by one string: wheel:VERSION, docker:IMAGE, exec:COMMAND, tcp/HOST:PORT, stdio:COMMAND,
-    reference, wrong:NAME. Exit codes: 0 conforming, 1 departed, 2 usage, 3 could not go on, 4 nothing was judged.
+    reference, faulty:NAME. Exit codes: 0 conforming, 1 not conforming, 2 usage, 3 could not go on, 4 nothing was judged.
     """
     selection = Selection(only)
     selection.check(every_name())
@@ -186,5 +186,5 @@ def finished(shell: Shell, ran: Iterable[Ran | None]) -> int:
     if shell.as_json:
         shell.print_json([summary.as_json(one) for one in every if one is not None])
     codes = {one.exit if one is not None else Exit.NOTHING_JUDGED for one in every}
-    order = (Exit.CANNOT_GO_ON, Exit.DEPARTED, Exit.NOTHING_JUDGED, Exit.CONFORMING)
+    order = (Exit.CANNOT_GO_ON, Exit.NOT_CONFORMING, Exit.NOTHING_JUDGED, Exit.CONFORMING)
     return int(next(code for code in order if code in codes))

@@ -47,7 +47,7 @@ def command(target: str, shell: Shell) -> int:
         )
     if any(step.fatal for step in found):
         return int(Exit.CANNOT_GO_ON)
-    return int(Exit.CONFORMING if all(step.well for step in found) else Exit.DEPARTED)
+    return int(Exit.CONFORMING if all(step.well for step in found) else Exit.NOT_CONFORMING)
 
 
 def _steps(text: str) -> Iterator[Step]:

@@ -94,7 +94,7 @@ def _judge(shell: Shell, record: Path) -> int:
         who = f"{found.time:.6f} {found.connection} {found.sender.value}"
         shell.out.print(plain(f"{who} {found.requirement}: {found.cause}"))
     shell.note(f"{len(findings)} findings")
-    return int(Exit.DEPARTED if findings else Exit.CONFORMING)
+    return int(Exit.NOT_CONFORMING if findings else Exit.CONFORMING)
 
 
 def _leave_on_signals(tap: Tap) -> None:

@@ -40,7 +40,7 @@ def command(shell: Shell, pattern: str, run: bool) -> int:
             rows.append(row(each, plain_ones))
             advance(1, each.name)
     _show(shell, rows)
-    return int(Exit.DEPARTED if any(map(wrong_with, rows)) else Exit.CONFORMING)
+    return int(Exit.NOT_CONFORMING if any(map(wrong_with, rows)) else Exit.CONFORMING)
 
 
 def _list(shell: Shell, found: Sequence[Variant]) -> None:

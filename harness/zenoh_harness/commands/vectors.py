@@ -18,7 +18,7 @@ from zenoh_harness.codecs.own import OwnCodec
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import UsageError, unknown
 from zenoh_harness.foreign.confirm.command import command as confirm
-from zenoh_harness.run.vectors import Told, of_decoding, of_encoding, requests, writes
+from zenoh_harness.run.vectors import VectorAnswer, of_decoding, of_encoding, requests, writes
 from zenoh_harness.targets.adapters import stdio
 from zenoh_harness.targets.catalogue import find
 from zenoh_harness.targets.target import open_codec
@@ -85,7 +85,7 @@ def show(shell: Shell, ids: tuple[str, ...]) -> None:
 def check(shell: Shell, target: str, only: str, validate: bool) -> int:
     """Hold a codec against the vectors: each decoded, and each canonical one written again. Our own when none is named.
 
-    TARGET is a reach string of a codec, or a folder or file of vectors, which is then read and found well-formed or not.
+    TARGET is a target string of a codec, or a folder or file of vectors, which is then read and found well-formed or not.
 
     \b
     Example:  zconform vectors check 'stdio:./my-codec --stdio'
@@ -181,9 +181,9 @@ def judged(codec: Codec, vectors: Sequence[Vector], shell: Shell) -> Iterator[Re
             yield Result(vector, part.verdict, part.cause, part.reading)
 
 
-def _part(codec: Codec, vector: Vector, answers: Iterator[Answer]) -> Told:
+def _part(codec: Codec, vector: Vector, answers: Iterator[Answer]) -> VectorAnswer:
     if vector.layer not in codec.layers:
-        return Told(Verdict.UNIMPLEMENTED, f"the codec does not do the {vector.layer} layer")
+        return VectorAnswer(Verdict.UNIMPLEMENTED, f"the codec does not do the {vector.layer} layer")
     decoded = next(answers)
     encoded = next(answers) if writes(vector) else None
     first = of_decoding(vector, decoded)

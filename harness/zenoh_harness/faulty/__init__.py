@@ -1,6 +1,6 @@
-"""Miniatures: the reference with one fault each, a few lines through a named hook.
+"""Faulty nodes: the reference with one fault each, a few lines through a named hook.
 
-Each is caught by the case or law that it names; a case that no miniature fails is not finished.
+Each is caught by the case or law that it names; a case that no faulty node fails is not finished.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from zenoh_harness.reference import Reference
 
 
 @dataclass(frozen=True, slots=True)
-class Miniature:
-    """One wrong peer."""
+class FaultyNode:
+    """One faulty node."""
 
     name: str
     node: type[Reference]
@@ -27,34 +27,34 @@ class Miniature:
     """Other checks (patterns) that are red on it, and why they are."""
 
 
-_MINIATURES: dict[str, Miniature] = {}
+_FAULTY_NODES: dict[str, FaultyNode] = {}
 
 
-def wrong(
+def faulty(
     name: str, *, caught_by: str | tuple[str, ...], also: Mapping[str, str] | None = None
 ) -> Callable[[type[Reference]], type[Reference]]:
-    """Register a miniature: the checks that must catch it, and why any others are red too. Raises ValueError for a taken name."""
+    """Register a faulty node: the checks that must catch it, and why any others are red too. Raises ValueError for a taken name."""
 
     def register(node: type[Reference]) -> type[Reference]:
-        if name in _MINIATURES and _MINIATURES[name].node.__module__ != node.__module__:
-            raise ValueError(f"two miniatures are called {name}")
+        if name in _FAULTY_NODES and _FAULTY_NODES[name].node.__module__ != node.__module__:
+            raise ValueError(f"two faulty nodes are called {name}")
         catchers = (caught_by,) if isinstance(caught_by, str) else caught_by
-        _MINIATURES[name] = Miniature(name, node, catchers, getdoc(node) or "", also or {})
+        _FAULTY_NODES[name] = FaultyNode(name, node, catchers, getdoc(node) or "", also or {})
         return node
 
     return register
 
 
-def all_miniatures() -> Mapping[str, Miniature]:
-    """Every miniature by name, sorted."""
+def all_faulty_nodes() -> Mapping[str, FaultyNode]:
+    """Every faulty node by name, sorted."""
     import_all("zenoh_harness.faulty")
-    return dict(sorted(_MINIATURES.items()))
+    return dict(sorted(_FAULTY_NODES.items()))
 
 
-def find_miniature(name: str) -> Miniature:
-    """The miniature of that name. Raises KeyError with the nearest names."""
-    known = all_miniatures()
+def find_faulty_node(name: str) -> FaultyNode:
+    """The faulty node of that name. Raises KeyError with the nearest names."""
+    known = all_faulty_nodes()
     if name not in known:
         near = get_close_matches(name, known, n=3, cutoff=0.4)
-        raise KeyError(f"no miniature {name!r}; nearest: {', '.join(near) or 'none'}")
+        raise KeyError(f"no faulty node {name!r}; nearest: {', '.join(near) or 'none'}")
     return known[name]

@@ -12,10 +12,10 @@ from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import MAX_LINKS, Refused
 from zenoh_harness.reference.link import Link
 
-from . import wrong
+from . import faulty
 
 
-@wrong(
+@faulty(
     "takes-no-second-link",
     caught_by="close-scope/two-links-make-one-session",
 )
@@ -28,7 +28,7 @@ class TakesNoSecondLink(Reference):
             raise Refused(MAX_LINKS)
 
 
-@wrong("closes-one-link-of-a-session", caught_by="close-scope/close-of-a-session-ends-all-its-links")
+@faulty("closes-one-link-of-a-session", caught_by="close-scope/close-of-a-session-ends-all-its-links")
 class ClosesOneLinkOfASession(Reference):
     """Takes CLOSE with S for CLOSE without: the session lives on over its other link."""
 
@@ -36,7 +36,7 @@ class ClosesOneLinkOfASession(Reference):
         super().on_close(link, replace(close, session=False))
 
 
-@wrong("closes-every-link-for-one", caught_by="close-scope/close-of-a-link-leaves-the-others")
+@faulty("closes-every-link-for-one", caught_by="close-scope/close-of-a-link-leaves-the-others")
 class ClosesEveryLinkForOne(Reference):
     """Takes CLOSE without S for CLOSE with: all links of the session end."""
 
@@ -44,7 +44,7 @@ class ClosesEveryLinkForOne(Reference):
         super().on_close(link, replace(close, session=True))
 
 
-@wrong("forgets-a-session-with-its-first-link", caught_by="close-scope/close-of-a-link-leaves-the-others")
+@faulty("forgets-a-session-with-its-first-link", caught_by="close-scope/close-of-a-link-leaves-the-others")
 class ForgetsASessionWithItsFirstLink(Reference):
     """Takes a session's declarations back as soon as one of its links is closed."""
 
@@ -53,7 +53,7 @@ class ForgetsASessionWithItsFirstLink(Reference):
         super().on_close(link, close)
 
 
-@wrong("remembers-what-a-closed-session-declared", caught_by="close-scope/what-a-session-declared-ends-with-it")
+@faulty("remembers-what-a-closed-session-declared", caught_by="close-scope/what-a-session-declared-ends-with-it")
 class RemembersWhatAClosedSessionDeclared(Reference):
     """Forgets the links of a session that was closed, and not what was declared on them."""
 
@@ -62,7 +62,7 @@ class RemembersWhatAClosedSessionDeclared(Reference):
         super().on_close(link, close)
 
 
-@wrong(
+@faulty(
     "begins-with-what-it-gives-up",
     caught_by="establishment-patch/toward-patch-zero-no-marker-is-needed",
     also={"session-batches/what-does-not-fit-is-fragmented": "it takes the piece given up for the end of the message"},

@@ -16,7 +16,7 @@ from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import INVALID, UNSUPPORTED, Refused
 from zenoh_harness.reference.link import Link
 
-from . import wrong
+from . import faulty
 
 
 def has_unknown(message: Any) -> bool:
@@ -24,7 +24,7 @@ def has_unknown(message: Any) -> bool:
     return any(type(ext).__name__ == "Unknown" for ext in message.exts)
 
 
-@wrong(
+@faulty(
     "refuses-unknown-optional-extensions",
     caught_by=(
         "establishment-extensions/an-unknown-optional-extension-of-init-is-skipped",
@@ -69,7 +69,7 @@ class BelievesBroken(Reference):
         return False
 
 
-@wrong(
+@faulty(
     "skips-mandatory-extensions",
     caught_by=(
         "establishment-extensions/an-unknown-mandatory-extension-of-init-is-refused",
@@ -90,7 +90,7 @@ class SkipsMandatoryExtensions(BelievesBroken):
         return "mandatory" in refusal.why
 
 
-@wrong(
+@faulty(
     "calls-mandatory-extensions-a-limit",
     caught_by="establishment-extensions/an-unknown-mandatory-extension-is-closed-for-a-reason",
 )
@@ -101,7 +101,7 @@ class CallsMandatoryExtensionsALimit(Reference):
         raise Refused(4 if "mandatory" in seen.message.why else INVALID)
 
 
-@wrong(
+@faulty(
     "reads-broken-chains",
     caught_by=(
         "establishment-extensions/a-broken-chain-is-refused",
@@ -120,7 +120,7 @@ class ReadsBrokenChains(BelievesBroken):
         return "exts" in refusal.path or "unknown" in refusal.path or "extension" in refusal.why
 
 
-@wrong(
+@faulty(
     "reads-cut-answers",
     caught_by=(
         "initiator-fields/an-answer-that-is-cut-is-refused",
@@ -137,7 +137,7 @@ class ReadsCutAnswers(BelievesBroken):
         return link.side is Side.INITIATOR
 
 
-@wrong(
+@faulty(
     "reads-past-its-zid",
     caught_by="establishment-fields/a-zid-longer-than-the-message-is-refused",
     also={
@@ -151,7 +151,7 @@ class ReadsPastItsZid(BelievesBroken):
         return link.state is State.AWAIT_INIT and "zid" in refusal.path and len(raw) > 2
 
 
-@wrong(
+@faulty(
     "reads-past-its-cookie",
     caught_by=(
         "establishment-batches/an-open-that-is-cut-in-its-cookie-is-refused",
@@ -168,7 +168,7 @@ class ReadsPastItsCookie(BelievesBroken):
         return link.state is State.INIT_ACKED and "cookie" in refusal.path
 
 
-@wrong(
+@faulty(
     "compares-the-beginning-of-a-cookie",
     caught_by="establishment-cookie/a-longer-cookie-is-refused",
 )
@@ -180,7 +180,7 @@ class ComparesTheBeginningOfACookie(Reference):
         return (open_.cookie or b"").startswith(link.mine.cookie)
 
 
-@wrong(
+@faulty(
     "answers-qos-link-with-qos",
     caught_by=("establishment-extensions/qos-and-qos-link-are-told-apart", "law/qos-answered-in-kind"),
     also={"law/qos-needs-both": "the lanes were not offered"},
@@ -193,7 +193,7 @@ class AnswersQosLinkWithQos(Reference):
         return Exts((*super().answer_exts(link, syn), *mistaken))
 
 
-@wrong(
+@faulty(
     "refuses-what-it-does-not-do",
     caught_by="establishment-extensions/what-may-be-declined-is-no-reason-to-refuse",
     also={
@@ -209,7 +209,7 @@ class RefusesWhatItDoesNotDo(Reference):
             raise Refused(UNSUPPORTED)
 
 
-@wrong(
+@faulty(
     "hangs-on-odd-extensions",
     caught_by=(
         "establishment-extensions/odd-extensions-of-init-are-answered-or-closed",
@@ -226,7 +226,7 @@ class HangsOnOddExtensions(Reference):
             super().on_message(link, seen)
 
 
-@wrong(
+@faulty(
     "hangs-on-odd-bits",
     caught_by=(
         "establishment-fields/reserved-bits-beside-the-role-are-answered-or-closed",

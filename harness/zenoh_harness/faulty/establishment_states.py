@@ -18,10 +18,10 @@ from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import EXPIRED, INVALID, MAX_LINKS, MAX_SESSIONS, Refused
 from zenoh_harness.reference.link import Link
 
-from . import wrong
+from . import faulty
 
 
-@wrong(
+@faulty(
     "opens-on-session-traffic",
     caught_by=(
         "establishment-states/session-traffic-is-no-step-of-a-handshake",
@@ -44,7 +44,7 @@ class OpensOnSessionTraffic(Reference):
             self.handshake(link, sane.init_ack(link.mine, b"\x77\x01", b"\x5a"))
 
 
-@wrong(
+@faulty(
     "shakes-hands-in-a-session",
     caught_by="establishment-states/a-handshake-message-opens-nothing-in-a-session",
     also={
@@ -63,7 +63,7 @@ class ShakesHandsInASession(Reference):
             self.send(link, sane.open_ack())
 
 
-@wrong(
+@faulty(
     "ignores-close-of-the-link",
     caught_by="establishment-states/close-ends-the-link-in-every-state",
     also={
@@ -80,7 +80,7 @@ class IgnoresCloseOfTheLink(Reference):
             super().on_close(link, close)
 
 
-@wrong(
+@faulty(
     "never-forgets-a-node",
     caught_by="establishment-states/a-node-comes-back-after-every-end",
 )
@@ -102,7 +102,7 @@ class NeverForgetsANode(Reference):
         super().go_live(link, theirs, answer)
 
 
-@wrong(
+@faulty(
     "refuses-both-of-two",
     caught_by="establishment-states/one-of-parallel-handshakes-comes-through",
 )
@@ -118,7 +118,7 @@ class RefusesBothOfTwo(Reference):
             raise Refused(MAX_LINKS)
 
 
-@wrong(
+@faulty(
     "counts-half-open-handshakes",
     caught_by="establishment-states/many-half-open-handshakes-do-no-harm",
 )
@@ -134,7 +134,7 @@ class CountsHalfOpenHandshakes(Reference):
             raise Refused(MAX_SESSIONS)
 
 
-@wrong(
+@faulty(
     "loses-patience-and-opens",
     caught_by="establishment-states/silence-is-not-answered",
     also={
@@ -154,7 +154,7 @@ class LosesPatienceAndOpens(Reference):
             self.handshake(link, sane.open_syn(link.mine))
 
 
-@wrong("is-in-a-hurry", caught_by="establishment-states/a-short-pause-is-endured")
+@faulty("is-in-a-hurry", caught_by="establishment-states/a-short-pause-is-endured")
 class IsInAHurry(Reference):
     """Gives a handshake up after a fifth of a second."""
 
@@ -165,7 +165,7 @@ class IsInAHurry(Reference):
             super().on_time(link)
 
 
-@wrong(
+@faulty(
     "takes-a-session-too-many",
     caught_by="establishment-limits/a-session-too-many-is-closed",
 )
@@ -180,7 +180,7 @@ class TakesASessionTooMany(Reference):
                 raise
 
 
-@wrong(
+@faulty(
     "lets-everybody-in",
     caught_by="establishment-limits/a-wrong-password-is-closed",
 )
@@ -191,7 +191,7 @@ class LetsEverybodyIn(Reference):
         return True
 
 
-@wrong("asks-everybody-the-same", caught_by="establishment-limits/a-wrong-password-is-closed")
+@faulty("asks-everybody-the-same", caught_by="establishment-limits/a-wrong-password-is-closed")
 class AsksEverybodyTheSame(Reference):
     """Has one challenge for all, so that an answer is good for ever."""
 
@@ -199,7 +199,7 @@ class AsksEverybodyTheSame(Reference):
         return 1
 
 
-@wrong("lets-nobody-in", caught_by="establishment-limits/the-right-password-is-let-in")
+@faulty("lets-nobody-in", caught_by="establishment-limits/the-right-password-is-let-in")
 class LetsNobodyIn(Reference):
     """Finds every password wrong."""
 
@@ -207,7 +207,7 @@ class LetsNobodyIn(Reference):
         return False
 
 
-@wrong(
+@faulty(
     "never-lets-a-session-expire",
     caught_by="establishment-limits/a-silent-session-expires",
 )
@@ -218,7 +218,7 @@ class NeverLetsASessionExpire(Reference):
         return 1e9
 
 
-@wrong("calls-expired-invalid", caught_by="establishment-limits/an-expired-session-is-told-so")
+@faulty("calls-expired-invalid", caught_by="establishment-limits/an-expired-session-is-told-so")
 class CallsExpiredInvalid(Reference):
     """Ends an expired session for another reason."""
 
@@ -226,7 +226,7 @@ class CallsExpiredInvalid(Reference):
         super().refuse(link, INVALID if reason == EXPIRED else reason)
 
 
-@wrong("is-kept-alive-by-frames-only", caught_by="establishment-limits/whatever-is-said-renews-the-lease")
+@faulty("is-kept-alive-by-frames-only", caught_by="establishment-limits/whatever-is-said-renews-the-lease")
 class IsKeptAliveByFramesOnly(Reference):
     """Does not count KEEP_ALIVE as a sign of life."""
 
@@ -239,7 +239,7 @@ class IsKeptAliveByFramesOnly(Reference):
         return actions
 
 
-@wrong("counts-from-the-beginning", caught_by="establishment-limits/the-smaller-lease-counts")
+@faulty("counts-from-the-beginning", caught_by="establishment-limits/the-smaller-lease-counts")
 class CountsFromTheBeginning(Reference):
     """Is dead after its own lease: it hangs, and says nothing more."""
 
@@ -252,7 +252,7 @@ class CountsFromTheBeginning(Reference):
             super().on_session(link, message)
 
 
-@wrong(
+@faulty(
     "states-no-lease-in-low-latency",
     caught_by="establishment-limits/low-latency-states-its-lease",
 )
@@ -264,7 +264,7 @@ class StatesNoLeaseInLowLatency(Reference):
         return replace(open_, lease=0) if link.terms.lowlatency else open_
 
 
-@wrong(
+@faulty(
     "says-join-first",
     caught_by=("law/init-unicast-only", "law/multicast-has-no-handshake"),
     also={"*": "JOIN comes where an answer is due, and again after it"},
@@ -283,7 +283,7 @@ class SaysJoinFirst(Reference):
         super().send(link, *((join, *messages, join) if around else messages))
 
 
-@wrong(
+@faulty(
     "says-join-before-open",
     caught_by="law/open-unicast-only",
     also={"*": "JOIN comes where an answer is due"},
@@ -294,7 +294,7 @@ class SaysJoinBeforeOpen(SaysJoinFirst):
     around = (Open,)
 
 
-@wrong(
+@faulty(
     "works-before-its-open-ack",
     caught_by="law/lease-proposed-by-both",
     also={"*": "a FRAME comes where OpenAck is due, or nothing does"},
@@ -307,7 +307,7 @@ class WorksBeforeItsOpenAck(Reference):
         super().send(link, *((Frame(sn=0, messages=()),) if opens else messages))
 
 
-@wrong(
+@faulty(
     "sends-without-frame",
     caught_by="law/frame-transport-by-default",
     also={
@@ -324,7 +324,7 @@ class SendsWithoutFrame(Reference):
         super().send_batch(link, batch)
 
 
-@wrong(
+@faulty(
     "believes-its-own-answer",
     caught_by="initiator-fields/an-answer-from-itself-is-refused",
 )
@@ -336,7 +336,7 @@ class BelievesItsOwnAnswer(Reference):
         super().check_init_ack(link, replace(ack, zid=ZenohID(b"\x99")) if mine else ack)
 
 
-@wrong("follows-long-zids-only", caught_by="initiator-fields/our-zid-of-every-length-is-taken")
+@faulty("follows-long-zids-only", caught_by="initiator-fields/our-zid-of-every-length-is-taken")
 class FollowsLongZidsOnly(Reference):
     """Refuses an answer whose ZenohID is shorter than eight bytes."""
 
@@ -346,7 +346,7 @@ class FollowsLongZidsOnly(Reference):
             raise Refused(INVALID)
 
 
-@wrong("follows-routers-only", caught_by="initiator-fields/our-role-is-taken")
+@faulty("follows-routers-only", caught_by="initiator-fields/our-role-is-taken")
 class FollowsRoutersOnly(Reference):
     """Refuses an answer of a peer."""
 
@@ -356,7 +356,7 @@ class FollowsRoutersOnly(Reference):
             raise Refused(INVALID)
 
 
-@wrong(
+@faulty(
     "follows-its-own-resolution-only",
     caught_by="initiator-fields/a-resolution-at-most-as-proposed-is-taken",
     also={
@@ -372,7 +372,7 @@ class FollowsItsOwnResolutionOnly(Reference):
         return ack.resolution in (None, syn.resolution)
 
 
-@wrong(
+@faulty(
     "adds-the-resolutions-up",
     caught_by="initiator-fields/no-raised-resolution-is-taken",
     also={
@@ -388,7 +388,7 @@ class AddsTheResolutionsUp(Reference):
         return (sane.DEFAULT_RESOLUTION if ack.resolution is None else ack.resolution) <= proposed + 1
 
 
-@wrong("follows-its-own-batch-size-only", caught_by="initiator-fields/our-batch-size-is-taken")
+@faulty("follows-its-own-batch-size-only", caught_by="initiator-fields/our-batch-size-is-taken")
 class FollowsItsOwnBatchSizeOnly(Reference):
     """Refuses a batch size that is smaller than its own."""
 
@@ -398,7 +398,7 @@ class FollowsItsOwnBatchSizeOnly(Reference):
             raise Refused(INVALID)
 
 
-@wrong(
+@faulty(
     "uses-what-it-did-not-offer",
     caught_by="initiator-extensions/a-mode-that-was-not-offered-is-not-used",
 )
@@ -421,7 +421,7 @@ class UsesWhatItDidNotOffer(Reference):
             super().on_session(link, message)
 
 
-@wrong(
+@faulty(
     "hangs-on-an-answer-without-size",
     caught_by="initiator-fields/an-answer-without-size-is-read-one-way-or-the-other",
 )

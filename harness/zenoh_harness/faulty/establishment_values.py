@@ -17,11 +17,11 @@ from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import GENERIC, INVALID, UNSUPPORTED, Refused
 from zenoh_harness.reference.link import Link
 
-from . import wrong
+from . import faulty
 from .establishment_chains import BelievesBroken
 
 
-@wrong(
+@faulty(
     "drops-a-zid-with-zeros",
     caught_by="establishment-fields/a-zid-that-ends-in-zeros-is-answered-or-closed",
     also={"law/refusal-is-close": "the law sees it too"},
@@ -35,7 +35,7 @@ class DropsAZidWithZeros(Reference):
             raise Refused(None)
 
 
-@wrong(
+@faulty(
     "drops-a-second-link",
     caught_by="establishment-fields/the-zid-of-a-live-session-is-answered-or-closed",
     also={
@@ -52,7 +52,7 @@ class DropsASecondLink(Reference):
         super().check_open(link, open_)
 
 
-@wrong(
+@faulty(
     "takes-a-missing-size-for-8-bits",
     caught_by="establishment-fields/without-size-numbers-have-32-bits",
 )
@@ -68,7 +68,7 @@ class TakesAMissingSizeFor8Bits(Reference):
         return sn <= 0x7F if small else super().accepts_initial_sn(link, sn)
 
 
-@wrong(
+@faulty(
     "takes-a-missing-size-for-2048",
     caught_by="establishment-fields/without-size-batches-are-large",
 )
@@ -81,7 +81,7 @@ class TakesAMissingSizeFor2048(Reference):
             raise Refused(INVALID)
 
 
-@wrong(
+@faulty(
     "states-no-small-batch",
     caught_by="establishment-fields/a-small-batch-is-stated-and-kept",
 )
@@ -92,7 +92,7 @@ class StatesNoSmallBatch(Reference):
         return replace(super().answer_init(link, syn), batch_size=sane.DEFAULT_BATCH)
 
 
-@wrong("hangs-on-long-leases", caught_by="establishment-fields/a-lease-of-any-length-is-answered-or-closed")
+@faulty("hangs-on-long-leases", caught_by="establishment-fields/a-lease-of-any-length-is-answered-or-closed")
 class HangsOnLongLeases(Reference):
     """Says nothing to a lease that does not fit 32 bits of milliseconds."""
 
@@ -101,7 +101,7 @@ class HangsOnLongLeases(Reference):
             super().on_message(link, seen)
 
 
-@wrong(
+@faulty(
     "goes-deaf-on-an-odd-open-ack",
     caught_by=(
         "initiator-fields/our-lease-of-any-length-is-believed-or-refused",
@@ -130,7 +130,7 @@ class GoesDeafOnAnOddOpenAck(Reference):
             super().on_session(link, message)
 
 
-@wrong(
+@faulty(
     "hangs-on-what-follows",
     caught_by=(
         "establishment-fields/bytes-behind-open-are-answered-or-closed",
@@ -146,7 +146,7 @@ class HangsOnWhatFollows(Reference):
             super()._feed(link, event)
 
 
-@wrong(
+@faulty(
     "fails-at-the-edge-of-its-numbers",
     caught_by="establishment-fields/every-resolution-makes-a-session",
     also={
@@ -163,7 +163,7 @@ class FailsAtTheEdgeOfItsNumbers(Reference):
         return super().accepts_sn(link, message)
 
 
-@wrong(
+@faulty(
     "calls-malformed-unsupported",
     caught_by="establishment-fields/a-malformed-message-is-called-invalid",
 )
@@ -174,7 +174,7 @@ class CallsMalformedUnsupported(Reference):
         raise Refused(UNSUPPORTED)
 
 
-@wrong(
+@faulty(
     "is-another-on-every-link",
     caught_by="establishment-fields/the-target-is-the-same-on-every-link",
     also={
@@ -189,7 +189,7 @@ class IsAnotherOnEveryLink(Reference):
         return replace(ack, zid=type(ack.zid)(bytes([1 + len(link.name)]) + syn.zid.raw[:6] + b"\x77"))
 
 
-@wrong(
+@faulty(
     "reads-one-segment-at-a-time",
     caught_by=(
         "establishment-batches/a-handshake-in-pieces-is-accepted",
@@ -206,7 +206,7 @@ class ReadsOneSegmentAtATime(Reference):
         super()._feed(link, event)
 
 
-@wrong(
+@faulty(
     "answers-half-a-proposal",
     caught_by="establishment-batches/a-proposal-that-stops-is-not-answered",
     also={
@@ -223,7 +223,7 @@ class AnswersHalfAProposal(Reference):
         super()._feed(link, event)
 
 
-@wrong(
+@faulty(
     "hangs-on-large-proposals",
     caught_by="establishment-batches/a-very-large-proposal-is-answered-or-refused",
 )
@@ -235,7 +235,7 @@ class HangsOnLargeProposals(Reference):
             super().on_message(link, seen)
 
 
-@wrong(
+@faulty(
     "answers-empty-batches",
     caught_by=("establishment-batches/an-empty-batch-is-no-step",),
     also={
@@ -253,7 +253,7 @@ class AnswersEmptyBatches(BelievesBroken):
             super().on_batch(link, batch)
 
 
-@wrong(
+@faulty(
     "takes-an-early-open-for-granted",
     caught_by="establishment-batches/an-open-sent-too-soon-opens-nothing",
 )
@@ -272,7 +272,7 @@ class TakesAnEarlyOpenForGranted(Reference):
         return self.batches[link.name] == 1 or super().cookie_matches(link, open_)
 
 
-@wrong(
+@faulty(
     "counts-keep-alives-as-frames",
     caught_by="establishment-batches/the-first-frame-may-come-at-once",
     also={"*": "KEEP_ALIVE ends its sessions"},
@@ -286,7 +286,7 @@ class CountsKeepAlivesAsFrames(Reference):
         super().on_session(link, message)
 
 
-@wrong(
+@faulty(
     "states-a-higher-patch",
     caught_by="law/patch-at-most-offered",
 )
@@ -297,7 +297,7 @@ class StatesAHigherPatch(Reference):
         return Exts((*(ext for ext in super().answer_exts(link, syn) if not isinstance(ext, Patch)), Patch(value=2)))
 
 
-@wrong(
+@faulty(
     "cuts-its-init",
     caught_by="law/init-is-whole",
     also={"*": "nobody can read it"},
@@ -310,7 +310,7 @@ class CutsItsInit(Reference):
         return data[:9] if isinstance(message, Init) else data
 
 
-@wrong(
+@faulty(
     "cuts-its-open",
     caught_by="law/open-is-whole",
     also={"*": "nobody can read it"},
@@ -323,7 +323,7 @@ class CutsItsOpen(Reference):
         return data[:2] if isinstance(message, Open) else data
 
 
-@wrong(
+@faulty(
     "proposes-version-8",
     caught_by="law/version-is-proposed-by-initiator",
     also={"law/init-version-current": "every INIT states the version"},

@@ -14,10 +14,10 @@ from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import INVALID, Refused
 from zenoh_harness.reference.link import Link
 
-from . import wrong
+from . import faulty
 
 
-@wrong(
+@faulty(
     "initiator-begins-with-open",
     caught_by="law/init-syn-first",
     also={
@@ -31,7 +31,7 @@ class InitiatorBeginsWithOpen(Reference):
         return sane.open_syn(super().propose(link))  # type: ignore[return-value]
 
 
-@wrong(
+@faulty(
     "initiator-never-opens",
     caught_by="initiator-init-ack/a-sane-answer-is-followed",
     also={
@@ -47,7 +47,7 @@ class InitiatorNeverOpens(Reference):
         super().handshake(link, message)
 
 
-@wrong("initiator-trims-the-cookie", caught_by=("initiator-init-ack/any-cookie-comes-back", "law/cookie-echo"))
+@faulty("initiator-trims-the-cookie", caught_by=("initiator-init-ack/any-cookie-comes-back", "law/cookie-echo"))
 class InitiatorTrimsTheCookie(Reference):
     """Keeps no more than 64 bytes of the cookie."""
 
@@ -55,7 +55,7 @@ class InitiatorTrimsTheCookie(Reference):
         return super().confirm(link, replace(ack, cookie=(ack.cookie or b"")[:64]))
 
 
-@wrong(
+@faulty(
     "initiator-stops-the-cookie-at-zero",
     caught_by="initiator-init-ack/any-cookie-comes-back",
     also={
@@ -69,7 +69,7 @@ class InitiatorStopsTheCookieAtZero(Reference):
         return super().confirm(link, replace(ack, cookie=(ack.cookie or b"").partition(b"\0")[0]))
 
 
-@wrong(
+@faulty(
     "initiator-keeps-its-resolution",
     caught_by="initiator-init-ack/a-lower-resolution-is-taken",
     also={
@@ -85,7 +85,7 @@ class InitiatorKeepsItsResolution(Reference):
         return 0x0FFF_FFFF
 
 
-@wrong(
+@faulty(
     "initiator-takes-a-raised-resolution",
     caught_by="initiator-init-ack/a-raised-resolution-is-refused",
     also={
@@ -100,7 +100,7 @@ class InitiatorTakesARaisedResolution(Reference):
         return True
 
 
-@wrong(
+@faulty(
     "initiator-believes-a-wrong-answer",
     caught_by="initiator-init-ack/a-wrong-answer-is-refused",
     also={
@@ -118,7 +118,7 @@ class InitiatorBelievesAWrongAnswer(Reference):
             self.handshake(link, sane.init_ack(link.mine, b"\x77\x01", b"\x5a"))
 
 
-@wrong(
+@faulty(
     "initiator-refuses-what-it-does-not-know",
     caught_by="initiator-init-ack/an-unknown-optional-extension-is-skipped",
     also={
@@ -134,7 +134,7 @@ class InitiatorRefusesWhatItDoesNotKnow(Reference):
             raise Refused(INVALID)
 
 
-@wrong(
+@faulty(
     "initiator-waits-for-the-right-answer",
     caught_by=(
         "initiator-init-ack/nothing-but-init-ack-is-followed",
@@ -152,7 +152,7 @@ class InitiatorWaitsForTheRightAnswer(Reference):
             super().on_message(link, seen)
 
 
-@wrong("initiator-opens-itself", caught_by="initiator-open-ack/nothing-but-open-ack-activates")
+@faulty("initiator-opens-itself", caught_by="initiator-open-ack/nothing-but-open-ack-activates")
 class InitiatorOpensItself(Reference):
     """Takes any message for OpenAck."""
 
@@ -163,7 +163,7 @@ class InitiatorOpensItself(Reference):
         super().on_message(link, seen)
 
 
-@wrong(
+@faulty(
     "initiator-does-not-hear-close",
     caught_by=(
         "initiator-init-ack/a-refusal-is-taken",
@@ -182,7 +182,7 @@ class InitiatorDoesNotHearClose(Reference):
         return
 
 
-@wrong(
+@faulty(
     "initiator-does-no-work",
     caught_by="initiator-open-ack/a-sane-handshake-makes-a-session",
     also={
@@ -199,7 +199,7 @@ class InitiatorDoesNoWork(Reference):
         return
 
 
-@wrong(
+@faulty(
     "initiator-expects-zero",
     caught_by="initiator-open-ack/our-initial-number-is-taken",
     also={
@@ -214,7 +214,7 @@ class InitiatorExpectsZero(Reference):
         super().go_live(link, replace(theirs, initial_sn=0), answer)
 
 
-@wrong("initiator-takes-short-leases-only", caught_by="initiator-open-ack/our-lease-is-taken-in-either-unit")
+@faulty("initiator-takes-short-leases-only", caught_by="initiator-open-ack/our-lease-is-taken-in-either-unit")
 class InitiatorTakesShortLeasesOnly(Reference):
     """Refuses a lease of more than a minute."""
 
@@ -228,7 +228,7 @@ class InitiatorTakesShortLeasesOnly(Reference):
         return ack.lease * (1 if ack.lease_in_seconds else 0.001)
 
 
-@wrong(
+@faulty(
     "initiator-answers-with-keep-alive",
     caught_by="law/open-syn-answers-init-ack",
 )

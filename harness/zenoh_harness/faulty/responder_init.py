@@ -16,10 +16,10 @@ from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import INVALID, Refused
 from zenoh_harness.reference.link import Link, Terms
 
-from . import wrong
+from . import faulty
 
 
-@wrong(
+@faulty(
     "answers-nothing",
     caught_by="establishment-sane/a-sane-proposal-is-answered",
     also={
@@ -33,7 +33,7 @@ class AnswersNothing(Reference):
         return
 
 
-@wrong(
+@faulty(
     "issues-no-cookie",
     caught_by="establishment-sane/a-sane-proposal-is-answered",
     also={
@@ -47,7 +47,7 @@ class IssuesNoCookie(Reference):
         return b""
 
 
-@wrong(
+@faulty(
     "believes-any-version",
     caught_by=(
         "establishment-init/an-unknown-version-is-unsupported",
@@ -61,7 +61,7 @@ class BelievesAnyVersion(Reference):
         return True
 
 
-@wrong("calls-a-version-invalid", caught_by="establishment-init/an-unknown-version-is-unsupported")
+@faulty("calls-a-version-invalid", caught_by="establishment-init/an-unknown-version-is-unsupported")
 class CallsAVersionInvalid(Reference):
     """Refuses an unknown version for the wrong reason."""
 
@@ -71,7 +71,7 @@ class CallsAVersionInvalid(Reference):
         super().check_init(link, syn)
 
 
-@wrong(
+@faulty(
     "drops-a-version-silently",
     caught_by="establishment-init/an-unknown-version-is-closed",
     also={
@@ -87,7 +87,7 @@ class DropsAVersionSilently(Reference):
             raise Refused(None)
 
 
-@wrong(
+@faulty(
     "accepts-newer-versions",
     caught_by="establishment-init/an-unknown-version-is-unsupported",
     also={
@@ -101,7 +101,7 @@ class AcceptsNewerVersions(Reference):
         return version >= sane.VERSION
 
 
-@wrong("talks-to-itself", caught_by="establishment-init/its-own-zid-is-refused")
+@faulty("talks-to-itself", caught_by="establishment-init/its-own-zid-is-refused")
 class TalksToItself(Reference):
     """Accepts a peer with its own ZenohID."""
 
@@ -109,7 +109,7 @@ class TalksToItself(Reference):
         super().check_init(link, syn if syn.zid.raw != self.config.zid else replace(syn, zid=ZenohID(b"\x99")))
 
 
-@wrong(
+@faulty(
     "raises-the-resolution",
     caught_by=("establishment-init/no-resolution-is-raised", "law/resolution-not-raised"),
     also={
@@ -124,7 +124,7 @@ class RaisesTheResolution(Reference):
         return self.config.resolution
 
 
-@wrong(
+@faulty(
     "raises-the-request-id-resolution",
     caught_by="establishment-init/no-resolution-is-raised",
     also={
@@ -138,7 +138,7 @@ class RaisesTheRequestIdResolution(Reference):
         return (super().choose_resolution(proposed) & 3) | (self.config.resolution & 12)
 
 
-@wrong("sets-reserved-resolution-bits", caught_by="law/resolution-reserved-zero")
+@faulty("sets-reserved-resolution-bits", caught_by="law/resolution-reserved-zero")
 class SetsReservedResolutionBits(Reference):
     """Writes a reserved bit into its resolution byte."""
 
@@ -146,7 +146,7 @@ class SetsReservedResolutionBits(Reference):
         return replace(super().answer_init(link, syn), resolution=link.terms.resolution | 0x40)
 
 
-@wrong(
+@faulty(
     "keeps-its-own-batch-size",
     caught_by="establishment-init/the-smaller-batch-size-counts",
     also={
@@ -161,7 +161,7 @@ class KeepsItsOwnBatchSize(Reference):
         return self.config.batch_size
 
 
-@wrong(
+@faulty(
     "answers-unasked-qos",
     caught_by=(
         "establishment-sane/qos-is-settled-by-both",
@@ -180,7 +180,7 @@ class AnswersUnaskedQos(Reference):
         return sane.offers("QoS")
 
 
-@wrong(
+@faulty(
     "answers-unasked-low-latency",
     caught_by="law/low-latency-needs-both",
     also={
@@ -195,7 +195,7 @@ class AnswersUnaskedLowLatency(Reference):
         return Exts((*super().answer_exts(link, syn), LowLatency()))
 
 
-@wrong("answers-unasked-compression", caught_by="law/compression-needs-both")
+@faulty("answers-unasked-compression", caught_by="law/compression-needs-both")
 class AnswersUnaskedCompression(Reference):
     """InitAck carries Compression although InitSyn did not."""
 
@@ -203,7 +203,7 @@ class AnswersUnaskedCompression(Reference):
         return Exts((*super().answer_exts(link, syn), Compression()))
 
 
-@wrong("takes-only-long-zids", caught_by="establishment-sane/a-zid-of-every-length-is-accepted")
+@faulty("takes-only-long-zids", caught_by="establishment-sane/a-zid-of-every-length-is-accepted")
 class TakesOnlyLongZids(Reference):
     """Refuses a ZenohID shorter than four bytes."""
 
@@ -213,7 +213,7 @@ class TakesOnlyLongZids(Reference):
             raise Refused(INVALID)
 
 
-@wrong("takes-no-sixteen-byte-zid", caught_by="establishment-sane/a-zid-of-every-length-is-accepted")
+@faulty("takes-no-sixteen-byte-zid", caught_by="establishment-sane/a-zid-of-every-length-is-accepted")
 class TakesNoSixteenByteZid(Reference):
     """Refuses the longest ZenohID: an off-by-one in the nibble."""
 
@@ -223,7 +223,7 @@ class TakesNoSixteenByteZid(Reference):
             raise Refused(INVALID)
 
 
-@wrong(
+@faulty(
     "takes-clients-only",
     caught_by="establishment-sane/every-role-is-accepted",
     also={
@@ -237,7 +237,7 @@ class TakesClientsOnly(Reference):
         return whatami == sane.CLIENT
 
 
-@wrong("insists-on-a-size", caught_by="establishment-sane/init-syn-without-size-means-defaults")
+@faulty("insists-on-a-size", caught_by="establishment-sane/init-syn-without-size-means-defaults")
 class InsistsOnASize(Reference):
     """Refuses an InitSyn without S."""
 
@@ -247,7 +247,7 @@ class InsistsOnASize(Reference):
             raise Refused(INVALID)
 
 
-@wrong(
+@faulty(
     "reads-a-missing-size-as-64-bit",
     caught_by="establishment-sane/init-syn-without-size-means-defaults",
     also={
@@ -274,7 +274,7 @@ class _Believes(Reference):
         self.handshake(link, sane.init_syn(b"\x77\x01"))
 
 
-@wrong(
+@faulty(
     "believes-any-role",
     caught_by="establishment-init/a-role-that-does-not-exist-is-refused",
     also={
@@ -288,7 +288,7 @@ class BelievesAnyRole(_Believes):
         return "whatami" not in why and "packed" not in why and "role" not in why.lower()
 
 
-@wrong(
+@faulty(
     "believes-a-zid-of-zero",
     caught_by="establishment-init/a-zid-of-zero-is-refused",
     also={
@@ -304,7 +304,7 @@ class BelievesAZidOfZero(_Believes):
         return "zid" not in why.lower()
 
 
-@wrong(
+@faulty(
     "believes-a-cut-proposal",
     caught_by="establishment-init/a-cut-proposal-is-refused",
     also={
@@ -318,7 +318,7 @@ class BelievesACutProposal(_Believes):
         return "ends" not in why and "end" not in why
 
 
-@wrong(
+@faulty(
     "settles-on-qos-and-low-latency",
     caught_by=(
         "law/no-qos-with-low-latency",
@@ -335,7 +335,7 @@ class SettlesOnQosAndLowLatency(Reference):
         return Exts(ext for ext in syn.exts if isinstance(ext, QoS | LowLatency | Patch))
 
 
-@wrong("answers-with-version-8", caught_by="law/init-version-current")
+@faulty("answers-with-version-8", caught_by="law/init-version-current")
 class AnswersWithVersion8(Reference):
     """States an old version in InitAck."""
 
@@ -343,7 +343,7 @@ class AnswersWithVersion8(Reference):
         return replace(super().answer_init(link, syn), version=8)
 
 
-@wrong("sets-reserved-role-bits", caught_by="law/init-packed-reserved")
+@faulty("sets-reserved-role-bits", caught_by="law/init-packed-reserved")
 class SetsReservedRoleBits(Reference):
     """Writes a reserved bit beside its role."""
 
@@ -352,7 +352,7 @@ class SetsReservedRoleBits(Reference):
         return data[:2] + bytes([data[2] | 0x04]) + data[3:] if isinstance(message, Init) else data
 
 
-@wrong(
+@faulty(
     "answers-init-with-keep-alive",
     caught_by="law/init-ack-answers-init-syn",
 )
@@ -365,7 +365,7 @@ class AnswersInitWithKeepAlive(Reference):
         super().send(link, *messages)
 
 
-@wrong(
+@faulty(
     "speaks-before-open",
     caught_by="law/no-data-before-open",
     also={

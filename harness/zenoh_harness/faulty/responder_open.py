@@ -15,10 +15,10 @@ from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import INVALID, Refused
 from zenoh_harness.reference.link import Link
 
-from . import wrong
+from . import faulty
 
 
-@wrong(
+@faulty(
     "believes-any-cookie",
     caught_by=(
         "establishment-cookie/a-changed-cookie-is-refused",
@@ -36,7 +36,7 @@ class BelievesAnyCookie(Reference):
         return True
 
 
-@wrong(
+@faulty(
     "compares-half-a-cookie",
     caught_by="establishment-cookie/a-changed-cookie-is-refused",
     also={
@@ -52,7 +52,7 @@ class ComparesHalfACookie(Reference):
         return (open_.cookie or b"")[:4] == link.mine.cookie[:4]
 
 
-@wrong(
+@faulty(
     "compares-a-prefix-of-the-cookie",
     caught_by="establishment-cookie/a-shortened-cookie-is-refused",
     also={
@@ -67,7 +67,7 @@ class ComparesAPrefixOfTheCookie(Reference):
         return link.mine.cookie.startswith(open_.cookie or b"")
 
 
-@wrong(
+@faulty(
     "compares-the-length-of-the-cookie",
     caught_by="establishment-cookie/an-invented-cookie-is-refused",
     also={
@@ -82,7 +82,7 @@ class ComparesTheLengthOfTheCookie(Reference):
         return len(open_.cookie or b"") == len(link.mine.cookie or b"")
 
 
-@wrong(
+@faulty(
     "takes-cookies-of-other-links",
     caught_by="establishment-cookie/a-cookie-of-another-link-is-refused",
     also={
@@ -105,7 +105,7 @@ class TakesCookiesOfOtherLinks(Reference):
         return open_.cookie in self.issued
 
 
-@wrong(
+@faulty(
     "bakes-the-same-cookie-again",
     caught_by=("establishment-cookie/a-used-cookie-opens-no-second-session", "law/cookies-differ"),
 )
@@ -116,7 +116,7 @@ class BakesTheSameCookieAgain(Reference):
         return hmac.digest(self.config.secret, syn.zid.raw, sha256)
 
 
-@wrong("believes-any-initial-sn", caught_by="establishment-open/an-initial-number-past-the-edge-is-refused")
+@faulty("believes-any-initial-sn", caught_by="establishment-open/an-initial-number-past-the-edge-is-refused")
 class BelievesAnyInitialSn(Reference):
     """Takes any initial number, whatever the resolution."""
 
@@ -124,7 +124,7 @@ class BelievesAnyInitialSn(Reference):
         return True
 
 
-@wrong(
+@faulty(
     "refuses-the-largest-initial-sn",
     caught_by="establishment-open/an-initial-number-at-the-edge-is-accepted",
     also={
@@ -139,7 +139,7 @@ class RefusesTheLargestInitialSn(Reference):
         return sn < self.sn_mask(link)
 
 
-@wrong(
+@faulty(
     "refuses-an-initial-sn-of-zero",
     caught_by="establishment-open/an-initial-number-at-the-edge-is-accepted",
     also={
@@ -155,7 +155,7 @@ class RefusesAnInitialSnOfZero(Reference):
         return sn != 0 and super().accepts_initial_sn(link, sn)
 
 
-@wrong(
+@faulty(
     "begins-past-the-resolution",
     caught_by="law/initial-sn-in-range",
     also={
@@ -172,7 +172,7 @@ class BeginsPastTheResolution(Reference):
         return self.sn_mask(link) + 1
 
 
-@wrong("begins-always-at-zero", caught_by=("law/initial-sn-random", "establishment-open/initial-numbers-vary"))
+@faulty("begins-always-at-zero", caught_by=("law/initial-sn-random", "establishment-open/initial-numbers-vary"))
 class BeginsAlwaysAtZero(Reference):
     """Every session begins with the same number."""
 
@@ -180,7 +180,7 @@ class BeginsAlwaysAtZero(Reference):
         return 0
 
 
-@wrong("begins-one-late", caught_by="law/initial-sn-own-start")
+@faulty("begins-one-late", caught_by="law/initial-sn-own-start")
 class BeginsOneLate(Reference):
     """The first FRAME carries the number after the one announced."""
 
@@ -188,7 +188,7 @@ class BeginsOneLate(Reference):
         link.initial_sn = (link.initial_sn + 1) & self.sn_mask(link)
 
 
-@wrong("begins-where-the-peer-does", caught_by="law/initial-sn-own-start")
+@faulty("begins-where-the-peer-does", caught_by="law/initial-sn-own-start")
 class BeginsWhereThePeerDoes(Reference):
     """Uses the peer's initial number for its own."""
 
@@ -197,7 +197,7 @@ class BeginsWhereThePeerDoes(Reference):
         link.initial_sn = link.their_open.initial_sn
 
 
-@wrong(
+@faulty(
     "reads-leases-as-milliseconds",
     caught_by="establishment-sane/a-lease-in-either-unit-is-accepted",
     also={
@@ -213,7 +213,7 @@ class ReadsLeasesAsMilliseconds(Reference):
             raise Refused(INVALID)
 
 
-@wrong(
+@faulty(
     "opens-and-does-nothing",
     caught_by="establishment-sane/a-session-does-work",
     also={
@@ -230,7 +230,7 @@ class OpensAndDoesNothing(Reference):
         return
 
 
-@wrong(
+@faulty(
     "never-acks-open",
     caught_by="establishment-sane/a-sane-handshake-is-accepted",
     also={
@@ -255,7 +255,7 @@ class Silence(Exception):  # noqa: N818 - a fault on purpose
     """Ends a step without a word."""
 
 
-@wrong(
+@faulty(
     "opens-without-init",
     caught_by="establishment-order/nothing-but-init-syn-begins",
     also={
@@ -272,7 +272,7 @@ class OpensWithoutInit(Reference):
         return link.mine is None or super().cookie_matches(link, open_)
 
 
-@wrong(
+@faulty(
     "ignores-what-is-not-due",
     caught_by="establishment-order/nothing-but-open-syn-follows",
     also={
@@ -289,7 +289,7 @@ class IgnoresWhatIsNotDue(Reference):
         super().on_message(link, seen)
 
 
-@wrong(
+@faulty(
     "answers-a-second-init",
     caught_by=(
         "establishment-order/nothing-but-open-syn-follows",
@@ -309,7 +309,7 @@ class AnswersASecondInit(Reference):
         super().on_message(link, seen)
 
 
-@wrong("routes-before-open", caught_by="establishment-order/data-before-open-goes-nowhere")
+@faulty("routes-before-open", caught_by="establishment-order/data-before-open-goes-nowhere")
 class RoutesBeforeOpen(Reference):
     """Routes what comes in a FRAME before the session is open, then refuses."""
 
@@ -320,7 +320,7 @@ class RoutesBeforeOpen(Reference):
         super().on_message(link, seen)
 
 
-@wrong(
+@faulty(
     "stays-open-after-close",
     caught_by="establishment-order/close-ends-a-live-session",
     also={
@@ -336,7 +336,7 @@ class StaysOpenAfterClose(Reference):
         return
 
 
-@wrong(
+@faulty(
     "refuses-without-close",
     caught_by="law/refusal-is-close",
     also={
@@ -351,7 +351,7 @@ class RefusesWithoutClose(Reference):
         super().refuse(link, None)
 
 
-@wrong("speaks-after-close", caught_by="law/nothing-after-close")
+@faulty("speaks-after-close", caught_by="law/nothing-after-close")
 class SpeaksAfterClose(Reference):
     """Says CLOSE, and something else."""
 
@@ -362,7 +362,7 @@ class SpeaksAfterClose(Reference):
         self.end(link)
 
 
-@wrong(
+@faulty(
     "believes-a-cut-open",
     caught_by="establishment-open/a-cut-open-is-refused",
     also={
@@ -380,7 +380,7 @@ class BelievesACutOpen(Reference):
             self.handshake(link, sane.open_syn(link.mine))
 
 
-@wrong(
+@faulty(
     "answers-open-with-keep-alive",
     caught_by="law/open-ack-answers-open-syn",
 )
@@ -393,7 +393,7 @@ class AnswersOpenWithKeepAlive(Reference):
         super().send(link, *messages)
 
 
-@wrong(
+@faulty(
     "fills-batches-past-their-size",
     caught_by=(
         "law/batch-size-is-receive-limit",

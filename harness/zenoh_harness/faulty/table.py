@@ -1,4 +1,4 @@
-"""The matrix case x miniature: what is red on which wrong peer, in memory, and whether that is as it should be."""
+"""The matrix case x faulty node: what is red on which faulty node, in memory, and whether that is as it should be."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from fnmatch import fnmatchcase
 
 from zenoh_conformance.case import Case, Parameters, all_cases
 from zenoh_conformance.conversation import Conversation
-from zenoh_conformance.finding import Departed, Finding
+from zenoh_conformance.finding import Deviation, Finding
 from zenoh_conformance.law import judge
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.configured import CHANGES
 from zenoh_harness.reference.memory import MemoryScene, able
 
-from . import Miniature
+from . import FaultyNode
 
 NOT_REACHED = "not reached"
 """How the cause of a case begins that could not get to its odd thing: it depends on what another case judges."""
@@ -39,9 +39,9 @@ def provoke(case: Case, parameters: Parameters, node: type[Reference]) -> tuple[
     scene = MemoryScene(case.requirement, node, role=case.role, profile=case.profile)
     try:
         case.run(scene, parameters)
-    except Departed as departed:
-        return [*scene.departures, departed.finding], scene
-    return scene.departures, scene
+    except Deviation as deviation:
+        return [*scene.deviations, deviation.finding], scene
+    return scene.deviations, scene
 
 
 SAMPLE = 4
@@ -77,20 +77,20 @@ def reds(
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What one miniature showed."""
+    """What one faulty node showed."""
 
-    miniature: Miniature
+    faulty_node: FaultyNode
     red: Mapping[str, Red]
 
     @property
     def missed(self) -> list[str]:
         """Checks that should be red on it and are not."""
-        return [check for check in self.miniature.caught_by if check not in self.red]
+        return [check for check in self.faulty_node.caught_by if check not in self.red]
 
     @property
     def unexplained(self) -> list[str]:
         """Checks that are red on it though it does not say so, and not just because they never came to their point."""
-        expected = (*self.miniature.caught_by, *self.miniature.also)
+        expected = (*self.faulty_node.caught_by, *self.faulty_node.also)
         strangers = [check for check in self.red if not any(fnmatchcase(check, pattern) for pattern in expected)]
         return [
             check for check in strangers if not all(cause.startswith(NOT_REACHED) for cause in self.red[check].causes)
@@ -100,10 +100,10 @@ class Row:
     def stale(self) -> list[str]:
         """Explanations of reds that there are not."""
         return [
-            pattern for pattern in self.miniature.also if not any(fnmatchcase(check, pattern) for check in self.red)
+            pattern for pattern in self.faulty_node.also if not any(fnmatchcase(check, pattern) for check in self.red)
         ]
 
 
-def row(miniature: Miniature) -> Row:
-    """Judge one miniature: with every value of the cases that must catch it, with a few of the others."""
-    return Row(miniature, reds(miniature.node, whole=miniature.caught_by))
+def row(faulty_node: FaultyNode) -> Row:
+    """Judge one faulty node: with every value of the cases that must catch it, with a few of the others."""
+    return Row(faulty_node, reds(faulty_node.node, whole=faulty_node.caught_by))

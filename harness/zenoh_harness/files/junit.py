@@ -44,8 +44,8 @@ def suite(results: Results, *, strict: bool = False) -> Element:
         pending = SubElement(element, "testcase", classname="pending", name=safe(label))
         SubElement(pending, "error", message="the run ended before this was judged", type="pending")
     if results.footer is not None and results.footer.embargoed:
-        told = SubElement(properties, "property", name="embargoed")
-        told.set("value", str(results.footer.embargoed))
+        text = SubElement(properties, "property", name="embargoed")
+        text.set("value", str(results.footer.embargoed))
     for attribute, tags in (
         ("tests", "testcase"),
         ("failures", "failure"),

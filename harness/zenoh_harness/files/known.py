@@ -1,4 +1,4 @@
-"""Known deviations: departures that are expected, each with its verdict and its cause. Strict both ways.
+"""Known deviations: deviations that are expected, each with its verdict and its cause. Strict both ways.
 
     [[deviation]]
     requirement = "session-establishment/unknown-version-is-unsupported"  # or check = "..."
@@ -12,7 +12,7 @@
     owner       = "us"
     expires     = 2027-01-01
 
-A listed departure with another verdict or cause is not excused; one that no longer shows is `gone`, which fails too.
+A listed deviation with another verdict or cause is not excused; one that no longer shows is `gone`, which fails too.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _SETTLED: Final = frozenset({Verdict.PASS})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deviation:
+class ListedDeviation:
     """One entry."""
 
     verdict: Verdict
@@ -107,7 +107,7 @@ class Deviation:
         )
 
     def expects(self, verdict: Verdict, cause: str) -> bool:
-        """Whether that is the departure that it lists."""
+        """Whether that is the deviation that it lists."""
         return verdict is self.verdict and told_by(self.cause, cause)
 
 
@@ -130,15 +130,15 @@ def told_by(pattern: str, cause: str) -> bool:
 class Known:
     """All deviations that apply to a run, and which of them were met."""
 
-    deviations: Sequence[Deviation] = ()
+    deviations: Sequence[ListedDeviation] = ()
     today: dt.date = dt.date.max
     """What expiry is compared with."""
     _met: set[int] = field(default_factory=set)
     _settled: dict[int, Judgement] = field(default_factory=dict)
     _open: set[int] = field(default_factory=set)
 
-    def excuse(self, judgement: Judgement, causes: Iterable[str] = ()) -> Deviation | None:
-        """The deviation that lists this departure; notes for `gone` what was met.
+    def excuse(self, judgement: Judgement, causes: Iterable[str] = ()) -> ListedDeviation | None:
+        """The deviation that lists this deviation; notes for `gone` what was met.
 
         `causes`: all causes of a judgement that has several (a law's): each must be listed; the first one's entry.
         """
@@ -163,18 +163,18 @@ class Known:
         return found[0][1] if found and found[0] is not None and None not in found else None
 
     def lists(self, key: Key, verdict: Verdict, cause: str) -> bool:
-        """Whether some entry lists that departure; notes nothing."""
+        """Whether some entry lists that deviation; notes nothing."""
         return any(one.about(key) and one.expects(verdict, cause) and not self._over(one) for one in self.deviations)
 
     def requirements(self, version: str) -> frozenset[str]:
-        """The requirements from which that version is known to depart."""
+        """The requirements from which that version is known to deviate."""
         return frozenset(
             one.requirement
             for one in self.deviations
             if one.requirement and covers(one.versions, version) and not self._over(one)
         )
 
-    def gone(self) -> list[tuple[Deviation, Judgement]]:
+    def gone(self) -> list[tuple[ListedDeviation, Judgement]]:
         """Entries of which everything passed; with one judgement that shows it."""
         return [
             (self.deviations[index], shown)
@@ -182,8 +182,8 @@ class Known:
             if index not in self._met and index not in self._open
         ]
 
-    def expired(self, judgement: Judgement) -> Deviation | None:
-        """The entry that would list this departure, had it not expired."""
+    def expired(self, judgement: Judgement) -> ListedDeviation | None:
+        """The entry that would list this deviation, had it not expired."""
         expected = (
             one
             for one in self.deviations
@@ -191,7 +191,7 @@ class Known:
         )
         return next((one for one in expected if self._over(one)), None)
 
-    def _over(self, one: Deviation) -> bool:
+    def _over(self, one: ListedDeviation) -> bool:
         return one.expires is not None and self.today != dt.date.max and self.today >= one.expires
 
 
@@ -201,17 +201,17 @@ def load(paths: Iterable[Path], *, today: dt.date | None = None, kind: str = "")
     return Known(deviations, today or dt.datetime.now(dt.UTC).date())
 
 
-def read(path: Path) -> list[Deviation]:
+def read(path: Path) -> list[ListedDeviation]:
     """The entries of one file. Raises FileFault."""
     try:
-        told = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as why:
         raise FileFault(path, None, f"cannot be read: {why.strerror}") from why
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as why:
         raise FileFault(path, None, f"is no TOML: {why}") from why
-    if stray := sorted(told.keys() - {"deviation"}):
+    if stray := sorted(text.keys() - {"deviation"}):
         raise FileFault(path, None, f"unknown table {stray[0]!r}", hint="each entry is a [[deviation]]")
-    entries = told.get("deviation", [])
+    entries = text.get("deviation", [])
     if not isinstance(entries, list):
         raise FileFault(path, None, "[deviation] must be written [[deviation]], one for each entry")
     read_ones = [_deviation(path, number, row) for number, row in enumerate(entries, 1)]
@@ -219,7 +219,7 @@ def read(path: Path) -> list[Deviation]:
     return read_ones
 
 
-def _deviation(path: Path, number: int, row: Row) -> Deviation:
+def _deviation(path: Path, number: int, row: Row) -> ListedDeviation:
     where = f"{path}: entry {number}"
     if strange := sorted(row.keys() - _FIELDS):
         raise FileFault(where, None, f"no such field {strange[0]!r}", hint=nearest(strange[0], _FIELDS))
@@ -231,12 +231,12 @@ def _deviation(path: Path, number: int, row: Row) -> Deviation:
     }
     needed = {name: faults.field(where, None, row, name, str) for name in ("cause", "reason")}
     if not needed["cause"].strip("* "):
-        raise FileFault(where, None, "'cause' must say what is expected: a departure for another cause is not excused")
+        raise FileFault(where, None, "'cause' must say what is expected: a deviation for another cause is not excused")
     verdict = _EXPECTED.get(faults.field(where, None, row, "verdict", str))
     if verdict is None:
         raise FileFault(where, None, f"'verdict' cannot be {row['verdict']!r}", hint=f"one of {', '.join(_EXPECTED)}")
     parameters = {name: str(value) for name, value in faults.field(where, None, row, "parameters", dict, {}).items()}
-    return Deviation(
+    return ListedDeviation(
         **text,
         **needed,
         verdict=verdict,
@@ -247,24 +247,24 @@ def _deviation(path: Path, number: int, row: Row) -> Deviation:
 
 
 def _versions(where: str, row: Row) -> SpecifierSet:
-    told = faults.field(where, None, row, "versions", str, "")
+    text = faults.field(where, None, row, "versions", str, "")
     try:
-        return SpecifierSet(told)
+        return SpecifierSet(text)
     except InvalidSpecifier as why:
-        raise FileFault(where, None, f"'versions' is no range: {told!r}", hint='as in ">=1.0.0,<1.10"') from why
+        raise FileFault(where, None, f"'versions' is no range: {text!r}", hint='as in ">=1.0.0,<1.10"') from why
 
 
 def _date(where: str, row: Row) -> dt.date | None:
-    told: Any = row.get("expires")
-    if told is None or (isinstance(told, dt.date) and not isinstance(told, dt.datetime)):
-        return told
+    text: Any = row.get("expires")
+    if text is None or (isinstance(text, dt.date) and not isinstance(text, dt.datetime)):
+        return text
     try:
-        return dt.date.fromisoformat(told)
+        return dt.date.fromisoformat(text)
     except (TypeError, ValueError) as why:
-        raise FileFault(where, None, f"'expires' is no date: {told!r}", hint="as in 2027-01-31") from why
+        raise FileFault(where, None, f"'expires' is no date: {text!r}", hint="as in 2027-01-31") from why
 
 
-def _no_doubles(path: Path, entries: Sequence[Deviation]) -> None:
+def _no_doubles(path: Path, entries: Sequence[ListedDeviation]) -> None:
     seen: dict[str, int] = {}
     for number, one in enumerate(entries, 1):
         first = seen.setdefault(repr(_identity(one)), number)
@@ -272,7 +272,7 @@ def _no_doubles(path: Path, entries: Sequence[Deviation]) -> None:
             raise FileFault(f"{path}: entry {number}", None, f"says what entry {first} says")
 
 
-def _identity(one: Deviation) -> tuple[object, ...]:
+def _identity(one: ListedDeviation) -> tuple[object, ...]:
     return (
         one.requirement,
         one.check,

@@ -28,7 +28,7 @@ class Header:
     """What was judged, by what, how."""
 
     reach: str
-    """The reach string that the run was given."""
+    """The target string that the run was given."""
     name: str
     version: str
     role: str

@@ -1,4 +1,4 @@
-"""SARIF 2.1.0 from results: requirements are the rules, departures the results. No clock, no host."""
+"""SARIF 2.1.0 from results: requirements are the rules, deviations the results. No clock, no host."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def document(results: Iterable[Results]) -> dict[str, Any]:
 
 def run(results: Results) -> dict[str, Any]:
     """One target."""
-    told = [one for one in results.judgements if one.verdict in _LEVELS]
-    rules = sorted({one.key.requirement for one in told})
+    text = [one for one in results.judgements if one.verdict in _LEVELS]
+    rules = sorted({one.key.requirement for one in text})
     embargoed = results.footer.embargoed if results.footer else 0
     return {
         "tool": {
@@ -48,7 +48,7 @@ def run(results: Results) -> dict[str, Any]:
         },
         "invocations": [{"executionSuccessful": results.complete}],
         "properties": {"target": results.header.name, "version": results.header.version, "embargoed": embargoed},
-        "results": [result(one, rules.index(one.key.requirement)) for one in told],
+        "results": [result(one, rules.index(one.key.requirement)) for one in text],
     }
 
 
@@ -61,7 +61,7 @@ def rule(ident: str) -> dict[str, Any]:
 
 
 def result(judgement: Judgement, index: int) -> dict[str, Any]:
-    """One departure; its place is the evidence, since no line of a source file is."""
+    """One deviation; its place is the evidence, since no line of a source file is."""
     key = judgement.key
     label = check_label(key.check, key.parameters)
     text = f"{judgement.verdict.value}: {judgement.cause}".removesuffix(": ")

@@ -23,13 +23,13 @@
     us expect refusal
     us fence
     wait 0.5
-    us departs OpenAck
+    us deviates OpenAck
 
 A value is bytes in hex, or is bound when the script runs: `$zid(NAME)` a ZenohID of ours, `$NAME:PATH` the bytes at
 that path of the last such message that the target sent on NAME (`[a:b]` a stretch of them), `^ AT:HEX` with these bytes
 XORed in at an offset; `auto` is the batch's length, `length` that of the next path. `#` begins a note.
 
-`departs WHAT` ends a script that was recorded: the target departed by WHAT, and the script holds when it does not.
+`deviates WHAT` ends a script that was recorded: the target deviated by WHAT, and the script holds when it does not.
 The same as data, one JSON document: `schemas/script.schema.json`.
 """
 
@@ -98,11 +98,11 @@ class Step:
     """One line, with the segments below it."""
 
     do: str
-    """`send`, `expect`, `departs`, `wait`, or one of `ACTS`."""
+    """`send`, `expect`, `deviates`, `wait`, or one of `ACTS`."""
     connection: str = ""
     parts: tuple[Part, ...] = ()
     what: str = ""
-    """What is expected, or what the target departed by."""
+    """What is expected, or what the target deviated by."""
     seconds: float = 0.0
 
 
@@ -160,11 +160,11 @@ def read(path: Path) -> Script:
         raise FileFault(path, None, f"cannot be read: {why}") from why
 
 
-def parse(told: str, path: Path | str = "script") -> Script:
+def parse(shown: str, path: Path | str = "script") -> Script:
     """Read a script from its text. Raises FileFault with the line."""
     header: dict[str, str] = {}
     steps: list[Step] = []
-    lines = list(_content(told))
+    lines = list(_content(shown))
     if not lines or lines[0][1].split() != ["script", str(FORMAT)]:
         raise FileFault(path, lines[0][0] if lines else None, f"a script begins with the line `script {FORMAT}`")
     for number, line in lines[1:]:
@@ -179,9 +179,9 @@ def parse(told: str, path: Path | str = "script") -> Script:
     return Script(steps=tuple(steps), header=header)
 
 
-def _content(told: str) -> Iterator[tuple[int, str]]:
+def _content(shown: str) -> Iterator[tuple[int, str]]:
     """Numbered lines that say something; notes of segments stay."""
-    for number, line in enumerate(told.splitlines(), 1):
+    for number, line in enumerate(shown.splitlines(), 1):
         if line.strip() and not line.lstrip().startswith("#"):
             yield number, line.rstrip()
 
@@ -193,13 +193,13 @@ def _step(path: Path | str, number: int, line: str) -> Step:
     if len(words) < 2 or not _NAME.fullmatch(words[0]):
         raise FileFault(path, number, f"expected `CONNECTION DOES ...`, found {line!r:.60}")
     connection, do, what = words[0], words[1], " ".join(words[2:])
-    if do in ("expect", "departs") and what:
+    if do in ("expect", "deviates") and what:
         return Step(do=do, connection=connection, what=what)
     if do in ("send", *ACTS) and not what:
         return Step(do=do, connection=connection)
-    known = ("send", "expect", "departs", *ACTS)
+    known = ("send", "expect", "deviates", *ACTS)
     why = f"{do!r} takes no more words" if do in known and what else f"unknown step {do!r}"
-    raise FileFault(path, number, why if do not in ("expect", "departs") else f"{do} what?", hint=nearest(do, known))
+    raise FileFault(path, number, why if do not in ("expect", "deviates") else f"{do} what?", hint=nearest(do, known))
 
 
 def _wait(path: Path | str, number: int, words: list[str]) -> Step:
@@ -226,26 +226,26 @@ def _with_part(path: Path | str, number: int, line: str, steps: list[Step]) -> S
     return Step(do=last.do, connection=last.connection, parts=(*last.parts, part))
 
 
-def value_of(told: str) -> Value | None:
+def value_of(shown: str) -> Value | None:
     """A value from its text; None when it is none."""
-    told, xor = told.strip(), None
-    if match := _XOR.fullmatch(told):
-        told, xor = match.group(1), (int(match.group(2)), bytes.fromhex(match.group(3)))
-    if told in ("auto", "length"):
-        return Value(bound=told, xor=xor)
-    if match := _ZID.fullmatch(told):
+    shown, xor = shown.strip(), None
+    if match := _XOR.fullmatch(shown):
+        shown, xor = match.group(1), (int(match.group(2)), bytes.fromhex(match.group(3)))
+    if shown in ("auto", "length"):
+        return Value(bound=shown, xor=xor)
+    if match := _ZID.fullmatch(shown):
         return Value(bound="zid", name=match.group(1), first=_int(match.group(2)), last=_int(match.group(3)), xor=xor)
-    if match := _HEARD.fullmatch(told):
+    if match := _HEARD.fullmatch(shown):
         first, last = _int(match.group(3)), _int(match.group(4))
         return Value(bound="heard", name=match.group(1), path=match.group(2), first=first, last=last, xor=xor)
     try:
-        return Value(data=b"" if told == '""' else bytes.fromhex(told), xor=xor)
+        return Value(data=b"" if shown == '""' else bytes.fromhex(shown), xor=xor)
     except ValueError:
         return None
 
 
-def _int(told: str | None) -> int | None:
-    return int(told) if told else None
+def _int(shown: str | None) -> int | None:
+    return int(shown) if shown else None
 
 
 def _check_names(path: Path | str, steps: Iterable[Step]) -> None:

@@ -42,7 +42,7 @@ class Party:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class StepOutcome:
     """What came of one step."""
 
     verdict: Verdict
@@ -66,7 +66,7 @@ class Records:
         """The pair as a target: who listens, and who connects to it."""
         return pair_name(self.parties)
 
-    def step(self, step: Step, outcome: Outcome) -> Judgement:
+    def step(self, step: Step, outcome: StepOutcome) -> Judgement:
         """A scenario's judgement, charged to the pair."""
         key = self._key(self.pair, versions(self.parties), step.here, step.scenario.id, step.scenario.id)
         return self._add(
@@ -81,11 +81,11 @@ class Records:
         if said.findings:
             causes = list(dict.fromkeys(found.cause for found in said.findings))
             verdict = verdict_for(level_of(requirement))
-            outcome = Outcome(verdict=verdict, cause=causes[0])
+            outcome = StepOutcome(verdict=verdict, cause=causes[0])
             first = said.findings[0]
             where = {"connection": first.connection, "time": round(first.time, 6), "during": during}
             return self._add(key, outcome, [party], self._repeat(), causes, where)
-        outcome = Outcome(verdict=Verdict.PASS if said.subjects else Verdict.NOT_OBSERVED)
+        outcome = StepOutcome(verdict=Verdict.PASS if said.subjects else Verdict.NOT_OBSERVED)
         return self._add(key, outcome, [party], "")
 
     def gone(self, side: Side, name: str, shown: Judgement, cause: str) -> Judgement:
@@ -95,7 +95,7 @@ class Records:
         key = replace(
             shown.key, target=party.name, version=party.version, check="known/has-gone", parameters=parameters
         )
-        return self._add(key, Outcome(verdict=Verdict.FAIL, cause=cause), [], self._repeat())
+        return self._add(key, StepOutcome(verdict=Verdict.FAIL, cause=cause), [], self._repeat())
 
     def _key(self, target: str, version: str, side: Side, requirement: str, check: str) -> Key:
         return Key(
@@ -106,7 +106,7 @@ class Records:
     def _add(
         self,
         key: Key,
-        outcome: Outcome,
+        outcome: StepOutcome,
         parties: Iterable[Party],
         repeat: str,
         causes: Sequence[str] = (),
@@ -156,7 +156,7 @@ def versions(parties: Mapping[Side, Party]) -> str:
 
 
 def _excused(judgement: Judgement, parties: Sequence[Party], causes: Sequence[str]) -> Judgement:
-    """`known` when one of those involved lists it: a pair's departure is looked up with the version of each."""
+    """`known` when one of those involved lists it: a pair's deviation is looked up with the version of each."""
     for party in parties:
         asked = replace(judgement, key=replace(judgement.key, target=party.name, version=party.version))
         listed = party.known.excuse(asked, causes)

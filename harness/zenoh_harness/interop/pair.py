@@ -31,7 +31,7 @@ APPLICATIONS: Final = {Side.RESPONDER: "a11cea", Side.INITIATOR: "b0ba"}
 
 
 def placed(reach: Reach, side: Side) -> Reach:
-    """The target in its place of the pair, unless its reach string says otherwise.
+    """The target in its place of the pair, unless its target string says otherwise.
 
     Raises UsageError when it cannot stand there.
     """
@@ -41,10 +41,10 @@ def placed(reach: Reach, side: Side) -> Reach:
             hint = f"zconform interop {reach} OTHER: the first one listens"
             raise UsageError(f"{reach} runs already and cannot be told to connect to us", step="interop", hint=hint)
         return reach
-    told = {"zid": ZIDS[side], **reach.options, "as": side.value}
+    text = {"zid": ZIDS[side], **reach.options, "as": side.value}
     if side is Side.INITIATOR and has_application(reach):
-        told.setdefault("role", "client")  # a router would want to be told where it listens
-    return reach.with_options(**told)
+        text.setdefault("role", "client")  # a router would want to be told where it listens
+    return reach.with_options(**text)
 
 
 def has_application(reach: Reach) -> bool:
@@ -135,7 +135,7 @@ class Pair:
 
 
 def _profile(target: NodeTarget) -> str:
-    """What is to be judged must go over the link, unless the reach string pins a profile."""
+    """What is to be judged must go over the link, unless the target string pins a profile."""
     chooses = target.reach.kind in ("wheel", "docker") and "profile" not in target.reach.options
     return ON_THE_LINK if chooses and ON_THE_LINK in target.profiles else DEFAULT
 

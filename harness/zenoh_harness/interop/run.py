@@ -17,7 +17,7 @@ from zenoh_conformance.verdict import Verdict, exit_code
 from zenoh_harness.errors import AgentError, AgentUnimplemented, CannotGoOn
 from zenoh_harness.files.evidence import slug
 from zenoh_harness.files.results import Header, ResultsWriter
-from zenoh_harness.interop.judging import RECORDING, Outcome, Party, Records, pair_name, versions
+from zenoh_harness.interop.judging import RECORDING, Party, Records, StepOutcome, pair_name, versions
 from zenoh_harness.interop.pair import Pair
 from zenoh_harness.interop.scenario import Step
 from zenoh_harness.interop.talk import Missed, Unfit
@@ -172,7 +172,7 @@ class InteropRun:
     def _step(self, step: Step, records: Records) -> None:
         """Once; a red one again, on a pair at rest: what does not repeat is flaky, never green."""
         if self._pair.lacking:
-            records.step(step, Outcome(verdict=Verdict.UNIMPLEMENTED, cause=self._pair.lacking))
+            records.step(step, StepOutcome(verdict=Verdict.UNIMPLEMENTED, cause=self._pair.lacking))
             return
         first = self._attempt(step)
         if first.verdict in (Verdict.FAIL, Verdict.HANG, Verdict.CRASH):
@@ -183,7 +183,7 @@ class InteropRun:
             first = replace(first, attempts=2)
         records.step(step, first)
 
-    def _attempt(self, step: Step) -> Outcome:
+    def _attempt(self, step: Step) -> StepOutcome:
         verdict, cause = self._went(step)
         dead = self._pair.dead()
         unrest = cause if dead or verdict is Verdict.HANG else self._rest()
@@ -197,7 +197,7 @@ class InteropRun:
         if unrest or dead:
             self.options.told(f"{step.label}: {cause}; the pair is made anew")
             self._fresh()
-        return Outcome(verdict=verdict, cause=cause, conversation=conversation, blamed=blamed or tuple(Side))
+        return StepOutcome(verdict=verdict, cause=cause, conversation=conversation, blamed=blamed or tuple(Side))
 
     def _went(self, step: Step) -> tuple[Verdict, str]:
         try:
@@ -248,5 +248,5 @@ class InteropRun:
         for side, party in records.parties.items():
             for deviation, shown in party.known.gone():
                 if deviation.name.startswith("interop/"):
-                    told = f"listed as {deviation.verdict.value} ({deviation.cause}), and it passes"
-                    records.gone(side, deviation.name, shown, told)
+                    text = f"listed as {deviation.verdict.value} ({deviation.cause}), and it passes"
+                    records.gone(side, deviation.name, shown, text)

@@ -10,7 +10,7 @@ from zenoh_conformance.verdict import SEVERITY, Judgement, Verdict, worst
 from zenoh_harness.console import plain
 from zenoh_harness.interop.scenario import all_scenarios
 from zenoh_harness.run.runner import Ran
-from zenoh_harness.run.summary import departures, idle, public, tell_exit, tell_known
+from zenoh_harness.run.summary import deviations, idle, public, tell_exit, tell_known
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,7 +37,7 @@ def show(ran: Ran, out: Console, *, seconds: float, verbose: bool = False) -> No
     out.print(f"{plain(ran.header.name)}: {len(shown)} judgements in {seconds:.0f} s", soft_wrap=True)
     if shown:
         out.print(_topics(by_topic(shown)))
-    for each in departures(shown):
+    for each in deviations(shown):
         one, values = each.first, ", ".join(each.values[:6])
         who = "begun by the" if one.key.check in all_scenarios() else "broken by the"
         out.print(f"{one.verdict.value.upper():<7}{one.key.check}  ({who} {one.key.role})", style="bold red")

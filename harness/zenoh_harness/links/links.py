@@ -164,8 +164,8 @@ class StreamLink:
         """Seconds since the peer spoke last, as the kernel counts: how long a link that is just taken was waiting."""
         if self._sock.family not in (socket.AF_INET, socket.AF_INET6) or not hasattr(socket, "TCP_INFO"):
             return 0.0
-        told = self._sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _HEARD.size)
-        return float(_HEARD.unpack(told)[0]) / 1000
+        text = self._sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _HEARD.size)
+        return float(_HEARD.unpack(text)[0]) / 1000
 
     def half_closed(self) -> bool:
         """Whether a peer that sent its last (FIN) still takes what we send: it costs a byte, which nobody records."""

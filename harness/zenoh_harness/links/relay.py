@@ -64,7 +64,7 @@ class End:
     """It sends no more."""
     gone: bool = False
     """Sending to it failed: what is left to read of it ends in a reset, whatever the kernel calls it then."""
-    told: bool = False
+    passed_on: bool = False
     """It was told that the other side sends no more."""
     interest: int = 0
     """What the selector waits for on its socket."""
@@ -185,12 +185,12 @@ class Relay:
         other = self._other(end)
         while end.open and end.waiting and (went := self._send(end, end.waiting)):
             del end.waiting[:went]
-        if end.open and not end.waiting and other.finished and not end.told:
-            end.told = True
+        if end.open and not end.waiting and other.finished and not end.passed_on:
+            end.passed_on = True
             with contextlib.suppress(OSError):  # whoever has gone meanwhile shows it when read
                 end.sock.shutdown(socket.SHUT_WR)
         self._check(end)
-        if end.told and other.told:
+        if end.passed_on and other.passed_on:
             self.end()
         self._watch(end)
         self._watch(other)

@@ -31,7 +31,7 @@ _OUR_NONCE: Final = 0x0123456789ABCDEF
 
 
 def open_session(dialogue: Dialogue, profile: Profile, **changes: Any) -> Dialogue:
-    """The sane handshake with what the profile demands; `changes` go into our INIT; departs where the target does."""
+    """The sane handshake with what the profile demands; `changes` go into our INIT; deviates where the target does."""
     if profile.credentials is None:
         several = "multilink" in profile.offers and dialogue.wire.side is Side.INITIATOR
         return open_link(dialogue, **changes) if several else dialogue.open(**changes)

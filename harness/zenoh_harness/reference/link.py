@@ -54,7 +54,7 @@ class Pending:
 
 OF_THE_SESSION = (
     "session", "tx", "rx", "partial", "keys", "subscribers", "queryables", "tokens", "interests", "requests", "request_ids",
-    "entity_ids", "told",
+    "entity_ids", "announced",
 )  # fmt: skip
 """Attributes that the links of one session share."""
 
@@ -94,7 +94,7 @@ class Link:
     """Queries that we forwarded in this session, by the id they have here."""
     request_ids: Iterator[int] = field(default_factory=lambda: count(1))
     entity_ids: Iterator[int] = field(default_factory=lambda: count(1))
-    told: dict[tuple[str, str, int], int] = field(default_factory=dict)
+    announced: dict[tuple[str, str, int], int] = field(default_factory=dict)
     """Declarations forwarded in this session: (kind, session, id there) to the id here."""
     session: str = ""
     """Its name: that of its first link."""

@@ -1,4 +1,4 @@
-"""Scenes in memory: the reference, or a miniature, in this process, on a clock that nobody waits for.
+"""Scenes in memory: the reference, or a faulty node, in this process, on a clock that nobody waits for.
 
 The same cases, models and laws run here as against a real node; what would take a lease takes no time.
 """
@@ -203,7 +203,7 @@ class MemoryScene:
         self._starts = 0
         self._node = node
         self.world = MemoryWorld(self._started)
-        self.departures: list[Finding] = []
+        self.deviations: list[Finding] = []
         self.reading: str | None = None
         self._count = 0
         self._names: Counter[str] = Counter()
@@ -253,8 +253,8 @@ class MemoryScene:
     def follows(self, erratum: str | None) -> None:
         self.reading = reading_of(erratum)
 
-    def depart(self, finding: Finding) -> None:
-        self.departures.append(finding)
+    def deviate(self, finding: Finding) -> None:
+        self.deviations.append(finding)
 
 
 def able(profile: str, node: type[Reference] = Reference) -> frozenset[str]:

@@ -113,7 +113,7 @@ def key_shown(payload: bytes) -> Public | None:
 
 
 def open_link(dialogue: Dialogue, **changes: Any) -> Dialogue:
-    """The sane handshake of a link that may be one of several; `changes` go into our INIT; departs where the target does."""
+    """The sane handshake of a link that may be one of several; `changes` go into our INIT; deviates where the target does."""
     offers = (*changes.pop("exts", OFFERS), MultiLink(payload=OURS.public.shown))
     ack = dialogue.ask(dialogue.init_syn(exts=offers, **changes), expect=InitAck, step="not reached: init")
     answer = ack.exts.get(MultiLink)

@@ -1,7 +1,7 @@
 """The reference node: bytes in, bytes out. The door and the steps of the handshake; what it weighs there is in `responder` and
 `initiator`, its sessions are in `traffic`, what it routes is in `router`.
 
-Miniatures override one hook. Every hook is a small method that answers one question about the protocol.
+Faulty nodes override one hook. Every hook is a small method that answers one question about the protocol.
 """
 
 from __future__ import annotations

@@ -135,21 +135,21 @@ class Router:
         """Undeclared: those who were told are told again."""
         self.table(link, kind).pop(entity, None)
         for other in self.others(link):
-            told = other.told.pop((kind, link.session, entity), None)
-            if told is not None:
-                self.say(other, declare(UNDECLARE[kind](id=told)))
+            announced = other.announced.pop((kind, link.session, entity), None)
+            if announced is not None:
+                self.say(other, declare(UNDECLARE[kind](id=announced)))
 
     def tell(self, to: Link, owner: Link, kind: str, entity: int, interest: int | None = None) -> None:
         """Forward one declaration, never the same one twice to one session."""
-        if (kind, owner.session, entity) in to.told:
+        if (kind, owner.session, entity) in to.announced:
             return
-        told = to.told[kind, owner.session, entity] = next(to.entity_ids)
+        announced = to.announced[kind, owner.session, entity] = next(to.entity_ids)
         held = self.table(owner, kind)[entity]
         key = WireExpr(scope=0, suffix=held.key if isinstance(held, Queryable) else held, mapping=True)
         info: Exts[QueryableInfo] = NO_EXTS
         if isinstance(held, Queryable) and (held.complete or held.distance):
             info = Exts((QueryableInfo(value=int(held.complete) | held.distance << 8),))
-        body = DECLARE[kind](id=told, key=key, **({"exts": info} if kind == "queryable" else {}))
+        body = DECLARE[kind](id=announced, key=key, **({"exts": info} if kind == "queryable" else {}))
         self.say(to, declare(body, interest))
 
     def on_gone(self, link: Link) -> None:

@@ -10,10 +10,10 @@ from threading import Event as Flag
 from threading import Lock
 
 from zenoh_conformance.conversation import Conversation, Side
-from zenoh_conformance.finding import Departed, Finding
+from zenoh_conformance.finding import Deviation, Finding
 from zenoh_conformance.law import Judged, judge
 from zenoh_harness.errors import CannotConnect, HarnessError
-from zenoh_harness.run.limiter import Floor
+from zenoh_harness.run.limiter import Limiter
 from zenoh_harness.run.plan import Item
 from zenoh_harness.run.scenes import Elsewhere, Facts, Overtime, Stage
 from zenoh_harness.targets.target import NodeInstance
@@ -24,7 +24,7 @@ class Went(Enum):
 
     HELD = "held"
     """The target did what is required."""
-    DEPARTED = "departed"
+    DEVIATED = "deviated"
     LOST = "lost"
     """No link was to be had."""
     OVERTIME = "overtime"
@@ -38,7 +38,7 @@ class Went(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class AttemptOutcome:
     """What came of one attempt."""
 
     item: Item
@@ -70,18 +70,18 @@ class Conditions:
     stop: Flag = field(default_factory=Flag)
     agent: Lock = field(default_factory=Lock)
     """A node has one application: cases that use it take turns."""
-    floor: Floor | None = None
+    floor: Limiter | None = None
     """Where places are few: those who are busy at a time."""
 
 
-def attempt(item: Item, conditions: Conditions, number: int = 1) -> Outcome:
+def attempt(item: Item, conditions: Conditions, number: int = 1) -> AttemptOutcome:
     """Run one case once; never raises."""
     turn: AbstractContextManager[object] = conditions.agent if uses_agent(item) else nullcontext()
     place: AbstractContextManager[object] = conditions.floor.taken() if conditions.floor else nullcontext()
     with turn, place:
         outcome = _performed(item, _stage(item, conditions, number))
     if conditions.stop.is_set() and not outcome.held:
-        return Outcome(item=item, went=Went.STOPPED)
+        return AttemptOutcome(item=item, went=Went.STOPPED)
     return outcome
 
 
@@ -102,12 +102,12 @@ def uses_agent(item: Item) -> bool:
     return any(need.partition(".")[0] == "agent" for need in item.case.needs)
 
 
-def _performed(item: Item, stage: Stage) -> Outcome:
+def _performed(item: Item, stage: Stage) -> AttemptOutcome:
     went, cause, trace, findings = Went.HELD, "", "", []
     try:
         item.case.run(stage, item.parameters)
-    except Departed as departed:
-        findings.append(departed.finding)
+    except Deviation as deviation:
+        findings.append(deviation.finding)
     except Overtime:
         went, cause = Went.OVERTIME, "the case did not come to its end before its deadline"
     except Elsewhere as otherwise:
@@ -123,9 +123,9 @@ def _performed(item: Item, stage: Stage) -> Outcome:
         end = stage.ended(findings[0].end if findings else "")
         stage.close()
     if findings and went is Went.HELD:
-        went, cause = Went.DEPARTED, findings[0].cause
+        went, cause = Went.DEVIATED, findings[0].cause
     stage.conversation.about = {"case": item.label, "requirement": item.case.requirement}
-    return Outcome(
+    return AttemptOutcome(
         item=item,
         went=went,
         conversation=stage.conversation,

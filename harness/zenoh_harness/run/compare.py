@@ -36,7 +36,7 @@ class Change:
 
     @property
     def way(self) -> Way:
-        """In which direction; a departure that is listed is one all the same."""
+        """In which direction; a deviation that is listed is one all the same."""
         was, now = _grade(self.before), _grade(self.after)
         if now is None or was is None:
             return Way.OTHER if now == was else Way.LOST if now is None else Way.WORSE if now else Way.FRESH
@@ -44,7 +44,7 @@ class Change:
 
     @property
     def red(self) -> bool:
-        """Whether it departs now, is not listed, and did not or less gravely so; or was judged and is not there."""
+        """Whether it deviates now, is not listed, and did not or less gravely so; or was judged and is not there."""
         was = SEVERITY[self.before.verdict] if self.before else 0
         now = SEVERITY[self.after.verdict] if self.after else 0
         return now > max(was, CALM) or (self.after is None and self.before is not None)
@@ -64,7 +64,7 @@ class Change:
 
 
 def _grade(one: Judgement | None) -> int | None:
-    """How bad the target is: 0 for right, the departure's severity; None where it was not judged."""
+    """How bad the target is: 0 for right, the deviation's severity; None where it was not judged."""
     if one is None or one.verdict not in BAD | GOOD:
         return None
     if one.verdict is Verdict.KNOWN:
@@ -109,7 +109,7 @@ def _place(key: Key) -> tuple[object, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Comparison:
     """Changes of one check that are alike but for parameters, profile and evidence."""
 
     first: Change
@@ -127,7 +127,7 @@ class Told:
         return told(self.first.after)
 
     def as_json(self) -> dict[str, Any]:
-        """The same as data; evidence and command are those of the side that departs, the newer one's where both do."""
+        """The same as data; evidence and command are those of the side that deviates, the newer one's where both do."""
         key = self.first.key
         shown = next((one for one in (self.first.after, self.first.before) if one is not None and one.evidence), None)
         return {
@@ -137,7 +137,7 @@ class Told:
         }  # fmt: skip
 
 
-def gathered(found: Iterable[Change]) -> list[Told]:
+def gathered(found: Iterable[Change]) -> list[Comparison]:
     """Those that are alike as one, in the same order."""
 
     def alike(change: Change) -> tuple[object, ...]:
@@ -147,7 +147,7 @@ def gathered(found: Iterable[Change]) -> list[Told]:
         )  # fmt: skip
 
     groups = (list(group) for _, group in groupby(sorted(found, key=alike), key=alike))
-    return [Told(group[0], tuple(_label(one.key) for one in group)) for group in groups]
+    return [Comparison(group[0], tuple(_label(one.key) for one in group)) for group in groups]
 
 
 def _label(key: Key) -> str:

@@ -9,8 +9,8 @@ from zenoh_conformance.conversation import Conversation, Side
 from zenoh_conformance.finding import Finding
 from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import Verdict, verdict_for
-from zenoh_harness.run.attempt import Outcome, Went
-from zenoh_harness.run.keeper import Ill
+from zenoh_harness.run.attempt import AttemptOutcome, Went
+from zenoh_harness.run.lifecycle import Unhealthy
 from zenoh_harness.run.plan import Item
 
 
@@ -26,7 +26,7 @@ class Decision:
     conversation: Conversation | None = None
     """The evidence."""
     finding: Finding | None = None
-    """What the target departed by, where that is the reason."""
+    """What the target deviated by, where that is the reason."""
     trace: str = ""
     """Where we broke, when we did."""
     reading: str | None = None
@@ -39,7 +39,7 @@ def level_of(requirement: str) -> str:
     return str(known.level) if known is not None else "MUST"
 
 
-def decide(item: Item, outcomes: Sequence[Outcome], side: Side = Side.RESPONDER) -> Decision:
+def decide(item: Item, outcomes: Sequence[AttemptOutcome], side: Side = Side.RESPONDER) -> Decision:
     """The verdict on a case from attempts on a target that lived: all alike decide, different ones are `flaky`."""
     telling = [outcome for outcome in outcomes if outcome.went is not Went.STOPPED]
     last = telling[-1]
@@ -65,18 +65,18 @@ def decide(item: Item, outcomes: Sequence[Outcome], side: Side = Side.RESPONDER)
     )
 
 
-def _told(verdict: Verdict, red: Outcome, telling: Sequence[Outcome]) -> str:
+def _told(verdict: Verdict, red: AttemptOutcome, telling: Sequence[AttemptOutcome]) -> str:
     if verdict is not Verdict.FLAKY:
         return red.cause
     bad = sum(not outcome.held for outcome in telling)
     return f"{bad} of {len(telling)} attempts: {red.cause}"
 
 
-def _verdict(outcome: Outcome, side: Side) -> Verdict:
+def _verdict(outcome: AttemptOutcome, side: Side) -> Verdict:
     match outcome.went:
         case Went.HELD:
             return Verdict.PASS
-        case Went.DEPARTED:
+        case Went.DEVIATED:
             return verdict_for(level_of(outcome.item.case.requirement))
         case Went.LOST:
             # Whoever listens must accept; whoever should come to us may be anywhere.
@@ -89,12 +89,12 @@ def _verdict(outcome: Outcome, side: Side) -> Verdict:
             return Verdict.ERROR
 
 
-def charged(item: Item, ill: Ill, outcome: Outcome, attempts: int) -> Decision:
+def charged(item: Item, unhealthy: Unhealthy, outcome: AttemptOutcome, attempts: int) -> Decision:
     """The verdict on a case that was alone with a fresh target when the target died, again."""
     return Decision(
         item=item,
-        verdict=ill.verdict,
-        cause=ill.cause,
+        verdict=unhealthy.verdict,
+        cause=unhealthy.cause,
         end=outcome.end,
         attempts=attempts,
         conversation=outcome.conversation,

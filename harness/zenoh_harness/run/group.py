@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from zenoh_conformance.conversation import Side
-from zenoh_harness.run.attempt import Conditions, Outcome, Went, attempt
+from zenoh_harness.run.attempt import AttemptOutcome, Conditions, Went, attempt
 from zenoh_harness.run.decide import Decision, charged, decide
-from zenoh_harness.run.keeper import Ill, Keeper
-from zenoh_harness.run.limiter import Floor
+from zenoh_harness.run.law_results import LawResults
+from zenoh_harness.run.lifecycle import Lifecycle, Unhealthy
+from zenoh_harness.run.limiter import Limiter
 from zenoh_harness.run.plan import Item
 from zenoh_harness.run.scenes import CASE
 from zenoh_harness.run.sidebyside import SideBySide
-from zenoh_harness.run.tally import Tally
 
 STUCK = CASE + 45.0
 """Seconds without any case ending after which those that are left are given up."""
@@ -35,8 +35,8 @@ SETTLED = (Went.BROKE, Went.STOPPED, Went.ELSEWHERE)
 class Death:
     """The target died, and what was going on."""
 
-    ill: Ill
-    during: tuple[Outcome, ...]
+    unhealthy: Unhealthy
+    during: tuple[AttemptOutcome, ...]
 
 Kind = tuple[str, str]
 """What is red alike, whatever the parameters: case and cause."""
@@ -46,11 +46,11 @@ Kind = tuple[str, str]
 class Group:
     """Runs groups on one keeper's node; every attempt is tallied, for the laws."""
 
-    keeper: Keeper
+    lifecycle: Lifecycle
     conditions: Callable[[], Conditions]
     """What attempts share now: the node may be another after a restart."""
     jobs: int
-    tally: Tally
+    law_results: LawResults
     deaths: list[Death] = field(default_factory=list)
     """Those that no case was charged with."""
     confirmed: Counter[Kind] = field(default_factory=Counter)
@@ -60,79 +60,79 @@ class Group:
         """One decision an item, in order."""
         yield from self.judged(items, self.side_by_side(items, self.jobs))
 
-    def judged(self, items: Sequence[Item], first: Sequence[Outcome]) -> Iterator[Decision]:
+    def judged(self, items: Sequence[Item], first: Sequence[AttemptOutcome]) -> Iterator[Decision]:
         """What the first attempts are worth, after a look at the target."""
         if items:
-            yield from self.settled(items, first, self.keeper.ill())
+            yield from self.settled(items, first, self.lifecycle.unhealthy())
 
-    def settled(self, items: Sequence[Item], first: Sequence[Outcome], ill: Ill | None) -> Iterator[Decision]:
+    def settled(self, items: Sequence[Item], first: Sequence[AttemptOutcome], unhealthy: Unhealthy | None) -> Iterator[Decision]:
         """What the first attempts are worth where the target is found well, or ill."""
-        if ill is not None:
-            yield from self.after_death(items, first, ill)
+        if unhealthy is not None:
+            yield from self.after_death(items, first, unhealthy)
             return
         for outcome in first:
             self._heard(outcome)
         again = self._repeated([outcome for outcome in first if not outcome.held and outcome.went not in SETTLED])
         for item, outcome in zip(items, first, strict=True):
-            yield again.get(item.label) or decide(item, [outcome], self.keeper.node.side)
+            yield again.get(item.label) or decide(item, [outcome], self.lifecycle.node.side)
 
-    def _repeated(self, red: Sequence[Outcome]) -> dict[str, Decision]:
+    def _repeated(self, red: Sequence[AttemptOutcome]) -> dict[str, Decision]:
         """Label to decision of the red ones that had to be shown again: some of each kind, all where those were otherwise."""
         some = [one for alike in _kinds(red) for one in alike[: max(0, CONFIRMED - self.confirmed[_kind(alike[0])])]]
         decisions, shown = self._again(some), {id(one) for one in some}
         rest = [one for one in red if id(one) not in shown and self.confirmed[_kind(one)] < CONFIRMED]
         return {decision.item.label: decision for decision in (*decisions, *self._again(rest))}
 
-    def _again(self, doubtful: Sequence[Outcome]) -> list[Decision]:
+    def _again(self, doubtful: Sequence[AttemptOutcome]) -> list[Decision]:
         """One busy at a time, and a look at the target: a death is charged to who repeats it."""
         if not doubtful:
             return []
         items = [outcome.item for outcome in doubtful]
         again = self.side_by_side(items, 1, number=2)
-        ill = self.keeper.ill()
-        if ill is not None:
-            return list(self.after_death(items, [*doubtful, *again], ill))
+        unhealthy = self.lifecycle.unhealthy()
+        if unhealthy is not None:
+            return list(self.after_death(items, [*doubtful, *again], unhealthy))
         for earlier, outcome in zip(doubtful, again, strict=True):
             self._heard(outcome)
             self.confirmed[_kind(outcome)] += not outcome.held and outcome.cause == earlier.cause
-        return [decide(item, both, self.keeper.node.side) for item, *both in zip(items, doubtful, again, strict=True)]
+        return [decide(item, both, self.lifecycle.node.side) for item, *both in zip(items, doubtful, again, strict=True)]
 
-    def side_by_side(self, items: Sequence[Item], jobs: int, *, number: int = 1) -> list[Outcome]:
+    def side_by_side(self, items: Sequence[Item], jobs: int, *, number: int = 1) -> list[AttemptOutcome]:
         """Every item once, at most so many busy at a time; `number` tells the how-manieth attempt this is."""
-        if self.keeper.node.side is Side.INITIATOR or any(item.case.alone for item in items):
+        if self.lifecycle.node.side is Side.INITIATOR or any(item.case.alone for item in items):
             return [self._once(item, number) for item in items]  # it comes to us with one link after the other
-        if self.keeper.few_sessions:
+        if self.lifecycle.few_sessions:
             return [self._with_room(item, number) for item in items]
-        conditions = replace(self.conditions(), floor=Floor(jobs))
+        conditions = replace(self.conditions(), floor=Limiter(jobs))
         tasks = [lambda item=item: attempt(item, conditions, number) for item in items]
         return self.noted(items, SideBySide(tasks, max(jobs, IN_FLIGHT)).wait(STUCK))
 
-    def noted(self, items: Sequence[Item], outcomes: Sequence[Outcome | None]) -> list[Outcome]:
+    def noted(self, items: Sequence[Item], outcomes: Sequence[AttemptOutcome | None]) -> list[AttemptOutcome]:
         """The outcomes; what never came back is overtime."""
         return [
-            outcome or Outcome(item=item, went=Went.OVERTIME, cause="the case did not come back at all")
+            outcome or AttemptOutcome(item=item, went=Went.OVERTIME, cause="the case did not come back at all")
             for item, outcome in zip(items, outcomes, strict=True)
         ]
 
-    def _with_room(self, item: Item, number: int) -> Outcome:
+    def _with_room(self, item: Item, number: int) -> AttemptOutcome:
         """One item, once the sessions of the one before are gone."""
         outcome = self._once(item, number)
-        self.keeper.ill()
+        self.lifecycle.unhealthy()
         return outcome
 
-    def _heard(self, outcome: Outcome) -> None:
+    def _heard(self, outcome: AttemptOutcome) -> None:
         """Let the laws judge: only where the target lived, for what a dying one says is no answer."""
-        self.tally.add(outcome)
+        self.law_results.add(outcome)
 
-    def _once(self, item: Item, number: int) -> Outcome:
-        if self.keeper.left():
-            self.keeper.renew()
+    def _once(self, item: Item, number: int) -> AttemptOutcome:
+        if self.lifecycle.left():
+            self.lifecycle.renew()
         return attempt(item, self.conditions(), number)
 
-    def after_death(self, items: Sequence[Item], first: Sequence[Outcome], ill: Ill) -> Iterator[Decision]:
+    def after_death(self, items: Sequence[Item], first: Sequence[AttemptOutcome], unhealthy: Unhealthy) -> Iterator[Decision]:
         """One by one on a fresh target; who kills it again is charged; a death that none repeats charges none."""
-        self.deaths.append(Death(ill, tuple(first)))
-        self.keeper.renew()
+        self.deaths.append(Death(unhealthy, tuple(first)))
+        self.lifecycle.renew()
         decisions, guilty = [], False
         for item in items:
             earlier = [outcome for outcome in first if outcome.item is item]
@@ -143,28 +143,28 @@ class Group:
             self.deaths.pop()
         yield from decisions
 
-    def _suspect(self, item: Item, earlier: list[Outcome]) -> tuple[Decision, bool]:
+    def _suspect(self, item: Item, earlier: list[AttemptOutcome]) -> tuple[Decision, bool]:
         """One item with the target to itself; what it did while another target died counts only where it held."""
         held = [outcome for outcome in earlier if outcome.held]
-        tries: list[Outcome] = []
+        tries: list[AttemptOutcome] = []
         while len(tries) < 2:
             tries.append(self._once(item, 1 + len(earlier) + len(tries)))
-            ill = self.keeper.ill()
-            if ill is not None:
-                self.keeper.renew()
-                return charged(item, ill, tries[-1], len(earlier) + len(tries)), True
+            unhealthy = self.lifecycle.unhealthy()
+            if unhealthy is not None:
+                self.lifecycle.renew()
+                return charged(item, unhealthy, tries[-1], len(earlier) + len(tries)), True
             self._heard(tries[-1])
             if tries[-1].held or tries[-1].went in SETTLED:
                 break
-        return decide(item, [*held, *tries], self.keeper.node.side), False
+        return decide(item, [*held, *tries], self.lifecycle.node.side), False
 
 
-def _kind(outcome: Outcome) -> Kind:
+def _kind(outcome: AttemptOutcome) -> Kind:
     return outcome.item.case.id, outcome.cause
 
 
-def _kinds(red: Sequence[Outcome]) -> list[list[Outcome]]:
-    found: dict[Kind, list[Outcome]] = {}
+def _kinds(red: Sequence[AttemptOutcome]) -> list[list[AttemptOutcome]]:
+    found: dict[Kind, list[AttemptOutcome]] = {}
     for outcome in red:
         found.setdefault(_kind(outcome), []).append(outcome)
     return list(found.values())

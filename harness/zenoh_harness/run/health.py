@@ -15,7 +15,7 @@ from typing import Final
 
 from zenoh_conformance.conversation import Conversation, Side
 from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.finding import Departed
+from zenoh_conformance.finding import Deviation
 from zenoh_conformance.messages import DQueryable, Push, Put, Query, Reply, Request, Response, ResponseFinal
 from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.verdict import Verdict
@@ -121,8 +121,8 @@ class _Check:
         verdict, cause = Verdict.PASS, ""
         try:
             self._steps()
-        except _Ill as ill:
-            verdict, cause = ill.verdict, ill.cause
+        except _Ill as unhealthy:
+            verdict, cause = unhealthy.verdict, unhealthy.cause
         latency = time.monotonic() - began
         self._leave()
         if self.budget and verdict is Verdict.PASS and latency > self.budget.slow:
@@ -170,7 +170,7 @@ class _Check:
         self.open.append(dialogue)
         try:
             open_session(dialogue, self.node.profile)
-        except Departed as why:
+        except Deviation as why:
             silent = dialogue.ended is None and dialogue.closed is None and why.finding.got == "silence"
             hangs = silent and self.grade < Grade.HANDSHAKE
             raise self._ill(Verdict.HANG if hangs else Verdict.ZOMBIE, f"no new session: {why.finding.cause}") from why
@@ -187,7 +187,7 @@ class _Check:
         """Do one step of the work; a node that does not is a zombie."""
         try:
             act()
-        except Departed as why:
+        except Deviation as why:
             raise self._ill(Verdict.ZOMBIE, f"{else_}: {why.finding.got}") from why
 
     def _function(self, near: Dialogue, far: Dialogue) -> None:
@@ -241,13 +241,13 @@ class _Check:
             us.say(Request(id=request, key=_key(key), body=Query()))
             self._step(lambda: us.expect(Response, where=lambda one: one.id == request), "a reply does not arrive")
             self._step(lambda: us.expect(ResponseFinal, where=lambda one: one.id == request), "a query is not finished")
-            told = {event["event"] for event in agent.events(2, self.unit)}
+            text = {event["event"] for event in agent.events(2, self.unit)}
             agent.ask("undeclare", id=f"{key}/s")
             agent.ask("undeclare", id=f"{key}/q")
         except AgentError as why:
             raise self._ill(Verdict.ZOMBIE, f"the application does not answer: {why.what}") from why
-        if told != {"sample", "query"}:
-            raise _Ill(Verdict.ZOMBIE, f"the application was told {sorted(told)} where a sample and a query are due")
+        if text != {"sample", "query"}:
+            raise _Ill(Verdict.ZOMBIE, f"the application was told {sorted(text)} where a sample and a query are due")
 
     def _leave(self) -> None:
         for dialogue in self.open:

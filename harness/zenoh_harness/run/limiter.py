@@ -11,7 +11,7 @@ MOMENT: Final = 0.02
 """Seconds that somebody may wait and still count as busy."""
 
 
-class Floor:
+class Limiter:
     """Places for those who are busy. A target that does not answer costs patience, and no places."""
 
     def __init__(self, places: int) -> None:

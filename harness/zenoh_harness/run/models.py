@@ -1,4 +1,4 @@
-"""The state machine models as cases: many scenes on one node, the smallest one that departs as evidence."""
+"""The state machine models as cases: many scenes on one node, the smallest one that deviates as evidence."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 
 from zenoh_conformance.case import Case, import_all
 from zenoh_conformance.conversation import Side
-from zenoh_conformance.finding import Departed, Finding
+from zenoh_conformance.finding import Deviation, Finding
 from zenoh_conformance.scene import Scene
 from zenoh_harness.run.scenes import Overtime, Stage
 
@@ -88,9 +88,9 @@ def explore(
             raise
     except Flaky as once:
         finding = Finding(
-            requirement=stage.requirement, sender=stage.role, why="what departed once did not depart again"
+            requirement=stage.requirement, sender=stage.role, why="what deviated once did not deviate again"
         )
-        raise Departed(finding) from once
+        raise Deviation(finding) from once
     finally:
         for scene in scenes:
             scene.close()

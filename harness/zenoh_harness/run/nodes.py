@@ -13,20 +13,20 @@ from zenoh_conformance.law import Law
 from zenoh_conformance.verdict import Verdict
 from zenoh_harness.errors import CannotGoOn, TargetError
 from zenoh_harness.profiles import ASSUMED
-from zenoh_harness.run.attempt import Conditions, Outcome, attempt, uses_agent
-from zenoh_harness.run.crew import Crew
+from zenoh_harness.run.attempt import AttemptOutcome, Conditions, attempt, uses_agent
 from zenoh_harness.run.decide import Decision
 from zenoh_harness.run.embargo import is_current, withheld
 from zenoh_harness.run.facts import Ability, Ask, ability, ask
 from zenoh_harness.run.group import STUCK, Group
 from zenoh_harness.run.health import check
-from zenoh_harness.run.keeper import Examine, Ill, Keeper
+from zenoh_harness.run.instances import Instances
+from zenoh_harness.run.law_results import LawResults
+from zenoh_harness.run.lifecycle import Examine, Lifecycle, Unhealthy
 from zenoh_harness.run.options import Options
 from zenoh_harness.run.plan import Item, Selection, groups, plan_for, shuffled, without
 from zenoh_harness.run.records import STAYS_UP, Records
 from zenoh_harness.run.register import Register
 from zenoh_harness.run.sidebyside import SideBySide
-from zenoh_harness.run.tally import Tally
 from zenoh_harness.targets.target import Identity, NodeTarget
 
 ENOUGH = 4
@@ -110,63 +110,63 @@ class NodeRun:
         for item, why in self.plan.left_out:
             self._left_out(self._records(register, item.case.profile), item, why)
         for number, (profile, items) in enumerate(self.plan.profiles.items(), 1):
-            keeper = Keeper(self.target, profile, self._examine, told=self.options.told)
+            lifecycle = Lifecycle(self.target, profile, self._examine, told=self.options.told)
             try:
-                self._profile(self._records(register, profile), keeper, items, first=number == 1)
+                self._profile(self._records(register, profile), lifecycle, items, first=number == 1)
             finally:
-                self._let_go(keeper, last=number == len(self.plan.profiles))
+                self._let_go(lifecycle, last=number == len(self.plan.profiles))
 
     def _records(self, register: Register, profile: str) -> Records:
         return Records(self.target, profile, register, self.options.known, self.options.seed)
 
-    def _let_go(self, keeper: Keeper, *, last: bool) -> None:
+    def _let_go(self, lifecycle: Lifecycle, *, last: bool) -> None:
         """End the instance; the last one may be wanted by somebody."""
-        node = keeper.hand_over() if last and self.options.kept is not None and not self.stop.is_set() else None
+        node = lifecycle.hand_over() if last and self.options.kept is not None and not self.stop.is_set() else None
         if node is not None and self.options.kept is not None:
             self.options.kept.append(node)
-        keeper.stop()
+        lifecycle.stop()
 
-    def _profile(self, records: Records, keeper: Keeper, items: Sequence[Item], *, first: bool) -> None:
+    def _profile(self, records: Records, lifecycle: Lifecycle, items: Sequence[Item], *, first: bool) -> None:
         try:
-            ill = keeper.begin()
+            unhealthy = lifecycle.begin()
         except TargetError as why:
             if first:
                 raise
             records.cannot_start(why.what)
             return
-        can = self._ability(keeper, items, ill)
+        can = self._ability(lifecycle, items, unhealthy)
         able = self._able(records, can, items)
-        crew = self._crew(keeper, can, len(able))
+        instances = self._crew(lifecycle, can, len(able))
         try:
-            for decision in self._decisions(keeper, crew, able):
+            for decision in self._decisions(lifecycle, instances, able):
                 if not self._silent:
                     records.decision(decision)
                 self.options.advance(1, decision.item.label)
         except CannotGoOn:
-            self._close(records, crew, ill)
+            self._close(records, instances, unhealthy)
             raise
         finally:
-            crew.dismiss()
-        self._close(records, crew, ill)
+            instances.dismiss()
+        self._close(records, instances, unhealthy)
 
-    def _close(self, records: Records, crew: Crew, ill: Ill | None) -> None:
-        records.laws(self.laws, self._wanted_laws(), crew.first.tally)
-        records.stays_up(crew.first.deaths, ill, crew.slow)
+    def _close(self, records: Records, instances: Instances, unhealthy: Unhealthy | None) -> None:
+        records.laws(self.laws, self._wanted_laws(), instances.first.law_results)
+        records.stays_up(instances.first.deaths, unhealthy, instances.slow)
 
-    def _crew(self, keeper: Keeper, can: Ability, items: int) -> Crew:
+    def _crew(self, lifecycle: Lifecycle, can: Ability, items: int) -> Instances:
         """One instance; of a node that comes to us, and so talks with one case at a time, as many as have enough to do."""
-        first = Group(keeper, self._conditions(keeper, can), self._jobs(keeper), Tally())
+        first = Group(lifecycle, self._conditions(lifecycle, can), self._jobs(lifecycle), LawResults())
         several = self.target.side is Side.INITIATOR and self.target.restartable
         more = min(self.options.jobs, -(-items // ENOUGH)) - 1 if several else 0
-        twins = [keeper.twin() for _ in range(more)]
-        return Crew(
-            (first, *(Group(twin, self._conditions(twin, can), 1, first.tally, first.deaths) for twin in twins))
+        others = [lifecycle.another() for _ in range(more)]
+        return Instances(
+            (first, *(Group(another, self._conditions(another, can), 1, first.law_results, first.deaths) for another in others))
         )
 
-    def _ability(self, keeper: Keeper, items: Sequence[Item], ill: Ill | None) -> Ability:
+    def _ability(self, lifecycle: Lifecycle, items: Sequence[Item], unhealthy: Unhealthy | None) -> Ability:
         """What the node can do; asked only where a case wants to know, and of one that is well."""
-        needed = any(set(item.case.needs) - ASSUMED for item in items) and ill is None
-        can = ability(self.target, keeper.node, self._look if needed else None)
+        needed = any(set(item.case.needs) - ASSUMED for item in items) and unhealthy is None
+        can = ability(self.target, lifecycle.node, self._look if needed else None)
         known = {"known_departures": self.options.known.requirements(self.target.identity.version)}
         return replace(can, facts=replace(can.facts, known={**can.facts.known, **known}))
 
@@ -176,8 +176,8 @@ class NodeRun:
         for item in items:
             missing = sorted(set(item.case.needs) - can.facts.capabilities)
             if broken := can.broken & set(item.case.needs):
-                told = f"the target's own file claims {', '.join(sorted(broken))}, and it was not seen to do it"
-                self._left_out(records, item, told, Verdict.FAIL)
+                text = f"the target's own file claims {', '.join(sorted(broken))}, and it was not seen to do it"
+                self._left_out(records, item, text, Verdict.FAIL)
             elif missing:
                 self._left_out(records, item, f"the target does not do {', '.join(missing)}")
             else:
@@ -189,33 +189,33 @@ class NodeRun:
             records.left_out(item, why, verdict)
         self.options.advance(1, item.label)
 
-    def _conditions(self, keeper: Keeper, can: Ability) -> Callable[[], Conditions]:
+    def _conditions(self, lifecycle: Lifecycle, can: Ability) -> Callable[[], Conditions]:
         agent = Lock()
 
         def now() -> Conditions:
-            return Conditions(node=keeper.node, facts=can.facts, seed=self.options.seed, stop=self.stop, agent=agent)
+            return Conditions(node=lifecycle.node, facts=can.facts, seed=self.options.seed, stop=self.stop, agent=agent)
 
         return now
 
-    def _jobs(self, keeper: Keeper) -> int:
+    def _jobs(self, lifecycle: Lifecycle) -> int:
         """One at a time where the node holds few sessions, or comes to us."""
-        return 1 if keeper.few_sessions or self.target.side is Side.INITIATOR else self.options.jobs
+        return 1 if lifecycle.few_sessions or self.target.side is Side.INITIATOR else self.options.jobs
 
-    def _decisions(self, keeper: Keeper, crew: Crew, items: Sequence[Item]) -> Iterator[Decision]:
+    def _decisions(self, lifecycle: Lifecycle, instances: Instances, items: Sequence[Item]) -> Iterator[Decision]:
         """Those that wait are started first and awaited last; those that must be alone come when nothing else runs."""
-        group = crew.first
+        group = instances.first
         timed = [item for item in items if group.jobs > 1 and waits(item)]
         alone = [item for item in items if item.case.alone]
         others = [item for item in items if item not in timed and item not in alone]
-        if crew.several:
-            yield from crew.run(others, alone)
+        if instances.several:
+            yield from instances.run(others, alone)
             return
-        born, conditions = keeper.generation, group.conditions()
+        born, conditions = lifecycle.generation, group.conditions()
         waiting = SideBySide([_bound(item, conditions) for item in timed], max(1, len(timed)))
-        for some in groups(others, crew.losses):
+        for some in groups(others, instances.losses):
             yield from group.run(some)
         outcomes = group.noted(timed, waiting.wait(STUCK))
-        if keeper.generation == born:
+        if lifecycle.generation == born:
             yield from group.judged(timed, outcomes)
         else:  # their target was lost under them
             for some in groups(timed):
@@ -235,5 +235,5 @@ def waits(item: Item) -> bool:
     return item.case.timed and not item.case.alone and not uses_agent(item)
 
 
-def _bound(item: Item, conditions: Conditions) -> Callable[[], Outcome]:
+def _bound(item: Item, conditions: Conditions) -> Callable[[], AttemptOutcome]:
     return lambda: attempt(item, conditions)

@@ -119,7 +119,7 @@ def plan_for(
     pinned: str | None = None,
     depth: str = "full",
 ) -> Plan:
-    """The plan for a target of that side with those profiles; `pinned` is the profile that the reach string names."""
+    """The plan for a target of that side with those profiles; `pinned` is the profile that the target string names."""
     able = set(profiles)
     wanted: dict[str, list[Item]] = {}
     left_out: list[tuple[Item, str]] = []

@@ -11,10 +11,10 @@ from zenoh_harness.files import evidence
 from zenoh_harness.files.known import Known
 from zenoh_harness.run.decide import Decision, level_of
 from zenoh_harness.run.group import Death
-from zenoh_harness.run.keeper import Ill
+from zenoh_harness.run.law_results import LawResults, Said
+from zenoh_harness.run.lifecycle import Unhealthy
 from zenoh_harness.run.plan import Item
 from zenoh_harness.run.register import Register, repeat_command
-from zenoh_harness.run.tally import Said, Tally
 from zenoh_harness.targets.target import NodeTarget
 
 STAYS_UP: Final = "target/stays-up"
@@ -62,11 +62,11 @@ class Records:
             read=decision.reading,
         )
 
-    def laws(self, laws: Iterable[type[Law]], wanted: Iterable[type[Law]], tally: Tally) -> None:
+    def laws(self, laws: Iterable[type[Law]], wanted: Iterable[type[Law]], law_results: LawResults) -> None:
         """Each law that is wanted, and each that found something."""
         asked = frozenset(wanted)
         for law in laws:
-            said = tally.of(law.id)
+            said = law_results.of(law.id)
             if law in asked or said.causes:
                 self._law(law, said)
 
@@ -78,12 +78,12 @@ class Records:
             return
         causes = {cause: said.causes[cause] for cause in sorted(said.causes)}
         verdict = verdict_for(level_of(law.requirement))
-        told = next(self._unlisted(key, verdict, causes), next(iter(causes)))
-        shown = said.shown[told]
+        text = next(self._unlisted(key, verdict, causes), next(iter(causes)))
+        shown = said.shown[text]
         self._register.add(
             key,
             verdict,
-            cause=told,
+            cause=text,
             end=shown.finding.end,
             conversation=shown.conversation,
             finding=shown.finding,
@@ -96,7 +96,7 @@ class Records:
         """The causes that no known deviation lists: they are the ones to tell."""
         return (cause for cause in causes if not self._known.lists(key, verdict, cause))
 
-    def stays_up(self, deaths: list[Death], ill: Ill | None, slow: Ill | None) -> None:
+    def stays_up(self, deaths: list[Death], unhealthy: Unhealthy | None, slow: Unhealthy | None) -> None:
         """Whether it lived: deaths that no case repeats, an illness from the start, slowness, or a pass."""
         key = self.key(STAYS_UP, STAYS_UP)
         if deaths:
@@ -105,14 +105,14 @@ class Records:
             labels = [outcome.item.label for outcome in during]
             self._register.add(
                 key,
-                deaths[0].ill.verdict,
-                cause=deaths[0].ill.cause,
+                deaths[0].unhealthy.verdict,
+                cause=deaths[0].unhealthy.cause,
                 conversation=evidence.merged(parts),
                 repeat="",
                 details={"deaths": len(deaths), "during": labels},
             )
             return
-        state = ill or slow or Ill(Verdict.PASS, "")
+        state = unhealthy or slow or Unhealthy(Verdict.PASS, "")
         self._register.add(key, state.verdict, cause=state.cause, conversation=state.conversation, repeat="")
 
     def cannot_start(self, cause: str) -> None:

@@ -1,4 +1,4 @@
-"""One target from its reach string to its results file and exit code."""
+"""One target from its target string to its results file and exit code."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from zenoh_harness.version import harness_version
 
 RESULTS: Final = "results.jsonl"
 _BOTH_ROLES: Final = frozenset({"wheel", "docker", "reference", "wrong", "variant"})
-"""Kinds that can be made to connect to us too, when the reach string leaves it open."""
+"""Kinds that can be made to connect to us too, when the target string leaves it open."""
 
 
 _OF_NODES: Final = frozenset({"role", "as", "profile", "zid"})
@@ -88,7 +88,7 @@ class Ran:
 
 
 def reaches(reach: Reach) -> Iterator[Reach]:
-    """The target in each role that its reach string leaves open: listening first, then coming to us."""
+    """The target in each role that its target string leaves open: listening first, then coming to us."""
     yield reach
     if reach.kind in _BOTH_ROLES and not reach.options.keys() & {"role", "as"} and Face.NODE in reach.faces:
         yield reach.with_options(role="client")
@@ -185,11 +185,11 @@ def known_for(name: str, own: Iterable[Path] = (), *, kind: str = "") -> Known:
 def _strict_checks(register: Register, options: Options, parts: Sequence[Part]) -> None:
     """What is red because it is not there any more: deviations that have gone, requirements that nobody judged."""
     for deviation, shown in options.known.gone():
-        told = f"listed as {deviation.verdict.value} ({deviation.cause}), and it passes"
+        text = f"listed as {deviation.verdict.value} ({deviation.cause}), and it passes"
         key = replace(
             shown.key, check="known/has-gone", parameters=(("deviation", deviation.name), *shown.key.parameters)
         )
-        register.add(key, Verdict.FAIL, cause=told)
+        register.add(key, Verdict.FAIL, cause=text)
     if options.judged is None or options.selection.patterns or not options.judged.exists():
         return
     now = judged.judged(register.judgements)
@@ -204,5 +204,5 @@ def _strict_checks(register: Register, options: Options, parts: Sequence[Part]) 
             requirement=requirement,
             check="judged/no-longer",
         )
-        told = f"was judged before and is not now; if that is meant, take the line out of {options.judged.name}"
-        register.add(key, Verdict.FAIL, cause=told)
+        text = f"was judged before and is not now; if that is meant, take the line out of {options.judged.name}"
+        register.add(key, Verdict.FAIL, cause=text)

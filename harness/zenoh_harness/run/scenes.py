@@ -18,7 +18,7 @@ from zenoh_harness.errors import CannotConnect, CannotGoOn
 from zenoh_harness.links.timing import Deadline, scaled
 from zenoh_harness.links.wires import LinkWire, Recorder
 from zenoh_harness.reference.credentials import open_session
-from zenoh_harness.run.limiter import MOMENT, Floor
+from zenoh_harness.run.limiter import MOMENT, Limiter
 from zenoh_harness.targets.target import NodeInstance
 
 UNIT: Final = 2.0
@@ -52,7 +52,7 @@ class Facts:
 class StageWire:
     """A recorded link whose waits end at the case's deadline: a `zenoh_conformance.scene.Wire`."""
 
-    def __init__(self, below: LinkWire, name: str, deadline: Deadline, stop: Flag, floor: Floor | None) -> None:
+    def __init__(self, below: LinkWire, name: str, deadline: Deadline, stop: Flag, floor: Limiter | None) -> None:
         self._below, self._deadline, self._stop, self._floor = below, deadline, stop, floor
         self.name = name
         self._early: deque[Event] = deque()
@@ -141,7 +141,7 @@ class Stage:
         facts: Facts | None = None,
         deadline: Deadline | None = None,
         stop: Flag | None = None,
-        floor: Floor | None = None,
+        floor: Limiter | None = None,
     ) -> None:
         self._node = node
         self.requirement, self._label, self._seed = requirement, label, seed
@@ -194,8 +194,8 @@ class Stage:
     def fresh_zid(self) -> bytes:
         """Eight bytes that no other dialogue of the run has; the same in every run with the same seed."""
         self._zids += 1
-        told = f"{self._seed} {self._label} {self._zids}".encode()
-        return blake2b(told, digest_size=7).digest() + b"\x5a"
+        text = f"{self._seed} {self._label} {self._zids}".encode()
+        return blake2b(text, digest_size=7).digest() + b"\x5a"
 
     def can(self, capability: str) -> bool:
         """Whether the target does this."""
@@ -254,7 +254,7 @@ class Stage:
         """Note the reading that the target follows."""
         self.reading = reading_of(erratum)
 
-    def depart(self, finding: Finding) -> None:
+    def deviate(self, finding: Finding) -> None:
         """Note a fault of the target and go on."""
         self.findings.append(finding)
 

@@ -1,4 +1,4 @@
-"""What a run says to the person who started it: pages, departures with their commands, what was not judged and why."""
+"""What a run says to the person who started it: pages, deviations with their commands, what was not judged and why."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _IDLE: Final = (Verdict.NOT_APPLICABLE, Verdict.UNIMPLEMENTED, Verdict.NOT_OBSER
 
 _SAYS: Final = {
     Exit.CONFORMING: "conforms in everything that was judged",
-    Exit.DEPARTED: "departs from the specification",
+    Exit.NOT_CONFORMING: "deviates from the specification",
     Exit.USAGE: "usage",
     Exit.CANNOT_GO_ON: "the run could not go on to its end",
     Exit.NOTHING_JUDGED: "nothing was judged",
@@ -43,7 +43,7 @@ _ASKED: Final = {STAYS_UP: "Whatever is sent to it, it goes on working for every
 
 _SHORT: Final = {
     Exit.CONFORMING: "0 conforms",
-    Exit.DEPARTED: "1 departs",
+    Exit.NOT_CONFORMING: "1 deviates",
     Exit.USAGE: "2 usage",
     Exit.CANNOT_GO_ON: "3 could not go on",
     Exit.NOTHING_JUDGED: "4 nothing judged",
@@ -51,7 +51,7 @@ _SHORT: Final = {
 
 
 @dataclass(slots=True)
-class Departure:
+class DeviationBlock:
     """Judgements of one check that share verdict and cause."""
 
     first: Judgement
@@ -75,9 +75,9 @@ def by_page(judgements: Iterable[Judgement]) -> Iterator[tuple[str, Counter[Verd
     yield from sorted(pages.items())
 
 
-def departures(judgements: Iterable[Judgement]) -> list[Departure]:
+def deviations(judgements: Iterable[Judgement]) -> list[DeviationBlock]:
     """What is to be told, the gravest first; parameters of one check that share verdict and cause are one."""
-    found: dict[tuple[str, ...], Departure] = {}
+    found: dict[tuple[str, ...], DeviationBlock] = {}
     for one in judgements:
         if one.verdict not in SHOWN:
             continue
@@ -87,7 +87,7 @@ def departures(judgements: Iterable[Judgement]) -> list[Departure]:
             found[key].count += 1
             found[key].values.append(shown)
         else:
-            found[key] = Departure(one, 1, [shown] if shown else [])
+            found[key] = DeviationBlock(one, 1, [shown] if shown else [])
     return sorted(found.values(), key=lambda each: SHOWN.index(each.first.verdict))
 
 
@@ -109,7 +109,7 @@ def as_json(ran: Ran) -> dict[str, Any]:
         "verdicts": dict(ran.footer.verdicts),
         "embargoed": ran.footer.embargoed,
         "pages": {page: {verdict.value: n for verdict, n in counts.items()} for page, counts in by_page(shown)},
-        "departures": [_departure_json(each) for each in departures(shown)],
+        "deviations": [_deviation_json(each) for each in deviations(shown)],
         "not_judged": [
             {"verdict": verdict, "why": why, "count": len(checks), "checks": sorted(set(checks))}
             for (verdict, why), checks in idle(shown).items()
@@ -120,7 +120,7 @@ def as_json(ran: Ran) -> dict[str, Any]:
     }
 
 
-def _departure_json(each: Departure) -> dict[str, Any]:
+def _deviation_json(each: DeviationBlock) -> dict[str, Any]:
     one = each.first
     return {
         "verdict": one.verdict.value, "requirement": one.key.requirement, "check": one.key.check, "role": one.key.role,
@@ -136,7 +136,7 @@ def show(ran: Ran, out: Console, *, verbose: bool = False) -> None:
     out.print(f"\n{plain(title)} as {ran.header.role.replace('+', ' and ')}: {len(shown)} judgements")
     if shown:
         out.print(_table(list(by_page(shown))))
-    for each in departures(shown):
+    for each in deviations(shown):
         _tell(each, out, ran.out)
     tell_known(shown, out, verbose=verbose)
     _tell_idle(idle(shown), out, verbose=verbose)
@@ -148,10 +148,10 @@ def show_together(ran: Sequence[Ran | None], out: Console) -> None:
     out.print(f"\n{'All targets':<18}{'judged':>8}{'departures':>12}{'known':>8}  target", style="bold")
     for one in filter(None, ran):
         shown = public(one.judgements)
-        departed = len(departures(shown)) + one.footer.embargoed
+        deviation = len(deviations(shown)) + one.footer.embargoed
         known = len({_known(each) for each in shown if each.verdict is Verdict.KNOWN})
-        told = f"{_SHORT[one.exit]:<18}{len(shown):>8}{departed or '-':>12}{known or '-':>8}  {one.header.reach}"
-        out.print(plain(told), soft_wrap=True)
+        text = f"{_SHORT[one.exit]:<18}{len(shown):>8}{deviation or '-':>12}{known or '-':>8}  {one.header.reach}"
+        out.print(plain(text), soft_wrap=True)
 
 
 def _table(pages: Sequence[tuple[str, Counter[Verdict]]]) -> Table:
@@ -168,7 +168,7 @@ def _table(pages: Sequence[tuple[str, Counter[Verdict]]]) -> Table:
     return table
 
 
-def _tell(each: Departure, out: Console, folder: Path) -> None:
+def _tell(each: DeviationBlock, out: Console, folder: Path) -> None:
     one = each.first
     style = "bold red" if one.verdict not in (Verdict.WARN, Verdict.SLOW) else "yellow"
     known = requirements().get(one.key.requirement)
@@ -199,9 +199,9 @@ def tell_known(judgements: Iterable[Judgement], out: Console, *, verbose: bool) 
     found = Counter(_known(one) for one in judgements if one.verdict is Verdict.KNOWN)
     if not found:
         return
-    told = sorted(entry for entry in found if verbose or entry[0] in _DEATHS)
+    text = sorted(entry for entry in found if verbose or entry[0] in _DEATHS)
     out.print(f"\nKnown deviations: {len(found)}, as listed{'' if verbose else ' (-v shows them)'}")
-    for entry in told:
+    for entry in text:
         verdict, requirement, reason = entry
         out.print(f"{found[entry]:>6}  {verdict}: {requirement}: {plain(reason)}", soft_wrap=True)
 
@@ -220,8 +220,8 @@ def _tell_idle(found: dict[tuple[str, str], list[str]], out: Console, *, verbose
     rows = list(found.items())
     for (verdict, why), checks in rows if verbose else rows[:10]:
         names = sorted(set(checks))
-        told = ", ".join(names) if verbose or len(names) < 3 else f"{names[0]}, {names[1]}, .. ({len(names)} checks)"
-        out.print(f"{len(checks):>6}  {verdict}: {plain(why or 'met nothing to judge')}: {told}", soft_wrap=True)
+        text = ", ".join(names) if verbose or len(names) < 3 else f"{names[0]}, {names[1]}, .. ({len(names)} checks)"
+        out.print(f"{len(checks):>6}  {verdict}: {plain(why or 'met nothing to judge')}: {text}", soft_wrap=True)
     if len(rows) > 10 and not verbose:
         out.print(f"        and {len(rows) - 10} more reasons (-v shows them)")
 
@@ -229,8 +229,8 @@ def _tell_idle(found: dict[tuple[str, str], list[str]], out: Console, *, verbose
 def _tell_end(ran: Ran, out: Console) -> None:
     out.print()
     if ran.footer.embargoed:
-        told = "embargoed: kept in your data folder, counted here and told nowhere"
-        out.print(f"{ran.footer.embargoed} {'finding is' if ran.footer.embargoed == 1 else 'findings are'} {told}")
+        text = "embargoed: kept in your data folder, counted here and told nowhere"
+        out.print(f"{ran.footer.embargoed} {'finding is' if ran.footer.embargoed == 1 else 'findings are'} {text}")
     if ran.footer.pending:
         first = ", ".join(plain(label) for label in ran.footer.pending[:3])
         out.print(

@@ -16,7 +16,7 @@ from zenoh_harness.run.options import Options
 from zenoh_harness.run.plan import Selection
 from zenoh_harness.run.register import Register
 from zenoh_harness.targets.reach import Reach
-from zenoh_vectors.judge import Judged, Outcome, judge, judge_written
+from zenoh_vectors.judge import Judged, VectorOutcome, judge, judge_written
 from zenoh_vectors.loader import Vector, VectorError, load
 
 ROLE: Final = "codec"
@@ -34,11 +34,11 @@ _WITHOUT: Final[Mapping[AnswerKind, Verdict]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class VectorAnswer:
     """What came of one vector, before its level."""
 
     verdict: Verdict
-    """FAIL stands for a departure, whatever the level."""
+    """FAIL stands for a deviation, whatever the level."""
     cause: str = ""
     reading: str | None = None
 
@@ -76,31 +76,31 @@ class VectorRun:
         """Ask and judge, in the order of the ids."""
         answers = self.codec.ask(request for vector in self.vectors for request in requests(vector, self.codec.layers))
         for vector in self.vectors:
-            told = self._told(vector, answers)
+            text = self._told(vector, answers)
             for requirement in _wanted(vector, self.options.selection):
-                self._record(register, vector, requirement, told)
+                self._record(register, vector, requirement, text)
             self.options.advance(1, vector.id)
 
     def close(self) -> None:
         """End the codec."""
         self.codec.close()
 
-    def _told(self, vector: Vector, answers: Iterator[Answer]) -> Told:
+    def _told(self, vector: Vector, answers: Iterator[Answer]) -> VectorAnswer:
         parts = [self._part(part, answers) for part in parts_of(vector)]
         bad = worst(part.verdict for part in parts)
         return next(part for part in parts if part.verdict is bad)
 
-    def _part(self, vector: Vector, answers: Iterator[Answer]) -> Told:
+    def _part(self, vector: Vector, answers: Iterator[Answer]) -> VectorAnswer:
         if vector.layer not in self.codec.layers:
-            return Told(Verdict.UNIMPLEMENTED, f"the codec does not do the {vector.layer} layer")
+            return VectorAnswer(Verdict.UNIMPLEMENTED, f"the codec does not do the {vector.layer} layer")
         decoded = next(answers)
         encoded = next(answers) if writes(vector) else None
-        told = of_decoding(vector, decoded)
-        if told.verdict is not Verdict.PASS or encoded is None:
-            return told
-        return of_encoding(vector, decoded, encoded) or told
+        text = of_decoding(vector, decoded)
+        if text.verdict is not Verdict.PASS or encoded is None:
+            return text
+        return of_encoding(vector, decoded, encoded) or text
 
-    def _record(self, register: Register, vector: Vector, requirement: str, told: Told) -> None:
+    def _record(self, register: Register, vector: Vector, requirement: str, text: VectorAnswer) -> None:
         key = Key(
             target=self.reach.options.get("name", self.identity.name),
             version=self.identity.version,
@@ -110,8 +110,8 @@ class VectorRun:
             requirement=requirement,
             check=check_of(vector),
         )
-        verdict = verdict_for(level_of(requirement)) if told.verdict is Verdict.FAIL else told.verdict
-        register.add(key, verdict, cause=told.cause, read=told.reading, details=_details(vector, told.verdict))
+        verdict = verdict_for(level_of(requirement)) if text.verdict is Verdict.FAIL else text.verdict
+        register.add(key, verdict, cause=text.cause, read=text.reading, details=_details(vector, text.verdict))
 
 
 def _details(vector: Vector, verdict: Verdict) -> Mapping[str, object]:
@@ -148,26 +148,26 @@ def requests(vector: Vector, layers: frozenset[str]) -> Iterator[Request]:
                 yield Request.encode(part.layer, part.means or {})
 
 
-def of_decoding(vector: Vector, answer: Answer) -> Told:
+def of_decoding(vector: Vector, answer: Answer) -> VectorAnswer:
     """What the answer to `decode` is worth."""
     if answer.kind in _WITHOUT:
-        return Told(_WITHOUT[answer.kind], f"decode: {answer.kind.value}: {answer.why}".removesuffix(": "))
+        return VectorAnswer(_WITHOUT[answer.kind], f"decode: {answer.kind.value}: {answer.why}".removesuffix(": "))
     refused = answer.kind is AnswerKind.REFUSED
-    outcome = Outcome(None, answer.why, answer.at) if refused else Outcome(answer.means, size=answer.size)
+    outcome = VectorOutcome(None, answer.why, answer.at) if refused else VectorOutcome(answer.means, size=answer.size)
     if answer.kind is AnswerKind.DECODED and answer.means is None:
-        return Told(Verdict.UNIMPLEMENTED, "decode: the codec reads it and does not tell what it means")
+        return VectorAnswer(Verdict.UNIMPLEMENTED, "decode: the codec reads it and does not tell what it means")
     return _of(vector, judge(vector, outcome))
 
 
-def _of(vector: Vector, judged: Judged) -> Told:
+def _of(vector: Vector, judged: Judged) -> VectorAnswer:
     verdict = {"pass": Verdict.PASS, "fail": Verdict.FAIL, "not-applicable": Verdict.NOT_APPLICABLE}[judged.verdict]
     reading = judged.reading
     if reading == "as erratum" and vector.errata:
         reading = f"as erratum:{vector.errata[0].id}"
-    return Told(verdict, judged.cause, reading)
+    return VectorAnswer(verdict, judged.cause, reading)
 
 
-def of_encoding(vector: Vector, decoded: Answer, answer: Answer) -> Told | None:
+def of_encoding(vector: Vector, decoded: Answer, answer: Answer) -> VectorAnswer | None:
     """What is wrong with the answer to `encode`; None if nothing. What it decoded and wrote again stands in for it."""
     data = answer.data if answer.kind is AnswerKind.ENCODED else None
     if answer.kind is AnswerKind.UNIMPLEMENTED:
@@ -175,7 +175,7 @@ def of_encoding(vector: Vector, decoded: Answer, answer: Answer) -> Told | None:
             return None
         data = decoded.data
     elif answer.kind in _WITHOUT:
-        return Told(_WITHOUT[answer.kind], f"encode: {answer.kind.value}: {answer.why}".removesuffix(": "))
+        return VectorAnswer(_WITHOUT[answer.kind], f"encode: {answer.kind.value}: {answer.why}".removesuffix(": "))
     judged = judge_written(vector, data, answer.why)
     if judged.verdict != "pass":
         return replace(_of(vector, judged), cause=f"encode: {judged.cause}")

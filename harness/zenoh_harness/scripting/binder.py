@@ -10,7 +10,7 @@ from zenoh_conformance.case import Case
 from zenoh_conformance.codec import trace
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.finding import Departed, Finding
+from zenoh_conformance.finding import Deviation, Finding
 from zenoh_conformance.kinds import InitAck, InitSyn, Kind, OpenAck, OpenSyn, reason_code
 from zenoh_conformance.sane import DEFAULT_PRIORITY
 from zenoh_conformance.scene import Scene
@@ -29,7 +29,7 @@ TELLING = frozenset({"init", "open", "close", "push", "request", "response", "re
 """Kinds of the target's messages that a script waits for; what a node says on its own accord is not expected."""
 
 ENDS = ("link shut", "link reset")
-"""Departures that a CLOSE may come before."""
+"""Deviations that a CLOSE may come before."""
 
 _END = Part("end", Value())
 _HEADERS = ("frame.header", "fragment.header", PREFIX, _END.path)
@@ -56,7 +56,7 @@ def case_of(script: Script, name: str) -> Case:
 
 
 def perform(script: Script, scene: Scene) -> None:
-    """Do what it says. Raises Departed where the target does not do what is expected, or departs as recorded."""
+    """Do what it says. Raises Deviation where the target does not do what is expected, or deviates as recorded."""
     _Performance(script, scene).run()
 
 
@@ -70,15 +70,15 @@ class _Performance:
 
     def run(self) -> None:
         cause = self.script.header.get("cause")
-        told = any(step.do == "departs" for step in self.script.steps)
+        text = any(step.do == "deviates" for step in self.script.steps)
         for step in self.script.steps:
             try:
                 self.step(step)
-            except Departed as departed:
-                if not (told or cause) or step.do == "departs":
+            except Deviation as deviation:
+                if not (text or cause) or step.do == "deviates":
                     raise
-                raise Elsewhere(f"the target goes another way: {departed.finding.cause}") from departed
-        if cause and not told:
+                raise Elsewhere(f"the target goes another way: {deviation.finding.cause}") from deviation
+        if cause and not text:
             raise Elsewhere(f"the script does the same again, and cannot tell what the check did: {cause}")
 
     def step(self, step: Step) -> None:
@@ -137,25 +137,25 @@ class _Performance:
     def do_shut(self, step: Step) -> None:
         self.on[step.connection].wire.shut()
 
-    def do_departs(self, step: Step) -> None:
+    def do_deviates(self, step: Step) -> None:
         """Whether the target does again what it did when this was recorded."""
         us = self.on[step.connection]
         came = False
         for seen in (*us.heard[self.said.get(step.connection, 0) :], *us.stream()):
-            if us.told(seen) == step.what:
-                self.depart(us)
+            if us.text_of(seen) == step.what:
+                self.deviate(us)
             came = came or (seen.kind in TELLING and not (seen.kind == "close" and self.ends_anyhow(step)))
-        if not came and us.told(None) == step.what:
-            self.depart(us)
+        if not came and us.text_of(None) == step.what:
+            self.deviate(us)
 
     def ends_anyhow(self, step: Step) -> bool:
-        """Whether the end of the link is the departure even after a CLOSE: where none was asked for."""
+        """Whether the end of the link is the deviation even after a CLOSE: where none was asked for."""
         return step.what in ENDS and "Close" not in self.script.header.get("cause", "")
 
-    def depart(self, us: Dialogue) -> NoReturn:
+    def deviate(self, us: Dialogue) -> NoReturn:
         header = self.script.header
         cause = header.get("cause", "as recorded")
-        raise Departed(
+        raise Deviation(
             Finding(
                 requirement=self.script.requirement,
                 sender=us.wire.side.other,
@@ -176,8 +176,8 @@ class _Performance:
         for seen in reversed(us.heard):
             if seen.kind == kind:
                 return _at(seen.raw, seen.path + value.path.removeprefix(kind))
-        us.depart(expected=f"a message of kind {kind}", got="none", step=f"${value.name}:{value.path}")
-        raise AssertionError("depart raises")
+        us.deviate(expected=f"a message of kind {kind}", got="none", step=f"${value.name}:{value.path}")
+        raise AssertionError("deviate raises")
 
 
 def _count(us: Dialogue, parts: Sequence[Part], data: Sequence[bytes]) -> None:
@@ -214,23 +214,23 @@ def filled(parts: Sequence[Part], value: object, prefix: int) -> list[bytes]:
 
 
 def _filled(part: Part, after: list[bytes], following: Sequence[Part], value: object, prefix: int) -> bytes:
-    told = part.value
-    if told.bound == "auto":
+    text = part.value
+    if text.bound == "auto":
         size = 0
         for data, next_part in zip(after, following, strict=True):
             if next_part.path == PREFIX:
                 break
             size += len(data)
         data = size.to_bytes(prefix, "little")
-    elif told.bound == "length":
+    elif text.bound == "length":
         whole = takewhile(lambda pair: pair[1].path == following[0].path, zip(after, following, strict=True))
         data = vle.encode(sum(len(data) for data, _ in whole))
-    elif told.bound:
+    elif text.bound:
         assert callable(value)
-        data = value(told)[told.first : told.last]
+        data = value(text)[text.first : text.last]
     else:
-        data = told.data
-    return _xored(data, told.xor)
+        data = text.data
+    return _xored(data, text.xor)
 
 
 def _xored(data: bytes, xor: tuple[int, bytes] | None) -> bytes:

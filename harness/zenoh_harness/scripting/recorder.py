@@ -56,32 +56,32 @@ class _Link:
 def record(
     conversation: Conversation, *, header: dict[str, str] | None = None, finding: Finding | None = None
 ) -> Script:
-    """The script of a conversation between the harness and a target; `finding` says what the target departed by."""
+    """The script of a conversation between the harness and a target; `finding` says what the target deviated by."""
     writer = _Recorder(conversation)
     steps = list(writer.steps())
     facts = {"about": conversation.about.get("case", ""), "requirement": conversation.about.get("requirement", "")}
     facts |= {"target": writer.target.value, **(header or {})}
     if finding is not None:
         facts["cause"] = finding.cause
-        steps = _departing(steps, finding)
+        steps = _deviateing(steps, finding)
     return Script(steps=tuple(steps), header={name: value for name, value in facts.items() if value})
 
 
-def _departing(steps: list[Step], finding: Finding) -> list[Step]:
-    """The last thing expected on the connection at fault is what it departed by, where the finding tells it."""
+def _deviateing(steps: list[Step], finding: Finding) -> list[Step]:
+    """The last thing expected on the connection at fault is what it deviated by, where the finding tells it."""
     name, got = _name(finding.connection), _named(finding.got)
     if not name or not _happens(got):
         return steps
     last = max((n for n, step in enumerate(steps) if step.connection == name and step.do == "send"), default=0)
     kept = [step for n, step in enumerate(steps) if n <= last or step.connection != name or step.do != "expect"]
     kept = [step for step in kept if not (step.do == "shut" and step.connection == name)]
-    return [*kept, Step(do="departs", connection=name, what=got)]
+    return [*kept, Step(do="deviates", connection=name, what=got)]
 
 
 def _named(got: str) -> str:
     """A CLOSE by its reason's name, where only the number is told."""
-    told = re.fullmatch(r"Close\((\d+)\)", got)
-    return f"Close({reason_name(int(told.group(1)))})" if told else got
+    text = re.fullmatch(r"Close\((\d+)\)", got)
+    return f"Close({reason_name(int(text.group(1)))})" if text else got
 
 
 def _happens(got: str) -> bool:
@@ -151,11 +151,11 @@ class _Recorder:
     def bound(self, link: _Link, parts: Sequence[Part]) -> Iterator[Part]:
         """The segments, with what came from the target, and our ZenohIDs, bound."""
         values = [self.values(link, part) for part in parts]
-        for at, (part, told) in enumerate(zip(parts, values, strict=True)):
+        for at, (part, text) in enumerate(zip(parts, values, strict=True)):
             follows = values[at + 1] if at + 1 < len(values) else []
             if part.path.endswith(".length") and any(value.bound for value in follows) and _tells(part, parts[at + 1]):
-                told = [Value(bound="length")]
-            for number, value in enumerate(told):
+                text = [Value(bound="length")]
+            for number, value in enumerate(text):
                 yield Part(part.path, value, part.note if number == 0 else "")
 
     def values(self, link: _Link, part: Part) -> list[Value]:
@@ -237,8 +237,8 @@ def _finals(conversation: Conversation) -> set[tuple[str, int]]:
 
 def _expectation(seen: Seen) -> str:
     """A CLOSE is a refusal with that reason; the others go by their names."""
-    told = name_of(seen.message)
-    return f"refusal {told[6:-1]}" if told.startswith("Close(") else told
+    text = name_of(seen.message)
+    return f"refusal {text[6:-1]}" if text.startswith("Close(") else text
 
 
 def _is_fence(seen: Seen) -> bool:
@@ -263,8 +263,8 @@ def _parts(data: bytes, prefix: int, layer: Layer) -> list[Part]:
 
 
 def _segments(batch: bytes, layer: Layer) -> Iterator[Part]:
-    told = explain(batch, Layer.BATCH if layer is Layer.TRANSPORT else Layer.NETWORK)
-    lines = [line for line in told.lines if not line.inside]
+    text = explain(batch, Layer.BATCH if layer is Layer.TRANSPORT else Layer.NETWORK)
+    lines = [line for line in text.lines if not line.inside]
     if b"".join(line.data for line in lines) != batch:
         yield Part("raw", Value(data=batch))
         return

@@ -7,7 +7,7 @@
     claims   = ["qos", "low-latency"]
     profiles = { low-latency = "exec:./mynode --listen {locator} --low-latency" }
 
-A name stands wherever a reach string can; options after it are added: `mynode?profile=low-latency`.
+A name stands wherever a target string can; options after it are added: `mynode?profile=low-latency`.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ class KnownTarget:
     claims: frozenset[str] = frozenset()
     """Capabilities that it must have: a probe that misses one is a failure."""
     profiles: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    """Profile -> the reach string that starts it so."""
+    """Profile -> the target string that starts it so."""
     where: str = ""
     """The file that says it."""
 
 
 @dataclass(frozen=True, slots=True)
 class NamedReach(Reach):
-    """The first reach string of a known target, which prints as its name."""
+    """The first target string of a known target, which prints as its name."""
 
     known: KnownTarget | None = None
 
@@ -96,7 +96,7 @@ class Catalogue:
         return self._known.get(name)
 
     def reach(self, text: str) -> Reach:
-        """A reach string or a known name, with options; UsageError offers the nearest of both."""
+        """A target string or a known name, with options; UsageError offers the nearest of both."""
         name, question, options = text.strip().partition("?")
         known = self._known.get(name)
         if known is not None:
@@ -108,18 +108,18 @@ class Catalogue:
         return parse(text)
 
     def open(self, text: str) -> NodeTarget:
-        """The node target behind a reach string or a known name, not started yet."""
+        """The node target behind a target string or a known name, not started yet."""
         return open_target(self.reach(text))
 
 
 def find(text: str) -> Reach:
-    """A reach string, or the name of a target that ships or that the current folder knows; its files are read for names only."""
+    """A target string, or the name of a target that ships or that the current folder knows; its files are read for names only."""
     name = text.strip().partition("?")[0]
     return Catalogue.load().reach(text) if WORD.fullmatch(name) else parse(text)
 
 
 class KnownNode:
-    """A target with what its file says of it: claims, and a reach string of its own for some profiles."""
+    """A target with what its file says of it: claims, and a target string of its own for some profiles."""
 
     def __init__(self, target: NodeTarget, known: KnownTarget, options: Mapping[str, str]) -> None:
         self._below, self._known = target, known
@@ -144,7 +144,7 @@ class KnownNode:
         return replace(found, name=self._known.name, language=found.language or self._known.language)
 
     def start(self, profile: str = DEFAULT) -> NodeInstance:
-        """Start it in `profile`, by the reach string that the file gives for it."""
+        """Start it in `profile`, by the target string that the file gives for it."""
         other = self._others.get(profile)
         if other is None:
             return self._below.start(profile)

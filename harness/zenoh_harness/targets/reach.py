@@ -1,4 +1,4 @@
-"""Reach strings: one string reaches one target, on the command line, in a file, and in pytest's `--target`.
+"""Target strings: one string reaches one target, on the command line, in a file, and in pytest's `--target`.
 
     wheel:1.9.0?role=client&profile=short-lease      KIND:REST?OPTION=VALUE&OPTION=VALUE
     tcp/127.0.0.1:7447                               a locator: the kind is its protocol
@@ -67,7 +67,7 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
         )
     }
 )
-"""Every kind that a reach string may begin with."""
+"""Every kind that a target string may begin with."""
 
 _VALUES: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {
@@ -87,12 +87,12 @@ _KIND_AT: Final = re.compile(r"([A-Za-z][A-Za-z0-9_-]*)(?:([:/])(.*))?", re.DOTA
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """A reach string, taken apart."""
+    """A target string, taken apart."""
 
     kind: str
     """A key of `KINDS`."""
     rest: str = ""
-    """Version, command, image, path, miniature, or the locator's address; empty when left out."""
+    """Version, command, image, path, faulty node, or the locator's address; empty when left out."""
     options: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """What followed `?`, decoded."""
 
@@ -131,14 +131,14 @@ AnyReach = TypeVar("AnyReach", bound=Reach)
 
 
 def parse(text: str) -> Reach:
-    """Take a reach string apart; UsageError (exit 2) offers the nearest name for whatever is unknown."""
+    """Take a target string apart; UsageError (exit 2) offers the nearest name for whatever is unknown."""
     stripped = text.strip()
     body, options = _split_options(stripped)
     match = _KIND_AT.fullmatch(body)
     if match is None:
         raise UsageError(
-            f"cannot read the reach string {text!r}",
-            step="reach string",
+            f"cannot read the target string {text!r}",
+            step="target string",
             hint="as in wheel:1.10.2, exec:./node {port}, tcp/127.0.0.1:7447",
         )
     name, border, rest = match.group(1), match.group(2), match.group(3) or ""
@@ -172,9 +172,9 @@ def _pairs(text: str) -> dict[str, str]:
     for pair in text.split("&"):
         name, equals, value = pair.partition("=")
         if not equals:
-            raise UsageError(f"option {pair!r} has no value", step="reach string", hint=f"write {pair}=VALUE")
+            raise UsageError(f"option {pair!r} has no value", step="target string", hint=f"write {pair}=VALUE")
         if name in options:
-            raise UsageError(f"option {name!r} is given twice", step="reach string")
+            raise UsageError(f"option {name!r} is given twice", step="target string")
         options[name] = unquote(value)
     return options
 
@@ -185,14 +185,14 @@ def _check_border(text: str, name: str, border: str | None, rest: str) -> None:
     if border is not None and border != wanted:
         raise UsageError(
             f"{text!r}: after {name} comes {wanted!r}, not {border!r}",
-            step="reach string",
+            step="target string",
             hint=f"write {name}{wanted}{kind.rest}",
         )
     if kind.required and not rest.strip():
-        raise UsageError(f"{name} needs its {kind.rest}", step="reach string", hint=f"write {name}{wanted}{kind.rest}")
+        raise UsageError(f"{name} needs its {kind.rest}", step="target string", hint=f"write {name}{wanted}{kind.rest}")
     if rest and not kind.rest:
         raise UsageError(
-            f"{name} takes nothing after it, but {rest!r} follows", step="reach string", hint=f"write {name}"
+            f"{name} takes nothing after it, but {rest!r} follows", step="target string", hint=f"write {name}"
         )
 
 

@@ -1,4 +1,4 @@
-"""What every target is to the rest of the harness, and the one way to get one from a reach string.
+"""What every target is to the rest of the harness, and the one way to get one from a target string.
 
 An adapter is a module `zenoh_harness.targets.adapters.X` with `open_target(reach) -> NodeTarget` (nodes) or
 `open_codec(reach)` (codecs). Nothing else in the harness knows how a target is made.
@@ -168,7 +168,7 @@ def _adapter(reach: Reach, face: Face, function: str) -> Callable[[Reach], objec
     if face not in reach.faces:
         raise UsageError(
             f"{reach} is no {face.value} target",
-            step="reach string",
+            step="target string",
             hint="it is a " + " or ".join(sorted(one.value for one in reach.faces)),
         )
     name = _ADAPTERS.get(reach.kind)
@@ -180,8 +180,8 @@ def _adapter(reach: Reach, face: Face, function: str) -> Callable[[Reach], objec
             raise
         raise UsageError(
             f"{reach.kind} targets cannot be reached yet",
-            step="reach string",
-            hint="wheel, docker:, exec:, stdio:, tcp/, unixsock-stream/, reference and wrong: can",
+            step="target string",
+            hint="wheel, docker:, exec:, stdio:, tcp/, unixsock-stream/, reference and faulty: can",
         ) from why
     return cast(Callable[[Reach], object], getattr(module, function))
 

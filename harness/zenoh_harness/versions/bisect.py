@@ -12,7 +12,7 @@ from zenoh_conformance.verdict import Verdict
 BAD: Final = frozenset(
     {Verdict.FAIL, Verdict.WARN, Verdict.KNOWN, Verdict.FLAKY, Verdict.CRASH, Verdict.HANG, Verdict.ZOMBIE}
 )
-"""Departures, listed ones too: a list excuses, and does not mend."""
+"""Deviations, listed ones too: a list excuses, and does not mend."""
 GOOD: Final = frozenset({Verdict.PASS, Verdict.SLOW})
 """As required. All other verdicts say nothing about the target."""
 

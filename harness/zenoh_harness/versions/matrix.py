@@ -42,7 +42,7 @@ LOOK: Final = 0.2
 
 
 def expand(targets: Sequence[str]) -> list[str]:
-    """Reach strings, `wheel:1.0.0..1.10.2` as one a version, oldest first; each once.
+    """Target strings, `wheel:1.0.0..1.10.2` as one a version, oldest first; each once.
 
     Raises UsageError for an end that is no version, and for a range that holds none.
     """
@@ -83,7 +83,7 @@ class Done:
     code: int
     """The exit code of its run; negative when a signal ended it."""
     folder: Path
-    told: str
+    text: str
     """What it said last: why it ended, when it has no results."""
     seconds: float
 
@@ -118,29 +118,29 @@ class Matrix:
         folder = self.out / slug(target)
         (folder / "results.jsonl").unlink(missing_ok=True)
         began = time.monotonic()
-        code, _, told = self._zconform("run", target, "--out", str(folder), "-q", *self.options)
-        return Done(target, code, folder, told, time.monotonic() - began)
+        code, _, text = self._zconform("run", target, "--out", str(folder), "-q", *self.options)
+        return Done(target, code, folder, text, time.monotonic() - began)
 
     def verdict(self, target: str, check: str) -> tuple[Verdict, str]:
         """What a check says of a target, and the cause: a death during it counts as its own."""
         done = self.with_options("--only", check).one(target)
         if done.results is None:
-            return Verdict.ERROR, done.told
+            return Verdict.ERROR, done.text
         of_check = [one for one in done.results.judgements if _is_of(check, one)]
         bad = [one for one in of_check if one.verdict in BAD]
         said = bad or [one for one in of_check if one.key.check != STAYS_UP or check == STAYS_UP]
         telling = max(said, key=lambda one: SEVERITY[one.verdict], default=None)
         if telling is None:
-            return Verdict.NOT_OBSERVED if done.results.complete else Verdict.ERROR, done.told
+            return Verdict.NOT_OBSERVED if done.results.complete else Verdict.ERROR, done.text
         return telling.verdict, telling.cause
 
     def replayed(self, target: str, script: Path) -> tuple[Verdict, str]:
         """What a script file says of a target, and the cause."""
-        code, out, told = self._zconform("replay", str(script), target, "--format", "json")
+        code, out, text = self._zconform("replay", str(script), target, "--format", "json")
         try:
             answer = json.loads(out)
         except ValueError:
-            return Verdict.ERROR, told or f"exit {code}"
+            return Verdict.ERROR, text or f"exit {code}"
         return Verdict(answer["verdict"]), str(answer["cause"])
 
     def with_options(self, *options: str) -> Matrix:

@@ -9,7 +9,7 @@ from itertools import groupby, pairwise
 from typing import Any, Final
 
 from zenoh_conformance.verdict import WORST_FIRST, Verdict, worst
-from zenoh_harness.run.compare import Change, Told, Way, changes, gathered
+from zenoh_harness.run.compare import Change, Comparison, Way, changes, gathered
 from zenoh_harness.run.summary import public
 from zenoh_harness.versions.matrix import Done
 
@@ -30,10 +30,10 @@ def line(one: Done) -> str:
     """A run in one line: its verdicts, the gravest first; or why it ended."""
     found = one.results
     if found is None or not found.judgements:
-        return f"exit {one.code}: {one.told}"
+        return f"exit {one.code}: {one.text}"
     counts = Counter(judgement.verdict for judgement in found.judgements)
-    told = ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in WORST_FIRST if counts[verdict])
-    return told if found.complete else f"incomplete, {one.told}: {told}"
+    text = ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in WORST_FIRST if counts[verdict])
+    return text if found.complete else f"incomplete, {one.text}: {text}"
 
 
 def rows(done: Sequence[Done]) -> dict[str, list[str]]:
@@ -70,29 +70,29 @@ def table(reached: Sequence[str], shown: dict[str, list[str]]) -> Iterator[str]:
 def _heads(reached: Sequence[str]) -> list[str]:
     """The versions, where the targets are one kind's with the same options; else the whole names."""
     parts = [re.fullmatch(r"(\w+):([\w.+-]+)(\?.*)?", one) for one in reached]
-    told = [part for part in parts if part]
-    alike = len(told) == len(reached) and len({(part[1], part[3]) for part in told}) == 1
-    return [part[2] for part in told] if alike else list(reached)
+    text = [part for part in parts if part]
+    alike = len(text) == len(reached) and len({(part[1], part[3]) for part in text}) == 1
+    return [part[2] for part in text] if alike else list(reached)
 
 
 def changes_told(done: Sequence[Done]) -> Iterator[str]:
-    """From each target to the next: what departs anew, what does no more; a requirement's checks under it."""
-    for before, after, told in steps(done):
-        if told:
+    """From each target to the next: what deviates anew, what does no more; a requirement's checks under it."""
+    for before, after, text in steps(done):
+        if text:
             yield f"\n{before} -> {after}"
-        for (way, requirement), group in groupby(told, key=lambda one: (one.first.way, one.first.key.requirement)):
+        for (way, requirement), group in groupby(text, key=lambda one: (one.first.way, one.first.key.requirement)):
             several = list(group)
             word = "worse " if way is Way.WORSE else "better"
             yield f"  {word} {requirement}  ({several[0].first.level}, {several[0].first.key.role})"
             yield from (f"         {text}" for one in several for text in _told(one))
 
 
-def _told(one: Told) -> tuple[str, str]:
+def _told(one: Comparison) -> tuple[str, str]:
     many = f" [{len(one.labels)} of its values]" if len(one.labels) > 1 else ""
     return f"{one.first.key.check}{many}", f"    {one.was}  ->  {one.now}"
 
 
-def steps(done: Sequence[Done]) -> Iterator[tuple[str, str, list[Told]]]:
+def steps(done: Sequence[Done]) -> Iterator[tuple[str, str, list[Comparison]]]:
     """Each target that was judged and the next such, with what changed in either direction."""
     for before, after in pairwise(one for one in done if one.results is not None and one.results.judgements):
         assert before.results is not None
@@ -118,6 +118,6 @@ def document(done: Sequence[Done]) -> dict[str, Any]:
         ],
         "requirements": rows(done),
         "changes": [
-            {"before": before, "after": after, "changes": [one.as_json() for one in told]} for before, after, told in steps(done)
+            {"before": before, "after": after, "changes": [one.as_json() for one in text]} for before, after, text in steps(done)
         ],
     }  # fmt: skip

@@ -29,14 +29,14 @@ def batch(*messages: Message, layer: str = "batch") -> Message:
 def stream(*batches: Sequence[Message]) -> Message:
     """Batches, each behind its length in two bytes."""
     segments: list[Segment] = []
-    told = []
+    text = []
     for position, messages in enumerate(batches):
         inner = batch(*messages)
         size = len(inner.data)
         segments.append(Segment(f"batches[{position}].length", le16(size), f"{size} bytes, low byte first"))
         segments += under(f"batches[{position}]", inner.segments)
-        told.append(inner.fields)
-    return Message("Stream", "batches", tuple(segments), {"batches": told}, "stream")
+        text.append(inner.fields)
+    return Message("Stream", "batches", tuple(segments), {"batches": text}, "stream")
 
 
 def batch_vectors() -> Iterator[Vector]:

@@ -171,9 +171,9 @@ def _wire_exprs(word: str, book: Book) -> Iterator[Vector]:
                       in_declare(unkeyed(word, [wire_expr(suffix=suffix)])),
                       errata=[Reading("ZD-33") if suffix else Reading("empty-wire-expr-suffix")])
     base = in_declare(unkeyed(word, [wire_expr(5, b"ab")]))
-    told = {"flags": 3, "suffix": "ab"}
+    text = {"flags": 3, "suffix": "ab"}
     yield from integers(f"u-{word}/wire-expr", base, "exts.wire_expr.scope", 16,
-                        lambda scope: {"exts": [{"WireExpr": {**told, "scope": number(scope)}}]}, source=book.source)
+                        lambda scope: {"exts": [{"WireExpr": {**text, "scope": number(scope)}}]}, source=book.source)
     inner = in_declare(unkeyed(word, [wire_expr(suffix=b"\x02ab")]))
     as_written = in_declare(unkeyed(word, [wire_expr(suffix=b"ab")]))
     yield book.ok("wire-expr-with-inner-length", "A length before the suffix, as the text has it, is part of the suffix", inner,

@@ -146,9 +146,9 @@ def source_infos(book: Book, make: Callable[[Ext], Message]) -> Iterator[Vector]
         yield book.ok(f"source-info-zid-{size}-bytes", f"SourceInfo of a node with {size} bytes", make(source_info(zid_of(size))))
     whole = make(source_info(eid=5, sn=5))
     for tail in ("eid", "sn"):
-        told = {"zid": "0a0b", "eid": 5, "sn": 5}
+        text = {"zid": "0a0b", "eid": 5, "sn": 5}
         yield from integers(f"{book.stem}/source-info", whole, f"exts.source_info.{tail}", 32,
-                            _in_ext("SourceInfo", told, tail), source="SourceInfo diagram")
+                            _in_ext("SourceInfo", text, tail), source="SourceInfo diagram")
     odd = make(source_info()).put("exts.source_info.packed", nibble(OTHER, 0x0F), "low bits set")
     yield book.ok("source-info-reserved-bits", "Bits 3:0 of SourceInfo's first byte are reserved", odd,
                   ("reserved-bit", odd.path("exts.source_info.packed")))

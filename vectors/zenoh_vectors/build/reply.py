@@ -113,9 +113,9 @@ def _responders() -> Iterator[Vector]:
     for size in ZID_SIZES:
         yield book.ok(f"responder-zid-{size}-bytes", f"A responder whose ZenohID has {size} bytes",
                       response(exts=[responder_id(zid_of(size))]))
-    told = {"zid": "0a0b", "eid": 5}
+    text = {"zid": "0a0b", "eid": 5}
     yield from integers("response/responder", response(exts=[responder_id(eid=5)]), "exts.responder_id.eid", 32,
-                        lambda value: {"exts": [{"ResponderId": {**told, "eid": number(value)}}]}, source=book.source)
+                        lambda value: {"exts": [{"ResponderId": {**text, "eid": number(value)}}]}, source=book.source)
     odd = response(exts=[responder_id()]).put("exts.responder_id.packed", nibble(OTHER, 0x0F), "low bits set")
     yield book.ok("responder-reserved-bits", "Bits 3:0 of ResponderId's first byte are reserved", odd,
                   ("reserved-bit", odd.path("exts.responder_id.packed")))

@@ -63,8 +63,8 @@ def ts_stack(conf: int = 1, entries: tuple[tuple[int, bytes], ...] = ((0x01, b"\
         body += [Segment(f"entries[{position}].flags", bytes((flags,))),
                  Segment(f"entries[{position}].stamp.length", vle(len(data)), str(len(data))),
                  Segment(f"entries[{position}].stamp.bytes", data)]  # fmt: skip
-    told = [{"flags": flags, "stamp": data.hex()} for flags, data in entries]
-    return zbuf("TsStack", "ts_stack", 0x47, tuple(body), {"conf_flags": conf, "entries": told})
+    text = [{"flags": flags, "stamp": data.hex()} for flags, data in entries]
+    return zbuf("TsStack", "ts_stack", 0x47, tuple(body), {"conf_flags": conf, "entries": text})
 
 
 def _origin(zid: bytes) -> Segments:

@@ -53,9 +53,9 @@ def defaulted(kind: str, fields: Fields) -> Fields | None:
         fields = {"value": int(fields["value"]) & INFO_BITS}
     if QUIET.get(kind) == fields:
         return None
-    for told in DEFAULTS.get(kind, ()):
-        if all(fields.get(name) == value for name, value in told.items()):
-            fields = {name: value for name, value in fields.items() if name not in told}
+    for text in DEFAULTS.get(kind, ()):
+        if all(fields.get(name) == value for name, value in text.items()):
+            fields = {name: value for name, value in fields.items() if name not in text}
     if fields.get("key", {}).get("suffix") == "":
         fields = {**fields, "key": {name: value for name, value in fields["key"].items() if name != "suffix"}}
         if kind == "Interest":
@@ -100,8 +100,8 @@ def _inside(fields: Fields, by: Reduce) -> Fields:
     out = {name: reduced(value, by) for name, value in fields.items() if name != "exts"}
     exts = []
     for ext in fields.get("exts", ()):
-        kind, told = next(iter(ext.items()))
-        if (kept := by(kind, told)) is not None:
+        kind, text = next(iter(ext.items()))
+        if (kept := by(kind, text)) is not None:
             exts.append({kind: kept})
     return {**out, "exts": exts} if exts else out
 
@@ -112,11 +112,11 @@ def variants(means: Fields) -> list[Fields]:
     reductions = [by for by in (gathered, skipped, unshared, unnamed, defaulted, unmapped) if reduced(means, by) != means]
     for size in range(1, len(reductions) + 1):
         for chosen in combinations(reductions, size):
-            told: Any = means
+            text: Any = means
             for by in chosen:
-                told = reduced(told, by)
-            if told != means and told not in found:
-                found.append(told)
+                text = reduced(text, by)
+            if text != means and text not in found:
+                found.append(text)
     return found
 
 

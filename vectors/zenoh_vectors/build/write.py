@@ -68,8 +68,8 @@ def meaning_of(vector: Vector) -> Entry:
     """What the bytes mean, the other ways to say it, and whether a writer gives these bytes."""
     if vector.means is None:
         return {}
-    also = [*vector.also, *(told for means in [vector.means, *vector.also] for told in variants(means))]
-    unique = [told for place, told in enumerate(also) if told not in also[:place] and told != vector.means]
+    also = [*vector.also, *(text for means in [vector.means, *vector.also] for text in variants(means))]
+    unique = [text for place, text in enumerate(also) if text not in also[:place] and text != vector.means]
     more = {"also": unique} if unique else {}
     return {"means": vector.means, **more, "canonical": vector.canonical and is_plain(vector.means)}
 

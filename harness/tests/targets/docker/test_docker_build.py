@@ -127,11 +127,11 @@ def test_every_profile_panics_and_checks_as_upstreams_release(tools, tmp_path, p
     seen = tmp_path / "seen"
     tools("cargo", CARGO.format(seen=seen, runs=tmp_path / "runs", source=LITTLE))
     compiled(profile)
-    told = dict(line.split("=", 1) for line in seen.read_text().splitlines())
-    assert told["CARGO_PROFILE_RELEASE_PANIC"] == "abort"
-    assert told["CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS"] == "false"
-    assert told["CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS"] == "false"
-    assert "+crt-static" in told["RUSTFLAGS"]
+    text = dict(line.split("=", 1) for line in seen.read_text().splitlines())
+    assert text["CARGO_PROFILE_RELEASE_PANIC"] == "abort"
+    assert text["CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS"] == "false"
+    assert text["CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS"] == "false"
+    assert "+crt-static" in text["RUSTFLAGS"]
 
 
 @pytest.mark.needs("docker")

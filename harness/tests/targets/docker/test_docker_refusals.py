@@ -71,18 +71,18 @@ def refused(act):
 
 
 def test_no_docker(at):
-    told = refused(connect)
-    assert str(at) in told
-    assert "no such socket" in told
-    assert "DOCKER_HOST" in told
+    text = refused(connect)
+    assert str(at) in text
+    assert "no such socket" in text
+    assert "DOCKER_HOST" in text
 
 
 def test_a_dead_daemon(at):
     with socket.socket(socket.AF_UNIX) as dead:
         dead.bind(str(at))
-        told = refused(connect)
-    assert "nobody answers; the daemon is dead" in told
-    assert "start it" in told
+        text = refused(connect)
+    assert "nobody answers; the daemon is dead" in text
+    assert "start it" in text
 
 
 def test_a_daemon_that_does_not_answer(at, monkeypatch):
@@ -103,9 +103,9 @@ def test_a_daemon_that_hangs_up(at):
         door.bind(str(at))
         door.listen()
         threading.Thread(target=hang_up, args=(door,), daemon=True).start()
-        told = refused(connect)
+        text = refused(connect)
         door.shutdown(socket.SHUT_RDWR)
-    assert "cannot reach the Docker daemon" in told
+    assert "cannot reach the Docker daemon" in text
 
 
 def test_no_permission(at):
@@ -113,9 +113,9 @@ def test_no_permission(at):
         with refusals("reach the Docker daemon"):
             raise PermissionError(13, "Permission denied")
 
-    told = refused(denied)
-    assert "no permission" in told
-    assert "group docker" in told
+    text = refused(denied)
+    assert "no permission" in text
+    assert "group docker" in text
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody who may not")
@@ -128,10 +128,10 @@ def test_no_permission_at_a_real_socket(monkeypatch):
         Path(folder, "docker.sock").chmod(0o600)
         os.seteuid(65534)
         try:
-            told = refused(connect)
+            text = refused(connect)
         finally:
             os.seteuid(0)
-    assert "no permission" in told
+    assert "no permission" in text
 
 
 @pytest.mark.parametrize("address", ["nonsense://x", "unix:", "tcp://"])
@@ -141,25 +141,25 @@ def test_an_address_that_is_none(monkeypatch, address):
 
 
 def test_a_full_disk_of_the_daemon(refusing):
-    told = refused(lambda: obtain(connect(), "some/image:1"))
-    assert "no space left on the daemon's disk" in told
-    assert "docker image prune" in told
+    text = refused(lambda: obtain(connect(), "some/image:1"))
+    assert "no space left on the daemon's disk" in text
+    assert "docker image prune" in text
 
 
 def test_a_daemon_that_refuses_says_why(refusing, monkeypatch):
     monkeypatch.setattr(Daemon, "message", "the moon is full")
-    told = refused(lambda: obtain(connect(), "some/image:1"))
-    assert "cannot look for image some/image:1" in told
-    assert "the daemon says: the moon is full" in told
+    text = refused(lambda: obtain(connect(), "some/image:1"))
+    assert "cannot look for image some/image:1" in text
+    assert "the daemon says: the moon is full" in text
 
 
 @pytest.mark.parametrize("words", [("targets", "build", "zenohd"), ("run", "docker:zconform/zenohd:1.10.2", "-q")])
 def test_the_command_line_says_it_and_exits_3(words, at, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert invoke(words) == 3
-    told = capsys.readouterr().err
-    assert "no such socket" in told
-    assert "hint   is Docker installed and running?" in told
+    text = capsys.readouterr().err
+    assert "no such socket" in text
+    assert "hint   is Docker installed and running?" in text
 
 
 @pytest.mark.needs("docker")
@@ -199,6 +199,6 @@ def test_an_image_that_is_there_is_pulled_only_when_asked(docker_client, little)
 
 @pytest.mark.needs("docker")
 def test_a_name_that_is_none(docker_client):
-    told = refused(lambda: obtain(docker_client, "UPPER/Case"))
-    assert "must be lowercase" in told
-    assert "as in eclipse/zenoh:1.10.2" in told
+    text = refused(lambda: obtain(docker_client, "UPPER/Case"))
+    assert "must be lowercase" in text
+    assert "as in eclipse/zenoh:1.10.2" in text

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from zenoh_harness.codecs.codec import Answer, AnswerKind, Codec, Request
-from zenoh_harness.foreign.confirm.meaning import told
+from zenoh_harness.foreign.confirm.meaning import comparable
 from zenoh_harness.foreign.confirm.statement import AGREES, Piece, Statement, Unaskable, Word, pieces, touches
 from zenoh_vectors.judge import parts
 from zenoh_vectors.loader import Vector
@@ -77,7 +77,7 @@ class CodecWitness:
 
 
 def difference(piece: Piece, answer: Answer) -> str:
-    """How an answer departs from what a piece must mean; empty when it does not."""
+    """How an answer deviates from what a piece must mean; empty when it does not."""
     if answer.kind not in (AnswerKind.DECODED, AnswerKind.REFUSED):
         return f"{answer.kind.value}: {_place(answer.why)}"
     refused = answer.kind is AnswerKind.REFUSED or answer.size < len(piece.data)
@@ -85,10 +85,10 @@ def difference(piece: Piece, answer: Answer) -> str:
         return "" if refused else f"accepts it: {str(answer.means)[:CAUSE]}"
     if refused:
         return f"refuses it at byte {answer.size if answer.at is None else answer.at}"
-    got = told(answer.means)
-    if any(told(means) == got for means in piece.meanings):
+    got = comparable(answer.means)
+    if any(comparable(means) == got for means in piece.meanings):
         return ""
-    path, wanted, found = next(parts(told(piece.meanings[0]), got, ""), ("meaning", "one thing", "another"))
+    path, wanted, found = next(parts(comparable(piece.meanings[0]), got, ""), ("meaning", "one thing", "another"))
     return f"{path}: {found!r:.{CAUSE}} instead of {wanted!r:.{CAUSE}}"
 
 

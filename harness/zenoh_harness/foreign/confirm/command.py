@@ -74,7 +74,7 @@ def _report(
             shell.out.print(f"{one.witness} on {one.vector}: {one.why} [{one.explained or 'unexplained'}]")
         for row in idle:
             shell.out.print(f"explains nothing any more: {row}")
-    return int(Exit.DEPARTED if loose or idle else Exit.CONFORMING)
+    return int(Exit.NOT_CONFORMING if loose or idle else Exit.CONFORMING)
 
 
 def _counts(statements: Sequence[Statement]) -> dict[str, int]:

@@ -31,10 +31,10 @@ DEFAULTS: Final[Mapping[str, Mapping[str, Any]]] = {
 ZIDS: Final = frozenset({"zid"})
 
 
-def told(means: Any, kind: str = "") -> Any:
+def comparable(means: Any, kind: str = "") -> Any:
     """A meaning as the structs hold it: defaults left out, times in one unit, extensions once and by name."""
     if isinstance(means, list):
-        return [told(item) for item in means]
+        return [comparable(item) for item in means]
     if not isinstance(means, Mapping):
         return means
     fields = {name: _field(name, value) for name, value in means.items() if name != "exts"}
@@ -53,7 +53,7 @@ def _field(name: str, value: Any) -> Any:
         while value.startswith("00"):
             value = value[2:]
         return value
-    return told(value, name)
+    return comparable(value, name)
 
 
 def _exts(exts: Any, kind: str) -> list[tuple[str, Any]]:
@@ -65,7 +65,7 @@ def _exts(exts: Any, kind: str) -> list[tuple[str, Any]]:
         if name == "Unknown":
             unknown += [("Unknown", fields)] if kind in DATA else []
         else:
-            named[name] = told(fields, name)
+            named[name] = comparable(fields, name)
     kept = [(name, fields) for name, fields in sorted(named.items()) if fields != DEFAULT_EXTS.get(name)]
     return kept + unknown
 

@@ -23,7 +23,7 @@ Rows = dict[str, dict[str, dict[str, list[str]]]]
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A witness departs from a vector."""
+    """A witness deviates from a vector."""
 
     witness: str
     vector: str
@@ -45,9 +45,9 @@ def keep(vectors: Sequence[Vector], said: Mapping[str, Sequence[Statement]]) -> 
     rows: Rows = {}
     for place, vector in enumerate(vectors):
         rest = {witness: statements[place] for witness, statements in said.items()}
-        told = {name: [s.word.value, s.why] for name, s in rest.items() if s.word is not Word.AGREES}
-        if told:
-            rows[vector.id] = {confirmed.digest(vector): told}
+        comparable = {name: [s.word.value, s.why] for name, s in rest.items() if s.word is not Word.AGREES}
+        if comparable:
+            rows[vector.id] = {confirmed.digest(vector): comparable}
     lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(rows[name], ensure_ascii=False)}" for name in sorted(rows))
     unconfirmed_file().write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
 

@@ -67,10 +67,10 @@ def _of_step(step: Vector) -> Iterator[Piece]:
         yield Piece(step.layer, step.data, () if step.means is None else (step.means, *step.also))
         return
     batches, rest = batch.split(step.data)
-    told = step.means["Stream"]["batches"] if step.means is not None else []
-    if rest or len(told) != len(batches):
+    comparable = step.means["Stream"]["batches"] if step.means is not None else []
+    if rest or len(comparable) != len(batches):
         raise Unaskable("the length before a batch belongs to the link, and a codec never sees it")
-    for data, means in zip(batches, told, strict=True):
+    for data, means in zip(batches, comparable, strict=True):
         if not data:
             raise Unaskable("a codec is never given an empty batch")
         yield Piece("batch", data, ({"Batch": means},))
@@ -79,8 +79,8 @@ def _of_step(step: Vector) -> Iterator[Piece]:
 def paths(vector: Vector) -> Iterator[set[str]]:
     """The components of each path of the vector: of its segments, or of the refusal alone when it must be refused."""
     for step in [step for _, step in vector.steps] or [vector]:
-        told = [step.refuses.path] if step.refuses is not None else [segment.path for segment in step.segments]
-        yield from (set(path.replace("[", ".[").split(".")) for path in told)
+        comparable = [step.refuses.path] if step.refuses is not None else [segment.path for segment in step.segments]
+        yield from (set(path.replace("[", ".[").split(".")) for path in comparable)
 
 
 def touches(vector: Vector, *names: str) -> bool:

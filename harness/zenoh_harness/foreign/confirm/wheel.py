@@ -148,8 +148,8 @@ def _text(data: bytes) -> str | None:
 
 def _of_key(vector: Vector, answer: dict[str, object]) -> Statement:
     found = None if answer["canonical"] is None else {name: answer[name] for name in ("valid", "canonical")}
-    told = vector.means["KeyExpr"] if vector.means is not None else None
-    wanted = None if told is None else {name: told[name] for name in ("valid", "canonical")}
+    comparable = vector.means["KeyExpr"] if vector.means is not None else None
+    wanted = None if comparable is None else {name: comparable[name] for name in ("valid", "canonical")}
     return AGREES if found == wanted else Statement(Word.DIFFERS, f"its functions say {found} instead of {wanted}")
 
 

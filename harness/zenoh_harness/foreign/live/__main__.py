@@ -46,7 +46,7 @@ def record_command(scenes: Sequence[str], release: str, out: Path | None) -> Non
             for zid, log in recorded.logs.items():
                 (out / f"{name}.{zid}.log").write_text(log, encoding="utf-8")
     click.echo("\n".join(recount.lines()))
-    sys.exit(Exit.DEPARTED if recount.faults else Exit.CONFORMING)
+    sys.exit(Exit.NOT_CONFORMING if recount.faults else Exit.CONFORMING)
 
 
 @command.command()
@@ -60,7 +60,7 @@ def compare(scenes: Sequence[str], release: str) -> None:
     click.echo("\n".join(agreement.lines()))
     click.echo("not comparable:")
     click.echo("\n".join(f"  {what}: {why}" for what, why in NOT_COMPARABLE.items()))
-    sys.exit(Exit.DEPARTED if agreement.differ or agreement.unread else Exit.CONFORMING)
+    sys.exit(Exit.NOT_CONFORMING if agreement.differ or agreement.unread else Exit.CONFORMING)
 
 
 @command.command("effects")
@@ -78,7 +78,7 @@ def effects_command(release: str) -> None:
         f"{sum(bool(each.log) for each in rows)} in the log, {sum(bool(each.why) for each in rows)} with a reason"
     )
     click.echo("\n".join(f"neither effect nor reason: {row}" for row in mute))
-    sys.exit(Exit.DEPARTED if mute else Exit.CONFORMING)
+    sys.exit(Exit.NOT_CONFORMING if mute else Exit.CONFORMING)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from zenoh_conformance.conversation import Conversation, Side
 from zenoh_conformance.fragments import Defragmenter
 from zenoh_conformance.messages import Fragment, Frame, Init
 from zenoh_conformance.wire.layer import Layer
-from zenoh_harness.foreign.confirm.meaning import told
+from zenoh_harness.foreign.confirm.meaning import comparable
 from zenoh_harness.foreign.live.company import Recorded
 from zenoh_harness.foreign.live.debug import Unreadable, parse
 from zenoh_harness.foreign.live.logged import told_of
@@ -157,7 +157,7 @@ def _ends(conversation: Conversation) -> dict[tuple[str, Side], str]:
 
 def bare(means: dict[str, Any]) -> Any:
     """A meaning without what logs cannot witness."""
-    return told(_bared(means, ""))
+    return comparable(_bared(means, ""))
 
 
 def _bared(means: Any, kind: str) -> Any:

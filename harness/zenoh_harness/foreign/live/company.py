@@ -63,7 +63,7 @@ class Actor:
                 self._passed.append(one)
         raise CannotGoOn(f"{self.name} hears no {wanted}", step="live", seen=json.dumps(self._passed[-3:])[:300])
 
-    def told(self, event: str, name: str, within: float = 0.2) -> Mapping[str, Any]:
+    def events(self, event: str, name: str, within: float = 0.2) -> Mapping[str, Any]:
         """The next event about what has this id, {} when there is none within so many seconds."""
         try:
             return self.hears(event, name, within=within)

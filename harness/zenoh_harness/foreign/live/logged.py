@@ -73,8 +73,8 @@ def encoding(tree: Tree) -> dict[str, Any]:
 def key(tree: Tree) -> dict[str, Any]:
     """Of `WireExpr { scope, suffix, mapping }`."""
     suffix = tree.fields["suffix"].text
-    told = {"scope": int(tree.fields["scope"]), "mapping": tree.fields["mapping"] == "Sender"}
-    return told | ({"suffix": suffix} if suffix else {})
+    events = {"scope": int(tree.fields["scope"]), "mapping": tree.fields["mapping"] == "Sender"}
+    return events | ({"suffix": suffix} if suffix else {})
 
 
 def some(value: Value) -> Value:
@@ -268,31 +268,31 @@ def told_of(value: Value) -> dict[str, Any]:
     if value.name not in STRUCTS:
         raise Unreadable(f"the log has a struct {value.name}")
     kind, fields, implied = STRUCTS[value.name]
-    told = dict(implied)
+    events = dict(implied)
     for name, (ours, convert) in fields.items():
         found = value.fields.get(name, "None")
         if name == CONSOLIDATION or (found := some(found)) is not None:
-            told[ours] = convert(found)
+            events[ours] = convert(found)
     if (
         body := value.fields.get("payload" if kind in ("Push", "Request", "Response", "Reply") else "body")
     ) is not None:
-        told |= _oam_body(body) if kind == "NetworkOam" else {"body": told_of(body)}
+        events |= _oam_body(body) if kind == "NetworkOam" else {"body": told_of(body)}
     if exts := extensions(kind, value):
-        told["exts"] = exts
-    return {kind: told}
+        events["exts"] = exts
+    return {kind: events}
 
 
 def _interest(tree: Tree) -> dict[str, Any]:
-    told: dict[str, Any] = {"id": int(tree.fields["id"]), "mode": MODES.index(tree.fields["mode"])}
-    if told["mode"]:
+    events: dict[str, Any] = {"id": int(tree.fields["id"]), "mode": MODES.index(tree.fields["mode"])}
+    if events["mode"]:
         chosen = tree.fields["options"].fields
-        told["options"] = sum(bit for name, bit in INTERESTS.items() if chosen[name] == "Y")
+        events["options"] = sum(bit for name, bit in INTERESTS.items() if chosen[name] == "Y")
         if (wire := some(tree.fields["wire_expr"])) is not None:
-            told["key"] = key(wire)
-            told["options"] |= RESTRICTED | NAMED * ("suffix" in told["key"]) | MAPPING * told["key"]["mapping"]
+            events["key"] = key(wire)
+            events["options"] |= RESTRICTED | NAMED * ("suffix" in events["key"]) | MAPPING * events["key"]["mapping"]
     if exts := extensions("Interest", tree):
-        told["exts"] = exts
-    return told
+        events["exts"] = exts
+    return events
 
 
 def _oam_body(value: Value) -> dict[str, Any]:

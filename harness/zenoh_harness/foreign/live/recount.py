@@ -83,11 +83,11 @@ class Recount:
             for side in Side:
                 mine = [each for each in conversation if (each.connection, each.sender) == (name, side)]
                 stream = b"".join(each.data for each in mine if each.kind is Happened.BYTES)
-                told = explain(stream, Layer.STREAM)
-                joined = b"".join(line.data for line in told.lines if not line.inside)
-                self.explained += told.explained
-                if (stream and not told.ok) or joined != stream or told.explained != len(stream):
-                    self.unexplained.append(f"{name} {side.value}: {told.refusal}")
+                events = explain(stream, Layer.STREAM)
+                joined = b"".join(line.data for line in events.lines if not line.inside)
+                self.explained += events.explained
+                if (stream and not events.ok) or joined != stream or events.explained != len(stream):
+                    self.unexplained.append(f"{name} {side.value}: {events.refusal}")
 
     def lines(self) -> list[str]:
         """For people."""

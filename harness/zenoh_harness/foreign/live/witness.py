@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from zenoh_conformance import codec
 from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.finding import Departed
+from zenoh_conformance.finding import Deviation
 from zenoh_conformance.messages import Request, ResponseFinal
 from zenoh_conformance.wire.layer import Layer
 from zenoh_harness.foreign.live.company import Actor, Company
@@ -64,7 +64,7 @@ class Witness:
         self._app.forget()
         try:
             return watch(copy.deepcopy(means))
-        except Departed as refused:
+        except Deviation as refused:
             return {"we": refused.finding.got}
 
     def _watches(self) -> Mapping[str, Callable[[dict[str, Any]], Observed]]:
@@ -78,7 +78,7 @@ class Witness:
         us = self._session()
         us.say(message(Layer.NETWORK, means))
         us.fence()
-        sample = dict(self._app.told("sample", "sub"))
+        sample = dict(self._app.events("sample", "sub"))
         forwarded = [codec.to_json(seen.message) for seen in self._other.fence() if seen.kind == "push"]
         us.leave()
         return {"the subscriber": sample, "another session": forwarded}
@@ -90,7 +90,7 @@ class Witness:
         us.say(message(Layer.NETWORK, means))
         us.say(_ask("effect/nobody/else"))
         us.expect(ResponseFinal, where=lambda final: final.id == 901)
-        told = {event: dict(self._app.told(event, "q")) for event in ("query", "queried")}
+        events = {event: dict(self._app.events(event, "q")) for event in ("query", "queried")}
         forwarded = [seen.message for seen in self._other.fence() if seen.kind == "request"]
         for each in forwarded:
             self._other.say(ResponseFinal(id=each.id))
@@ -99,7 +99,7 @@ class Witness:
         self._other.declare(codec.from_json({"UQueryable": {"id": 900}}, Layer.DECLARATION))
         us.leave()
         passed = [{"Request": codec.to_json(each)["Request"] | {"id": 0}} for each in forwarded]
-        return {"the queryable": told, "another session": passed, "we": answers}
+        return {"the queryable": events, "another session": passed, "we": answers}
 
     def _response(self, means: dict[str, Any]) -> Observed:
         us = self._session()
@@ -192,8 +192,8 @@ def _answered(us: Dialogue) -> Any:
     for seen in us.stream(1.0):
         if seen.kind in ("init", "open", "close"):
             us.wire.shut()
-            told = codec.to_json(seen.message)
-            return told if seen.kind != "close" else f"Close({seen.message.reason})"
+            events = codec.to_json(seen.message)
+            return events if seen.kind != "close" else f"Close({seen.message.reason})"
     return us.end()
 
 

@@ -84,8 +84,8 @@ def an_error_arrives_as_one(talk: Talk) -> None:
     talk.there.declare("queryable", talk.key, plan=[{"error": b"not today".hex()}])
     talk.settle()
     answers = talk.answers(talk.here.get(talk.key, timeout_ms=_LONG))
-    told = [(answer["event"], answer.get("payload")) for answer in answers]
-    talk.same("answers", [("error", b"not today".hex())], told)
+    text = [(answer["event"], answer.get("payload")) for answer in answers]
+    talk.same("answers", [("error", b"not today".hex())], text)
 
 
 @scenario(consolidation=_MODES)
@@ -96,8 +96,8 @@ def an_error_does_not_drown_replies(talk: Talk, consolidation: str) -> None:
     talk.there.declare("queryable", f"{talk.key}/*", plan=plan)
     talk.settle()
     answers = talk.answers(talk.here.get(f"{talk.key}/*", consolidation=consolidation, timeout_ms=_LONG))
-    told = sorted((str(answer["event"]), str(answer.get("key", "")), str(answer.get("payload"))) for answer in answers)
-    talk.same("answers", [("error", "", "ee"), ("reply", keys[0], "aa"), ("reply", keys[1], "bb")], told)
+    text = sorted((str(answer["event"]), str(answer.get("key", "")), str(answer.get("payload"))) for answer in answers)
+    talk.same("answers", [("error", "", "ee"), ("reply", keys[0], "aa"), ("reply", keys[1], "bb")], text)
 
 
 @scenario()
@@ -106,8 +106,8 @@ def a_reply_may_be_a_delete(talk: Talk) -> None:
     talk.there.declare("queryable", talk.key, plan=[{"delete": talk.key}])
     talk.settle()
     answers = talk.answers(talk.here.get(talk.key, timeout_ms=_LONG))
-    told = [(answer["event"], answer.get("kind"), answer.get("key")) for answer in answers]
-    talk.same("answers", [("reply", "delete", talk.key)], told)
+    text = [(answer["event"], answer.get("kind"), answer.get("key")) for answer in answers]
+    talk.same("answers", [("reply", "delete", talk.key)], text)
 
 
 @scenario(encoding=("zenoh/bytes", "text/plain;utf-8", "video/vp9"))

@@ -72,9 +72,9 @@ def difference(one: Mealy, other: Mealy) -> Difference | None:
         word, here, there = words.pop(0)
         for symbol in symbols:
             says, next_here = one.steps[here, symbol]
-            told, next_there = other.steps[there, symbol]
-            if says != told:
-                return Difference((*word, symbol), says, told)
+            text, next_there = other.steps[there, symbol]
+            if says != text:
+                return Difference((*word, symbol), says, text)
             if (next_here, next_there) not in seen:
                 seen.add((next_here, next_there))
                 words.append(((*word, symbol), next_here, next_there))
@@ -91,9 +91,9 @@ def differences(one: Mealy, other: Mealy) -> dict[tuple[int, str], str]:
     found: dict[tuple[int, str], str] = {}
     for here, there in pairs:
         for symbol in symbols:
-            (says, next_here), (told, next_there) = one.steps[here, symbol], other.steps[there, symbol]
-            if says != told:
-                found.setdefault((here, symbol), told)
+            (says, next_here), (text, next_there) = one.steps[here, symbol], other.steps[there, symbol]
+            if says != text:
+                found.setdefault((here, symbol), text)
             elif (next_here, next_there) not in pairs:
                 pairs.append((next_here, next_there))
     return found
@@ -120,17 +120,17 @@ def allowed(table: Table, state: State, symbol: Seen) -> tuple[frozenset[str], s
     return frozenset(), "a refusal"
 
 
-def departures(machine: Mealy, meaning: Mapping[str, Seen], table: Table = RESPONDER) -> list[Difference]:
+def deviations(machine: Mealy, meaning: Mapping[str, Seen], table: Table = RESPONDER) -> list[Difference]:
     """Where a learned machine does what the table does not list, the shortest conversations first."""
     found = []
     for word, state, here in _walk(machine, meaning, table):
         for symbol in machine.symbols:
             output, _ = machine.steps[here, symbol]
-            may, told = allowed(table, state, meaning[symbol])
+            may, text = allowed(table, state, meaning[symbol])
             due = (state, meaning[symbol]) in ANSWERS or meaning[symbol] in table[state]
             if output in may or (refused(output) and not (due and meaning[symbol] is not Seen.CLOSE)):
                 continue
-            found.append(Difference((*word, symbol), output, told))
+            found.append(Difference((*word, symbol), output, text))
     return found
 
 
@@ -156,11 +156,11 @@ def _walk(machine: Mealy, meaning: Mapping[str, Seen], table: Table) -> Iterator
 
 def names(machine: Mealy, meaning: Mapping[str, Seen], table: Table = RESPONDER) -> dict[int, str]:
     """Each learned state by the state of the table that it is met in first."""
-    told: dict[int, str] = {}
+    text: dict[int, str] = {}
     taken: set[str] = set()
     for word, state, here in _walk(machine, meaning, table):
-        if here not in told:
+        if here not in text:
             name = state.value if state.value not in taken else f"{state.value} after {word[-1]}"
-            told[here] = name
+            text[here] = name
             taken.add(name)
-    return told
+    return text

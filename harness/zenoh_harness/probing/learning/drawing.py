@@ -62,9 +62,9 @@ def svg(machine: Mealy, names: Mapping[int, str], title: str, apart: Apart | Non
     lines = [_arrow(spot[a], spot[b], labels, top) for a, b, labels in moves]
     deepest = 0
     for state in row:
-        told = _under(machine, state, apart or {}, other)
-        deepest = max(deepest, len(told))
-        lines.append(_box(spot[state], top, names[state], told))
+        text = _under(machine, state, apart or {}, other)
+        deepest = max(deepest, len(text))
+        lines.append(_box(spot[state], top, names[state], text))
     width = 2 * LEFT + len(row) * (WIDE + GAP) - GAP
     height = top + HIGH + (deepest + 2) * LINE
     head = (
@@ -89,7 +89,7 @@ def _under(machine: Mealy, state: int, apart: Apart, other: str) -> list[tuple[s
 
     Lines, and whether each is about a difference.
     """
-    told: dict[str, list[str]] = defaultdict(list)
+    text: dict[str, list[str]] = defaultdict(list)
     lines: list[tuple[str, bool]] = []
     for symbol in machine.symbols:
         output, there = machine.steps[state, symbol]
@@ -97,20 +97,20 @@ def _under(machine: Mealy, state: int, apart: Apart, other: str) -> list[tuple[s
             lines.append((f"{symbol}: {_WORDS.get(output, output)}", True))
             lines.append((f"    {other}: {_WORDS.get(apart[state, symbol], apart[state, symbol])}", True))
         elif there == state:
-            told[f"stays, {_WORDS.get(output, output)}"].append(symbol)
+            text[f"stays, {_WORDS.get(output, output)}"].append(symbol)
         elif there in machine.sinks:
-            told[f"ends the link, {_WORDS.get(output, output)}"].append(symbol)
-    for head, symbols in sorted(told.items()):
+            text[f"ends the link, {_WORDS.get(output, output)}"].append(symbol)
+    for head, symbols in sorted(text.items()):
         lines += [(head, False), *((f"    {symbol}", False) for symbol in symbols)]
     return lines
 
 
-def _box(x: int, y: int, name: str, told: list[tuple[str, bool]]) -> str:
+def _box(x: int, y: int, name: str, text: list[tuple[str, bool]]) -> str:
     shapes = [
         f'<rect x="{x}" y="{y}" width="{WIDE}" height="{HIGH}" rx="8" fill="#e8eef7" stroke="#334"/>',
         f'<text x="{x + WIDE // 2}" y="{y + 21}" text-anchor="middle" font-weight="bold">{escape(name)}</text>',
     ]
-    for n, (line, differs) in enumerate(told):
+    for n, (line, differs) in enumerate(text):
         indent = 14 if line.startswith(" ") else 0
         style = ' fill="#b00020" font-weight="bold"' if differs else ' font-style="italic"' if not indent else ""
         at = y + HIGH + (n + 1) * LINE + 3
@@ -125,8 +125,8 @@ def _arrow(a: int, b: int, labels: list[str], top: int) -> str:
     else:
         path = f"M{a + WIDE // 2},{top} Q{(a + b + WIDE) // 2},{top - 60} {b + WIDE // 2},{top}"
         middle, below = (a + b + WIDE) // 2, top - 34
-    told = "".join(
+    text = "".join(
         f'<text x="{middle}" y="{below - (len(labels) - 1 - n) * LINE}" text-anchor="middle">{escape(label)}</text>'
         for n, label in enumerate(labels)
     )
-    return f'<path d="{path}" fill="none" stroke="#334" marker-end="url(#tip)"/>{told}'
+    return f'<path d="{path}" fill="none" stroke="#334" marker-end="url(#tip)"/>{text}'

@@ -11,7 +11,7 @@ from aalpy.learning_algs import run_Lstar
 from zenoh_conformance import sane
 from zenoh_conformance.conversation import Happened
 from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.finding import Departed
+from zenoh_conformance.finding import Deviation
 from zenoh_conformance.kinds import name_of
 from zenoh_conformance.messages import Close, Fragment, Frame, Join, KeepAlive, Oam
 from zenoh_conformance.primitives import WhatAmI, ZenohID
@@ -104,7 +104,7 @@ def _fenced(us: Dialogue, heard: int) -> str:
     """What a live session made of it: a step of a handshake, its end, or work as before."""
     try:
         us.fence()
-    except Departed:
+    except Deviation:
         if us.closed is not None:
             return name_of(Close(reason=us.closed))
         return how_it_ended(us)

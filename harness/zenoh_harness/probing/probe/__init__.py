@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from zenoh_conformance import sane
 from zenoh_conformance.conversation import Side
-from zenoh_conformance.finding import Departed
+from zenoh_conformance.finding import Deviation
 from zenoh_conformance.messages import Init, Open
 from zenoh_conformance.messages.init import Patch
 from zenoh_harness.probing.probe.asker import Asker, Facts
@@ -83,7 +83,7 @@ def _initiator(ask: Asker, facts: Facts) -> None:
     try:
         dialogue.fence()
         facts.note("queries", "finished")
-    except Departed as why:
+    except Deviation as why:
         facts.note("queries", why.finding.got)
     facts.capabilities |= {name for name, shows in PROPOSES.items() if shows(facts, syn)}
     ask.leave()

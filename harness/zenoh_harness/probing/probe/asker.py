@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from zenoh_conformance import sane
 from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.finding import Departed
+from zenoh_conformance.finding import Deviation
 from zenoh_conformance.kinds import InitAck
 from zenoh_conformance.messages import Init
 from zenoh_conformance.messages.init import Auth
@@ -77,7 +77,7 @@ class Asker:
         dialogue = self.dialogue()
         try:
             return open_session(dialogue, self.node.profile, **changes) if dialogue else None
-        except Departed:
+        except Deviation:
             return None
 
     def init(self, *, shows_user: bool = True, **changes: Any) -> Init | str:
@@ -89,7 +89,7 @@ class Asker:
             changes["exts"] = exts(*changes.get("exts", sane.OFFERS), Auth(payload=USER_METHOD))
         try:
             answer: Init = dialogue.ask(dialogue.init_syn(**changes), expect=InitAck)
-        except Departed as why:
+        except Deviation as why:
             return why.finding.got
         return answer
 
@@ -98,7 +98,7 @@ class Asker:
         dialogue = self.session(**changes)
         try:
             return dialogue is not None and dialogue.fence() is not None
-        except Departed:
+        except Deviation:
             return False
 
     def leave(self) -> None:

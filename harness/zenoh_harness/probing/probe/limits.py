@@ -8,7 +8,7 @@ from typing import Final
 
 from zenoh_conformance.codec import encode
 from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.finding import Departed
+from zenoh_conformance.finding import Deviation
 from zenoh_conformance.fragments import fragment
 from zenoh_conformance.messages import Fragment, Push, Put
 from zenoh_conformance.primitives import WireExpr
@@ -29,7 +29,7 @@ def _pair(ask: Asker, key: str) -> tuple[Dialogue, Dialogue] | None:
     try:
         near.subscribe(key)
         near.fence()
-    except Departed:
+    except Deviation:
         return None
     return near, far
 
@@ -44,7 +44,7 @@ def forwarded(ask: Asker, key: str, payload: bytes) -> Push | None:
         far.publish(key, payload)
         far.fence()
         found: Push = near.expect(Push, within=ask.unit)
-    except Departed:
+    except Deviation:
         return None
     return found
 
@@ -63,7 +63,7 @@ def _fragmented(ask: Asker, size: int) -> bool:
         arrived = 0
         while arrived < size:
             arrived += len(near.expect(Fragment).payload)
-    except Departed:
+    except Deviation:
         return False
     return True
 
@@ -106,7 +106,7 @@ def _rate(act: Callable[[], object], ask: Asker) -> int | None:
             if act() is None:
                 return None
             times += 1
-    except Departed:
+    except Deviation:
         return None
     finally:
         ask.leave()

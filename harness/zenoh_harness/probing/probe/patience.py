@@ -9,7 +9,7 @@ from typing import Final
 from zenoh_conformance import sane
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.finding import Departed
+from zenoh_conformance.finding import Deviation
 from zenoh_conformance.kinds import InitAck, InitSyn, OpenSyn, reason_code, reason_name
 from zenoh_harness.links.timing import scaled
 from zenoh_harness.probing.probe.asker import Asker, Facts
@@ -85,7 +85,7 @@ def led(ask: Asker, lead: Lead) -> Dialogue | None:
     try:
         if us is not None:
             lead(us)
-    except Departed:
+    except Deviation:
         return None
     return us
 
@@ -107,7 +107,7 @@ def given_up(links: Mapping[str, Dialogue], longest: float = LONGEST) -> dict[st
 
 
 def _how(us: Dialogue) -> str:
-    return us.told(None) if us.closed is None else f"Close({reason_name(us.closed)})"
+    return us.text_of(None) if us.closed is None else f"Close({reason_name(us.closed)})"
 
 
 def returns(another: Callable[[], Dialogue | None], lead: Lead, end: Callable[[Dialogue], object]) -> str:
@@ -123,7 +123,7 @@ def returns(another: Callable[[], Dialogue | None], lead: Lead, end: Callable[[D
         try:
             lead(us)
             end(us)
-        except Departed:
+        except Deviation:
             break
         us.wire.shut()
         ended = time.monotonic()

@@ -27,7 +27,7 @@ def open_target(reach: Reach) -> AddressTarget:
 
 
 class AddressTarget:
-    """Somebody else's node, in the one profile that the reach string names (else default)."""
+    """Somebody else's node, in the one profile that the target string names (else default)."""
 
     restartable = False
     claims: frozenset[str] = frozenset()

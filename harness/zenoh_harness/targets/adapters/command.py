@@ -1,7 +1,7 @@
 """`exec:COMMAND`: any program that listens where it is told (`{port}`), or connects to us (`?as=initiator`).
 
 `{port}`, `{host}`, `{locator}`, `{zid}` and `{profile}` are filled in; a command with `{profile}` can be started in
-every profile, any other in the one that the reach string names.
+every profile, any other in the one that the target string names.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class CommandTarget:
         if not blanks & {"port", "locator"} and "listen" not in reach.options:
             raise UsageError(
                 f"{reach} does not say where it listens or connects",
-                step="reach string",
+                step="target string",
                 hint="put {port} or {locator} into the command, or ?listen=HOST:PORT after it",
             )
         self.with_agent = reach.options.get("agent") == "stdio"
@@ -61,7 +61,7 @@ class CommandTarget:
 
     @property
     def identity(self) -> Identity:
-        """Who the reach string says it is, else its agent: an instance is started to ask it, unless one was already."""
+        """Who the target string says it is, else its agent: an instance is started to ask it, unless one was already."""
         if self._identity is None:
             self._identity = self._named({})
             if self.with_agent:
@@ -152,4 +152,4 @@ def _words(command: str) -> list[str]:
     try:
         return shlex.split(command)
     except ValueError as why:
-        raise UsageError(f"cannot read the command {command!r}", step="reach string", seen=str(why)) from why
+        raise UsageError(f"cannot read the command {command!r}", step="target string", seen=str(why)) from why

@@ -1,4 +1,4 @@
-"""`reference`, `wrong:NAME`, `variant:NAME`: our own node, a miniature, a conforming variant, in a process like any other target."""
+"""`reference`, `faulty:NAME`, `variant:NAME`: our own node, a faulty node, a conforming variant, in a process like any other target."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 
 from zenoh_harness.errors import unknown
-from zenoh_harness.faulty import all_miniatures
+from zenoh_harness.faulty import all_faulty_nodes
 from zenoh_harness.profiles import PROFILES
 from zenoh_harness.reference.configured import CHANGES
 from zenoh_harness.targets.adapters.command import CommandTarget
@@ -17,7 +17,7 @@ from zenoh_harness.version import harness_version
 
 
 def open_target(reach: Reach) -> ReferenceTarget:
-    """The adapter's door; UsageError for a miniature that does not exist."""
+    """The adapter's door; UsageError for a faulty node that does not exist."""
     return ReferenceTarget(reach)
 
 
@@ -25,9 +25,9 @@ class ReferenceTarget(CommandTarget):
     """The reference as a program that we start: the same path as for everybody's."""
 
     def __init__(self, reach: Reach) -> None:
-        known = {"wrong": all_miniatures, "variant": all_variants}.get(reach.kind, dict)()
+        known = {"wrong": all_faulty_nodes, "variant": all_variants}.get(reach.kind, dict)()
         if known and reach.rest not in known:
-            raise unknown("miniature" if reach.kind == "wrong" else "variant", reach.rest, known)
+            raise unknown("faulty node" if reach.kind == "wrong" else "variant", reach.rest, known)
         role = reach.options.get("role", "router")
         where = (
             "--listen"

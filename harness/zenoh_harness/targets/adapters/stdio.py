@@ -43,7 +43,7 @@ def open_codec(reach: Reach, *, validate: bool = False) -> StdioCodec:
     try:
         command = shlex.split(reach.rest)
     except ValueError as why:
-        raise UsageError(f"cannot read the command {reach.rest!r}", step="reach string", seen=str(why)) from why
+        raise UsageError(f"cannot read the command {reach.rest!r}", step="target string", seen=str(why)) from why
     return StdioCodec(command, name=reach.options.get("name", ""), validate=validate)
 
 

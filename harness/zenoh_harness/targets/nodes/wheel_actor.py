@@ -68,10 +68,10 @@ class Actor(node.Node):
 
     def answer(self, name, plan, query):
         """As the node's, and what else the query carries is told with it."""
-        told = {"encoding": str(query.encoding) if query.encoding else None, "attachment": node.raw(query.attachment)}
-        told["source"] = source_told(query.source_info) if query.source_info else None
-        told["stack"] = stack_told(query.timestamp_stack) if query.timestamp_stack else None
-        node.say({"event": "queried", "id": name, **{what: value for what, value in told.items() if value is not None}})
+        text = {"encoding": str(query.encoding) if query.encoding else None, "attachment": node.raw(query.attachment)}
+        text["source"] = source_told(query.source_info) if query.source_info else None
+        text["stack"] = stack_told(query.timestamp_stack) if query.timestamp_stack else None
+        node.say({"event": "queried", "id": name, **{what: value for what, value in text.items() if value is not None}})
         super().answer(name, plan, query)
 
     def play(self, plan, query):

@@ -169,8 +169,8 @@ class Node:
     def answer(self, name, plan, query):
         """Run the plan against one query; what is not held is finished by letting go of it."""
         payload = raw(getattr(query, "payload", None))
-        told = {"event": "query", "id": name, "key": str(query.key_expr), "parameters": str(query.parameters)}
-        say({**told, "payload": payload} if payload is not None else told)
+        text = {"event": "query", "id": name, "key": str(query.key_expr), "parameters": str(query.parameters)}
+        say({**text, "payload": payload} if payload is not None else text)
         if self.play(plan, query):
             with LOCK:
                 self.queries.setdefault(name, []).append(query)

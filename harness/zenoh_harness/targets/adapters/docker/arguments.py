@@ -1,4 +1,4 @@
-"""What a node in a container is told: profiles as `--cfg` options, mounted files, the reach string's own options."""
+"""What a node in a container is told: profiles as `--cfg` options, mounted files, the target string's own options."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NOT_TAKEN: Final = "Couldn't perform configuration"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Instructions:
     """Arguments, environment and mounts of one start."""
 
     arguments: tuple[str, ...]
@@ -49,7 +49,7 @@ def is_router(reach: Reach) -> bool:
 
 def tell(
     reach: Reach, profile: Profile, *, role: str, zid: str, ours: Locator | None, folder: Path, version: str = ""
-) -> Told:
+) -> Instructions:
     """What a node is told; `ours` is where we listen for one that connects to us; `folder` takes files to mount.
 
     UsageError: options that cannot be read, a configuration file that is not there.
@@ -71,15 +71,15 @@ def tell(
         files[_existing(Path(reach.options["config"]))] = CONFIG_AT
     environment = _environment(reach.options.get("env", ""))
     if not is_router(reach):
-        return Told(tuple(arguments), environment, files)
+        return Instructions(tuple(arguments), environment, files)
     if profile.credentials:
         files[_users(folder, profile.credentials)] = USERS_AT
-    told = [
+    text = [
         *(("-c", CONFIG_AT) if "config" in reach.options else ()),
         *_options(profile, role, zid, ours, version),
         *arguments,
     ]
-    return Told(tuple(told), {"RUST_LOG": os.environ.get("RUST_LOG", "warn"), **environment}, files)
+    return Instructions(tuple(text), {"RUST_LOG": os.environ.get("RUST_LOG", "warn"), **environment}, files)
 
 
 def _options(profile: Profile, role: str, zid: str, ours: Locator | None, version: str) -> list[str]:
@@ -112,5 +112,5 @@ def _environment(text: str) -> dict[str, str]:
     pairs = [word.partition("=") for word in shlex.split(text)]
     wrong = next((name for name, equals, _ in pairs if not equals), None)
     if wrong is not None:
-        raise UsageError(f"environment {wrong!r} has no value", step="reach string", hint=f"write env={wrong}=VALUE")
+        raise UsageError(f"environment {wrong!r} has no value", step="target string", hint=f"write env={wrong}=VALUE")
     return {name: value for name, _, value in pairs}

@@ -26,7 +26,7 @@ from zenoh_harness.targets.reach import Reach
 from zenoh_harness.targets.target import TARGET_ZID, Identity, Role, profile_of
 
 from . import owner
-from .arguments import NOT_TAKEN, PORT, Told, is_router, tell
+from .arguments import NOT_TAKEN, PORT, Instructions, is_router, tell
 from .container import Container, Plan
 from .endings import Kind
 from .engine import is_local
@@ -115,8 +115,8 @@ class DockerTarget:
                 hint="use a local daemon for as=initiator",
             )
         ours = listener.locator if listener else None
-        told = tell(self.reach, profile, role=self.role, zid=self.zid, ours=ours, folder=folder, version=_plain(self.identity.version))
-        return Container(owner.daemon(), _plan(image, told, self.memory, folder, listens=listener is None))
+        text = tell(self.reach, profile, role=self.role, zid=self.zid, ours=ours, folder=folder, version=_plain(self.identity.version))
+        return Container(owner.daemon(), _plan(image, text, self.memory, folder, listens=listener is None))
 
     def _ready(self, node: ContainedNode) -> LaunchedNode:
         """Its time runs from here: how long the daemon took to start it is not the node's fault."""
@@ -188,12 +188,12 @@ def _quietly(line: str) -> None:
     """A build on the way to a start tells its progress to nobody."""
 
 
-def _plan(image: Image, told: Told, memory: int, folder: Path, *, listens: bool) -> Plan:
+def _plan(image: Image, text: Instructions, memory: int, folder: Path, *, listens: bool) -> Plan:
     return Plan(
         image=image,
-        arguments=told.arguments,
-        environment=told.environment,
-        files=told.files,
+        arguments=text.arguments,
+        environment=text.environment,
+        files=text.files,
         port=PORT if listens else None,
         memory=memory << 20,
         folder=folder,
@@ -214,5 +214,5 @@ def _plain(version: str) -> str:
 
 def _mebibytes(text: str) -> int:
     if not text.isdigit() or int(text) < 8:
-        raise UsageError(f"memory={text} is no number of MiB from 8 on", step="reach string")
+        raise UsageError(f"memory={text} is no number of MiB from 8 on", step="target string")
     return int(text)

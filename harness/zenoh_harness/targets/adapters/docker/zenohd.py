@@ -109,11 +109,11 @@ def find_toolchain() -> Toolchain:
     if shutil.which("cargo") is None:
         raise CannotGoOn("cargo is not installed", step="build", hint=hint)
     try:
-        told = subprocess.run(["rustc", "-vV"], check=True, capture_output=True, text=True, timeout=scaled(60)).stdout
+        text = subprocess.run(["rustc", "-vV"], check=True, capture_output=True, text=True, timeout=scaled(60)).stdout
     except (OSError, subprocess.SubprocessError) as why:
         raise CannotGoOn("rustc does not say which it is", step="build", seen=str(why), hint=hint) from why
-    facts = dict(line.split(": ", 1) for line in told.splitlines() if ": " in line)
-    toolchain = Toolchain(told.splitlines()[0], facts.get("host", ""))
+    facts = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
+    toolchain = Toolchain(text.splitlines()[0], facts.get("host", ""))
     if "linux" not in toolchain.host:
         raise CannotGoOn(
             f"the toolchain compiles for {toolchain.host}; a container needs Linux", step="build", hint=hint
@@ -170,14 +170,14 @@ def _compile(version: str, profile: str, toolchain: Toolchain, folder: Path, tel
 
 
 def _await(cargo: processes.Program, tell: Tell) -> processes.Ended:
-    deadline, told = Deadline.after(PATIENCE), ""
+    deadline, text = Deadline.after(PATIENCE), ""
     while (ended := cargo.wait(deadline.or_sooner(1.0))) is None:
         if deadline.passed:
             raise CannotGoOn(f"compiling {NAME} does not end", step="build", seen=cargo.last_lines())
         line = " ".join(cargo.last_lines(1)).strip()
-        if line != told:
+        if line != text:
             tell(line)
-            told = line
+            text = line
     return ended
 
 

@@ -1,4 +1,4 @@
-"""Each rule of the house turns red when it is broken: shown on small rooms with the real configuration."""
+"""Each rule of the repository turns red when it is broken: shown on small packages with the real configuration."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TOOLS = Path(sys.executable).parent
 
 
 def furnished(folder: Path) -> Path:
-    """Five rooms with next to nothing in them."""
+    """Five packages with next to nothing in them."""
     shutil.copy(ROOT / "pyproject.toml", folder)
     for room in ROOMS:
         package = folder / room / f"zenoh_{room}"
@@ -30,7 +30,7 @@ def furnished(folder: Path) -> Path:
 
 @pytest.fixture
 def rooms(tmp_path: Path) -> Path:
-    """Such rooms of a test's own."""
+    """Such packages of a test's own."""
     return furnished(tmp_path)
 
 
@@ -83,7 +83,7 @@ BROKEN = [
     ("zenoh_vectors.loader", "import zenoh_conformance",
      "The vectors and their builder need nothing of ours: a codec is never its own witness"),
     ("zenoh_harness.files.run", "import zenoh_harness.links.links",
-     "What crosses rooms as a file is read without the rest of the harness"),
+     "What crosses packages as a file is read without the rest of the harness"),
     ("zenoh_harness.files.talks", "import socket", "Files have no sockets"),
     ("zenoh_reports.run", "import zenoh_harness.links.links", "Reports read files, never a target"),
     ("zenoh_harness.errors", "import zenoh_harness.links.links", "What stops us stands on nothing"),

@@ -54,6 +54,6 @@ def test_what_cannot_be_judged_is_as_if_it_were_not_there(unjudged):
 
 
 @pytest.mark.parametrize("verdict", [Verdict.KNOWN, Verdict.WARN, Verdict.FLAKY, Verdict.CRASH, Verdict.ZOMBIE])
-def test_every_departure_is_bad_a_listed_one_too(verdict):
+def test_every_deviation_is_bad_a_listed_one_too(verdict):
     [turn] = turns(["a", "b"], lambda target: verdict if target == "a" else Verdict.SLOW)
     assert (turn.bad, turn.became) == (False, Verdict.SLOW)

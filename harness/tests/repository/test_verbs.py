@@ -1,4 +1,4 @@
-"""The verbs, the pins and the one script of CI are what the house says they are."""
+"""The verbs, the pins and the one script of CI are what the repository says they are."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def test_each_dependency_says_what_it_is_for():
     for block in lists.findall((ROOT / "pyproject.toml").read_text()):
         for line, before in zip(block.splitlines(), ["", *block.splitlines()], strict=False):
             found = REQUIREMENT.match(line)
-            told = before.lstrip().startswith("#") or (found and found["why"])
-            if found and re.match(r"[<>=~]", found["range"]) and not told:
+            text = before.lstrip().startswith("#") or (found and found["why"])
+            if found and re.match(r"[<>=~]", found["range"]) and not text:
                 silent.append(line.strip())
     assert not silent
 

@@ -1,4 +1,4 @@
-"""Case by miniature: the reference passes everything, every miniature is caught by what it names, every other red is explained."""
+"""Case by faulty node: the reference passes everything, every faulty node is caught by what it names, every other red is explained."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from zenoh_conformance.case import all_cases
 from zenoh_conformance.law import all_laws
-from zenoh_harness.faulty import all_miniatures
+from zenoh_harness.faulty import all_faulty_nodes
 from zenoh_harness.faulty.table import provoke, reds, row, runs_in_memory
 from zenoh_harness.reference import Reference
 
@@ -15,34 +15,34 @@ def test_nothing_is_red_on_the_reference() -> None:
     assert {check: red.causes for check, red in reds(Reference).items()} == {}
 
 
-@pytest.mark.parametrize("name", all_miniatures())
-def test_a_miniature_is_caught_and_every_other_red_explained(name: str) -> None:
-    found = row(all_miniatures()[name])
+@pytest.mark.parametrize("name", all_faulty_nodes())
+def test_a_faulty_node_is_caught_and_every_other_red_explained(name: str) -> None:
+    found = row(all_faulty_nodes()[name])
 
     assert found.missed == []
     assert found.unexplained == []
     assert found.stale == []
 
 
-def test_every_case_and_every_law_has_a_miniature() -> None:
-    caught = {check for miniature in all_miniatures().values() for check in miniature.caught_by}
+def test_every_case_and_every_law_has_a_faulty_node() -> None:
+    caught = {check for faulty_node in all_faulty_nodes().values() for check in faulty_node.caught_by}
 
     assert [case for case, found in all_cases().items() if runs_in_memory(found) and case not in caught] == []
     assert [law for law in all_laws() if law not in caught] == []
 
 
-def test_every_miniature_names_checks_that_exist() -> None:
+def test_every_faulty_node_names_checks_that_exist() -> None:
     known = {*all_cases(), *all_laws()}
 
-    assert [(name, check) for name, found in all_miniatures().items() for check in found.caught_by if check not in known] == []
+    assert [(name, check) for name, found in all_faulty_nodes().items() for check in found.caught_by if check not in known] == []
 
 
 def test_every_twin_is_a_case_of_the_same_role() -> None:
     cases = all_cases()
 
     for case in cases.values():
-        if case.twin is not None:
-            assert cases[case.twin].role is case.role, case.id
+        if case.control is not None:
+            assert cases[case.control].role is case.role, case.id
 
 
 def test_the_same_conversation_comes_again() -> None:

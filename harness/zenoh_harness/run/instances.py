@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from zenoh_harness.run.attempt import Outcome
+from zenoh_harness.run.attempt import AttemptOutcome
 from zenoh_harness.run.decide import Decision
 from zenoh_harness.run.group import STUCK, Group
-from zenoh_harness.run.keeper import Ill
+from zenoh_harness.run.lifecycle import Unhealthy
 from zenoh_harness.run.plan import Item, groups
 from zenoh_harness.run.sidebyside import SideBySide
 
 
 @dataclass(frozen=True, slots=True)
-class Crew:
+class Instances:
     """Runs groups on its instances; when one dies, only what was done with that one is suspected."""
 
     lanes: Sequence[Group]
@@ -26,18 +26,18 @@ class Crew:
         return self.lanes[0]
 
     @property
-    def slow(self) -> Ill | None:
+    def slow(self) -> Unhealthy | None:
         """The first time that one was slow."""
-        return next((lane.keeper.slow for lane in self.lanes if lane.keeper.slow), None)
+        return next((lane.lifecycle.slow for lane in self.lanes if lane.lifecycle.slow), None)
 
     def losses(self) -> int:
         """How many instances had to be started again."""
-        return sum(max(0, lane.keeper.generation - 1) for lane in self.lanes)
+        return sum(max(0, lane.lifecycle.generation - 1) for lane in self.lanes)
 
     def dismiss(self) -> None:
         """End all but the first."""
         for lane in self.lanes[1:]:
-            lane.keeper.stop()
+            lane.lifecycle.stop()
 
     @property
     def several(self) -> bool:
@@ -60,14 +60,14 @@ class _Under:
         self._lane, self._items = lane, items
         self._work = SideBySide([self._done] if items else [], 1)
 
-    def _done(self) -> tuple[list[Outcome], Ill | None]:
-        return self._lane.side_by_side(self._items, 1), self._lane.keeper.ill()
+    def _done(self) -> tuple[list[AttemptOutcome], Unhealthy | None]:
+        return self._lane.side_by_side(self._items, 1), self._lane.lifecycle.unhealthy()
 
     def decisions(self) -> Iterator[Decision]:
         """Waits for what came of them; what it was worth is looked at as it is asked for."""
         for done in self._work.wait(STUCK * len(self._items)):
-            outcomes, ill = done or (self._lane.noted(self._items, [None] * len(self._items)), self._lane.keeper.ill())
-            yield from self._lane.settled(self._items, outcomes, ill)
+            outcomes, unhealthy = done or (self._lane.noted(self._items, [None] * len(self._items)), self._lane.lifecycle.unhealthy())
+            yield from self._lane.settled(self._items, outcomes, unhealthy)
 
 
 def _dealt(items: Sequence[Item], lanes: Sequence[Group]) -> Iterator[Decision]:

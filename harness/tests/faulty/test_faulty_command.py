@@ -1,4 +1,4 @@
-"""`zconform miniatures`: lists them, prints what is red on which and why, and says so when one is not as it should be."""
+"""`zconform faulty`: lists them, prints what is red on which and why, and says so when one is not as it should be."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 
 from zenoh_conformance.messages import Open
 from zenoh_harness.cli import invoke
-from zenoh_harness.commands import miniatures as command
-from zenoh_harness.faulty import Miniature
+from zenoh_harness.commands import faulty_nodes as command
+from zenoh_harness.faulty import FaultyNode
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.link import Link
 
@@ -24,18 +24,18 @@ class BelievesAnyCookie(Reference):
 
 
 def declared(monkeypatch: pytest.MonkeyPatch, caught_by: tuple[str, ...], also: dict[str, str]) -> None:
-    """One miniature instead of all."""
-    one = Miniature("trusting", BelievesAnyCookie, caught_by, "Takes whatever\ncomes back.", also)
+    """One faulty node instead of all."""
+    one = FaultyNode("trusting", BelievesAnyCookie, caught_by, "Takes whatever\ncomes back.", also)
     monkeypatch.setattr(command, "all_miniatures", lambda: {"trusting": one})
 
 
 def test_it_lists_them(capsys: pytest.CaptureFixture[str]) -> None:
-    assert invoke(["miniatures", "believes-any-cookie"]) == 0
+    assert invoke(["faulty", "believes-any-cookie"]) == 0
     assert "establishment-cookie/" in capsys.readouterr().out
 
 
 def test_it_prints_what_is_red_and_why(capsys: pytest.CaptureFixture[str]) -> None:
-    assert invoke(["miniatures", "closes-*", "--run"]) == 0
+    assert invoke(["faulty", "closes-*", "--run"]) == 0
     out = capsys.readouterr().out
 
     assert "closes-one-link-of-a-session: Takes CLOSE with S for CLOSE without" in out
@@ -48,7 +48,7 @@ def test_a_red_that_nobody_explains_is_exit_1(
 ) -> None:
     declared(monkeypatch, (CATCHER, "law/cookie-echo"), {"law/nothing-after-close": "never"})
 
-    assert invoke(["miniatures", "trusting", "--run"]) == 1
+    assert invoke(["faulty", "trusting", "--run"]) == 1
     out = capsys.readouterr().out
     assert f"caught by   {CATCHER}" in out
     assert "unexplained establishment-cookie/" in out
@@ -59,23 +59,23 @@ def test_a_red_that_nobody_explains_is_exit_1(
 def test_all_that_is_explained_is_exit_0(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     declared(monkeypatch, (CATCHER,), {"*": "it takes any cookie"})
 
-    assert invoke(["miniatures", "trusting", "--run", "--format", "json"]) == 0
-    [told] = json.loads(capsys.readouterr().out)
-    assert {red["is"] for red in told["red"]} == {"caught by", "also"}
-    assert told["wrong"] == []
+    assert invoke(["faulty", "trusting", "--run", "--format", "json"]) == 0
+    [text] = json.loads(capsys.readouterr().out)
+    assert {red["is"] for red in text["red"]} == {"caught by", "also"}
+    assert text["wrong"] == []
 
 
-def test_by_check_tells_what_no_miniature_fails(
+def test_by_check_tells_what_no_faulty_node_fails(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     declared(monkeypatch, (CATCHER,), {"*": "it takes any cookie"})
 
-    assert invoke(["miniatures", "--by-check"]) == 1
+    assert invoke(["faulty", "--by-check"]) == 1
     out = capsys.readouterr().out
     assert f"{CATCHER}: trusting" in out
     assert "law/nothing-after-close: RED ON NONE" in out
 
 
 def test_an_unknown_name_gets_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
-    assert invoke(["miniatures", "believes-any-cooky"]) == 2
+    assert invoke(["faulty", "believes-any-cooky"]) == 2
     assert "believes-any-cookie" in capsys.readouterr().err

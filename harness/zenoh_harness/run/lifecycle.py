@@ -25,7 +25,7 @@ GLANCE: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Ill:
+class Unhealthy:
     """A state of health that a judgement can carry."""
 
     verdict: Verdict
@@ -38,7 +38,7 @@ Examine = Callable[[NodeInstance, Budget | None], Health]
 """A functional look at a node, within a latency budget where one is known."""
 
 
-class Keeper:
+class Lifecycle:
     """One target in one profile."""
 
     def __init__(
@@ -52,7 +52,7 @@ class Keeper:
         self.target, self.profile = target, profile
         self.generation = 0
         """How many instances there were."""
-        self.slow: Ill | None = None
+        self.slow: Unhealthy | None = None
         """The first time that it was slow."""
         self._budget: Budget | None = None
         self._at_best = Grade.FUNCTIONAL
@@ -62,7 +62,7 @@ class Keeper:
         self._over = False
         self._lock = Lock()
 
-    def begin(self) -> Ill | None:
+    def begin(self) -> Unhealthy | None:
         """Start, and learn the latency budget before anything odd is done; what is wrong from the start, if anything.
 
         Raises TargetError for a node that cannot be had at all: it does not start, it hangs, it ends by itself.
@@ -78,16 +78,16 @@ class Keeper:
         self._at_best = health.grade
         if not health.well:
             self._budget = Budget(calm=0.0, enough=health.grade)
-            return Ill(health.verdict, f"from the start: {health.cause}", health.conversation)
+            return Unhealthy(health.verdict, f"from the start: {health.cause}", health.conversation)
         if self._examine is check:
             self._budget = learn(self.node)
         return None
 
-    def twin(self) -> Keeper:
+    def another(self) -> Lifecycle:
         """Another one, of a further instance of the same target, which is held to what was learnt of this one."""
-        twin = Keeper(self.target, self.profile, self._examine, told=self._told)
-        twin._budget, twin._at_best = self._budget, self._at_best
-        return twin
+        another = Lifecycle(self.target, self.profile, self._examine, told=self._told)
+        another._budget, another._at_best = self._budget, self._at_best
+        return another
 
     @property
     def node(self) -> NodeInstance:
@@ -100,16 +100,16 @@ class Keeper:
                 self.generation += 1
             return self._node
 
-    def ill(self) -> Ill | None:
+    def unhealthy(self) -> Unhealthy | None:
         """Look at it; what is wrong, or None. Nobody is worse than he was from the start."""
         if self.left():
             self.renew()
         health = self._settled()
         if health.verdict is Verdict.SLOW and self.slow is None:
-            self.slow = Ill(Verdict.SLOW, health.cause, health.conversation)
+            self.slow = Unhealthy(Verdict.SLOW, health.cause, health.conversation)
         if health.well or (health.verdict is Verdict.ZOMBIE and health.grade >= self._at_best):
             return None
-        return Ill(health.verdict, health.cause, health.conversation)
+        return Unhealthy(health.verdict, health.cause, health.conversation)
 
     def _settled(self) -> Health:
         """A look at it. Where it holds few sessions, it is given time to let go of those that have ended."""

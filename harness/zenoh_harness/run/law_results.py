@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from zenoh_conformance.conversation import Conversation
 from zenoh_conformance.finding import Finding
-from zenoh_harness.run.attempt import Outcome
+from zenoh_harness.run.attempt import AttemptOutcome
 
 
 @dataclass(slots=True)
@@ -35,13 +35,13 @@ class Said:
             self.shown[one.finding.cause] = one
 
 
-class Tally:
+class LawResults:
     """Adds up what the laws say of conversation after conversation."""
 
     def __init__(self) -> None:
         self._said: dict[str, Said] = {}
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, outcome: AttemptOutcome) -> None:
         """Count one attempt; retries and repetitions count too: the target said it."""
         for judged in outcome.laws:
             said = self._said.setdefault(judged.law.id, Said())

@@ -11,8 +11,8 @@ from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import Exit, Judgement, Key, Verdict
 from zenoh_harness.cli import invoke
 from zenoh_harness.files.results import Header, Results, ResultsWriter
-from zenoh_harness.requirements import standings
-from zenoh_harness.requirements.standings import EMPTY
+from zenoh_harness.requirements import verdict_table
+from zenoh_harness.requirements.verdict_table import EMPTY
 from zenoh_harness.requirements.witnesses import vectors
 
 ECHO, LEASE, ID = (f"session-establishment/{phrase}" for phrase in ("cookie-echo", "open-lease", "init-id"))
@@ -44,8 +44,8 @@ def said(requirement: str, verdict: Verdict, cause: str = "", reading: str | Non
 
 def told(covered: Coverage, requirement: str, *judgements: Judgement, header: Header = WHEEL) -> str:
     """The one cell."""
-    targets = standings.columns([Results(header, judgements=list(judgements))])
-    [line] = standings.lines(covered, vectors(), targets, requirement)
+    targets = verdict_table.columns([Results(header, judgements=list(judgements))])
+    [line] = verdict_table.lines(covered, vectors(), targets, requirement)
     return line.cells[0]
 
 
@@ -70,17 +70,17 @@ def test_with_neither_the_cell_is_empty(covered: Coverage) -> None:
 
 
 def test_runs_of_one_target_are_one_column(covered: Coverage) -> None:
-    targets = standings.columns([
+    targets = verdict_table.columns([
         Results(WHEEL, judgements=[said(ECHO, Verdict.PASS)]),
         Results(WHEEL, judgements=[said(ECHO, Verdict.KNOWN)]),
         Results(Header(reach="docker", name="zenoh-rust", version="1.10.2", role="responder", kind="docker")),
     ])  # fmt: skip
-    [line] = standings.lines(covered, vectors(), targets, ECHO)
+    [line] = verdict_table.lines(covered, vectors(), targets, ECHO)
 
     assert [column.title for column in targets] == ["wheel zenoh-rust 1.10.2", "docker zenoh-rust 1.10.2"]
     assert line.cells == ("known (1 of 2)", EMPTY)
     assert line.by == ("cookie-echo", "", "", "")
-    assert standings.empty([line]) == [ECHO]
+    assert verdict_table.empty([line]) == [ECHO]
 
 
 def test_it_is_printed_as_a_table_and_an_empty_cell_is_exit_1(
@@ -96,6 +96,6 @@ def test_it_is_printed_as_a_table_and_an_empty_cell_is_exit_1(
     [told_of_it] = [line for line in capsys.readouterr().out.splitlines() if ECHO in line]
     assert told_of_it.startswith(f"| {ECHO} | MUST | cookie-echo |")
     assert told_of_it.endswith("| pass (1) |")
-    assert invoke(["requirements", "table", str(tmp_path / "bare"), "--of", ECHO]) == Exit.DEPARTED
+    assert invoke(["requirements", "table", str(tmp_path / "bare"), "--of", ECHO]) == Exit.NOT_CONFORMING
     assert EMPTY in capsys.readouterr().out
     assert invoke(["requirements", "table", str(tmp_path / "full"), "--of", "nothing/*"]) == Exit.USAGE

@@ -1,4 +1,4 @@
-"""`zconform miniatures`: the wrong peers, and the table of what is red on which."""
+"""`zconform faulty`: the faulty nodes, and the table of what is red on which."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ from zenoh_conformance.law import all_laws
 from zenoh_conformance.verdict import Exit
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import unknown
-from zenoh_harness.faulty import Miniature, all_miniatures
+from zenoh_harness.faulty import FaultyNode, all_faulty_nodes
 from zenoh_harness.faulty.table import Row, row, runs_in_memory
 
 
 @click.command()
 @click.argument("pattern", metavar="[GLOB]", default="*")
 @click.option("--run", is_flag=True, help="Judge each by every case and law, in memory, and show what is red and why.")
-@click.option("--by-check", is_flag=True, help="With --run: a line a check, with the miniatures on which it is red.")
+@click.option("--by-check", is_flag=True, help="With --run: a line a check, with the faulty nodes on which it is red.")
 @shell_options()
 def command(shell: Shell, pattern: str, run: bool, by_check: bool) -> int:
-    """The miniatures whose name matches: the reference with one fault each, and what catches them.
+    """The faulty nodes whose name matches: the reference with one fault each, and what catches them.
 
     \b
-    Example:  zconform miniatures 'believes-*' --run
+    Example:  zconform faulty 'believes-*' --run
     Exit code 1 when one is not caught by what should catch it, or when a check is red on it that it does not explain.
     """
-    found = [each for name, each in all_miniatures().items() if fnmatchcase(name, pattern)]
+    found = [each for name, each in all_faulty_nodes().items() if fnmatchcase(name, pattern)]
     if not found:
-        raise unknown("miniature", pattern, all_miniatures())
+        raise unknown("faulty node", pattern, all_faulty_nodes())
     if not run and not by_check:
         _list(shell, found)
         return int(Exit.CONFORMING)
     rows = []
-    with shell.progress(len(found), "miniatures") as advance:
+    with shell.progress(len(found), "faulty") as advance:
         for each in found:
             rows.append(row(each))
             advance(1, each.name)
     whole = pattern == "*"
     _show(shell, rows, by_check, whole)
-    return int(Exit.DEPARTED if any(map(wrong_with, rows)) or (whole and unfailed(rows)) else Exit.CONFORMING)
+    return int(Exit.NOT_CONFORMING if any(map(wrong_with, rows)) or (whole and unfailed(rows)) else Exit.CONFORMING)
 
 
-def _list(shell: Shell, found: Sequence[Miniature]) -> None:
+def _list(shell: Shell, found: Sequence[FaultyNode]) -> None:
     if shell.as_json:
         shell.print_json(
             [{"name": each.name, "about": each.about, "caught_by": list(each.caught_by)} for each in found]
@@ -65,13 +65,13 @@ def _show(shell: Shell, rows: Sequence[Row], by_check: bool, whole: bool) -> Non
         shell.out.print(plain(line), soft_wrap=True)
     bad = sum(bool(wrong_with(each)) for each in rows)
     shell.note(
-        f"{len(rows)} miniatures, {sum(len(each.red) for each in rows)} reds; {bad} miniatures are not as they should be"
+        f"{len(rows)} faulty nodes, {sum(len(each.red) for each in rows)} reds; {bad} faulty nodes are not as they should be"
     )
 
 
 def told(each: Row) -> Iterator[str]:
-    """One miniature: what catches it, what else is red and why, and what is not as it should be."""
-    yield f"{each.miniature.name}: {' '.join(each.miniature.about.split())}"
+    """One faulty node: what catches it, what else is red and why, and what is not as it should be."""
+    yield f"{each.faulty_node.name}: {' '.join(each.faulty_node.about.split())}"
     for check, red in each.red.items():
         yield f"    {kind(each, check):11} {check}: {explained(each, check) or min(red.causes)}"
     yield from (f"    WRONG       {fault}" for fault in wrong_with(each))
@@ -79,7 +79,7 @@ def told(each: Row) -> Iterator[str]:
 
 def kind(each: Row, check: str) -> str:
     """What a red is: the one that it is there for, one that it explains, one that never came to its point, or none of them."""
-    if check in each.miniature.caught_by:
+    if check in each.faulty_node.caught_by:
         return "caught by"
     if check in each.unexplained:
         return "unexplained"
@@ -87,14 +87,14 @@ def kind(each: Row, check: str) -> str:
 
 
 def explained(each: Row, check: str) -> str:
-    """Why a check is red beside those that catch it; empty where the miniature does not say."""
-    if check in each.miniature.caught_by:
+    """Why a check is red beside those that catch it; empty where the faulty node does not say."""
+    if check in each.faulty_node.caught_by:
         return ""
-    return next((why for pattern, why in each.miniature.also.items() if fnmatchcase(check, pattern)), "")
+    return next((why for pattern, why in each.faulty_node.also.items() if fnmatchcase(check, pattern)), "")
 
 
 def wrong_with(each: Row) -> list[str]:
-    """What is not as it should be with one miniature."""
+    """What is not as it should be with one faulty node."""
     return [
         *(f"{check} should catch it and does not" for check in each.missed),
         *(f"{check} is red, and it does not say why" for check in each.unexplained),
@@ -103,11 +103,11 @@ def wrong_with(each: Row) -> list[str]:
 
 
 def checks(rows: Sequence[Row], whole: bool) -> Iterator[str]:
-    """A line a check that is red anywhere; of all miniatures, also those that are red on none."""
+    """A line a check that is red anywhere; of all faulty nodes, also those that are red on none."""
     on: dict[str, list[str]] = defaultdict(list)
     for each in rows:
         for check in each.red:
-            on[check].append(each.miniature.name)
+            on[check].append(each.faulty_node.name)
     yield from (f"{check}: {', '.join(names)}" for check, names in sorted(on.items()))
     yield from (f"{check}: RED ON NONE" for check in (unfailed(rows) if whole else ()))
 
@@ -123,9 +123,9 @@ def unfailed(rows: Iterable[Row]) -> list[str]:
 
 
 def as_json(each: Row) -> dict[str, Any]:
-    """One miniature for a program."""
+    """One faulty node for a program."""
     reds = [
         {"check": check, "is": kind(each, check), "why": explained(each, check), "causes": sorted(red.causes)}
         for check, red in each.red.items()
     ]
-    return {"name": each.miniature.name, "about": each.miniature.about, "red": reds, "wrong": wrong_with(each)}
+    return {"name": each.faulty_node.name, "about": each.faulty_node.about, "red": reds, "wrong": wrong_with(each)}
