@@ -59,10 +59,10 @@ REFUSED = {  # what, layer, bytes, where, path
 }
 
 
-@pytest.mark.parametrize(("layer", "told", "at", "path"), REFUSED.values(), ids=REFUSED)
-def test_refused_at_the_byte(layer, told, at, path):
+@pytest.mark.parametrize(("layer", "text", "at", "path"), REFUSED.values(), ids=REFUSED)
+def test_refused_at_the_byte(layer, text, at, path):
     with pytest.raises(DecodeError) as refused:
-        codec.decode(bytes.fromhex(told), Layer(layer))
+        codec.decode(bytes.fromhex(text), Layer(layer))
     assert (refused.value.at, refused.value.path) == (at, path), refused.value
 
 
@@ -86,9 +86,9 @@ READ = {  # what, layer, bytes, diagnostic, where, path, written again
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("layer", "told", "kind", "at", "path", "again"), READ.values(), ids=READ)
-def test_read_with_a_diagnostic(layer, told, kind, at, path, again):
-    decoded = codec.decode(bytes.fromhex(told), Layer(layer))
+@pytest.mark.parametrize(("layer", "text", "kind", "at", "path", "again"), READ.values(), ids=READ)
+def test_read_with_a_diagnostic(layer, text, kind, at, path, again):
+    decoded = codec.decode(bytes.fromhex(text), Layer(layer))
     assert [(each.kind, each.at, each.path) for each in decoded.diagnostics] == [(kind, at, path)]
     if again is not None:
         assert codec.encode(decoded.message).hex() == again

@@ -170,10 +170,10 @@ TOLD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("told", TOLD, ids=str)
-def test_json_that_means_nothing(told):
+@pytest.mark.parametrize("text", TOLD, ids=str)
+def test_json_that_means_nothing(text):
     with pytest.raises(EncodeError):
-        codec.from_json(told)
+        codec.from_json(text)
 
 
 def test_no_message_can_hold_its_like():

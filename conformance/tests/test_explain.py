@@ -16,9 +16,9 @@ OPEN = Open(ack=True, lease_in_seconds=True, lease=10, initial_sn=7)
 FRAME = Frame(sn=9, messages=(Push(key=WireExpr(0, "a/b"), body=Put(payload=b"hello" * 20)),))
 
 
-def whole(told):
+def whole(text):
     """The bytes of the lines, put together."""
-    return b"".join(line.data for line in told.lines if not line.inside)
+    return b"".join(line.data for line in text.lines if not line.inside)
 
 
 @pytest.mark.parametrize("layer", [None, *READINGS], ids=str)

@@ -24,10 +24,10 @@ KNOWN = {
 }
 
 
-@pytest.mark.parametrize(("value", "told"), KNOWN.items())
-def test_known_values(value, told):
-    assert vle.encode(value).hex() == told
-    assert vle.decode(bytes.fromhex(told)) == (value, len(told) // 2)
+@pytest.mark.parametrize(("value", "text"), KNOWN.items())
+def test_known_values(value, text):
+    assert vle.encode(value).hex() == text
+    assert vle.decode(bytes.fromhex(text)) == (value, len(text) // 2)
 
 
 @given(st.integers(0, 2**64 - 1), st.binary(max_size=3))

@@ -143,7 +143,7 @@ def unmarked(text: str, phrases: Iterable[str]) -> str:
     return text
 
 
-BEGIN, END = "<!-- coverage: written by `zconform requirements settle` -->\n", "<!-- end of coverage -->\n"
+BEGIN, END = "<!-- coverage: written by `zconform requirements update` -->\n", "<!-- end of coverage -->\n"
 
 
 def placed(document: str, rows: str) -> str:

@@ -16,6 +16,7 @@ from .batch import frame_batch
 from .codec import Layer, decode, encode
 from .connection import ConnectionDecoder, Seen, nested, priority_of
 from .conversation import Connection, Event, Happened, Side
+from .fences import BY_QUERY, PASSES
 from .finding import Deviation, Finding
 from .fragments import Defragmenter, fragment
 from .kinds import InitAck, InitSyn, Kind, OpenAck, OpenSyn, kind, name_of, reason_name
@@ -30,9 +31,6 @@ from .messages import (
     Open,
     Push,
     Put,
-    Query,
-    Request,
-    ResponseFinal,
 )
 from .messages.init import Patch
 from .primitives import WireExpr
@@ -87,6 +85,10 @@ class Dialogue:
         self.largest = 0
         """Bytes of the target's largest batch after its OPEN so far: only there a size is settled."""
         self.initial_sn = initial_sn
+        self.fencing = BY_QUERY
+        """How the target is fenced."""
+        self.offers: Sequence[Any] = sane.OFFERS
+        """What our InitSyn offers where a case does not say."""
         self._decoder = ConnectionDecoder(Connection(wire.name, wire.link, wire.framing))
         self._unread: deque[Seen] = deque()
         self._pieces = Defragmenter()
@@ -320,7 +322,7 @@ class Dialogue:
 
     def init_syn(self, **changes: Any) -> Init:
         """A sane InitSyn of ours."""
-        return sane.init_syn(self.zid, **changes)
+        return sane.init_syn(self.zid, **({"exts": self.offers} | changes))
 
     def init_ack(self, syn: Init, **changes: Any) -> Init:
         """A sane InitAck of ours to their proposal."""
@@ -346,15 +348,13 @@ class Dialogue:
         return self
 
     def fence(self, *, step: str = "fence", within: float | None = None) -> list[Seen]:
-        """Prove that everything sent before was dealt with: a query that nobody serves comes back final.
+        """Prove that everything sent before was dealt with, in the way that this node can be fenced (`fencing`).
 
         What came in the meantime, so that silence about something is shown and not waited for.
         """
-        request, already = self.new_id(), len(self.heard)
-        key = WireExpr(scope=0, suffix=f"zconform/fence/{self.zid.hex()}/{request}", mapping=True)
-        self.say(Request(id=request, key=key, body=Query()))
+        already = len(self.heard)
         try:
-            self.expect(ResponseFinal, where=lambda final: final.id == request, within=within, step=step)
+            PASSES[self.fencing.how](self, f"zconform/fence/{self.zid.hex()}/{already}", within, step)
         except Deviation as deviation:
             raise Deviation(replace(deviation.finding, is_work=True)) from None
         return self.heard[already:]

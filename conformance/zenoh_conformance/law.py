@@ -17,8 +17,8 @@ from inspect import getdoc
 from typing import TypeVar
 
 from .case import import_all
-from .connection import Decoders, Seen
-from .conversation import Conversation, Event, Happened, Side
+from .connection import Decoders, Nature, Seen
+from .conversation import Begins, Conversation, Event, Framing, Happened, Side
 from .finding import Finding
 
 
@@ -29,6 +29,9 @@ class Per(Enum):
     SESSION = "session"
     CONVERSATION = "conversation"
 
+
+TELLING = frozenset({"init", "join", "scout", "hello"})
+"""Messages that may tell what their connection is: which laws look at it, and in which session."""
 
 MOST_FINDINGS = 100
 """Findings kept of one law instance: bounded memory; the rest is counted."""
@@ -41,6 +44,12 @@ class Law:
     id: str
     per: Per
     about: str
+    natures: frozenset[Nature] = frozenset({Nature.UNICAST})
+    """The connections that it looks at."""
+    watched = True
+    """All that it looks at was seen from the beginning; false where one connection was met under way."""
+    lossy = False
+    """What was sent may be missing, or out of order: one connection is of datagrams."""
 
     def __init__(self) -> None:
         self.subjects: Counter[Side] = Counter()
@@ -65,7 +74,7 @@ class Law:
         self.findings.append(
             Finding(
                 requirement=self.requirement, sender=sender or at.sender, connection=at.connection, time=at.time,
-                path=path or at.path, expected=show(expected), got=show(got), why=why,
+                path=path or at.path, expected=show(expected), got=show(got), why=why, event=at.event,
             )
         )  # fmt: skip
 
@@ -162,8 +171,14 @@ class _Sessions:
 class Judge:
     """Feeds the events of one conversation to laws, one instance for each thing that a law looks at; bounded by what is live."""
 
-    def __init__(self, conversation: Conversation, laws: Iterable[type[Law]] | None = None) -> None:
+    def __init__(
+        self, conversation: Conversation, laws: Iterable[type[Law]] | None = None,
+        *, watch: Callable[[Seen], None] | None = None,
+    ) -> None:  # fmt: skip
+        """`watch` is shown every message before the laws are."""
+        self._watch = watch
         self._laws = _every() if laws is None else tuple(laws)
+        self._conversation = conversation
         self._decoders = Decoders(conversation)
         self._running: dict[str, dict[type[Law], Law]] = {}
         """What is looked at (a connection, a session, "" for the conversation) to the laws that look."""
@@ -176,7 +191,9 @@ class Judge:
     def feed(self, event: Event) -> None:
         """One event; bytes become messages, and each message a step of each law."""
         for seen in self._decoders.feed(event):
-            if seen.kind == "init":
+            if self._watch is not None:
+                self._watch(seen)
+            if seen.kind in TELLING:
                 self._sessions.note(seen)
                 self._steps.pop(seen.connection, None)
             for step in self._steps_of(seen.connection, seen.kind):
@@ -189,13 +206,15 @@ class Judge:
         known = self._steps.setdefault(connection, {})
         found = known.get(kind)
         if found is None:
-            named = steps_for(self._laws, kind)
+            nature = self._decoders.nature(connection)
+            named = [each for each in steps_for(self._laws, kind) if nature in each[0].natures]
             found = [getattr(self._instance(law_, connection), name) for law_, names in named for name in names]
             known[kind] = found
         return found
 
     def _end(self, event: Event) -> None:
-        for law_ in ending(self._laws):
+        nature = self._decoders.nature(event.connection)
+        for law_ in (each for each in ending(self._laws) if nature in each.natures):
             self._instance(law_, event.connection).on_end(event.sender, event.kind, event.time)
         ended = self._ended.setdefault(event.connection, set())
         ended |= set(Side) if event.kind is Happened.RESET else {event.sender}
@@ -219,6 +238,11 @@ class Judge:
         if instance is None:
             earlier = self._running.get(connection, {}).pop(law_, None) if law_.per is Per.SESSION else None
             instance = looking[law_] = earlier or law_()
+        known = self._conversation.connection(connection)
+        if known.begins is not Begins.START:
+            instance.watched = False
+        if known.framing is Framing.DATAGRAM:
+            instance.lossy = True
         return instance
 
     def _close(self, per: Per, which: str) -> None:
@@ -260,9 +284,11 @@ def steps_for(laws: tuple[type[Law], ...], kind: str) -> tuple[tuple[type[Law], 
     return tuple((law_, names) for law_, names in named if names)
 
 
-def judge(conversation: Conversation, laws: Iterable[type[Law]] | None = None) -> list[Judged]:
-    """What the laws (all of them unless told) say of each side of a whole conversation."""
-    running = Judge(conversation, laws)
+def judge(
+    conversation: Conversation, laws: Iterable[type[Law]] | None = None, *, watch: Callable[[Seen], None] | None = None
+) -> list[Judged]:
+    """What the laws (all of them unless told) say of each side of a whole conversation; `watch` is shown every message."""
+    running = Judge(conversation, laws, watch=watch)
     for event in conversation:
         running.feed(event)
     return running.finish()

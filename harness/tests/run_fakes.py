@@ -11,6 +11,7 @@ from zenoh_conformance.conversation import Conversation, Side
 from zenoh_conformance.finding import Deviation, Finding
 from zenoh_conformance.verdict import Verdict
 from zenoh_harness.errors import CannotStart
+from zenoh_harness.identity import Identity
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.probing.probe.asker import Facts
 from zenoh_harness.profiles import DEFAULT, PROFILES
@@ -21,7 +22,7 @@ from zenoh_harness.run.options import Options
 from zenoh_harness.run.plan import Selection
 from zenoh_harness.run.runner import run_target
 from zenoh_harness.targets.reach import parse
-from zenoh_harness.targets.target import Grade, Identity, Vitals
+from zenoh_harness.targets.target import Grade, Vitals
 
 REQUIREMENT = "session-establishment/cookie-must-match"
 SHOULD = "session-establishment/cookie-must-match"
@@ -61,7 +62,7 @@ class FakeTarget:
     def __init__(self, *, side=Side.RESPONDER, profiles=(DEFAULT,), starts_left=99, current=False, restartable=True):
         self.reach = parse("wheel:1.0.0")
         self.identity = Identity(name="fake", version="1.0.0", kind="wheel")
-        self.side, self.current, self.restartable = side, current, restartable
+        self.side, self.embargo, self.restartable = side, "upstream" if current else "own", restartable
         self.profiles = {name: PROFILES[name] for name in profiles}
         self.shows = {"qos"}
         self.nodes = []

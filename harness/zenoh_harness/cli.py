@@ -5,13 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import pkgutil
+import re
 import signal
 import sys
 import traceback
+import warnings
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
+from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, requires, version
 from typing import Any, Final, NoReturn
 
 import click
@@ -19,14 +21,22 @@ from click.shell_completion import shell_complete
 
 from zenoh_conformance.verdict import Exit
 from zenoh_harness import commands
+from zenoh_harness.commands._texts import SHORT
 from zenoh_harness.console import Shell, plain
-from zenoh_harness.errors import HarnessError, nearest
+from zenoh_harness.errors import HarnessError, Renamed, nearest, renamed
 
 PLUGGED: Final = "zenoh_conformance.commands"
 """The entry-point group through which the packages above plug their subcommands in."""
 
 COMPLETION: Final = "_ZCONFORM_COMPLETE"
 """`eval "$(_ZCONFORM_COMPLETE=bash_source zconform)"` completes subcommands and options in a shell."""
+
+
+EXTRA: Final = re.compile(r"""extra == ["'](?P<name>[^"']+)""")
+"""How a requirement's marker names the extra that asks for it."""
+
+RENAMED: Final = {"miniatures": "faulty"}
+"""Subcommands that once had another name; the old one is still taken."""
 
 
 @cache
@@ -53,6 +63,7 @@ class Subcommands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The subcommand of that name, imported now; None when there is none."""
+        cmd_name = renamed(cmd_name, RENAMED)
         if cmd_name in _own():
             return _command(import_module(_own()[cmd_name]).command, cmd_name)
         if cmd_name in _plugged():
@@ -60,23 +71,25 @@ class Subcommands(click.Group):
         return None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list in `--help`; a subcommand whose optional packages are missing is listed with what it misses."""
-        rows = []
-        for name in self.list_commands(ctx):
-            try:
-                found = self.get_command(ctx, name)
-                rows.append((name, found.get_short_help_str(400) if found else ""))
-            except ImportError as missing:
-                rows.append((name, f"(not here: {missing})"))
+        """The list in `--help`, without importing what it lists: a plug-in that `SHORT` does not know is asked."""
+        rows = [(name, SHORT.get(name) or self.one_line(ctx, name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
+
+    def one_line(self, ctx: click.Context, name: str) -> str:
+        """The first line of a subcommand's own text; imports it."""
+        try:
+            found = self.get_command(ctx, name)
+        except ImportError as missing:
+            return f"(not here: {missing})"
+        return found.get_short_help_str(400) if found else ""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click's, but an unknown name offers the nearest."""
         name = args[0]
-        if not name.startswith("-") and name not in self.list_commands(ctx):
+        if not name.startswith("-") and name not in (*self.list_commands(ctx), *RENAMED):
             raise click.UsageError(f"no subcommand {name!r}; {nearest(name, self.list_commands(ctx))}", ctx)
         return super().resolve_command(ctx, args)
 
@@ -117,6 +130,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 def invoke(arguments: Sequence[str]) -> int:
     """Run `zconform` with these arguments; its exit code. Nothing escapes from here."""
     previous = _terminate_like_interrupt()
+    warnings.showwarning = _show_warning
     try:
         result = _run(arguments)
         sys.stdout.flush()
@@ -138,6 +152,14 @@ def invoke(arguments: Sequence[str]) -> int:
     finally:
         if previous is not None:
             signal.signal(signal.SIGTERM, previous)
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *place: object, **_more: object) -> None:
+    """A note for the person at the terminal where a word has a new name; every other warning as Python shows it."""
+    if issubclass(category, Renamed):
+        _say(f"note: {message}", 0)
+    else:
+        click.echo(f"{category.__name__}: {message} ({place[0]}:{place[1]})", err=True)
 
 
 def _run(arguments: Sequence[str]) -> object:
@@ -177,9 +199,24 @@ def _usage(wrong: click.ClickException) -> int:
 def _missing(missing: ImportError, arguments: Sequence[str]) -> int:
     if (missing.name or "").startswith("zenoh_"):
         return _say(f"a fault of ours\n{traceback.format_exc()}", Exit.CANNOT_GO_ON)
-    what = arguments[0] if arguments else "this"
-    hint = "install zenoh-conformance with the extra that brings it (spark, fuzz, browser, docker)"
-    return _say(f"{what} needs a package that is not here: {missing}\n  hint   {hint}", Exit.CANNOT_GO_ON)
+    what = next((word for word in arguments if not word.startswith("-")), "this")
+    package = (missing.name or str(missing)).partition(".")[0]
+    return _say(f"{what} needs the package {package}, which is not here: {_brings(package)}", Exit.CANNOT_GO_ON)
+
+
+def _brings(package: str) -> str:
+    """What to install for a package: the smallest of the extras of this distribution that have it."""
+    from packaging.requirements import Requirement  # not for those who miss nothing: `--help` is to be quick
+
+    extras: dict[str, set[str]] = {}
+    with contextlib.suppress(PackageNotFoundError):
+        for line in map(Requirement, requires("zenoh-conformance") or ()):
+            if extra := EXTRA.search(str(line.marker)):
+                extras.setdefault(extra["name"], set()).add(line.name.replace("-", "_"))
+    having = [extra for extra, names in extras.items() if package in names]
+    if not having:
+        return f"pip install {package}"
+    return f"pip install 'zenoh-conformance[{min(having, key=lambda extra: len(extras[extra]))}]'"
 
 
 def _say(text: str, code: int) -> int:

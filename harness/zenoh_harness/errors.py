@@ -6,7 +6,8 @@ What a peer does wrong is a finding, a value; it never arrives here.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
 
@@ -56,6 +57,12 @@ class NotZenoh(TargetError):  # noqa: N818  reads as a sentence
     """Something answers, but not in this protocol."""
 
 
+class OtherVersion(TargetError):  # noqa: N818  reads as a sentence
+    """It opens sessions at another protocol version only: nothing of what is judged here is about it."""
+
+    exit_code = 4
+
+
 class AgentError(TargetError):
     """The agent beside a node is missing, stalls, or answers against its protocol."""
 
@@ -81,3 +88,15 @@ def nearest(word: str, known: Iterable[str]) -> str:
 def unknown(kind: str, word: str, known: Iterable[str], *, step: str = "target string") -> UsageError:
     """The usage error for a word that is in no list: names the word, offers the nearest."""
     return UsageError(f"unknown {kind} {word!r}", step=step, hint=nearest(word, known))
+
+
+class Renamed(UserWarning):
+    """Somebody used a word that has a new one; the old one is still read, and the new one is named once."""
+
+
+def renamed(word: str, names: Mapping[str, str]) -> str:
+    """The word of today for a word; where that is another one, a `Renamed` warning names both."""
+    if word not in names:
+        return word
+    warnings.warn(f"{word!r} is now called {names[word]!r}", Renamed, stacklevel=3)
+    return names[word]

@@ -29,7 +29,7 @@ WATCHED = InterestOptions.TOKENS | InterestOptions.RESTRICTED | InterestOptions.
 """Tokens, of one key that is named."""
 
 
-@case("session-establishment/open-ack-answers-open-syn", profile="two-links", needs=("multilink", "several-links"))
+@case("session-establishment/open-ack-answers-open-syn", profile="two-links", needs=("multilink", "several-links", "finals"))
 def two_links_make_one_session(scene: Scene) -> None:
     """
     A node opens a second link with the key that it showed on the first: both are links of one session, and work asked for on either
@@ -53,7 +53,7 @@ def two_links_make_one_session(scene: Scene) -> None:
 @case(
     "close/session-close-ends-session",
     profile="two-links",
-    needs=("multilink", "several-links"),
+    needs=("multilink", "several-links", "finals"),
     control=two_links_make_one_session,
     parameters=grid(on=(0, 1)),
 )
@@ -77,7 +77,7 @@ def close_of_a_session_ends_all_its_links(scene: Scene, *, on: int) -> None:
 @case(
     "close/link-close-ends-link",
     profile="two-links",
-    needs=("multilink", "routing", "interests", "several-sessions"),
+    needs=("multilink", "routing", "interests", "several-sessions", "finals"),
     control=two_links_make_one_session,
     parameters=grid(on=(0, 1)),
 )

@@ -16,7 +16,7 @@ from .establishing import until_open_syn, works_in_the_end
 INITIATOR = Side.INITIATOR
 
 
-@case("session-establishment/session-live-after-open-ack", role=INITIATOR, needs=("finals",))
+@case("session-establishment/session-live-after-open-ack", role=INITIATOR)
 def a_sane_handshake_makes_a_session(scene: Scene) -> None:
     """
     After a sane OpenAck the initiator answers a query that it does not serve with a final.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from zenoh_conformance import sane
-from zenoh_conformance.connection import Seen
+from zenoh_conformance.codec import Layer
+from zenoh_conformance.connection import Nature, Seen
 from zenoh_conformance.conversation import Happened, Side
 from zenoh_conformance.kinds import InitAck, InitSyn
 from zenoh_conformance.law import Law, law
@@ -22,6 +23,7 @@ class _Unicast(Law):
     """INIT and OPEN never stand beside JOIN: one is of unicast links, the other of multicast."""
 
     kind = ""
+    natures = frozenset({Nature.UNICAST, Nature.MULTICAST})
 
     def __init__(self) -> None:
         super().__init__()
@@ -139,13 +141,11 @@ class FrameTransportByDefault(Handshake):
     on_fragment = on_frame
 
     def on_undecodable(self, seen: Seen, refusal: Any) -> None:
-        """A network message is no transport message, so that it does not decode as one."""
+        """A network message is no transport message, so that it does not decode as one. Where a message begins, not in a FRAME."""
         if self.open_ack is None or self.agreed("LowLatency") or not seen.raw:
             return
-        bare = (
-            seen.event.kind is Happened.BYTES and refusal.at < len(seen.raw) and seen.raw[refusal.at] & 0x1F in NETWORK
-        )
-        if bare:
+        begins = refusal.path == Layer.TRANSPORT and refusal.at < len(seen.raw)
+        if begins and seen.raw[refusal.at] & 0x1F in NETWORK:
             self.subject(seen)
             self.require(False, at=seen, expected="FRAME or FRAGMENT", got="a network message by itself")
 

@@ -166,7 +166,8 @@ class QosNeedsBoth(_NeedsBoth):
     name = "QoS"
 
     def on_frame(self, seen: Seen, message: Any) -> None:
-        if self.init_ack is not None and seen.channel is not None and seen.channel[1] != sane.DEFAULT_PRIORITY:
+        both = self.init_syn is not None and self.init_ack is not None
+        if both and seen.channel is not None and seen.channel[1] != sane.DEFAULT_PRIORITY:
             self.subject(seen)
             agreed = self.agreed("QoS") or self.agreed("QoSLink")
             self.require(agreed, at=seen, path=f"{seen.kind}.exts.qos", expected="no lanes", got="a lane")
@@ -203,7 +204,7 @@ class NoQosWithLowLatency(Handshake):
 @law("session-establishment/initial-sn-own-start")
 class InitialSnOwnStart(Handshake):
     """The first FRAME or FRAGMENT of each channel carries the number that its sender announced. A session that may have several
-    links is left out: its next link goes on where the session stands."""
+    links is left out: its next link goes on where the session stands; and datagrams are, the first of which may be lost."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -214,7 +215,7 @@ class InitialSnOwnStart(Handshake):
         if opened is None or seen.channel is None or (seen.sender, seen.channel) in self.started:
             return
         self.started.add((seen.sender, seen.channel))
-        if self.agreed("MultiLink"):
+        if self.agreed("MultiLink") or self.lossy or not self.watched:
             return
         self.subject(seen)
         right = message.sn == opened.initial_sn

@@ -149,9 +149,10 @@ class Establishment(Living):
 
     @rule(which=which, together=st.booleans())
     def open_too_soon(self, which: int, together: bool) -> None:
-        """InitSyn and an OpenSyn with a cookie that was not issued yet, at once: they open nothing."""
+        """InitSyn and an OpenSyn with a cookie that was not issued yet, at once, and no more: they open nothing."""
         link = self.at(which, State.AWAIT_INIT)
         (link.us.send if together else link.us.send_each)(link.us.init_syn(), invented())
+        link.us.wire.finish()  # its end of the link tells that it has read them: silence need not be waited for
         for seen in link.us.stream(link.us.unit / 4):
             opened = OpenAck.matches(seen.message)
             link.us.require(not opened, expected="no OpenAck", got="OpenAck", step="await-init: InitSyn, OpenSyn")

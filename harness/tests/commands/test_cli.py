@@ -60,13 +60,31 @@ def test_a_command_says_its_exit_code(plugged):
         (CannotStart("it ended", step="start", seen="exit code 1"), 3, "(step: start)"),
         (KeyboardInterrupt(), 3, "interrupted"),
         (RuntimeError("surprise"), 3, "a fault of ours"),
-        (ModuleNotFoundError("No module named 'pyspark'", name="pyspark"), 3, "pyspark"),
+        (ModuleNotFoundError("No module named 'pyspark'", name="pyspark"), 3, "zenoh-conformance[spark]"),
     ],
 )
 def test_what_goes_wrong_has_a_message_and_a_code(plugged, capsys, error, code, word):
     plugged(raising(error))
     assert cli.invoke(["planted"]) == code
     assert word in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("package", "words", "install"),
+    [("aalpy", ["learn", "reference"], "zenoh-conformance[learn]"), ("jinja2", ["report", "."], "zenoh-conformance[report]")],
+)  # fmt: skip
+def test_a_missing_extra_is_one_line(package, words, install):
+    """Asked of a new interpreter, which has imported nothing yet."""
+    code = f"""
+import sys
+sys.modules[{package!r}] = None
+from zenoh_harness import cli
+cli.requires = lambda name: ["aalpy>=2.0; extra == 'learn'", "jinja2>=3.1; extra == 'report'"]
+sys.exit(cli.invoke({words!r}))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    needs = f"zconform: {words[0]} needs the package {package}, which is not here: pip install '{install}'"
+    assert (done.returncode, done.stderr.splitlines()) == (3, [needs])
 
 
 def test_control_characters_of_others_do_not_reach_the_terminal(plugged, capsys):
@@ -86,3 +104,27 @@ def test_a_reader_that_leaves_is_no_fault_of_ours():
     assert b"Traceback" not in text
     assert b"Exception ignored" not in text
     assert process.returncode == 3
+
+
+def test_the_table_of_one_line_texts_is_what_the_subcommands_say():
+    """`python -m zenoh_harness.commands._texts` writes it."""
+    context = cli.click.Context(cli.command)
+    assert {name: cli.command.one_line(context, name) for name in cli.command.list_commands(context)} == cli.SHORT
+
+
+def test_help_imports_no_subcommand():
+    """Listing twenty subcommands must not cost what importing them costs."""
+    code = "import sys\nfrom zenoh_harness import cli\ncli.invoke(['--help'])\nprint('zenoh_harness.commands.run' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("False\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "note"),
+    [(["miniatures", "no-such-*"], "'miniatures' is now called 'faulty'"),
+     (["requirements", "settle", "/no/such/folder"], "'settle' is now called 'update'"),
+     (["run", "wrong:no-such-fault", "--out", "/no/such/folder"], "'wrong' is now called 'faulty'")],
+)  # fmt: skip
+def test_an_old_name_is_taken_and_the_new_one_is_named_once(words, note, capfd):
+    cli.invoke(words)
+    assert capfd.readouterr().err.count(note) == 1

@@ -8,7 +8,7 @@ import pytest
 
 from zenoh_conformance.messages import Open
 from zenoh_harness.cli import invoke
-from zenoh_harness.commands import faulty_nodes as command
+from zenoh_harness.commands import faulty as command
 from zenoh_harness.faulty import FaultyNode
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.link import Link
@@ -26,7 +26,7 @@ class BelievesAnyCookie(Reference):
 def declared(monkeypatch: pytest.MonkeyPatch, caught_by: tuple[str, ...], also: dict[str, str]) -> None:
     """One faulty node instead of all."""
     one = FaultyNode("trusting", BelievesAnyCookie, caught_by, "Takes whatever\ncomes back.", also)
-    monkeypatch.setattr(command, "all_miniatures", lambda: {"trusting": one})
+    monkeypatch.setattr(command, "all_faulty_nodes", lambda: {"trusting": one})
 
 
 def test_it_lists_them(capsys: pytest.CaptureFixture[str]) -> None:

@@ -134,7 +134,7 @@ def test_what_ships_is_readable_fits_the_schema_and_names_what_exists():
     schema = json.loads((files("zenoh_harness.files") / "schemas" / "known.schema.json").read_text())
     validator = jsonschema.Draft202012Validator(schema)
     checks = {*all_cases(), *all_laws(), *(case.id for case in script_cases()), ""}
-    for path in Path(str(files("zenoh_harness") / "targets")).glob("*.known.toml"):
+    for path in Path(str(files("zenoh_harness") / "targets" / "known")).glob("*.known.toml"):
         text = tomllib.loads(path.read_text())
         validator.validate(text)
         assert not validator.is_valid({"deviation": [text["deviation"][0] | {"verdict": "pass"}]})

@@ -11,8 +11,8 @@ from zenoh_harness.foreign.confirm import live, record, wheel
 from zenoh_harness.foreign.confirm.codec import CodecWitness, difference
 from zenoh_harness.foreign.confirm.meaning import comparable
 from zenoh_harness.foreign.confirm.statement import AGREES, Piece, Statement, Unaskable, Word, pieces
+from zenoh_harness.identity import Identity
 from zenoh_harness.targets.adapters.stdio import StdioCodec
-from zenoh_harness.targets.target import Identity
 from zenoh_vectors import confirmed
 from zenoh_vectors.loader import load
 

@@ -28,11 +28,11 @@ def meet(listens, connects, out, only=()):
     return code, text
 
 
-def passed(told):
+def passed(text):
     """Whether all that is about such a pair passed; the blink is told apart: whom it parts depends on the roles."""
     fine = {Verdict.PASS, Verdict.NOT_APPLICABLE}
     return all(
-        Verdict.PASS in verdicts and set(verdicts) <= fine for name, verdicts in told.items() if "blink" not in name
+        Verdict.PASS in verdicts and set(verdicts) <= fine for name, verdicts in text.items() if "blink" not in name
     )
 
 

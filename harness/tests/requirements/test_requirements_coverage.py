@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from zenoh_conformance.coverage import BEGIN, END, Coverage, Standing, ceiling, cover, placed, struck, table
+from zenoh_conformance.coverage import BEGIN, END, Coverage, Standing, ceiling, cover, placed, table, unmarked
 from zenoh_conformance.errata import errata
 from zenoh_conformance.requirement import Requirements, read_requirements, requirements
 from zenoh_harness.errors import UsageError
@@ -118,7 +118,7 @@ def test_a_witness_of_nothing_is_a_fault(kind: str) -> None:
 
 
 def test_an_owed_one_that_is_covered_is_a_fault() -> None:
-    """The mark is struck with the covering, so that the number falls."""
+    """The mark is unmarked with the covering, so that the number falls."""
     [fault] = cover(sample(OWED), [LAYOUT, LAW]).faults()
     assert fault.startswith("page/behaviour: is covered meanwhile")
 
@@ -138,8 +138,8 @@ def test_a_former_id_still_covers() -> None:
 def test_marks_are_struck() -> None:
     """From the named requirements, and from no other."""
     text = SAMPLE + OWED
-    assert struck(text, ["behaviour"]) == SAMPLE
-    assert struck(text, ["layout", "behavior"]) == text
+    assert unmarked(text, ["behaviour"]) == SAMPLE
+    assert unmarked(text, ["layout", "behavior"]) == text
 
 
 def test_the_table_is_placed_between_its_marks() -> None:
@@ -151,7 +151,7 @@ def test_the_table_is_placed_between_its_marks() -> None:
 
 
 def test_the_documentation_has_the_table_of_today() -> None:
-    """`zconform requirements settle` writes it."""
+    """`zconform requirements update` writes it."""
     document = (Path(__file__).parents[3] / "docs/pages/coverage.md").read_text(encoding="utf-8")
     assert document == placed(document, table(real()))
 

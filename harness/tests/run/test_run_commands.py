@@ -223,7 +223,7 @@ def killed_from_outside(folder, after):
     below = psutil.Process(process.pid).children(recursive=True)
     for one in below:
         with contextlib.suppress(psutil.NoSuchProcess):
-            if "zenoh_harness.reference" in one.cmdline():
+            if "zenoh_harness.commands.peer" in one.cmdline():
                 one.kill()
     process.communicate(timeout=300)
     assert not left_by(folder, below)

@@ -18,8 +18,7 @@ from zenoh_harness.files import scripts
 from zenoh_harness.files.faults import FileFault
 from zenoh_harness.files.scripts import Part, Value
 from zenoh_harness.reference.memory import MemoryScene
-from zenoh_harness.run.scenes import Elsewhere
-from zenoh_harness.scripting.binder import case_of, filled, perform
+from zenoh_harness.scripting.binder import Elsewhere, case_of, filled, perform
 from zenoh_harness.scripting.recorder import record
 from zenoh_harness.scripting.shipped import script_cases, shipped
 

@@ -14,7 +14,7 @@ from zenoh_harness.targets import target
 from zenoh_harness.targets.agent import Agent
 from zenoh_harness.targets.reach import parse
 
-TARGETS = files("zenoh_harness") / "targets"
+TARGETS = files("zenoh_harness") / "targets" / "nodes"
 
 
 def soon():

@@ -89,7 +89,7 @@ def test_a_profile_of_its_own_is_started(tmp_path):
 COOKIE = "establishment-cookie/an-invented-cookie-is-refused"
 OWN = f"""
 [targets.mine]
-reach = "exec:{sys.executable} -m zenoh_harness.reference --listen {{locator}} --fault believes-any-cookie"
+reach = "exec:{sys.executable} -m zenoh_harness.commands.peer --listen {{locator}} --fault believes-any-cookie"
 claims = ["compression"]
 """
 KNOWN = f"""

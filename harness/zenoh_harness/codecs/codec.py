@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
-from zenoh_harness.targets.target import Identity
+from zenoh_harness.identity import Identity
 
 
 class AnswerKind(enum.Enum):
@@ -84,7 +84,9 @@ class Answer:
     debug: str = ""
     """DECODED: the message in the codec's own words."""
     allocated: int | None = None
-    """DECODED: bytes asked of the allocator while reading."""
+    """Bytes asked of the allocator while reading, where the codec counts them."""
+    largest: int | None = None
+    """The largest single request among them."""
 
 
 class Codec(Protocol):

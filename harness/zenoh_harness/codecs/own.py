@@ -11,7 +11,7 @@ from zenoh_conformance.wire import vle
 from zenoh_conformance.wire.errors import DecodeError, EncodeError
 from zenoh_conformance.wire.layer import Layer
 from zenoh_harness.codecs.codec import Answer, AnswerKind, Request
-from zenoh_harness.targets.target import Identity
+from zenoh_harness.identity import Identity
 
 Meaning = Mapping[str, Any]
 Read = tuple[Meaning, int, bytes]

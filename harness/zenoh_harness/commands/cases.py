@@ -76,7 +76,7 @@ def as_json(case: Case) -> dict[str, Any]:
     """A case as data."""
     return {
         "id": case.id, "requirement": case.requirement, "role": case.role.value, "profile": case.profile,
-        "needs": list(case.needs), "twin": case.control, "alone": case.alone, "timed": case.timed,
+        "needs": list(case.needs), "twin": case.control, "control": case.control, "alone": case.alone, "timed": case.timed,
         "parameters": [dict(Item(case, parameters).shown) for parameters in case.parameters], "about": case.about,
     }  # fmt: skip
 

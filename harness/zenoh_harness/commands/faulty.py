@@ -37,7 +37,7 @@ def command(shell: Shell, pattern: str, run: bool, by_check: bool) -> int:
         _list(shell, found)
         return int(Exit.CONFORMING)
     rows = []
-    with shell.progress(len(found), "faulty") as advance:
+    with shell.progress(len(found), "faulty nodes") as advance:
         for each in found:
             rows.append(row(each))
             advance(1, each.name)

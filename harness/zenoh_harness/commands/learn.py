@@ -159,4 +159,5 @@ def _as_json(each: Learned) -> dict[str, Any]:
     return {
         "target": each.title, "states": len(machine.states), "words": each.words, "steps": steps,
         "deviations": [_shown(one) for one in each.deviates],
+        "departures": [_shown(one) for one in each.deviates],  # the name of 0.1
     }  # fmt: skip

@@ -13,10 +13,11 @@ import click
 from zenoh_conformance.verdict import Exit, Verdict
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.run.checks import every_name
+from zenoh_harness.run.compare import BAD, GOOD
 from zenoh_harness.run.options import DEPTHS
 from zenoh_harness.run.plan import Selection
 from zenoh_harness.scripting.shipped import shipped
-from zenoh_harness.versions.bisect import BAD, GOOD, Turn, turns
+from zenoh_harness.versions.bisect import Turn, turns
 from zenoh_harness.versions.matrix import Done, Matrix, expand, room
 from zenoh_harness.versions.table import LEGEND, changes_told, document, line, rows, table
 

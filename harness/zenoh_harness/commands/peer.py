@@ -1,4 +1,7 @@
-"""`zconform peer`: the reference node, or a faulty node, on a real link."""
+"""`zconform peer`: the reference node, or a faulty node, on a real link.
+
+`python -m zenoh_harness.commands.peer` is the same without the rest of the command line, so that it starts fast.
+"""
 
 from __future__ import annotations
 
@@ -101,3 +104,7 @@ def _stop_on_signals(server: Server) -> None:
 
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, stop)
+
+
+if __name__ == "__main__":
+    command()

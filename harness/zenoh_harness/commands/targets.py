@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from zenoh_harness.console import Shell, plain, shell_options
-from zenoh_harness.targets.build import BUILDERS, Made, builder
+from zenoh_harness.programs.made import Made
+from zenoh_harness.targets.build import BUILDERS, builder
 from zenoh_harness.targets.catalogue import Catalogue
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import click
 
 from zenoh_conformance.verdict import Exit
-from zenoh_harness.conforming import Came, Result, Row, on_the_reference, row
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import unknown
 from zenoh_harness.variants import Variant, all_variants
+from zenoh_harness.variants.table import Came, Result, Row, on_the_reference, row
 
 
 @click.command()

@@ -8,7 +8,8 @@
     cause       = "stage init: Close(INVALID) where *"   # * stands for anything
     reason      = "one refusal path for every malformed INIT"
     evidence    = "s> 03 02"
-    see         = "https://..."
+    see         = "https://..."          # where more is said
+    public      = "https://..."          # where everybody can read of a crash, zombie, panic or hang
     owner       = "us"
     expires     = 2027-01-01
 
@@ -29,7 +30,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from zenoh_conformance.verdict import Judgement, Key, Verdict
-from zenoh_harness.errors import nearest
+from zenoh_harness.errors import UsageError, nearest
 from zenoh_harness.files import faults
 from zenoh_harness.files.faults import FileFault, Row
 
@@ -48,13 +49,15 @@ _FIELDS: Final = frozenset(
         "reason",
         "evidence",
         "see",
+        "public",
         "owner",
         "expires",
     ]
 )
+SUFFIX: Final = ".known.toml"
 _EXPECTED: Final = {
     v.value: v
-    for v in (Verdict.FAIL, Verdict.WARN, Verdict.FLAKY, Verdict.SLOW, Verdict.CRASH, Verdict.HANG, Verdict.ZOMBIE)
+    for v in (Verdict.FAIL, Verdict.WARN, Verdict.FLAKY, Verdict.SLOW, Verdict.CRASH, Verdict.HANG, Verdict.ZOMBIE, Verdict.PANIC)
 }
 """The verdicts that can be expected."""
 
@@ -80,7 +83,9 @@ class ListedDeviation:
     parameters: Mapping[str, str] = field(default_factory=dict)
     evidence: str = ""
     see: str = ""
-    """Where it is public."""
+    """Where more is said about it."""
+    public: str = ""
+    """The address at which everybody can read of it: without one, what is grave is kept back."""
     owner: str = ""
     expires: dt.date | None = None
     """From this day on it excuses nothing."""
@@ -201,6 +206,23 @@ def load(paths: Iterable[Path], *, today: dt.date | None = None, kind: str = "")
     return Known(deviations, today or dt.datetime.now(dt.UTC).date())
 
 
+def find(name: str) -> Path:
+    """The list that a name or a file means: `zenoh-rust` is the one that ships. Raises UsageError with the nearest."""
+    path = Path(name)
+    if path.exists():
+        return path
+    shipped = {each.name.removesuffix(SUFFIX): each for each in shipped_lists()}
+    if name in shipped:
+        return shipped[name]
+    hint = nearest(name, shipped) or "a file, or the name of a list that ships"
+    raise UsageError(f"no list of known deviations {name!r}", step="known deviations", hint=hint)
+
+
+def shipped_lists() -> list[Path]:
+    """The lists that ship, sorted."""
+    return sorted((Path(__file__).parents[1] / "targets" / "known").glob(f"*{SUFFIX}"))
+
+
 def read(path: Path) -> list[ListedDeviation]:
     """The entries of one file. Raises FileFault."""
     try:
@@ -227,7 +249,7 @@ def _deviation(path: Path, number: int, row: Row) -> ListedDeviation:
         raise FileFault(where, None, "needs 'requirement' or 'check'")
     text = {
         name: faults.field(where, None, row, name, str, "")
-        for name in ("requirement", "check", "role", "profile", "link", "kind", "evidence", "see", "owner")
+        for name in ("requirement", "check", "role", "profile", "link", "kind", "evidence", "see", "public", "owner")
     }
     needed = {name: faults.field(where, None, row, name, str) for name in ("cause", "reason")}
     if not needed["cause"].strip("* "):

@@ -41,7 +41,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from zenoh_harness.errors import nearest
+from zenoh_harness.errors import nearest, renamed
 from zenoh_harness.files.faults import FileFault
 
 FORMAT: Final = 1
@@ -49,6 +49,8 @@ SUFFIX: Final = ".script"
 ACTS: Final = ("open", "finish", "reset", "shut", "fence")
 """What a connection does without more words: `open` opens a link or waits for the target to come."""
 
+RENAMED: Final = {"departs": "deviates"}
+"""Steps that once had another name; the old one is still read."""
 HEADER: Final = ("about", "requirement", "target", "profile", "cause", "expected", "got")
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _PATH: Final = re.compile(r"[a-z][A-Za-z0-9_]*(?:\[\d+\])?(?:\.[a-zA-Z0-9_]+(?:\[\d+\])?)*")
@@ -192,7 +194,7 @@ def _step(path: Path | str, number: int, line: str) -> Step:
         return _wait(path, number, words)
     if len(words) < 2 or not _NAME.fullmatch(words[0]):
         raise FileFault(path, number, f"expected `CONNECTION DOES ...`, found {line!r:.60}")
-    connection, do, what = words[0], words[1], " ".join(words[2:])
+    connection, do, what = words[0], renamed(words[1], RENAMED), " ".join(words[2:])
     if do in ("expect", "deviates") and what:
         return Step(do=do, connection=connection, what=what)
     if do in ("send", *ACTS) and not what:

@@ -4,14 +4,30 @@ from __future__ import annotations
 
 import threading
 import time
+from typing import Protocol
 
 from zenoh_conformance.conversation import Connection, Conversation, Event, Framing, Happened, Side
-from zenoh_harness.links.links import Link, LinkEvent
+from zenoh_harness.links.links import Link, LinkEvent, Observer
+from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.timing import Deadline
-from zenoh_harness.targets.target import NodeInstance
 
 SENDING = 10.0
 """Seconds after which a peer that reads nothing has lost what we send."""
+
+
+class Reachable(Protocol):
+    """What a wire needs of a node: which side it is, where it is reached, and a fresh link to it."""
+
+    @property
+    def side(self) -> Side:
+        """RESPONDER when it listens, INITIATOR when it comes to us."""
+
+    @property
+    def locator(self) -> Locator:
+        """Where it listens, or where we do."""
+
+    def link(self, deadline: Deadline, observer: Observer | None = None) -> Link:
+        """A fresh link, opened or accepted; CannotConnect when there is none in time."""
 
 
 class Recorder:
@@ -27,7 +43,7 @@ class Recorder:
         with self._lock:
             self.conversation.events.append(event)
 
-    def wire(self, node: NodeInstance, name: str, deadline: Deadline) -> LinkWire:
+    def wire(self, node: Reachable, name: str, deadline: Deadline) -> LinkWire:
         """A new link to a node, opened or accepted, recorded under `name`; CannotConnect when there is none in time."""
         return LinkWire.open(node, name, self, deadline)
 
@@ -45,7 +61,7 @@ class LinkWire:
         """Whether the target's end was received: nothing comes any more."""
 
     @classmethod
-    def open(cls, node: NodeInstance, name: str, recorder: Recorder, deadline: Deadline) -> LinkWire:
+    def open(cls, node: Reachable, name: str, recorder: Recorder, deadline: Deadline) -> LinkWire:
         """A wire over a fresh link of `node`."""
         wire = cls(name, node.side, recorder)
         names = ("harness", "target") if node.side is Side.RESPONDER else ("target", "harness")

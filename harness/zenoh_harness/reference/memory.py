@@ -15,6 +15,7 @@ from typing import Any
 from zenoh_conformance.conversation import Connection, Conversation, Event, Framing, Happened, Side
 from zenoh_conformance.dialogue import Dialogue
 from zenoh_conformance.errata import reading_of
+from zenoh_conformance.fences import BY_QUERY, Fence, Fencing
 from zenoh_conformance.finding import Finding
 from zenoh_conformance.scene import Agent
 from zenoh_harness.errors import CannotConnect, HarnessError
@@ -242,7 +243,9 @@ class MemoryScene:
         return MemoryWire(self.world, unique, self.role.other)
 
     def dialogue(self, name: str = "us", *, zid: bytes | None = None) -> Dialogue:
-        return Dialogue(self.wire(name), zid=zid or self.fresh_zid(), unit=self.unit, requirement=self.requirement)
+        us = Dialogue(self.wire(name), zid=zid or self.fresh_zid(), unit=self.unit, requirement=self.requirement)
+        us.fencing = fencing_of(self._node)
+        return us
 
     def session(self, name: str = "us", *, zid: bytes | None = None) -> Dialogue:
         return open_session(self.dialogue(name, zid=zid), PROFILES[self.profile])
@@ -260,6 +263,13 @@ class MemoryScene:
 def able(profile: str, node: type[Reference] = Reference) -> frozenset[str]:
     """What a node does in a profile."""
     return (CAPABILITIES | PROFILES[profile].offers) - node.lacks
+
+
+def fencing_of(node: type[Reference]) -> Fencing:
+    """How a node is fenced: by the best that it answers, else by a quiet time."""
+    if "finals" not in node.lacks:
+        return BY_QUERY
+    return Fencing(how=Fence.QUIET, quiet=UNIT / 4) if "interests" in node.lacks else Fencing(how=Fence.INTEREST)
 
 
 def facts_of(node: type[Reference], profile: str) -> Mapping[str, Any]:

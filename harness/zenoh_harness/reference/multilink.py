@@ -1,4 +1,4 @@
-"""The reference's several links a session, seen from the responder. The method is told in `zenoh_harness.reference.multilink_method`."""
+"""The reference's several links a session, seen from the responder; `multilink_method` beside this tells the method."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def cell(row: Row, column: Column, vectors: Sequence[Vector]) -> str:
         )
         return f"{verdict.value}: {why or 'no check met anything to judge'}"
     if row.standing is Standing.OWED:
-        return f"owed: {row.requirement.owed}"
+        return f"uncovered: a {row.requirement.owed} is due"
     return f"cannot be seen: {row.requirement.unobservable}" if row.requirement.unobservable else EMPTY
 
 

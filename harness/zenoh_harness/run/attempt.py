@@ -15,7 +15,8 @@ from zenoh_conformance.law import Judged, judge
 from zenoh_harness.errors import CannotConnect, HarnessError
 from zenoh_harness.run.limiter import Limiter
 from zenoh_harness.run.plan import Item
-from zenoh_harness.run.scenes import Elsewhere, Facts, Overtime, Stage
+from zenoh_harness.run.scenes import Facts, Overtime, Stage
+from zenoh_harness.scripting.binder import Elsewhere
 from zenoh_harness.targets.target import NodeInstance
 
 

@@ -8,12 +8,18 @@ from enum import Enum
 from itertools import groupby
 from typing import Any, Final
 
-from zenoh_conformance.verdict import SEVERITY, Judgement, Key, Verdict
+from zenoh_conformance.verdict import GRAVE, SEVERITY, Judgement, Key, Verdict
 from zenoh_harness.files.results import Results, check_label
-from zenoh_harness.versions.bisect import BAD, GOOD
 
 CALM: Final = SEVERITY[Verdict.KNOWN]
 """What is graver is red."""
+
+BAD: Final = frozenset(
+    GRAVE | {Verdict.FAIL, Verdict.WARN, Verdict.KNOWN, Verdict.FLAKY}
+)
+"""Deviations, listed ones too: the list excuses the run, and the fault is still there."""
+GOOD: Final = frozenset({Verdict.PASS, Verdict.SLOW})
+"""As required. All other verdicts say nothing about the target."""
 
 
 class Way(Enum):

@@ -101,8 +101,9 @@ class Group:
         """Every item once, at most so many busy at a time; `number` tells the how-manieth attempt this is."""
         if self.lifecycle.node.side is Side.INITIATOR or any(item.case.alone for item in items):
             return [self._once(item, number) for item in items]  # it comes to us with one link after the other
-        if self.lifecycle.few_sessions:
-            return [self._with_room(item, number) for item in items]
+        if self.lifecycle.one_by_one:
+            once = self._with_room if self.lifecycle.few_sessions else self._once
+            return [once(item, number) for item in items]
         conditions = replace(self.conditions(), floor=Limiter(jobs))
         tasks = [lambda item=item: attempt(item, conditions, number) for item in items]
         return self.noted(items, SideBySide(tasks, max(jobs, IN_FLIGHT)).wait(STUCK))

@@ -23,7 +23,9 @@ from zenoh_harness.errors import AgentError, CannotConnect
 from zenoh_harness.links.timing import Deadline, scaled
 from zenoh_harness.links.wires import Recorder
 from zenoh_harness.programs.processes import Usage
+from zenoh_harness.programs.signs import Sign, grave
 from zenoh_harness.reference.credentials import open_session
+from zenoh_harness.targets.habits import End, Habits, habits_of
 from zenoh_harness.targets.target import Grade, NodeInstance, Vitals
 
 REQUIREMENT: Final = "target/stays-up"
@@ -48,6 +50,8 @@ class Budget:
     """Seconds that it took while nothing else went on (median)."""
     enough: Grade = Grade.FUNCTIONAL
     """The best that it ever was: what it never could is not looked for again."""
+    panics: frozenset[str] = frozenset()
+    """Panics that its kind writes from the start."""
 
     @property
     def slow(self) -> float:
@@ -67,7 +71,7 @@ class Health:
     grade: Grade
     """The highest grade that it reached."""
     verdict: Verdict
-    """PASS, SLOW, ZOMBIE, HANG or CRASH."""
+    """PASS, SLOW, PANIC, ZOMBIE, HANG or CRASH."""
     cause: str
     """Why, in one line, free of times; empty for PASS."""
     latency: float
@@ -111,7 +115,8 @@ class _Check:
     def __init__(self, node: NodeInstance, budget: Budget | None) -> None:
         self.node = node
         self.budget = budget
-        self.unit = budget.patience if budget else scaled(PATIENCE)
+        self.habits = habits_of(node)
+        self.unit = max(budget.patience if budget else scaled(PATIENCE), self.habits.unit)
         self.recorder = Recorder()
         self.grade = Grade.GONE
         self.open: list[Dialogue] = []
@@ -133,18 +138,27 @@ class _Check:
         if verdict in (Verdict.HANG, Verdict.ZOMBIE) and self.node.program is not None:
             self.node.program.wait(Deadline.after(SETTLE))  # the kernel shuts links before it tells us of the end
         vitals = self.node.vitals()
+        panic = self._panic(vitals)
         if verdict is not Verdict.PASS and not vitals.running:
             verdict, cause, self.grade = Verdict.CRASH, death(vitals), Grade.GONE
         elif verdict is Verdict.ZOMBIE and vitals.signs:
             cause = f"{cause}, after signs of {vitals.signs[0].kind} in its output"
+        elif panic is not None:
+            verdict, cause = Verdict.PANIC, panic.cause
         return Health(
             grade=self.grade, verdict=verdict, cause=cause, latency=latency, vitals=vitals,
             usage=self.node.program.usage() if self.node.program else None,
             conversation=self.recorder.conversation,
         )  # fmt: skip
 
+    def _panic(self, vitals: Vitals) -> Sign | None:
+        """The first panic in its output that it did not have from the start."""
+        usual = self.budget.panics if self.budget else frozenset()
+        return grave(sign for sign in vitals.signs if sign.cause not in usual)
+
     def _steps(self) -> None:
-        if not self.node.vitals().running:
+        vitals = self.node.vitals()
+        if not vitals.running and not (vitals.in_order and getattr(self.node, "again", None)):
             raise _Ill(Verdict.CRASH, death(self.node.vitals()))
         self.grade = Grade.PROCESS
         first = self._session("first")
@@ -156,17 +170,19 @@ class _Check:
         elif self.node.agent is not None and self.node.agent.capabilities:
             self._work_of_agent(first)
         else:
-            self._step(first.fence, "a query that nobody serves is not finished")
+            self._step(first.fence, f"{first.fencing.how.value} is not finished")
         self.grade = Grade.FUNCTIONAL
 
     def _session(self, name: str) -> Dialogue:
         """A new session: a node that answers none hangs; one that refuses it, or answers some, is a zombie."""
         try:
-            wire = self.recorder.wire(self.node, name, Deadline.after(self.unit))
+            patience = max(self.unit, self.habits.patience) if self.node.side is Side.INITIATOR else self.unit
+            wire = self.recorder.wire(self.node, name, Deadline(time.monotonic() + patience))
         except CannotConnect as why:
             raise self._ill(Verdict.HANG, _unreachable(self.node)) from why
         self.grade = max(self.grade, Grade.SOCKET)
         dialogue = Dialogue(wire, zid=_zid(), unit=self.unit, requirement=REQUIREMENT)
+        self.habits.prepare(dialogue)
         self.open.append(dialogue)
         try:
             open_session(dialogue, self.node.profile)
@@ -251,7 +267,14 @@ class _Check:
 
     def _leave(self) -> None:
         for dialogue in self.open:
-            dialogue.leave()
+            leave(dialogue, self.habits)
+
+
+def leave(us: Dialogue, habits: Habits) -> None:
+    """End a session of ours, in the way after which the target comes back soonest."""
+    if habits.way is End.RST:
+        us.wire.reset()
+    us.leave()
 
 
 def death(vitals: Vitals) -> str:

@@ -22,17 +22,13 @@ from zenoh_harness.scripting.recorder import record
 _QUIET: Final = frozenset({Verdict.PASS, Verdict.NOT_APPLICABLE, Verdict.NOT_OBSERVED, Verdict.UNIMPLEMENTED})
 """Verdicts that need neither evidence nor a command."""
 
-_SELF: Final = "target/stays-up"
-SHIPPED: Final = "scripts/"
-"""Checks that are scripts: what ships is public."""
-
 
 class Register:
     """Writes the judgements of one target's run, in the order in which they come."""
 
     def __init__(self, writer: ResultsWriter, options: Options, *, reach: str) -> None:
         self._writer, self._options = writer, options
-        self.reach, self.current = reach, False
+        self.reach, self.guarded = reach, False
         self.judgements: list[Judgement] = []
         """All of them, embargoed ones too."""
 
@@ -79,15 +75,13 @@ class Register:
 
     def _excused(self, judgement: Judgement, causes: Mapping[str, int]) -> Judgement:
         listed = self._options.known.excuse(judgement, causes)
-        public = listed is not None or judgement.key.check.startswith(SHIPPED)
+        public = embargo.public(judgement, listed)
         if listed is not None:
-            note = {"expected": judgement.verdict.value, "reason": listed.reason, "see": listed.see}
+            note = {"expected": judgement.verdict.value, "reason": listed.reason, "see": listed.see, "public": listed.public}
             judgement = replace(judgement, verdict=Verdict.KNOWN, details={**judgement.details, "known": note})
         elif expired := self._options.known.expired(judgement):
             judgement = replace(judgement, details={**judgement.details, "expired": str(expired.expires)})
-        # A death that no case repeats names no input, so that there is nothing to keep back.
-        named = judgement.key.check != _SELF
-        secret = named and embargo.under_embargo(judgement, current=self.current, public=public)
+        secret = embargo.under_embargo(judgement, guarded=self.guarded, public=public)
         return replace(judgement, embargo=secret)
 
     def _with_evidence(

@@ -14,10 +14,11 @@ from zenoh_conformance.law import Law, all_laws
 from zenoh_conformance.verdict import Exit, Judgement, Key, Verdict, exit_code
 from zenoh_harness.codecs.codec import Codec
 from zenoh_harness.codecs.own import OwnCodec
-from zenoh_harness.errors import CannotGoOn, HarnessError
+from zenoh_harness.errors import CannotGoOn, HarnessError, OtherVersion
 from zenoh_harness.files import judged, known
 from zenoh_harness.files.known import Known
 from zenoh_harness.files.results import Footer, Header, ResultsWriter
+from zenoh_harness.identity import Identity
 from zenoh_harness.run.models import model_cases
 from zenoh_harness.run.nodes import NodeRun
 from zenoh_harness.run.options import Options
@@ -25,11 +26,11 @@ from zenoh_harness.run.register import Register
 from zenoh_harness.run.vectors import VectorRun, golden
 from zenoh_harness.scripting.shipped import script_cases
 from zenoh_harness.targets.reach import Face, Reach
-from zenoh_harness.targets.target import Identity, open_codec, open_target
+from zenoh_harness.targets.target import open_codec, open_target
 from zenoh_harness.version import harness_version
 
 RESULTS: Final = "results.jsonl"
-_BOTH_ROLES: Final = frozenset({"wheel", "docker", "reference", "wrong", "variant"})
+_BOTH_ROLES: Final = frozenset({"wheel", "docker", "reference", "faulty", "variant"})
 """Kinds that can be made to connect to us too, when the target string leaves it open."""
 
 
@@ -44,8 +45,8 @@ class Part(Protocol):
     options: Options
     role: str
     """responder, initiator or codec."""
-    current: bool
-    """Whether this version is the current release."""
+    guarded: bool
+    """Whether what is grave on it is kept back until it is public."""
     stop: Flag
     """Set to end it."""
 
@@ -103,7 +104,7 @@ def parts_of(
         every = list(every_case(options) if cases is None else cases)
         all_of_them = list(all_laws().values() if laws is None else laws)
         parts += [NodeRun(open_target(one), options, cases=every, laws=all_of_them) for one in reaches(reach)]
-    if Face.CODEC in reach.faces and reach.kind != "wrong" and not reach.options.keys() & _OF_NODES:
+    if Face.CODEC in reach.faces and reach.kind != "faulty" and not reach.options.keys() & _OF_NODES:
         codec = OwnCodec() if reach.kind == "reference" else cast(Codec, open_codec(reach))
         parts.append(VectorRun(codec, reach, options, golden()))
     wanted = [part for part in parts if any(True for _ in part.planned())]
@@ -134,7 +135,7 @@ def run_target(reach: Reach, options: Options, parts: Sequence[Part], command: s
     with writer:
         try:
             for part in parts:
-                register.reach, register.current = str(part.reach), part.current
+                register.reach, register.guarded = str(part.reach), part.guarded
                 part.run(register)
         except KeyboardInterrupt:
             for part in parts:
@@ -147,9 +148,8 @@ def run_target(reach: Reach, options: Options, parts: Sequence[Part], command: s
                 part.close()
         if stopped is None:
             _strict_checks(register, options, parts)
-        code = exit_code(
-            (one.verdict for one in register.judgements), strict=options.strict, interrupted=stopped is not None
-        )
+        early = stopped is not None and not isinstance(stopped, OtherVersion)
+        code = exit_code((one.verdict for one in register.judgements), strict=options.strict, interrupted=early)
         footer = writer.footer(code, why=stopped.what if stopped else "")
     return Ran(header=header, judgements=tuple(register.judgements), footer=footer, out=options.out, stopped=stopped)
 
@@ -177,9 +177,10 @@ def known_for(name: str, own: Iterable[Path] = (), *, kind: str = "") -> Known:
     """
     if "/" in name:
         return known.load(own, kind=kind)
-    file = Path("targets") / f"{name}.known.toml"
-    shipped = Path(str(files("zenoh_harness"))) / file
-    return known.load([*(path for path in (shipped, file) if path.exists()), *own], kind=kind)
+    file = f"{name}.known.toml"
+    shipped = Path(str(files("zenoh_harness"))) / "targets" / "known" / file
+    users = Path("targets") / file
+    return known.load([*(path for path in (shipped, users) if path.exists()), *own], kind=kind)
 
 
 def _strict_checks(register: Register, options: Options, parts: Sequence[Part]) -> None:

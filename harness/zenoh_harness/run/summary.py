@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from zenoh_conformance.requirement import requirements
-from zenoh_conformance.verdict import Exit, Judgement, Verdict, worst
+from zenoh_conformance.verdict import GRAVE, Exit, Judgement, Verdict, worst
 from zenoh_harness.console import plain
 from zenoh_harness.files.results import check_label
 from zenoh_harness.run.records import STAYS_UP
@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 SHOWN: Final = (
-    Verdict.FAIL, Verdict.CRASH, Verdict.ZOMBIE, Verdict.HANG, Verdict.FLAKY, Verdict.ERROR, Verdict.WARN, Verdict.SLOW,
+    Verdict.FAIL, Verdict.CRASH, Verdict.ZOMBIE, Verdict.PANIC, Verdict.HANG, Verdict.FLAKY, Verdict.ERROR, Verdict.WARN,
+    Verdict.SLOW,
 )  # fmt: skip
 """Verdicts that are told one by one."""
 
-_DEATHS: Final = frozenset({Verdict.CRASH.value, Verdict.HANG.value, Verdict.ZOMBIE.value})
+_DEATHS: Final = frozenset(verdict.value for verdict in GRAVE)
 
 _IDLE: Final = (Verdict.NOT_APPLICABLE, Verdict.UNIMPLEMENTED, Verdict.NOT_OBSERVED)
 
@@ -43,7 +44,7 @@ _ASKED: Final = {STAYS_UP: "Whatever is sent to it, it goes on working for every
 
 _SHORT: Final = {
     Exit.CONFORMING: "0 conforms",
-    Exit.NOT_CONFORMING: "1 deviates",
+    Exit.NOT_CONFORMING: "1 not conforming",
     Exit.USAGE: "2 usage",
     Exit.CANNOT_GO_ON: "3 could not go on",
     Exit.NOTHING_JUDGED: "4 nothing judged",
@@ -103,13 +104,15 @@ def idle(judgements: Iterable[Judgement]) -> dict[tuple[str, str], list[str]]:
 def as_json(ran: Ran) -> dict[str, Any]:
     """The summary for programs."""
     shown = public(ran.judgements)
+    listed = [_deviation_json(each) for each in deviations(shown)]
     return {
         "target": {"reach": ran.header.reach, "name": ran.header.name, "version": ran.header.version},
         "exit": int(ran.exit),
         "verdicts": dict(ran.footer.verdicts),
         "embargoed": ran.footer.embargoed,
         "pages": {page: {verdict.value: n for verdict, n in counts.items()} for page, counts in by_page(shown)},
-        "deviations": [_deviation_json(each) for each in deviations(shown)],
+        "deviations": listed,
+        "departures": listed,  # the name of 0.1; goes with the next minor version
         "not_judged": [
             {"verdict": verdict, "why": why, "count": len(checks), "checks": sorted(set(checks))}
             for (verdict, why), checks in idle(shown).items()

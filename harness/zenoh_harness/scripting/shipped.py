@@ -16,7 +16,7 @@ FOLDER: Final = "scripts"
 
 def shipped() -> dict[str, Path]:
     """Name to file, sorted."""
-    folder = Path(str(files("zenoh_harness"))) / FOLDER
+    folder = Path(str(files("zenoh_harness.scripting"))) / FOLDER
     return {path.stem: path for path in sorted(folder.glob(f"*{scripts.SUFFIX}"))}
 
 

@@ -9,22 +9,7 @@ from types import MappingProxyType
 from typing import Final, cast
 
 from zenoh_harness.errors import unknown
-
-Tell = Callable[[str], None]
-"""Takes a line of progress now and then."""
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """What a builder left behind."""
-
-    what: str
-    """How it is named where a target is named: an image, a path."""
-    facts: Mapping[str, str]
-    """Version, toolchain, digest: whatever tells one build from another."""
-    new: bool
-    """Whether it was made now; else it was there."""
-    seconds: float
+from zenoh_harness.programs.made import Made, Tell
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +46,9 @@ BUILDERS: Final[Mapping[str, Builder]] = MappingProxyType(
             ),
             Builder(
                 name="zenoh-codec",
-                about="zenoh-rust's own codec as a stdio codec target",
+                about="zenoh-rust's own codec as a stdio codec target; profile library: as a lib: target",
                 default="1.10.2",
-                profiles=("release",),
+                profiles=("release", "library", "coverage"),
                 module="zenoh_harness.codecs.build",
             ),
         )

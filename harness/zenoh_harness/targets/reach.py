@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any, Final, Self, TypeVar
 from urllib.parse import quote, unquote
 
-from zenoh_harness.errors import UsageError, unknown
+from zenoh_harness.errors import UsageError, renamed, unknown
 from zenoh_harness.links.locators import PROTOCOLS, Locator
 
 
@@ -61,13 +61,16 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
             Kind("stdio", "COMMAND", True, _CODEC, frozenset()),
             Kind("lib", "PATH", True, _CODEC, frozenset()),
             Kind("reference", "", False, _NODE | _CODEC, _LAUNCHED | {"face"}),
-            Kind("wrong", "NAME", True, _NODE | _CODEC, _LAUNCHED | {"face"}),
+            Kind("faulty", "NAME", True, _NODE | _CODEC, _LAUNCHED | {"face"}),
             Kind("variant", "NAME", True, _NODE, _LAUNCHED),
             *(Kind(protocol, "ADDRESS", True, _NODE, frozenset({"role", "version"})) for protocol in PROTOCOLS),
         )
     }
 )
 """Every kind that a target string may begin with."""
+
+RENAMED: Final[Mapping[str, str]] = MappingProxyType({"wrong": "faulty"})
+"""Kinds that once had another name; the old one is still read."""
 
 _VALUES: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {
@@ -141,7 +144,7 @@ def parse(text: str) -> Reach:
             step="target string",
             hint="as in wheel:1.10.2, exec:./node {port}, tcp/127.0.0.1:7447",
         )
-    name, border, rest = match.group(1), match.group(2), match.group(3) or ""
+    name, border, rest = renamed(match.group(1), RENAMED), match.group(2), match.group(3) or ""
     if name not in KINDS:
         raise unknown("kind of target", name, KINDS)
     _check_border(text, name, border, rest)

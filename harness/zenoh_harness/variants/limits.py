@@ -113,11 +113,7 @@ class PassesNothingOn(Reference):
         return
 
 
-@variant(
-    "finishes-no-queries",
-    permitted="query#request-response-flow binds who serves",
-    unjudged={"*": "whether its sessions work shows in a query that is finished"},
-)
+@variant("finishes-no-queries", permitted="query#request-response-flow binds who serves")
 class FinishesNoQueries(Reference):
     """A publisher that knows no queries: it says nothing to a REQUEST."""
 
@@ -125,6 +121,23 @@ class FinishesNoQueries(Reference):
     lacks = frozenset({"finals"})
 
     def on_request(self, link: Link, request: Request) -> None:
+        return
+
+
+@variant(
+    "answers-nothing-in-a-session",
+    permitted="a publisher has nothing to answer",
+    unjudged={"law/frame-*": "it says nothing in a session", "law/initial-sn-own-start": "it says nothing in a session"},
+)
+class AnswersNothingInASession(FinishesNoQueries):
+    """A publisher that knows neither queries nor interests, and passes nothing on."""
+
+    lacks = frozenset({"finals", "interests", "routing"})
+
+    def on_interest(self, link: Link, interest: Interest) -> None:
+        return
+
+    def on_push(self, link: Link, push: Push) -> None:
         return
 
 

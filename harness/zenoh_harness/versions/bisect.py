@@ -5,16 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
 
 from zenoh_conformance.verdict import Verdict
-
-BAD: Final = frozenset(
-    {Verdict.FAIL, Verdict.WARN, Verdict.KNOWN, Verdict.FLAKY, Verdict.CRASH, Verdict.HANG, Verdict.ZOMBIE}
-)
-"""Deviations, listed ones too: a list excuses, and does not mend."""
-GOOD: Final = frozenset({Verdict.PASS, Verdict.SLOW})
-"""As required. All other verdicts say nothing about the target."""
+from zenoh_harness.run.compare import BAD, GOOD
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,11 @@ from zenoh_harness.versions.matrix import Done
 
 MARKS: Final = {
     Verdict.PASS: ".", Verdict.KNOWN: "k", Verdict.WARN: "w", Verdict.FAIL: "F", Verdict.CRASH: "C", Verdict.ZOMBIE: "Z",
-    Verdict.HANG: "H", Verdict.FLAKY: "~", Verdict.SLOW: "s", Verdict.ERROR: "E", Verdict.NOT_OBSERVED: "-",
+    Verdict.PANIC: "P", Verdict.HANG: "H", Verdict.FLAKY: "~", Verdict.SLOW: "s", Verdict.ERROR: "E", Verdict.NOT_OBSERVED: "-",
     Verdict.NOT_APPLICABLE: "-", Verdict.UNIMPLEMENTED: "-",
 }  # fmt: skip
 """One letter a verdict; a blank for what is not among the results."""
-LEGEND: Final = ". pass  k known  w warn  F fail  C crash  Z zombie  H hang  ~ flaky  s slow  E error  - not judged"
+LEGEND: Final = ". pass  k known  w warn  F fail  C crash  Z zombie  P panic  H hang  ~ flaky  s slow  E error  - not judged"
 TALLEST: Final = 12
 """The longest name that heads a column."""
 TOLD: Final = (Way.WORSE, Way.BETTER)
@@ -113,7 +113,11 @@ def document(done: Sequence[Done]) -> dict[str, Any]:
     """All of it as data: targets, requirements by target, steps."""
     return {
         "targets": [
-            {"reach": one.reach, "exit": one.code, "seconds": round(one.seconds, 1), "told": line(one), "results": str(one.folder)}
+            {
+                "reach": one.reach, "exit": one.code, "seconds": round(one.seconds, 1), "summary": line(one),
+                "told": line(one),  # the name of 0.1 for `summary`
+                "results": str(one.folder),
+            }
             for one in done
         ],
         "requirements": rows(done),

@@ -1,6 +1,7 @@
 """A container: bounded, watched, its end told apart, always removed. Against the real daemon."""
 
 import contextlib
+import os
 
 import psutil
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.targets.adapters.docker import container as containers
+from zenoh_harness.targets.adapters.docker import owner
 from zenoh_harness.targets.adapters.docker.container import Container, Plan
 from zenoh_harness.targets.adapters.docker.endings import Kind, ended
 from zenoh_harness.targets.adapters.docker.images import obtain
@@ -39,7 +41,7 @@ def is_there(client, container):
 
 
 @pytest.mark.parametrize(
-    ("words", "kind", "code", "told"),
+    ("words", "kind", "code", "text"),
     [
         (("exit", "7"), Kind.EXITED, 7, "exit code 7"),
         (("exit", "0"), Kind.EXITED, 0, "exit code 0"),
@@ -48,9 +50,9 @@ def is_there(client, container):
         (("memory",), Kind.OUT_OF_MEMORY, -9, "SIGKILL for want of memory (its limit is 16 MiB)"),
     ],
 )
-def test_ends_are_told_apart(run, words, kind, code, told):
+def test_ends_are_told_apart(run, words, kind, code, text):
     end = run(*words, memory=16 << 20).wait(soon())
-    assert (end.kind, end.code, str(end)) == (kind, code, told)
+    assert (end.kind, end.code, str(end)) == (kind, code, text)
 
 
 def test_a_container_that_somebody_removes_is_gone(run, docker_client):
@@ -203,11 +205,12 @@ def test_one_that_has_ended_cannot_be_killed_in_any_engines_words(run, monkeypat
 
 
 def test_a_start_that_fails_leaves_nothing(docker_client, little, monkeypatch):
-    before = {each.id for each in docker_client.containers.list(all=True)}
+    ours = {"label": f"{owner.PID}={os.getpid()}"}
+    before = {each.id for each in docker_client.containers.list(all=True, filters=ours)}
     monkeypatch.setattr(containers, "settings", lambda _plan: {"runtime": "no-such-runtime"})
     with pytest.raises(CannotGoOn, match="no-such-runtime"):
         Container(docker_client, Plan(image=obtain(docker_client, little), arguments=["wait"]))
-    assert {each.id for each in docker_client.containers.list(all=True)} <= before
+    assert {each.id for each in docker_client.containers.list(all=True, filters=ours)} <= before
 
 
 def test_a_program_that_is_stopped_inside_stands_still(run):

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from zenoh_conformance.conversation import Side
+from zenoh_harness.identity import Identity
 from zenoh_harness.links.links import Link, Observer, connect
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.timing import Deadline
@@ -15,7 +16,7 @@ from zenoh_harness.programs.processes import Running
 from zenoh_harness.targets.agent import Agent
 from zenoh_harness.targets.greeting import greet
 from zenoh_harness.targets.reach import Reach
-from zenoh_harness.targets.target import Identity, NodeBase, Role, Vitals, known_profile, profile_of
+from zenoh_harness.targets.target import NodeBase, Role, Vitals, known_profile, profile_of
 
 READY = 5.0
 """Seconds in which a node that runs must answer its first InitSyn."""

@@ -9,12 +9,14 @@ from __future__ import annotations
 import contextlib
 import re
 import shlex
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, cast
 
 from zenoh_conformance.conversation import Side
 from zenoh_harness.errors import TargetError, UsageError, unknown
+from zenoh_harness.identity import Identity
 from zenoh_harness.links.links import Listener
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.timing import Deadline
@@ -23,7 +25,7 @@ from zenoh_harness.programs import processes
 from zenoh_harness.targets.adapters.launched import READY, LaunchedNode
 from zenoh_harness.targets.agent import Agent
 from zenoh_harness.targets.reach import Reach
-from zenoh_harness.targets.target import TARGET_ZID, Identity, Role, known_profile, profile_of
+from zenoh_harness.targets.target import TARGET_ZID, Role, known_profile, profile_of
 
 _PLACES: Final = ("port", "host", "locator", "zid", "profile")
 _BLANK: Final = re.compile(r"\{([a-z_]+)\}")
@@ -39,6 +41,8 @@ class CommandTarget:
 
     restartable = True
     claims: frozenset[str] = frozenset()
+    panics: tuple[str, ...] = ()
+    """Forms of a panic that its own file names."""
 
     def __init__(self, reach: Reach) -> None:
         self.reach = reach
@@ -101,7 +105,7 @@ class CommandTarget:
             raise
 
     def _start(self, profile: Profile, listener: Listener | None, deadline: Deadline) -> LaunchedNode:
-        locator = listener.locator if listener else self._where()
+        locator, began = listener.locator if listener else self._where(), time.monotonic()
         program = self._launch(profile, locator)
         node = LaunchedNode(
             program,
@@ -112,12 +116,15 @@ class CommandTarget:
             listener=listener,
             agent=Agent.over(program) if self.with_agent else None,
         )
+        if listener is not None and not self.with_agent:
+            node.again = lambda: self._launch(profile, locator)
         try:
             self._introduced(node, deadline)
             node.wait_until_ready(deadline)
         except BaseException:
             node.stop()
             raise
+        node.started_in = time.monotonic() - began
         return node
 
     @property
@@ -133,7 +140,7 @@ class CommandTarget:
             "profile": profile.name,
         }
         command = [_BLANK.sub(lambda match: values[match.group(1)], word) for word in self.words]
-        return processes.start(command, interactive=self.with_agent)
+        return processes.start(command, interactive=self.with_agent, panics=self.panics)
 
     def _introduced(self, node: LaunchedNode, deadline: Deadline) -> None:
         if node.agent is None:

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from zenoh_harness.errors import unknown
 from zenoh_harness.faulty import all_faulty_nodes
+from zenoh_harness.identity import Identity
 from zenoh_harness.profiles import PROFILES
 from zenoh_harness.reference.configured import CHANGES
 from zenoh_harness.targets.adapters.command import CommandTarget
 from zenoh_harness.targets.reach import Reach
-from zenoh_harness.targets.target import Identity
 from zenoh_harness.variants import all_variants
 from zenoh_harness.version import harness_version
 
@@ -25,17 +25,17 @@ class ReferenceTarget(CommandTarget):
     """The reference as a program that we start: the same path as for everybody's."""
 
     def __init__(self, reach: Reach) -> None:
-        known = {"wrong": all_faulty_nodes, "variant": all_variants}.get(reach.kind, dict)()
+        known = {"faulty": all_faulty_nodes, "variant": all_variants}.get(reach.kind, dict)()
         if known and reach.rest not in known:
-            raise unknown("faulty node" if reach.kind == "wrong" else "variant", reach.rest, known)
+            raise unknown("faulty node" if reach.kind == "faulty" else "variant", reach.rest, known)
         role = reach.options.get("role", "router")
         where = (
             "--listen"
             if reach.options.get("as", "responder" if role == "router" else "initiator") == "responder"
             else "--connect"
         )
-        fault = {"wrong": f" --fault {reach.rest}", "variant": f" --variant {reach.rest}"}.get(reach.kind, "")
-        command = f"{sys.executable} -m zenoh_harness.reference {where} {{locator}} --zid {{zid}} --profile {{profile}}{fault}"
+        fault = {"faulty": f" --fault {reach.rest}", "variant": f" --variant {reach.rest}"}.get(reach.kind, "")
+        command = f"{sys.executable} -m zenoh_harness.commands.peer {where} {{locator}} --zid {{zid}} --profile {{profile}}{fault}"
         super().__init__(replace(reach, kind="exec", rest=command))
         self.reach = reach
         name = f"{reach.kind}:{reach.rest}" if reach.rest else "reference"

@@ -18,9 +18,9 @@ from zenoh_harness.codecs.compact import pieces, records, request_bytes
 from zenoh_harness.codecs.pipes import Ended, Endless, Wire
 from zenoh_harness.codecs.schemas import checker
 from zenoh_harness.errors import CannotStart, TargetError, UsageError
+from zenoh_harness.identity import Identity
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.targets.reach import Reach
-from zenoh_harness.targets.target import Identity
 
 VERSION: Final = 1
 """Of the protocol."""

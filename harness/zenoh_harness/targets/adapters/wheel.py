@@ -18,6 +18,7 @@ from packaging.version import InvalidVersion, Version
 
 from zenoh_conformance.conversation import Side
 from zenoh_harness.errors import AgentError, CannotStart
+from zenoh_harness.identity import Identity
 from zenoh_harness.links.links import Listener
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.timing import Deadline
@@ -27,7 +28,7 @@ from zenoh_harness.programs.environments import python_with
 from zenoh_harness.targets.adapters.launched import READY, LaunchedNode
 from zenoh_harness.targets.agent import Agent
 from zenoh_harness.targets.reach import Reach
-from zenoh_harness.targets.target import TARGET_ZID, Identity, Role, profile_of
+from zenoh_harness.targets.target import TARGET_ZID, Role, profile_of
 
 _LISTEN_ANYWHERE: Final = "tcp/127.0.0.1:0"
 
@@ -81,6 +82,7 @@ class WheelTarget:
     """A node of one version: a router listens, a peer or client connects to us, unless `as=` differs."""
 
     restartable = True
+    embargo = "upstream"
 
     def __init__(self, reach: Reach) -> None:
         about = settings()
@@ -91,7 +93,6 @@ class WheelTarget:
         self.side = Side(reach.options.get("as", "responder" if self.role == "router" else "initiator"))
         self.profiles: Mapping[str, Profile] = {name: PROFILES[name] for name in about["profiles"]}
         self.claims = claims_of(self.version)
-        self.current = self.version == about["wheel"]["default"]
 
     def start(self, profile: str = DEFAULT) -> LaunchedNode:
         """Start a node in `profile` and wait for its first handshake."""

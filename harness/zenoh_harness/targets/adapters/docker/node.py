@@ -10,10 +10,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final, cast
 
-from packaging.version import Version
-
 from zenoh_conformance.conversation import Side
 from zenoh_harness.errors import CannotConnect, CannotStart, HarnessError, UsageError
+from zenoh_harness.identity import Identity
 from zenoh_harness.links.links import Link, Listener, Observer
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.timing import Deadline
@@ -23,7 +22,7 @@ from zenoh_harness.targets.adapters.launched import READY, LaunchedNode
 from zenoh_harness.targets.adapters.wheel import claims_of, patience_of, settings
 from zenoh_harness.targets.build import builder
 from zenoh_harness.targets.reach import Reach
-from zenoh_harness.targets.target import TARGET_ZID, Identity, Role, profile_of
+from zenoh_harness.targets.target import TARGET_ZID, Role, profile_of
 
 from . import owner
 from .arguments import NOT_TAKEN, PORT, Instructions, is_router, tell
@@ -55,13 +54,8 @@ class DockerTarget:
         tagged = _plain(_version(reach.rest, {})) or about["wheel"]["default"]
         self.claims: frozenset[str] = claims_of(tagged) if router else frozenset()
         self._router = router
+        self.embargo = "upstream" if router else ""
         self.memory = _mebibytes(reach.options.get("memory", str(MEMORY)))
-
-    @cached_property
-    def current(self) -> bool:
-        """Whether it is the current release of zenoh-rust, or newer; one that does not say what it is may be."""
-        version = _plain(self.identity.version)
-        return self._router and (not version or Version(version) >= Version(settings()["wheel"]["default"]))
 
     @property
     def zid(self) -> str:

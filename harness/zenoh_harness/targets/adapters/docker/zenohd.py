@@ -27,7 +27,7 @@ from zenoh_harness.errors import CannotGoOn, UsageError
 from zenoh_harness.links.timing import Deadline, scaled
 from zenoh_harness.programs import processes
 from zenoh_harness.programs.environments import cache_folder
-from zenoh_harness.targets.build import Made, Tell
+from zenoh_harness.programs.made import Made, Tell
 
 from . import owner
 from .engine import refusals

@@ -1,0 +1,114 @@
+"""What verdicts add up to: the worst that counts, the exit code of a run, and what a level makes of a fault."""
+
+from itertools import chain, combinations
+
+import pytest
+
+from zenoh_conformance.verdict import SEVERITY, Exit, Verdict, exit_code, verdict_for, worst
+
+WORST_FIRST = (
+    "crash", "zombie", "hang", "fail", "flaky", "slow", "error", "known", "warn", "pass",
+    "unimplemented", "not-applicable", "not-observed",
+)  # fmt: skip
+
+ALONE = {
+    # verdict: (exit code, with --strict)
+    "pass": (0, 0),
+    "known": (0, 0),
+    "warn": (0, 1),
+    "slow": (0, 1),
+    "fail": (1, 1),
+    "flaky": (1, 1),
+    "crash": (1, 1),
+    "hang": (1, 1),
+    "zombie": (1, 1),
+    "error": (3, 3),
+    "unimplemented": (4, 4),
+    "not-applicable": (4, 4),
+    "not-observed": (4, 4),
+}
+"""The exit code of a run that came to one verdict."""
+
+OF_SEVERAL = (3, 1, 0, 4)
+"""Which of several exit codes a run has: the first of these that one of its verdicts has alone."""
+
+EVERY_SET = list(chain.from_iterable(combinations(ALONE, size) for size in range(1, len(ALONE) + 1)))
+
+LEVELS = {
+    "MUST": "fail",
+    "MUST NOT": "fail",
+    "LAYOUT": "fail",
+    "SHOULD": "warn",
+    "SHOULD NOT": "warn",
+    "MAY": "warn",
+}
+
+
+def code(*names, **how):
+    return int(exit_code(map(Verdict, names), **how))
+
+
+def test_the_tables_name_every_verdict():
+    assert set(ALONE) == {verdict.value for verdict in Verdict} == set(WORST_FIRST)
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_one_verdict_alone(name):
+    assert (code(name), code(name, strict=True)) == ALONE[name]
+
+
+def test_every_combination_of_verdicts():
+    for strict in (False, True):
+        for names in EVERY_SET:
+            due = min((ALONE[name][strict] for name in names), key=OF_SEVERAL.index)
+            assert code(*names, strict=strict) == due, (names, strict)
+
+
+@pytest.mark.parametrize(
+    ("names", "strict", "due"),
+    [
+        (("fail", "error"), False, 3),
+        (("crash", "error"), False, 3),
+        (("fail", "not-observed"), False, 1),
+        (("error", "not-observed"), False, 3),
+        (("pass", "not-observed"), False, 0),
+        (("warn", "unimplemented"), True, 1),
+        (("slow", "error"), True, 3),
+    ],
+)
+def test_some_combinations_spelled_out(names, strict, due):
+    assert code(*names, strict=strict) == code(*reversed(names), strict=strict) == due
+
+
+def test_an_interrupted_run_could_not_go_on_whatever_it_saw():
+    for names in [(), *EVERY_SET]:
+        assert code(*names, interrupted=True) == 3, names
+
+
+def test_a_run_without_verdicts_judged_nothing():
+    assert code() == code(strict=True) == 4
+
+
+def test_the_numbers_of_the_exit_codes():
+    assert [int(each) for each in Exit] == [0, 1, 2, 3, 4]
+    assert (Exit.CONFORMING, Exit.USAGE, Exit.CANNOT_GO_ON, Exit.NOTHING_JUDGED) == (0, 2, 3, 4)
+
+
+def test_of_each_two_the_worse_counts_in_either_order():
+    for worse, better in combinations(map(Verdict, WORST_FIRST), 2):
+        assert worst([worse, better]) is worst([better, worse]) is worse, (worse, better)
+        assert SEVERITY[worse] > SEVERITY[better]
+
+
+@pytest.mark.parametrize("name", WORST_FIRST)
+def test_several_alike_stay_what_they_are(name):
+    assert worst([Verdict(name)] * 3) is Verdict(name)
+
+
+def test_the_worst_of_nothing_is_not_observed():
+    assert worst([]) is Verdict.NOT_OBSERVED
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_what_a_level_makes_of_a_fault(level):
+    assert verdict_for(level) is Verdict(LEVELS[level])

@@ -1,0 +1,128 @@
+"""From attempts to a verdict: each way that an attempt can go, at each level, on each side, and every mixture of attempts."""
+
+from itertools import product
+
+import pytest
+
+from zenoh_conformance.case import Case
+from zenoh_conformance.conversation import Side
+from zenoh_conformance.finding import Finding
+from zenoh_conformance.requirement import requirements
+from zenoh_conformance.verdict import GRAVE, Verdict
+from zenoh_harness.run.attempt import AttemptOutcome, Went
+from zenoh_harness.run.decide import charged, decide, level_of
+from zenoh_harness.run.lifecycle import Unhealthy
+from zenoh_harness.run.plan import Item
+
+OF_LEVEL = {"MUST": "fail", "MUST NOT": "fail", "LAYOUT": "fail", "SHOULD": "warn", "MAY": "warn"}
+"""What a deviation from a requirement of that level is."""
+
+HELD, DEVIATED, LOST = Went.HELD, Went.DEVIATED, Went.LOST
+OVERTIME, BROKE, ELSEWHERE, STOPPED = Went.OVERTIME, Went.BROKE, Went.ELSEWHERE, Went.STOPPED
+
+ALONE = {
+    # how it went: (the target listens, the target comes to us), of a MUST
+    HELD: ("pass", "pass"),
+    DEVIATED: ("fail", "fail"),
+    LOST: ("fail", "slow"),
+    OVERTIME: ("slow", "slow"),
+    BROKE: ("error", "error"),
+    ELSEWHERE: ("not-observed", "not-observed"),
+}
+
+ATTEMPTS = {
+    # attempts in their order: the verdict of a MUST on a target that listens
+    (HELD, HELD): "pass",
+    (DEVIATED, DEVIATED): "fail",
+    (LOST, DEVIATED): "fail",
+    (DEVIATED, HELD): "flaky",
+    (HELD, DEVIATED): "flaky",
+    (DEVIATED, HELD, HELD): "flaky",
+    (OVERTIME, HELD): "slow",
+    (HELD, OVERTIME): "slow",
+    (OVERTIME, DEVIATED): "fail",
+    (DEVIATED, OVERTIME): "fail",
+    (OVERTIME, DEVIATED, HELD): "flaky",
+    (ELSEWHERE, HELD): "flaky",
+    (BROKE, HELD): "error",
+    (HELD, DEVIATED, BROKE): "error",
+    (BROKE, DEVIATED): "error",
+    (DEVIATED, STOPPED): "fail",
+    (STOPPED, HELD): "pass",
+    (DEVIATED, HELD, STOPPED): "flaky",
+}
+
+
+def item(level="MUST"):
+    requirement = next(one.id for one in requirements().values() if one.level == level)
+    return Item(Case(id="some/case", requirement=requirement, function=print, about="some case"), {})
+
+
+def outcome(went, number=1, level="MUST"):
+    found = Finding(requirement="a/b", sender=Side.RESPONDER, why=f"why {number}")
+    findings = (found,) if went is DEVIATED else ()
+    cause = "" if went is HELD else f"why {number}"
+    return AttemptOutcome(item=item(level), went=went, findings=findings, cause=cause, end=f"end {number}")
+
+
+def decided(*ways, side=Side.RESPONDER, level="MUST"):
+    return decide(item(level), [outcome(went, number, level) for number, went in enumerate(ways, 1)], side)
+
+
+def test_the_table_names_every_way_but_that_of_a_run_that_was_ended():
+    assert {*ALONE, STOPPED} == set(Went)
+
+
+@pytest.mark.parametrize(("went", "side"), list(product(ALONE, Side)))
+def test_one_attempt(went, side):
+    assert decided(went, side=side).verdict is Verdict(ALONE[went][side is Side.INITIATOR])
+
+
+@pytest.mark.parametrize("level", OF_LEVEL)
+@pytest.mark.parametrize("went", ALONE)
+def test_the_level_weakens_a_deviation_and_nothing_else(went, level):
+    due = OF_LEVEL[level] if went is DEVIATED else ALONE[went][0]
+    assert decided(went, level=level).verdict is Verdict(due)
+
+
+def test_every_level_that_a_requirement_has_is_in_the_table():
+    assert {str(one.level) for one in requirements().values()} <= set(OF_LEVEL)
+    assert level_of("no/such-requirement") == "MUST"
+
+
+@pytest.mark.parametrize("ways", ATTEMPTS, ids=lambda ways: "-".join(went.value for went in ways))
+def test_several_attempts(ways):
+    assert decided(*ways).verdict is Verdict(ATTEMPTS[ways])
+
+
+@pytest.mark.parametrize("side", Side)
+def test_no_repetition_turns_red_into_green(side):
+    """Over all triples: `pass` only where every attempt held, `error` as soon as one is ours; `slow` is neither red nor green."""
+    for ways in product(ALONE, repeat=3):
+        verdict = decided(*ways, side=side).verdict
+        alone = {ALONE[went][side is Side.INITIATOR] for went in ways}
+        told = alone - {"slow"}
+        one = "slow" if "slow" in alone and told <= {"pass"} else "".join(told)
+        due = "error" if "error" in alone else "flaky" if len(told) > 1 else one
+        assert verdict is Verdict(due), ways
+
+
+def test_what_a_flaky_one_tells():
+    text = decided(HELD, DEVIATED, HELD, STOPPED)
+    assert (text.cause, text.attempts, text.end) == ("1 of 3 attempts: why 2", 3, "end 2")
+    assert text.finding is not None
+
+
+def test_the_last_red_attempt_is_the_evidence():
+    text = decided(DEVIATED, DEVIATED)
+    assert (text.cause, text.attempts, text.end) == ("why 2", 2, "end 2")
+
+
+def test_our_own_fault_is_told_before_theirs():
+    assert decided(BROKE, DEVIATED).cause == "why 1"
+
+
+@pytest.mark.parametrize("verdict", sorted(GRAVE, key=lambda one: one.value))
+def test_a_death_is_charged_to_the_case_as_it_was_seen(verdict):
+    text = charged(item("MAY"), Unhealthy(verdict, "how it died"), outcome(HELD), 2)
+    assert (text.verdict, text.cause, text.attempts, text.end) == (verdict, "how it died", 2, "end 1")
