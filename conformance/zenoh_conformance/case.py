@@ -11,6 +11,7 @@ import pkgutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import partial
 from inspect import getdoc
 from itertools import product
 from types import ModuleType
@@ -107,6 +108,38 @@ def id_of(function: CaseFunction) -> str:
 def grid(**values: Sequence[Any]) -> tuple[Parameters, ...]:
     """Every combination of the values: `grid(bit=range(8), ack=(True, False))` is 16 parameter sets."""
     return tuple(dict(zip(values, combination, strict=True)) for combination in product(*values.values()))
+
+
+def pairwise(**values: Sequence[Any]) -> tuple[Parameters, ...]:
+    """Few parameter sets such that any two values of two names meet in one: `grid` would be all combinations.
+
+    Greedy, and the same each time: a set begins with a pair that has not met, and takes for each other name the value that meets most.
+    """
+    names = list(values)
+    left = {
+        ((a, x), (b, y)): None for at, a in enumerate(names) for b in names[at + 1 :] for x in values[a] for y in values[b]
+    }  # fmt: skip
+    sets: list[Parameters] = []
+    while left:
+        chosen: dict[str, Any] = dict(next(iter(left)))
+        for name in names:
+            if name not in chosen:
+                chosen[name] = max(values[name], key=partial(_meets, chosen, name, names, left))
+        for pair in _met(chosen, names):
+            left.pop(pair, None)
+        sets.append({name: chosen[name] for name in names})
+    return tuple(sets)
+
+
+def _meets(chosen: Mapping[str, Any], name: str, names: Sequence[str], left: Mapping[Any, None], value: Any) -> int:
+    """How many pairs that have not met yet do so with this value."""
+    return len(_met({**chosen, name: value}, names) & left.keys())
+
+
+def _met(chosen: Mapping[str, Any], names: Sequence[str]) -> set[tuple[tuple[str, Any], tuple[str, Any]]]:
+    """The pairs that a set of values holds."""
+    here = [name for name in names if name in chosen]
+    return {((a, chosen[a]), (b, chosen[b])) for at, a in enumerate(here) for b in here[at + 1 :]}
 
 
 def all_cases() -> Mapping[str, Case]:

@@ -51,7 +51,7 @@ def an_unknown_version_is_closed(scene: Scene, *, version: int) -> None:
     us.expect_refusal("init", by_close=True, never=InitAck)
 
 
-@case("primitives/whatami-3-not-used", control=a_sane_proposal_is_answered)
+@case("primitives/whatami-3-refused", control=a_sane_proposal_is_answered)
 def a_role_that_does_not_exist_is_refused(scene: Scene) -> None:
     """
     WhatAmI 0b11 names no role.

@@ -61,7 +61,7 @@ def any_cookie_comes_back(scene: Scene, *, length: int, byte: int) -> None:
 
 
 @case(
-    "session-establishment/resolution-may-be-lowered",
+    "session-establishment/lowered-resolution-is-used",
     role=INITIATOR,
     control=a_sane_answer_is_followed,
     parameters=grid(fsn=range(3)),
@@ -178,7 +178,7 @@ OTHER_ANSWERS: dict[str, Callable[[Dialogue, Init], Any]] = {
 
 
 @case(
-    "session-establishment/init-ack-answers-init-syn",
+    "session-establishment/handshake-messages-in-order",
     role=INITIATOR,
     control=a_sane_answer_is_followed,
     parameters=grid(what=tuple(OTHER_ANSWERS)),
@@ -200,7 +200,7 @@ def nothing_but_init_ack_is_followed(scene: Scene, *, what: str) -> None:
 
 
 @case(
-    "session-establishment/init-ack-answers-init-syn",
+    "session-establishment/handshake-messages-in-order",
     role=INITIATOR,
     control=a_sane_answer_is_followed,
     parameters=grid(what=(*IN_PASSING, "empty")),

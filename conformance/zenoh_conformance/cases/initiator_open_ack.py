@@ -88,7 +88,7 @@ OTHER_ANSWERS: dict[str, Callable[[Dialogue], Any]] = {
 
 
 @case(
-    "session-establishment/open-ack-answers-open-syn",
+    "session-establishment/handshake-messages-in-order",
     role=INITIATOR,
     control=a_sane_handshake_makes_a_session,
     parameters=grid(what=tuple(OTHER_ANSWERS)),

@@ -19,8 +19,8 @@ from typing import Any, TypeVar
 
 from zenoh_conformance.conversation import Side
 from zenoh_harness.errors import UsageError, nearest
-from zenoh_harness.files.results import check_label
-from zenoh_harness.run.plan import matches, shown
+from zenoh_harness.files.results import check_label, shown
+from zenoh_harness.run.plan import matches
 
 Function = TypeVar("Function", bound=Callable[..., None])
 

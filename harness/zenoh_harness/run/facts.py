@@ -21,6 +21,10 @@ def ask(node: NodeInstance) -> Probed:
     return probing.probe(node, rates=False)
 
 
+STARTED_AS = frozenset({"wheel", "docker"})
+"""Kinds that are started in the role that we name; of any other it is known only where the target string says it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ability:
     """What a node can do in a profile, as far as that matters to its cases."""
@@ -36,6 +40,7 @@ def ability(target: NodeTarget, node: NodeInstance, look: Ask | None) -> Ability
     has = {"agent", *(f"agent.{command}" for command in agent.capabilities)} if agent is not None else set()
     known: dict[str, Any] = {
         "role": node.role, "zid": node.zid, "max_sessions": node.profile.sessions, "credentials": node.profile.credentials,
+        "stated_role": node.role if target.reach.kind in STARTED_AS or "role" in target.reach.options else None,
     }  # fmt: skip
     if look is None:
         capabilities = target.claims | node.profile.offers | has | {node.side.value} | ASSUMED

@@ -10,7 +10,6 @@ from zenoh_conformance.codec import encode
 from zenoh_conformance.messages import (
     DKeyExpr,
     DSubscriber,
-    Frame,
     Interest,
     KeepAlive,
     Oam,
@@ -107,17 +106,6 @@ class KeepsAliveAllTheTime(Reference):
     def say(self, link: Link, message: Any, **how: Any) -> None:
         self.send(link, KeepAlive())
         super().say(link, message, **how)
-
-
-@variant("keeps-alive-by-empty-frames", permitted="keep-alive#period: something is sent")
-class KeepsAliveByEmptyFrames(Reference):
-    """Sends an empty FRAME where the reference sends KEEP_ALIVE."""
-
-    def send(self, link: Link, *messages: Any) -> None:
-        if messages == (KeepAlive(),) and not link.terms.lowlatency:
-            reliable, priority = True, sane.DEFAULT_PRIORITY
-            messages = (Frame(reliable=reliable, sn=self.next_sn(link, reliable, priority), messages=()),)
-        super().send(link, *messages)
 
 
 @variant("several-messages-a-batch", permitted="erratum several-messages-per-batch")

@@ -13,6 +13,11 @@ from zenoh_harness.reference.link import Link
 
 from . import variant
 
+LONG = dict.fromkeys(
+    ("settled-terms/a-stated-lease-is-kept", "settled-terms/its-stated-lease-is-kept"), "nobody waits for a lease that long"
+)
+"""What a long lease leaves unjudged."""
+
 
 @variant("batch-2048", permitted="session-establishment#batch-size")
 class Batch2048(Reference):
@@ -77,14 +82,14 @@ class Lease1500Ms(Reference):
     settings: ClassVar = {"lease_ms": 1500}
 
 
-@variant("lease-1-h", permitted="session-establishment#lease")
+@variant("lease-1-h", permitted="session-establishment#lease", unjudged=LONG)
 class Lease1H(Reference):
     """States a lease of an hour, in seconds."""
 
     settings: ClassVar = {"lease_ms": 3_600_000}
 
 
-@variant("lease-in-ms", permitted="session-establishment#open-wire-format")
+@variant("lease-in-ms", permitted="session-establishment#open-wire-format", unjudged=LONG)
 class LeaseInMs(Reference):
     """States a lease of whole seconds in milliseconds."""
 
