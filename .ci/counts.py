@@ -69,7 +69,7 @@ def floors() -> Mapping[str, int]:
     """Module or folder of the harness to its floor, 0 the highest, as this checkout's import contract has them."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
     layers = next(each["layers"] for each in settings if each["name"] == CONTRACT)
-    return {name.strip(): at for at, layer in enumerate(layers) for name in layer.split("|")}
+    return {name.strip(" ()"): at for at, layer in enumerate(layers) for name in layer.split("|")}
 
 
 def up(root: Path, found: Trees) -> int:

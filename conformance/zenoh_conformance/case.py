@@ -11,7 +11,6 @@ import pkgutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import partial
 from inspect import getdoc
 from itertools import product
 from types import ModuleType
@@ -24,6 +23,18 @@ if TYPE_CHECKING:
 
 Parameters = Mapping[str, Any]
 CaseFunction = Callable[..., None]
+
+
+def shown(value: Any) -> str:
+    """A parameter's value in one word: bytes in hex, truth as true and false."""
+    if isinstance(value, bytes | bytearray):
+        return value.hex()
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def shown_all(parameters: Parameters) -> tuple[tuple[str, str], ...]:
+    """Parameters as a judgement's key has them."""
+    return tuple((name, shown(value)) for name, value in parameters.items())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,35 +122,49 @@ def grid(**values: Sequence[Any]) -> tuple[Parameters, ...]:
 
 
 def pairwise(**values: Sequence[Any]) -> tuple[Parameters, ...]:
-    """Few parameter sets such that any two values of two names meet in one: `grid` would be all combinations.
+    """Few combinations of the values in which each two values of two names stand together at least once.
 
-    Greedy, and the same each time: a set begins with a pair that has not met, and takes for each other name the value that meets most.
+    Greedy, and the same every time: `grid` where the product is small. `pairs_in` counts what is covered.
     """
     names = list(values)
-    left = {
-        ((a, x), (b, y)): None for at, a in enumerate(names) for b in names[at + 1 :] for x in values[a] for y in values[b]
+    wanted = {
+        (one, other, a, b)
+        for at, one in enumerate(names) for other in names[at + 1 :]
+        for a in range(len(values[one])) for b in range(len(values[other]))
     }  # fmt: skip
-    sets: list[Parameters] = []
-    while left:
-        chosen: dict[str, Any] = dict(next(iter(left)))
-        for name in names:
-            if name not in chosen:
-                chosen[name] = max(values[name], key=partial(_meets, chosen, name, names, left))
-        for pair in _met(chosen, names):
-            left.pop(pair, None)
-        sets.append({name: chosen[name] for name in names})
-    return tuple(sets)
+    rows = []
+    while wanted:
+        row = _greedy(min(wanted, key=lambda pair: (names.index(pair[0]), names.index(pair[1]), *pair[2:])), values, wanted)
+        wanted -= set(_pairs_of(row, names))
+        rows.append({name: values[name][row[name]] for name in names})
+    return tuple(rows)
 
 
-def _meets(chosen: Mapping[str, Any], name: str, names: Sequence[str], left: Mapping[Any, None], value: Any) -> int:
-    """How many pairs that have not met yet do so with this value."""
-    return len(_met({**chosen, name: value}, names) & left.keys())
+Pair = tuple[str, str, int, int]
+"""Two names, and which of their values."""
 
 
-def _met(chosen: Mapping[str, Any], names: Sequence[str]) -> set[tuple[tuple[str, Any], tuple[str, Any]]]:
-    """The pairs that a set of values holds."""
-    here = [name for name in names if name in chosen]
-    return {((a, chosen[a]), (b, chosen[b])) for at, a in enumerate(here) for b in here[at + 1 :]}
+def _greedy(first: Pair, values: Mapping[str, Sequence[Any]], wanted: set[Pair]) -> dict[str, int]:
+    """A row that begins with one pair, and takes of each other name the value that meets most pairs that are still wanted."""
+    names, row = list(values), {first[0]: first[2], first[1]: first[3]}
+    for name in names:
+        if name not in row:
+            met = [len(wanted & set(_pairs_of({**row, name: at}, names))) for at in range(len(values[name]))]
+            row[name] = met.index(max(met))
+    return row
+
+
+def _pairs_of(row: Mapping[str, int], names: Sequence[str]) -> Iterator[Pair]:
+    here = [name for name in names if name in row]
+    return ((one, other, row[one], row[other]) for at, one in enumerate(here) for other in here[at + 1 :])
+
+
+def pairs_in(rows: Sequence[Parameters]) -> int:
+    """How many pairs of values of two names a set of rows has."""
+    return len({
+        (one, repr(row[one]), other, repr(row[other]))
+        for row in rows for at, one in enumerate(row) for other in list(row)[at + 1 :]
+    })  # fmt: skip
 
 
 def all_cases() -> Mapping[str, Case]:

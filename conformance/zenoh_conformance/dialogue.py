@@ -19,18 +19,22 @@ from .conversation import Connection, Event, Happened, Side
 from .fences import BY_QUERY, PASSES
 from .finding import Deviation, Finding
 from .fragments import Defragmenter, fragment
-from .kinds import InitAck, InitSyn, Kind, OpenAck, OpenSyn, kind, name_of, reason_name
+from .kinds import AnyKind, InitAck, InitSyn, Kind, M, OpenAck, OpenSyn, kind, name_of, reason_name
 from .messages import (
     Close,
+    Declaration,
     Declare,
     DSubscriber,
     Fragment,
     Frame,
     Init,
     KeepAlive,
+    Network,
     Open,
     Push,
     Put,
+    Scouting,
+    Transport,
 )
 from .messages.init import Patch
 from .primitives import WireExpr
@@ -39,8 +43,8 @@ from .wire.errors import DecodeError
 from .wire.extensions import NO_EXTS, exts
 from .wire.segment import Segments
 
-Sendable = Any
-"""A message, Segments, or bytes: what stands in a batch."""
+Sendable = Transport | Network | Scouting | Segments | bytes
+"""What stands in a batch."""
 
 SN_MASK = {0: 0x7F, 1: 0x3FFF, 2: 0x0FFF_FFFF, 3: 0x7FFF_FFFF_FFFF_FFFF}
 """Sequence-number masks by FSN code, as the baseline keeps them (erratum sn-fills-vle-bytes)."""
@@ -87,6 +91,8 @@ class Dialogue:
         self.initial_sn = initial_sn
         self.fencing = BY_QUERY
         """How the target is fenced."""
+        self.fences: set[int] = set()
+        """Ids of the queries that were fences."""
         self.offers: Sequence[Any] = sane.OFFERS
         """What our InitSyn offers where a case does not say."""
         self._decoder = ConnectionDecoder(Connection(wire.name, wire.link, wire.framing))
@@ -120,7 +126,7 @@ class Dialogue:
         ours = self._decoder.directions[self.wire.side]
         return frame_batch(batch, self.wire.framing.value, prefix=ours.prefix, compressed=ours.compressed)
 
-    def say(self, *messages: Any, reliable: bool = True, priority: int | None = None) -> None:
+    def say(self, *messages: Network, reliable: bool = True, priority: int | None = None) -> None:
         """Network messages in one FRAME with the next sequence number; in FRAGMENTs what is larger than the batch that was settled;
         bare on a low-latency session."""
         if self._decoder.directions[self.wire.side].lowlatency:
@@ -160,7 +166,7 @@ class Dialogue:
         stated = (init.exts.get(Patch) if init is not None else None for init in (self.mine, self.theirs))
         return min(0 if patch is None else patch.value for patch in stated)
 
-    def frame(self, *messages: Any, reliable: bool = True, priority: int | None = None) -> Frame:
+    def frame(self, *messages: Network, reliable: bool = True, priority: int | None = None) -> Frame:
         """A FRAME with the next sequence number of its channel."""
         lane = NO_EXTS if priority is None else exts(sane.lane(priority))
         sn = self.next_sn(reliable, sane.DEFAULT_PRIORITY if priority is None else priority)
@@ -239,12 +245,12 @@ class Dialogue:
 
     def expect(
         self,
-        what: Kind | type[Any],
+        what: Kind[M] | type[M],
         *,
-        where: Callable[[Any], bool] | None = None,
+        where: Callable[[M], bool] | None = None,
         within: float | None = None,
         step: str = "",
-    ) -> Any:
+    ) -> M:
         """The next message of that kind (and for which `where` holds). Before LIVE nothing may come in between."""
         wanted = kind(what)
         for seen in self.stream(within):
@@ -255,13 +261,13 @@ class Dialogue:
         self.deviate(expected=wanted.name, got=self.text_of(None), step=step)
         raise AssertionError("deviate raises")
 
-    def ask(self, *what: Sendable, expect: Kind | type[Any], step: str = "") -> Any:
+    def ask(self, *what: Sendable, expect: Kind[M] | type[M], step: str = "") -> M:
         """Send, and the answer."""
         self.send(*what)
         return self.expect(expect, step=step)
 
     def expect_refusal(
-        self, stage: str, *, reason: int | Sequence[int] | None = None, never: Kind | type[Any] | None = None,
+        self, stage: str, *, reason: int | Sequence[int] | None = None, never: AnyKind | type[object] | None = None,
         by_close: bool = False, within: float | None = None,
     ) -> Refusal:  # fmt: skip
         """The target refuses, here and now: CLOSE (for one of these reasons), or the link's end (unless `by_close`).
@@ -298,7 +304,7 @@ class Dialogue:
             return f"close:{self.closed}"
         return {None: "open", Happened.EOF: "fin", Happened.RESET: "rst"}.get(self.ended, "open")
 
-    def text_of(self, seen: Seen | None, never: Kind | type[Any] | None = None) -> str:
+    def text_of(self, seen: Seen | None, never: AnyKind | type[object] | None = None) -> str:
         """What came, for a cause: a message's name, the link's end, or silence."""
         if seen is not None:
             return f"undecodable bytes ({seen.message})" if seen.kind == "undecodable" else name_of(seen.message)
@@ -376,11 +382,12 @@ class Dialogue:
     def beside(self, other: Dialogue) -> Dialogue:
         """Be one more link of another one's session: it counts on where that one stands."""
         self.initial_sn, self._next_sn, self._ids = other.initial_sn, other._next_sn, other._ids
+        self.fences = other.fences
         return self
 
     # -- plain session work
 
-    def declare(self, body: Any) -> None:
+    def declare(self, body: Declaration) -> None:
         """One declaration, with the priority and congestion control that the baseline uses for them."""
         self.say(Declare(exts=exts(sane.qos(sane.DECLARE_QOS)), body=body))
 

@@ -164,5 +164,5 @@ def seen_by_a_watcher(scene: Scene, us: Dialogue) -> tuple[Dialogue, int]:
 
     us.declare(DToken(id=us.new_id(), key=key))
 
-    text: DToken = watcher.expect(DToken, step="not reached: the token is heard of")
+    text = watcher.expect(DToken, step="not reached: the token is heard of")
     return watcher, text.id

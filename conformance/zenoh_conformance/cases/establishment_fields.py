@@ -5,7 +5,7 @@ from __future__ import annotations
 from zenoh_conformance import sane
 from zenoh_conformance.case import case, grid
 from zenoh_conformance.codec import segments
-from zenoh_conformance.dialogue import SN_MASK, Dialogue
+from zenoh_conformance.dialogue import SN_MASK, Dialogue, Sendable
 from zenoh_conformance.kinds import InitAck, OpenAck, reason_code
 from zenoh_conformance.messages import Init
 from zenoh_conformance.scene import Scene
@@ -272,7 +272,7 @@ def a_malformed_message_is_called_invalid(scene: Scene, *, what: str) -> None:
     us = scene.dialogue()
     syn = segments(us.init_syn())
     packed = syn.get("init.packed").data[0]
-    malformed = {
+    malformed: dict[str, Sendable] = {
         "empty-after-header": syn.join()[:1],
         "cut": syn.join()[:6],
         "role-3": syn.replace("init.packed", bytes([packed | 3])),

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from zenoh_conformance import sane
 from zenoh_conformance.case import case, grid
-from zenoh_conformance.dialogue import Dialogue
+from zenoh_conformance.dialogue import Dialogue, Sendable
 from zenoh_conformance.finding import Deviation
 from zenoh_conformance.kinds import InitAck, OpenAck
 from zenoh_conformance.messages import Fragment, Frame, Join, KeepAlive, Oam
@@ -23,7 +22,7 @@ from .establishment_sane import a_sane_handshake_is_accepted
 PUSH = b"\x3d\x00\x01a\x01\x01x"
 """A network message without FRAME: PUSH of `x` to key `a`."""
 
-IN_PASSING: dict[str, Callable[[Dialogue], Any]] = {
+IN_PASSING: dict[str, Callable[[Dialogue], Sendable]] = {
     "keep-alive": lambda us: KeepAlive(),
     "frame": lambda us: Frame(reliable=True, sn=0, messages=()),
     "frame-best-effort": lambda us: Frame(reliable=False, sn=0, messages=()),
@@ -37,7 +36,7 @@ IN_PASSING: dict[str, Callable[[Dialogue], Any]] = {
 }  # fmt: skip
 """What belongs to a session, or to multicast: out of turn in a handshake, and none of its steps."""
 
-STEPS: dict[str, Callable[[Dialogue], Any]] = {
+STEPS: dict[str, Callable[[Dialogue], Sendable]] = {
     "init-syn": lambda us: us.init_syn(),
     "init-ack": lambda us: us.init_ack(us.init_syn()),
     "open-syn": lambda us: sane.open_syn(us.init_ack(us.init_syn())),

@@ -8,7 +8,7 @@ from zenoh_conformance import sane
 from zenoh_conformance.case import case, grid
 from zenoh_conformance.codec import segments
 from zenoh_conformance.conversation import Side
-from zenoh_conformance.dialogue import SN_MASK, Dialogue
+from zenoh_conformance.dialogue import SN_MASK, Dialogue, Sendable
 from zenoh_conformance.kinds import OpenSyn, reason_code
 from zenoh_conformance.messages import Init
 from zenoh_conformance.primitives import ZenohID
@@ -174,7 +174,7 @@ def an_odd_answer_is_followed_or_refused(scene: Scene, *, what: str) -> None:
     syn = proposal(us)
     sane_one = segments(us.init_ack(syn))
     packed = sane_one.get("init.packed").data[0]
-    odd = {
+    odd: dict[str, Sendable] = {
         "reserved-role-bits": sane_one.replace("init.packed", bytes([packed | 0x0C])),
         "reserved-resolution-bits": us.init_ack(syn, resolution=proposed_by(syn) | 0x40),
         "empty-cookie": us.init_ack(syn, cookie=b""),

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from zenoh_conformance import sane
 from zenoh_conformance.case import case, grid
 from zenoh_conformance.conversation import Side
-from zenoh_conformance.dialogue import SN_MASK, Dialogue
+from zenoh_conformance.dialogue import SN_MASK, Dialogue, Sendable
 from zenoh_conformance.scene import Scene
 
 from .establishing import until_open_syn, works_in_the_end
@@ -77,7 +76,7 @@ def our_initial_number_is_taken(scene: Scene, *, sn: int) -> None:
     works_in_the_end(scene, lead)
 
 
-OTHER_ANSWERS: dict[str, Callable[[Dialogue], Any]] = {
+OTHER_ANSWERS: dict[str, Callable[[Dialogue], Sendable]] = {
     "init-syn": lambda us: us.init_syn(),
     "init-ack": lambda us: us.init_ack(us.init_syn()),
     "open-syn": lambda us: sane.open_syn(us.init_ack(us.init_syn())),

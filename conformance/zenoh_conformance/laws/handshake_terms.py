@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
 
 from zenoh_conformance import sane
 from zenoh_conformance.connection import Seen
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.dialogue import SN_MASK
 from zenoh_conformance.law import Law, law
-from zenoh_conformance.messages import Init, Open
+from zenoh_conformance.messages import Fragment, Frame, Init, Open
 
 from .handshake import Handshake, carries
 
@@ -165,7 +164,7 @@ class QosNeedsBoth(_NeedsBoth):
 
     name = "QoS"
 
-    def on_frame(self, seen: Seen, message: Any) -> None:
+    def on_frame(self, seen: Seen, message: Frame | Fragment) -> None:
         both = self.init_syn is not None and self.init_ack is not None
         if both and seen.channel is not None and seen.channel[1] != sane.DEFAULT_PRIORITY:
             self.subject(seen)
@@ -210,7 +209,7 @@ class InitialSnOwnStart(Handshake):
         super().__init__()
         self.started: set[tuple[Side, tuple[bool, int]]] = set()
 
-    def on_frame(self, seen: Seen, message: Any) -> None:
+    def on_frame(self, seen: Seen, message: Frame | Fragment) -> None:
         opened = self.open_syn if seen.sender is Side.INITIATOR else self.open_ack
         if opened is None or seen.channel is None or (seen.sender, seen.channel) in self.started:
             return

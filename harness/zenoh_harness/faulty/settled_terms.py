@@ -8,6 +8,7 @@ from zenoh_conformance import sane
 from zenoh_conformance.dialogue import SN_MASK
 from zenoh_conformance.kinds import reason_code
 from zenoh_conformance.messages import Init, KeepAlive, Open
+from zenoh_conformance.primitives import WhatAmI
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import INVALID, Refused
 from zenoh_harness.reference.link import Link
@@ -36,9 +37,9 @@ class CountsOnIn32Bits(Reference):
 class WorksOnlyWithoutALowerBatchAndLanes(Reference):
     """Loses what a session says in which lanes and a small batch were settled together."""
 
-    def route(self, link: Link, message: object) -> None:
+    def route(self, link: Link, message: object, *, reliable: bool = True) -> None:
         if not (link.terms.qos and link.terms.batch_size < 1000 and link.terms.patch):
-            super().route(link, message)
+            super().route(link, message, reliable=reliable)
 
 
 @faulty(
@@ -94,4 +95,4 @@ class TellsEverybodyThatHeIsItself(Reference):
 
 def another_role(init: Init) -> Init:
     """The same INIT in another role."""
-    return replace(init, whatami=WHATAMI[int(init.whatami)])
+    return replace(init, whatami=WhatAmI(WHATAMI[int(init.whatami)]))

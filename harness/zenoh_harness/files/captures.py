@@ -104,7 +104,7 @@ def heard(flow: Flow, ports: frozenset[int] = PORTS, counted: Counter[str] | Non
     counted = Counter() if counted is None else counted
     text = Heard(flow)
     said = list(Reassembly(flow).spoken()) if flow.protocol == TCP else []
-    guise = _guise(flow, said, ports)
+    guise = guise_of(flow, said, ports)
     if guise is not Guise.ZENOH:
         counted[guise.value] += 1
         return None
@@ -146,19 +146,20 @@ def _clocked(events: list[tuple[int, Event, str]], counted: Counter[str]) -> Ite
         yield Event((now - began) / 1e9, name, event.sender, event.kind, event.data, event.packet)
 
 
-def _guise(flow: Flow, said: list[Said | Lost], ports: frozenset[int]) -> Guise:
+def guise_of(flow: Flow, said: list[Said | Lost], ports: frozenset[int]) -> Guise:
+    """What a flow is, by its ports and by how its sides begin."""
     at_port = bool(ports & {port_of(flow.initiator), port_of(flow.responder)})
     if flow.protocol == UDP:
         return datagram_guise([unit.payload for unit in flow.units if not unit.missing], at_port=at_port)
-    guise = stream_guise({side: _first(said, side) for side in Side}, at_port=at_port)
+    guise = stream_guise({side: first_bytes(said, side) for side in Side}, at_port=at_port)
     if guise is Guise.OTHER and not flow.begun:
-        found = midway.entry(_chunks(each for each in said if isinstance(each, Said)))
+        found = midway.entry(chunks(each for each in said if isinstance(each, Said)))
         if found is not None and found.merit >= 2 * midway.SURE:
             return Guise.ZENOH
     return guise
 
 
-def _chunks(said: Iterable[Said]) -> dict[Side, list[bytes]]:
+def chunks(said: Iterable[Said]) -> dict[Side, list[bytes]]:
     """What each side said, segment by segment."""
     chunks: dict[Side, list[bytes]] = {side: [] for side in Side}
     for each in said:
@@ -167,7 +168,7 @@ def _chunks(said: Iterable[Said]) -> dict[Side, list[bytes]]:
     return chunks
 
 
-def _first(said: Iterable[Said | Lost], side: Side, enough: int = 512) -> bytes:
+def first_bytes(said: Iterable[Said | Lost], side: Side, enough: int = 512) -> bytes:
     """The first bytes of a side, up to what is lost."""
     data = b""
     for each in said:
@@ -191,7 +192,7 @@ def _stream(text: Heard, said: list[Said | Lost]) -> None:
         else:
             parts[-1].append(each)
     text.counted["packets whose bytes came before"] += flow.repeated
-    seen_whole = flow.begun or begins_whole({side: _first(parts[0], side) for side in Side})
+    seen_whole = flow.begun or begins_whole({side: first_bytes(parts[0], side) for side in Side})
     for index, part in enumerate(parts):
         if part:
             _part(text, index, part, begun=seen_whole and not index and len(flow.spoke) == len(Side))
@@ -202,7 +203,7 @@ def _part(text: Heard, index: int, part: list[Said], *, begun: bool) -> None:
     skip: dict[Side, int | None] = dict.fromkeys(Side, 0)
     form = Begins.START if begun else Begins.MIDDLE
     if not begun:
-        found = midway.entry(_chunks(part))
+        found = midway.entry(chunks(part))
         form, skip = (found.form, found.skip) if found else (form, dict.fromkeys(Side))
     flow = text.flow
     name = f"{flow.initiator} > {flow.responder}" + (f" +{index}" if index else "")
@@ -233,7 +234,7 @@ def _datagrams(text: Heard, ports: frozenset[int]) -> None:
     """The connection that a UDP flow is."""
     flow = text.flow
     complete = [unit for unit in flow.units if not unit.missing]
-    if _is_turned(flow, complete[0], ports):
+    if is_turned(flow, complete[0], ports):
         flow.initiator, flow.responder = flow.responder, flow.initiator
     name = f"{flow.initiator} > {flow.responder} udp"
     own = complete if is_multicast(flow.responder) else list(once(complete))
@@ -248,7 +249,7 @@ def _datagrams(text: Heard, ports: frozenset[int]) -> None:
         text.events.append((unit.number, Event(unit.time, name, side, Happened.BYTES, unit.payload, unit.number)))
 
 
-def _is_turned(flow: Flow, first: Unit, ports: frozenset[int]) -> bool:
+def is_turned(flow: Flow, first: Unit, ports: frozenset[int]) -> bool:
     """Whether the first datagram that was captured came from the side that is known to listen."""
     if is_multicast(flow.responder) or begins_whole({Side.INITIATOR: first.payload}, prefix=0):
         return False

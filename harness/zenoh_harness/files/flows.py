@@ -152,6 +152,7 @@ class Reassembly:
         self._late = 0
         self._opened = False
         self._reset = False
+        self._last: Unit | None = None
         for side in Side:
             self._streams[side].next = self._first(side)
 
@@ -171,25 +172,38 @@ class Reassembly:
 
     def spoken(self) -> Iterator[Said | Lost]:
         """What was said, in an order that its parties can have seen."""
-        last = self._flow.units[-1]
         for unit in self._flow.units:
-            side = self._side(unit)
-            self._flow.spoke.add(side)
-            stream = self._streams[side]
-            if unit.flags & SYN and side is Side.INITIATOR and not self._opened:
-                self._opened = True
-                yield Said(side, Happened.OPEN, b"", unit, unit)
-            if unit.payload or unit.flags & (FIN | RST):
-                start = stream.position(unit.seq + (unit.flags & SYN > 0))
-                heappush(stream.waiting, (start, unit.number, unit))
-                yield from self._advance(unit)
-                if self._reset:
-                    return
-            self._late = self._late + 1 if self._is_waiting() else 0
-            if self._late > PATIENCE:
-                yield from self._give_up(unit)
-        while self._is_waiting() and not self._reset:
-            yield from self._give_up(last)
+            yield from self.feed(unit)
+        yield from self.finish()
+
+    def feed(self, unit: Unit) -> Iterator[Said | Lost]:
+        """What can be told now that this unit is there too; nothing more after a reset."""
+        if self._reset:
+            return
+        self._last = unit
+        side = self._side(unit)
+        self._flow.spoke.add(side)
+        stream = self._streams[side]
+        if unit.flags & SYN and side is Side.INITIATOR and not self._opened:
+            self._opened = True
+            yield Said(side, Happened.OPEN, b"", unit, unit)
+        if unit.payload or unit.flags & (FIN | RST):
+            start = stream.position(unit.seq + (unit.flags & SYN > 0))
+            heappush(stream.waiting, (start, unit.number, unit))
+        yield from self._advance(unit)
+        if self._is_over():
+            return
+        self._late = self._late + 1 if self._is_waiting() else 0
+        if self._late > PATIENCE:
+            yield from self._give_up(unit)
+
+    def finish(self) -> Iterator[Said | Lost]:
+        """What is left when no more comes: what waits is told, what it waits for is lost."""
+        while self._last is not None and self._is_waiting() and not self._reset:
+            yield from self._give_up(self._last)
+
+    def _is_over(self) -> bool:
+        return self._reset
 
     def _is_waiting(self) -> bool:
         return bool(self._streams[Side.INITIATOR].waiting or self._streams[Side.RESPONDER].waiting)

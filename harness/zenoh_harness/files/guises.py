@@ -96,15 +96,25 @@ def handshake_is_whole(units: Iterable[Unit], initiator: str) -> bool:
 
 def once(units: Iterable[Unit]) -> Iterator[Unit]:
     """Datagrams of a unicast flow without those that the network, or the capture, has twice: no sender is charged with them."""
-    recent: dict[str, list[tuple[int, bytes]]] = {}
-    for unit in units:
-        known = recent.setdefault(unit.source, [])
+    recent = Recent()
+    return (unit for unit in units if recent.is_new(unit))
+
+
+class Recent:
+    """The newest datagrams of each side."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, list[tuple[int, bytes]]] = {}
+
+    def is_new(self, unit: Unit) -> bool:
+        """Whether a datagram is none of those; from now on it is one."""
+        known = self._known.setdefault(unit.source, [])
         same = (unit.ident, unit.payload)
         if same in known and (unit.ident or len(unit.payload) > 2):
-            continue
+            return False
         known.append(same)
         del known[:-RECENT]
-        yield unit
+        return True
 
 
 def _is_tls(data: bytes) -> bool:

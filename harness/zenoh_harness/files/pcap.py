@@ -57,15 +57,15 @@ class Capture:
         """The packets, in order. Raises FileFault for a file that is none, or cannot be read."""
         try:
             with self.path.open("rb") as source:
-                yield from self._packets(source)
+                yield from self.packets(source)
         except OSError as why:
             raise FileFault(self.path, None, f"cannot be read: {why}") from why
 
-    def _packets(self, source: IO[bytes]) -> Iterator[Packet]:
+    def packets(self, source: IO[bytes]) -> Iterator[Packet]:
+        """The packets that an opened file, or a part of one behind its header, holds. Raises FileFault for what is no capture."""
         head = source.read(4)
         if head == PCAPNG:
-            source.seek(0)
-            yield from _Blocks(self, source).packets()
+            yield from _Blocks(self, source, head).packets()
         elif head in PCAP:
             yield from self._records(source, *PCAP[head])
         else:
@@ -112,6 +112,8 @@ class _Blocks:
 
     capture: Capture
     source: IO[bytes]
+    begun: bytes = b""
+    """What of the first block was read already."""
     order: str = "<"
     interfaces: list[_Interface] = field(default_factory=list)
     number: int = 0
@@ -134,7 +136,8 @@ class _Blocks:
 
     def _block(self) -> tuple[int, bytes] | None:
         """Type and body of the next block; None at the end, also at one that cannot be told."""
-        head = self.source.read(8)
+        head = self.begun + self.source.read(8 - len(self.begun))
+        self.begun = b""
         if len(head) < 8:
             self.capture.cut = f"the file ends inside a block, after packet {self.number}" if head else ""
             return None

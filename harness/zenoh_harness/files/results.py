@@ -90,13 +90,6 @@ def label(key: Key) -> str:
     return f"{key.role} {key.profile} {check_label(key.check, key.parameters)}"
 
 
-def shown(value: Any) -> str:
-    """A parameter's value in one word: bytes in hex, truth as true and false."""
-    if isinstance(value, bytes | bytearray):
-        return value.hex()
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
 def check_label(check: str, parameters: Sequence[tuple[str, str]] = ()) -> str:
     """`establishment/refuses-a-bit[bit=3]`: a check with its parameters, as `--only` takes it."""
     return f"{check}[{','.join(f'{name}={value}' for name, value in parameters)}]" if parameters else check

@@ -6,7 +6,7 @@ The same cases, models and laws run here as against a real node; what would take
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from itertools import count
@@ -22,6 +22,7 @@ from zenoh_harness.errors import CannotConnect, HarnessError
 from zenoh_harness.profiles import ASSUMED, PROFILES
 
 from . import Reference
+from .application import COMMANDS
 from .config import Action
 from .configured import config_of
 from .credentials import open_session
@@ -191,6 +192,29 @@ class MemoryWire:
         self.world.hang_up(self.name, self.side, Happened.EOF)
 
 
+class MemoryAgent:
+    """The application of a node in memory: a `zenoh_conformance.scene.Agent`."""
+
+    def __init__(self, world: MemoryWorld) -> None:
+        self.world = world
+        self.application = world.node.application
+
+    def ask(self, command: str, **arguments: Any) -> Mapping[str, Any]:
+        """One command; HarnessError for what it does not know."""
+        if command not in COMMANDS:
+            raise HarnessError(f"the application in memory does not know {command}")
+        self.application.ask(command, arguments)
+        self.world.take(self.world.node.drain())
+        return {"ok": True}
+
+    def events(self, count: int, within: float) -> Sequence[Mapping[str, Any]]:
+        """What it was told; the clock goes on while there is less."""
+        deadline, told = self.world.now + within, self.application.events
+        while len(told) < count and self.world.now < deadline:
+            self.world.advance(deadline)
+        return [told.popleft() for _ in range(min(count, len(told)))]
+
+
 class MemoryScene:
     """One case's stage around a reference node: a `zenoh_conformance.scene.Scene`."""
 
@@ -223,7 +247,8 @@ class MemoryScene:
 
     @property
     def agent(self) -> Agent:
-        raise HarnessError("the reference in memory has no application above it")
+        """The application in the node."""
+        return MemoryAgent(self.world)
 
     def can(self, capability: str) -> bool:
         return capability in able(self.profile, self._node)
@@ -280,5 +305,7 @@ def facts_of(node: type[Reference], profile: str) -> Mapping[str, Any]:
     return {**known, **node.facts}
 
 
-CAPABILITIES = frozenset({"responder", "initiator", "qos", "low-latency", "compression"}) | ASSUMED
+CAPABILITIES = ASSUMED | {
+    "responder", "initiator", "qos", "low-latency", "compression", "agent", *(f"agent.{name}" for name in COMMANDS),
+}  # fmt: skip
 """What the reference does."""

@@ -123,6 +123,8 @@ class _Check:
 
     def run(self) -> Health:
         began = time.monotonic()
+        # A latency is looked at only after all works. A node that was slow once, while sessions of an earlier case were let go,
+        # is no finding: what counts is what stays slow (`lifecycle.py` looks again).
         verdict, cause = Verdict.PASS, ""
         try:
             self._steps()
@@ -161,6 +163,7 @@ class _Check:
         if not vitals.running and not (vitals.in_order and getattr(self.node, "again", None)):
             raise _Ill(Verdict.CRASH, death(self.node.vitals()))
         self.grade = Grade.PROCESS
+        # Handshakes alone show nothing: an old release is dead to its users, routes no more, and still answers every INIT.
         first = self._session("first")
         if self.budget and self.grade >= self.budget.enough:
             return
@@ -187,6 +190,8 @@ class _Check:
         try:
             open_session(dialogue, self.node.profile)
         except Deviation as why:
+            # Silence before any handshake ever came is a hang. Who shook hands before, and now refuses or falls silent, is at work
+            # somewhere and no use to anybody: a zombie.
             silent = dialogue.ended is None and dialogue.closed is None and why.finding.got == "silence"
             hangs = silent and self.grade < Grade.HANDSHAKE
             raise self._ill(Verdict.HANG if hangs else Verdict.ZOMBIE, f"no new session: {why.finding.cause}") from why
@@ -230,6 +235,8 @@ class _Check:
         """Its work, in another session when it closes the first one: it may not have let go of an earlier one yet."""
         try:
             self._function_of_agent(first)
+        # A client still holds its last session when it refuses the next one: it is at work, and no zombie. One that closes
+        # every session is one, so that there is one more try, and no third.
         except _Ill:
             if self.node.side is not Side.INITIATOR or first.closed is None or not self.node.vitals().running:
                 raise

@@ -8,10 +8,10 @@ from fnmatch import fnmatchcase
 from random import Random
 from typing import Final
 
-from zenoh_conformance.case import Case, Parameters
+from zenoh_conformance.case import Case, Parameters, shown_all
 from zenoh_conformance.conversation import Side
 from zenoh_harness.errors import UsageError, nearest
-from zenoh_harness.files.results import check_label, shown
+from zenoh_harness.files.results import check_label
 from zenoh_harness.profiles import DEFAULT, PROFILES
 
 GROUP: Final = 32
@@ -35,7 +35,7 @@ class Item:
     @property
     def shown(self) -> tuple[tuple[str, str], ...]:
         """The parameters as the judgement's key has them."""
-        return tuple((name, shown(value)) for name, value in self.parameters.items())
+        return shown_all(self.parameters)
 
     @property
     def label(self) -> str:

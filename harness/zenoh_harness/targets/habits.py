@@ -45,6 +45,14 @@ OF_ONE_CASE: Final = 8
 """More sessions than one case ever holds."""
 
 
+NOT_DONE: Final[Mapping[str, str]] = {
+    "routing": "passes no data on between those who are connected to it",
+    "finals": "does not finish a query that nobody serves",
+    "interests": "does not answer an interest",
+}
+"""How it is told that a node does not do what everybody is taken to do."""
+
+
 class End(Enum):
     """How a link of ours ends, as the one who comes to us sees it."""
 
@@ -99,6 +107,8 @@ class Habits:
     """Whether it ends a sane session by itself."""
     offers: tuple[Any, ...] = OFFERS
     """What our InitSyn must offer for it to answer one that can be read."""
+    lacks: frozenset[str] = frozenset()
+    """What everybody is taken to do, and it was seen not to, as a case may need it (`routing`, `finals`, ..)."""
     dies: End | None = None
     """After which plain end its program died."""
     version: int | None = None
@@ -180,6 +190,7 @@ class Habits:
             lines.append(f"answers only an InitSyn that offers {names}")
         if self.leaves:
             lines.append("ends its sessions by itself")
+        lines += [NOT_DONE[name] for name in sorted(self.lacks) if name in NOT_DONE]
         if self.half_open is not None:
             lines.append(f"answers {self.half_open} handshake{'s' * (self.half_open != 1)} at a time")
         if self.sessions is not None:

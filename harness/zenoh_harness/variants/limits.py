@@ -89,14 +89,14 @@ class TakesMessagesOf4096Bytes(Reference):
 
     facts: ClassVar = {"message_size": 4096}
 
-    def route_bytes(self, link: Link, data: bytes) -> None:
+    def route_bytes(self, link: Link, data: bytes, *, reliable: bool = True) -> None:
         if len(data) <= 4096:
-            super().route_bytes(link, data)
+            super().route_bytes(link, data, reliable=reliable)
 
-    def route(self, link: Link, message: Any) -> None:
+    def route(self, link: Link, message: Any, *, reliable: bool = True) -> None:
         if isinstance(message, Push) and len(getattr(message.body, "payload", b"")) > 4096:
             return
-        super().route(link, message)
+        super().route(link, message, reliable=reliable)
 
 
 @variant("passes-nothing-on", permitted=LESS)
@@ -106,7 +106,7 @@ class PassesNothingOn(Reference):
     settings: ClassVar = {"whatami": 1}
     lacks = frozenset({"routing"})
 
-    def on_push(self, link: Link, push: Push) -> None:
+    def on_push(self, link: Link, push: Push, *, reliable: bool = True) -> None:
         return
 
     def on_declare(self, link: Link, declare: Any) -> None:
@@ -137,7 +137,7 @@ class AnswersNothingInASession(FinishesNoQueries):
     def on_interest(self, link: Link, interest: Interest) -> None:
         return
 
-    def on_push(self, link: Link, push: Push) -> None:
+    def on_push(self, link: Link, push: Push, *, reliable: bool = True) -> None:
         return
 
 

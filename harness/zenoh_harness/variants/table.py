@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from enum import Enum
 from fnmatch import fnmatchcase
 
-from zenoh_conformance.case import Case, Parameters, all_cases
+from zenoh_conformance.case import Case, Parameters, all_cases, shown_all
 from zenoh_conformance.controls import WORKS, Ground
 from zenoh_conformance.conversation import Conversation, Side
 from zenoh_conformance.finding import Deviation, Finding
 from zenoh_conformance.law import all_laws, judge
 from zenoh_harness.errors import CannotConnect
-from zenoh_harness.files.results import check_label, shown
+from zenoh_harness.files.results import check_label
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.configured import CHANGES
 from zenoh_harness.reference.memory import MemoryScene, able
@@ -88,7 +88,7 @@ def once(
     case: Case, parameters: Parameters, node: type[Reference], ground: Ground
 ) -> tuple[Result, Conversation | None]:
     """One case with one set of values on one node, and what was said."""
-    label = check_label(case.id, tuple((name, shown(value)) for name, value in parameters.items()))
+    label = check_label(case.id, shown_all(parameters))
     if missing := sorted(set(case.needs) - able(case.profile, node)):
         return Result(case.id, label, Came.IDLE, f"{LACKS}{', '.join(missing)}"), None
     scene = MemoryScene(case.requirement, node, role=case.role, profile=case.profile)

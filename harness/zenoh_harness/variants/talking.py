@@ -27,7 +27,7 @@ from zenoh_conformance.wire.layer import Enc
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import Action
 from zenoh_harness.reference.link import Link, Pending
-from zenoh_harness.reference.router import declare, whole
+from zenoh_harness.reference.declaring import declare, whole
 
 from . import variant
 
@@ -87,11 +87,11 @@ class SaysOam(Reference):
 class StampsWhatItPassesOn(Reference):
     """Adds a timestamp to the data that it passes on."""
 
-    def on_push(self, link: Link, push: Push) -> None:
+    def on_push(self, link: Link, push: Push, *, reliable: bool = True) -> None:
         if isinstance(push.body, Put) and push.body.timestamp is None:
             stamp = Timestamp(time=0x6A00_0000_0000_0001, zid=ZenohID(self.config.zid))
             push = replace(push, body=replace(push.body, timestamp=stamp))
-        super().on_push(link, push)
+        super().on_push(link, push, reliable=reliable)
 
 
 @variant("keeps-alive-all-the-time", permitted="keep-alive#period: at least")
@@ -114,17 +114,17 @@ class SeveralMessagesABatch(Reference):
 
     def __init__(self, config: Any = None) -> None:
         super().__init__(config)
-        self.held: dict[str, bytes] = {}
+        self.held_back: dict[str, bytes] = {}
 
     def send_batch(self, link: Link, batch: bytes) -> None:
         if not link.live or link.terms.lowlatency:
             super().send_batch(link, batch)
             return
-        held = self.held.pop(link.name, b"")
+        held = self.held_back.pop(link.name, b"")
         if held and len(held) + len(batch) > self.room(link):
             super().send_batch(link, held)
             held = b""
-        self.held[link.name] = held + batch
+        self.held_back[link.name] = held + batch
 
     def end(self, link: Link) -> None:
         self.let_go(link)
@@ -132,14 +132,14 @@ class SeveralMessagesABatch(Reference):
 
     def let_go(self, link: Link) -> None:
         """Send what was held back."""
-        held = self.held.pop(link.name, b"")
+        held = self.held_back.pop(link.name, b"")
         if held:
             super().send_batch(link, held)
 
     def drain(self) -> list[Action]:
         for link in list(self.links.values()):
             self.let_go(link)
-        self.held.clear()
+        self.held_back.clear()
         return super().drain()
 
 
@@ -171,17 +171,16 @@ class GivesUpAndBeginsAnew(Reference):
 class OnItsOwnLanes(Reference):
     """Sends declarations and finals on the control lane where lanes were settled, data with best effort."""
 
-    def say(self, link: Link, message: Any, *, reliable: bool = True, priority: int = sane.DEFAULT_PRIORITY) -> None:
+    def say(self, link: Link, message: Any, *, reliable: bool = True) -> None:
         data = isinstance(message, Push)
-        super().say(link, message, reliable=not data, priority=sane.DEFAULT_PRIORITY if data else 0)
+        kept = [ext for ext in message.exts if type(ext).__name__ != "QoS"]
+        lane = () if data or not link.terms.qos else (sane.qos(sane.DECLARE_QOS & 0xF8),)
+        super().say(link, message if data else replace(message, exts=Exts((*lane, *kept))), reliable=not data and reliable)
 
 
 @variant("declares-names", permitted="declarations: expression ids")
 class DeclaresNames(Reference):
     """Declares an expression id for every key, and names data by it."""
-
-    def on_push(self, link: Link, push: Push) -> None:
-        super().on_push(link, push)
 
     def say(self, link: Link, message: Any, **how: Any) -> None:
         if isinstance(message, Push) and message.key.suffix and not message.key.scope:

@@ -1,1 +1,1 @@
-"""Results files to rows in plain Python: for one run and for tens of them, without Spark."""
+"""Files to rows to tables in plain Python: for what one process can hold, and what Spark's stages are held equal to."""

@@ -15,7 +15,7 @@ from zenoh_conformance.dialogue import Dialogue
 from zenoh_conformance.fences import BY_QUERY, PASSES, Fence, Fencing
 from zenoh_conformance.finding import Deviation
 from zenoh_conformance.kinds import InitSyn
-from zenoh_conformance.messages import Init
+from zenoh_conformance.messages import Init, Push
 from zenoh_conformance.messages.init import Patch, QoS
 from zenoh_conformance.wire.extensions import exts
 from zenoh_harness.errors import CannotConnect
@@ -46,6 +46,9 @@ PATIENT: Final = 8.0
 OTHER_OFFERS: Final[tuple[tuple[Any, ...], ...]] = ((QoS(), Patch(value=1)), (Patch(value=1),), ())
 """Other sane proposals, for a node whose answer to the usual one cannot be read."""
 
+OF_FENCE: Final[Mapping[Fence, str]] = {Fence.QUERY: "finals", Fence.INTEREST: "interests"}
+"""What a node does that can be fenced so."""
+
 _ZIDS = itertools.count(1)
 
 
@@ -63,19 +66,24 @@ def study(node: NodeInstance, *, rooms: bool = True) -> Habits:
     if answer is None:
         us.wire.shut()
         return replace(bare, version=other_version(node.side, lambda: visit(node)))
-    fencing, leaves = fence_of(us, answer)
+    fencing, lacks = fence_of(us, answer)
     batch = us.theirs.batch_size if us.theirs is not None else None
-    found = replace(bare, answer=answer, fencing=fencing, leaves=leaves, batch=batch, offers=offers)
+    lacks = lacks if node.role != "router" else frozenset()  # a router that does not is at fault
+    found = replace(bare, answer=answer, fencing=fencing, leaves=left(us), batch=batch, offers=offers, lacks=lacks)
     if node.side is Side.INITIATOR:
         back = returns(node, us)
         dies = None if node.vitals().running or node.vitals().in_order else list(back)[-1]
         return replace(found, returns={end: one for end, one in back.items() if end is not dies}, dies=dies)
     us.leave()
     found = replace(found, answer=max(answer, _once_more(node, offers)))
+    if node.role != "router" and not routes(node, found):
+        found = replace(found, lacks=found.lacks | {"routing"})
     if not rooms or time.monotonic() - began > CONNECT:
         return found
     half_open, sessions = room(node, found.answer, offers)
-    return replace(found, half_open=half_open, sessions=sessions)
+    few = {"several-links"} if half_open == 1 else set[str]()
+    few |= {"several-sessions", "routing"} if sessions == 1 else set[str]()
+    return replace(found, half_open=half_open, sessions=sessions, lacks=found.lacks | few)
 
 
 def _once_more(node: NodeInstance, offers: tuple[Any, ...]) -> float:
@@ -85,6 +93,29 @@ def _once_more(node: NodeInstance, offers: tuple[Any, ...]) -> float:
     if us is not None:
         us.leave()
     return took or 0.0
+
+
+def routes(node: NodeInstance, habits: Habits) -> bool:
+    """Whether it passes a publication of one session on to another that subscribes; a peer need not."""
+    near, far = (visit(node) for _ in range(2))
+    key = "zconform/habits/routed"
+    try:
+        if near is None or far is None:
+            return False
+        for us in (near, far):
+            if handshake(habits.prepare(us), node, exts=exts(*habits.offers)) is None:
+                return False
+        near.subscribe(key)
+        near.fence()
+        far.publish(key, b"x")
+        far.fence()
+        near.expect(Push, within=max(scaled(UNIT) / 2, QUIET_TIMES * habits.answer))
+    except Deviation:
+        return False
+    finally:
+        for us in filter(None, (near, far)):
+            us.leave()
+    return True
 
 
 def _with_other_offers(us: Dialogue, node: NodeInstance) -> tuple[Dialogue | None, float | None, tuple[Any, ...]]:
@@ -129,18 +160,25 @@ def handshake(us: Dialogue, node: NodeInstance, **changes: Any) -> float | None:
     return (time.monotonic() - began) / 2
 
 
-def fence_of(us: Dialogue, answer: float) -> tuple[Fencing, bool]:
-    """The best fence that a live session passes, and whether the node left it by itself."""
+def fence_of(us: Dialogue, answer: float) -> tuple[Fencing, frozenset[str]]:
+    """The best fence that a live session passes, and what it was seen not to do; it may leave meanwhile, by itself."""
     within = max(scaled(UNIT) / 2, QUIET_TIMES * answer)
     quiet = max(scaled(LEAST_QUIET), QUIET_TIMES * answer)
+    lacks: set[str] = set()
     for how in (Fence.QUERY, Fence.INTEREST, Fence.QUIET):
         us.fencing = Fencing(how=how, quiet=quiet)
         with suppress(Deviation):
             PASSES[how](us, f"zconform/habits/{us.zid.hex()}/{how.name.lower()}", within, "fence")
-            return (us.fencing if how is not Fence.QUERY else BY_QUERY), False
-        if us.ended is not None or us.closed is not None:
-            return Fencing(how=Fence.NOTHING, quiet=quiet), True
-    return Fencing(how=Fence.NOTHING, quiet=quiet), True
+            return (us.fencing if how is not Fence.QUERY else BY_QUERY), frozenset(lacks)
+        if left(us):
+            break
+        lacks.add(OF_FENCE[how])
+    return Fencing(how=Fence.NOTHING, quiet=quiet), frozenset(OF_FENCE.values())
+
+
+def left(us: Dialogue) -> bool:
+    """Whether the target has ended the session."""
+    return us.ended is not None or us.closed is not None
 
 
 Way = tuple[Callable[[Dialogue], object], Callable[[Dialogue], object]]
