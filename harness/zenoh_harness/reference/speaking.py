@@ -79,13 +79,17 @@ class Speaking:
         size = self.room(link) - FRAGMENT_HEAD
         lane: tuple[Any, ...] = () if priority == sane.DEFAULT_PRIORITY else (sane.lane(priority),)
         for at in range(0, len(data), size):
-            exts: Exts[Any] = Exts(lane + ((sane.first(),) if not at and link.terms.patch else ()))
+            exts: Exts[Any] = Exts(lane + ((sane.first(),) if not at and self.marks_first(link) else ()))
             piece = Fragment(
                 reliable=reliable, more=at + size < len(data), sn=sn, exts=exts, payload=data[at : at + size]
             )
             self.send_batch(link, encode(piece))
             if piece.more:
                 sn = self.next_sn(link, reliable, priority)
+
+    def marks_first(self, link: Link) -> bool:
+        """Whether the first fragment is marked: where the far side knows markers."""
+        return bool(link.terms.patch)
 
     def next_sn(self, link: Link, reliable: bool, priority: int) -> int:
         channel = (reliable, priority)
