@@ -25,6 +25,18 @@ Parameters = Mapping[str, Any]
 CaseFunction = Callable[..., None]
 
 
+def shown(value: Any) -> str:
+    """A parameter's value in one word: bytes in hex, truth as true and false."""
+    if isinstance(value, bytes | bytearray):
+        return value.hex()
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def shown_all(parameters: Parameters) -> tuple[tuple[str, str], ...]:
+    """Parameters as a judgement's key has them."""
+    return tuple((name, shown(value)) for name, value in parameters.items())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
     """One case: what it judges, what it needs, and the function that provokes it."""

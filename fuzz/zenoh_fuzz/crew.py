@@ -119,7 +119,7 @@ class Worker:
         """A counter of its state: of this life and, for what is counted on, of those before."""
         return Counter(self.state.get(name, {}))
 
-    def ended(self) -> Death | None | int:
+    def ended(self) -> Death | int | None:
         """None while it runs; 0 when it has ended in order; else how it died."""
         assert self.process is not None
         code = self.process.poll()

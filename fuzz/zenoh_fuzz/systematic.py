@@ -83,11 +83,7 @@ def _edited(change: str) -> Iterator[tuple[bytes, Segments, Segment]]:
     for data in shapes():
         pieces = segments_of(data)
         for piece in pieces[0] if pieces else ():
-            if change == "lengths" and piece.measure and piece.measure.form in ("vle", "count", "nibble"):
-                yield data, pieces[0], piece  # type: ignore[index]
-            elif change == "texts" and piece.path.endswith((".bytes", ".suffix", ".name", "]")):
-                yield data, pieces[0], piece  # type: ignore[index]
-            elif change == "chains" and piece.measure and piece.measure.form == "chain":
+            if (change == "lengths" and piece.measure and piece.measure.form in ("vle", "count", "nibble")) or (change == "texts" and piece.path.endswith((".bytes", ".suffix", ".name", "]"))) or (change == "chains" and piece.measure and piece.measure.form == "chain"):
                 yield data, pieces[0], piece  # type: ignore[index]
 
 

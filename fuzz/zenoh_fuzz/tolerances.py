@@ -20,7 +20,7 @@ from zenoh_conformance.messages.query import BodyShm
 from zenoh_conformance.primitives.encoding import Encoding, EncodingType
 from zenoh_conformance.wire import registry
 from zenoh_conformance.wire.extensions import Exts
-from zenoh_conformance.wire.nested import Body, Composite, Many, Messages
+from zenoh_conformance.wire.nested import Many, Messages
 from zenoh_conformance.wire.types import Vle, WireType
 from zenoh_harness.foreign.confirm.codec import SINCE
 

@@ -36,8 +36,8 @@ def faults(folder: Path) -> Iterator[str]:
     except FileFault as fault:
         yield f"{folder.name}: {fault}"
         return
-    for fault in (*of_results(run), *of_files(folder, run), *of_attestation(folder, run)):
-        yield f"{folder.name}: {fault}"
+    for line in (*of_results(run), *of_files(folder, run), *of_attestation(folder, run)):
+        yield f"{folder.name}: {line}"
 
 
 def of_results(run: Run) -> Iterator[str]:

@@ -7,7 +7,6 @@ from typing import Final
 
 from zenoh_conformance.codec import Layer
 from zenoh_conformance.explain import UNEXPLAINED, Explanation, explain
-
 from zenoh_fuzz import inputs, steps
 from zenoh_fuzz.finding import Finding
 from zenoh_fuzz.oracle import Oracle

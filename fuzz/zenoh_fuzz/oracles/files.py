@@ -10,14 +10,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
+from zenoh_fuzz.finding import Finding
+from zenoh_fuzz.oracle import Oracle
 from zenoh_harness.codecs import compact
 from zenoh_harness.errors import HarnessError
 from zenoh_harness.files import campaigns, conversations, known, probes, results, scripts
 from zenoh_harness.targets import reach
 from zenoh_vectors import loader
-
-from zenoh_fuzz.finding import Finding
-from zenoh_fuzz.oracle import Oracle
 
 
 def _text(data: bytes) -> str:

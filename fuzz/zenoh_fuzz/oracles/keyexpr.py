@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable, Iterator
 
 from zenoh_conformance import keyexpr
-
 from zenoh_fuzz.finding import Finding, Side, without_numbers
 from zenoh_fuzz.oracle import Oracle
 from zenoh_fuzz.seeds import key_seeds, key_words

@@ -13,13 +13,13 @@ import click
 from zenoh_conformance.law import Law, all_laws
 from zenoh_conformance.verdict import Exit
 from zenoh_harness.auditing import Source, excuse, judge_file, write_evidence
+from zenoh_harness.commands._known import known_option
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import unknown
-from zenoh_harness.files import known
+from zenoh_harness.files import known as deviations
 from zenoh_harness.files.audits import Charge
+from zenoh_harness.run import lists
 
-KIND = "capture"
-"""The kind of target that entries of known deviations may name which show where nobody was asked anything."""
 SHOWN = 5
 """Findings of one node and law that are shown; the rest is counted."""
 
@@ -32,9 +32,7 @@ def audit_options(function: Command) -> Command:
         shell_options(),
         click.option("--strict", is_flag=True, help="Warnings count as findings."),
         click.option("--version", "version", metavar="VERSION", default="", help="Of the nodes, for --known."),
-        click.option(
-            "--known", "lists", metavar="FILE|NAME", multiple=True, help="Known deviations, which are excused."
-        ),
+        known_option,
         click.option(
             "--out", type=click.Path(path_type=Path, file_okay=False), help="Write findings and evidence there."
         ),
@@ -63,12 +61,12 @@ def command(shell: Shell, files: tuple[Path, ...], **options: Any) -> int:
 
 
 def audit(
-    shell: Shell, files: tuple[Path, ...], *, ports: tuple[int, ...], out: Path | None, lists: tuple[str, ...],
+    shell: Shell, files: tuple[Path, ...], *, ports: tuple[int, ...], out: Path | None, known: tuple[Path, ...],
     version: str, strict: bool, patterns: tuple[str, ...],
 ) -> int:  # fmt: skip
     """Read, judge, excuse, write, print; the exit code."""
     laws = _laws(patterns)
-    listed = known.load([known.find(name) for name in lists], kind=KIND)
+    listed = deviations.load(known, kind=lists.CAPTURE)
     sources = []
     for path in files:
         source = judge_file(path, laws=laws, ports=ports)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from zenoh_reports.pages import links
 from zenoh_reports.pages.site import Site
 
@@ -16,15 +14,9 @@ def make(site: Site) -> None:
     from zenoh_reports.pages.draw import charts
 
     if documents.campaign:
-        campaigns = [{**one, "charts": charts.of_campaign(one)} for one in map(_inner("campaign"), documents.campaign)]
+        campaigns = [{**one, "charts": charts.of_campaign(one, f"campaign-{n}")} for n, one in enumerate(documents.campaign)]
         site.page(links.CAMPAIGNS, "campaigns.html", campaigns=campaigns)
     if documents.audit:
-        audits = [{**one, "charts": charts.of_audit(one)} for one in map(_inner("audit"), documents.audit)]
+        audits = [{**one, "charts": charts.of_audit(one, f"audit-{n}")} for n, one in enumerate(documents.audit)]
         site.page(links.AUDITS, "audits.html", audits=audits)
 
-
-def _inner(kind: str) -> Any:
-    def name(document: dict[str, Any]) -> dict[str, Any]:
-        return {"name": kind, **document}
-
-    return name

@@ -18,8 +18,8 @@ from zenoh_reports.pages.draw.sequence import Sequenced, sequence
 from zenoh_reports.pages.site import Site
 from zenoh_reports.plain import bytediff, fold, wirelog
 from zenoh_reports.plain.bytediff import Diff
-from zenoh_reports.plain.fold import Deviation, address
-from zenoh_reports.plain.runs import Run
+from zenoh_reports.plain.fold import Deviation
+from zenoh_reports.plain.runs import Run, address
 from zenoh_reports.plain.wirelog import Log, Piece
 from zenoh_reports.proofs import make as proofs
 
@@ -60,7 +60,7 @@ def make(site: Site, run: Run, found: Deviation) -> None:
     """Write it, and the files that it offers."""
     first = found.first
     ident = fold.now_called(requirements(), first.key.requirement)
-    requirement = requirements()[ident] if ident in requirements() else None
+    requirement = requirements().get(ident)
     members = [Member(one, fold.values(one), downloads(site, run, one)) for one in found.members]
     members.sort(key=lambda member: member.judgement is not first)
     shown = evidence_of(run, first)

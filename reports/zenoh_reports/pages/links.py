@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from zenoh_reports.plain.fold import Deviation, address
-from zenoh_reports.plain.runs import Run
+from zenoh_reports.plain.fold import Deviation
+from zenoh_reports.plain.runs import Run, address
 
 FRONT = "index.html"
 MATRIX = "matrix.html"

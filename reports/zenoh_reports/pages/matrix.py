@@ -12,7 +12,7 @@ from zenoh_reports.pages import links
 from zenoh_reports.pages.site import Report, Site
 from zenoh_reports.plain import fold
 from zenoh_reports.plain.fold import SILENT, Cell
-from zenoh_reports.plain.runs import Run
+from zenoh_reports.plain.runs import Run, address
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def cell(report: Report, run: Run, ident: str) -> Shown:
     judgement = found.shown
     if judgement is None or verdict in SILENT:
         return Shown(verdict.value, found.why.value if found.why else verdict.value, "")
-    place = report.page_of(judgement) or f"{links.run(run)}#{fold.address(ident)}"
+    place = report.page_of(judgement) or f"{links.run(run)}#{address(ident)}"
     return Shown(verdict.value, verdict.value, place, worse_in(found))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from zenoh_conformance.verdict import Judgement
+from zenoh_conformance.verdict import WORST_FIRST, Judgement
 from zenoh_reports.pages import front, links
 from zenoh_reports.pages.site import Report, Site
 from zenoh_reports.plain import fold
@@ -46,5 +46,5 @@ def entry(report: Report, run: Run, ident: str, cell: Cell) -> dict[str, Any]:
 
 def order(verdict: str) -> int:
     """The gravest first."""
-    names = [each.value for each in fold.WORST_FIRST]
+    names = [each.value for each in WORST_FIRST]
     return names.index(verdict)

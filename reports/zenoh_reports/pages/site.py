@@ -18,7 +18,7 @@ from zenoh_reports.plain import fold
 from zenoh_reports.plain.anomalies import Anomaly, anomalies
 from zenoh_reports.plain.documents import Documents
 from zenoh_reports.plain.fold import Cell, Deviation
-from zenoh_reports.plain.runs import Run, Unread, shown, shown_lines
+from zenoh_reports.plain.runs import Run, Unread, address, clean, shown, shown_lines
 
 STATIC: Final = ("site.css", "site.js")
 
@@ -118,11 +118,16 @@ def environment() -> Environment:
     """Templates that escape everything, and fail on what is not given."""
     made = Environment(
         loader=PackageLoader("zenoh_reports.pages"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True, keep_trailing_newline=True,
+        lstrip_blocks=True, keep_trailing_newline=True, finalize=finalized,
     )  # fmt: skip
-    made.filters.update(shown=shown, shown_lines=shown_lines, plural=plural, address=fold.address, values=fold.values)
+    made.filters.update(shown=shown, shown_lines=shown_lines, plural=plural, address=address, values=fold.values)
     made.globals.update(signs=SIGNS, requirements=requirements, sources=SOURCES)
     return made
+
+
+def finalized(value: Any) -> Any:
+    """What every expression of a template goes through: no control character leaves it, whoever forgot to ask."""
+    return clean(value) if type(value) is str else value
 
 
 def plural(count: int, word: str, more: str = "") -> str:

@@ -19,7 +19,10 @@ from zenoh_reports.pages.draw.states import Drawn, Edges
 from zenoh_reports.pages.site import Report, Site
 from zenoh_reports.plain.runs import Run
 
-TABLES: Final = (("responder", "Session, of the side that listens", RESPONDER), ("initiator", "Session, of the side that connects", INITIATOR))
+TABLES: Final = (
+    ("responder", "Session, of the side that listens", RESPONDER),
+    ("initiator", "Session, of the side that connects", INITIATOR),
+)
 MOST_CONVERSATIONS: Final = 400
 """Conversations in which visits are counted."""
 

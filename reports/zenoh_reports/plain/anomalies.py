@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import Judgement, Key, Verdict
@@ -41,7 +42,7 @@ def of_run(run: Run) -> Iterator[str]:
     footer = run.results.footer
     if footer is not None:
         counted = Counter(one.verdict.value for one in run.judgements)
-        if +counted != +Counter({name: n for name, n in footer.verdicts.items() if isinstance(n, int)}):
+        if dict(counted) != {name: n for name, n in footer.verdicts.items() if n}:
             yield "The footer counts other verdicts than the file holds."
         if int(run.exit) != footer.exit:
             yield f"The footer says exit {footer.exit}, and the judgements say {int(run.exit)}."
@@ -91,7 +92,7 @@ def between(runs: Sequence[Run]) -> Iterator[str]:
         header = run.results.header
         alike[header.name, header.version, header.kind, header.reach, header.digest, header.harness].append(run)
     for same in alike.values():
-        for first, second in zip(same, same[1:], strict=False):
+        for first, second in pairwise(same):
             apart = disagree(first, second)
             if apart:
                 yield (

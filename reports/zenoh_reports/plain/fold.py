@@ -10,9 +10,8 @@ from typing import Final
 
 from zenoh_conformance.requirement import Level, Requirement, Requirements, requirements
 from zenoh_conformance.verdict import SEVERITY, WORST_FIRST, Judgement, Verdict, worst
-from zenoh_harness.files.evidence import slug
 from zenoh_harness.files.results import check_label
-from zenoh_reports.plain.runs import Run
+from zenoh_reports.plain.runs import Run, address
 
 SILENT: Final = frozenset({Verdict.NOT_OBSERVED, Verdict.NOT_APPLICABLE, Verdict.UNIMPLEMENTED})
 """Verdicts that say nothing about whether a target keeps a requirement."""
@@ -192,11 +191,6 @@ def deviations(run: Run) -> list[Deviation]:
         taken[wanted] += 1
         each.address = wanted if taken[wanted] == 1 else f"{wanted}-{taken[wanted]}"
     return found
-
-
-def address(text: str) -> str:
-    """A name of words and hyphens for a file, the same on every system."""
-    return slug(text).lower()
 
 
 def values(one: Judgement) -> str:

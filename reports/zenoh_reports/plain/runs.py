@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -235,12 +236,17 @@ def name_apart(runs: Sequence[Run]) -> None:
         run.label = " ".join(shown(word) for word in words)
     taken: set[str] = set()
     for run in reversed(runs):
-        run.slug = _free(slug(f"{run.identity.name}-{run.identity.version}-{run.identity.kind}").lower(), run, taken)
+        run.slug = _free(address(f"{run.identity.name}-{run.identity.version}-{run.identity.kind}"), run, taken)
         taken.add(run.slug)
     labels = [run.label for run in runs]
     for run in runs:
         if labels.count(run.label) > 1:
             run.label = f"{run.label} {run.identity.file[:8]}"
+
+
+def address(text: str) -> str:
+    """A name of words, hyphens and single dots for a file, the same on every system."""
+    return re.sub(r"\.{2,}", ".", slug(text)).lower()
 
 
 def _free(wanted: str, run: Run, taken: set[str]) -> str:
@@ -260,6 +266,13 @@ def shown(text: str, longest: int = LONGEST) -> str:
 def shown_lines(text: str) -> str:
     """Text of several lines in which nothing but the line ends is other than printable."""
     return "\n".join(shown(line, 2000) for line in text.splitlines())
+
+
+def clean(text: str) -> str:
+    """Text in which nothing but line ends is other than printable; as long as it was."""
+    if text.isprintable() and _BIDI.isdisjoint(text):
+        return text
+    return "".join(char if char == "\n" or (char.isprintable() and char not in _BIDI) else escaped(char) for char in text)
 
 
 _BIDI: Final = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")

@@ -133,7 +133,7 @@ def replayed(found: cases.Case, values: Mapping[str, Any], scene: TapeScene) -> 
         return (scene.findings or [deviation.finding])[0]
     except Apart:
         raise
-    except Exception as broken:  # noqa: BLE001 - whatever a case meets on a tape, it is no verdict
+    except Exception as broken:
         raise Apart(f"it stops with {type(broken).__name__}: {broken}") from broken
     return scene.findings[0] if scene.findings else None
 

@@ -55,11 +55,12 @@ def compare(proof: Mapping[str, Any], derived: Derived) -> tuple[bool, list[str]
     known = dict(judgement.get("details") or {}).get("known")
     shown = known["expected"] if judgement["verdict"] == "known" and isinstance(known, dict) else judgement["verdict"]
     same = derived.verdict == shown and derived.cause == judgement["cause"]
+    listed = f"; listed as known: {known.get('reason')}" if isinstance(known, dict) else ""
     rows = [
         ("target", f"{target.get('name', '')} {target.get('version', '')} ({target.get('reach', '')})"),
         ("clause", f"{requirement.get('id')} {requirement.get('level')}: {requirement.get('says')}"),
         ("section", f"{requirement.get('section')}, text digest {requirement.get('digest') or 'not shown'}"),
-        ("verdict", f"{derived.verdict}, by {derived.how}" + (f"; listed as known: {known.get('reason')}" if isinstance(known, dict) else "")),
+        ("verdict", f"{derived.verdict}, by {derived.how}{listed}"),
         ("cause", derived.cause or "nothing is wrong"),
     ]  # fmt: skip
     if not same:
@@ -74,7 +75,8 @@ def place(byte: Byte | None) -> list[str]:
         return ["  byte     none: the conversation holds no event"]
     if not byte.data:
         return [f"  byte     none came after event {byte.event} on {plain(byte.connection)}: {plain(byte.what)}"]
-    head = f"  byte     {byte.offset} of what the target sent on {plain(byte.connection)}, event {byte.event}, {byte.time * 1000:.3f} ms"
+    where = f"event {byte.event}, {byte.time * 1000:.3f} ms"
+    head = f"  byte     {byte.offset} of what the target sent on {plain(byte.connection)}, {where}"
     return [head, *(f"    {plain(line)}" for line in explain(byte.data, Layer.STREAM).text())]
 
 

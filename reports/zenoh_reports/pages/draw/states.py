@@ -99,7 +99,8 @@ def _curve(a: tuple[int, int], b: tuple[int, int], labels: tuple[str, ...], visi
         return Curve(f"M{x1},{y1} L{x2 - 9},{y2}", f"{x2},{y2} {x2 - 9},{y2 - 5} {x2 - 9},{y2 + 5}", text, visits)
     x1, y1, x2, y2 = ax + WIDE * 2 // 3, ay + HIGH, bx + WIDE // 3, by + HIGH
     deep = max(y1, y2) + 50 + abs(bx - ax) // 7
-    text = tuple(((x1 + x2) // 2, (max(y1, y2) + deep) // 2 - 4 - (len(labels) - 1 - n) * LINE, label) for n, label in enumerate(labels))
+    low = (max(y1, y2) + deep) // 2 - 4 - (len(labels) - 1) * LINE
+    text = tuple(((x1 + x2) // 2, low + n * LINE, label) for n, label in enumerate(labels))
     return Curve(
         f"M{x1},{y1} Q{(x1 + x2) // 2},{deep} {x2},{y2 + 9}", f"{x2},{y2} {x2 - 5},{y2 + 9} {x2 + 5},{y2 + 9}", text, visits
     )

@@ -10,9 +10,9 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 from pyspark.sql.types import StructType
 
+from zenoh_reports.pipeline.types import batches, schema
 from zenoh_reports.plain.packets import SPAN, PacketRow, Span, rows, spans
 
-from zenoh_reports.pipeline.types import batches, schema
 from .files import BUNDLE_FILES, FileSource, kept, size_of, take
 
 ROWS = 2048
