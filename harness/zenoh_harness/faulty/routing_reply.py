@@ -203,7 +203,7 @@ class PassesAnAnswersNumberOn(Reference):
         "qos-defaults/a-response-without-qos-is-data",
         "qos-defaults/a-final-without-qos-is-data",
     ),
-    also={"push-values/priority*": "it is no longer Data", "law/frame-carries-priority": "its lane says otherwise"},
+    also={"law/frame-carries-priority": "its lane says otherwise"},
 )
 class TakesNoQosForBackground(Reference):
     """Puts messages without QoS into the lowest lane."""
