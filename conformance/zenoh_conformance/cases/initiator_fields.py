@@ -85,7 +85,7 @@ def an_answer_from_itself_is_refused(scene: Scene) -> None:
 
 
 @case(
-    "session-establishment/resolution-may-be-lowered",
+    "session-establishment/lowered-resolution-is-used",
     role=INITIATOR,
     control=a_sane_answer_is_followed,
     parameters=grid(fsn=range(4), rid=range(4)),
@@ -266,7 +266,7 @@ def answers_in_pieces_are_taken(scene: Scene, *, pieces: int) -> None:
 
 
 @case(
-    "session-establishment/open-ack-answers-open-syn",
+    "session-establishment/session-live-after-open-ack",
     role=INITIATOR,
     control=a_sane_handshake_makes_a_session,
     parameters=[
@@ -310,7 +310,7 @@ def an_open_ack_that_is_cut_is_refused(scene: Scene, *, kept: int) -> None:
     us.expect_refusal("open")
 
 
-@case("session-establishment/open-ack-answers-open-syn", role=INITIATOR, control=a_sane_handshake_makes_a_session)
+@case("session-establishment/session-live-after-open-ack", role=INITIATOR, control=a_sane_handshake_makes_a_session)
 def an_open_ack_with_a_cookie_is_believed_or_refused(scene: Scene) -> None:
     """
     OpenAck carries a cookie as OpenSyn does, though it has no such field: what follows it is no message.

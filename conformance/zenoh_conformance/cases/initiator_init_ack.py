@@ -60,7 +60,7 @@ def any_cookie_comes_back(scene: Scene, *, length: int, byte: int) -> None:
 
 
 @case(
-    "session-establishment/resolution-may-be-lowered",
+    "session-establishment/lowered-resolution-is-used",
     role=INITIATOR,
     control=a_sane_answer_is_followed,
     parameters=grid(fsn=range(3)),
@@ -101,7 +101,9 @@ def a_raised_resolution_is_refused(scene: Scene, *, field: str) -> None:
     us = scene.dialogue()
     syn = us.expect(InitSyn, step="not reached: init")
     proposed = sane.DEFAULT_RESOLUTION if syn.resolution is None else syn.resolution
-    higher = proposed + (1 if field == "fsn" else 4)
+    shift = 0 if field == "fsn" else 2
+    us.require(proposed >> shift & 3 < 3, expected="less than 64 bits", got="64 bits", step="not reached: a higher one")
+    higher = proposed + (1 << shift)
 
     us.send(us.init_ack(syn, resolution=higher))
 
@@ -175,7 +177,7 @@ OTHER_ANSWERS: dict[str, Callable[[Dialogue, Init], Sendable]] = {
 
 
 @case(
-    "session-establishment/init-ack-answers-init-syn",
+    "session-establishment/handshake-messages-in-order",
     role=INITIATOR,
     control=a_sane_answer_is_followed,
     parameters=grid(what=tuple(OTHER_ANSWERS)),
@@ -197,7 +199,7 @@ def nothing_but_init_ack_is_followed(scene: Scene, *, what: str) -> None:
 
 
 @case(
-    "session-establishment/init-ack-answers-init-syn",
+    "session-establishment/handshake-messages-in-order",
     role=INITIATOR,
     control=a_sane_answer_is_followed,
     parameters=grid(what=(*IN_PASSING, "empty")),
