@@ -39,7 +39,7 @@ def command() -> None:
     "out",
     default=Path("fuzz-out"),
     show_default=True,
-    type=click.Path(path_type=Path),
+    type=click.Path(path_type=Path, file_okay=False),
     help="Corpus, findings, log.",
 )
 def codec(oracle: str, duration: str, seed: int, out: Path) -> None:

@@ -7,11 +7,13 @@ leaves    it says CLOSE by itself once its session is open, and its program ends
 segv      its program dies of SIGSEGV when its InitSyn is refused
 panics    it writes a panic to its log when its InitSyn is refused, and comes again
 version   it proposes protocol version 8, and takes no other
+tires     it comes back at once a dozen times, and once after seven seconds
 one       it listens, serves one handshake at a time, and answers 0.3 s late
 garbled   it listens, and announces an extension in its InitAck that does not come, unless a patch is proposed
 """
 
 import contextlib
+import itertools
 import os
 import signal
 import socket
@@ -81,7 +83,9 @@ def refused():
 
 
 def comes():
-    while True:
+    for times in itertools.count():
+        if HOW == "tires" and times == 12:
+            time.sleep(7)
         was_open, by_close = False, False
         with contextlib.suppress(OSError), socket.create_connection((HOST, PORT)) as sock:
             was_open, by_close = session(sock)
