@@ -9,6 +9,7 @@ panics    it writes a panic to its log when its InitSyn is refused, and comes ag
 version   it proposes protocol version 8, and takes no other
 tires     it comes back at once a dozen times, and once after seven seconds
 one       it listens, serves one handshake at a time, and answers 0.3 s late
+brief     it listens for one link, and its program ends after it with 1
 garbled   it listens, and announces an extension in its InitAck that does not come, unless a patch is proposed
 """
 
@@ -119,6 +120,8 @@ def listens():
                 time.sleep(0.3 if HOW == "one" else 0)
                 sock.settimeout(1.0)
                 answer(sock)
+            if HOW == "brief":
+                sys.exit(1)
 
 
-(listens if HOW in ("one", "garbled") else comes)()
+(listens if HOW in ("one", "garbled", "brief") else comes)()

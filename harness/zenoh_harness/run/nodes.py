@@ -147,6 +147,7 @@ class NodeRun:
         if self._habits is None:
             self._habits = lifecycle.habits
             self._tell_habits(len(items))
+        records.fencing = lifecycle.habits.fencing
         can = self._ability(lifecycle, items, unhealthy)
         able = self._able(records, can, items)
         instances = self._crew(lifecycle, can, len(able))
