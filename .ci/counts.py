@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("conformance/zenoh_conformance", "vectors/zenoh_vectors", "harness/zenoh_harness", "fuzz/zenoh_fuzz", "reports/zenoh_reports")
+PACKAGES = tuple(f"{name}/zenoh_{name}" for name in ("conformance", "vectors", "harness", "fuzz", "reports"))
 HARNESS = Path("harness/zenoh_harness")
 CONTRACT = "The harness's own floors"
 TABLES = "vectors/zenoh_vectors/build/"
@@ -69,7 +69,7 @@ def floors() -> Mapping[str, int]:
     """Module or folder of the harness to its floor, 0 the highest, as this checkout's import contract has them."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
     layers = next(each["layers"] for each in settings if each["name"] == CONTRACT)
-    return {name.strip(): at for at, layer in enumerate(layers) for name in layer.split("|")}
+    return {name.strip(" ()"): at for at, layer in enumerate(layers) for name in layer.split("|")}
 
 
 def up(root: Path, found: Trees) -> int:

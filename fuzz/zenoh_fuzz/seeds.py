@@ -1,28 +1,78 @@
-"""Seeds: golden vectors as inputs of an oracle, and their strings as a dictionary."""
+"""Seeds and dictionaries: the golden vectors as inputs, and the strings that the declarations themselves tell."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from hashlib import sha256
+from collections.abc import Iterable, Iterator
+from functools import cache
+from hashlib import sha1
 from pathlib import Path
+from typing import Final
 
-from zenoh_conformance.wire.layer import Layer
-from zenoh_vectors.loader import load
+from zenoh_conformance import batch
+from zenoh_conformance.wire import registry, vle
+from zenoh_conformance.wire.layer import Enc
+from zenoh_vectors.loader import Vector, load
 
-from .oracles.decode import LAYERS
+from . import inputs
+
+EDGES: Final = tuple(
+    sorted({0, 1, 2, 127, 128, 255, 256, 16383, 16384, 65535, 65536, (1 << 28) - 1, 1 << 28, (1 << 32) - 1, 1 << 32,
+            (1 << 33) - 1, (1 << 56) - 1, 1 << 56, 1 << 62, (1 << 63) - 1, 1 << 63, vle.MOST})
+)  # fmt: skip
+"""Where widths, VLE lengths and signs change (primitives#vle)."""
 
 
-def decode_seeds() -> Iterator[bytes]:
-    """Every vector of a message layer, valid or not, behind the byte that chooses its layer; in order of id."""
-    for vector in load():
-        if vector.layer in LAYERS:
-            yield bytes([LAYERS.index(Layer(vector.layer))]) + vector.data
+@cache
+def vectors() -> tuple[Vector, ...]:
+    """The golden vectors, conversations taken apart."""
+    return tuple(part for vector in load() for part in vector.parts)
 
 
-def write_corpus(folder: Path, seeds: Iterator[bytes]) -> int:
-    """One file a distinct seed, named by its digest; how many there are."""
+def message_seeds() -> Iterator[bytes]:
+    """Every vector of a layer that inputs have, valid or not; of streams, the batches."""
+    for vector in vectors():
+        if vector.layer in inputs.LAYERS:
+            yield inputs.of(vector.layer, vector.data)
+        elif vector.layer == "stream":
+            for one in batch.split(vector.data)[0]:
+                yield inputs.of("batch", one)
+
+
+def key_seeds() -> Iterator[bytes]:
+    """Key expressions of the vectors, in pairs, one a line."""
+    keys = [vector.data for vector in vectors() if vector.layer == "keyexpr"]
+    for first, second in zip(keys, [*keys[1:], *keys[:1]], strict=True):
+        yield first + b"\n" + second
+
+
+def message_words() -> Iterator[bytes]:
+    """Headers of messages and extensions, and edge integers."""
+    for cls in (*registry.MESSAGES, *registry.EXTENSIONS):
+        number = registry.of(cls).id
+        yield bytes([number])
+        yield bytes([number | 0x80])
+    for value in EDGES:
+        yield vle.encode(value)
+    for enc in Enc:
+        yield bytes([enc << 5 | 0x0E])
+        yield bytes([enc << 5 | 0x1E])
+
+
+def key_words() -> Iterator[bytes]:
+    """The pieces that keys are made of."""
+    yield from (b"/", b"*", b"**", b"$*", b"$*$*", b"@", b"@a", b"/**/", b"/*/**", b"**/*", b"a", b"ab", b"#", b"?", b"\n", b"\xc3\xa9")
+
+
+def dictionary(words: Iterable[bytes]) -> str:
+    """A dictionary as libFuzzer reads it: each distinct word once."""
+    lines = ['"' + "".join(f"\\x{byte:02x}" for byte in word) + '"' for word in sorted(set(words)) if word]
+    return "\n".join(lines) + "\n"
+
+
+def write_corpus(folder: Path, seeds: Iterable[bytes], *, largest: int) -> int:
+    """One file a distinct seed, named as libFuzzer names it; how many there are.  A longer seed is left out."""
     folder.mkdir(parents=True, exist_ok=True)
-    names = {sha256(seed).hexdigest()[:16]: seed for seed in seeds}
+    names = {sha1(seed, usedforsecurity=False).hexdigest(): seed for seed in seeds if 0 < len(seed) <= largest}
     for name, seed in names.items():
         (folder / name).write_bytes(seed)
     return len(names)

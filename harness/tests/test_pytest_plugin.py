@@ -33,7 +33,7 @@ def test_a_deviation_fails_and_tells_how_to_repeat_it(pytester):
 
 def test_a_known_deviation_is_an_expected_failure(pytester):
     pytester.path.joinpath("k.toml").write_text(
-        f'[[deviation]]\ncheck="{ONE}"\nverdict="fail"\ncause="stage open: OpenAck *"\nreason="planted"\n'
+        f'[[deviation]]\ncheck="{ONE}"\nverdict="fail"\ncause="stage open: OpenAck *"\nreason="planted"\nowner="us"\n'
     )
     target = ("--target", "faulty:believes-any-cookie?role=router", "--target-only", ONE)
     result = run(pytester, *target, "--target-known", "k.toml")

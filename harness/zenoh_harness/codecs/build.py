@@ -1,11 +1,14 @@
-"""zenoh-rust's own codec as a program: the crate under `codecs/zenoh-codec`, built for one release and kept."""
+"""zenoh-rust's own codec, built for one release and kept: the crate under `codecs/zenoh-codec` as a program or a library."""
 
 from __future__ import annotations
 
 import hashlib
+import platform
 import re
 import shutil
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Final
@@ -31,32 +34,64 @@ _END_OF_LOG: Final = 25
 _VERSION: Final = re.compile(r"\d+\.\d+\.\d+(-[0-9A-Za-z.]+)?")
 
 
-def make(version: str, profile: str, tell: Tell) -> Made:  # of profiles there is one
-    """The program for a release, built unless it is there; `tell` gets a line of progress now and then.
+COUNTERS: Final = (
+    "-Cpasses=sancov-module", "-Cllvm-args=-sanitizer-coverage-level=4",
+    "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters", "-Cllvm-args=-sanitizer-coverage-pc-table",
+    "-Cllvm-args=-sanitizer-coverage-trace-compares",
+)  # fmt: skip
+"""What makes stable rustc count edges as libFuzzer reads them; such a library loads only beside libFuzzer."""
 
-    Raises UsageError for a release that does not exist; CannotGoOn without cargo, and when the build fails, with the
-    end of its log.
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What is made of the crate."""
+
+    file: str
+    """The name under which it is kept."""
+    made: str
+    """The name that cargo gives it."""
+    about: str
+    arguments: tuple[str, ...]
+    flags: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+_FAST: Final = {"CARGO_PROFILE_RELEASE_OPT_LEVEL": "2"}
+_LIBRARY: Final = "libzenoh_codec_target.so"
+FORMS: Final[Mapping[str, Form]] = {
+    "release": Form(PROGRAM, PROGRAM, "a program behind the stdio codec protocol", ("--bin", PROGRAM)),
+    "library": Form("libzenoh-codec.so", _LIBRARY, "a library behind zcodec.h", ("--lib",), env=_FAST),
+    "coverage": Form("libzenoh-codec-coverage.so", _LIBRARY, "the library with coverage counters", ("--lib",), COUNTERS, _FAST),
+}  # fmt: skip
+"""By profile."""
+
+
+def make(version: str, profile: str, tell: Tell) -> Made:
+    """The program, or in the profiles `library` and `coverage` the library, of a release; built unless it is there.
+
+    `tell` gets a line of progress now and then.  Raises UsageError for a release that does not exist; CannotGoOn
+    without cargo, and when the build fails, with the end of its log.
     """
     began = time.monotonic()
     if not _VERSION.fullmatch(version):
         raise UsageError(f"{version!r} is no release", step="build", hint="as in 1.10.2")
-    program = program_of(version)
+    form, result = FORMS[profile], program_of(version, profile)
     facts = {"version": version, "recipe": _recipe(version), "locked": "yes" if lock_of(version).is_file() else "no"}
-    if program.exists():
-        return Made(str(program), facts, False, time.monotonic() - began)
+    if result.exists():
+        return Made(str(result), facts, False, time.monotonic() - began)
     cargo = find_cargo()
     try:
-        program.parent.mkdir(parents=True, exist_ok=True)
+        result.parent.mkdir(parents=True, exist_ok=True)
         with filelock.FileLock(cache_folder() / "targets" / f"{NAME}.lock", timeout=scaled(PATIENCE)):
-            if not program.exists():
-                _build(cargo, version, program, tell)
+            if not result.exists():
+                _build(cargo, version, form, result, tell)
     except filelock.Timeout as why:
         raise CannotGoOn(f"another process keeps building {NAME}", step="build",
                          seen=f"{why.lock_file} is held", hint="is an older build hanging?") from why  # fmt: skip
     except OSError as why:
-        raise CannotGoOn(f"cannot build in {program.parent}", step="build", seen=str(why),
+        raise CannotGoOn(f"cannot build in {result.parent}", step="build", seen=str(why),
                          hint=f"{CACHE_VARIABLE} names another folder") from why  # fmt: skip
-    return Made(str(program), facts, True, time.monotonic() - began)
+    return Made(str(result), facts, True, time.monotonic() - began)
 
 
 def crate() -> Path:
@@ -74,9 +109,9 @@ def locked() -> tuple[str, ...]:
     return tuple(sorted((file.parent.name for file in (crate() / "locks").glob("*/Cargo.lock")), key=_rank))
 
 
-def program_of(version: str) -> Path:
-    """Where the program of a release is, or will be: a place of its own for each state of the sources."""
-    return cache_folder() / "targets" / f"{NAME}-{version}-{_recipe(version)}" / PROGRAM
+def program_of(version: str, profile: str = "release") -> Path:
+    """Where what is made of a release is, or will be: a place of its own for each state of the sources."""
+    return cache_folder() / "targets" / f"{NAME}-{version}-{_recipe(version)}" / FORMS[profile].file
 
 
 def find_cargo() -> str:
@@ -102,30 +137,44 @@ def _recipe(version: str) -> str:
     return digest.hexdigest()[:12]
 
 
-def _build(cargo: str, version: str, program: Path, tell: Tell) -> None:
-    """Lay the crate out beside the program, run cargo on it, keep the program.
+def _build(cargo: str, version: str, form: Form, result: Path, tell: Tell) -> None:
+    """Lay the crate out beside the result, run cargo on it, keep what it makes.
 
     All releases share cargo's work, since most of what they are made of is the same: the first takes half a minute,
     each further one a third of that.
     """
-    work = program.parent / "crate"
+    work = result.parent / "crate"
     shutil.rmtree(work, ignore_errors=True)
+    lay_out(work, version)
+    command = [cargo, "build", "--release", "--color", "never", *form.arguments, "--target", host()]
+    if lock_of(version).is_file():
+        command.append("--locked")
+    target = cache_folder() / "targets" / ("cargo-coverage" if form.flags else "cargo")
+    environment = {**form.env, "CARGO_TARGET_DIR": str(target)}
+    if form.flags:
+        environment["RUSTFLAGS"] = " ".join(form.flags)
+    with processes.start(command, cwd=work, env=environment) as running:
+        _wait(running, version, tell)
+    shutil.copy(target / host() / "release" / form.made, result.with_suffix(".new"))
+    result.with_suffix(".new").replace(result)
+    shutil.rmtree(work, ignore_errors=True)
+
+
+def lay_out(work: Path, version: str) -> None:
+    """The crate for one release, with its lock file where there is one, in a folder that is not there yet."""
     (work / "src").mkdir(parents=True)
     for file in (crate() / "src").glob("*.rs"):
         shutil.copy(file, work / "src")
     shutil.copy(crate() / "build.rs", work)
     manifest = (crate() / "Cargo.toml.in").read_text(encoding="utf-8")
     (work / "Cargo.toml").write_text(manifest.replace(PLACE, version), encoding="utf-8")
-    command = [cargo, "build", "--release", "--color", "never"]
     if lock_of(version).is_file():
         shutil.copy(lock_of(version), work / "Cargo.lock")
-        command.append("--locked")
-    target = cache_folder() / "targets" / "cargo"
-    with processes.start(command, cwd=work, env={"CARGO_TARGET_DIR": str(target)}) as running:
-        _wait(running, version, tell)
-    shutil.copy(target / "release" / PROGRAM, program.with_suffix(".new"))
-    program.with_suffix(".new").replace(program)
-    shutil.rmtree(work, ignore_errors=True)
+
+
+def host() -> str:
+    """This machine as cargo calls it; named, so that flags for the library do not reach build scripts."""
+    return f"{platform.machine()}-unknown-linux-gnu"
 
 
 def _wait(running: Program, version: str, tell: Tell) -> None:

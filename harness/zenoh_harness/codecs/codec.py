@@ -84,7 +84,9 @@ class Answer:
     debug: str = ""
     """DECODED: the message in the codec's own words."""
     allocated: int | None = None
-    """DECODED: bytes asked of the allocator while reading."""
+    """Bytes asked of the allocator while reading, where the codec counts them."""
+    largest: int | None = None
+    """The largest single request among them."""
 
 
 class Codec(Protocol):

@@ -14,6 +14,7 @@ from typing import Final
 import click
 
 from zenoh_conformance.verdict import Exit
+from zenoh_harness.commands._known import known_option
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import OtherVersion, UsageError
 from zenoh_harness.files import judged as files_judged
@@ -21,7 +22,7 @@ from zenoh_harness.files import junit as files_junit
 from zenoh_harness.files import results
 from zenoh_harness.files import sarif as files_sarif
 from zenoh_harness.files.evidence import slug
-from zenoh_harness.run import summary
+from zenoh_harness.run import lists, summary
 from zenoh_harness.run.allowance import AT_FULL, Allowance, seconds_of
 from zenoh_harness.run.checks import every_name
 from zenoh_harness.run.folder import claimed
@@ -46,12 +47,7 @@ OUT: Final = "zconform-results"
 @click.option(
     "--out", type=click.Path(path_type=Path, file_okay=False), default=OUT, show_default=True, help="Where to."
 )
-@click.option(
-    "--known",
-    multiple=True,
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Further known deviations.",
-)
+@known_option
 @click.option(
     "--judged", type=click.Path(path_type=Path, dir_okay=False), help="What was judged before, and must be again."
 )
@@ -178,6 +174,8 @@ def one_target(shell: Shell, reach: Reach, options: Options, known: Sequence[Pat
         shell.note(f"{reach}: nothing to judge is selected")
         return None
     options = replace(options, known=known_for(parts[0].identity.name, known, kind=parts[0].identity.kind))
+    for remark in lists.remarks(options.known.deviations):
+        shell.note(remark)
     with claimed(options.out), shell.progress(sum(part.size for part in parts), str(reach)) as advance:
         for left, part in zip(range(len(parts), 0, -1), parts, strict=True):
             part.options = replace(options, advance=advance, shares=left)

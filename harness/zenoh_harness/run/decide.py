@@ -25,7 +25,9 @@ class Decision:
     end: str = ""
     attempts: int = 1
     conversation: Conversation | None = None
-    """The evidence."""
+    """The evidence: what provoked it, and is done again by the script."""
+    shown: Conversation | None = None
+    """What shows it, where that is another: a zombie's is the health check that failed."""
     finding: Finding | None = None
     """What the target deviated by, where that is the reason."""
     trace: str = ""
@@ -45,6 +47,7 @@ def decide(item: Item, outcomes: Sequence[AttemptOutcome], side: Side = Side.RES
 
     An attempt for which it only took too long says nothing of what it does; where the others held, the case is `slow`.
     """
+    # What was stopped because the run was ended says nothing about the target.
     telling = [outcome for outcome in outcomes if outcome.went is not Went.STOPPED]
     verdicts = [_verdict(outcome, side) for outcome in telling]
     verdict = _of_all(verdicts)
@@ -75,11 +78,13 @@ def _of_all(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 def _reason(telling: Sequence[AttemptOutcome], verdicts: Sequence[Verdict], verdict: Verdict) -> AttemptOutcome:
-    """The attempt that shows it: our own first fault, else the last that has that verdict, else the last that did not hold."""
+    """The attempt that shows it: our own first fault, of what is flaky the first that did not hold, else the last of its verdict."""
     if verdict is Verdict.ERROR:
         return telling[verdicts.index(verdict)]
     alike = [outcome for outcome, one in zip(telling, verdicts, strict=True) if one is verdict]
     red = [outcome for outcome, one in zip(telling, verdicts, strict=True) if one not in (Verdict.PASS, Verdict.SLOW)]
+    if verdict is Verdict.FLAKY and red:
+        return red[0]  # what comes now and then may never come again
     return (alike or red or telling)[-1]
 
 
@@ -124,4 +129,14 @@ def charged(item: Item, unhealthy: Unhealthy, outcome: AttemptOutcome, attempts:
         end=outcome.end,
         attempts=attempts,
         conversation=outcome.conversation,
+        shown=_shows(outcome, unhealthy),
     )
+
+
+def _shows(outcome: AttemptOutcome, unhealthy: Unhealthy) -> Conversation:
+    """Of a zombie the health check that failed; else what was said before the end, with how it ended."""
+    shows = outcome.conversation
+    if unhealthy.verdict is Verdict.ZOMBIE and unhealthy.conversation is not None:
+        shows = unhealthy.conversation
+    about = {**outcome.conversation.about, "ended": unhealthy.cause}
+    return Conversation(shows.connections, shows.events, about)

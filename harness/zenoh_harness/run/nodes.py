@@ -13,6 +13,7 @@ from zenoh_conformance.law import Law
 from zenoh_conformance.verdict import Verdict
 from zenoh_harness.errors import CannotGoOn, TargetError
 from zenoh_harness.identity import Identity
+from zenoh_harness.profiles import ASSUMED
 from zenoh_harness.run.allowance import in_rounds, some
 from zenoh_harness.run.attempt import AttemptOutcome, Conditions, attempt, uses_agent
 from zenoh_harness.run.decide import Decision, left_out
@@ -189,7 +190,7 @@ class NodeRun:
 
     def _ability(self, lifecycle: Lifecycle, items: Sequence[Item], unhealthy: Unhealthy | None) -> Ability:
         """What the node can do; asked only where a case wants to know, and of one that is well."""
-        needed = any(item.case.needs for item in items) and unhealthy is None
+        needed = any(set(item.case.needs) - ASSUMED for item in items) and unhealthy is None
         can = ability(self.target, lifecycle.node, self._look if needed else None)
         known = {"known_departures": self.options.known.requirements(self.target.identity.version)}
         return replace(can, facts=replace(can.facts, known={**can.facts.known, **known}))

@@ -13,6 +13,8 @@ from zenoh_harness.run.plan import Selection
 from zenoh_harness.targets.target import NodeInstance
 
 DEPTHS: Final = ("quick", "full", "nightly")
+DEPTH: Final = "full"
+"""The depth of a run that is told none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +27,7 @@ class Options:
     jobs: int = 8
     """Cases side by side."""
     seed: int = 0
-    depth: str = "full"
+    depth: str = DEPTH
     known: Known = field(default_factory=Known)
     judged: Path | None = None
     """What was judged before."""

@@ -7,7 +7,6 @@ from collections import Counter, deque
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from threading import Event as Flag
 from typing import Any, Final
 
@@ -16,7 +15,7 @@ from zenoh_conformance.conversation import Connection, Conversation, Event, Fram
 from zenoh_conformance.dialogue import Dialogue
 from zenoh_conformance.errata import reading_of
 from zenoh_conformance.finding import Finding
-from zenoh_conformance.scene import Agent
+from zenoh_conformance.scene import Agent, drawn_zid
 from zenoh_harness.errors import CannotConnect, CannotGoOn
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.links.wires import LinkWire, Recorder
@@ -192,8 +191,7 @@ class Stage:
     def fresh_zid(self) -> bytes:
         """Eight bytes that no other dialogue of the run has; the same in every run with the same seed."""
         self._zids += 1
-        text = f"{self._seed} {self._label} {self._zids}".encode()
-        return blake2b(text, digest_size=7).digest() + b"\x5a"
+        return drawn_zid(self._seed, self._label, self._zids)
 
     def can(self, capability: str) -> bool:
         """Whether the target does this."""

@@ -46,9 +46,9 @@ BUILDERS: Final[Mapping[str, Builder]] = MappingProxyType(
             ),
             Builder(
                 name="zenoh-codec",
-                about="zenoh-rust's own codec as a stdio codec target",
+                about="zenoh-rust's own codec as a stdio codec target; profile library: as a lib: target",
                 default="1.10.2",
-                profiles=("release",),
+                profiles=("release", "library", "coverage"),
                 module="zenoh_harness.codecs.build",
             ),
         )

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from zenoh_conformance.dialogue import Dialogue
 from zenoh_conformance.finding import Deviation
-from zenoh_conformance.kinds import InitAck, Kind, OpenAck
+from zenoh_conformance.kinds import InitAck, Kind, M, OpenAck
 from zenoh_conformance.messages import Init
 from zenoh_conformance.wire.extensions import exts
 from zenoh_harness.errors import CannotConnect
@@ -107,7 +107,7 @@ def _still_up(us: Dialogue) -> bool:
     return us.ended is None and us.closed is None
 
 
-def _heard(us: Dialogue, what: Kind, within: float) -> Any:
+def _heard(us: Dialogue, what: Kind[M], within: float) -> M | None:
     try:
         return us.expect(what, within=within)
     except Deviation:

@@ -10,7 +10,7 @@ use std::{
     panic::{catch_unwind, AssertUnwindSafe},
     sync::{
         atomic::{AtomicUsize, Ordering},
-        Condvar, Mutex,
+        Condvar, Mutex, OnceLock,
     },
     thread,
 };
@@ -27,11 +27,23 @@ pub enum Worker {
 static STATE: Mutex<Worker> = Mutex::new(Worker::Done);
 static CHANGED: Condvar = Condvar::new();
 static CAP: AtomicUsize = AtomicUsize::new(usize::MAX);
+static GIVE_UP: OnceLock<GiveUp> = OnceLock::new();
+
+/// What a call does that asks for more than the cap: it never comes back.
+pub type GiveUp = fn(usize) -> !;
+
+/// What a call asked of the allocator.
+#[derive(Clone, Copy, Default)]
+pub struct Spent {
+    pub sum: usize,
+    pub largest: usize,
+}
 
 thread_local! {
     static WATCHED: Cell<bool> = const { Cell::new(false) };
-    static SPENT: Cell<usize> = const { Cell::new(0) };
+    static SPENT: Cell<Spent> = const { Cell::new(Spent { sum: 0, largest: 0 }) };
     static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
+    static DOING: Cell<&'static str> = const { Cell::new("") };
 }
 
 /// The system's allocator, with a cap on what one guarded call may ask for in sum.
@@ -43,8 +55,10 @@ impl Counting {
         if !watched {
             return;
         }
-        let spent = SPENT.try_with(|s| s.replace(s.get().saturating_add(size))).unwrap_or(0);
-        if spent.saturating_add(size) > CAP.load(Ordering::Relaxed) {
+        let before = SPENT.try_with(Cell::get).unwrap_or_default();
+        let spent = Spent { sum: before.sum.saturating_add(size), largest: before.largest.max(size) };
+        let _ = SPENT.try_with(|s| s.set(spent));
+        if spent.sum > CAP.load(Ordering::Relaxed) {
             give_up(size);
         }
     }
@@ -82,6 +96,14 @@ fn found(ptr: *mut u8, size: usize) -> *mut u8 {
 
 fn give_up(size: usize) -> ! {
     let _ = WATCHED.try_with(|w| w.set(false));
+    match GIVE_UP.get() {
+        Some(give_up) => give_up(size),
+        None => std::process::abort(),
+    }
+}
+
+/// Gives up on a thread of its own: tells the owner, and sleeps for ever.
+pub fn sleep(size: usize) -> ! {
     report(Worker::Lost(size));
     loop {
         thread::park();
@@ -103,27 +125,35 @@ pub fn wait() -> Worker {
     *state
 }
 
-/// Sets the cap, in bytes a call, and keeps the place and text of panics instead of printing them.
-pub fn install(cap: usize) {
+/// Sets the cap, in bytes a call, and what happens beyond it; keeps the place and text of panics instead of printing them.
+pub fn install(cap: usize, give_up: GiveUp) {
     CAP.store(cap, Ordering::Relaxed);
+    let _ = GIVE_UP.set(give_up);
     std::panic::set_hook(Box::new(|info| {
         let text = info.to_string();
         let _ = PANIC.try_with(|p| *p.borrow_mut() = text);
     }));
 }
 
-/// Runs `f`; a panic comes back as its text.
+/// Remembers what is being done, for whoever tells of a panic.
+pub fn doing(what: &'static str) {
+    DOING.set(what);
+}
+
+/// Runs `f`; a panic comes back as what was being done, and its text.
 pub fn guarded<T>(f: impl FnOnce() -> T) -> Result<T, String> {
     let result = catch_unwind(AssertUnwindSafe(f));
     WATCHED.set(false);
-    result.map_err(|_| PANIC.take())
+    result.map_err(|_| format!("while {}: {}", DOING.get(), PANIC.take()))
 }
 
-/// Runs `f` under the cap; the bytes that it asked for are told beside its result.
-pub fn counted<T>(f: impl FnOnce() -> T) -> (T, usize) {
-    SPENT.set(0);
+/// Runs `f` under the cap; what it asked for is told beside its result.
+pub fn counted<T>(f: impl FnOnce() -> T) -> (T, Spent) {
+    DOING.set("reading");
+    SPENT.set(Spent::default());
     WATCHED.set(true);
     let result = f();
     WATCHED.set(false);
+    DOING.set("telling");
     (result, SPENT.get())
 }

@@ -2,7 +2,8 @@
 
 use crate::{
     fields::{hex, number, Fields},
-    guard, network, scouting,
+    guard::{self, Spent},
+    network, scouting,
     shared::Object,
     transport,
 };
@@ -27,23 +28,34 @@ pub const LAYERS: [&str; 7] = ["transport", "network", "scouting", "batch", "low
 
 /// What became of one request.
 pub enum Answer {
-    Decoded { means: Value, size: usize, encoded: Option<Vec<u8>>, debug: String, allocated: usize },
+    Decoded { means: Value, size: usize, encoded: Option<Vec<u8>>, debug: String, spent: Spent },
     Encoded(Vec<u8>),
     Related(Value),
-    Refused { why: String, at: Option<usize> },
+    Refused { why: String, at: Option<usize>, spent: Spent },
     Unimplemented(String),
     Crashed(String),
 }
 
 impl Answer {
-    fn refused(why: impl Into<String>) -> Self {
-        Answer::Refused { why: why.into(), at: None }
+    pub fn refused(why: impl Into<String>) -> Self {
+        Answer::Refused { why: why.into(), at: None, spent: Spent::default() }
     }
+}
+
+/// What an answer to `decode` tells besides its verdict: each of these takes time.
+#[derive(Clone, Copy, Default)]
+pub struct Wants {
+    pub meaning: bool,
+    pub debug: bool,
+    pub encoded: bool,
+    /// Read from a plain slice of bytes; otherwise from a `ZSlice`, which shares its memory, as the router does.
+    pub plain: bool,
 }
 
 /// Writes with the codec; nothing when it would not.
 macro_rules! written {
     ($message:expr) => {{
+        guard::doing("writing");
         let mut out = Vec::new();
         let mut writer = out.writer();
         let result: Result<(), DidntWrite> = Zenoh080::new().write(&mut writer, $message);
@@ -51,37 +63,37 @@ macro_rules! written {
     }};
 }
 
-/// Reads messages from a slice that shares its memory, as the router does, until the bytes end or, with
-/// `$many` false, after the first.
+/// Reads messages until the bytes end or, with `$many` false, after the first.
 macro_rules! read {
     ($input:expr, $type:ty, $many:expr, $means:expr, $write:expr) => {
         read!($input, $type, $many, $means, $write, |_: &mut $type| 0)
     };
     ($input:expr, $type:ty, $many:expr, $means:expr, $write:expr, $give_back:expr) => {{
-        let (bytes, bare) = $input;
+        let (bytes, wants) = $input;
         let bytes = Arc::new(bytes);
-        let (mut means, mut encoded, mut debug) = (Vec::new(), Some(Vec::new()), String::new());
-        let (mut at, mut allocated) = (0, 0);
+        let (mut means, mut encoded, mut debug) = (Vec::new(), wants.encoded.then(Vec::new), String::new());
+        let (mut at, mut spent) = (0, Spent::default());
         loop {
-            let mut slice = ZSlice::new(bytes.clone(), at, bytes.len()).expect("the end is the end");
-            let mut reader = slice.reader();
-            let (result, spent): (Result<$type, DidntRead>, usize) =
-                guard::counted(|| Zenoh080::new().read(&mut reader));
-            allocated += spent;
-            at = bytes.len() - reader.remaining();
+            let (result, asked, left) = one::<$type>(&bytes, at, wants.plain);
+            spent = Spent { sum: spent.sum + asked.sum, largest: spent.largest.max(asked.largest) };
+            at = bytes.len() - left;
             let Ok(mut message) = result else {
                 let why = format!("zenoh-codec did not read a {}", stringify!($type));
-                return Answer::Refused { why, at: Some(at) };
+                return Answer::Refused { why, at: Some(at), spent };
             };
             at -= $give_back(&mut message);
-            if !bare {
+            if wants.meaning {
                 means.push($means(&message));
+            }
+            if wants.debug {
                 debug += &format!("{}{message:?}", if debug.is_empty() { "" } else { "\n" });
             }
-            encoded = encoded.zip($write(&message)).map(|(mut all, one): (Vec<u8>, Vec<u8>)| {
-                all.extend(one);
-                all
-            });
+            if wants.encoded {
+                encoded = encoded.zip($write(&message)).map(|(mut all, one): (Vec<u8>, Vec<u8>)| {
+                    all.extend(one);
+                    all
+                });
+            }
             if !$many || at == bytes.len() {
                 break;
             }
@@ -90,13 +102,29 @@ macro_rules! read {
             true => Object::default().set("messages", means).kind("Batch"),
             false => means.pop().unwrap_or(Value::Null),
         };
-        Answer::Decoded { means, size: at, encoded, debug, allocated }
+        Answer::Decoded { means, size: at, encoded, debug, spent }
     }};
 }
 
-/// `bare`: without meaning and debug text, which take most of the time.
-pub fn decode(layer: &str, data: Vec<u8>, bare: bool) -> Answer {
-    let input = (data, bare);
+/// Reads one message from `at` on: the result, what it asked of the allocator, and how many bytes are left.
+fn one<T>(bytes: &Arc<Vec<u8>>, at: usize, plain: bool) -> (Result<T, DidntRead>, Spent, usize)
+where
+    Zenoh080: for<'a, 'b> RCodec<T, &'a mut &'b [u8], Error = DidntRead>
+        + for<'a, 'b> RCodec<T, &'a mut &'b mut ZSlice, Error = DidntRead>,
+{
+    if plain {
+        let mut reader = bytes[at..].reader();
+        let (result, spent) = guard::counted(|| Zenoh080::new().read(&mut reader));
+        return (result, spent, reader.remaining());
+    }
+    let mut slice = ZSlice::new(bytes.clone(), at, bytes.len()).expect("the end is the end");
+    let mut reader = slice.reader();
+    let (result, spent) = guard::counted(|| Zenoh080::new().read(&mut reader));
+    (result, spent, reader.remaining())
+}
+
+pub fn decode(layer: &str, data: Vec<u8>, wants: Wants) -> Answer {
+    let input = (data, wants);
     match layer {
         "transport" => {
             read!(input, TransportMessage, false, transport::means, |m| written!(m), transport::give_back)
@@ -139,10 +167,11 @@ fn write_low_latency(message: &TransportMessageLowLatency) -> Option<Vec<u8>> {
 
 /// A key expression is read when it can be made canonical; `canonical` is that form, and `encoded` its bytes.
 fn key_expression(data: Vec<u8>) -> Answer {
+    guard::doing("reading");
     let size = data.len();
     let text = match String::from_utf8(data) {
         Ok(text) => text,
-        Err(e) => return Answer::Refused { why: e.to_string(), at: Some(e.utf8_error().valid_up_to()) },
+        Err(e) => return Answer::Refused { why: e.to_string(), at: Some(e.utf8_error().valid_up_to()), spent: Spent::default() },
     };
     let valid = keyexpr::new(&text).is_ok();
     let canonical = match OwnedKeyExpr::autocanonize(text.clone()) {
@@ -152,11 +181,12 @@ fn key_expression(data: Vec<u8>) -> Answer {
     let encoded = Some(canonical.clone().into_bytes());
     let debug = format!("{canonical:?}");
     let means = Object::default().set("text", text).set("valid", valid).set("canonical", canonical).kind("KeyExpr");
-    Answer::Decoded { means, size, encoded, debug, allocated: 0 }
+    Answer::Decoded { means, size, encoded, debug, spent: Spent::default() }
 }
 
 /// How two canonical key expressions relate.
 pub fn relate(left: &str, right: &str) -> Answer {
+    guard::doing("relating");
     match (keyexpr::new(left), keyexpr::new(right)) {
         (Ok(l), Ok(r)) => {
             let relation = Object::default().set("intersects", l.intersects(r)).set("includes", l.includes(r));
@@ -218,16 +248,16 @@ fn encode_low_latency(kind: &str, f: &Fields) -> Result<Option<Vec<u8>>, String>
 pub fn to_json(seq: &Value, answer: &Answer) -> Value {
     let object = Object::default().set("seq", seq.clone());
     match answer {
-        Answer::Decoded { means, size, encoded, debug, allocated } => object
+        Answer::Decoded { means, size, encoded, debug, spent } => object
             .set("ok", true)
             .set("means", means.clone())
             .set("size", *size)
             .set("encoded", encoded.as_deref().map(hex))
             .set("debug", debug.as_str())
-            .set("allocated", *allocated),
+            .set("allocated", spent.sum),
         Answer::Encoded(bytes) => object.set("ok", true).set("bytes", hex(bytes)),
         Answer::Related(relation) => object.set("ok", true).set("means", relation.clone()),
-        Answer::Refused { why, at } => object.set("ok", false).set("why", why.as_str()).set("at", *at),
+        Answer::Refused { why, at, .. } => object.set("ok", false).set("why", why.as_str()).set("at", *at),
         Answer::Unimplemented(why) => object.set("unimplemented", true).set("why", why.as_str()),
         Answer::Crashed(text) => object.set("crash", text.as_str()),
     }

@@ -29,7 +29,7 @@ fn main() {
         eprintln!("usage: zenoh-codec-stdio [--cap BYTES]\nrequests are read from standard input");
         std::process::exit(2);
     };
-    guard::install(cap);
+    guard::install(cap, guard::sleep);
     if let Err(e) = serve::serve(cap) {
         eprintln!("zenoh-codec-stdio: {e}");
         std::process::exit(3);

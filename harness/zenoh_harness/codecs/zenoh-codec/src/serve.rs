@@ -2,7 +2,7 @@
 
 use crate::{
     fields::unhex,
-    layers::{to_json, Answer, LAYERS},
+    layers::{to_json, Answer, Wants, LAYERS},
     workers::{Request, Workers},
 };
 use serde_json::{json, Value};
@@ -62,7 +62,7 @@ fn capability(request: &Value) -> Value {
 fn single(request: &Value, workers: &mut Workers) -> io::Result<Value> {
     let seq = &request["seq"];
     let answer = match parse(request) {
-        Err(why) => Some(Answer::Refused { why, at: None }),
+        Err(why) => Some(Answer::refused(why)),
         Ok(None) => Some(Answer::Unimplemented(format!("no such command: {}", request["cmd"]))),
         Ok(Some(request)) => workers.run(vec![request])?.pop(),
     };
@@ -73,7 +73,8 @@ fn parse(request: &Value) -> Result<Option<Request>, String> {
     let text = |name: &str| request[name].as_str().map(str::to_owned).ok_or(format!("{name}: expected a string"));
     Ok(match request["cmd"].as_str() {
         Some("decode") => {
-            Some(Request::Decode { layer: text("layer")?, bytes: unhex(&text("bytes")?)?, bare: false })
+            let wants = Wants { meaning: true, debug: true, encoded: true, plain: false };
+            Some(Request::Decode { layer: text("layer")?, bytes: unhex(&text("bytes")?)?, wants })
         },
         Some("encode") => Some(Request::Encode { layer: text("layer")?, means: request["means"].clone() }),
         Some("relate") => Some(Request::Relate { left: text("left")?, right: text("right")? }),
@@ -112,7 +113,8 @@ fn split(mut raw: &[u8], layer: &str) -> io::Result<Vec<Request>> {
         let (length, rest) = raw.split_at_checked(4).ok_or_else(short)?;
         let length = u32::from_le_bytes(length.try_into().map_err(io::Error::other)?);
         let (bytes, rest) = rest.split_at_checked(length as usize).ok_or_else(short)?;
-        requests.push(Request::Decode { layer: layer.to_owned(), bytes: bytes.to_vec(), bare: true });
+        let wants = Wants { encoded: true, ..Wants::default() };
+        requests.push(Request::Decode { layer: layer.to_owned(), bytes: bytes.to_vec(), wants });
         raw = rest;
     }
     Ok(requests)
@@ -124,7 +126,7 @@ fn record(out: &mut Vec<u8>, answer: &Answer) {
     const NOWHERE: u32 = u32::MAX;
     let (status, number, bytes): (u8, u32, &[u8]) = match answer {
         Answer::Decoded { size, encoded, .. } => (0, *size as u32, encoded.as_deref().unwrap_or_default()),
-        Answer::Refused { why, at } => (1, at.map_or(NOWHERE, |at| at as u32), why.as_bytes()),
+        Answer::Refused { why, at, .. } => (1, at.map_or(NOWHERE, |at| at as u32), why.as_bytes()),
         Answer::Unimplemented(why) => (2, NOWHERE, why.as_bytes()),
         Answer::Crashed(text) => (3, NOWHERE, text.as_bytes()),
         Answer::Encoded(_) | Answer::Related(_) => (2, NOWHERE, b"batches decode only"),

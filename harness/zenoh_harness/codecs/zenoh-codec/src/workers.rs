@@ -2,7 +2,7 @@
 
 use crate::{
     guard::{self, Worker},
-    layers::{self, Answer},
+    layers::{self, Answer, Wants},
 };
 use serde_json::Value;
 use std::{
@@ -18,7 +18,7 @@ use std::{
 const MOST_LOST: usize = 32;
 
 pub enum Request {
-    Decode { layer: String, bytes: Vec<u8>, bare: bool },
+    Decode { layer: String, bytes: Vec<u8>, wants: Wants },
     Encode { layer: String, means: Value },
     Relate { left: String, right: String },
 }
@@ -26,7 +26,7 @@ pub enum Request {
 impl Request {
     fn run(&self) -> Answer {
         let result = guard::guarded(|| match self {
-            Request::Decode { layer, bytes, bare } => layers::decode(layer, bytes.clone(), *bare),
+            Request::Decode { layer, bytes, wants } => layers::decode(layer, bytes.clone(), *wants),
             Request::Encode { layer, means } => layers::encode(layer, means),
             Request::Relate { left, right } => layers::relate(left, right),
         });

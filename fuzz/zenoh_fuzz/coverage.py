@@ -1,0 +1,161 @@
+"""What a corpus reaches of the declarations: headers, extensions, fields, refusals; and what it never reached."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from zenoh_conformance import messages  # noqa: F401  importing them is what fills the registry
+from zenoh_conformance.wire import registry
+from zenoh_conformance.wire.declare import Declaration
+
+from . import inputs
+from .crew import corpus_files
+from .mutators.segmented import segments_of
+
+
+@dataclass(slots=True)
+class OfMessage:
+    """One message: what there is of it, and how often it was reached."""
+
+    name: str
+    path: str
+    headers: Counter[int] = field(default_factory=Counter)
+    """Bits 7:5 of its header."""
+    extensions: Counter[str] = field(default_factory=Counter)
+    fields: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    """Paths at which it was refused."""
+    known_headers: tuple[int, ...] = ()
+    known_extensions: tuple[str, ...] = ()
+    known_fields: tuple[str, ...] = ()
+
+    @property
+    def missing(self) -> list[str]:
+        """What was never reached, in words."""
+        flags = [f"header {value << 5:#04x}" for value in self.known_headers if not self.headers[value]]
+        exts = [f"extension {name}" for name in self.known_extensions if not self.extensions[name]]
+        return flags + exts + [f"field {name}" for name in self.known_fields if not self.fields[name]]
+
+
+@dataclass(slots=True)
+class Report:
+    """Of a whole corpus."""
+
+    inputs: int = 0
+    of: dict[str, OfMessage] = field(default_factory=dict)
+    remarks: Counter[str] = field(default_factory=Counter)
+
+    def lines(self) -> Iterator[str]:
+        """For people: a line a message, and under it what was never reached."""
+        yield f"{self.inputs} inputs"
+        yield f"{'message':<16} {'headers':>9} {'extensions':>11} {'fields':>8} {'refused at':>11}"
+        for one in self.of.values():
+            yield (f"{one.name:<16} {_of(one.headers, one.known_headers):>9} {_of(one.extensions, one.known_extensions):>11} "
+                   f"{_of(one.fields, one.known_fields):>8} {len(one.refused):>5} paths")  # fmt: skip
+            if one.missing:
+                yield f"    never reached: {', '.join(one.missing[:12])}{' ...' if len(one.missing) > 12 else ''}"
+        yield "remarks: " + ", ".join(f"{kind} {count}" for kind, count in self.remarks.most_common())
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as data."""
+        return {
+            "inputs": self.inputs, "remarks": dict(self.remarks),
+            "messages": [
+                {"name": one.name, "missing": one.missing, "extensions": dict(sorted(one.extensions.items())),
+                 "headers": {f"{value << 5:#04x}": count for value, count in sorted(one.headers.items())},
+                 "fields": dict(sorted(one.fields.items())), "refused": dict(sorted(one.refused.items()))}
+                for one in self.of.values()
+            ],
+        }  # fmt: skip
+
+    @property
+    def missing(self) -> int:
+        """How much was never reached."""
+        return sum(len(one.missing) for one in self.of.values())
+
+
+def _of(seen: Counter[Any], known: Iterable[Any]) -> str:
+    names = list(known)
+    return f"{sum(bool(seen[name]) for name in names)}/{len(names)}"
+
+
+def empty() -> Report:
+    """Everything that the declarations tell, nothing of it reached."""
+    report = Report()
+    for cls in registry.MESSAGES:
+        declared = registry.of(cls)
+        report.of[declared.path] = OfMessage(
+            declared.title, declared.path, known_headers=_headers(declared),
+            known_extensions=tuple(registry.of(each).path for each in declared.extensions or ()),
+            known_fields=tuple(one.name for one in declared.fields if one.wire is not None),
+        )  # fmt: skip
+    return report
+
+
+def _headers(declared: Declaration) -> tuple[int, ...]:
+    """The combinations of bits 7:5 that a sender may write."""
+    free = [0x80 >> place >> 5 for place, cell in enumerate(declared.cells) if cell != "X"]
+    values = {0}
+    for bit in free:
+        values |= {value | bit for value in values}
+    wide = {one.presence.what: len(one.values) for one in declared.fields if one.presence and one.values}
+    masks = {cell: declared.mask(cell) >> 5 for cell in wide}
+
+    def allowed(value: int) -> bool:
+        return all((value & mask) // (mask & -mask) < wide[cell] for cell, mask in masks.items())
+
+    return tuple(sorted(filter(allowed, values)))
+
+
+def report_of(corpus: Path) -> Report:
+    """What the inputs in a folder reach."""
+    report = empty()
+    for path in corpus_files(corpus):
+        add(report, path.read_bytes())
+    return report
+
+
+def add(report: Report, data: bytes) -> None:
+    """Count one input."""
+    report.inputs += 1
+    found = segments_of(data)
+    if found is None:
+        return
+    number, message = inputs.taken_apart(data)
+    for each in inputs.remarks(number, message):
+        report.remarks[each.kind] += 1
+    for segment in found[0]:
+        _segment(report, segment.path, segment.data)
+    if found[1]:
+        last = found[0][-1].path
+        for path in reversed([one for one in report.of if f"{one}." in last]):
+            report.of[path].refused[_plain(last)] += 1
+            break
+
+
+def _segment(report: Report, path: str, data: bytes) -> None:
+    steps = _plain(path).split(".")
+    for depth in range(len(steps) - 1, 0, -1):
+        owner = report.of.get(steps[depth - 1])
+        if owner is None:
+            continue
+        below = steps[depth]
+        if below == "header" and data:
+            owner.headers[data[0] >> 5] += 1
+        elif below == "exts" and len(steps) > depth + 1:
+            if steps[-1] == "header":
+                owner.extensions[steps[depth + 1]] += 1
+        else:
+            owner.fields[below] += 1
+            if below == "packed":
+                owner.fields.update(("whatami", "what"))
+        return
+
+
+def _plain(path: str) -> str:
+    return re.sub(r"\[\d+\]", "", path)

@@ -1,0 +1,118 @@
+"""Where two codecs differ in what they make of one input."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import cache, cached_property
+from typing import Any
+
+from zenoh_conformance.codec import Decoded, DecodeError, to_json
+from zenoh_conformance.wire import registry
+from zenoh_conformance.wire.errors import Diagnostic
+from zenoh_conformance.wire.types import Blob
+from zenoh_harness.foreign.confirm.meaning import comparable as told
+from zenoh_vectors.judge import parts
+
+from . import inputs
+from .finding import without_numbers
+from .targets import FuzzTarget, Theirs
+from .tolerances import REWRITES, VERDICTS
+
+
+class Difference:
+    """One input of which two codecs say different things."""
+
+    def __init__(
+        self, target: FuzzTarget, number: int, message: bytes, read: list[Decoded], theirs: Theirs,
+        refusal: DecodeError | None = None,
+    ) -> None:  # fmt: skip
+        self.target, self.number, self.message = target, number, message
+        self.read, self.theirs, self.refusal = read, theirs, refusal
+        self.rewritten: Counter[str] = Counter()
+        """The rules that were needed to make our meaning theirs."""
+
+    @cached_property
+    def release(self) -> tuple[int, ...]:
+        """Of zenoh-codec the version as numbers; of every other codec nothing."""
+        who = self.target.identity
+        return tuple(map(int, re.findall(r"\d+", who.version))) if who.name == "zenoh-codec" else ()
+
+    @cached_property
+    def remarks(self) -> list[Diagnostic]:
+        """Ours, those before a refusal too."""
+        return inputs.remarks(self.number, self.message) if self.refusal else [d for one in self.read for d in one.diagnostics]
+
+    @cached_property
+    def theirs_told(self) -> Any:
+        """Their meaning as far as structs can tell it; None when they tell none."""
+        means = self.target.means(self.number, self.message)
+        return None if means is None else told(means)
+
+    def ours_told(self, messages: list[Any]) -> Any:
+        """Our meaning in the same form."""
+        if self.number == inputs.VLE:
+            return {"Vle": {"value": messages[0] if messages[0] < 1 << 53 else str(messages[0])}}
+        means = [to_json(message) for message in messages]
+        return told(means[0] if self.number < inputs.BATCH else {"Batch": {"messages": means}})
+
+    @cached_property
+    def where(self) -> tuple[str, Any, Any] | None:
+        """The first place where the meanings differ, ours and theirs there; None where no more is to be said.
+
+        Our messages are rewritten by the rules of `tolerances` until the meanings agree; those that changed something
+        are counted in `rewritten`, if in the end they do.
+        """
+        wanted = self.theirs_told
+        messages = [one.message for one in self.read]
+        if wanted is None or self.ours_told(messages) == wanted:
+            return None
+        needed = []
+        for rule in REWRITES.values():
+            changed = messages if self.number == inputs.VLE else [rule.rewrite(each, self) for each in messages]
+            if changed != messages:
+                messages = changed
+                needed.append(rule.id)
+                if self.ours_told(messages) == wanted:
+                    self.rewritten.update(needed)
+                    return None
+        return next(parts(self.ours_told(messages), wanted, ""), ("meaning", "ours", "theirs"))
+
+    def alone(self, at: int) -> Difference:
+        """The network message at `at`, as if it stood alone."""
+        message = self.message[at:]
+        try:
+            read, size = inputs.messages(1, message)
+        except DecodeError as refusal:
+            return Difference(self.target, 1, message, [], self.target.ask(1, message), refusal)
+        return Difference(self.target, 1, message[:size], read, self.target.ask(1, message[:size]))
+
+    def explained(self, rule: str) -> str:
+        """The rule of `tolerances` that explains a difference in the promise `rule`; empty when none does."""
+        return next((each.id for each in VERDICTS.values() if rule in each.promises and each.explains(self)), "")
+
+
+def named(refusal: DecodeError) -> str:
+    """What a refusal is about: its path and its reason, without numbers."""
+    return f"{without_numbers(refusal.path)}: {without_numbers(refusal.why)}"
+
+
+@cache
+def texts() -> frozenset[str]:
+    """The names of fields that hold text."""
+    declared = [registry.of(cls) for cls in (*registry.MESSAGES, *registry.EXTENSIONS)]
+    named = {field.name for one in declared for field in one.fields if isinstance(field.wire, Blob) and field.wire.text}
+    return frozenset(named | {"suffix"})
+
+
+def claimed(refusal: DecodeError | None, plain: bool) -> str:
+    """What kind of length was taken for true: of text, of bytes, of a list; and through which reader."""
+    if refusal is None:  # it reads on in another place than we do
+        return f"the length of bytes{', read from a plain run of bytes' if plain else ''}"
+    steps = refusal.path.split(".")
+    if "[" in steps[-1] or (len(steps) > 1 and "[" in steps[-2] and steps[-2].startswith("locators")) or steps[-1] == "count":
+        return "the count of a list"
+    name = steps[-2] if steps[-1] in ("length", "bytes") and len(steps) > 1 else steps[-1]
+    if name in texts():
+        return "the length of a text"
+    return f"the length of bytes{', read from a plain run of bytes' if plain else ''}"

@@ -1,0 +1,124 @@
+"""Changes of inputs: by segments where they can be read, as bytes where not; each is measured by what it brought."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from random import Random
+from typing import Final
+
+from zenoh_conformance.codec import Segments
+from zenoh_conformance.wire.segment import Segment
+from zenoh_fuzz import inputs
+
+from .edits import EDITS, DoesNotFitError, Edit
+from .generate import an_input
+from .segmented import segments_of
+
+BytesMutator = Callable[[bytes, int], bytes]
+
+FRESH, PLAIN = "generate", "bytes"
+_NAMES: Final = tuple(name for name in EDITS for _ in range(1 if name == "many" else 8))
+"""As often as each is drawn: a message with hundreds of extensions takes as long as all others together."""
+
+
+def as_bytes(data: bytes, most: int, random: Random) -> bytes:
+    """A few bytes changed, put in or cut: what stands in for the engine's own mutators where there is no engine."""
+    out = bytearray(data or b"\0")
+    for _ in range(random.choice((1, 1, 2, 4))):
+        at = random.randrange(len(out)) if out else 0
+        match random.randrange(4):
+            case 0 if out:
+                out[at] = random.randrange(256)
+            case 1:
+                out[at:at] = random.randbytes(random.choice((1, 1, 2, 8)))
+            case 2:
+                del out[at : at + random.choice((1, 1, 2, 8))]
+            case _ if out:
+                out[at] ^= 1 << random.randrange(8)
+    return bytes(out[:most])
+
+
+class Mutator:
+    """Changes inputs, and remembers by what: `credit` tells whether that brought something new."""
+
+    def __init__(self, engine: BytesMutator | None = None, layers: tuple[int, ...] = ()) -> None:
+        """`engine` mutates bytes; `layers` are the numbers that inputs may begin with, all when empty."""
+        self._engine, self._layers = engine, layers
+        self.last: tuple[str, ...] = ()
+        """The names of the edits that made the last input."""
+        self.used: Counter[str] = Counter()
+        self.brought: Counter[str] = Counter()
+
+    def __call__(self, data: bytes, most: int, seed: int) -> bytes:
+        """One changed input of at most `most` bytes; the same for the same seed."""
+        random = Random(seed)
+        made = self._made(data, most, random)
+        if self._layers and made:
+            number = made[0] % len(inputs.LAYERS)
+            made = bytes([number if number in self._layers else random.choice(self._layers)]) + made[1:]
+        self.used.update(self.last)
+        return made[:most]
+
+    def _made(self, data: bytes, most: int, random: Random) -> bytes:
+        drawn = random.random()
+        if drawn < 0.08 or (len(data) < 3 and drawn < 0.5):
+            self.last = (FRESH,)
+            return an_input(random)
+        if drawn < 0.25 or len(data) < 2:
+            return self._bytes(data, most, random)
+        found = segments_of(data)
+        if found is None:
+            return self._bytes(data, most, random)
+        segments, rest = found
+        self.last = ()
+        for _ in range(random.choice((1, 1, 1, 2, 3))):
+            name = random.choice(_NAMES)
+            try:
+                segments = EDITS[name](segments, random)
+            except (DoesNotFitError, LookupError, ValueError):
+                continue  # this edit does not fit this message, or what an earlier one left of it
+            self.last += (name,)
+        if not self.last:
+            return self._bytes(data, most, random)
+        return data[:1] + segments.join() + rest
+
+    def _bytes(self, data: bytes, most: int, random: Random) -> bytes:
+        self.last = (PLAIN,)
+        return self._engine(data, most) if self._engine else as_bytes(data, most, random)
+
+    def cross(self, data: bytes, other: bytes, most: int, seed: int) -> bytes:
+        """A part of `other` in the place of a like part of `data`; where there is none, `other` behind `data`."""
+        random = Random(seed)
+        self.last = ("splice",)
+        self.used.update(self.last)
+        mine, theirs = segments_of(data), segments_of(other)
+        if mine is None or theirs is None:
+            cut = random.randint(0, len(data))
+            return (data[:cut] + other[random.randint(0, len(other)) :])[:most]
+        return (data[:1] + spliced(mine[0], theirs[0], random).join() + mine[1])[:most]
+
+    def credit(self) -> None:
+        """The last input was kept: it reached something new."""
+        self.brought.update(self.last)
+
+
+def spliced(mine: Segments, theirs: Segments, random: Random) -> Segments:
+    """`mine` with a part of `theirs` where a part of the same name stood, or behind."""
+    like = {_name(path): path for path in theirs.paths()}
+    shared = [path for path in mine.paths() if _name(path) in like]
+    if shared and random.random() < 0.8:
+        path = random.choice(shared)
+        other = like[_name(path)]
+        while random.random() < 0.6 and _name(path.rpartition(".")[0]) == _name(other.rpartition(".")[0]) != "":
+            path, other = path.rpartition(".")[0], other.rpartition(".")[0]
+        return mine.replace(path, theirs.get(other).data, recompute=random.random() < 0.7)
+    whole = Segment("spliced", theirs.join())
+    return Segments((*mine, whole))
+
+
+def _name(path: str) -> str:
+    return path.rpartition(".")[2].partition("[")[0]
+
+
+__all__ = ["EDITS", "Edit", "Mutator", "as_bytes", "segments_of", "spliced"]

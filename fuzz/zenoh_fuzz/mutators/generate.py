@@ -1,0 +1,210 @@
+"""Fresh messages, made from the declarations: what a careful sender could write, edge values preferred."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache, singledispatch
+from random import Random
+from typing import Any, Final
+
+from zenoh_conformance import messages  # noqa: F401  importing them is what fills the registry
+from zenoh_conformance.codec import encode
+from zenoh_conformance.primitives.encoding import Encoding, EncodingType
+from zenoh_conformance.primitives.payload import Payload
+from zenoh_conformance.primitives.wire_expr import KeyExpr, WireExpr
+from zenoh_conformance.primitives.zid import PackedBits, PackedZid, ZenohID, ZidType
+from zenoh_conformance.wire import registry, vle
+from zenoh_conformance.wire.declare import Declaration, Field
+from zenoh_conformance.wire.errors import EncodeError
+from zenoh_conformance.wire.extensions import Exts, Unknown
+from zenoh_conformance.wire.layer import Enc, Layer
+from zenoh_conformance.wire.nested import Body, ByEnc, Composite, Many, Messages
+from zenoh_conformance.wire.types import Blob, Fixed, Vle, WireType
+from zenoh_fuzz import inputs
+from zenoh_fuzz.seeds import EDGES
+
+Values = Mapping[str, Any]
+
+TEXTS: Final = ("", "a", "a/b", "demo/example/**", "*", "tcp/127.0.0.1:7447", "a=1;b=2", "k\u00e9", "x" * 40)
+"""What text fields hold."""
+
+
+def an_input(random: Random) -> bytes:
+    """One to three messages behind the byte of their layer."""
+    number = random.randrange(len(inputs.LAYERS))
+    if number == inputs.VLE:
+        return bytes([number]) + vle.encode(_integer(random, vle.MOST))
+    count = random.choice((1, 1, 2, 3)) if number >= inputs.BATCH else 1
+    layers = {inputs.BATCH: Layer.TRANSPORT, inputs.LOWLATENCY: Layer.NETWORK}
+    layer = layers.get(number) or inputs.MESSAGE_LAYERS[number]
+    return bytes([number]) + b"".join(a_message(layer, random) for _ in range(count))
+
+
+def a_message(layer: Layer, random: Random) -> bytes:
+    """The bytes of one message of a layer."""
+    cls = random.choice(tuple(registry.kinds(layer).values()))
+    try:
+        return encode(value_of(registry.of(cls), random))
+    except EncodeError:  # a value that the declaration allows and its neighbours do not
+        return bytes([registry.of(cls).id])
+
+
+def value_of(declared: Declaration, random: Random) -> Any:
+    """A value of a declared class."""
+    values: dict[str, Any] = {}
+    given: dict[str, bool] = {}
+    chain: Any = None
+    if declared.extensions is not None:
+        chain = values["exts"] = _chain(declared, random)
+    for field in declared.fields:
+        values[field.name] = _field(field, values, given, random)
+    if chain is not None:
+        values["exts"] = Exts(each for each in chain if _has_place(each, values))
+    return declared.cls(**values)
+
+
+def _has_place(extension: Any, values: Values) -> bool:
+    only = "" if isinstance(extension, Unknown) else registry.of(type(extension)).only
+    return not only or bool(eval(_compiled(only), {}, dict(values)))  # noqa: S307  a condition of our declarations
+
+
+@cache
+def _compiled(condition: str) -> Any:
+    return compile(condition, "<condition>", "eval")
+
+
+def _field(field: Field, values: Values, given: dict[str, bool], random: Random) -> Any:
+    presence = field.presence
+    if presence is None:
+        assert field.wire
+        return wire(field.wire, values, random)
+    if presence.how == "flag":
+        return random.random() < 0.5
+    if presence.how == "bits":
+        assert field.values
+        return random.choice(list(field.values))
+    if presence.how == "given":
+        follows = given.setdefault(presence.what, random.random() < 0.5)
+    else:
+        follows = bool(eval(_compiled(presence.what), {}, dict(values)))  # noqa: S307  a condition of our declarations
+    assert field.wire
+    return wire(field.wire, values, random) if follows else None
+
+
+def _chain(declared: Declaration, random: Random) -> Exts[Any]:
+    table = list(declared.extensions or ())
+    count = random.choice((0, 0, 1, 1, 2, 3, len(table)))
+    chosen = [random.choice((*table, Unknown)) for _ in range(count)]
+    return Exts(an_extension(each, random) for each in chosen)
+
+
+def an_extension(kind: type, random: Random) -> Any:
+    """An extension of a class, or an unknown one."""
+    if kind is not Unknown:
+        return value_of(registry.of(kind), random)
+    enc = random.choice(list(Enc))
+    return Unknown(id=random.randrange(9, 16), enc=enc, value=_by_enc(enc, random))
+
+
+def _by_enc(enc: Enc, random: Random) -> Any:
+    return {Enc.UNIT: None, Enc.Z64: _integer(random, vle.MOST), Enc.ZBUF: _bytes(random)}[enc]
+
+
+def _integer(random: Random, most: int) -> int:
+    if random.random() < 0.6:
+        return random.randrange(min(most, 20) + 1)
+    edge = random.choice(EDGES)
+    return min(edge, most)
+
+
+def _bytes(random: Random, least: int = 0, most: int = 12) -> bytes:
+    return random.randbytes(random.randint(least, max(least, most)))
+
+
+@singledispatch
+def wire(kind: WireType, values: Values, random: Random) -> Any:
+    """A value of a wire type, given the fields before it.  Raises TypeError for a type that nobody registered."""
+    raise TypeError(f"nothing makes a {type(kind).__name__}")
+
+
+@wire.register
+def _(kind: Vle, values: Values, random: Random) -> int:
+    return _integer(random, kind.most)
+
+
+@wire.register
+def _(kind: Fixed, values: Values, random: Random) -> int:
+    return random.randint(kind.least, (1 << 8 * kind.size) - 1) & ~kind.reserved or kind.least
+
+
+@wire.register
+def _(kind: Blob, values: Values, random: Random) -> Any:
+    least, most = (kind.sizes.start, kind.sizes.stop - 1) if kind.sizes else (0, 12)
+    if not kind.text:
+        return _bytes(random, least, most)
+    text = random.choice(TEXTS)
+    return text if least <= len(text.encode()) <= most or not kind.sizes else "r" * least
+
+
+@wire.register
+def _(kind: Payload, values: Values, random: Random) -> bytes:
+    if not any(type(each) is kind.marker for each in values["exts"]):
+        return _bytes(random)
+    parts = [(random.randrange(2), _bytes(random)) for _ in range(random.randrange(3))]
+    return vle.encode(len(parts)) + b"".join(bytes([of]) + vle.encode(len(data)) + data for of, data in parts)
+
+
+@wire.register
+def _(kind: PackedBits, values: Values, random: Random) -> int:
+    return random.choice(list(kind.values)) if kind.values else random.randint(0, kind.mask)
+
+
+@wire.register
+def _(kind: ZidType, values: Values, random: Random) -> ZenohID:
+    return ZenohID(_bytes(random, 0, 15) + bytes([random.randint(1, 255)]))
+
+
+@wire.register
+def _(kind: PackedZid, values: Values, random: Random) -> Any:
+    return None if kind.present and random.random() < 0.5 else wire.dispatch(ZidType)(kind, values, random)
+
+
+@wire.register
+def _(kind: KeyExpr, values: Values, random: Random) -> WireExpr:
+    scope, suffix = _integer(random, 0xFFFF), wire(kind.suffix, values, random)
+    if kind.byte != "header":
+        byte = values[kind.byte]
+        return WireExpr(scope, suffix if byte & kind.n else None, byte & kind.m != 0)
+    return WireExpr(scope, suffix if random.random() < 0.7 else None, bool(kind.m) and random.random() < 0.5)
+
+
+@wire.register
+def _(kind: EncodingType, values: Values, random: Random) -> Encoding:
+    return Encoding(_integer(random, 0xFFFF), _bytes(random) if random.random() < 0.4 else None)
+
+
+@wire.register
+def _(kind: Composite, values: Values, random: Random) -> Any:
+    return value_of(registry.of(kind.cls), random)
+
+
+@wire.register
+def _(kind: Body, values: Values, random: Random) -> Any:
+    return value_of(registry.of(random.choice(kind.kinds)), random)
+
+
+@wire.register
+def _(kind: Messages, values: Values, random: Random) -> tuple[Any, ...]:
+    kinds = tuple(registry.kinds(kind.layer).values())
+    return tuple(value_of(registry.of(random.choice(kinds)), random) for _ in range(random.choice((1, 1, 2))))
+
+
+@wire.register
+def _(kind: Many, values: Values, random: Random) -> tuple[Any, ...]:
+    count = kind.count if isinstance(kind.count, int) else random.randrange(4)
+    return tuple(wire(kind.item, values, random) for _ in range(count))
+
+
+@wire.register
+def _(kind: ByEnc, values: Values, random: Random) -> Any:
+    return _by_enc(values["enc"], random)

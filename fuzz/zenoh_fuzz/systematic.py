@@ -1,0 +1,152 @@
+"""What is small enough is looked at whole, before anything is drawn: headers, lengths, text, chains, cuts, keys.
+
+All of it is made from the declarations and from one golden vector of each shape of message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from random import Random
+from typing import Final
+
+from zenoh_conformance import keyexpr
+from zenoh_conformance.codec import Segments
+from zenoh_conformance.wire import registry, vle
+from zenoh_conformance.wire.segment import Segment
+
+from . import inputs, seeds
+from .mutators import edits
+from .mutators.generate import value_of
+from .mutators.segmented import segments_of
+
+SHAPE: Final = 90
+"""Bytes of the longest vector that stands for its shape."""
+LAYER_OF: Final = {"transport": 0, "network": 1, "scouting": 2}
+
+
+@cache
+def shapes() -> tuple[bytes, ...]:
+    """One input for each set of pieces that the valid vectors have: of equals the longest."""
+    found: dict[frozenset[str], bytes] = {}
+    for vector in seeds.vectors():
+        if vector.layer not in LAYER_OF or vector.means is None or len(vector.data) > SHAPE:
+            continue
+        data = inputs.of(vector.layer, vector.data)
+        pieces = segments_of(data)
+        if pieces is None:
+            continue
+        names = frozenset(path for path in pieces[0].paths() if ".unknown_" not in path)
+        if len(data) > len(found.get(names, b"")):
+            found[names] = data
+    kept = sorted(found.items(), key=lambda item: (-len(item[0]), item[1]))
+    return tuple(data for names, data in kept if not any(names < other for other, _ in kept[: kept.index((names, data))]))
+
+
+def message_inputs() -> Iterator[bytes]:
+    """Every input of the small spaces of messages, each once."""
+    done: set[bytes] = set()
+    for source in (_headers, _integers, _texts, _lengths, _chains, _extensions, _cuts):
+        for data in source():
+            if data not in done:
+                done.add(data)
+                yield data
+
+
+def _headers() -> Iterator[bytes]:
+    """Every first byte in every layer, before nothing, zeros, and the body that the message has with that id."""
+    random = Random(0)
+    for number in range(inputs.VLE):
+        for header in range(256):
+            yield bytes([number, header])
+            yield bytes([number, header]) + bytes(24)
+    for cls in registry.MESSAGES:
+        declared = registry.of(cls)
+        if declared.layer is not None and declared.layer in LAYER_OF:
+            out = bytearray()
+            declared.write(value_of(declared, random), out)
+            for bits in range(8):
+                yield bytes([LAYER_OF[declared.layer], declared.id | bits << 5]) + bytes(out[1:])
+
+
+def _integers() -> Iterator[bytes]:
+    """Integers of one and two bytes, and every edge in every length that it fits."""
+    for first in range(256):
+        yield bytes([inputs.VLE, first])
+        yield from (bytes([inputs.VLE, first, second]) for second in (0, 1, 0x7F, 0x80, 0xFF))
+    for value in seeds.EDGES:
+        for size in range(len(vle.encode(value)), 10):
+            yield bytes([inputs.VLE]) + vle.overlong(value, size)
+
+
+def _edited(change: str) -> Iterator[tuple[bytes, Segments, Segment]]:
+    for data in shapes():
+        pieces = segments_of(data)
+        for piece in pieces[0] if pieces else ():
+            if (change == "lengths" and piece.measure and piece.measure.form in ("vle", "count", "nibble")) or (change == "texts" and piece.path.endswith((".bytes", ".suffix", ".name", "]"))) or (change == "chains" and piece.measure and piece.measure.form == "chain"):
+                yield data, pieces[0], piece  # type: ignore[index]
+
+
+def _lengths() -> Iterator[bytes]:
+    """Every length and count with every edge, and near the truth."""
+    for data, segments, piece in _edited("lengths"):
+        if piece.measure and piece.measure.form == "nibble":
+            values = [bytes([piece.data[0] & 0x0F | size << 4]) for size in range(16)]
+        else:
+            true, _ = vle.decode(piece.data)
+            values = [vle.encode(value & vle.MOST) for value in (*seeds.EDGES, true + 1, max(true - 1, 0), true + 40)]
+        for value in values:
+            yield data[:1] + segments.replace(piece.path, value, recompute=False).join()
+
+
+def _texts() -> Iterator[bytes]:
+    """Every piece that is text or bytes with every odd text, its length true."""
+    for data, segments, piece in _edited("texts"):
+        for text in edits.ODD_TEXTS:
+            yield data[:1] + segments.replace(piece.path, text).join()
+
+
+def _chains() -> Iterator[bytes]:
+    """Every chain with hundreds of extensions that nobody knows."""
+    for data, segments, piece in _edited("chains"):
+        if piece.path.endswith(".header") and ".exts." not in piece.path:
+            for size in (2, 255, 256, 257, 300):
+                owner = piece.path.removesuffix(".header")
+                where = edits.before_chain(segments, owner)
+                yield data[:1] + segments.insert_after(where, edits.crowd(owner, size, 0x0F)).join()
+
+
+def _extensions() -> Iterator[bytes]:
+    """Every extension under every ENC, mandatory and not."""
+    for data, segments, piece in _edited("chains"):
+        if ".exts." in piece.path:
+            for flip in (0x10, 0x20, 0x30, 0x40, 0x50, 0x60, 0x70):
+                yield data[:1] + segments.replace(piece.path, bytes([piece.data[0] ^ flip]), recompute=False).join()
+
+
+def _cuts() -> Iterator[bytes]:
+    """Every beginning of every shape."""
+    for data in shapes():
+        yield from (data[:end] for end in range(1, len(data)))
+
+
+# --- keys -------------------------------------------------------------------------------------------------------------
+
+LETTERS: Final = "ab/*$@"
+
+
+def strings(longest: int, letters: str = LETTERS) -> Iterator[str]:
+    """Every string up to a length, the shortest first."""
+    words = [""]
+    for _ in range(longest):
+        words = [word + letter for word in words for letter in letters]
+        yield from words
+
+
+def key_inputs(longest: int = 4, longest_in_pair: int = 3) -> Iterator[bytes]:
+    """Every string up to a length, and every pair of shorter canonical ones."""
+    for text in strings(longest):
+        yield text.encode() + b"\n"
+    keys = [text for text in strings(longest_in_pair) if keyexpr.is_canonical(text)]
+    for left in keys:
+        yield from (f"{left}\n{right}".encode() for right in keys)

@@ -1,0 +1,248 @@
+"""The named rules under which two codecs may differ: each says why, where the errata tell of it, and is counted.
+
+A *rewrite* makes our message what the other codec says it is: it excuses exactly that reading and no other. A *verdict*
+rule excuses that one of two accepts, or goes on elsewhere. Whatever no rule explains is a finding.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from zenoh_conformance import messages as m
+from zenoh_conformance.messages import data, init
+from zenoh_conformance.messages import open as open_
+from zenoh_conformance.messages.declarations import QueryableInfo, WireExprExt
+from zenoh_conformance.messages.query import BodyShm
+from zenoh_conformance.primitives.encoding import Encoding, EncodingType
+from zenoh_conformance.wire import registry
+from zenoh_conformance.wire.extensions import Exts
+from zenoh_conformance.wire.nested import Many, Messages
+from zenoh_conformance.wire.types import Vle, WireType
+from zenoh_harness.foreign.confirm.codec import SINCE
+
+if TYPE_CHECKING:
+    from .differences import Difference
+
+Rewriting = Callable[[Any, "Difference"], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """Another reading of the same bytes, which is right as well."""
+
+    id: str
+    reason: str
+    erratum: str
+    """Its id in `errata.toml`; empty where the codec's own form is the reason."""
+    rewrite: Rewriting
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A case in which one of two codecs may refuse, or use fewer bytes."""
+
+    id: str
+    reason: str
+    erratum: str
+    promises: frozenset[str]
+    explains: Callable[[Difference], bool]
+
+
+REWRITES: Final[dict[str, Rewrite]] = {}
+VERDICTS: Final[dict[str, Verdict]] = {}
+
+REFUSE, ACCEPT, USE, READERS, WRITES = (
+    "refuse-alike", "accept-alike", "use-as-many-bytes", "all-readers-of-one-codec-agree", "what-it-writes-it-reads",
+)  # fmt: skip
+
+
+def rewrite(id: str, reason: str, erratum: str = "") -> Callable[[Rewriting], Rewriting]:
+    """Declare a rewrite."""
+
+    def declare(function: Rewriting) -> Rewriting:
+        REWRITES[id] = Rewrite(id, reason, erratum, function)
+        return function
+
+    return declare
+
+
+def verdict(
+    id: str, reason: str, *promises: str, erratum: str = ""
+) -> Callable[[Callable[[Difference], bool]], Callable[[Difference], bool]]:
+    """Declare a verdict rule."""
+
+    def declare(function: Callable[[Difference], bool]) -> Callable[[Difference], bool]:
+        VERDICTS[id] = Verdict(id, reason, erratum, frozenset(promises), function)
+        return function
+
+    return declare
+
+
+def everywhere(value: Any, change: Callable[[Any, WireType | None], Any], wire: WireType | None = None) -> Any:
+    """A message with `change` applied to each value in it, from the inside out."""
+    if isinstance(value, tuple) and isinstance(wire, Many | Messages):
+        inner = wire.item if isinstance(wire, Many) else None
+        value = tuple(everywhere(each, change, inner) for each in value)
+    elif registry.known(type(value)):
+        declared = registry.of(type(value))
+        text = {field.name: everywhere(getattr(value, field.name), change, field.wire)
+                for field in declared.fields if field.wire and getattr(value, field.name) is not None}  # fmt: skip
+        if declared.extensions is not None:
+            text["exts"] = Exts(changed for each in value.exts if (changed := everywhere(each, change)) is not None)
+        value = dataclasses.replace(value, **text) if text else value
+    return change(value, wire)
+
+
+# --- other readings ---------------------------------------------------------------------------------------------------
+
+
+@rewrite("integers-cut-to-their-width", "an integer beyond its type is kept whole by ours, and loses its high bits elsewhere",
+         "value-beyond-type-range")  # fmt: skip
+def _cut(message: Any, _: Difference) -> Any:
+    def change(value: Any, wire: WireType | None) -> Any:
+        return value & (1 << wire.bits) - 1 if isinstance(wire, Vle) and wire.cut and isinstance(value, int) else value
+
+    return everywhere(message, change)
+
+
+@rewrite("encoding-cut-to-16-bits", "an encoding's id beyond 16 bits loses its high bits", "encoding-registry")
+def _encoding(message: Any, _: Difference) -> Any:
+    def change(value: Any, wire: WireType | None) -> Any:
+        if isinstance(wire, EncodingType) and value.id > 0xFFFF:
+            return Encoding(value.id & 0xFFFF, value.schema)
+        return value
+
+    return everywhere(message, change)
+
+
+@rewrite("resolution-of-six-bits", "a reader drops the two highest bits of the resolution", "resolution-reserved-ignored")
+def _resolution(message: Any, _: Difference) -> Any:
+    if isinstance(message, m.Init | m.Join) and message.resolution is not None:
+        return dataclasses.replace(message, resolution=message.resolution & 0x3F)
+    return message
+
+
+@rewrite("unknown-consolidation-is-auto", "an unknown consolidation mode is taken for Auto", "consolidation-vle")
+def _consolidation(message: Any, _: Difference) -> Any:
+    def change(value: Any, wire: WireType | None) -> Any:
+        if isinstance(value, m.Query | m.Reply) and value.consolidation is not None and value.consolidation > 3:
+            return dataclasses.replace(value, consolidation=0)
+        return value
+
+    return everywhere(message, change)
+
+
+@rewrite("queryable-info-has-two-fields", "structs hold bit 0 and bits 8 to 23 of QueryableInfo", "queryable-info-bits")
+def _queryable(message: Any, _: Difference) -> Any:
+    def change(value: Any, wire: WireType | None) -> Any:
+        return QueryableInfo(value=value.value & 0xFFFF01) if isinstance(value, QueryableInfo) else value
+
+    return everywhere(message, change)
+
+
+@rewrite("wire-expr-flags-of-two-bits", "of the flags of an undeclaration's key two bits are read", "wire-expr-ext-suffix")
+def _key_flags(message: Any, _: Difference) -> Any:
+    def change(value: Any, wire: WireType | None) -> Any:
+        return dataclasses.replace(value, flags=value.flags & 3) if isinstance(value, WireExprExt) else value
+
+    return everywhere(message, change)
+
+
+SHM: Final = (init.Shm, open_.Shm, open_.ShmAnswer)
+
+
+@rewrite("no-shared-memory", "a codec built without shared memory skips its extensions in INIT and OPEN")
+def _without_shm(message: Any, _: Difference) -> Any:
+    if not isinstance(message, m.Init | m.Open):
+        return message
+    return everywhere(message, lambda value, wire: None if isinstance(value, SHM) else value)
+
+
+@rewrite("newer-extension-skipped", "a release that is older than an extension skips it")
+def _since(message: Any, difference: Difference) -> Any:
+    newer = {name for name, since in SINCE.items() if difference.release and difference.release < since}
+    if not newer:
+        return message
+
+    def change(value: Any, wire: WireType | None) -> Any:
+        known = registry.known(type(value)) and registry.of(type(value))
+        return None if known and known.kind == "extension" and known.path in newer else value
+
+    return everywhere(message, change)
+
+
+# --- other verdicts ---------------------------------------------------------------------------------------------------
+
+LENGTH_IGNORED: Final = re.compile(r"\.exts\.(timestamp|responder_id|source_info|ts_stack)\b|^join\.exts\.qos\b|\.join\.exts\.qos\b")
+"""Paths inside the extensions that zenoh-rust reads straight on, whatever their length says."""
+
+
+@verdict("extension-read-straight-on", "some extensions of a struct are read on beyond the length that they state, or before it",
+         REFUSE, ACCEPT, USE, "mean-the-same", erratum="extension-length-ignored")  # fmt: skip
+def _straight_on(difference: Difference) -> bool:
+    if difference.refusal is not None and LENGTH_IGNORED.search(difference.refusal.path):
+        return True
+    return any(each.kind == "non-canonical" and LENGTH_IGNORED.search(each.path) for each in difference.remarks)
+
+
+@verdict("frame-ends-where-a-message-breaks", "FRAME holds the messages up to the first that cannot be read; what follows is "
+         "read as another transport message", REFUSE, erratum="several-messages-per-batch")  # fmt: skip
+def _frame(difference: Difference) -> bool:
+    refusal = difference.refusal
+    return (refusal is not None and difference.number == 0 and refusal.path.startswith("frame.messages[")
+            and 0 < difference.theirs.size <= refusal.at)  # fmt: skip
+
+
+@verdict("frame-ends-before-a-marked-message", "FRAME ends before a message that is refused by another of these rules", USE,
+         erratum="several-messages-per-batch")  # fmt: skip
+def _frame_before(difference: Difference) -> bool:
+    """The message at which they stop is refused when it stands alone, too, and for a reason that is known."""
+    if difference.number != 0 or not isinstance(difference.read[0].message, m.Frame):
+        return False
+    return difference.alone(difference.theirs.size).explained(ACCEPT) != ""
+
+
+@verdict("region-name-unchecked", "a region name may be of any size and of any bytes", REFUSE, erratum="region-name-unchecked")
+def _region(difference: Difference) -> bool:
+    return difference.refusal is not None and difference.refusal.path.endswith("region_name.name")
+
+
+@verdict("shm-marker-refused", "a codec built without shared memory does not know the markers of slices", ACCEPT,
+         erratum="shm-marker-without-shm")  # fmt: skip
+def _marker(difference: Difference) -> bool:
+    return any(holds(one.message, lambda value: isinstance(value, data.Shm | BodyShm)) for one in difference.read)
+
+
+@verdict("locator-has-a-form", "a locator is a protocol, a slash and an address; ours keeps whatever text it is", ACCEPT)
+def _locator(difference: Difference) -> bool:
+    shown = [text for one in difference.read if isinstance(one.message, m.Hello) for text in one.message.locators or ()]
+    return any(not LOCATOR.fullmatch(text) for text in shown)
+
+
+LOCATOR: Final = re.compile(r"[^/?#]+/[^?#]+", re.DOTALL)
+"""Protocol and address; what a question mark adds must stand in the codec's own order."""
+
+
+@verdict("key-of-an-undeclaration-not-empty", "N with nothing behind the scope is refused", ACCEPT, erratum="empty-wire-expr-suffix")
+def _empty(difference: Difference) -> bool:
+    return any(holds(one.message, lambda value: isinstance(value, WireExprExt) and value.flags & 1 and not value.suffix)
+               for one in difference.read)  # fmt: skip
+
+
+def holds(message: Any, wanted: Callable[[Any], Any]) -> bool:
+    """Whether a value in the message is wanted."""
+    found: list[Any] = []
+
+    def look(value: Any, wire: WireType | None) -> Any:
+        found.extend([value] if wanted(value) else [])
+        return value
+
+    everywhere(message, look)
+    return bool(found)
+
+
+__all__ = ["REWRITES", "VERDICTS", "Rewrite", "Verdict", "everywhere", "holds"]

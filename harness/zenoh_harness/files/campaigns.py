@@ -1,0 +1,190 @@
+"""A fuzzing campaign as files: what it was told, what happened, and what it has found so far.
+
+    manifest.json    who fuzzes what with which versions; one campaign, its last run
+    events.jsonl     one event a line, flushed as it falls: begin, progress, finding, restart, end
+    ledger.json      every finding of all runs of this folder, by id, with how often and where it stands
+    findings/ID/     `input` (the bytes) and `finding.json` (the same as the ledger's entry, with its explanation)
+
+Live campaigns, the pipeline and the pages read the same files. Schemas: `schemas/campaign-*.schema.json`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+
+from zenoh_harness.files.faults import FileFault
+
+FORMAT: Final = 1
+MANIFEST, EVENTS, LEDGER, FINDINGS = "manifest.json", "events.jsonl", "ledger.json", "findings"
+INPUT, FINDING = "input", "finding.json"
+
+EVENT_KINDS: Final = ("begin", "progress", "finding", "restart", "merge", "end")
+STANDINGS: Final = ("new", "minimised", "promoted", "explained", "fixed")
+"""What a person, or a command, has made of a finding."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideRow:
+    """What one codec said."""
+
+    name: str
+    verdict: str
+    told: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingRow:
+    """One finding as it is kept."""
+
+    id: str
+    oracle: str
+    rule: str
+    signature: str
+    why: str
+    input: str
+    """The bytes in hexadecimal, the first of which says as what the rest is read."""
+    sides: tuple[SideRow, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """Codec to version."""
+    targets: tuple[str, ...] = ()
+    """The target strings with which it was found."""
+    grave: bool = False
+    embargo: bool = False
+    """It makes a current release crash or starve, and is not public: counted in what is published, never told."""
+    standing: str = "new"
+    count: int = 1
+    """Inputs that were seen to break the same promise in the same way."""
+    segments: tuple[tuple[str, str, str], ...] = ()
+    """Path, hexadecimal, note: of the minimised input."""
+    explanation: tuple[str, ...] = ()
+    """Lines for people."""
+    repeat: str = ""
+    """The command that does it again."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The entry, keys in a fixed order."""
+        told = {name: getattr(self, name) for name in self.__slots__}
+        told["sides"] = [{"name": one.name, "verdict": one.verdict, "told": one.told} for one in self.sides]
+        told["versions"], told["targets"] = dict(self.versions), list(self.targets)
+        told["segments"], told["explanation"] = [list(one) for one in self.segments], list(self.explanation)
+        return {"finding": FORMAT, **told}
+
+
+def finding_of(row: Mapping[str, Any], path: Path | str = "finding") -> FindingRow:
+    """The entry that a JSON object describes.  Raises FileFault."""
+    _check("finding", row, path)
+    told = {name: value for name, value in row.items() if name != "finding"}
+    told["sides"] = tuple(SideRow(**one) for one in told.get("sides", ()))
+    told["segments"] = tuple((one[0], one[1], one[2]) for one in told.get("segments", ()))
+    for name in ("targets", "explanation"):
+        told[name] = tuple(told.get(name, ()))
+    return FindingRow(**told)
+
+
+@cache
+def _checker(name: str) -> Any:
+    import jsonschema
+
+    text = (files("zenoh_harness") / "files" / "schemas" / f"campaign-{name}.schema.json").read_text(encoding="utf-8")
+    return jsonschema.Draft202012Validator(json.loads(text))
+
+
+def _check(name: str, value: object, path: Path | str, line: int | None = None) -> None:
+    fault = next(_checker(name).iter_errors(value), None)
+    if fault is not None:
+        where = ".".join(map(str, fault.absolute_path))
+        raise FileFault(path, line, f"{where or 'the whole'}: {fault.message[:160]}")
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as why:
+        raise FileFault(path, None, f"cannot be read as text: {why}") from why
+
+
+def _document(path: Path) -> Any:
+    try:
+        return json.loads(_text(path))
+    except (ValueError, RecursionError) as why:
+        raise FileFault(path, None, f"cannot be read as JSON: {why}") from why
+
+
+def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Say what a campaign was told.  FileFault for a manifest that its schema does not allow."""
+    told = {"campaign": FORMAT, **manifest}
+    _check("manifest", told, folder / MANIFEST)
+    _replace(folder / MANIFEST, told)
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Read it back.  Raises FileFault."""
+    told = _document(folder / MANIFEST)
+    _check("manifest", told, folder / MANIFEST)
+    return dict(told)
+
+
+def add_event(folder: Path, kind: str, seconds: float, facts: Mapping[str, Any]) -> None:
+    """One more line in the events; `seconds` since the run began."""
+    line = json.dumps({"event": kind, "seconds": round(seconds, 3), **facts})
+    with (folder / EVENTS).open("a", encoding="utf-8") as out:
+        out.write(line + "\n")
+
+
+def read_events(folder: Path) -> Iterator[dict[str, Any]]:
+    """The events, oldest first; a last line that was cut short is passed over.  Raises FileFault."""
+    path = folder / EVENTS
+    lines = _text(path).splitlines(keepends=True) if path.exists() else []
+    for number, line in enumerate(lines, 1):
+        try:
+            event = json.loads(line)
+        except (ValueError, RecursionError) as why:
+            if number == len(lines) and not line.endswith("\n"):
+                return
+            raise FileFault(path, number, f"is no JSON: {why}") from why
+        _check("event", event, path, number)
+        yield event
+
+
+def write_ledger(folder: Path, findings: Mapping[str, FindingRow]) -> None:
+    """Write all findings, in order of id."""
+    _replace(folder / LEDGER, {"ledger": FORMAT, "findings": [findings[name].to_json() for name in sorted(findings)]})
+
+
+def read_ledger(folder: Path) -> dict[str, FindingRow]:
+    """The findings so far, by id; none where there is no ledger yet.  Raises FileFault."""
+    path = folder / LEDGER
+    if not path.exists():
+        return {}
+    told = _document(path)
+    _check("ledger", told, path)
+    rows = (finding_of(row, path) for row in told["findings"])
+    return {row.id: row for row in rows}
+
+
+def keep_finding(folder: Path, row: FindingRow) -> Path:
+    """Write a finding's own folder; the path of its input."""
+    place = folder / FINDINGS / row.id
+    place.mkdir(parents=True, exist_ok=True)
+    (place / INPUT).write_bytes(bytes.fromhex(row.input))
+    _replace(place / FINDING, row.to_json())
+    return place / INPUT
+
+
+def read_finding(place: Path) -> FindingRow:
+    """The finding in a folder, or in a file `finding.json`.  Raises FileFault."""
+    path = place / FINDING if place.is_dir() else place
+    return finding_of(_document(path) if path.exists() else {}, path)
+
+
+def _replace(path: Path, told: Mapping[str, Any]) -> None:
+    """Whoever reads sees the old file or the new one, and never half of it."""
+    new = path.with_name(path.name + ".new")
+    new.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    new.replace(path)
