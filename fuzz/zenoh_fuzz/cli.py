@@ -142,7 +142,7 @@ def _tell(shell: Shell, folder: Path, outcome: Any) -> None:
     if shell.verbose:
         for name, used in sorted(outcome.used.items(), key=lambda one: -outcome.brought[one[0]]):
             shell.out.print(f"    {name:<10} brought something new {outcome.brought[name]} times of {used}")
-        for line in report_of(folder / "corpus").lines():
+        for line in report_of(folder).lines():
             shell.out.print(line)
 
 
@@ -265,7 +265,7 @@ def coverage(shell: Shell, folder: Path) -> None:
 
     \b
     Example:
-      zconform fuzz coverage fuzz-out/differential/corpus
+      zconform fuzz coverage fuzz-out/differential
     """
     from .coverage import report_of
 
