@@ -36,7 +36,7 @@ def command() -> None:
 def targets_option(function: Any) -> Any:
     """`--target`, as every command here takes it."""
     return click.option("--target", "targets", multiple=True, metavar="TARGET",
-                        help="A codec to compare with: lib:PATH, lib:zenoh-codec@VERSION, stdio:COMMAND, reference.")(function)  # fmt: skip
+                        help="A codec: lib:PATH, lib:zenoh-codec@VERSION, stdio:COMMAND.")(function)  # fmt: skip
 
 
 @command.command("codec")
@@ -280,7 +280,8 @@ def coverage(shell: Shell, folder: Path) -> None:
 @command.command("merge")
 @click.argument("oracle")
 @click.option("--out", default=OUT, show_default=True, type=click.Path(path_type=Path))
-@click.option("--from", "others", multiple=True, type=click.Path(exists=True, file_okay=False, path_type=Path), help="A further corpus.")
+@click.option("--from", "others", multiple=True, type=click.Path(exists=True, file_okay=False, path_type=Path),
+              help="A further corpus.")  # fmt: skip
 def merge(oracle: str, out: Path, others: tuple[Path, ...]) -> None:
     """Make the corpus of ORACLE small again: of inputs that reach the same the smallest stays; take in others.
 

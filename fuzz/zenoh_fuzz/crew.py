@@ -22,6 +22,8 @@ from .plan import AT_HAND, DEADLY, FIRST, FOUND, STATE, Plan
 STATUS: Final = re.compile(r"#(\d+)\s+\w+\s+cov: (\d+) ft: (\d+) corp: (\d+)")
 DONE: Final = re.compile(r"Done (\d+) runs")
 ENDED: Final = re.compile(r"ERROR: libFuzzer: (.+)|DEADLYSIGNAL|(SEGV on .+)|(Uncaught Python exception)")
+HANG = 10
+"""Seconds that one input may take."""
 LATE: Final = 45.0
 """Seconds that a worker may need beyond its limit, to begin and to end."""
 KEPT: Final = 40
@@ -70,7 +72,7 @@ class Worker:
         (self.plan.folder / AT_HAND).unlink(missing_ok=True)
         command = [
             str(self.launcher.program), f"-max_total_time={max(1, round(seconds))}", f"-seed={seed}",
-            f"-max_len={self.plan.largest}", "-timeout=10", "-rss_limit_mb=3072", "-reload=1", "-print_final_stats=1",
+            f"-max_len={self.plan.largest}", f"-timeout={HANG}", "-rss_limit_mb=3072", "-reload=1", "-print_final_stats=1",
             f"-artifact_prefix={self.plan.folder}/", *extra,
         ]  # fmt: skip
         self.before, self.runs = self.before + self.runs, 0
@@ -119,7 +121,7 @@ class Worker:
         """A counter of its state: of this life and, for what is counted on, of those before."""
         return Counter(self.state.get(name, {}))
 
-    def ended(self) -> Death | None | int:
+    def ended(self) -> Death | int | None:
         """None while it runs; 0 when it has ended in order; else how it died."""
         assert self.process is not None
         code = self.process.poll()

@@ -7,16 +7,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
-from zenoh_harness.codecs.library import (
-    CRASHED, DECODED, NOWHERE, REFUSED, UNIMPLEMENTED, WANT_ENCODED, WANT_MEANING, WANT_PLAIN, LibraryCodec,
-    counts_coverage, load, tried,
-)  # fmt: skip
 from zenoh_harness.codecs.codec import Answer, AnswerKind, Codec
+from zenoh_harness.codecs.library import (
+    CRASHED,
+    DECODED,
+    NOWHERE,
+    REFUSED,
+    UNIMPLEMENTED,
+    WANT_ENCODED,
+    WANT_MEANING,
+    WANT_PLAIN,
+    LibraryCodec,
+    counts_coverage,
+    load,
+    tried,
+)  # fmt: skip
 from zenoh_harness.errors import UsageError
 from zenoh_harness.foreign.confirm.codec import without_folders
+from zenoh_harness.identity import Identity
 from zenoh_harness.targets.adapters.library import path_of
 from zenoh_harness.targets.reach import parse
-from zenoh_harness.identity import Identity
 from zenoh_harness.targets.target import open_codec
 
 from .inputs import LAYERS

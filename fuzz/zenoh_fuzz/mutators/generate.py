@@ -114,7 +114,7 @@ def _integer(random: Random, most: int) -> int:
     if random.random() < 0.6:
         return random.randrange(min(most, 20) + 1)
     edge = random.choice(EDGES)
-    return edge if edge <= most else most
+    return min(edge, most)
 
 
 def _bytes(random: Random, least: int = 0, most: int = 12) -> bytes:

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable, Iterator
 
 from zenoh_conformance import keyexpr
-
 from zenoh_fuzz.finding import Finding, Side, without_numbers
 from zenoh_fuzz.oracle import Oracle
 from zenoh_fuzz.seeds import key_seeds, key_words
@@ -102,7 +101,8 @@ class KeyExpressions(Oracle):
             yield self._differs(target, "related-alike", about, why, data)
 
     def _differs(self, target: FuzzTarget, rule: str, about: str, why: str, data: bytes) -> Finding:
-        return self.found(rule, f"{target.name}, {about}", why, data, subject="", sides=(Side(name=target.name, verdict="differs", told=why),))
+        sides = (Side(name=target.name, verdict="differs", told=why),)
+        return self.found(rule, f"{target.name}, {about}", why, data, subject="", sides=sides)
 
     def first(self) -> Iterable[bytes]:
         return key_inputs()

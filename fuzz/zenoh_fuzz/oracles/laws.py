@@ -8,7 +8,6 @@ from typing import Final
 from zenoh_conformance.batch import frame_batch
 from zenoh_conformance.conversation import Connection, Conversation, Event, Framing, Happened, Side
 from zenoh_conformance.law import Judged, judge
-
 from zenoh_fuzz import inputs, steps
 from zenoh_fuzz.finding import Finding
 from zenoh_fuzz.oracle import Oracle

@@ -20,8 +20,8 @@ from typing import Any, Final, NamedTuple, Self
 from zenoh_harness.codecs.codec import Answer, AnswerKind, Request
 from zenoh_harness.codecs.server import serve
 from zenoh_harness.errors import CannotStart, HarnessError, TargetError, UsageError
-from zenoh_harness.links.timing import scaled
 from zenoh_harness.identity import Identity
+from zenoh_harness.links.timing import scaled
 
 INTERFACE: Final = 1
 """Of the header."""
