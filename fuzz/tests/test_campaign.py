@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -229,7 +228,7 @@ def test_files_are_read_back_and_faults_named(tmp_path):
     with pytest.raises(FileFault, match=campaigns.MANIFEST):
         campaigns.read_manifest(tmp_path)
     (tmp_path / campaigns.EVENTS).write_text("nonsense\n{}\n")
-    with pytest.raises(FileFault, match="events.jsonl:1"):
+    with pytest.raises(FileFault, match=r"events\.jsonl:1"):
         list(campaigns.read_events(tmp_path))
 
 
@@ -240,4 +239,4 @@ def test_coverage_names_what_was_never_reached(tmp_path, capsys):
     assert told["CLOSE"]["headers"] == {"0x00": 1}
     assert "header 0x20" in told["CLOSE"]["missing"]
     assert "extension qos" in told["PUSH"]["missing"]
-    assert os.listdir(tmp_path) == ["a"]
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]

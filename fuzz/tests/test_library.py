@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
+
 import pytest
 
+from zenoh_fuzz import oracle
+from zenoh_fuzz.targets import LibraryTarget
 from zenoh_harness.codecs.codec import AnswerKind, Request
-from zenoh_harness.codecs.library import counts_coverage, load, tried
+from zenoh_harness.codecs.library import counts_coverage, header, load, tried
 from zenoh_harness.errors import CannotStart, UsageError
 from zenoh_harness.targets.adapters.library import open_codec
 from zenoh_harness.targets.reach import parse
@@ -50,3 +55,16 @@ def test_as_a_target_its_death_costs_one_answer(tiny):
         asked = [Request.decode("transport", data) for data in (b"\x04", b"\x03\x00\x00", b"\x04")]
         kinds = [answer.kind for answer in codec.ask(asked)]
     assert kinds == [AnswerKind.DECODED, AnswerKind.CRASH, AnswerKind.DECODED]
+
+
+def test_the_codec_of_the_page_compiles_and_is_fuzzed(tmp_path):
+    """The block on the page, built as the page says, knows KEEP_ALIVE and is found to know nothing else."""
+    page = (Path(__file__).parents[2] / "docs" / "pages" / "fuzzing.md").read_text(encoding="utf-8")
+    source = tmp_path / "tiny.c"
+    source.write_text(page.partition("```c\n")[2].partition("```")[0], encoding="utf-8")
+    library = tmp_path / "tiny.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", f"-I{header().parent}", str(source), "-o", str(library)], check=True)
+    target = LibraryTarget(load(library))
+    judge = oracle.made("differential", (target,))
+    assert oracle.judged(judge, b"\0\x04") == ()
+    assert [one.rule for one in oracle.judged(judge, b"\0\x03\0")] == ["accept-alike"]

@@ -104,7 +104,7 @@ def touches_shm(vector: Vector) -> bool:
 
 def without_folders(text: str) -> str:
     """The text of a panic without this machine's folders."""
-    return re.sub(r"\S*/((?:zenoh|library)[^/\s]*/\S+)", r"\1", text).replace("\n", " ")
+    return re.sub(r"\S*?/((?:zenoh[\w-]*-\d[^/\s]*|library)/\S+)", r"\1", text).replace("\n", " ")
 
 
 def _beyond_struct(means: Any) -> bool:
