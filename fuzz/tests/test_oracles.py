@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 
 import pytest
 
@@ -133,6 +134,16 @@ def test_differential_finds_what_a_library_does(tiny, fault, data, rule):
     target = LibraryTarget(load(tiny(fault)))
     assert any(f"/{rule}:" in one for one in found("differential", [data], (target,)))
     assert not found("differential", [b"\0\x04", b"\1\x04"], (target,))
+
+
+def test_a_codec_in_another_process_is_asked_in_batches_and_agrees():
+    [target] = opened([f"stdio:{sys.executable} -m zenoh_harness.cli codec"])
+    made = oracle.made("differential", (target,))
+    data = [one for one in mutated("differential") if one[:1] != b"\5"]
+    told = [each.signature for one in data for each in oracle.judged(made, one)]
+    told += [each.signature for each in made.rest()]
+    target.close()
+    assert set(told) == set()
 
 
 # --- zenoh-codec ------------------------------------------------------------------------------------------------------

@@ -146,8 +146,12 @@ class Campaign:
             try:
                 self._prepare()
                 ledger = campaigns.read_ledger(self.folder)
-                self._work(ledger)
-                self._close(ledger)
+                try:
+                    self._work(ledger)
+                except KeyboardInterrupt:
+                    self._close(ledger, merge=False)
+                    raise
+                self._close(ledger, merge=self.order.merge)
             except OSError as why:
                 raise CannotGoOn(f"cannot write in {self.folder}", step="fuzz codec", seen=str(why),
                                  hint="is the disk full?") from why  # fmt: skip
@@ -289,7 +293,7 @@ class Campaign:
 
     # --- the end ------------------------------------------------------------------------------------------------------
 
-    def _close(self, ledger: dict[str, FindingRow]) -> None:
+    def _close(self, ledger: dict[str, FindingRow], *, merge: bool) -> None:
         outcome = self.outcome
         outcome.fresh = tuple(sorted(outcome.findings.keys() - ledger.keys()))
         for name, row in outcome.findings.items():
@@ -298,7 +302,7 @@ class Campaign:
             ledger[name] = replace(hidden(row), count=count)
             self._keep(replace(row, count=count))
         campaigns.write_ledger(self.folder, ledger)
-        if self.order.merge:
+        if merge:
             before_merge = len(crew.corpus_files(self.corpus))
             after = merged(self._plan(0), self.corpus, self.folder)
             campaigns.add_event(self.folder, "merge", outcome.seconds, {"before": before_merge, "after": after})
