@@ -230,7 +230,7 @@ FAULTS = 20
 @pytest.mark.needs("cargo")
 def test_planted_faults_are_found(current):
     data = [*seeds.message_seeds(), *systematic.message_inputs()]
-    mutants = [one for one in by_hand.mutants() if not one.name.startswith(("keys", "framings"))]
+    mutants = [one for one in by_hand.mutants() if not one.name.startswith("keys") and "length-prefix" not in one.name]
     chosen = mutants[:: max(1, len(mutants) // FAULTS)][:FAULTS]
     lost = []
     for mutant in chosen:

@@ -215,6 +215,7 @@ class Campaign:
         while running:
             time.sleep(TICK)  # the workers are watched, not waited for: nothing here is to be observed sooner
             for one in list(running):
+                one.stuck()
                 ended = one.ended()
                 self._look(one, ledger)
                 if ended == 0:

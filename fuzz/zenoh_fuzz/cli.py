@@ -56,7 +56,7 @@ def targets_option(function: Any) -> Any:
 @click.option("--out", default=OUT, show_default=True, type=click.Path(path_type=Path), help="A folder for each oracle goes here.")
 @shell_options()
 def codec(shell: Shell, oracle: str, targets: tuple[str, ...], duration: str, layers: tuple[str, ...], mutators: str,
-          no_seeds: bool, no_merge: bool, no_behaviour: bool, **options: Any) -> None:  # fmt: skip
+          no_seeds: bool, no_merge: bool, no_behaviour: bool, **options: Any) -> int:  # fmt: skip
     """Fuzz codecs against ORACLE, a promise that every input must keep; go on after a finding. Exit 1 when there is one.
 
     \b
@@ -80,7 +80,7 @@ def codec(shell: Shell, oracle: str, targets: tuple[str, ...], duration: str, la
     shell.note(f"{oracle}: {kind.promise}; {order.seconds:g} s, into {order.folder / oracle}")
     outcome = Campaign(order, versions, _shower(shell)).run()
     _tell(shell, order.folder / oracle, outcome)
-    sys.exit(Exit.NOT_CONFORMING if outcome.findings else Exit.CONFORMING if outcome.inputs else Exit.NOTHING_JUDGED)
+    return int(Exit.NOT_CONFORMING if outcome.findings else Exit.CONFORMING if outcome.inputs else Exit.NOTHING_JUDGED)
 
 
 def _versions(shell: Shell, oracle: str, targets: Sequence[str], *, coverage: bool) -> dict[str, str]:
@@ -183,7 +183,7 @@ def input_of(text: str) -> tuple[bytes, FindingRow | None]:
 @click.argument("inputs", nargs=-1, required=True)
 @targets_option
 @shell_options()
-def replay(shell: Shell, oracle: str, inputs: tuple[str, ...], targets: tuple[str, ...]) -> None:
+def replay(shell: Shell, oracle: str, inputs: tuple[str, ...], targets: tuple[str, ...]) -> int:
     """Judge INPUTS again, each check in full: folders of findings, files, or hexadecimal. Exit 1 when a promise is broken.
 
     \b
@@ -204,7 +204,7 @@ def replay(shell: Shell, oracle: str, inputs: tuple[str, ...], targets: tuple[st
         for row in found:
             for line in lines_of(replace(row, embargo=False)):
                 shell.out.print(line)
-    sys.exit(Exit.NOT_CONFORMING if found else Exit.CONFORMING)
+    return int(Exit.NOT_CONFORMING if found else Exit.CONFORMING)
 
 
 @command.command("minimise")
