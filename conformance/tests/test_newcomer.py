@@ -60,7 +60,7 @@ from zenoh_conformance.explain import explain
 from zenoh_conformance.messages.wave import Echo, Wave
 from zenoh_conformance.primitives import ZenohID
 from zenoh_conformance.wire.extensions import exts
-from zenoh_harness.owed_vectors import owed
+from zenoh_harness.requirements.owed_vectors import owed
 from zenoh_vectors.loader import load
 
 wave = Wave(both=True, zid=ZenohID(b"\x01\x02"), count=300, words=b"hi", exts=exts(Echo(payload=b"ho")))

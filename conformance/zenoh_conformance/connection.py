@@ -7,13 +7,14 @@ to be the default (u16 prefix, no compression).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from enum import Enum
 from typing import Any
 
 from .batch import LOWLATENCY_PREFIX, STREAM_PREFIX, decode_batch, decompress
-from .codec import Layer
-from .conversation import Connection, Conversation, Event, Framing, Happened, Side
-from .messages import Frame, Init, Open
+from .codec import Decoded, Layer, decode_whole
+from .conversation import Begins, Connection, Conversation, Event, Framing, Happened, Side
+from .messages import Frame, Init, Join, Open
 from .sane import DEFAULT_PRIORITY
 from .wire import registry
 from .wire.errors import DecodeError, Diagnostic
@@ -52,6 +53,27 @@ class Seen:
         return self.event.time
 
 
+@dataclass(frozen=True, slots=True)
+class SeenBatch(Seen):
+    """A batch, before what it holds."""
+
+    layer: Layer = Layer.TRANSPORT
+    """How it is read: TRANSPORT, LOWLATENCY or SCOUTING."""
+    compressed: bool = False
+    """It begins with a compression header."""
+
+
+class Nature(Enum):
+    """What goes over a connection; a stream carries sessions, on datagrams the messages tell."""
+
+    UNICAST = "unicast"
+    MULTICAST = "multicast"
+    """JOIN, and the traffic of those who said it."""
+    SCOUTING = "scouting"
+    UNKNOWN = "unknown"
+    """Datagrams none of which has told what they are."""
+
+
 @dataclass(slots=True)
 class Direction:
     """What is known of one direction of a connection."""
@@ -87,25 +109,43 @@ class ConnectionDecoder:
     def __init__(self, connection: Connection | None = None) -> None:
         self.connection = connection or Connection("")
         self.directions = {side: Direction() for side in Side}
+        streamed = self.connection.framing is Framing.STREAM
+        self.nature = Nature.UNICAST if streamed else Nature.UNKNOWN
+        if self.connection.begins in (Begins.COMPRESSED, Begins.LOWLATENCY):
+            for direction in self.directions.values():
+                direction.opened = True
+                direction.compressed = self.connection.begins is Begins.COMPRESSED
+                direction.lowlatency = self.connection.begins is Begins.LOWLATENCY
+                direction.prefix = LOWLATENCY_PREFIX if direction.lowlatency and streamed else STREAM_PREFIX
 
     def feed(self, event: Event) -> Iterator[Seen]:
         """The messages that this event completes: transport messages, each followed by what it holds."""
         direction = self.directions[event.sender]
-        if event.kind in (Happened.EOF, Happened.RESET):
-            direction.ended = True
-            if direction.buffer and event.kind is Happened.EOF:
-                short = short_close(direction)
-                if short is not None:
-                    direction.buffer.clear()
-                    yield from self._messages(event, direction, short)
-                    return
-                refusal = DecodeError(len(direction.buffer), "batch", "the link ended inside a batch")
-                yield Seen(event, "undecodable", refusal, "batch", bytes(direction.buffer))
-                direction.buffer.clear()
-        elif event.kind is Happened.BYTES:
+        if event.kind is Happened.BYTES:
             for batch in self._batches(direction, event.data):
                 direction.batches += 1
                 yield from self._messages(event, direction, batch)
+        elif event.kind is Happened.EOF:
+            direction.ended = True
+            yield from self._last(event, direction)
+        elif event.kind is Happened.RESET:
+            direction.ended = True
+            for side, each in self.directions.items():
+                if short_close(each) is not None:  # what came before the reset was said; what it cut off was not
+                    yield from self._last(replace(event, sender=side), each)
+        elif self.nature is Nature.UNKNOWN:
+            self.nature = Nature.UNICAST  # somebody opened a link
+
+    def _last(self, event: Event, direction: Direction) -> Iterator[Seen]:
+        """What a direction that has ended leaves behind: nothing, the short CLOSE of a low-latency session, or half a batch."""
+        left = bytes(direction.buffer)
+        short = short_close(direction)
+        direction.buffer.clear()
+        if short is not None:
+            yield from self._messages(event, direction, short)
+        elif left:
+            refusal = DecodeError(len(left), "batch", "the link ended inside a batch")
+            yield Seen(event, "undecodable", refusal, "batch", left)
 
     def _batches(self, direction: Direction, data: bytes) -> Iterator[bytes]:
         if self.connection.framing is Framing.DATAGRAM:
@@ -122,14 +162,21 @@ class ConnectionDecoder:
             yield batch
 
     def _messages(self, event: Event, direction: Direction, batch: bytes) -> Iterator[Seen]:
-        yield Seen(event, "batch", batch, "batch", batch)
+        if self.nature is not Nature.UNICAST and (scouting := self._scouting(batch)) is not None:
+            yield SeenBatch(event, "batch", batch, "batch", batch, layer=Layer.SCOUTING)
+            if self.nature is Nature.UNKNOWN:
+                self.nature = Nature.SCOUTING
+            yield Seen(event, kind_of(scouting.message), scouting.message, kind_of(scouting.message), batch,
+                       scouting.diagnostics)  # fmt: skip
+            return
+        layer = Layer.LOWLATENCY if direction.lowlatency else Layer.TRANSPORT
+        yield SeenBatch(event, "batch", batch, "batch", batch, layer=layer, compressed=direction.compressed)
         if direction.compressed:
             try:
                 batch = decompress(batch)
             except DecodeError as refusal:
                 yield Seen(event, "undecodable", refusal, "batch", batch)
                 return
-        layer = Layer.LOWLATENCY if direction.lowlatency else Layer.TRANSPORT
         for found in decode_batch(batch, layer):
             if isinstance(found, DecodeError):
                 yield Seen(event, "undecodable", found, found.path or "batch", batch)
@@ -137,11 +184,29 @@ class ConnectionDecoder:
             self._note(event.sender, found.message)
             yield from nested(event, found.message, batch[found.at : found.at + found.size], found.diagnostics)
 
+    def _scouting(self, datagram: bytes) -> Decoded | None:
+        """SCOUT or HELLO, which have ids of their own: where a datagram of no session reads better as one than as a batch."""
+        try:
+            scouting = decode_whole(datagram, Layer.SCOUTING)
+        except DecodeError:
+            return None
+        batch = list(decode_batch(datagram))
+        last = batch[-1]
+        if isinstance(last, DecodeError) or isinstance(last.message, Open):
+            return scouting  # what begins like OPEN is none where nobody has said INIT
+        said = sum(len(each.diagnostics) for each in batch if not isinstance(each, DecodeError))
+        return scouting if len(scouting.diagnostics) < said else None
+
     def _note(self, sender: Side, message: object) -> None:
         """What a message changes for the bytes that follow it."""
         direction = self.directions[sender]
         if isinstance(message, Init):
+            if self.nature is not Nature.MULTICAST:
+                self.nature = Nature.UNICAST
             direction.offers = frozenset(type(ext).__name__ for ext in message.exts)
+        elif isinstance(message, Join):
+            if self.nature is not Nature.UNICAST:
+                self.nature = Nature.MULTICAST
         elif isinstance(message, Open) and not direction.opened:
             direction.opened = True
             both = self.directions[Side.INITIATOR].offers & self.directions[Side.RESPONDER].offers
@@ -158,8 +223,7 @@ def kind_of(message: Any) -> str:
 
 def nested(event: Event, message: Any, raw: bytes, diagnostics: tuple[Diagnostic, ...] = ()) -> Iterator[Seen]:
     """A message and, after it, each message that it holds, with paths."""
-    kind = kind_of(message)
-    yield from _inside(event, message, kind, raw, diagnostics, (), None)
+    yield from _inside(event, message, kind_of(message), raw, diagnostics, (), None)
 
 
 def _inside(
@@ -169,16 +233,27 @@ def _inside(
     reliable = getattr(message, "reliable", None)
     if reliable is not None:
         channel = (reliable, priority_of(message))
-    mine = tuple(d for d in diagnostics if d.path.startswith(path))
-    yield Seen(event, kind_of(message), message, path, raw, mine, around, channel)
+    yield Seen(event, kind_of(message), message, path, raw, diagnostics, around, channel)
     holds = (*around, message)
     if isinstance(message, Frame):
+        theirs = _by_message(diagnostics, f"{path}.messages[")
         for index, inner in enumerate(message.messages):
             below = f"{path}.messages[{index}].{kind_of(inner)}"
-            yield from _inside(event, inner, below, raw, diagnostics, holds, channel)
+            yield from _inside(event, inner, below, raw, tuple(theirs.get(index, ())), holds, channel)
     body = getattr(message, "body", None)
     if body is not None and not isinstance(body, int | bytes):
-        yield from _inside(event, body, f"{path}.{kind_of(body)}", raw, diagnostics, holds, channel)
+        below = f"{path}.{kind_of(body)}"
+        own = tuple(each for each in diagnostics if each.path.startswith(below))
+        yield from _inside(event, body, below, raw, own, holds, channel)
+
+
+def _by_message(diagnostics: tuple[Diagnostic, ...], prefix: str) -> dict[int, list[Diagnostic]]:
+    """What is said about each of a FRAME's messages, by its place: once through, since there may be thousands of both."""
+    theirs: dict[int, list[Diagnostic]] = {}
+    for each in diagnostics:
+        if each.path.startswith(prefix):
+            theirs.setdefault(int(each.path[len(prefix) : each.path.index("]", len(prefix))]), []).append(each)
+    return theirs
 
 
 def priority_of(message: Any) -> int:
@@ -203,6 +278,11 @@ class Decoders:
             decoder = ConnectionDecoder(self._conversation.connection(event.connection))
             self._decoders[event.connection] = decoder
         return decoder.feed(event)
+
+    def nature(self, connection: str) -> Nature:
+        """What goes over a connection, as far as it has told; unicast where nothing was fed."""
+        decoder = self._decoders.get(connection)
+        return Nature.UNICAST if decoder is None else decoder.nature
 
     def forget(self, connection: str) -> None:
         """The connection has ended; its name may come again."""

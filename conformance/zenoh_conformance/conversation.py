@@ -44,6 +44,19 @@ class Framing(Enum):
     """One datagram is one batch."""
 
 
+class Begins(Enum):
+    """What is known of a connection when its first event comes."""
+
+    START = "start"
+    """All of it will be seen."""
+    MIDDLE = "middle"
+    """A session was under way: what came before was not seen."""
+    COMPRESSED = "middle-compressed"
+    """The same, and each batch begins with its compression header."""
+    LOWLATENCY = "middle-lowlatency"
+    """The same, of a low-latency session: u32 lengths, no FRAME."""
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """One thing that happened on one connection."""
@@ -54,6 +67,8 @@ class Event:
     sender: Side
     kind: Happened
     data: bytes = b""
+    packet: int | None = field(default=None, compare=False)
+    """The packet of a capture that it was read from, counted from 1 as Wireshark does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +81,7 @@ class Connection:
     initiator: str = "initiator"
     """A name for the side that opened the link, for people."""
     responder: str = "responder"
+    begins: Begins = Begins.START
 
 
 @dataclass(slots=True)

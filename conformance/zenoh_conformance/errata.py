@@ -44,6 +44,8 @@ class Erratum:
     evidence: tuple[str, ...]
     """Where that was read or seen."""
     stance: Stance
+    public: str = ""
+    """The address at which everybody can read that the baseline dies of it, where it does."""
 
     @property
     def reading(self) -> str:
@@ -80,7 +82,7 @@ def by_name(name: str) -> Erratum:
 
 def _erratum(file: str, name: str, text: Mapping[str, object]) -> Erratum:
     keys = {"text", "baseline", "evidence", "stance"}
-    for key in sorted((text.keys() - {"alias"}) ^ keys):
+    for key in sorted((text.keys() - {"alias", "public"}) ^ keys):
         raise SpecificationError(file, name, key, "is missing" if key in keys else "no such field of an erratum")
     evidence = text["evidence"]
     if not isinstance(evidence, list) or not evidence:
@@ -89,5 +91,5 @@ def _erratum(file: str, name: str, text: Mapping[str, object]) -> Erratum:
         raise SpecificationError(file, name, "stance", f"{text['stance']!r} is none of {', '.join(Stance)}")
     return Erratum(
         id=name, alias=str(text.get("alias", "")), text=str(text["text"]), baseline=str(text["baseline"]),
-        evidence=tuple(map(str, evidence)), stance=Stance(str(text["stance"])),
+        evidence=tuple(map(str, evidence)), stance=Stance(str(text["stance"])), public=str(text.get("public", "")),
     )  # fmt: skip

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from . import batch
-from .messages import Init, Open, init
+from .messages import Init, Oam, Open, init
 from .wire import notes, registry
 from .wire.errors import DecodeError, Diagnostic
-from .wire.extensions import NO_EXTS
+from .wire.extensions import NO_EXTS, Exts
 from .wire.layer import Layer
 from .wire.segment import Segment, Tracer
 
@@ -22,8 +24,16 @@ UNEXPLAINED = "unexplained"
 ROW = 12
 """Bytes on one line."""
 
-GUESSES = (Layer.STREAM, Layer.BATCH, Layer.NETWORK, Layer.SCOUTING, Layer.LOWLATENCY)
+GUESSES = (
+    Layer.STREAM, Layer.BATCH, Layer.NETWORK, Layer.SCOUTING, Layer.LOWLATENCY, Layer.DATA, Layer.DECLARATION,
+)  # fmt: skip
 """The layers that a guess tries; of equally good ones the first."""
+
+INSIDE = 2
+"""How many of them, the last, are of messages that stand in others: a byte alone is hardly one of those."""
+
+VERSION = 9
+"""Of the protocol: a message that names another is hardly what was meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +79,15 @@ class Explanation:
         """How many bytes are."""
         return sum(len(line.data) for line in self.lines if not line.inside and not line.path.endswith(UNEXPLAINED))
 
+    @property
+    def odd(self) -> int:
+        """How much in it nobody says, though it can be read: empty batches, OAM, other versions. Zeros read as these."""
+        empty = sum(
+            1 for line in self.lines if not any(line.data) and line.path.startswith("batch[") and _is_length(line)
+        )
+        versions = sum(1 for each in self.messages if getattr(each, "version", VERSION) != VERSION)
+        return empty + versions + sum(1 for each in self.messages if isinstance(each, Oam))
+
     def to_json(self) -> dict[str, Any]:
         """The same as data."""
         text: dict[str, Any] = {
@@ -88,6 +107,8 @@ class Explanation:
     def text(self) -> Iterator[str]:
         """Lines for people: offset, bytes, name, meaning; diagnostics under what they are about, the refusal last."""
         said: set[Diagnostic] = set()
+        about = sorted(self.diagnostics, key=attrgetter("at"))
+        places = [each.at for each in about]
         owners: list[str] = []
         for line in self.lines:
             if not line.data:
@@ -99,8 +120,10 @@ class Explanation:
             yield from _rows(line, "  " * len(owners) + name)
             if line.path.endswith(".header") and ".exts." not in line.path.removeprefix(owner):
                 owners.append(line.path.removesuffix(".header"))
-            for each in self.diagnostics:
-                if each not in said and not line.inside and line.at <= each.at < line.at + len(line.data):
+            if line.inside:
+                continue
+            for each in about[bisect_left(places, line.at) : bisect_left(places, line.at + len(line.data))]:
+                if each not in said:
                     said.add(each)
                     yield f"{'':>6}  {'':<{3 * ROW}} ! {each.kind}: {each.why}"
         if self.refusal:
@@ -112,25 +135,49 @@ def explain(data: bytes, layer: Layer | None = None) -> Explanation:
     data = bytes(data)
     if layer is not None:
         return READINGS[layer](data)
-    tried = [READINGS[each](data) for each in GUESSES]
-    return max(tried, key=lambda each: (each.ok, each.explained, -len(each.diagnostics)))
+    tried: list[Explanation] = []
+    for each in GUESSES if len(data) > 1 else GUESSES[:-INSIDE]:
+        tried.append(READINGS[each](data))
+        if tried[-1].ok and not tried[-1].diagnostics and not tried[-1].odd:
+            return tried[-1]  # nothing explains it better
+    return max(tried, key=lambda told: (told.ok, not told.odd, told.explained, -len(told.diagnostics)))
+
+
+def explain_batch(data: bytes, layer: Layer = Layer.TRANSPORT, *, compressed: bool = False) -> Explanation:
+    """What a batch is, without its length, as a session reads it: `layer` TRANSPORT, LOWLATENCY or SCOUTING. Never raises.
+
+    An empty batch is explained: it holds nothing.
+    """
+    if layer is Layer.SCOUTING:
+        return READINGS[layer](data)
+    text = Explanation(Layer.LOWLATENCY if layer is Layer.LOWLATENCY else Layer.BATCH)
+    if data:
+        _in_batch(text, data, 0, len(data), "", Form(0, layer, compressed), guess=False)
+    return text
 
 
 def _one(layer: Layer) -> Callable[[bytes], Explanation]:
     def read(data: bytes) -> Explanation:
         text = Explanation(layer)
-        size = _message(text, data, 0, "", layer, registry.TRACERS[layer]) if data else 0
+        size = _message(text, data, 0, len(data), "", layer, registry.TRACERS[layer]) if data else 0
         if size < len(data) or not data:
             why = f"{notes.size(len(data) - size)} after the message" if data else "there are no bytes"
-            _unexplained(text, data, size, "", DecodeError(size, layer, why))
+            _unexplained(text, data, size, len(data), "", DecodeError(size, layer, why))
         return text
 
     return read
 
 
+def _several(data: bytes) -> Explanation:
+    """Network messages back to back, as FRAME holds them."""
+    text = Explanation(Layer.NETWORK)
+    _messages(text, data, 0, len(data), "", Layer.NETWORK)
+    return text
+
+
 def _batch(data: bytes) -> Explanation:
     text = Explanation(Layer.BATCH)
-    _messages(text, data, 0, "", Layer.TRANSPORT)
+    _messages(text, data, 0, len(data), "", Layer.TRANSPORT)
     return text
 
 
@@ -143,8 +190,9 @@ def _stream(data: bytes) -> Explanation:
 
 
 def _framed(layer: Layer, data: bytes, *, follow: bool) -> Explanation:
-    text, at = Explanation(layer), 0
+    text, at, noted = Explanation(layer), 0, 0
     form = LOWLATENCY if layer is Layer.LOWLATENCY else STREAM
+    offers: Exts[Any] | None = None
     for index in itertools.count():
         if at >= len(data):
             break
@@ -154,14 +202,18 @@ def _framed(layer: Layer, data: bytes, *, follow: bool) -> Explanation:
         begin, at = at, at + form.prefix + size
         if at > len(data):
             why = f"a batch of {size} bytes where {max(0, len(data) - begin - form.prefix)} are left"
-            _unexplained(text, data, begin, f"{name}.", DecodeError(begin, f"{name}.length", why))
+            _unexplained(text, data, begin, len(data), f"{name}.", DecodeError(begin, f"{name}.length", why))
             break
         text.lines.append(Line(begin, data[begin : begin + form.prefix], f"{name}.length", notes.size(size)))
-        _in_batch(text, data[:at], begin + form.prefix, f"{name}.", form)
-        if follow and text.messages and isinstance(text.messages[-1], Open):
-            form = _form_after(text.messages)
+        _in_batch(text, data, begin + form.prefix, at, f"{name}.", form)
+        for message in text.messages[noted:] if follow else ():
+            if isinstance(message, Init) and offers is None:
+                offers = message.exts
+            elif isinstance(message, Open):
+                form = _form_after(NO_EXTS if offers is None else offers)
+        noted = len(text.messages)
     if not data:
-        _unexplained(text, data, 0, "", DecodeError(0, layer, "there are no bytes"))
+        _unexplained(text, data, 0, 0, "", DecodeError(0, layer, "there are no bytes"))
     return text
 
 
@@ -185,9 +237,8 @@ STREAM = Form(batch.STREAM_PREFIX, Layer.TRANSPORT, False)
 LOWLATENCY = Form(batch.LOWLATENCY_PREFIX, Layer.LOWLATENCY, False)
 
 
-def _form_after(messages: list[Any]) -> Form:
-    """What the handshake, one side of which these messages are, makes of the stream, if the other side agrees."""
-    offers = next((each.exts for each in messages if isinstance(each, Init)), NO_EXTS)
+def _form_after(offers: Exts[Any]) -> Form:
+    """What the handshake, in which one side offered this, makes of the stream, if the other side agrees."""
     if offers.get(init.LowLatency):
         return LOWLATENCY
     return STREAM._replace(compressed=offers.get(init.Compression) is not None)
@@ -202,6 +253,7 @@ def _datagram(data: bytes) -> Explanation:
 
 READINGS: dict[Layer, Callable[[bytes], Explanation]] = {
     **{layer: _one(layer) for layer in registry.LAYERS},
+    Layer.NETWORK: _several,
     Layer.BATCH: _batch,
     Layer.STREAM: _stream,
     Layer.LOWLATENCY: partial(_framed, Layer.LOWLATENCY, follow=False),
@@ -210,34 +262,47 @@ READINGS: dict[Layer, Callable[[bytes], Explanation]] = {
 """How each layer is read."""
 
 
-def _in_batch(text: Explanation, data: bytes, at: int, prefix: str, form: Form) -> None:
-    """The messages from `at` on; where they cannot be read as they should stand, compressed, or the other way."""
-    plain, other = Explanation(text.layer), None
-    _messages(plain, data, at, prefix, form.layer)
-    if form.layer is Layer.TRANSPORT and at < len(data) and (form.compressed or not plain.ok):
-        other = _compressed(text.layer, data, at, prefix)
-    best = other if other and other.ok else plain
+def _in_batch(
+    text: Explanation, data: bytes, at: int, end: int, prefix: str, form: Form, *, guess: bool = True
+) -> None:
+    """The messages from `at` to `end`; with `guess`, where they cannot be read as they should stand, the other way."""
+    ways = [_compressed, _plain] if form.compressed else [_plain, _compressed]
+    if not guess or form.layer is Layer.LOWLATENCY or at == end:
+        ways = ways[:1]
+    found = [way(form.layer, data, at, end, prefix) for way in ways[:1]]
+    if not found[0].ok:
+        found += [way(form.layer, data, at, end, prefix) for way in ways[1:]]
+    best = next((each for each in found if each.ok), found[0])
     text.lines += best.lines
     text.messages += best.messages
     text.diagnostics += best.diagnostics
     text.refusal = text.refusal or best.refusal
 
 
-def _compressed(layer: Layer, data: bytes, at: int, prefix: str) -> Explanation | None:
+def _plain(layer: Layer, data: bytes, at: int, end: int, prefix: str) -> Explanation:
     text = Explanation(layer)
-    header = data[at]
-    if not header & batch.COMPRESSED:
+    _messages(text, data, at, end, prefix, layer)
+    return text
+
+
+def _compressed(layer: Layer, data: bytes, at: int, end: int, prefix: str) -> Explanation:
+    text = Explanation(layer)
+    if at == end:
+        _unexplained(text, data, at, end, prefix, DecodeError(at, f"{prefix}compression", "no header byte"))
+        return text
+    if not data[at] & batch.COMPRESSED:
         text.lines.append(Line(at, data[at : at + 1], f"{prefix}compression", "not compressed"))
-        _messages(text, data, at + 1, prefix, Layer.TRANSPORT)
+        _messages(text, data, at + 1, end, prefix, layer)
         return text
     try:
-        content = batch.decompress(data[at:])
-    except DecodeError:
-        return None
+        content = batch.decompress(data[at:end])
+    except DecodeError as why:
+        _unexplained(text, data, at, end, prefix, DecodeError(at + why.at, f"{prefix}{why.path}", why.why))
+        return text
     text.lines.append(Line(at, data[at : at + 1], f"{prefix}compression", "LZ4 block"))
-    text.lines.append(Line(at + 1, data[at + 1 :], f"{prefix}block", f"expands to {notes.size(len(content))}"))
+    text.lines.append(Line(at + 1, data[at + 1 : end], f"{prefix}block", f"expands to {notes.size(len(content))}"))
     inner = Explanation(layer)
-    _messages(inner, content, 0, f"{prefix}block.", Layer.TRANSPORT)
+    _messages(inner, content, 0, len(content), f"{prefix}block.", layer)
     text.lines += [Line(line.at, line.data, line.path, line.note, inside=True) for line in inner.lines]
     text.diagnostics += [each._replace(at=at + 1, why=f"{each.why} (expanded)") for each in inner.diagnostics]
     text.messages = inner.messages
@@ -245,31 +310,32 @@ def _compressed(layer: Layer, data: bytes, at: int, prefix: str) -> Explanation 
     return text
 
 
-def _messages(text: Explanation, data: bytes, at: int, prefix: str, layer: Layer) -> None:
+def _messages(text: Explanation, data: bytes, at: int, end: int, prefix: str, layer: Layer) -> None:
     tracers = batch.tracers_of(layer)
-    if at == len(data):
+    if at == end:
         text.refusal = text.refusal or (None if prefix else DecodeError(at, layer, "there are no bytes"))
-    while at < len(data):
-        end = _message(text, data, at, prefix, layer, tracers)
+    while at < end:
+        after = _message(text, data, at, end, prefix, layer, tracers)
         if not text.ok:
             return
-        at = end
+        at = after
 
 
 def _message(
-    text: Explanation, data: bytes, at: int, prefix: str, layer: Layer, tracers: list[Callable[..., Any] | None]
-) -> int:
+    text: Explanation, data: bytes, at: int, end: int, prefix: str, layer: Layer,
+    tracers: list[Callable[..., Any] | None],
+) -> int:  # fmt: skip
     """Add the message at `at`; the offset after it, or the end, for after a refusal nothing is known."""
     reader = tracers[data[at] & 0x1F]
     found: list[Diagnostic] = []
     tracer = Tracer(data, at)
     refusal = None
-    end = len(data)
+    after = end
     if reader is None:
         refusal = DecodeError(at, layer, f"no {layer} message has the id {data[at] & 0x1F:#04x}")
     else:
         try:
-            message, end = reader(data, at, end, found, tracer.mark, prefix)
+            message, after = reader(data, at, end, found, tracer.mark, prefix)
             text.messages.append(message)
         except DecodeError as why:
             why.within(prefix)
@@ -277,8 +343,8 @@ def _message(
     text.lines += _lines(tracer.segments(), at)
     text.diagnostics += [each._replace(path=prefix + each.path) for each in found]
     if refusal:
-        _unexplained(text, data, tracer.at, prefix, refusal)
-    return end
+        _unexplained(text, data, tracer.at, end, prefix, refusal)
+    return after
 
 
 def _lines(segments: tuple[Segment, ...], at: int) -> Iterator[Line]:
@@ -287,10 +353,14 @@ def _lines(segments: tuple[Segment, ...], at: int) -> Iterator[Line]:
         at += len(segment.data)
 
 
-def _unexplained(text: Explanation, data: bytes, at: int, prefix: str, why: DecodeError) -> None:
+def _unexplained(text: Explanation, data: bytes, at: int, end: int, prefix: str, why: DecodeError) -> None:
     text.refusal = text.refusal or why
-    if at < len(data):
-        text.lines.append(Line(at, data[at:], prefix + UNEXPLAINED, why.why))
+    if at < end:
+        text.lines.append(Line(at, data[at:end], prefix + UNEXPLAINED, why.why))
+
+
+def _is_length(line: Line) -> bool:
+    return line.path.endswith("].length") and line.path.count(".") == 1
 
 
 def _inside(owner: str, path: str) -> bool:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Final
 
-from .conversation import Side
+from .conversation import Event, Side
+
+NOT_REACHED: Final = "not reached"
+"""How the step of a finding begins where a check did not come to its point: it says nothing about its requirement."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +28,15 @@ class Finding:
     """Where expected and got do not tell it: one sentence."""
     end: str = ""
     """How the link ended, where that was judged."""
+    event: Event | None = field(default=None, compare=False, repr=False)
+    """What shows it: the event whose bytes completed the message at fault."""
+    is_work: bool = False
+    """Seen by asking a session for work: says little of a target whose sessions do none."""
+
+    @property
+    def reached(self) -> bool:
+        """Whether the check came to its point."""
+        return not self.path.startswith(NOT_REACHED)
 
     @property
     def cause(self) -> str:

@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeGuard, TypeVar
 
 from .messages import Close, Frame, Init, KeepAlive, Open
 
+M = TypeVar("M")
+
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(Generic[M]):
     """A message class, narrowed by the value of its A flag where it has one."""
 
     name: str
-    message: type[Any]
+    message: type[M]
     ack: bool | None = None
 
-    def matches(self, message: object) -> bool:
+    def matches(self, message: object) -> TypeGuard[M]:
         """Whether a message is of this kind."""
-        return isinstance(message, self.message) and (self.ack is None or message.ack is self.ack)
+        return isinstance(message, self.message) and (self.ack is None or getattr(message, "ack", None) is self.ack)
 
+
+AnyKind = Kind[Any]
 
 InitSyn = Kind("InitSyn", Init, ack=False)
 InitAck = Kind("InitAck", Init, ack=True)
 OpenSyn = Kind("OpenSyn", Open, ack=False)
 OpenAck = Kind("OpenAck", Open, ack=True)
-NAMED = (InitSyn, InitAck, OpenSyn, OpenAck)
+NAMED: tuple[AnyKind, ...] = (InitSyn, InitAck, OpenSyn, OpenAck)
 
 
-def kind(what: Kind | type[Any]) -> Kind:
+def kind(what: Kind[M] | type[M]) -> Kind[M]:
     """A kind from itself or from a message class."""
     return what if isinstance(what, Kind) else Kind(what.__name__, what)
 

@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
 from inspect import getdoc
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from .case import import_all
-from .connection import Decoders, Seen
-from .conversation import Conversation, Event, Happened, Side
+from .connection import Decoders, Nature, Seen
+from .conversation import Begins, Conversation, Event, Framing, Happened, Side
 from .finding import Finding
+from .pieces import Pieces
 
 
 class Per(Enum):
@@ -29,6 +30,9 @@ class Per(Enum):
     SESSION = "session"
     CONVERSATION = "conversation"
 
+
+TELLING = frozenset({"init", "join", "scout", "hello"})
+"""Messages that may tell what their connection is: which laws look at it, and in which session."""
 
 MOST_FINDINGS = 100
 """Findings kept of one law instance: bounded memory; the rest is counted."""
@@ -41,6 +45,12 @@ class Law:
     id: str
     per: Per
     about: str
+    natures: frozenset[Nature] = frozenset({Nature.UNICAST})
+    """The connections that it looks at."""
+    watched = True
+    """All that it looks at was seen from the beginning; false where one connection was met under way."""
+    lossy = False
+    """What was sent may be missing, or out of order: one connection is of datagrams."""
 
     def __init__(self) -> None:
         self.subjects: Counter[Side] = Counter()
@@ -65,7 +75,7 @@ class Law:
         self.findings.append(
             Finding(
                 requirement=self.requirement, sender=sender or at.sender, connection=at.connection, time=at.time,
-                path=path or at.path, expected=show(expected), got=show(got), why=why,
+                path=path or at.path, expected=show(expected), got=show(got), why=why, event=at.event,
             )
         )  # fmt: skip
 
@@ -128,9 +138,14 @@ class Judged:
 
 @dataclass(slots=True)
 class _Sessions:
-    """Which session a connection belongs to: the pair of ZIDs that INIT showed, counted anew when all its links have ended."""
+    """Which session a connection belongs to: the pair of ZIDs that INIT showed.
 
-    shown: dict[str, dict[Side, bytes]] = field(default_factory=dict)
+    It is counted anew when all its links have ended, and for a link that no side offers as one of several: a node that was
+    killed and is back has left no end of its old link.
+    """
+
+    shown: dict[str, dict[Side, Any]] = field(default_factory=dict)
+    """Connection to the INITs on it."""
     live: dict[str, set[str]] = field(default_factory=dict)
     born: Counter[str] = field(default_factory=Counter)
     of: dict[str, str] = field(default_factory=dict)
@@ -141,29 +156,39 @@ class _Sessions:
         if seen.kind != "init":
             return
         pair = self.shown.setdefault(seen.connection, {})
-        pair[seen.sender] = seen.message.zid.raw
+        pair[seen.sender] = seen.message
         if len(pair) < len(Side) or seen.connection in self.of:
             return
-        name = "/".join(sorted(zid.hex() for zid in pair.values()))
-        if not self.live.get(name):
+        name = "/".join(sorted(init.zid.raw.hex() for init in pair.values()))
+        several = all(any(type(ext).__name__ == "MultiLink" for ext in init.exts) for init in pair.values())
+        if not several or not self.live.get(f"{name}#{self.born[name]}"):
             self.born[name] += 1
-        self.live.setdefault(name, set()).add(seen.connection)
-        self.of[seen.connection] = f"{name}#{self.born[name]}"
+        session = self.of[seen.connection] = f"{name}#{self.born[name]}"
+        self.live.setdefault(session, set()).add(seen.connection)
 
     def leave(self, connection: str) -> str | None:
         """The connection ended; the session that ended with it, if it was its last link."""
         self.shown.pop(connection, None)
         session = self.of.pop(connection, connection)
-        links = self.live.get(session.partition("#")[0], {connection})
+        links = self.live.get(session, {connection})
         links.discard(connection)
-        return None if links else session
+        if links:
+            return None
+        self.live.pop(session, None)
+        return session
 
 
 class Judge:
     """Feeds the events of one conversation to laws, one instance for each thing that a law looks at; bounded by what is live."""
 
-    def __init__(self, conversation: Conversation, laws: Iterable[type[Law]] | None = None) -> None:
+    def __init__(
+        self, conversation: Conversation, laws: Iterable[type[Law]] | None = None,
+        *, watch: Callable[[Seen], None] | None = None,
+    ) -> None:  # fmt: skip
+        """`watch` is shown every message before the laws are."""
+        self._watch = watch
         self._laws = _every() if laws is None else tuple(laws)
+        self._conversation = conversation
         self._decoders = Decoders(conversation)
         self._running: dict[str, dict[type[Law], Law]] = {}
         """What is looked at (a connection, a session, "" for the conversation) to the laws that look."""
@@ -171,16 +196,27 @@ class Judge:
         """Connection to kind to steps."""
         self._sessions = _Sessions()
         self._ended: dict[str, set[Side]] = {}
+        self._pieces = Pieces()
         self._said: dict[tuple[type[Law], Side], tuple[int, list[Finding]]] = {}
 
     def feed(self, event: Event) -> None:
-        """One event; bytes become messages, and each message a step of each law."""
+        """One event; bytes become messages, whole ones again where they came in fragments, and each a step of each law."""
         for seen in self._decoders.feed(event):
-            if seen.kind == "init":
+            if self._watch is not None:
+                self._watch(seen)
+            if seen.kind in TELLING:
                 self._sessions.note(seen)
                 self._steps.pop(seen.connection, None)
-            for step in self._steps_of(seen.connection, seen.kind):
-                step(seen, seen.message)
+            self._see(seen)
+            for whole in self._pieces.feed(seen):
+                self._see(whole)
+        self._after(event)
+
+    def _see(self, seen: Seen) -> None:
+        for step in self._steps_of(seen.connection, seen.kind):
+            step(seen, seen.message)
+
+    def _after(self, event: Event) -> None:
         if event.kind in (Happened.EOF, Happened.RESET):
             self._end(event)
 
@@ -189,19 +225,22 @@ class Judge:
         known = self._steps.setdefault(connection, {})
         found = known.get(kind)
         if found is None:
-            named = steps_for(self._laws, kind)
+            nature = self._decoders.nature(connection)
+            named = [each for each in steps_for(self._laws, kind) if nature in each[0].natures]
             found = [getattr(self._instance(law_, connection), name) for law_, names in named for name in names]
             known[kind] = found
         return found
 
     def _end(self, event: Event) -> None:
-        for law_ in ending(self._laws):
+        nature = self._decoders.nature(event.connection)
+        for law_ in (each for each in ending(self._laws) if nature in each.natures):
             self._instance(law_, event.connection).on_end(event.sender, event.kind, event.time)
         ended = self._ended.setdefault(event.connection, set())
         ended |= set(Side) if event.kind is Happened.RESET else {event.sender}
         if len(ended) == len(Side):
             del self._ended[event.connection]
             self._decoders.forget(event.connection)
+            self._pieces.forget(event.connection)
             self._steps.pop(event.connection, None)
             self._close(Per.CONNECTION, event.connection)
             session = self._sessions.leave(event.connection)
@@ -219,6 +258,11 @@ class Judge:
         if instance is None:
             earlier = self._running.get(connection, {}).pop(law_, None) if law_.per is Per.SESSION else None
             instance = looking[law_] = earlier or law_()
+        known = self._conversation.connection(connection)
+        if known.begins is not Begins.START:
+            instance.watched = False
+        if known.framing is Framing.DATAGRAM:
+            instance.lossy = True
         return instance
 
     def _close(self, per: Per, which: str) -> None:
@@ -230,12 +274,24 @@ class Judge:
 
     def _settle(self, law_: type[Law], instance: Law) -> None:
         instance.end()
-        if not instance.subjects and not instance.findings:
-            return
+        self._take(law_, instance)
+
+    def _take(self, law_: type[Law], instance: Law) -> None:
+        """What an instance has found so far goes to what is said."""
         for side in {*instance.subjects, *(finding.sender for finding in instance.findings)}:
             count, findings = self._said.setdefault((law_, side), (0, []))
             findings += [f for f in instance.findings if f.sender is side][: MOST_FINDINGS - len(findings)]
             self._said[law_, side] = (count + instance.subjects[side], findings)
+
+    def drain(self) -> list[Judged]:
+        """What was said since the last time, of a conversation that goes on; each subject and finding is told once."""
+        for looking in self._running.values():
+            for law_, instance in looking.items():
+                self._take(law_, instance)
+                instance.subjects.clear()
+                instance.findings.clear()
+        said, self._said = self._said, {}
+        return [Judged(law_, side, count, tuple(findings)) for (law_, side), (count, findings) in said.items()]
 
     def finish(self) -> list[Judged]:
         """Close what is open and say what each law says of each side, laws in order of id. To be called once."""
@@ -260,9 +316,11 @@ def steps_for(laws: tuple[type[Law], ...], kind: str) -> tuple[tuple[type[Law], 
     return tuple((law_, names) for law_, names in named if names)
 
 
-def judge(conversation: Conversation, laws: Iterable[type[Law]] | None = None) -> list[Judged]:
-    """What the laws (all of them unless told) say of each side of a whole conversation."""
-    running = Judge(conversation, laws)
+def judge(
+    conversation: Conversation, laws: Iterable[type[Law]] | None = None, *, watch: Callable[[Seen], None] | None = None
+) -> list[Judged]:
+    """What the laws (all of them unless told) say of each side of a whole conversation; `watch` is shown every message."""
+    running = Judge(conversation, laws, watch=watch)
     for event in conversation:
         running.feed(event)
     return running.finish()

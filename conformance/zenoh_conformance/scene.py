@@ -6,13 +6,19 @@ The harness implements these protocols over sockets; the models and the referenc
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol
 
-from .conversation import Event, Framing, Side
+from .conversation import Conversation, Event, Framing, Side
 
 if TYPE_CHECKING:
     from .dialogue import Dialogue
     from .finding import Finding
+
+
+def drawn_zid(seed: int, label: str, count: int) -> bytes:
+    """The ZenohID of the `count`-th dialogue of one attempt at a case: eight bytes, the same wherever it is drawn again."""
+    return blake2b(f"{seed} {label} {count}".encode(), digest_size=7).digest() + b"\x5a"
 
 
 class Wire(Protocol):
@@ -78,6 +84,10 @@ class Scene(Protocol):
 
     @property
     def profile(self) -> str: ...
+
+    @property
+    def conversation(self) -> Conversation:
+        """What was said so far, on all links."""
 
     @property
     def agent(self) -> Agent:

@@ -17,6 +17,9 @@ from pathlib import Path
 REVISION = "1.0.0"
 """The revision whose requirements are written down here."""
 
+PUBLISHED = f"https://spec.zenoh.io/spec/{REVISION}/"
+"""Where its text stands; a page's `place` follows."""
+
 
 class SpecificationError(Exception):
     """The pages, the requirements or their lock cannot be used: which file, which entry, which field, and why."""

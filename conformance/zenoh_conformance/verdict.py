@@ -35,15 +35,20 @@ class Verdict(Enum):
     HANG = "hang"
     ZOMBIE = "zombie"
     """Alive, answers handshakes, does no work."""
+    PANIC = "panic"
+    """Its output holds a panic or a sanitizer's report, whatever the link did."""
     ERROR = "error"
     """Ours: the harness could not judge."""
 
 
 WORST_FIRST = (
-    Verdict.CRASH, Verdict.ZOMBIE, Verdict.HANG, Verdict.FAIL, Verdict.FLAKY, Verdict.SLOW, Verdict.ERROR,
-    Verdict.KNOWN, Verdict.WARN, Verdict.PASS, Verdict.UNIMPLEMENTED, Verdict.NOT_APPLICABLE, Verdict.NOT_OBSERVED,
+    Verdict.CRASH, Verdict.ZOMBIE, Verdict.PANIC, Verdict.HANG, Verdict.FAIL, Verdict.FLAKY, Verdict.SLOW,
+    Verdict.ERROR, Verdict.KNOWN, Verdict.WARN, Verdict.PASS, Verdict.UNIMPLEMENTED, Verdict.NOT_APPLICABLE, Verdict.NOT_OBSERVED,
 )  # fmt: skip
 """The order in which several judgements of one requirement count; those after `pass` never outrank it nor become it."""
+
+GRAVE = frozenset({Verdict.CRASH, Verdict.ZOMBIE, Verdict.PANIC, Verdict.HANG})
+"""What is wrong with the target as a program, whatever it was asked."""
 
 SEVERITY: Mapping[Verdict, int] = {verdict: len(WORST_FIRST) - rank for rank, verdict in enumerate(WORST_FIRST)}
 """A number for tables: the larger, the worse."""
@@ -106,7 +111,7 @@ class Exit(IntEnum):
     NOTHING_JUDGED = 4
 
 
-_DEPARTED = {Verdict.FAIL, Verdict.CRASH, Verdict.HANG, Verdict.ZOMBIE, Verdict.FLAKY}
+_DEPARTED = GRAVE | {Verdict.FAIL, Verdict.FLAKY}
 _STRICT = {Verdict.WARN, Verdict.SLOW}
 _JUDGED = _DEPARTED | _STRICT | {Verdict.PASS, Verdict.KNOWN}
 

@@ -144,7 +144,7 @@ class Campaign:
         """Fuzz until the time is up.  UsageError, CannotGoOn; findings are no error."""
         with alone(self.folder):
             try:
-                self._prepare()
+                self.prepare()
                 ledger = campaigns.read_ledger(self.folder)
                 try:
                     self._work(ledger)
@@ -157,7 +157,8 @@ class Campaign:
                                  hint="is the disk full?") from why  # fmt: skip
         return self.outcome
 
-    def _prepare(self) -> None:
+    def prepare(self) -> None:
+        """Seeds, dictionary and manifest, before anything is run."""
         made = oracle.made_for_seeds(self.order.oracle)
         self.corpus.mkdir(parents=True, exist_ok=True)
         count = seeds.write_corpus(self.folder / "seeds", self._seeds(made), largest=made.largest)

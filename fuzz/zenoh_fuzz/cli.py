@@ -52,11 +52,13 @@ def targets_option(function: Any) -> Any:
               help="A folder of further inputs to begin with.")  # fmt: skip
 @click.option("--no-seeds", is_flag=True, help="Begin from nothing instead of the golden vectors.")
 @click.option("--no-merge", is_flag=True, help="Leave the corpus as it grew.")
+@click.option("--on", "engine", metavar="URL", help="Spark: local[N], spark://HOST:PORT or sc://HOST:PORT; --jobs shards at a time.")
+@click.option("--rounds", default=2, show_default=True, type=click.IntRange(1, 1000), help="With --on: how often the shards share.")
 @click.option("--no-behaviour", is_flag=True, help="Do not count behaviours as coverage.")
 @click.option("--out", default=OUT, show_default=True, type=click.Path(path_type=Path), help="A folder for each oracle goes here.")
 @shell_options()
 def codec(shell: Shell, oracle: str, targets: tuple[str, ...], duration: str, layers: tuple[str, ...], mutators: str,
-          no_seeds: bool, no_merge: bool, no_behaviour: bool, **options: Any) -> int:  # fmt: skip
+          no_seeds: bool, no_merge: bool, no_behaviour: bool, engine: str | None, rounds: int, **options: Any) -> int:  # fmt: skip
     """Fuzz codecs against ORACLE, a promise that every input must keep; go on after a finding. Exit 1 when there is one.
 
     \b
@@ -78,7 +80,13 @@ def codec(shell: Shell, oracle: str, targets: tuple[str, ...], duration: str, la
                   structure=mutators == "structure", with_seeds=not no_seeds, merge=not no_merge,
                   behaviour=not no_behaviour, **options)  # fmt: skip
     shell.note(f"{oracle}: {kind.promise}; {order.seconds:g} s, into {order.folder / oracle}")
-    outcome = Campaign(order, versions, _shower(shell)).run()
+    if engine is None:
+        outcome = Campaign(order, versions, _shower(shell)).run()
+    else:
+        from . import on_spark
+
+        with on_spark.engine(engine) as spark:
+            outcome = on_spark.run(spark, order, versions, rounds=rounds, show=_shower(shell))
     _tell(shell, order.folder / oracle, outcome)
     return int(Exit.NOT_CONFORMING if outcome.findings else Exit.CONFORMING if outcome.inputs else Exit.NOTHING_JUDGED)
 

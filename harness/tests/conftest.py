@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from zenoh_harness import pytest_needs
+
 LITTLE = f"zconform-test/little:{os.getpid()}"
 """A name of this run's own: several may share a daemon."""
 
@@ -32,16 +34,25 @@ def docker_client():
 
 
 @pytest.fixture(scope="session")
-def zenohd_image(docker_client):
-    """The baseline's image: compiled now (minutes) where `CI` is set, else only used when somebody has made it."""
+def zenohd_image_made(docker_client):
+    """The name of the baseline's image, and whether it is there: where `CI` is set it is compiled now (minutes)."""
     from zenoh_harness.targets.adapters.docker.images import find
     from zenoh_harness.targets.build import builder
 
     name = f"zconform/zenohd:{builder('zenohd').default}"
     if find(docker_client, name) is None:
-        if os.environ.get("CI") != "true":
-            pytest.skip(f"no image {name}: zconform targets build zenohd --profile quick")
+        if not pytest_needs.in_ci():
+            return name, False
         builder("zenohd").make(None, "quick", print)
+    return name, True
+
+
+@pytest.fixture
+def zenohd_image(request, zenohd_image_made):
+    """The baseline's image; a test that finds none is listed with the command that makes it."""
+    name, made = zenohd_image_made
+    if not made:
+        pytest_needs.not_here(request.node, f"the image {name}: ./toxw -e image")
     return name
 
 

@@ -62,7 +62,7 @@ class FakeTarget:
     def __init__(self, *, side=Side.RESPONDER, profiles=(DEFAULT,), starts_left=99, current=False, restartable=True):
         self.reach = parse("wheel:1.0.0")
         self.identity = Identity(name="fake", version="1.0.0", kind="wheel")
-        self.side, self.current, self.restartable = side, current, restartable
+        self.side, self.embargo, self.restartable = side, "upstream" if current else "own", restartable
         self.profiles = {name: PROFILES[name] for name in profiles}
         self.shows = {"qos"}
         self.nodes = []

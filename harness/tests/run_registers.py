@@ -18,11 +18,11 @@ def key(check="close/one", requirement=MUST, **parameters):
     )  # fmt: skip
 
 
-def register(folder, *deviations, current=False, today=None):
+def register(folder, *deviations, guarded=False, today=None):
     """A register with known deviations; its results are `folder/out/results.jsonl`, embargoed ones under `folder/data`."""
     (folder / "out").mkdir()
     known = Known(deviations, today) if today else Known(deviations)
     options = Options(out=folder / "out", known=known, data_folder=folder / "data")
     made = Register(ResultsWriter(folder / "out/results.jsonl", HEADER), options, reach="wheel:1.0")
-    made.current = current
+    made.guarded = guarded
     return made

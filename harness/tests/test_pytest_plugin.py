@@ -33,7 +33,7 @@ def test_a_deviation_fails_and_tells_how_to_repeat_it(pytester):
 
 def test_a_known_deviation_is_an_expected_failure(pytester):
     pytester.path.joinpath("k.toml").write_text(
-        f'[[deviation]]\ncheck="{ONE}"\nverdict="fail"\ncause="stage open: OpenAck *"\nreason="planted"\n'
+        f'[[deviation]]\ncheck="{ONE}"\nverdict="fail"\ncause="stage open: OpenAck *"\nreason="planted"\nowner="us"\n'
     )
     target = ("--target", "faulty:believes-any-cookie?role=router", "--target-only", ONE)
     result = run(pytester, *target, "--target-known", "k.toml")
@@ -42,7 +42,7 @@ def test_a_known_deviation_is_an_expected_failure(pytester):
 
 
 def test_what_is_under_embargo_is_only_counted(pytester, monkeypatch):
-    pytester.makeconftest("from zenoh_harness.run import nodes\nnodes.is_current = lambda target: True\n")
+    pytester.makeconftest("from zenoh_harness.run import nodes\nnodes.guarded = lambda target: True\n")
     monkeypatch.setenv("XDG_DATA_HOME", str(pytester.path / "data"))
     node = f"exec:{sys.executable} {Path(__file__).with_name('dying_node.py')} {{port}} dies"
     sane = ("--target-only", "establishment-sane/a-sane-handshake-is-accepted")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pkgutil
+import re
 import signal
 import sys
 import traceback
@@ -12,7 +13,7 @@ import warnings
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
+from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, requires, version
 from typing import Any, Final, NoReturn
 
 import click
@@ -30,6 +31,9 @@ PLUGGED: Final = "zenoh_conformance.commands"
 COMPLETION: Final = "_ZCONFORM_COMPLETE"
 """`eval "$(_ZCONFORM_COMPLETE=bash_source zconform)"` completes subcommands and options in a shell."""
 
+
+EXTRA: Final = re.compile(r"""extra == ["'](?P<name>[^"']+)""")
+"""How a requirement's marker names the extra that asks for it."""
 
 RENAMED: Final = {"miniatures": "faulty"}
 """Subcommands that once had another name; the old one is still taken."""
@@ -195,9 +199,24 @@ def _usage(wrong: click.ClickException) -> int:
 def _missing(missing: ImportError, arguments: Sequence[str]) -> int:
     if (missing.name or "").startswith("zenoh_"):
         return _say(f"a fault of ours\n{traceback.format_exc()}", Exit.CANNOT_GO_ON)
-    what = arguments[0] if arguments else "this"
-    hint = "install zenoh-conformance with the extra that brings it (spark, fuzz, browser, docker)"
-    return _say(f"{what} needs a package that is not here: {missing}\n  hint   {hint}", Exit.CANNOT_GO_ON)
+    what = next((word for word in arguments if not word.startswith("-")), "this")
+    package = (missing.name or str(missing)).partition(".")[0]
+    return _say(f"{what} needs the package {package}, which is not here: {_brings(package)}", Exit.CANNOT_GO_ON)
+
+
+def _brings(package: str) -> str:
+    """What to install for a package: the smallest of the extras of this distribution that have it."""
+    from packaging.requirements import Requirement  # not for those who miss nothing: `--help` is to be quick
+
+    extras: dict[str, set[str]] = {}
+    with contextlib.suppress(PackageNotFoundError):
+        for line in map(Requirement, requires("zenoh-conformance") or ()):
+            if extra := EXTRA.search(str(line.marker)):
+                extras.setdefault(extra["name"], set()).add(line.name.replace("-", "_"))
+    having = [extra for extra, names in extras.items() if package in names]
+    if not having:
+        return f"pip install {package}"
+    return f"pip install 'zenoh-conformance[{min(having, key=lambda extra: len(extras[extra]))}]'"
 
 
 def _say(text: str, code: int) -> int:

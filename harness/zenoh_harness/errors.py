@@ -57,6 +57,12 @@ class NotZenoh(TargetError):  # noqa: N818  reads as a sentence
     """Something answers, but not in this protocol."""
 
 
+class OtherVersion(TargetError):  # noqa: N818  reads as a sentence
+    """It opens sessions at another protocol version only: nothing of what is judged here is about it."""
+
+    exit_code = 4
+
+
 class AgentError(TargetError):
     """The agent beside a node is missing, stalls, or answers against its protocol."""
 

@@ -11,10 +11,12 @@ import importlib.util
 import os
 import shutil
 import subprocess
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -74,6 +76,7 @@ PARTS: Mapping[str, Part] = {
     "atheris": Part(present=_package("atheris"), hint="atheris: the extra `fuzz`; Linux x86-64, Python 3.11 to 3.13"),
     "browser": Part(present=_program(*CHROMIUM_NAMES), hint="Chromium: the package chromium"),
     "cargo": Part(present=_answers("cargo", "--version"), hint="cargo and a stable Rust toolchain"),
+    "grpc": Part(present=_package("grpc"), hint="Spark Connect: the extra `connect`"),
     "tshark": Part(present=_program("tshark"), hint="tshark: the package tshark"),
     "netns": Part(present=_namespaces, hint="network namespaces: the package iproute2, and root"),
 }
@@ -92,13 +95,34 @@ def in_ci() -> bool:
     return os.environ.get("CI", "").lower() in {"1", "true", "yes"}
 
 
-_MISSED = pytest.StashKey[dict[str, list[str]]]()
+MISSED = "not run here"
+"""The property of a report under which it says what the test was in want of."""
+
+
+class _Missed:
+    """What was not run here, by what it needs; told by the reports, which come from the workers of pytest-xdist too."""
+
+    def __init__(self) -> None:
+        self.tests: dict[str, list[str]] = defaultdict(list)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keeps what the setup of a test said."""
+        if report.when == "setup":
+            for name, hint in report.user_properties:
+                if name == MISSED:
+                    self.tests[str(hint)].append(report.nodeid)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Lists it, a line for each thing that was wanted."""
+        for hint, tests in sorted(self.tests.items()):
+            more = f" and {len(tests) - 1} more" if len(tests) > 1 else ""
+            terminalreporter.write_line(f"{MISSED}: {tests[0]}{more}, needs {hint}")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declares the marker and the place where missed tests are kept."""
+    """Declares the marker, and keeps what is missed."""
     config.addinivalue_line("markers", "needs(*parts): parts of the machine that the test needs: " + ", ".join(PARTS))
-    config.stash[_MISSED] = {}
+    config.pluginmanager.register(_Missed())
 
 
 def _needed(item: pytest.Item) -> list[str]:
@@ -109,24 +133,18 @@ def _needed(item: pytest.Item) -> list[str]:
     return names
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skips a test whose part is missing, or fails it under CI."""
-    missing = [name for name in _needed(item) if not present(name)]
-    if not missing:
-        return
-    for name in missing:
-        item.config.stash[_MISSED].setdefault(name, []).append(item.nodeid)
-    wanted = "; ".join(PARTS[name].hint for name in missing)
+def not_here(item: pytest.Item, *hints: str) -> NoReturn:
+    """Ends a test that cannot run here, for want of what the hints say: skipped and listed; under CI a failure."""
+    item.user_properties.extend((MISSED, hint) for hint in hints)
+    wanted = "; ".join(hints)
     if in_ci():
         pytest.fail(f"not run here, and CI is set: needs {wanted}", pytrace=False)
     pytest.skip(f"needs {wanted}")
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Lists what was not run for want of a part."""
-    missed = config.stash[_MISSED]
-    for name in sorted(missed):
-        tests = missed[name]
-        more = f" and {len(tests) - 1} more" if len(tests) > 1 else ""
-        terminalreporter.write_line(f"not run here: {tests[0]}{more}, needs {PARTS[name].hint}")
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skips a test whose part is missing, or fails it under CI."""
+    missing = [name for name in _needed(item) if not present(name)]
+    if missing:
+        not_here(item, *(PARTS[name].hint for name in missing))

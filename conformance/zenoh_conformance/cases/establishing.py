@@ -8,9 +8,9 @@ from typing import Any
 
 from zenoh_conformance.codec import encode
 from zenoh_conformance.dialogue import Dialogue, Sendable
-from zenoh_conformance.finding import Deviation
-from zenoh_conformance.kinds import InitAck, InitSyn, Kind, OpenAck, OpenSyn
-from zenoh_conformance.messages import Close, Init, KeepAlive
+from zenoh_conformance.finding import NOT_REACHED, Deviation, Finding
+from zenoh_conformance.kinds import InitAck, InitSyn, Kind, M, OpenAck, OpenSyn
+from zenoh_conformance.messages import Close, Init, KeepAlive, Open
 from zenoh_conformance.scene import Scene
 from zenoh_conformance.wire.extensions import NO_EXTS, Exts, Unknown
 from zenoh_conformance.wire.layer import Enc
@@ -64,7 +64,7 @@ def no_step_forward(us: Dialogue, stage: str) -> None:
             us.deviate(expected="no step forward", got=us.text_of(seen), step=f"stage {stage}")
 
 
-def answered_or_closed(us: Dialogue, what: Sendable, answer: Kind, stage: str) -> Any | None:
+def answered_or_closed(us: Dialogue, what: Sendable, answer: Kind[M], stage: str) -> M | None:
     """The answer that is due, or None after CLOSE; an end of the link without CLOSE deviates, and so does silence."""
     us.send(what)
     for seen in us.stream():
@@ -91,7 +91,7 @@ def open_then_work(us: Dialogue, open_: Sendable) -> None:
         us.expect_live()
 
 
-def followed_or_refused(us: Dialogue, ack: Sendable) -> Any | None:
+def followed_or_refused(us: Dialogue, ack: Sendable) -> Open | None:
     """As initiator: an odd InitAck is followed by OpenSyn, which is the answer, or refused; silence deviates."""
     us.send(ack)
     for seen in us.stream():
@@ -106,10 +106,18 @@ def followed_or_refused(us: Dialogue, ack: Sendable) -> Any | None:
     return None
 
 
+def takes(scene: Scene, size: int) -> None:
+    """A target that takes no message of that size says nothing about it: deviates as not reached."""
+    most = scene.fact("message_size")
+    if most is not None and size > most:
+        got, expected = f"a target that takes {most} bytes", f"one that takes messages of {size}"
+        step = f"{NOT_REACHED}: a large message"
+        raise Deviation(Finding(requirement="", sender=scene.role, path=step, expected=expected, got=got))
+
+
 def proposal(us: Dialogue) -> Init:
     """The target's InitSyn."""
-    syn: Init = us.expect(InitSyn, step="not reached: init")
-    return syn
+    return us.expect(InitSyn, step="not reached: init")
 
 
 def issued_cookie(us: Dialogue) -> tuple[Init, bytes]:
@@ -120,7 +128,7 @@ def issued_cookie(us: Dialogue) -> tuple[Init, bytes]:
 
 def issued(us: Dialogue, **changes: Any) -> Init:
     """The InitAck to a sane proposal; without a cookie there is nothing to go on with."""
-    ack: Init = us.ask(us.init_syn(**changes), expect=InitAck, step="not reached: init")
+    ack = us.ask(us.init_syn(**changes), expect=InitAck, step="not reached: init")
     us.require(bool(ack.cookie), expected="a cookie", got="none", step="not reached: init.cookie")
     return ack
 
@@ -134,11 +142,7 @@ def until_open_syn(us: Dialogue) -> Dialogue:
 def believed_or_refused(us: Dialogue, ack: Sendable) -> None:
     """As initiator: an odd OpenAck makes a session that works, or is refused by CLOSE or the link's end; silence deviates."""
     us.send(ack)
-    try:
-        us.fence()
-    except Deviation:
-        over = us.ended is not None or us.closed is not None
-        us.require(over, expected="a session that works, or a refusal", got="silence", step="stage open")
+    us.works_or_is_over(step="stage open", expected="a session that works, or a refusal")
 
 
 def works_in_the_end(scene: Scene, lead: Callable[[Dialogue], object]) -> Dialogue:

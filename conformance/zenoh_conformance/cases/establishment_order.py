@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from zenoh_conformance import sane
 from zenoh_conformance.case import case, grid
-from zenoh_conformance.dialogue import Dialogue
+from zenoh_conformance.dialogue import Dialogue, Sendable
 from zenoh_conformance.kinds import InitAck, OpenAck
 from zenoh_conformance.messages import Frame, Push, Put
 from zenoh_conformance.primitives import WireExpr
@@ -21,7 +20,7 @@ def _push(key: str) -> Push:
     return Push(key=WireExpr(scope=0, suffix=key, mapping=True), body=Put(payload=b"x"))
 
 
-WRONG: dict[str, Callable[[Dialogue], Any]] = {
+WRONG: dict[str, Callable[[Dialogue], Sendable]] = {
     "open-syn": lambda us: sane.open_syn(us.init_ack(us.init_syn())),
     "init-ack": lambda us: us.init_ack(us.init_syn()),
     "open-ack": lambda us: us.open_ack(),
@@ -71,7 +70,7 @@ def nothing_but_open_syn_follows(scene: Scene, *, what: str) -> None:
     us.expect_refusal("init-acked", never=OpenAck)
 
 
-@case("session-establishment/no-data-before-open", control=a_sane_handshake_is_accepted)
+@case("session-establishment/no-data-before-open", needs=("routing", "several-links"), control=a_sane_handshake_is_accepted)
 def data_before_open_goes_nowhere(scene: Scene) -> None:
     """
     A publication that is sent before OpenSyn reaches nobody.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from zenoh_conformance import sane
 from zenoh_conformance.case import case, grid
+from zenoh_conformance.fences import BY_QUERY
 from zenoh_conformance.kinds import InitAck, OpenAck
 from zenoh_conformance.messages.init import QoS
 from zenoh_conformance.scene import Scene
@@ -19,7 +20,7 @@ def a_sane_proposal_is_answered(scene: Scene) -> None:
     """
     us = scene.dialogue()
 
-    ack = us.ask(us.init_syn(), expect=InitAck, step="stage init")
+    ack = us.ask(us.init_syn(exts=sane.OFFERS), expect=InitAck, step="stage init")
 
     us.require(bool(ack.cookie), expected="a cookie", got="none", step="init.cookie")
 
@@ -52,6 +53,7 @@ def a_session_does_work(scene: Scene) -> None:
         target  FRAME (RESPONSE_FINAL)
     """
     us = scene.session()
+    us.fencing = BY_QUERY
 
     us.expect_live()
 

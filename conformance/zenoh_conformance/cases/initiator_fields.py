@@ -8,7 +8,7 @@ from zenoh_conformance import sane
 from zenoh_conformance.case import case, grid
 from zenoh_conformance.codec import segments
 from zenoh_conformance.conversation import Side
-from zenoh_conformance.dialogue import SN_MASK, Dialogue
+from zenoh_conformance.dialogue import SN_MASK, Dialogue, Sendable
 from zenoh_conformance.kinds import OpenSyn, reason_code
 from zenoh_conformance.messages import Init
 from zenoh_conformance.primitives import ZenohID
@@ -78,7 +78,7 @@ def an_answer_from_itself_is_refused(scene: Scene) -> None:
 
 
 @case(
-    "session-establishment/resolution-may-be-lowered",
+    "session-establishment/lowered-resolution-is-used",
     role=INITIATOR,
     control=a_sane_answer_is_followed,
     parameters=grid(fsn=range(4), rid=range(4)),
@@ -174,7 +174,7 @@ def an_odd_answer_is_followed_or_refused(scene: Scene, *, what: str) -> None:
     syn = proposal(us)
     sane_one = segments(us.init_ack(syn))
     packed = sane_one.get("init.packed").data[0]
-    odd = {
+    odd: dict[str, Sendable] = {
         "reserved-role-bits": sane_one.replace("init.packed", bytes([packed | 0x0C])),
         "reserved-resolution-bits": us.init_ack(syn, resolution=proposed_by(syn) | 0x40),
         "empty-cookie": us.init_ack(syn, cookie=b""),
@@ -259,7 +259,7 @@ def answers_in_pieces_are_taken(scene: Scene, *, pieces: int) -> None:
 
 
 @case(
-    "session-establishment/open-ack-answers-open-syn",
+    "session-establishment/session-live-after-open-ack",
     role=INITIATOR,
     control=a_sane_handshake_makes_a_session,
     parameters=[
@@ -303,7 +303,7 @@ def an_open_ack_that_is_cut_is_refused(scene: Scene, *, kept: int) -> None:
     us.expect_refusal("open")
 
 
-@case("session-establishment/open-ack-answers-open-syn", role=INITIATOR, control=a_sane_handshake_makes_a_session)
+@case("session-establishment/session-live-after-open-ack", role=INITIATOR, control=a_sane_handshake_makes_a_session)
 def an_open_ack_with_a_cookie_is_believed_or_refused(scene: Scene) -> None:
     """
     OpenAck carries a cookie as OpenSyn does, though it has no such field: what follows it is no message.

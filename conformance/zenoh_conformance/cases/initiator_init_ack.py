@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from zenoh_conformance import sane
 from zenoh_conformance.case import case, grid
 from zenoh_conformance.codec import segments
 from zenoh_conformance.conversation import Side
-from zenoh_conformance.dialogue import Dialogue
+from zenoh_conformance.dialogue import Dialogue, Sendable
 from zenoh_conformance.kinds import InitSyn, OpenSyn
 from zenoh_conformance.messages import Init
 from zenoh_conformance.scene import Scene
@@ -61,7 +60,7 @@ def any_cookie_comes_back(scene: Scene, *, length: int, byte: int) -> None:
 
 
 @case(
-    "session-establishment/resolution-may-be-lowered",
+    "session-establishment/lowered-resolution-is-used",
     role=INITIATOR,
     control=a_sane_answer_is_followed,
     parameters=grid(fsn=range(3)),
@@ -102,14 +101,16 @@ def a_raised_resolution_is_refused(scene: Scene, *, field: str) -> None:
     us = scene.dialogue()
     syn = us.expect(InitSyn, step="not reached: init")
     proposed = sane.DEFAULT_RESOLUTION if syn.resolution is None else syn.resolution
-    higher = proposed + (1 if field == "fsn" else 4)
+    shift = 0 if field == "fsn" else 2
+    us.require(proposed >> shift & 3 < 3, expected="less than 64 bits", got="64 bits", step="not reached: a higher one")
+    higher = proposed + (1 << shift)
 
     us.send(us.init_ack(syn, resolution=higher))
 
     us.expect_refusal("init", never=OpenSyn)
 
 
-def _packed_role_3(us: Dialogue, syn: Init) -> Any:
+def _packed_role_3(us: Dialogue, syn: Init) -> Sendable:
     ack = segments(us.init_ack(syn))
     return ack.replace("init.packed", bytes([ack.get("init.packed").data[0] | 3]))
 
@@ -119,7 +120,7 @@ def _ext(us: Dialogue, syn: Init, *, mandatory: bool) -> Init:
     return us.init_ack(syn, exts=Exts((*ack.exts, Unknown(id=0xE, mandatory=mandatory, enc=Enc.UNIT, value=None))))
 
 
-WRONG_ACKS: dict[str, tuple[str, Callable[[Dialogue, Init], Any]]] = {
+WRONG_ACKS: dict[str, tuple[str, Callable[[Dialogue, Init], Sendable]]] = {
     "role-3": ("init-whatami", _packed_role_3),
     "zid-zero": ("init-zid", lambda us, syn: segments(us.init_ack(syn)).replace("init.zid", bytes(len(us.zid)))),
     "unknown-mandatory": ("init-flag-z", lambda us, syn: _ext(us, syn, mandatory=True)),
@@ -166,7 +167,7 @@ def an_unknown_optional_extension_is_skipped(scene: Scene) -> None:
     us.ask(_ext(us, syn, mandatory=False), expect=OpenSyn, step="stage init")
 
 
-OTHER_ANSWERS: dict[str, Callable[[Dialogue, Init], Any]] = {
+OTHER_ANSWERS: dict[str, Callable[[Dialogue, Init], Sendable]] = {
     "init-syn": lambda us, syn: us.init_syn(),
     "open-syn": lambda us, syn: sane.open_syn(us.init_ack(syn)),
     "open-ack": lambda us, syn: us.open_ack(),
@@ -176,7 +177,7 @@ OTHER_ANSWERS: dict[str, Callable[[Dialogue, Init], Any]] = {
 
 
 @case(
-    "session-establishment/init-ack-answers-init-syn",
+    "session-establishment/handshake-messages-in-order",
     role=INITIATOR,
     control=a_sane_answer_is_followed,
     parameters=grid(what=tuple(OTHER_ANSWERS)),
@@ -198,7 +199,7 @@ def nothing_but_init_ack_is_followed(scene: Scene, *, what: str) -> None:
 
 
 @case(
-    "session-establishment/init-ack-answers-init-syn",
+    "session-establishment/handshake-messages-in-order",
     role=INITIATOR,
     control=a_sane_answer_is_followed,
     parameters=grid(what=(*IN_PASSING, "empty")),

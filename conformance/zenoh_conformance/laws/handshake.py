@@ -19,8 +19,6 @@ class Handshake(Law):
     open_ack: Open | None = None
     last: Seen | None = None
     """The last handshake message, of either side."""
-    watched = True
-    """The link was seen from its beginning: false when session traffic came first."""
 
     def on_init(self, seen: Seen, init: Init) -> None:
         """Keep it, the first of each kind."""

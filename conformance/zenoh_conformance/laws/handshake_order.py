@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from zenoh_conformance.connection import Seen
 from zenoh_conformance.conversation import Happened, Side
-from zenoh_conformance.kinds import InitAck, InitSyn, OpenAck, OpenSyn, name_of
+from zenoh_conformance.kinds import AnyKind, InitAck, InitSyn, OpenAck, OpenSyn, name_of
 from zenoh_conformance.law import Law, law
-from zenoh_conformance.messages import Close
+from zenoh_conformance.messages import Close, Fragment, Frame, Init, Open
+from zenoh_conformance.wire.errors import DecodeError
 
 from .handshake import Handshake, is_handshake_traffic
 
@@ -19,7 +18,7 @@ class InitSynFirst(Handshake):
 
     spoke = False
 
-    def on_any(self, seen: Seen, message: Any) -> None:
+    def on_any(self, seen: Seen, message: object) -> None:
         if not self.watched or seen.sender is not Side.INITIATOR or self.spoke or not is_handshake_traffic(seen):
             return
         self.spoke = True
@@ -30,13 +29,13 @@ class InitSynFirst(Handshake):
 class _Answer(Handshake):
     """The first thing that a side says after a given message is one answer, or CLOSE."""
 
-    question = InitSyn
-    answer = InitAck
+    question: AnyKind = InitSyn
+    answer: AnyKind = InitAck
     asked = False
 
-    def on_any(self, seen: Seen, message: Any) -> None:
-        if not is_handshake_traffic(seen):
-            return
+    def on_any(self, seen: Seen, message: object) -> None:
+        if not is_handshake_traffic(seen) or (self.lossy and not self.watched):
+            return  # of datagrams the answer itself may be what was not seen
         if self.question.matches(message) and not self.asked and self.is_due:
             self.asked, self.asker = True, seen.sender
         elif self.asked and seen.sender is self.asker.other and not self.answered:
@@ -90,18 +89,18 @@ class HandshakeMessagesInOrder(Handshake):
 
     unread = False
 
-    def on_undecodable(self, seen: Seen, refusal: Any) -> None:
+    def on_undecodable(self, seen: Seen, refusal: DecodeError) -> None:
         """The initiator said something that may have been anything."""
         self.unread = self.unread or seen.sender is Side.INITIATOR
 
-    def on_init(self, seen: Seen, init: Any) -> None:
+    def on_init(self, seen: Seen, init: Init) -> None:
         if self.watched and not self.unread and InitAck.matches(init):
             self.subject(seen)
             due = self.init_syn is not None and self.init_ack is None and self.open_ack is None
             self.require(due, at=seen, expected="no InitAck", got="InitAck", why="no InitSyn waits for an answer")
         super().on_init(seen, init)
 
-    def on_open(self, seen: Seen, open_: Any) -> None:
+    def on_open(self, seen: Seen, open_: Open) -> None:
         if self.watched and not self.unread and OpenAck.matches(open_):
             self.subject(seen)
             due = self.open_syn is not None and self.init_ack is not None and self.open_ack is None
@@ -113,12 +112,12 @@ class HandshakeMessagesInOrder(Handshake):
 class NoDataBeforeOpen(Handshake):
     """No FRAME, FRAGMENT or network message goes by before OPEN."""
 
-    def on_open(self, seen: Seen, open_: Any) -> None:
+    def on_open(self, seen: Seen, open_: Open) -> None:
         super().on_open(seen, open_)
         if self.watched:
             self.subject(seen)
 
-    def on_frame(self, seen: Seen, message: Any) -> None:
+    def on_frame(self, seen: Seen, message: Frame | Fragment) -> None:
         early = self.watched and not (
             self.open_ack is not None if seen.sender is Side.INITIATOR else self.responder_opened
         )
@@ -141,7 +140,7 @@ class RefusalIsClose(Handshake):
     closed: Side | None = None
     gone: Side | None = None
 
-    def on_close(self, seen: Seen, close: Any) -> None:
+    def on_close(self, seen: Seen, close: Close) -> None:
         if self.closed is None and self.gone is None and self.in_the_middle:
             self.closed = seen.sender
             self.subject(seen)
@@ -170,7 +169,7 @@ class NothingAfterClose(Law):
         super().__init__()
         self.closed: set[Side] = set()
 
-    def on_any(self, seen: Seen, message: Any) -> None:
+    def on_any(self, seen: Seen, message: object) -> None:
         if seen.around or seen.kind == "batch":
             return
         if seen.sender in self.closed:
@@ -188,7 +187,7 @@ class NoChallengeRound(Handshake):
         super().__init__()
         self.said: set[tuple[Side, str]] = set()
 
-    def on_any(self, seen: Seen, message: Any) -> None:
+    def on_any(self, seen: Seen, message: object) -> None:
         if self.watched and seen.kind in ("init", "open"):
             again = (seen.sender, seen.kind) in self.said
             self.said.add((seen.sender, seen.kind))

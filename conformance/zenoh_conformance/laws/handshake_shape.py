@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from zenoh_conformance import sane
-from zenoh_conformance.connection import Seen
+from zenoh_conformance.codec import Layer
+from zenoh_conformance.connection import Nature, Seen
 from zenoh_conformance.conversation import Happened, Side
 from zenoh_conformance.kinds import InitAck, InitSyn
 from zenoh_conformance.law import Law, law
-from zenoh_conformance.messages import Init, Open
+from zenoh_conformance.messages import Fragment, Frame, Init, Open
 from zenoh_conformance.messages.init import Patch
+from zenoh_conformance.wire.errors import DecodeError
 
 from .handshake import Handshake, carries
 
@@ -22,12 +22,13 @@ class _Unicast(Law):
     """INIT and OPEN never stand beside JOIN: one is of unicast links, the other of multicast."""
 
     kind = ""
+    natures = frozenset({Nature.UNICAST, Nature.MULTICAST})
 
     def __init__(self) -> None:
         super().__init__()
         self.said: dict[Side, set[str]] = {side: set() for side in Side}
 
-    def on_any(self, seen: Seen, message: Any) -> None:
+    def on_any(self, seen: Seen, message: object) -> None:
         said = self.said[seen.sender]
         if seen.kind == self.kind:
             others = {"join"} if self.kind != "join" else {"init", "open"}
@@ -68,13 +69,14 @@ class _Whole(Handshake):
     first = False
     """The batch has just begun: what does not decode now is its first message."""
 
-    def on_any(self, seen: Seen, message: Any) -> None:
+    def on_any(self, seen: Seen, message: object) -> None:
         if seen.kind == "batch":
             self.first = True
             return
         began, self.first = self.first, False
-        broken = seen.kind == "undecodable" and seen.event.kind is Happened.BYTES and seen.raw[:1]
-        if broken and began and self.watched and self.open_ack is None and seen.raw[0] & 0x1F == self.mid:
+        if not (isinstance(message, DecodeError) and seen.event.kind is Happened.BYTES and seen.raw[:1]):
+            return
+        if began and self.watched and self.open_ack is None and seen.raw[0] & 0x1F == self.mid:
             self.subject(seen)
             self.require(False, at=seen, why=f"what begins like a message is none: {message.why}")
 
@@ -120,7 +122,7 @@ class LeaseProposedByBoth(Handshake):
         super().on_open(seen, open_)
         self.subject(seen)
 
-    def on_frame(self, seen: Seen, message: Any) -> None:
+    def on_frame(self, seen: Seen, message: Frame | Fragment) -> None:
         mine = self.open_syn if seen.sender is Side.INITIATOR else self.open_ack
         if self.watched and self.init_ack is not None:
             self.require(mine is not None, at=seen, expected="a lease of its own first", got=seen.kind)
@@ -132,20 +134,18 @@ class LeaseProposedByBoth(Handshake):
 class FrameTransportByDefault(Handshake):
     """Without low latency no network message stands in a batch by itself."""
 
-    def on_frame(self, seen: Seen, message: Any) -> None:
+    def on_frame(self, seen: Seen, message: Frame | Fragment) -> None:
         if self.watched and self.init_ack is not None and not self.agreed("LowLatency"):
             self.subject(seen)
 
     on_fragment = on_frame
 
-    def on_undecodable(self, seen: Seen, refusal: Any) -> None:
-        """A network message is no transport message, so that it does not decode as one."""
+    def on_undecodable(self, seen: Seen, refusal: DecodeError) -> None:
+        """A network message is no transport message, so that it does not decode as one. Where a message begins, not in a FRAME."""
         if self.open_ack is None or self.agreed("LowLatency") or not seen.raw:
             return
-        bare = (
-            seen.event.kind is Happened.BYTES and refusal.at < len(seen.raw) and seen.raw[refusal.at] & 0x1F in NETWORK
-        )
-        if bare:
+        begins = refusal.path == Layer.TRANSPORT and refusal.at < len(seen.raw)
+        if begins and seen.raw[refusal.at] & 0x1F in NETWORK:
             self.subject(seen)
             self.require(False, at=seen, expected="FRAME or FRAGMENT", got="a network message by itself")
 

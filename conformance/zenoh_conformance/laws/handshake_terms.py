@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
 
 from zenoh_conformance import sane
 from zenoh_conformance.connection import Seen
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.dialogue import SN_MASK
 from zenoh_conformance.law import Law, law
-from zenoh_conformance.messages import Init, Open
+from zenoh_conformance.messages import Fragment, Frame, Init, Open
 
 from .handshake import Handshake, carries
 
@@ -165,8 +164,9 @@ class QosNeedsBoth(_NeedsBoth):
 
     name = "QoS"
 
-    def on_frame(self, seen: Seen, message: Any) -> None:
-        if self.init_ack is not None and seen.channel is not None and seen.channel[1] != sane.DEFAULT_PRIORITY:
+    def on_frame(self, seen: Seen, message: Frame | Fragment) -> None:
+        both = self.init_syn is not None and self.init_ack is not None
+        if both and seen.channel is not None and seen.channel[1] != sane.DEFAULT_PRIORITY:
             self.subject(seen)
             agreed = self.agreed("QoS") or self.agreed("QoSLink")
             self.require(agreed, at=seen, path=f"{seen.kind}.exts.qos", expected="no lanes", got="a lane")
@@ -203,18 +203,18 @@ class NoQosWithLowLatency(Handshake):
 @law("session-establishment/initial-sn-own-start")
 class InitialSnOwnStart(Handshake):
     """The first FRAME or FRAGMENT of each channel carries the number that its sender announced. A session that may have several
-    links is left out: its next link goes on where the session stands."""
+    links is left out: its next link goes on where the session stands; and datagrams are, the first of which may be lost."""
 
     def __init__(self) -> None:
         super().__init__()
         self.started: set[tuple[Side, tuple[bool, int]]] = set()
 
-    def on_frame(self, seen: Seen, message: Any) -> None:
+    def on_frame(self, seen: Seen, message: Frame | Fragment) -> None:
         opened = self.open_syn if seen.sender is Side.INITIATOR else self.open_ack
         if opened is None or seen.channel is None or (seen.sender, seen.channel) in self.started:
             return
         self.started.add((seen.sender, seen.channel))
-        if self.agreed("MultiLink"):
+        if self.agreed("MultiLink") or self.lossy or not self.watched:
             return
         self.subject(seen)
         right = message.sn == opened.initial_sn

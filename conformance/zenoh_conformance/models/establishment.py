@@ -78,11 +78,14 @@ class Establishment(Living):
     def go_on_oddly(self, which: int, state: State, how: int, value: int) -> None:
         """The next step, with something that may be taken or not: it is answered, and goes on, or closed."""
         link = self.at(which, state)
-        odd_ones, answer = ODD[link.state], InitAck if link.state is State.AWAIT_INIT else OpenAck
-        came = answered_or_closed(link.us, odd_ones[how % len(odd_ones)](link, value), answer, link.state.value)
-        if came is not None and answer is InitAck:
-            came = answered_or_closed(link.us, link.us.open_syn(came), OpenAck, "init-acked")
-        if came is not None:
+        odd_ones, stage = ODD[link.state], link.state.value
+        message = odd_ones[how % len(odd_ones)](link, value)
+        if link.state is State.AWAIT_INIT:
+            ack = answered_or_closed(link.us, message, InitAck, stage)
+            last = None if ack is None else answered_or_closed(link.us, link.us.open_syn(ack), OpenAck, "init-acked")
+        else:
+            last = answered_or_closed(link.us, message, OpenAck, stage)
+        if last is not None:
             link.us.expect_live()
         self.over(link, Seen.UNACCEPTABLE)
 

@@ -17,7 +17,7 @@ from zenoh_conformance import sane
 from zenoh_conformance.cases.establishing import believed_or_refused, followed_or_refused
 from zenoh_conformance.codec import encode, segments
 from zenoh_conformance.conversation import Side
-from zenoh_conformance.dialogue import Dialogue
+from zenoh_conformance.dialogue import Dialogue, Sendable
 from zenoh_conformance.finding import Deviation
 from zenoh_conformance.kinds import InitSyn, OpenSyn, reason_code
 from zenoh_conformance.messages import Init, Open
@@ -43,7 +43,7 @@ EARLY = (State.INIT_SENT, State.OPEN_SENT)
 SHORT: Mapping[str, Any] = {"lease_in_seconds": False, "lease": 1500}
 """A lease that a session outlives only if somebody keeps it alive."""
 
-Answer = Callable[[Dialogue, Init, int], Any]
+Answer = Callable[[Dialogue, Init, int], Sendable]
 
 WRONG: Mapping[State, tuple[Answer, ...]] = {
     State.INIT_SENT: (
@@ -152,7 +152,7 @@ class Initiation(RuleBasedStateMachine):
         lowered = fields.pop("lowered")
         resolution = min(proposed(syn) & 3, lowered & 3) | min(proposed(syn) & 12, lowered & 12)
         self.say(us, us.init_ack(syn, resolution=resolution, **fields), pieces, more)
-        back: Open = us.expect(OpenSyn, step="init-sent")
+        back = us.expect(OpenSyn, step="init-sent")
         same = back.cookie == fields["cookie"]
         us.require(same, expected="the cookie issued", got="another cookie", step="open.cookie")
         us.initial_sn, us.largest = sn, 0
@@ -215,7 +215,7 @@ class Initiation(RuleBasedStateMachine):
         us.expect_end(step="after Close")
         us.wire.shut()
 
-    def say(self, us: Dialogue, message: Any, pieces: int, more: int | None) -> None:
+    def say(self, us: Dialogue, message: Init | Open, pieces: int, more: int | None) -> None:
         """An answer, whole or in pieces, perhaps with an extension that is to be skipped."""
         framed = us.framed(encode(message if more is None else odd(message, more, mandatory=False)))
         for at in range(0, len(framed), pieces or len(framed)):
@@ -225,7 +225,7 @@ class Initiation(RuleBasedStateMachine):
         """A link on which the target waits for the answer of that state, and its proposal."""
         self.count += 1
         us = self.scene.dialogue(f"link{self.count}", zid=(self.scene.fresh_zid() * 2)[: zid - 1] + b"\x5a")
-        syn: Init = us.expect(InitSyn, step="not reached: init")
+        syn = us.expect(InitSyn, step="not reached: init")
         if state is State.OPEN_SENT:
             us.ask(us.init_ack(syn), expect=OpenSyn, step="not reached: open")
         return us, syn

@@ -13,7 +13,7 @@ from zenoh_conformance.codec import encode
 from zenoh_conformance.conversation import Conversation, Side
 from zenoh_conformance.dialogue import SN_MASK, Dialogue
 from zenoh_conformance.finding import Deviation
-from zenoh_conformance.kinds import InitAck, Kind, OpenAck
+from zenoh_conformance.kinds import InitAck, Kind, M, OpenAck
 from zenoh_conformance.law import judge
 from zenoh_conformance.messages import Close, Init, KeepAlive
 from zenoh_conformance.requirement import requirements
@@ -113,7 +113,7 @@ class Linked(RuleBasedStateMachine):
         link.steps.append(seen)
         link.state = step(RESPONDER, link.state, seen)
 
-    def asked(self, link: Modelled, message: Any, answer: Kind, pieces: int) -> Any:
+    def asked(self, link: Modelled, message: Any, answer: Kind[M], pieces: int) -> M:
         """Say a message, whole or in pieces, and hear its answer."""
         us = link.us
         if pieces:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from zenoh_conformance import sane
 from zenoh_conformance.codec import encode, segments
+from zenoh_conformance.dialogue import Sendable
 from zenoh_conformance.kinds import reason_code
 from zenoh_conformance.messages import Fragment, Frame, Init, Join, KeepAlive, Oam, Open
 from zenoh_conformance.messages.init import QoS, QoSLink
@@ -17,10 +18,11 @@ from zenoh_conformance.primitives import WhatAmI, ZenohID
 from zenoh_conformance.session import Seen, State
 from zenoh_conformance.wire.extensions import Exts, Unknown
 from zenoh_conformance.wire.layer import Enc
+from zenoh_conformance.wire.segment import Segments
 
 from .modelled import FIRSTS, Modelled, Way, mask_of
 
-Stroke = Callable[[Modelled, int], Any]
+Stroke = Callable[[Modelled, int], Sendable]
 
 _offers = st.sampled_from(
     [(), ("QoS",), ("LowLatency",), ("Compression",), ("QoS", "LowLatency"), ("QoS", "Compression")]
@@ -93,13 +95,13 @@ def odd(message: Any, value: int, *, mandatory: bool) -> Any:
     return replace(message, exts=Exts((*message.exts, extra)))
 
 
-def broken(message: Any) -> bytes:
+def broken(message: Init | Open) -> bytes:
     """The message with a chain of extensions that promises more than there is."""
     data = encode(message)
     return bytes([data[0] | 0x80]) + data[1:] + b"\x4e\x7f" if not message.exts else data[:-1] + b"\x8e"
 
 
-def cut(message: Any, value: int) -> bytes:
+def cut(message: Init | Open, value: int) -> bytes:
     """The message, but not to its end."""
     whole = segments(message).join()
     return whole[: 1 + value % (len(whole) - 1)]
@@ -115,7 +117,7 @@ def large(message: Any, size: int) -> Any:
     return replace(message, exts=Exts((Unknown(id=0xD, mandatory=False, enc=Enc.ZBUF, value=bytes(size)),)))
 
 
-def packed(message: Any, bits: int) -> Any:
+def packed(message: Init, bits: int) -> Segments:
     """INIT with bits set beside its ZenohID's length."""
     parts = segments(message)
     return parts.replace("init.packed", bytes([parts.get("init.packed").data[0] | bits]))
@@ -131,13 +133,13 @@ def _opening(link: Modelled, **changes: Any) -> Open:
     return link.us.open_syn(acked(link)[0], **changes)
 
 
-def _changed_cookie(link: Modelled, value: int) -> Any:
+def _changed_cookie(link: Modelled, value: int) -> Open:
     cookie = bytearray(acked(link)[1])
     cookie[value % len(cookie)] ^= 1 << value % 8
     return _opening(link, cookie=bytes(cookie))
 
 
-def _another_version(link: Modelled, value: int) -> Any:
+def _another_version(link: Modelled, value: int) -> Init:
     return link.us.init_syn(version=(sane.VERSION + 1 + value) % 256 if value < 255 else 0)
 
 
@@ -186,7 +188,7 @@ ODD: dict[State, tuple[Stroke, ...]] = {
 }
 """The message that is due, with something of which no page says what is made of it: it is answered or closed, and no more than that."""
 
-STEPS: dict[Seen, Callable[[Modelled], Any]] = {
+STEPS: dict[Seen, Callable[[Modelled], Sendable]] = {
     Seen.INIT_SYN: lambda link: link.us.init_syn(),
     Seen.INIT_ACK: lambda link: link.us.init_ack(link.us.init_syn()),
     Seen.OPEN_SYN: lambda link: invented(),
@@ -195,7 +197,7 @@ STEPS: dict[Seen, Callable[[Modelled], Any]] = {
 }
 """Steps of a handshake for the moments when they are not due, and what is none."""
 
-TRAFFIC: dict[Seen, Callable[[Modelled], Any]] = {
+TRAFFIC: dict[Seen, Callable[[Modelled], Sendable]] = {
     Seen.KEEP_ALIVE: lambda link: KeepAlive(),
     Seen.FRAME: lambda link: Frame(sn=0, messages=()),
     Seen.FRAGMENT: lambda link: Fragment(more=True, sn=0, payload=b"x"),
@@ -214,6 +216,6 @@ def invented() -> Open:
     return Open(ack=False, lease=1000, initial_sn=0, cookie=b"\x5a" * 16)
 
 
-def ordered(table: dict[Seen, Any]) -> Sequence[Seen]:
+def ordered(table: Iterable[Seen]) -> Sequence[Seen]:
     """The keys of a table in an order that does not change."""
     return sorted(table, key=lambda seen: seen.value)

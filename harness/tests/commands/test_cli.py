@@ -60,13 +60,31 @@ def test_a_command_says_its_exit_code(plugged):
         (CannotStart("it ended", step="start", seen="exit code 1"), 3, "(step: start)"),
         (KeyboardInterrupt(), 3, "interrupted"),
         (RuntimeError("surprise"), 3, "a fault of ours"),
-        (ModuleNotFoundError("No module named 'pyspark'", name="pyspark"), 3, "pyspark"),
+        (ModuleNotFoundError("No module named 'pyspark'", name="pyspark"), 3, "zenoh-conformance[spark]"),
     ],
 )
 def test_what_goes_wrong_has_a_message_and_a_code(plugged, capsys, error, code, word):
     plugged(raising(error))
     assert cli.invoke(["planted"]) == code
     assert word in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("package", "words", "install"),
+    [("aalpy", ["learn", "reference"], "zenoh-conformance[learn]"), ("jinja2", ["report", "."], "zenoh-conformance[report]")],
+)  # fmt: skip
+def test_a_missing_extra_is_one_line(package, words, install):
+    """Asked of a new interpreter, which has imported nothing yet."""
+    code = f"""
+import sys
+sys.modules[{package!r}] = None
+from zenoh_harness import cli
+cli.requires = lambda name: ["aalpy>=2.0; extra == 'learn'", "jinja2>=3.1; extra == 'report'"]
+sys.exit(cli.invoke({words!r}))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    needs = f"zconform: {words[0]} needs the package {package}, which is not here: pip install '{install}'"
+    assert (done.returncode, done.stderr.splitlines()) == (3, [needs])
 
 
 def test_control_characters_of_others_do_not_reach_the_terminal(plugged, capsys):

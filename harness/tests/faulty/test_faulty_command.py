@@ -26,7 +26,7 @@ class BelievesAnyCookie(Reference):
 def declared(monkeypatch: pytest.MonkeyPatch, caught_by: tuple[str, ...], also: dict[str, str]) -> None:
     """One faulty node instead of all."""
     one = FaultyNode("trusting", BelievesAnyCookie, caught_by, "Takes whatever\ncomes back.", also)
-    monkeypatch.setattr(command, "all_miniatures", lambda: {"trusting": one})
+    monkeypatch.setattr(command, "all_faulty_nodes", lambda: {"trusting": one})
 
 
 def test_it_lists_them(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,9 +6,11 @@ import pytest
 
 from zenoh_conformance.case import all_cases
 from zenoh_conformance.law import all_laws
-from zenoh_harness.faulty import all_faulty_nodes
-from zenoh_harness.faulty.table import provoke, reds, row, runs_in_memory
+from zenoh_harness.faulty import FaultyNode, all_faulty_nodes
+from zenoh_harness.faulty.table import provoke, reds, row, runs_in_memory, uncaught
 from zenoh_harness.reference import Reference
+
+pytestmark = pytest.mark.spread
 
 
 def test_nothing_is_red_on_the_reference() -> None:
@@ -16,7 +18,20 @@ def test_nothing_is_red_on_the_reference() -> None:
 
 
 @pytest.mark.parametrize("name", all_faulty_nodes())
+def test_a_faulty_node_is_caught(name: str) -> None:
+    assert uncaught(all_faulty_nodes()[name]) == []
+
+
+def test_one_that_nothing_catches_is_told() -> None:
+    right = FaultyNode("right", Reference, ("close-scope/close-of-a-session-ends-all-its-links", "law/cookie-echo"), "", {})
+
+    assert uncaught(right) == ["close-scope/close-of-a-session-ends-all-its-links", "law/cookie-echo"]
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", all_faulty_nodes())
 def test_a_faulty_node_is_caught_and_every_other_red_explained(name: str) -> None:
+    """Each of its reds; the short twin looks only for those that should catch it."""
     found = row(all_faulty_nodes()[name])
 
     assert found.missed == []

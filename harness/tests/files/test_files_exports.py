@@ -30,13 +30,13 @@ def test_junit_counts_each_verdict_where_it_belongs(everything, tmp_path):
     junit.write([everything], tmp_path / "j.xml")
     suite = ET.parse(tmp_path / "j.xml").getroot().find("testsuite")  # noqa: S314  our own file
     counts = {name: int(suite.get(name)) for name in ("tests", "failures", "errors", "skipped")}
-    assert counts == {"tests": 14, "failures": 5, "errors": 2, "skipped": 3}
+    assert counts == {"tests": 15, "failures": 6, "errors": 2, "skipped": 3}
     assert {one.get("value") for one in suite.iter("property") if one.get("name") == "embargoed"} == {"2"}
     assert "\\x1b[2J<script>" in next(suite.iter("failure")).get("message")
 
 
 def test_strict_makes_failures_of_warnings(everything):
-    assert junit.suite(everything, strict=True).get("failures") == "7"
+    assert junit.suite(everything, strict=True).get("failures") == "8"
 
 
 def test_same_results_same_bytes(everything, tmp_path):
@@ -50,7 +50,7 @@ def test_sarif_tells_deviations_under_their_requirements(everything, tmp_path):
     run = sarif.document([everything])["runs"][0]
     levels = {one["properties"]["verdict"]: one["level"] for one in run["results"]}
     assert levels == {
-        "fail": "error", "crash": "error", "hang": "error", "zombie": "error", "flaky": "error", "warn": "warning",
+        "fail": "error", "crash": "error", "hang": "error", "zombie": "error", "panic": "error", "flaky": "error", "warn": "warning",
         "slow": "warning", "known": "note",
     }  # fmt: skip
     assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["session-establishment/cookie-echo"]

@@ -82,6 +82,7 @@ BROKEN = [
     ("zenoh_conformance.timed", "from time import monotonic", "Conformance has no sockets, no processes and no clock"),
     ("zenoh_vectors.loader", "import zenoh_conformance",
      "The vectors and their builder need nothing of ours: a codec is never its own witness"),
+    ("zenoh_harness.links.up", "import zenoh_harness.run.scenes", "The harness's own floors"),
     ("zenoh_harness.files.run", "import zenoh_harness.links.links",
      "What crosses packages as a file is read without the rest of the harness"),
     ("zenoh_harness.files.talks", "import socket", "Files have no sockets"),
@@ -101,6 +102,7 @@ def broken_arrows(tmp_path_factory) -> dict[str, str]:
     """Contract to what is said about it, when all of these are broken at once: one run shows them all."""
     rooms = furnished(tmp_path_factory.mktemp("broken"))
     put(rooms, "zenoh_harness.links.links", "")
+    put(rooms, "zenoh_harness.run.scenes", "")
     for module, text, _ in BROKEN:
         put(rooms, module, text)
     code, said = arrows(rooms)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import os
 import re
 import shutil
 import subprocess
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-VERBS = ("test", "lint", "types", "arch", "vectors", "conform", "fuzz", "report", "bench", "docs", "dist", "soak")
+VERBS = ("test", "quick", "lint", "types", "arch", "vectors", "conform", "fuzz", "report", "bench", "docs", "dist", "soak")
 PASSED = ("CI", "DOCKER_*", "JAVA_HOME", "PIP_*", "UV_*", "CARGO_*", "RUSTUP_*", "SSL_CERT_*", "ZCONFORM_*")
 REQUIREMENT = re.compile(r'^\s*"(?P<name>[A-Za-z0-9_.-]+)(?P<extras>\[.*?\])?(?P<range>[^"]*)",?\s*(?P<why>#.*)?$')
 
@@ -100,7 +101,7 @@ def test_ci_runs_each_part_and_ends_with_pytests_summary(ci):
     code, lines = ci("")
     assert code == 0
     ran = [line.split()[1].rstrip(",") for line in lines if line.startswith("verb ")]
-    assert ran == ["image", "lint", "types", "arch", "vectors", "docs", "dist", "conform", "test"]
+    assert ran == ["image", "lint", "types", "arch", "vectors", "docs", "dist", "conform", "fuzz", "test"]
     assert all(line.endswith("CI=true") for line in lines if line.startswith("verb "))
     assert lines[-1] == "===== 3 passed, 1 skipped in 0.12s ====="
 
@@ -112,6 +113,18 @@ def test_ci_goes_on_after_a_red_part_and_is_red(ci, failing):
     assert sum(line.startswith("verb ") for line in lines) == 9
     assert any(re.fullmatch(rf"{failing} +\d+ s  FAILED", line) for line in lines)
     assert lines[-2:] == [f"== failed: {failing}", "===== 3 passed, 1 skipped in 0.12s ====="]
+
+
+def test_a_part_that_passes_its_ceiling_is_red(ci, tmp_path, monkeypatch):
+    """The clock of this machine goes a day on each time that it is read."""
+    (tmp_path / "date").write_text('#!/bin/sh\necho x >> "$0.read"; echo $((86400 * $(wc -l < "$0.read")))\n')
+    (tmp_path / "date").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    code, lines = ci("lint")
+    assert code == 1
+    assert any(re.fullmatch(r"test +86400 s  TOO LONG, at most \d+ s", line) for line in lines)
+    assert any(re.fullmatch(r"lint +86400 s  FAILED", line) for line in lines)
+    assert lines[-2].startswith("== failed: ") and lines[-2].endswith(" lint types arch vectors docs dist image conform test")
 
 
 def test_ci_is_red_without_the_image_and_shows_why(ci):

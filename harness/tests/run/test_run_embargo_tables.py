@@ -10,12 +10,14 @@ from zenoh_conformance.conversation import Conversation, Event, Happened, Side
 from zenoh_conformance.verdict import Judgement, Verdict
 from zenoh_harness.files import results
 from zenoh_harness.files.known import ListedDeviation
-from zenoh_harness.run.embargo import under_embargo, withheld
+from zenoh_harness.run.embargo import guarded, under_embargo, withheld
+from zenoh_harness.targets.reach import parse
+from zenoh_harness.targets.target import open_target
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from run_registers import key, register
 
-GRAVE = ["crash", "hang", "zombie"]
+GRAVE = ["crash", "hang", "panic", "zombie"]
 HARMLESS = [verdict.value for verdict in Verdict if verdict.value not in GRAVE]
 
 SECRET = "what makes it die"
@@ -36,17 +38,17 @@ def written(folder):
 
 
 @pytest.mark.parametrize("public", [False, True], ids=["unknown", "public"])
-@pytest.mark.parametrize("current", [False, True], ids=["old", "current"])
+@pytest.mark.parametrize("guarded", [False, True], ids=["own", "upstream"])
 @pytest.mark.parametrize("verdict", [*GRAVE, *HARMLESS])
-def test_every_verdict(verdict, current, public):
-    due = verdict in GRAVE and current and not public
-    assert under_embargo(died(verdict), current=current, public=public) is due
+def test_every_verdict(verdict, guarded, public):
+    due = verdict in GRAVE and guarded and not public
+    assert under_embargo(died(verdict), guarded=guarded, public=public) is due
 
 
 @pytest.mark.parametrize("verdict", GRAVE)
 @pytest.mark.parametrize("conversation", [None, said()], ids=["bare", "with-evidence"])
-def test_a_grave_verdict_of_a_current_release_stands_in_the_data_folder_alone(tmp_path, verdict, conversation):
-    made = register(tmp_path, current=True)
+def test_a_grave_verdict_of_an_upstream_node_stands_in_the_data_folder_alone(tmp_path, verdict, conversation):
+    made = register(tmp_path, guarded=True)
     judgement = made.add(key(bit="3"), Verdict(verdict), cause=SECRET, conversation=conversation)
     assert (judgement.embargo, judgement.evidence) == (True, None)
     assert results.read(tmp_path / "out/results.jsonl").judgements == []
@@ -59,30 +61,49 @@ def test_a_grave_verdict_of_a_current_release_stands_in_the_data_folder_alone(tm
 
 @pytest.mark.parametrize("verdict", [*GRAVE, *HARMLESS])
 @pytest.mark.parametrize(
-    ("check", "current"),
+    ("check", "guarded"),
     [
-        pytest.param("close/one", False, id="an old release"),
+        pytest.param("close/one", False, id="a node of one's own"),
         pytest.param("scripts/one", True, id="a script that ships"),
-        pytest.param("target/stays-up", True, id="a death that names no input"),
     ],
 )
-def test_what_may_be_told_is_written(tmp_path, verdict, check, current):
-    made = register(tmp_path, current=current)
+def test_what_may_be_told_is_written(tmp_path, verdict, check, guarded):
+    made = register(tmp_path, guarded=guarded)
     assert not made.add(key(check), Verdict(verdict), cause=SECRET).embargo
     assert [one.cause for one in results.read(tmp_path / "out/results.jsonl").judgements] == [SECRET]
     assert not (tmp_path / "data").exists()
 
 
 @pytest.mark.parametrize("verdict", HARMLESS)
-def test_what_is_not_grave_is_written_of_a_current_release_too(tmp_path, verdict):
-    assert not register(tmp_path, current=True).add(key(), Verdict(verdict), cause=SECRET).embargo
+def test_what_is_not_grave_is_written_of_an_upstream_node_too(tmp_path, verdict):
+    assert not register(tmp_path, guarded=True).add(key(), Verdict(verdict), cause=SECRET).embargo
     assert SECRET in written(tmp_path)
 
 
-@pytest.mark.parametrize(("cause", "public"), [(SECRET, True), ("another death", False)])
+@pytest.mark.parametrize(("cause", "address"), [(SECRET, "https://x"), ("another death", "https://x"), (SECRET, "")])
 @pytest.mark.parametrize("verdict", GRAVE)
-def test_a_death_is_public_where_it_is_listed_with_its_cause(tmp_path, verdict, cause, public):
-    listed = ListedDeviation(verdict=Verdict(verdict), cause=SECRET, reason="public", check="close/one")
-    judgement = register(tmp_path, listed, current=True).add(key(), Verdict(verdict), cause=cause)
-    assert (judgement.embargo, judgement.verdict is Verdict.KNOWN) == (not public, public)
+def test_a_death_is_public_where_it_is_listed_with_its_cause_and_an_address(tmp_path, verdict, cause, address):
+    listed = ListedDeviation(verdict=Verdict(verdict), cause=SECRET, reason="so it is", check="close/one", public=address)
+    judgement = register(tmp_path, listed, guarded=True).add(key(), Verdict(verdict), cause=cause)
+    public = bool(cause == SECRET and address)
+    assert (judgement.embargo, judgement.verdict is Verdict.KNOWN) == (not public, cause == SECRET)
     assert ("close/one" in written(tmp_path)) is public
+
+
+@pytest.mark.parametrize(
+    ("reach", "word", "due"),
+    [
+        ("wheel:1.0.0", None, True),
+        ("docker:eclipse/zenoh:1.9.0", None, True),
+        ("docker:somebody/node:1.0", None, False),
+        ("exec:x {port}", None, False),
+        ("exec:x {port}?name=zenoh-rust", None, True),
+        ("exec:x {port}", "upstream", True),
+        ("docker:eclipse/zenoh:1.9.0", "own", False),
+    ],
+)
+def test_whose_deaths_are_kept_back(reach, word, due):
+    target = open_target(parse(reach))
+    if word is not None:
+        target.embargo = word
+    assert guarded(target) is due

@@ -463,6 +463,24 @@ def test_a_crash_of_a_current_release_is_only_counted(tmp_path):
 def test_what_the_list_knows_is_public_and_not_kept_back(tmp_path):
     world = World(tmp_path, current=True)
     world.case("killer", world.kills())
-    listed = ListedDeviation(check="fake/killer", verdict=Verdict.CRASH, cause="seen crash", reason="public")
+    listed = ListedDeviation(check="fake/killer", verdict=Verdict.CRASH, cause="seen crash", reason="so it is", public="https://x")
     ran = world.run(data_folder=tmp_path / "data", known=Known([listed]))
     assert (ran.exit, ran.footer.embargoed, ran.judgements[0].verdict) == (Exit.CONFORMING, 0, Verdict.KNOWN)
+
+
+def test_what_is_listed_without_an_address_is_not_public(tmp_path):
+    world = World(tmp_path, current=True)
+    world.case("killer", world.kills())
+    listed = ListedDeviation(check="fake/killer", verdict=Verdict.CRASH, cause="seen crash", reason="so it is")
+    ran = world.run(data_folder=tmp_path / "data", known=Known([listed]))
+    assert (ran.exit, ran.footer.embargoed) == (Exit.CONFORMING, 1)
+
+
+def test_a_death_that_nothing_repeats_takes_its_group_with_it(tmp_path):
+    """What was said when it died names what it died of."""
+    world = World(tmp_path, current=True)
+    world.case("once", lambda times, world: times == 0 and world.kills()(times, world))
+    ran = world.run(data_folder=tmp_path / "data")
+    assert ran.footer.embargoed == 1
+    assert not list(world.out.glob("evidence/*"))
+    assert b"during" not in (world.out / "results.jsonl").read_bytes()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 SHORT: Final[dict[str, str]] = {
+    "audit": "Hold the laws against what nodes said in a CAPTURE (pcap, pcapng) or a recorded CONVERSATION; one process reads it.",
     "cases": "The cases: each reaches a state, does one odd thing, and judges what the target makes of it.",
     "codec": "Serve our codec over the stdio codec protocol: one JSON object a line, requests in, answers out.",
     "diff": "Which requirements changed verdict from results BEFORE to results AFTER, and what shows it.",
@@ -21,12 +22,13 @@ SHORT: Final[dict[str, str]] = {
     "peer": "Run the reference node until it is told to stop.",
     "probe": "Print what TARGET is and can do: version, role, extensions, resolutions, sizes, lease, authentication, rates.",
     "replay": "Do what SCRIPT says to TARGET, say what came of it, and look at the target's health afterwards.",
-    "report": "Make tables and a page from RESULTS: results.jsonl files, or folders that hold them.",
+    "report": "Make a static site from RESULTS: results.jsonl files, folders that hold them, and JSON documents.",
     "requirements": "What the specification asks for, and what judges it.",
     "run": "Judge each TARGET; the default is the real zenoh-rust, `wheel`.",
     "smoke": "Check in a few seconds that TARGET can be started, works, ends, and is honest; say in words what to mend.",
     "tap": "Stand between two nodes, change nothing, record both directions.",
     "targets": "Known targets, and what can be built of them.",
+    "variants": "The variants whose name matches: the reference with one permitted peculiarity each.",
     "vectors": "The golden vectors: bytes, and what they must mean or why they must be refused.",
 }
 

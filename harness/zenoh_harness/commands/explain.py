@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,18 +11,16 @@ from typing import Any
 
 import click
 
-from zenoh_conformance.connection import ConnectionDecoder
-from zenoh_conformance.conversation import Conversation, Happened
-from zenoh_conformance.explain import Explanation, explain
+from zenoh_conformance.connection import Decoders, SeenBatch
+from zenoh_conformance.conversation import Conversation, Event, Happened
+from zenoh_conformance.explain import Explanation, explain, explain_batch
 from zenoh_conformance.verdict import Exit
 from zenoh_conformance.wire.layer import Layer
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import UsageError
-from zenoh_harness.files import conversations
-
-_HEX = re.compile(r"(?:[0-9a-fA-F]{2})+")
-_BETWEEN = re.compile(r"0x|[\s:,]")
-"""What may stand before and between the pairs of digits."""
+from zenoh_harness.files import captures, conversations
+from zenoh_harness.files.faults import FileFault
+from zenoh_harness.files.given import HINTS, Given, digits, given
 
 _NAMES = [layer.value for layer in Layer]
 
@@ -49,8 +47,9 @@ def command(shell: Shell, source: tuple[str, ...], layer: str | None) -> int:
 
     \b
     Example:  zconform explain 0300          a CLOSE
-              zconform explain --layer network 1d 00 02 61 62 01 00 01 78
+              zconform explain --layer network 3d 00 02 61 62 01 01 78
               zconform explain evidence/x.jsonl    a recorded conversation
+              zconform explain lo.pcapng           a capture: its TCP put together, message by message
     Exit code 1 when some bytes cannot be explained.
     """
     text = list(_told(source, None if layer is None else Layer(layer)))
@@ -74,55 +73,71 @@ def show_told(shell: Shell, one: Explained, *, several: bool = True) -> None:
 
 def _told(source: tuple[str, ...], layer: Layer | None) -> Iterator[Explained]:
     joined = " ".join(source)
-    if _is_hex(joined):
-        yield Explained(joined, explain(_bytes(joined), layer))
+    kind = given(joined.encode(errors="replace"))
+    if kind is Given.HEX and not any(Path(name).is_file() for name in source):
+        yield Explained(joined, explain(digits(joined), layer))
     elif source == ("-",):
         yield from _content("-", sys.stdin.buffer.read(), layer)
     else:
         for name in source:
-            yield from _content(name, _read(name), layer)
+            yield from _content(name, _read(name, odd=kind is Given.ODD), layer)
 
 
-def _read(name: str) -> bytes:
+def _read(name: str, *, odd: bool) -> bytes:
     try:
         return Path(name).read_bytes()
     except OSError as why:
+        if odd:
+            raise UsageError(f"{name!r} is {Given.ODD.value}", hint=HINTS[Given.ODD]) from why
         hint = "hex is pairs of digits, as in 0300 or '03 00'; anything else is taken as the name of a file"
         raise UsageError(f"{name!r} is neither hex nor a file", seen=str(why.strerror), hint=hint) from why
 
 
 def _content(name: str, data: bytes, layer: Layer | None) -> Iterator[Explained]:
-    """A conversation, hex in text, or the bytes themselves."""
-    if data.lstrip().startswith(b'{"conversation"'):
+    """A conversation, a capture, hex in text, or the bytes themselves; what is another kind of file is said to be that."""
+    kind = given(data)
+    if kind is Given.CONVERSATION:
         yield from conversation_told(conversations.parse(data.decode(errors="replace").splitlines(keepends=True), name))
-        return
-    try:
-        text = data.decode("ascii").strip()
-    except UnicodeDecodeError:
-        text = ""
-    yield Explained(name, explain(_bytes(text) if _is_hex(text) else data, layer))
+    elif kind is Given.CAPTURE:
+        yield from _capture_told(name, data)
+    elif kind is Given.HEX:
+        yield Explained(name, explain(digits(data.decode()), layer))
+    elif kind in (Given.BYTES, Given.EMPTY) or (layer is not None and kind is not Given.ODD):
+        yield Explained(name, explain(data, layer))
+    else:
+        raise UsageError(f"{name} is {kind.value}", step="explain", hint=HINTS.get(kind, ""))
+
+
+def _capture_told(name: str, data: bytes) -> Iterator[Explained]:
+    """A capture, flow by flow put together; what is not Zenoh's is counted."""
+    path = Path(name)
+    with tempfile.TemporaryDirectory() as folder:
+        if not path.is_file():
+            path = Path(folder) / "standard-input"
+            path.write_bytes(data)
+        captured = captures.read(path)
+    yield from conversation_told(captured.conversation)
+    for what, count in sorted(captured.counted.items()):
+        yield Explained(f"beside it: {count} {what}")
+    if not captured.conversation.events:
+        raise FileFault(name, None, f"is a capture of {captured.read} packets, none of which is Zenoh's")
 
 
 def conversation_told(conversation: Conversation) -> Iterator[Explained]:
     """Event by event; bytes as the batches that they complete, read as the session has come to be."""
-    decoders: dict[str, ConnectionDecoder] = {}
+    decoders = Decoders(conversation)
     for event in conversation:
-        connection = conversation.connection(event.connection)
-        decoder = decoders.setdefault(event.connection, ConnectionDecoder(connection))
-        who = f"{event.time:9.4f}  {event.connection}  {event.sender.value}"
+        who = _who(event)
         if event.kind is not Happened.BYTES:
             yield Explained(f"{who}  {event.kind.value}")
-        batches = [seen.message for seen in decoder.feed(event) if seen.kind == "batch"]
-        layer = Layer.LOWLATENCY if decoder.directions[event.sender].lowlatency else Layer.BATCH
+        batches = [seen for seen in decoders.feed(event) if isinstance(seen, SeenBatch)]
         for batch in batches:
-            yield Explained(f"{who}  {len(batch)} bytes", explain(batch, layer))
+            text = explain_batch(batch.raw, batch.layer, compressed=batch.compressed)
+            yield Explained(f"{who}  {len(batch.raw)} bytes", text)
         if event.kind is Happened.BYTES and not batches:
             yield Explained(f"{who}  {len(event.data)} bytes, a part of a batch")
 
 
-def _is_hex(text: str) -> bool:
-    return _HEX.fullmatch(_BETWEEN.sub("", text)) is not None
-
-
-def _bytes(text: str) -> bytes:
-    return bytes.fromhex(_BETWEEN.sub("", text))
+def _who(event: Event) -> str:
+    packet = f"  packet {event.packet}" if event.packet else ""
+    return f"{event.time:9.4f}{packet}  {event.connection}  {event.sender.value}"

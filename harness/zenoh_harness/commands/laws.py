@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any
 
 import click
 
 from zenoh_conformance.law import Law, all_laws
 from zenoh_conformance.requirement import requirements
+from zenoh_harness.commands.audit import audit, audit_options
 from zenoh_harness.console import Shell, shell_options
 from zenoh_harness.errors import unknown
 
@@ -42,6 +44,20 @@ def list_laws(shell: Shell, pattern: str) -> None:
     for law in found:
         shell.out.print(f"{law.id:<44}  {law.per.value:<12}  {law.requirement}", soft_wrap=True)
     shell.note(f"{len(found)} laws")
+
+
+@command.command("judge")
+@click.argument("files", metavar="CONVERSATION|CAPTURE...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@audit_options
+def judge(shell: Shell, files: tuple[Path, ...], **options: Any) -> int:
+    """Hold the laws against everybody in a recorded CONVERSATION (of the tap, of a run's evidence) or a CAPTURE.
+
+    \b
+    Example:  zconform laws judge zconform-results/evidence/x.jsonl
+              zconform laws judge --law law/cookie-echo lo.pcapng
+    Exit code 1 when somebody is at fault, 4 when there was nothing to judge.
+    """
+    return audit(shell, files, **options)
 
 
 @command.command("show")

@@ -44,7 +44,7 @@ def command(shell: Shell, script: str, target: str, seed: int, against: str | No
 
     \b
     Example:  zconform replay zconform-results/evidence/x.script wheel:1.10.2
-              zconform replay link-state-undecodable wheel:1.0.4     (one that ships)
+              zconform replay link-state-that-cannot-be-read wheel:1.0.4     (one that ships)
     Exit code 1 when the target deviates, dies, or turns zombie.
     """
     case = load(script)

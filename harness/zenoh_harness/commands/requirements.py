@@ -123,27 +123,33 @@ def print_table(shell: Shell, files: tuple[Path, ...], pattern: str) -> int:
 
 
 @command.command("lock")
-@click.argument("folder", metavar="PAGES", type=click.Path(path_type=Path, file_okay=False))
+@click.argument("folder", metavar="[PAGES]", required=False, type=click.Path(path_type=Path, file_okay=False))
 @click.option("--final", is_flag=True, help="The lock is no draft: from now on it takes no new requirement.")
 @shell_options(formats=False)
-def print_lock(shell: Shell, folder: Path, final: bool) -> None:
+def print_lock(shell: Shell, folder: Path | None, final: bool) -> None:
     """The lock of the revision, made anew from the requirements and from the text in PAGES.
 
     \b
-    Example:  zconform requirements lock ./spec-1.0.0 > 1.0.0.lock
+    Example:  zconform requirements lock ./spec-1.0.0 > new.lock
+    Without PAGES the digests of the sections stay as they are locked. `requirements update` takes new requirements into the lock.
     """
-    shell.out.print(write_lock(requirements(), _digests(folder), draft=not final), end="", soft_wrap=True)
+    sections = lock().sections if folder is None else _digests(folder)
+    shell.out.print(write_lock(requirements(), sections, draft=not final), end="", soft_wrap=True)
 
 
-@command.command("update", short_help="Remove the marks of what is covered by now (in a checkout).")
+@command.command("update", short_help="Write what follows from requirements and checks (in a checkout).")
 @click.argument("folder", metavar="CHECKOUT", type=click.Path(path_type=Path, file_okay=False), default=Path())
 @shell_options(formats=False)
 def update(shell: Shell, folder: Path) -> None:
-    """Remove the marks of what is covered by now, lower the ceiling, and write the documentation's table anew.
+    """Take new requirements into the lock, remove the marks of what is covered by now, set the ceiling, and write the
+    documentation's table anew.
 
     \b
     Example:  zconform requirements update .
+    Needs no pages of the specification: the digests of the sections stay as they are locked.
     """
+    if broken := lock().faults(requirements()):
+        raise UsageError("the lock does not hold:\n  " + "\n  ".join(broken), step="update")
     found = coverage()
     files = folder / "conformance/zenoh_conformance/requirements"
     by_page: dict[str, list[str]] = {}
@@ -153,6 +159,7 @@ def update(shell: Shell, folder: Path) -> None:
         for page, phrases in by_page.items():
             file = files / f"{page}.toml"
             _write(file, unmarked(_read(file), phrases))
+        _write(files / f"{lock().revision}.lock", write_lock(requirements(), lock().sections, draft=lock().draft))
         _write(files / "owed.ceiling", f"{sum(each.standing is Standing.OWED for each in found.rows.values())}\n")
         document = folder / "docs/pages/coverage.md"
         _write(document, placed(_read(document), table(found)))

@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from threading import Event
 from typing import Final
@@ -13,14 +14,16 @@ from typing import Final
 import click
 
 from zenoh_conformance.verdict import Exit
+from zenoh_harness.commands._known import known_option
 from zenoh_harness.console import Shell, plain, shell_options
-from zenoh_harness.errors import UsageError
+from zenoh_harness.errors import OtherVersion, UsageError
 from zenoh_harness.files import judged as files_judged
 from zenoh_harness.files import junit as files_junit
 from zenoh_harness.files import results
 from zenoh_harness.files import sarif as files_sarif
 from zenoh_harness.files.evidence import slug
-from zenoh_harness.run import summary
+from zenoh_harness.run import lists, summary
+from zenoh_harness.run.allowance import AT_FULL, Allowance, seconds_of
 from zenoh_harness.run.checks import every_name
 from zenoh_harness.run.folder import claimed
 from zenoh_harness.run.options import DEPTHS, Options
@@ -40,15 +43,11 @@ OUT: Final = "zconform-results"
 @click.option("--seed", type=int, default=0, show_default=True, help="What is drawn, is drawn from this.")
 @click.option("--shuffle", type=int, metavar="SEED", help="Run the cases in an order drawn from this.")
 @click.option("--depth", type=click.Choice(DEPTHS), default="full", show_default=True, help="How much of each check.")
+@click.option("--budget", metavar="TIME", help="How long it may take: 90s, 10m, 1h, none. Default: 10m at `full`, else none.")
 @click.option(
     "--out", type=click.Path(path_type=Path, file_okay=False), default=OUT, show_default=True, help="Where to."
 )
-@click.option(
-    "--known",
-    multiple=True,
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Further known deviations.",
-)
+@known_option
 @click.option(
     "--judged", type=click.Path(path_type=Path, dir_okay=False), help="What was judged before, and must be again."
 )
@@ -67,6 +66,7 @@ def command(
     seed: int,
     shuffle: int | None,
     depth: str,
+    budget: str | None,
     out: Path,
     known: tuple[Path, ...],
     judged: Path | None,
@@ -86,6 +86,8 @@ def command(
     """
     selection = Selection(only)
     selection.check(every_name())
+    seconds = seconds_of(budget) if budget else AT_FULL if depth == "full" else inf
+    check_files(junit, sarif)
     wanted = [find(target) for target in targets or ("wheel",)]
     check_judged(judged, accept=accept, targets=len(wanted), selected=bool(only))
     ran: list[Ran | None] = []
@@ -94,7 +96,8 @@ def command(
         here = out if len(wanted) == 1 else out / slug(str(reach))
         options = Options(
             out=here, selection=selection, jobs=jobs, seed=seed, shuffle=shuffle, depth=depth, judged=None if accept else judged,
-            strict=strict, kept=kept if keep else None, told=shell.detail, with_embargoed=with_embargoed,
+            strict=strict, kept=kept if keep else None, told=shell.detail, found=shell.note, with_embargoed=with_embargoed,
+            allowance=Allowance.of(seconds),
         )  # fmt: skip
         ran.append(one_target(shell, reach, options, known))
         if ran[-1] is not None and ran[-1].stopped is not None and ran[-1].footer.why == "interrupted":
@@ -107,6 +110,13 @@ def command(
     code = finished(shell, ran)
     hold(shell, kept)
     return code
+
+
+def check_files(*paths: Path | None) -> None:
+    """Raise UsageError for a file that could not be written once the run is over."""
+    for path in paths:
+        if path is not None and not path.parent.is_dir():
+            raise UsageError(f"cannot write {path}", step="export", seen=f"there is no folder {path.parent}", hint="make it first")
 
 
 def check_judged(judged: Path | None, *, accept: bool, targets: int, selected: bool) -> None:
@@ -164,11 +174,13 @@ def one_target(shell: Shell, reach: Reach, options: Options, known: Sequence[Pat
         shell.note(f"{reach}: nothing to judge is selected")
         return None
     options = replace(options, known=known_for(parts[0].identity.name, known, kind=parts[0].identity.kind))
+    for remark in lists.remarks(options.known.deviations):
+        shell.note(remark)
     with claimed(options.out), shell.progress(sum(part.size for part in parts), str(reach)) as advance:
-        for part in parts:
-            part.options = replace(options, advance=advance)
+        for left, part in zip(range(len(parts), 0, -1), parts, strict=True):
+            part.options = replace(options, advance=advance, shares=left)
         ran = run_target(reach, options, parts, command=command_line())
-    if not shell.as_json and not shell.quiet:
+    if not shell.as_json and not shell.quiet and not isinstance(ran.stopped, OtherVersion):
         summary.show(ran, shell.out, verbose=bool(shell.verbose))
     if ran.stopped is not None:
         click.echo(f"zconform: {ran.stopped}", err=True)

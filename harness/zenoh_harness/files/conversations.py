@@ -17,12 +17,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Final, Self
 
-from zenoh_conformance.conversation import Connection, Conversation, Event, Framing, Happened, Side
+from zenoh_conformance.conversation import Begins, Connection, Conversation, Event, Framing, Happened, Side
 from zenoh_harness.files.faults import FileFault, Row, field
 
 FORMAT: Final = 1
 _EVENTS: Final = {kind.value: kind for kind in Happened if kind is not Happened.BYTES}
 _SIDES: Final = {side.value: side for side in Side}
+_BEGINS: Final = {one.value: one for one in Begins}
 
 
 def head_row(conversation: Conversation) -> Row:
@@ -34,6 +35,7 @@ def head_row(conversation: Conversation) -> Row:
             "initiator": known.initiator,
             "responder": known.responder,
         }
+        | ({"begins": known.begins.value} if known.begins is not Begins.START else {})
         for name, known in conversation.connections.items()
     }
     return {"conversation": FORMAT, "connections": connections, "about": dict(conversation.about)}
@@ -42,6 +44,8 @@ def head_row(conversation: Conversation) -> Row:
 def event_row(event: Event) -> Row:
     """One event's object; times to the microsecond."""
     row: Row = {"t": round(event.time, 6), "c": event.connection, "from": event.sender.value}
+    if event.packet is not None:
+        row["packet"] = event.packet
     if event.kind is Happened.BYTES:
         return row | {"bytes": event.data.hex()}
     return row | {"event": event.kind.value}
@@ -49,7 +53,7 @@ def event_row(event: Event) -> Row:
 
 def event_line(event: Event) -> str:
     """One event's line; written out for bytes, since a tap waits for it at every message."""
-    if event.kind is Happened.BYTES:
+    if event.kind is Happened.BYTES and event.packet is None:
         who = f'"c":{_quoted(event.connection)},"from":"{event.sender.value}"'
         return f'{{"t":{float(round(event.time, 6))!r},{who},"bytes":"{event.data.hex()}"}}\n'
     return _line(event_row(event))
@@ -128,7 +132,7 @@ def parse(source: Iterable[str], path: Path | str = "conversation") -> Conversat
                 if text.endswith("\n"):
                     raise
                 break  # whoever wrote it was interrupted in this line
-            conversation.events.append(_event(path, number, row, conversation))
+            conversation.events.append(event_of(path, number, row, conversation))
     return conversation
 
 
@@ -161,34 +165,42 @@ def _connection(path: Path | str, name: str, row: Any) -> Connection:
     framing = field(path, 1, row, "framing", str, Framing.STREAM.value)
     if framing not in {one.value for one in Framing}:
         raise FileFault(path, 1, f"connection {name!r}: framing must be stream or datagram, found {framing!r:.40}")
+    begins = _BEGINS.get(field(path, 1, row, "begins", str, Begins.START.value))
+    if begins is None:
+        raise FileFault(
+            path, 1, f"connection {name!r}: begins must be {', '.join(_BEGINS)}; found {row['begins']!r:.40}"
+        )
     return Connection(
         name=name,
         link=field(path, 1, row, "link", str, "tcp"),
         framing=Framing(framing),
         initiator=field(path, 1, row, "initiator", str, "initiator"),
         responder=field(path, 1, row, "responder", str, "responder"),
+        begins=begins,
     )
 
 
-def _event(path: Path | str, number: int, row: Row, conversation: Conversation) -> Event:
+def event_of(path: Path | str, number: int, row: Row, conversation: Conversation) -> Event:
+    """The event of a line; its connection is named in the conversation. Raises FileFault with the line."""
     connection = field(path, number, row, "c", str)
     conversation.connection(connection)
     sender = _SIDES.get(field(path, number, row, "from", str))
     if sender is None:
         raise FileFault(path, number, f"field 'from' must be initiator or responder, found {row['from']!r:.40}")
     time = float(field(path, number, row, "t", (int, float)))
+    packet = field(path, number, row, "packet", int, None)
     if ("bytes" in row) == ("event" in row):
         raise FileFault(path, number, "expected exactly one of 'bytes' and 'event'")
     if "event" in row:
         kind = _EVENTS.get(field(path, number, row, "event", str))
         if kind is None:
             raise FileFault(path, number, f"field 'event' must be {', '.join(_EVENTS)}; found {row['event']!r:.40}")
-        return Event(time, connection, sender, kind)
+        return Event(time, connection, sender, kind, packet=packet)
     try:
         data = bytes.fromhex(field(path, number, row, "bytes", str))
     except ValueError as why:
         raise FileFault(path, number, f"field 'bytes' is no hexadecimal: {why}") from why
-    return Event(time, connection, sender, Happened.BYTES, data)
+    return Event(time, connection, sender, Happened.BYTES, data, packet)
 
 
 def _line(row: Row) -> str:

@@ -1,81 +1,110 @@
-"""JUnit XML from results: one test case a judgement. No clock, no host: same results, same bytes."""
+"""JUnit XML from results: one test case a judgement. No clock, no host: same results, same bytes.
+
+It keeps to the schema that Jenkins checks (junit-10.xsd), which others are wider than. What was recorded for a test case is
+named in its output as `[[ATTACHMENT|path]]`, which Jenkins and GitLab show as a file.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import io
+from collections import Counter
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
 
-from zenoh_conformance.verdict import Judgement, Verdict
+from zenoh_conformance.verdict import GRAVE, Judgement, Verdict
 from zenoh_harness.files.results import Results, check_label
 
-FAILURES: Final = frozenset({Verdict.FAIL, Verdict.CRASH, Verdict.HANG, Verdict.ZOMBIE, Verdict.FLAKY})
+FAILURES: Final = GRAVE | {Verdict.FAIL, Verdict.FLAKY}
 SKIPPED: Final = frozenset({Verdict.NOT_APPLICABLE, Verdict.NOT_OBSERVED, Verdict.UNIMPLEMENTED})
+COUNTED: Final = {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}
+"""Attribute of a suite to the elements that it counts."""
+
+Seconds = Callable[[Judgement], float | None]
+"""How long the conversation of a judgement took; None where that is not known."""
 
 
 def write(results: Iterable[Results], path: Path, *, strict: bool = False) -> None:
     """Write the file; with `strict`, `warn` and `slow` are failures too."""
+    path.write_bytes(text(results, strict=strict))
+
+
+def text(results: Iterable[Results], *, strict: bool = False, seconds: Seconds | None = None) -> bytes:
+    """The file's bytes."""
     root = Element("testsuites", name="zenoh-conformance")
     for one in results:
-        root.append(suite(one, strict=strict))
+        root.append(suite(one, strict=strict, seconds=seconds))
+    for attribute in ("tests", "failures", "errors"):
+        root.set(attribute, str(sum(int(one.get(attribute, "0")) for one in root)))
     indent(root)
-    with path.open("wb") as out:
-        ElementTree(root).write(out, encoding="utf-8", xml_declaration=True)
-        out.write(b"\n")
+    out = io.BytesIO()
+    ElementTree(root).write(out, encoding="utf-8", xml_declaration=True)
+    return out.getvalue() + b"\n"
 
 
-def suite(results: Results, *, strict: bool = False) -> Element:
-    """One target as a test suite; what was pending are errors."""
+def suite(results: Results, *, strict: bool = False, seconds: Seconds | None = None) -> Element:
+    """One target as a test suite; what was pending are errors, and so is an end that nobody wrote down."""
     header = results.header
-    name = safe(f"{header.name} {header.version}".strip())
-    element = Element("testsuite", name=name)
+    element = Element("testsuite", name=safe(f"{header.name} {header.version}".strip()))
     properties = SubElement(element, "properties")
-    for key, value in (
-        ("reach", header.reach),
-        ("spec", header.spec),
-        ("harness", header.harness),
-        ("seed", header.seed),
-    ):
-        SubElement(properties, "property", name=key, value=safe(str(value)))
+    embargoed = results.footer.embargoed if results.footer else 0
+    facts = {
+        "reach": header.reach, "kind": header.kind, "role": header.role, "digest": header.digest, "spec": header.spec,
+        "harness": header.harness, "seed": header.seed, "command": header.command, "embargoed": embargoed or "",
+    }  # fmt: skip
+    for key, value in facts.items():
+        if value != "":
+            SubElement(properties, "property", name=key, value=safe(str(value)))
     for judgement in results.judgements:
-        element.append(case(judgement, strict=strict))
+        if not judgement.embargo:
+            element.append(case(judgement, strict=strict, seconds=seconds))
     for label in results.pending:
-        pending = SubElement(element, "testcase", classname="pending", name=safe(label))
-        SubElement(pending, "error", message="the run ended before this was judged", type="pending")
-    if results.footer is not None and results.footer.embargoed:
-        text = SubElement(properties, "property", name="embargoed")
-        text.set("value", str(results.footer.embargoed))
-    for attribute, tags in (
-        ("tests", "testcase"),
-        ("failures", "failure"),
-        ("errors", "error"),
-        ("skipped", "skipped"),
-    ):
-        element.set(attribute, str(sum(1 for _ in element.iter(tags))))
+        _not_reached(element, label, "the run ended before this was judged")
+    if results.footer is None and not results.pending:
+        _not_reached(element, "the run", "the run ended before it could say how")
+    times = [float(one.get("time", "0")) for one in element.iter("testcase")]
+    element.set("time", f"{sum(times):.3f}")
+    found = Counter(each.tag for each in element.iter())
+    for attribute, tag in COUNTED.items():
+        element.set(attribute, str(found[tag]))
     return element
 
 
-def case(judgement: Judgement, *, strict: bool = False) -> Element:
+def _not_reached(element: Element, label: str, why: str) -> None:
+    pending = SubElement(element, "testcase", classname="pending", name=safe(label))
+    SubElement(pending, "error", message=why, type="pending")
+
+
+def case(judgement: Judgement, *, strict: bool = False, seconds: Seconds | None = None) -> Element:
     """One judgement as a test case."""
     key, verdict = judgement.key, judgement.verdict
     name = check_label(key.check, key.parameters)
     element = Element("testcase", classname=safe(f"{key.role}.{key.profile}.{key.requirement}"), name=safe(name))
+    took = seconds(judgement) if seconds else None
+    if took is not None:
+        element.set("time", f"{took:.3f}")
     cause = safe(judgement.cause)
+    output = [f"{verdict.value}: {judgement.cause}"] if verdict in (Verdict.KNOWN, Verdict.WARN, Verdict.SLOW) else []
     if verdict in FAILURES or (strict and verdict in (Verdict.WARN, Verdict.SLOW)):
         failure = SubElement(element, "failure", message=cause, type=verdict.value)
         failure.text = safe("\n".join(part for part in (judgement.cause, judgement.end, judgement.repeat) if part))
+        output = []
     elif verdict is Verdict.ERROR:
         SubElement(element, "error", message=cause, type="error")
     elif verdict in SKIPPED:
         SubElement(element, "skipped", message=f"{verdict.value}: {cause}".removesuffix(": "))
-    elif verdict is not Verdict.PASS:
-        SubElement(element, "system-out").text = f"{verdict.value}: {cause}"
+    if judgement.evidence:
+        output.append(f"[[ATTACHMENT|{judgement.evidence}]]")
+    if output:
+        SubElement(element, "system-out").text = safe("\n".join(output))
     return element
 
 
 def safe(text: str) -> str:
     """Text that XML can hold: what it cannot is shown as an escape."""
+    if text.isprintable():
+        return text
     return "".join(char if _holds(ord(char)) else f"\\x{ord(char):02x}" for char in text)
 
 

@@ -1,27 +1,45 @@
-"""SARIF 2.1.0 from results: requirements are the rules, deviations the results. No clock, no host."""
+"""SARIF 2.1.0 from results: requirements are the rules, deviations the results, and what says nothing stands as what it is.
+
+No clock, no host. A result's identity (`partialFingerprints`) is target, role, profile, requirement and check with its
+parameters, but not the version: the same deviation in the next version is the same alert.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
 from zenoh_conformance.requirement import Requirement, requirements
-from zenoh_conformance.verdict import Judgement, Verdict
+from zenoh_conformance.specification import PUBLISHED, REVISION, pages
+from zenoh_conformance.verdict import GRAVE, Judgement, Verdict
 from zenoh_harness.files.results import Results, check_label
 
 _LEVELS: Final = {
-    Verdict.FAIL: "error", Verdict.CRASH: "error", Verdict.HANG: "error", Verdict.ZOMBIE: "error", Verdict.FLAKY: "error",
+    **dict.fromkeys(GRAVE, "error"), Verdict.FAIL: "error", Verdict.FLAKY: "error",
     Verdict.WARN: "warning", Verdict.SLOW: "warning", Verdict.KNOWN: "note",
 }  # fmt: skip
-"""Verdicts that are told, and how loud."""
+"""Verdicts that are results of kind `fail`, and how loud."""
+_KINDS: Final = {
+    Verdict.ERROR: "review", Verdict.NOT_APPLICABLE: "notApplicable", Verdict.UNIMPLEMENTED: "notApplicable",
+    Verdict.NOT_OBSERVED: "informational",
+}  # fmt: skip
+"""Verdicts that say nothing about the target, and the kind that says so; `pass` is left out, since nobody reads it here."""
+MOST_TEXT: Final = 1000
+"""Characters of a message."""
 
 
 def write(results: Iterable[Results], path: Path) -> None:
     """Write the file, one SARIF run a target."""
-    path.write_text(json.dumps(document(results), indent=2, ensure_ascii=True) + "\n", encoding="utf-8")
+    path.write_text(text(results), encoding="utf-8")
+
+
+def text(results: Iterable[Results]) -> str:
+    """The file's text."""
+    return json.dumps(document(results), indent=2, ensure_ascii=True) + "\n"
 
 
 def document(results: Iterable[Results]) -> dict[str, Any]:
@@ -35,56 +53,111 @@ def document(results: Iterable[Results]) -> dict[str, Any]:
 
 def run(results: Results) -> dict[str, Any]:
     """One target."""
-    text = [one for one in results.judgements if one.verdict in _LEVELS]
-    rules = sorted({one.key.requirement for one in text})
-    embargoed = results.footer.embargoed if results.footer else 0
+    shown = [one for one in results.judgements if (one.verdict in _LEVELS or one.verdict in _KINDS) and not one.embargo]
+    rules = {ident: number for number, ident in enumerate(sorted({one.key.requirement for one in shown}))}
+    header = results.header
     return {
         "tool": {
             "driver": {
                 "name": "zenoh-conformance",
-                "version": results.header.harness,
-                "rules": [rule(r) for r in rules],
+                "version": header.harness,
+                "informationUri": "https://zenoh.io",
+                "rules": [rule(ident) for ident in rules],
             }
         },
-        "invocations": [{"executionSuccessful": results.complete}],
-        "properties": {"target": results.header.name, "version": results.header.version, "embargoed": embargoed},
-        "results": [result(one, rules.index(one.key.requirement)) for one in text],
-    }
+        "automationDetails": {"id": f"zenoh-conformance/{_word(header.name)}/"},
+        "invocations": [_invocation(results)],
+        "columnKind": "unicodeCodePoints",
+        "properties": {
+            "target": header.name, "version": header.version, "reach": header.reach, "spec": header.spec,
+            "embargoed": results.footer.embargoed if results.footer else 0,
+        },
+        "results": [result(one, rules[one.key.requirement]) for one in shown],
+    }  # fmt: skip
 
 
-def rule(ident: str) -> dict[str, Any]:
-    """One requirement."""
-    known: Requirement | None = requirements().get(ident)
-    says = known.says if known else ident
-    properties = {"level": str(known.level), "ref": list(known.ref)} if known else {}
-    return {"id": ident, "shortDescription": {"text": says}, "properties": properties}
-
-
-def result(judgement: Judgement, index: int) -> dict[str, Any]:
-    """One deviation; its place is the evidence, since no line of a source file is."""
-    key = judgement.key
-    label = check_label(key.check, key.parameters)
-    text = f"{judgement.verdict.value}: {judgement.cause}".removesuffix(": ")
-    place = judgement.evidence or "results.jsonl"
-    made: dict[str, Any] = {
-        "ruleId": key.requirement,
-        "ruleIndex": index,
-        "level": _LEVELS[judgement.verdict],
-        "message": {"text": f"{text} ({label})"},
-        "locations": [
-            {
-                "physicalLocation": {"artifactLocation": {"uri": _uri(place)}},
-                "logicalLocations": [{"fullyQualifiedName": f"{key.role}/{key.profile}/{label}"}],
-            }
-        ],
-        "partialFingerprints": {"judgement/v1": f"{key.target} {key.role} {key.profile} {key.requirement} {label}"},
-        "properties": {"verdict": judgement.verdict.value, "end": judgement.end, "repeat": judgement.repeat},
-    }
-    if judgement.verdict is Verdict.KNOWN:
-        reason = str(dict(judgement.details).get("known", {}).get("reason", "listed"))
-        made["suppressions"] = [{"kind": "external", "justification": reason}]
+def _invocation(results: Results) -> dict[str, Any]:
+    made: dict[str, Any] = {"executionSuccessful": results.complete}
+    if results.header.command:
+        made["commandLine"] = results.header.command
+    if results.footer is not None:
+        made["exitCode"] = results.footer.exit
+    if not results.complete:
+        why = results.footer.why if results.footer and results.footer.why else "the run ended before it could say how"
+        message = f"{why}; {len(results.pending)} planned checks were not judged"
+        made["toolExecutionNotifications"] = [{"level": "error", "message": {"text": message}}]
     return made
 
 
-def _uri(path: str) -> str:
-    return quote(path)
+def rule(ident: str) -> dict[str, Any]:
+    """One requirement, with the place of the text that says it."""
+    known: Requirement | None = requirements().get(ident)
+    if known is None:
+        return {"id": ident, "name": _camel(ident), "shortDescription": {"text": ident}}
+    page = pages().get(known.ref[0].partition("#")[0])
+    loud = "error" if known.level.startswith("MUST") or known.level == "LAYOUT" else "warning"
+    return {
+        "id": ident,
+        "name": _camel(ident),
+        "shortDescription": {"text": known.says},
+        "fullDescription": {"text": f"{known.says} ({known.level}, binds {known.binds}; {', '.join(known.ref)})"},
+        "help": {"text": f"{known.says} The text stands in {known.ref[0]} of the specification, revision {REVISION}."},
+        **({"helpUri": f"{PUBLISHED}{page.place}/"} if page else {}),
+        "defaultConfiguration": {"level": loud},
+        "properties": {"level": str(known.level), "ref": list(known.ref), "tags": [known.page, str(known.level)]},
+    }
+
+
+def result(judgement: Judgement, index: int) -> dict[str, Any]:
+    """One judgement; its place is the recorded conversation, since no line of a source file is."""
+    key = judgement.key
+    label = check_label(key.check, key.parameters)
+    kind = _KINDS.get(judgement.verdict, "fail")
+    message = f"{judgement.verdict.value}: {judgement.cause}".removesuffix(": ")
+    made: dict[str, Any] = {
+        "ruleId": key.requirement,
+        "ruleIndex": index,
+        "kind": kind,
+        "level": _LEVELS.get(judgement.verdict, "none"),
+        "message": {"text": f"{message[:MOST_TEXT]} ({label[:MOST_TEXT]})"},
+        "locations": [_location(judgement, label)],
+        "partialFingerprints": {"judgement/v1": fingerprint(judgement)},
+        "properties": {
+            "verdict": judgement.verdict.value, "level": judgement.level, "version": key.version, "end": judgement.end,
+            "repeat": judgement.repeat, "parameters": dict(key.parameters),
+        },
+    }  # fmt: skip
+    if judgement.verdict is Verdict.KNOWN:
+        made["suppressions"] = [{"kind": "external", "status": "accepted", "justification": _reason(judgement.details)}]
+    return made
+
+
+def _location(judgement: Judgement, label: str) -> dict[str, Any]:
+    """A file with a line, without which code hosts show nothing: the conversation, or the results themselves."""
+    key = judgement.key
+    place = quote(judgement.evidence or "results.jsonl")
+    return {
+        "physicalLocation": {"artifactLocation": {"uri": place}, "region": {"startLine": 1}},
+        "logicalLocations": [{"fullyQualifiedName": f"{key.role}/{key.profile}/{label}", "kind": "function"}],
+    }
+
+
+def fingerprint(judgement: Judgement) -> str:
+    """What stays the same from version to version and from night to night."""
+    key = judgement.key
+    label = check_label(key.check, key.parameters)
+    words = json.dumps([key.target, key.role, key.profile, key.link, key.requirement, label])
+    return sha256(words.encode()).hexdigest()[:32]
+
+
+def _reason(details: Mapping[str, Any]) -> str:
+    known = details.get("known")
+    return str(known.get("reason", "listed")) if isinstance(known, dict) else "listed"
+
+
+def _camel(ident: str) -> str:
+    return "".join(word.capitalize() for word in _word(ident).split("-"))
+
+
+def _word(text: str) -> str:
+    return "-".join("".join(char if char.isascii() and char.isalnum() else " " for char in text).split()) or "unnamed"

@@ -34,8 +34,8 @@ class Party:
     version: str
     known: Known
     """Its own known deviations."""
-    current: bool
-    """Whether this is a release whose deaths are under embargo until they are public."""
+    guarded: bool
+    """Whether what is grave on it is kept back until it is public."""
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}".strip()
@@ -122,9 +122,9 @@ class Records:
             details={**({"causes": list(causes)} if len(causes) > 1 else {}), **(where or {})},
         )
         judgement = _excused(judgement, involved, causes)
-        public = judgement.verdict is Verdict.KNOWN
-        current = any(self.parties[side].current for side in outcome.blamed)
-        judgement = replace(judgement, embargo=embargo.under_embargo(judgement, current=current, public=public))
+        public = bool(dict(judgement.details.get("known", {})).get("public"))
+        guarded = any(self.parties[side].guarded for side in outcome.blamed)
+        judgement = replace(judgement, embargo=embargo.under_embargo(judgement, guarded=guarded, public=public))
         if judgement.verdict not in QUIET:
             judgement = replace(judgement, repeat=repeat, evidence=self._evidence(judgement, outcome.conversation))
         self._writer.judgement(judgement)
@@ -161,6 +161,6 @@ def _excused(judgement: Judgement, parties: Sequence[Party], causes: Sequence[st
         asked = replace(judgement, key=replace(judgement.key, target=party.name, version=party.version))
         listed = party.known.excuse(asked, causes)
         if listed is not None:
-            note = {"expected": judgement.verdict.value, "reason": listed.reason, "see": listed.see}
+            note = {"expected": judgement.verdict.value, "reason": listed.reason, "see": listed.see, "public": listed.public}
             return replace(judgement, verdict=Verdict.KNOWN, details={**judgement.details, "known": note})
     return judgement

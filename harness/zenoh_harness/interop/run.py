@@ -23,7 +23,7 @@ from zenoh_harness.interop.scenario import Step
 from zenoh_harness.interop.talk import Missed, Unfit
 from zenoh_harness.links.tap import Recording
 from zenoh_harness.run import embargo
-from zenoh_harness.run.embargo import is_current
+from zenoh_harness.run.embargo import guarded
 from zenoh_harness.run.options import Options
 from zenoh_harness.run.runner import Ran, known_for
 from zenoh_harness.targets.agent import SILENT
@@ -151,7 +151,7 @@ class InteropRun:
             name=target.reach.options.get("name", identity.name),
             version=identity.version,
             known=known_for(identity.name, self._known, kind=identity.kind),
-            current=is_current(target),
+            guarded=guarded(target),
         )
 
     def _header(self, parties: Mapping[Side, Party], command: str) -> Header:

@@ -153,7 +153,9 @@ class Relay:
         """Hand on what came, then record it."""
         other = self._other(end)
         try:
-            data = end.sock.recv(CHUNK)  # never into a buffer that relays share: each tap has a thread of its own
+            # Never into a buffer that relays share. Each tap has a thread of its own, and `recv_into` lets go of the interpreter's
+            # lock: between reading and copying, the bytes of another tap came to lie there, and went over the judged link.
+            data = end.sock.recv(CHUNK)
         except BlockingIOError:
             return
         except OSError:
@@ -207,6 +209,7 @@ class Relay:
 
     def _check(self, end: End) -> None:
         """One that has gone, and of which nothing more is to be read, has reset the link."""
+        # Not as soon as sending fails: what it sent before it went may still be unread, and would be missing in the recording.
         if end.gone and end.finished and not self.over:
             self._break(end, "reset")
 
@@ -216,6 +219,8 @@ class Relay:
         self._tell(end, Happened.RESET)
         other = self._other(end)
         if other.open:
+            # A reset throws away what the kernel still holds, and the other side would miss what was sent before. One more go for it,
+            # without waiting.
             if other.waiting:
                 self._send(other, other.waiting)
             other.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
@@ -231,6 +236,7 @@ class Relay:
         if self.over:
             return
         interest = 0
+        # Who does not read holds the sender back, as without a tap; without the bound the tap would hide it, and grow.
         if end.open and not end.finished and len(self._other(end).waiting) < HELD:
             interest |= selectors.EVENT_READ
         if not end.open or end.waiting:

@@ -8,6 +8,7 @@ import json
 import os
 import select
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -22,7 +23,8 @@ import psutil
 
 from zenoh_harness.errors import CannotStart
 from zenoh_harness.links.timing import Deadline
-from zenoh_harness.programs import supervisor
+from zenoh_harness.programs import signs, supervisor
+from zenoh_harness.programs.signs import Sign
 
 OUTPUT_LIMIT: Final = 1 << 20
 """Bytes kept of each output stream: the first half and a rolling tail."""
@@ -30,40 +32,13 @@ OUTPUT_LIMIT: Final = 1 << 20
 GRACE: Final = 3.0
 """Seconds between SIGTERM and SIGKILL."""
 
-SIGNS: Final[Mapping[str, tuple[str, ...]]] = {
-    "panic": (
-        "panicked at",
-        "panic:",
-        "panicexception",
-        "fatal runtime error",
-        "unhandled exception",
-        "terminate called",
-    ),
-    "poison": ("poisonerror", "poisoned"),
-    "allocation": ("memory allocation of", "bad_alloc", "memoryerror", "out of memory", "alloc error"),
-    "sanitizer": (
-        "addresssanitizer",
-        "memorysanitizer",
-        "threadsanitizer",
-        "leaksanitizer",
-        "runtime error:",
-        "==error",
-    ),
-    "abort": ("assertion `", "assertion failed", "core dumped", "double free", "stack smashing", "stack overflow"),
-}
-"""What dying programs write, in lower case, by the kind of death. Plain words: a flood of output is searched too."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sign:
-    """A line of output that speaks of death."""
-
-    kind: str
-    """A key of `SIGNS`."""
-    stream: str
-    """`stdout` or `stderr`."""
-    line: str
-    """At most 400 characters."""
+_SHELL_DEATHS: Final = frozenset(
+    128 + number
+    for number in (
+        signal.SIGILL, signal.SIGTRAP, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGSEGV, signal.SIGSYS, signal.SIGPIPE,
+    )
+)  # fmt: skip
+"""Exit codes by which a shell tells that a program died of a signal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +49,11 @@ class Ended:
     """Exit code, or minus the signal."""
     orphans: int
     """Processes that it left running, ended with it."""
+
+    @property
+    def in_order(self) -> bool:
+        """Whether it ended by itself: no signal, nor a shell's way to tell of one."""
+        return self.code >= 0 and self.code not in _SHELL_DEATHS
 
     def __str__(self) -> str:
         if self.code >= 0:
@@ -139,8 +119,6 @@ class Running(Protocol):
 
 def signal_name(number: int) -> str:
     """SIGKILL for 9, and so on."""
-    import signal
-
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -159,6 +137,8 @@ class Program:
         self.pid = 0
         """The program's own process id, not the supervisor's."""
         self.ended: Ended | None = None
+        self.panics: tuple[str, ...] = ()
+        """Forms of a panic that its own file names."""
         self._popen = popen
         self._control = control
         self._status = status
@@ -323,7 +303,8 @@ class Program:
             lines = (self.folder / "signs").read_bytes().decode(errors="replace").splitlines()
         except FileNotFoundError:
             return ()
-        return tuple(sign for line in lines if (sign := _sign(line)) is not None)
+        shown = (line.partition(" ") for line in lines)
+        return tuple(signs.classify(((stream, text) for stream, _, text in shown), self.panics))
 
     def __enter__(self) -> Self:
         return self
@@ -360,11 +341,13 @@ def start(
     interactive: bool = False,
     folder: Path | None = None,
     limit: int = OUTPUT_LIMIT,
+    panics: Sequence[str] = (),
 ) -> Program:
     """Start `command` (no shell) under a supervisor.
 
     `env` is added to ours; `folder` (see `work_folder`) goes with the program, even when we are killed.
     `interactive` hands its standard input and output to the caller; else its output is kept and its input is empty.
+    `panics`: what its lines hold when it has panicked, beside the forms that everybody knows.
     CannotStart names what the kernel said.
     """
     folder = folder or work_folder()
@@ -374,9 +357,10 @@ def start(
         "interactive": interactive,
         "folder": str(folder),
         "limit": limit,
-        "signs": [word for words in SIGNS.values() for word in words],
+        "signs": signs.words(panics),
     }
     program = _supervised(command, folder, options, {**os.environ, **(env or {})})
+    program.panics = tuple(panics)
     _RUNNING.add(program)
     try:
         if not program._started(Deadline.after(30)):
@@ -421,10 +405,3 @@ def free_port(host: str = "127.0.0.1") -> int:
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as sock:
         sock.bind((host, 0))
         return int(sock.getsockname()[1])
-
-
-def _sign(line: str) -> Sign | None:
-    stream, _, text = line.partition(" ")
-    lower = text.lower()
-    kind = next((name for name, words in SIGNS.items() if any(word in lower for word in words)), None)
-    return Sign(kind, stream, text) if kind else None

@@ -26,7 +26,7 @@ PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 CARRY = 4096
 SMALLEST_TAIL = 1 << 16
-MOST_SIGNS = 64
+MOST_SIGNS = 1024
 
 
 def prctl(option: int, value: int) -> None:

@@ -8,16 +8,16 @@ from enum import Enum
 from itertools import groupby
 from typing import Any, Final
 
-from zenoh_conformance.verdict import SEVERITY, Judgement, Key, Verdict
+from zenoh_conformance.verdict import GRAVE, SEVERITY, Judgement, Key, Verdict
 from zenoh_harness.files.results import Results, check_label
 
 CALM: Final = SEVERITY[Verdict.KNOWN]
 """What is graver is red."""
 
 BAD: Final = frozenset(
-    {Verdict.FAIL, Verdict.WARN, Verdict.KNOWN, Verdict.FLAKY, Verdict.CRASH, Verdict.HANG, Verdict.ZOMBIE}
+    GRAVE | {Verdict.FAIL, Verdict.WARN, Verdict.KNOWN, Verdict.FLAKY}
 )
-"""Deviations, listed ones too: a list excuses, and does not mend."""
+"""Deviations, listed ones too: the list excuses the run, and the fault is still there."""
 GOOD: Final = frozenset({Verdict.PASS, Verdict.SLOW})
 """As required. All other verdicts say nothing about the target."""
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from zenoh_conformance.conversation import Conversation, Side
 from zenoh_conformance.finding import Finding
 from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import Verdict, verdict_for
+from zenoh_harness.run.allowance import Allowance
 from zenoh_harness.run.attempt import AttemptOutcome, Went
 from zenoh_harness.run.lifecycle import Unhealthy
 from zenoh_harness.run.plan import Item
@@ -24,7 +25,9 @@ class Decision:
     end: str = ""
     attempts: int = 1
     conversation: Conversation | None = None
-    """The evidence."""
+    """The evidence: what provoked it, and is done again by the script."""
+    shown: Conversation | None = None
+    """What shows it, where that is another: a zombie's is the health check that failed."""
     finding: Finding | None = None
     """What the target deviated by, where that is the reason."""
     trace: str = ""
@@ -40,18 +43,15 @@ def level_of(requirement: str) -> str:
 
 
 def decide(item: Item, outcomes: Sequence[AttemptOutcome], side: Side = Side.RESPONDER) -> Decision:
-    """The verdict on a case from attempts on a target that lived: all alike decide, different ones are `flaky`."""
+    """The verdict on a case from attempts on a target that lived: all alike decide, different ones are `flaky`.
+
+    An attempt for which it only took too long says nothing of what it does; where the others held, the case is `slow`.
+    """
+    # What was stopped because the run was ended says nothing about the target.
     telling = [outcome for outcome in outcomes if outcome.went is not Went.STOPPED]
-    last = telling[-1]
     verdicts = [_verdict(outcome, side) for outcome in telling]
-    red = next((outcome for outcome in reversed(telling) if not outcome.held), last)
-    if Verdict.ERROR in verdicts:
-        verdict = Verdict.ERROR
-        red = telling[verdicts.index(Verdict.ERROR)]
-    elif len(set(verdicts)) > 1:
-        verdict = Verdict.FLAKY
-    else:
-        verdict = verdicts[0]
+    verdict = _of_all(verdicts)
+    red = _reason(telling, verdicts, verdict)
     return Decision(
         item=item,
         verdict=verdict,
@@ -63,6 +63,29 @@ def decide(item: Item, outcomes: Sequence[AttemptOutcome], side: Side = Side.RES
         trace=red.trace,
         reading=red.reading,
     )
+
+
+def _of_all(verdicts: Sequence[Verdict]) -> Verdict:
+    """What several attempts are together."""
+    if Verdict.ERROR in verdicts:
+        return Verdict.ERROR
+    seen = set(verdicts) - {Verdict.SLOW}
+    if len(seen) > 1:
+        return Verdict.FLAKY
+    if Verdict.SLOW in verdicts and seen <= {Verdict.PASS}:
+        return Verdict.SLOW
+    return seen.pop()
+
+
+def _reason(telling: Sequence[AttemptOutcome], verdicts: Sequence[Verdict], verdict: Verdict) -> AttemptOutcome:
+    """The attempt that shows it: our own first fault, of what is flaky the first that did not hold, else the last of its verdict."""
+    if verdict is Verdict.ERROR:
+        return telling[verdicts.index(verdict)]
+    alike = [outcome for outcome, one in zip(telling, verdicts, strict=True) if one is verdict]
+    red = [outcome for outcome, one in zip(telling, verdicts, strict=True) if one not in (Verdict.PASS, Verdict.SLOW)]
+    if verdict is Verdict.FLAKY and red:
+        return red[0]  # what comes now and then may never come again
+    return (alike or red or telling)[-1]
 
 
 def _told(verdict: Verdict, red: AttemptOutcome, telling: Sequence[AttemptOutcome]) -> str:
@@ -79,14 +102,22 @@ def _verdict(outcome: AttemptOutcome, side: Side) -> Verdict:
         case Went.DEVIATED:
             return verdict_for(level_of(outcome.item.case.requirement))
         case Went.LOST:
-            # Whoever listens must accept; whoever should come to us may be anywhere.
-            return Verdict.FAIL if side is Side.RESPONDER else Verdict.ERROR
+            # Whoever listens must accept; whoever should come to us, and was found well afterwards, took longer than usual.
+            return Verdict.FAIL if side is Side.RESPONDER else Verdict.SLOW
         case Went.ELSEWHERE:
             return Verdict.NOT_OBSERVED
         case Went.OVERTIME:
-            return Verdict.HANG
+            return Verdict.SLOW  # it was found well afterwards, and what a step may take is bounded by itself
         case _:
             return Verdict.ERROR
+
+
+def left_out(items: Sequence[Item], allowance: Allowance) -> Iterator[Decision]:
+    """The verdict on cases for which there was no time."""
+    for item in items:
+        yield Decision(
+            item=item, verdict=Verdict.NOT_OBSERVED, attempts=0, cause=f"left out: the budget of {allowance} was over"
+        )
 
 
 def charged(item: Item, unhealthy: Unhealthy, outcome: AttemptOutcome, attempts: int) -> Decision:
@@ -98,4 +129,14 @@ def charged(item: Item, unhealthy: Unhealthy, outcome: AttemptOutcome, attempts:
         end=outcome.end,
         attempts=attempts,
         conversation=outcome.conversation,
+        shown=_shows(outcome, unhealthy),
     )
+
+
+def _shows(outcome: AttemptOutcome, unhealthy: Unhealthy) -> Conversation:
+    """Of a zombie the health check that failed; else what was said before the end, with how it ended."""
+    shows = outcome.conversation
+    if unhealthy.verdict is Verdict.ZOMBIE and unhealthy.conversation is not None:
+        shows = unhealthy.conversation
+    about = {**outcome.conversation.about, "ended": unhealthy.cause}
+    return Conversation(shows.connections, shows.events, about)

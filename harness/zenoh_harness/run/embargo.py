@@ -1,4 +1,10 @@
-"""Findings that are not told: what makes a current release crash, hang or turn zombie, and is not public."""
+"""Findings that are not told: what is grave on somebody else's node, and not public.
+
+Who may hold back decides what is held back: a target file says `embargo = "upstream"` (what is found belongs to its
+maintainers first) or `"own"` (a node of one's own: nothing is kept back). Without a word, every release of zenoh-rust is
+upstream, however it is reached, and everything else one's own. Public is what a shipped script does, and what a known
+deviation or an erratum gives an address for.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +14,46 @@ from typing import Final
 
 from platformdirs import user_data_path
 
-from zenoh_conformance.verdict import Judgement, Verdict
+from zenoh_conformance.errata import errata
+from zenoh_conformance.requirement import requirements
+from zenoh_conformance.verdict import GRAVE, Judgement, Verdict
 from zenoh_harness.files import results
+from zenoh_harness.files.known import ListedDeviation
 from zenoh_harness.files.results import check_label
 from zenoh_harness.targets.target import NodeTarget
 
 KEPT: Final = "judgements.jsonl"
-GRAVE: Final = frozenset({Verdict.CRASH, Verdict.HANG, Verdict.ZOMBIE})
+UPSTREAM: Final = "upstream"
+OWN: Final = "own"
+POLICIES: Final = (UPSTREAM, OWN)
+BASELINE: Final = "zenoh-rust"
+"""Who is upstream by its name."""
+
+SHIPPED: Final = "scripts/"
+"""Checks that are scripts: what ships is public."""
 
 
-def is_current(target: NodeTarget) -> bool:
-    """Whether the target's own file declares this version the current release."""
-    return bool(getattr(target, "current", False))
+def guarded(target: NodeTarget) -> bool:
+    """Whether what is grave on that target is kept back until it is public."""
+    word = str(getattr(target, "embargo", ""))
+    return word == UPSTREAM if word else _name(target) == BASELINE
 
 
-def under_embargo(judgement: Judgement, *, current: bool, public: bool) -> bool:
-    """Whether the judgement may only be counted."""
-    return current and not public and judgement.verdict in GRAVE
+def _name(target: NodeTarget) -> str:
+    return target.reach.options.get("name") or target.identity.name
+
+
+def public(judgement: Judgement, listed: ListedDeviation | None) -> bool:
+    """Whether everybody can read of it already."""
+    known = requirements().get(judgement.key.requirement)
+    text = known is not None and any(errata()[name].public for name in known.erratum if name in errata())
+    return text or judgement.key.check.startswith(SHIPPED) or bool(listed and listed.public)
+
+
+def under_embargo(judgement: Judgement, *, guarded: bool, public: bool) -> bool:
+    """Whether the judgement may only be counted; a listed one is what it was before it was listed."""
+    was = dict(judgement.details.get("known", {})).get("expected")
+    return guarded and not public and (Verdict(was) if was else judgement.verdict) in GRAVE
 
 
 def folder(base: Path | None = None) -> Path:

@@ -70,6 +70,7 @@ class Group:
         if unhealthy is not None:
             yield from self.after_death(items, first, unhealthy)
             return
+        # The look at the target comes before the laws hear anything: what a dying target says is no answer.
         for outcome in first:
             self._heard(outcome)
         again = self._repeated([outcome for outcome in first if not outcome.held and outcome.went not in SETTLED])
@@ -78,6 +79,7 @@ class Group:
 
     def _repeated(self, red: Sequence[AttemptOutcome]) -> dict[str, Decision]:
         """Label to decision of the red ones that had to be shown again: some of each kind, all where those were otherwise."""
+        # Each red is shown again, but not a hundred times: with a target that stays silent every repetition costs its whole patience.
         some = [one for alike in _kinds(red) for one in alike[: max(0, CONFIRMED - self.confirmed[_kind(alike[0])])]]
         decisions, shown = self._again(some), {id(one) for one in some}
         rest = [one for one in red if id(one) not in shown and self.confirmed[_kind(one)] < CONFIRMED]
@@ -87,6 +89,7 @@ class Group:
         """One busy at a time, and a look at the target: a death is charged to who repeats it."""
         if not doubtful:
             return []
+        # One busy at a time, since beside thirty others a deadline may have been missed for want of a processor, on our side or theirs.
         items = [outcome.item for outcome in doubtful]
         again = self.side_by_side(items, 1, number=2)
         unhealthy = self.lifecycle.unhealthy()
@@ -101,8 +104,10 @@ class Group:
         """Every item once, at most so many busy at a time; `number` tells the how-manieth attempt this is."""
         if self.lifecycle.node.side is Side.INITIATOR or any(item.case.alone for item in items):
             return [self._once(item, number) for item in items]  # it comes to us with one link after the other
-        if self.lifecycle.few_sessions:
-            return [self._with_room(item, number) for item in items]
+        if self.lifecycle.one_by_one:
+            # A node that holds few sessions refused the next case as long as it had not let go of the last one's.
+            once = self._with_room if self.lifecycle.few_sessions else self._once
+            return [once(item, number) for item in items]
         conditions = replace(self.conditions(), floor=Limiter(jobs))
         tasks = [lambda item=item: attempt(item, conditions, number) for item in items]
         return self.noted(items, SideBySide(tasks, max(jobs, IN_FLIGHT)).wait(STUCK))
@@ -133,6 +138,8 @@ class Group:
         """One by one on a fresh target; who kills it again is charged; a death that none repeats charges none."""
         self.deaths.append(Death(unhealthy, tuple(first)))
         self.lifecycle.renew()
+        # In a group of thirty-two nobody can be charged by the order of events: one killer made its neighbours red too. So each
+        # has a fresh target to itself, and who kills that one is charged.
         decisions, guilty = [], False
         for item in items:
             earlier = [outcome for outcome in first if outcome.item is item]

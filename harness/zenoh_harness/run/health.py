@@ -23,7 +23,10 @@ from zenoh_harness.errors import AgentError, CannotConnect
 from zenoh_harness.links.timing import Deadline, scaled
 from zenoh_harness.links.wires import Recorder
 from zenoh_harness.programs.processes import Usage
+from zenoh_harness.programs.signs import Sign, grave
 from zenoh_harness.reference.credentials import open_session
+from zenoh_harness.targets.agent import Agent
+from zenoh_harness.targets.habits import End, Habits, habits_of
 from zenoh_harness.targets.target import Grade, NodeInstance, Vitals
 
 REQUIREMENT: Final = "target/stays-up"
@@ -48,6 +51,8 @@ class Budget:
     """Seconds that it took while nothing else went on (median)."""
     enough: Grade = Grade.FUNCTIONAL
     """The best that it ever was: what it never could is not looked for again."""
+    panics: frozenset[str] = frozenset()
+    """Panics that its kind writes from the start."""
 
     @property
     def slow(self) -> float:
@@ -67,7 +72,7 @@ class Health:
     grade: Grade
     """The highest grade that it reached."""
     verdict: Verdict
-    """PASS, SLOW, ZOMBIE, HANG or CRASH."""
+    """PASS, SLOW, PANIC, ZOMBIE, HANG or CRASH."""
     cause: str
     """Why, in one line, free of times; empty for PASS."""
     latency: float
@@ -111,13 +116,16 @@ class _Check:
     def __init__(self, node: NodeInstance, budget: Budget | None) -> None:
         self.node = node
         self.budget = budget
-        self.unit = budget.patience if budget else scaled(PATIENCE)
+        self.habits = habits_of(node)
+        self.unit = max(budget.patience if budget else scaled(PATIENCE), self.habits.unit)
         self.recorder = Recorder()
         self.grade = Grade.GONE
         self.open: list[Dialogue] = []
 
     def run(self) -> Health:
         began = time.monotonic()
+        # A latency is looked at only after all works. A node that was slow once, while sessions of an earlier case were let go,
+        # is no finding: what counts is what stays slow (`lifecycle.py` looks again).
         verdict, cause = Verdict.PASS, ""
         try:
             self._steps()
@@ -133,20 +141,30 @@ class _Check:
         if verdict in (Verdict.HANG, Verdict.ZOMBIE) and self.node.program is not None:
             self.node.program.wait(Deadline.after(SETTLE))  # the kernel shuts links before it tells us of the end
         vitals = self.node.vitals()
+        panic = self._panic(vitals)
         if verdict is not Verdict.PASS and not vitals.running:
             verdict, cause, self.grade = Verdict.CRASH, death(vitals), Grade.GONE
         elif verdict is Verdict.ZOMBIE and vitals.signs:
             cause = f"{cause}, after signs of {vitals.signs[0].kind} in its output"
+        elif panic is not None:
+            verdict, cause = Verdict.PANIC, panic.cause
         return Health(
             grade=self.grade, verdict=verdict, cause=cause, latency=latency, vitals=vitals,
             usage=self.node.program.usage() if self.node.program else None,
             conversation=self.recorder.conversation,
         )  # fmt: skip
 
+    def _panic(self, vitals: Vitals) -> Sign | None:
+        """The first panic in its output that it did not have from the start."""
+        usual = self.budget.panics if self.budget else frozenset()
+        return grave(sign for sign in vitals.signs if sign.cause not in usual)
+
     def _steps(self) -> None:
-        if not self.node.vitals().running:
+        vitals = self.node.vitals()
+        if not vitals.running and not (vitals.in_order and getattr(self.node, "again", None)):
             raise _Ill(Verdict.CRASH, death(self.node.vitals()))
         self.grade = Grade.PROCESS
+        # Handshakes alone show nothing: an old release is dead to its users, routes no more, and still answers every INIT.
         first = self._session("first")
         if self.budget and self.grade >= self.budget.enough:
             return
@@ -156,21 +174,25 @@ class _Check:
         elif self.node.agent is not None and self.node.agent.capabilities:
             self._work_of_agent(first)
         else:
-            self._step(first.fence, "a query that nobody serves is not finished")
+            self._step(first.fence, f"{first.fencing.how.value} is not finished")
         self.grade = Grade.FUNCTIONAL
 
     def _session(self, name: str) -> Dialogue:
         """A new session: a node that answers none hangs; one that refuses it, or answers some, is a zombie."""
         try:
-            wire = self.recorder.wire(self.node, name, Deadline.after(self.unit))
+            patience = max(self.unit, self.habits.patience) if self.node.side is Side.INITIATOR else self.unit
+            wire = self.recorder.wire(self.node, name, Deadline(time.monotonic() + patience))
         except CannotConnect as why:
             raise self._ill(Verdict.HANG, _unreachable(self.node)) from why
         self.grade = max(self.grade, Grade.SOCKET)
         dialogue = Dialogue(wire, zid=_zid(), unit=self.unit, requirement=REQUIREMENT)
+        self.habits.prepare(dialogue)
         self.open.append(dialogue)
         try:
             open_session(dialogue, self.node.profile)
         except Deviation as why:
+            # Silence before any handshake ever came is a hang. Who shook hands before, and now refuses or falls silent, is at work
+            # somewhere and no use to anybody: a zombie.
             silent = dialogue.ended is None and dialogue.closed is None and why.finding.got == "silence"
             hangs = silent and self.grade < Grade.HANDSHAKE
             raise self._ill(Verdict.HANG if hangs else Verdict.ZOMBIE, f"no new session: {why.finding.cause}") from why
@@ -214,6 +236,8 @@ class _Check:
         """Its work, in another session when it closes the first one: it may not have let go of an earlier one yet."""
         try:
             self._function_of_agent(first)
+        # A client still holds its last session when it refuses the next one: it is at work, and no zombie. One that closes
+        # every session is one, so that there is one more try, and no third.
         except _Ill:
             if self.node.side is not Side.INITIATOR or first.closed is None or not self.node.vitals().running:
                 raise
@@ -241,7 +265,7 @@ class _Check:
             us.say(Request(id=request, key=_key(key), body=Query()))
             self._step(lambda: us.expect(Response, where=lambda one: one.id == request), "a reply does not arrive")
             self._step(lambda: us.expect(ResponseFinal, where=lambda one: one.id == request), "a query is not finished")
-            text = {event["event"] for event in agent.events(2, self.unit)}
+            text = self._told(agent, key)
             agent.ask("undeclare", id=f"{key}/s")
             agent.ask("undeclare", id=f"{key}/q")
         except AgentError as why:
@@ -249,9 +273,24 @@ class _Check:
         if text != {"sample", "query"}:
             raise _Ill(Verdict.ZOMBIE, f"the application was told {sorted(text)} where a sample and a query are due")
 
+    def _told(self, agent: Agent, key: str) -> set[str]:
+        """What the application was told of this look; what it is still told of other things does not count."""
+        deadline, text = Deadline.after(self.unit), set[str]()
+        while len(text) < 2 and not deadline.passed:
+            mine = (event for event in agent.events(1, deadline.remaining()) if str(event.get("id")).startswith(key))
+            text |= {event["event"] for event in mine}
+        return text
+
     def _leave(self) -> None:
         for dialogue in self.open:
-            dialogue.leave()
+            leave(dialogue, self.habits)
+
+
+def leave(us: Dialogue, habits: Habits) -> None:
+    """End a session of ours, in the way after which the target comes back soonest."""
+    if habits.way is End.RST:
+        us.wire.reset()
+    us.leave()
 
 
 def death(vitals: Vitals) -> str:

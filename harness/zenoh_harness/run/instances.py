@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from zenoh_harness.run.allowance import Allowance
 from zenoh_harness.run.attempt import AttemptOutcome
-from zenoh_harness.run.decide import Decision
+from zenoh_harness.run.decide import Decision, left_out
 from zenoh_harness.run.group import STUCK, Group
 from zenoh_harness.run.lifecycle import Unhealthy
 from zenoh_harness.run.plan import Item, groups
@@ -19,6 +20,8 @@ class Instances:
 
     lanes: Sequence[Group]
     """One an instance; all tell one tally."""
+    allowance: Allowance = field(default_factory=Allowance)
+    """Until when they may go on."""
 
     @property
     def first(self) -> Group:
@@ -49,7 +52,8 @@ class Instances:
         apart = _Under(self.first, alone)
         lanes = self.lanes[1:] if alone else self.lanes
         for some in groups(items, self.losses):
-            yield from _dealt(some, lanes[: len(some)])
+            over = self.allowance.over()
+            yield from left_out(some, self.allowance) if over else _dealt(some, lanes[: len(some)])
         yield from apart.decisions()
 
 

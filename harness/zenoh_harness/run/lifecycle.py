@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Event, Lock
 from typing import Final
 
 from zenoh_conformance.conversation import Conversation, Side
+from zenoh_conformance.sane import VERSION
 from zenoh_conformance.verdict import Verdict
-from zenoh_harness.errors import CannotGoOn, TargetError
+from zenoh_harness.errors import CannotGoOn, OtherVersion, TargetError
 from zenoh_harness.links.timing import Deadline
-from zenoh_harness.run.health import Budget, Health, check, learn
+from zenoh_harness.probing.habits.study import study
+from zenoh_harness.programs.signs import grave
+from zenoh_harness.run.health import Budget, Health, check, death, learn
+from zenoh_harness.targets.habits import UNKNOWN, Habits
 from zenoh_harness.targets.target import Grade, NodeInstance, NodeTarget
 
 SETTLE: Final = 3.0
@@ -48,8 +53,12 @@ class Lifecycle:
         examine: Examine = check,
         *,
         told: Callable[[str], None] = lambda _text: None,
+        habits: Habits | None = None,
     ) -> None:
         self.target, self.profile = target, profile
+        self.habits = habits or UNKNOWN
+        """What was learnt of the target: in this profile, unless it was in an earlier one."""
+        self._studied = habits is not None
         self.generation = 0
         """How many instances there were."""
         self.slow: Unhealthy | None = None
@@ -67,6 +76,7 @@ class Lifecycle:
 
         Raises TargetError for a node that cannot be had at all: it does not start, it hangs, it ends by itself.
         """
+        died = self._study() if self._examine is check and not self._studied else None
         health = self._examine(self.node, None)
         if health.verdict in (Verdict.CRASH, Verdict.HANG):
             raise TargetError(
@@ -76,16 +86,37 @@ class Lifecycle:
                 hint="nothing was sent yet but a sane handshake: is it what it should be?",
             )
         self._at_best = health.grade
+        panics = frozenset(sign.cause for sign in health.vitals.signs)
         if not health.well:
-            self._budget = Budget(calm=0.0, enough=health.grade)
+            self._budget = Budget(calm=0.0, enough=health.grade, panics=panics)
             return Unhealthy(health.verdict, f"from the start: {health.cause}", health.conversation)
         if self._examine is check:
-            self._budget = learn(self.node)
-        return None
+            self._budget = replace(learn(self.node), panics=panics)
+        return died
+
+    def _study(self) -> Unhealthy | None:
+        """Learn its habits; a death, or a panic, that sane sessions and plain refusals brought about."""
+        before = frozenset(sign.cause for sign in self.node.vitals().signs)
+        self.habits = self.node.habits = study(self.node)
+        if self.habits.version is not None:
+            speaks = f"speaks protocol version {self.habits.version} and not {VERSION}"
+            raise OtherVersion(f"{self.target.reach} {speaks}: there is nothing to judge here")
+        vitals = self.node.vitals()
+        panic = grave(sign for sign in vitals.signs if sign.cause not in before)
+        if vitals.running and panic is None:
+            return None
+        in_order = self.left()
+        self.renew()
+        if in_order:
+            return None
+        after = f"after {self.habits.dies.value}: " if self.habits.dies else ""
+        if panic is not None and vitals.running:
+            return Unhealthy(Verdict.PANIC, f"in sane sessions: {panic.cause}")
+        return Unhealthy(Verdict.CRASH, f"{after}{death(vitals)}")
 
     def another(self) -> Lifecycle:
         """Another one, of a further instance of the same target, which is held to what was learnt of this one."""
-        another = Lifecycle(self.target, self.profile, self._examine, told=self._told)
+        another = Lifecycle(self.target, self.profile, self._examine, told=self._told, habits=self.habits)
         another._budget, another._at_best = self._budget, self._at_best
         return another
 
@@ -97,6 +128,7 @@ class Lifecycle:
                 raise CannotGoOn(f"{self.target.reach} is not wanted any more", step="start")
             if self._node is None:
                 self._node = self.target.start(self.profile)
+                self._node.habits = self.habits
                 self.generation += 1
             return self._node
 
@@ -118,23 +150,38 @@ class Lifecycle:
         while not health.well and self.few_sessions and not deadline.passed and health.verdict is not Verdict.CRASH:
             pause.wait(GLANCE)
             health = self._examine(self.node, self._budget)
+        if health.verdict is Verdict.HANG and not health.vitals.suspended:
+            return self._waited_for(health)
         for _ in range(SLOW_LOOKS):
             if health.verdict is not Verdict.SLOW:
                 break
             health = self._examine(self.node, self._budget)
         return health
 
+    def _waited_for(self, found: Health) -> Health:
+        """One that stands still hangs only past its own habit; a stall that ends by itself is slow, with its length."""
+        began, patience = time.monotonic() - found.latency, Deadline(time.monotonic() + self.habits.stall)
+        while self._examine is check and found.verdict is Verdict.HANG and not patience.passed:
+            found = self._examine(self.node, self._budget)
+        if not found.well:
+            return found
+        return replace(found, verdict=Verdict.SLOW, cause=f"it stood still for {time.monotonic() - began:.0f} s, and went on by itself")
+
     @property
     def few_sessions(self) -> bool:
         """Whether it holds so few sessions that those of two cases are in each other's way."""
-        return self.node.profile.sessions is not None
+        return self.node.profile.sessions is not None or self.habits.crowded
+
+    @property
+    def one_by_one(self) -> bool:
+        """Whether cases must come one after the other."""
+        return self.few_sessions or self.habits.few
 
     def left(self) -> bool:
         """Whether a node that connects to us has gone in peace: it may, when its session was refused or closed."""
         if self._node is None or self._node.side is not Side.INITIATOR:
             return False
-        vitals = self._node.vitals()
-        return not vitals.running and not vitals.signs and vitals.ended is not None and vitals.ended.code >= 0
+        return self._node.vitals().in_order
 
     def renew(self) -> NodeInstance:
         """A fresh instance in place of the old. Raises CannotGoOn when it cannot be had again."""

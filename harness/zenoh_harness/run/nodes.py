@@ -13,9 +13,11 @@ from zenoh_conformance.law import Law
 from zenoh_conformance.verdict import Verdict
 from zenoh_harness.errors import CannotGoOn, TargetError
 from zenoh_harness.identity import Identity
+from zenoh_harness.profiles import ASSUMED
+from zenoh_harness.run.allowance import in_rounds, some
 from zenoh_harness.run.attempt import AttemptOutcome, Conditions, attempt, uses_agent
-from zenoh_harness.run.decide import Decision
-from zenoh_harness.run.embargo import is_current, withheld
+from zenoh_harness.run.decide import Decision, left_out
+from zenoh_harness.run.embargo import guarded, withheld
 from zenoh_harness.run.facts import Ability, Ask, ability, ask
 from zenoh_harness.run.group import STUCK, Group
 from zenoh_harness.run.health import check
@@ -27,6 +29,7 @@ from zenoh_harness.run.plan import Item, Selection, groups, plan_for, shuffled, 
 from zenoh_harness.run.records import STAYS_UP, Records
 from zenoh_harness.run.register import Register
 from zenoh_harness.run.sidebyside import SideBySide
+from zenoh_harness.targets.habits import Habits
 from zenoh_harness.targets.target import NodeTarget
 
 ENOUGH = 4
@@ -47,9 +50,12 @@ class NodeRun:
         look: Ask = ask,
     ) -> None:
         self.target, self.options, self.laws = target, options, tuple(laws)
-        self.reach, self.role, self.current = target.reach, target.side.value, is_current(target)
+        self.reach, self.role, self.guarded = target.reach, target.side.value, guarded(target)
         self.stop = Flag()
         self._examine, self._look = examine, look
+        self._habits: Habits | None = None
+        """What was learnt in the first profile that could be had."""
+        self._allowance = options.allowance
         every, selection = list(cases), options.selection
         # laws judge what cases say: when only laws are asked for, all cases speak and none is recorded
         self._silent = bool(self._wanted_laws()) and not any(takes(selection, case) for case in every)
@@ -62,7 +68,7 @@ class NodeRun:
             depth=options.depth,
         )
 
-        secret = frozenset() if options.with_embargoed or not self.current else self._embargoed()
+        secret = frozenset() if options.with_embargoed or not self.guarded else self._embargoed()
         self.plan, self._kept_back = without(self.plan, secret)
         if options.shuffle is not None:
             self.plan = shuffled(self.plan, options.shuffle)
@@ -107,10 +113,13 @@ class NodeRun:
     def run(self, register: Register) -> None:
         """All profiles. Raises CannotGoOn when the target cannot be had, or had again; records so far are kept."""
         register.withhold(self._kept_back)
+        whole, due = self.options.allowance.share(1 / self.options.shares), sum(map(len, self.plan.profiles.values()))
         for item, why in self.plan.left_out:
             self._left_out(self._records(register, item.case.profile), item, why)
         for number, (profile, items) in enumerate(self.plan.profiles.items(), 1):
-            lifecycle = Lifecycle(self.target, profile, self._examine, told=self.options.told)
+            self._allowance = whole.share(len(items) / due)
+            due -= len(items)
+            lifecycle = Lifecycle(self.target, profile, self._examine, told=self.options.told, habits=self._habits)
             try:
                 self._profile(self._records(register, profile), lifecycle, items, first=number == 1)
             finally:
@@ -134,11 +143,14 @@ class NodeRun:
                 raise
             records.cannot_start(why.what)
             return
+        if self._habits is None:
+            self._habits = lifecycle.habits
+            self._tell_habits(len(items))
         can = self._ability(lifecycle, items, unhealthy)
         able = self._able(records, can, items)
         instances = self._crew(lifecycle, can, len(able))
         try:
-            for decision in self._decisions(lifecycle, instances, able):
+            for decision in self._afforded(lifecycle, instances, able):
                 if not self._silent:
                     records.decision(decision)
                 self.options.advance(1, decision.item.label)
@@ -148,6 +160,15 @@ class NodeRun:
         finally:
             instances.dismiss()
         self._close(records, instances, unhealthy)
+
+    def _tell_habits(self, items: int) -> None:
+        """What is not as with everybody, and how long it will take."""
+        habits = self._habits
+        if habits is None or not (lines := habits.lines()):
+            return
+        instances = min(self.options.jobs, -(-items // ENOUGH)) if self.target.side is Side.INITIATOR else 1
+        lines.append(f"about {habits.expected(self.size, instances):.0f} s for {self.size} checks")
+        self.options.found(f"{self.reach}: {'; '.join(lines)}")
 
     def _close(self, records: Records, instances: Instances, unhealthy: Unhealthy | None) -> None:
         records.laws(self.laws, self._wanted_laws(), instances.first.law_results)
@@ -160,12 +181,13 @@ class NodeRun:
         more = min(self.options.jobs, -(-items // ENOUGH)) - 1 if several else 0
         others = [lifecycle.another() for _ in range(more)]
         return Instances(
-            (first, *(Group(another, self._conditions(another, can), 1, first.law_results, first.deaths) for another in others))
+            (first, *(Group(another, self._conditions(another, can), 1, first.law_results, first.deaths) for another in others)),
+            self._allowance,
         )
 
     def _ability(self, lifecycle: Lifecycle, items: Sequence[Item], unhealthy: Unhealthy | None) -> Ability:
         """What the node can do; asked only where a case wants to know, and of one that is well."""
-        needed = any(item.case.needs for item in items) and unhealthy is None
+        needed = any(set(item.case.needs) - ASSUMED for item in items) and unhealthy is None
         can = ability(self.target, lifecycle.node, self._look if needed else None)
         known = {"known_departures": self.options.known.requirements(self.target.identity.version)}
         return replace(can, facts=replace(can.facts, known={**can.facts.known, **known}))
@@ -199,10 +221,22 @@ class NodeRun:
 
     def _jobs(self, lifecycle: Lifecycle) -> int:
         """One at a time where the node holds few sessions, or comes to us."""
-        return 1 if lifecycle.few_sessions or self.target.side is Side.INITIATOR else self.options.jobs
+        return 1 if lifecycle.one_by_one or self.target.side is Side.INITIATOR else self.options.jobs
+
+    def _afforded(self, lifecycle: Lifecycle, instances: Instances, items: Sequence[Item]) -> Iterator[Decision]:
+        """As many as there is time for: where it is short, some of each case first; the others are left out by name."""
+        side_by_side = max(len(instances.lanes), instances.first.jobs)
+        if lifecycle.habits.expected(len(items), side_by_side) < self._allowance.left:
+            yield from self._decisions(lifecycle, instances, items)
+            return
+        for few in some(in_rounds(items)):
+            yield from self._decisions(lifecycle, instances, few)
 
     def _decisions(self, lifecycle: Lifecycle, instances: Instances, items: Sequence[Item]) -> Iterator[Decision]:
         """Those that wait are started first and awaited last; those that must be alone come when nothing else runs."""
+        if self._allowance.over():
+            yield from left_out(items, self._allowance)
+            return
         group = instances.first
         timed = [item for item in items if group.jobs > 1 and waits(item)]
         alone = [item for item in items if item.case.alone]
@@ -212,16 +246,16 @@ class NodeRun:
             return
         born, conditions = lifecycle.generation, group.conditions()
         waiting = SideBySide([_bound(item, conditions) for item in timed], max(1, len(timed)))
-        for some in groups(others, instances.losses):
-            yield from group.run(some)
+        for these in groups(others, instances.losses):
+            yield from left_out(these, self._allowance) if self._allowance.over() else group.run(these)
         outcomes = group.noted(timed, waiting.wait(STUCK))
         if lifecycle.generation == born:
             yield from group.judged(timed, outcomes)
         else:  # their target was lost under them
-            for some in groups(timed):
-                yield from group.run(some)
-        for some in groups(alone):
-            yield from group.run(some)
+            for these in groups(timed):
+                yield from group.run(these)
+        for these in groups(alone):
+            yield from left_out(these, self._allowance) if self._allowance.over() else group.run(these)
 
 
 def takes(selection: Selection, case: Case) -> bool:

@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Final
 
 from zenoh_harness.files.known import Known
+from zenoh_harness.run.allowance import Allowance
 from zenoh_harness.run.plan import Selection
 from zenoh_harness.targets.target import NodeInstance
 
 DEPTHS: Final = ("quick", "full", "nightly")
+DEPTH: Final = "full"
+"""The depth of a run that is told none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,10 +27,14 @@ class Options:
     jobs: int = 8
     """Cases side by side."""
     seed: int = 0
-    depth: str = "full"
+    depth: str = DEPTH
     known: Known = field(default_factory=Known)
     judged: Path | None = None
     """What was judged before."""
+    allowance: Allowance = field(default_factory=Allowance)
+    """Until when it may go on."""
+    shares: int = 1
+    """Among how many parts of the target what is left of it is divided, this one among them."""
     strict: bool = False
     shuffle: int | None = None
     """What the order of the cases is drawn from; None for the order that does not change."""
@@ -38,6 +45,8 @@ class Options:
     data_folder: Path | None = None
     """Where embargoed findings are kept; the user's data folder when None."""
     told: Callable[[str], None] = lambda _text: None
-    """Remarks for a person."""
+    """Remarks for a person who wants to know more."""
+    found: Callable[[str], None] = lambda _text: None
+    """What was found of the target, and how long it will take."""
     advance: Callable[[int, str], None] = lambda _step, _where: None
     """How far the run is."""

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from random import Random
-from typing import Any, Final
+from typing import Final
 
-from zenoh_conformance.case import Case, Parameters
+from zenoh_conformance.case import Case, Parameters, shown_all
 from zenoh_conformance.conversation import Side
 from zenoh_harness.errors import UsageError, nearest
 from zenoh_harness.files.results import check_label
@@ -35,19 +35,12 @@ class Item:
     @property
     def shown(self) -> tuple[tuple[str, str], ...]:
         """The parameters as the judgement's key has them."""
-        return tuple((name, shown(value)) for name, value in self.parameters.items())
+        return shown_all(self.parameters)
 
     @property
     def label(self) -> str:
         """`case-id[name=value,...]`, as `--only` takes it."""
         return check_label(self.case.id, self.shown)
-
-
-def shown(value: Any) -> str:
-    """A parameter's value in one word: bytes in hex, truth as true and false."""
-    if isinstance(value, bytes | bytearray):
-        return value.hex()
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 @dataclass(frozen=True, slots=True)

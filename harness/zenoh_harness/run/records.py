@@ -14,7 +14,7 @@ from zenoh_harness.run.group import Death
 from zenoh_harness.run.law_results import LawResults, Said
 from zenoh_harness.run.lifecycle import Unhealthy
 from zenoh_harness.run.plan import Item
-from zenoh_harness.run.register import Register, repeat_command
+from zenoh_harness.run.register import Register
 from zenoh_harness.targets.target import NodeTarget
 
 STAYS_UP: Final = "target/stays-up"
@@ -57,6 +57,7 @@ class Records:
             end=decision.end,
             attempts=decision.attempts,
             conversation=decision.conversation,
+            shows=decision.shown,
             finding=decision.finding,
             details={"trace": decision.trace} if decision.trace else None,
             read=decision.reading,
@@ -88,7 +89,7 @@ class Records:
             conversation=shown.conversation,
             finding=shown.finding,
             causes=causes,
-            repeat=repeat_command(str(self._target.reach), shown.label, self._seed),
+            repeat=self._register.repeat(shown.label, str(self._target.reach)),
             details={"subjects": said.subjects, "during": shown.label},
         )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from importlib.resources import files
 from pathlib import Path
 from threading import Event as Flag
 from typing import Final, Protocol, cast
@@ -14,11 +13,12 @@ from zenoh_conformance.law import Law, all_laws
 from zenoh_conformance.verdict import Exit, Judgement, Key, Verdict, exit_code
 from zenoh_harness.codecs.codec import Codec
 from zenoh_harness.codecs.own import OwnCodec
-from zenoh_harness.errors import CannotGoOn, HarnessError
+from zenoh_harness.errors import CannotGoOn, HarnessError, OtherVersion
 from zenoh_harness.files import judged, known
 from zenoh_harness.files.known import Known
-from zenoh_harness.files.results import Footer, Header, ResultsWriter
+from zenoh_harness.files.results import Footer, Header, ResultsWriter, check_label
 from zenoh_harness.identity import Identity
+from zenoh_harness.run import lists
 from zenoh_harness.run.models import model_cases
 from zenoh_harness.run.nodes import NodeRun
 from zenoh_harness.run.options import Options
@@ -30,7 +30,7 @@ from zenoh_harness.targets.target import open_codec, open_target
 from zenoh_harness.version import harness_version
 
 RESULTS: Final = "results.jsonl"
-_BOTH_ROLES: Final = frozenset({"wheel", "docker", "reference", "faulty"})
+_BOTH_ROLES: Final = frozenset({"wheel", "docker", "reference", "faulty", "variant"})
 """Kinds that can be made to connect to us too, when the target string leaves it open."""
 
 
@@ -45,8 +45,8 @@ class Part(Protocol):
     options: Options
     role: str
     """responder, initiator or codec."""
-    current: bool
-    """Whether this version is the current release."""
+    guarded: bool
+    """Whether what is grave on it is kept back until it is public."""
     stop: Flag
     """Set to end it."""
 
@@ -135,7 +135,7 @@ def run_target(reach: Reach, options: Options, parts: Sequence[Part], command: s
     with writer:
         try:
             for part in parts:
-                register.reach, register.current = str(part.reach), part.current
+                register.reach, register.guarded = str(part.reach), part.guarded
                 part.run(register)
         except KeyboardInterrupt:
             for part in parts:
@@ -148,9 +148,8 @@ def run_target(reach: Reach, options: Options, parts: Sequence[Part], command: s
                 part.close()
         if stopped is None:
             _strict_checks(register, options, parts)
-        code = exit_code(
-            (one.verdict for one in register.judgements), strict=options.strict, interrupted=stopped is not None
-        )
+        early = stopped is not None and not isinstance(stopped, OtherVersion)
+        code = exit_code((one.verdict for one in register.judgements), strict=options.strict, interrupted=early)
         footer = writer.footer(code, why=stopped.what if stopped else "")
     return Ran(header=header, judgements=tuple(register.judgements), footer=footer, out=options.out, stopped=stopped)
 
@@ -174,14 +173,13 @@ def _header(reach: Reach, identity: Identity, parts: Sequence[Part], options: Op
 def known_for(name: str, own: Iterable[Path] = (), *, kind: str = "") -> Known:
     """The deviations that ship for a target of that name, those of the current folder's `targets`, and the user's own.
 
-    `kind`: the reach kind through which it is reached; entries about another one are left out.
+    `kind`: the kind of target through which it is reached; entries about another one are left out. Raises FileFault for an
+    entry that names nothing, or can never match.
     """
-    if "/" in name:
-        return known.load(own, kind=kind)
-    file = f"{name}.known.toml"
-    shipped = Path(str(files("zenoh_harness"))) / "targets" / "known" / file
-    users = Path("targets") / file
-    return known.load([*(path for path in (shipped, users) if path.exists()), *own], kind=kind)
+    users = Path("targets") / f"{name}{known.SUFFIX}"
+    shipped = [path for path in known.shipped_lists() if path.name == f"{name}{known.SUFFIX}"]
+    every = [*shipped, *([users] if "/" not in name and users.exists() else []), *own]
+    return known.of(lists.read(every), kind=kind)
 
 
 def _strict_checks(register: Register, options: Options, parts: Sequence[Part]) -> None:
@@ -191,7 +189,8 @@ def _strict_checks(register: Register, options: Options, parts: Sequence[Part]) 
         key = replace(
             shown.key, check="known/has-gone", parameters=(("deviation", deviation.name), *shown.key.parameters)
         )
-        register.add(key, Verdict.FAIL, cause=text)
+        label = check_label(shown.key.check, shown.key.parameters)
+        register.add(key, Verdict.FAIL, cause=text, repeat=register.repeat(label))
     if options.judged is None or options.selection.patterns or not options.judged.exists():
         return
     now = judged.judged(register.judgements)
@@ -207,4 +206,4 @@ def _strict_checks(register: Register, options: Options, parts: Sequence[Part]) 
             check="judged/no-longer",
         )
         text = f"was judged before and is not now; if that is meant, take the line out of {options.judged.name}"
-        register.add(key, Verdict.FAIL, cause=text)
+        register.add(key, Verdict.FAIL, cause=text, repeat=register.repeat(requirement))

@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter, deque
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from threading import Event as Flag
 from typing import Any, Final
 
+from zenoh_conformance import sane
 from zenoh_conformance.conversation import Connection, Conversation, Event, Framing, Side
 from zenoh_conformance.dialogue import Dialogue
 from zenoh_conformance.errata import reading_of
 from zenoh_conformance.finding import Finding
-from zenoh_conformance.scene import Agent
+from zenoh_conformance.scene import Agent, drawn_zid
 from zenoh_harness.errors import CannotConnect, CannotGoOn
-from zenoh_harness.links.timing import Deadline, scaled
+from zenoh_harness.links.timing import Deadline
 from zenoh_harness.links.wires import LinkWire, Recorder
 from zenoh_harness.reference.credentials import open_session
 from zenoh_harness.run.limiter import MOMENT, Limiter
+from zenoh_harness.targets.habits import End, habits_of
 from zenoh_harness.targets.target import NodeInstance
-
-UNIT: Final = 2.0
-"""Seconds in which a healthy target answers, before scaling."""
 
 CASE: Final = 60.0
 """Seconds that a case may take in all, before scaling."""
 
-CONNECT: Final = 5.0
-"""Seconds that a node may take to accept a link, or to come to ours, before scaling."""
+RETURNS: Final = 20
+"""How often a node may come back to us within one case, at its slowest, on top of that."""
 
 
 class Overtime(BaseException):
@@ -142,7 +142,8 @@ class Stage:
         self._node = node
         self.requirement, self._label, self._seed = requirement, label, seed
         self._facts = facts or Facts()
-        self._deadline = deadline or Deadline.after(CASE)
+        self._habits = habits_of(node)
+        self._deadline = deadline or Deadline.after(CASE + RETURNS * min(self._habits.longest, self._habits.linger))
         self._stop = stop or Flag()
         self._floor = floor
         self._recorder = Recorder()
@@ -163,7 +164,7 @@ class Stage:
     @property
     def unit(self) -> float:
         """One unit of patience in seconds."""
-        return scaled(UNIT)
+        return self._habits.unit
 
     @property
     def profile(self) -> str:
@@ -190,8 +191,7 @@ class Stage:
     def fresh_zid(self) -> bytes:
         """Eight bytes that no other dialogue of the run has; the same in every run with the same seed."""
         self._zids += 1
-        text = f"{self._seed} {self._label} {self._zids}".encode()
-        return blake2b(text, digest_size=7).digest() + b"\x5a"
+        return drawn_zid(self._seed, self._label, self._zids)
 
     def can(self, capability: str) -> bool:
         """Whether the target does this."""
@@ -205,7 +205,7 @@ class Stage:
         """A new link. Raises CannotConnect when there is none in time."""
         self._names[name] += 1
         unique = name if self._names[name] == 1 else f"{name}-{self._names[name]}"
-        patience = self._deadline.or_sooner(CONNECT)
+        patience = Deadline(min(self._deadline.at, time.monotonic() + self._habits.patience))
         while True:
             wire = self._open(unique, patience)
             if self.role is Side.RESPONDER or not wire.stale():
@@ -235,6 +235,7 @@ class Stage:
         """A dialogue over a new link, before any handshake."""
         mine = zid or self.fresh_zid()
         dialogue = Dialogue(self.wire(name), zid=mine, unit=self.unit, requirement=self.requirement)
+        self._habits.prepare(dialogue)
         self.dialogues.append(dialogue)
         return dialogue
 
@@ -278,6 +279,19 @@ class Stage:
         return self._stop.is_set()
 
     def close(self) -> None:
-        """Let go of every link."""
+        """Let go of every link, in the way after which the target comes back soonest."""
+        for dialogue in self.dialogues if self._habits.way is not End.FIN else ():
+            end_early(dialogue, self._habits.way)
         for wire in self._wires:
             wire.shut()
+
+
+def end_early(us: Dialogue, way: End) -> None:
+    """End a link that the target has not ended: by reset, or, of a live session, by CLOSE."""
+    if us.ended is not None or us.closed is not None:
+        return
+    if way is End.RST:
+        us.wire.reset()
+    elif us.my_open is not None and us.their_open is not None:
+        with suppress(Overtime):
+            us.send(sane.close())

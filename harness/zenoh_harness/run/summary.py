@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from zenoh_conformance.requirement import requirements
-from zenoh_conformance.verdict import Exit, Judgement, Verdict, worst
+from zenoh_conformance.verdict import GRAVE, Exit, Judgement, Verdict, worst
 from zenoh_harness.console import plain
 from zenoh_harness.files.results import check_label
 from zenoh_harness.run.records import STAYS_UP
@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 SHOWN: Final = (
-    Verdict.FAIL, Verdict.CRASH, Verdict.ZOMBIE, Verdict.HANG, Verdict.FLAKY, Verdict.ERROR, Verdict.WARN, Verdict.SLOW,
+    Verdict.FAIL, Verdict.CRASH, Verdict.ZOMBIE, Verdict.PANIC, Verdict.HANG, Verdict.FLAKY, Verdict.ERROR, Verdict.WARN,
+    Verdict.SLOW,
 )  # fmt: skip
 """Verdicts that are told one by one."""
 
-_DEATHS: Final = frozenset({Verdict.CRASH.value, Verdict.HANG.value, Verdict.ZOMBIE.value})
+_DEATHS: Final = frozenset(verdict.value for verdict in GRAVE)
 
 _IDLE: Final = (Verdict.NOT_APPLICABLE, Verdict.UNIMPLEMENTED, Verdict.NOT_OBSERVED)
 

@@ -31,7 +31,8 @@ PROJECT: Final = "zconform.toml"
 FOLDER: Final = "targets"
 WORD: Final = re.compile(r"[A-Za-z0-9_.-]+")
 """What can only be a name."""
-_FIELDS: Final = frozenset({"name", "about", "language", "homepage", "reach", "claims", "profiles"})
+_FIELDS: Final = frozenset({"name", "about", "language", "homepage", "reach", "claims", "profiles", "embargo", "panics"})
+_POLICIES: Final = ("upstream", "own")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +49,10 @@ class KnownTarget:
     """Capabilities that it must have: a probe that misses one is a failure."""
     profiles: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Profile -> the target string that starts it so."""
+    embargo: str = "own"
+    """`upstream`: what is grave is kept back until it is public; `own`: nothing is."""
+    panics: tuple[str, ...] = ()
+    """What a line of its output holds when it has panicked, beside the forms that everybody knows; `*` for any stretch."""
     where: str = ""
     """The file that says it."""
 
@@ -128,7 +133,10 @@ class KnownNode:
             name: open_target(parse(reach).with_options(**options)) for name, reach in known.profiles.items()
         }
         self.reach = target.reach
-        self.current = bool(getattr(target, "current", False))
+        self.embargo = known.embargo
+        for one in (target, *self._others.values()):
+            if known.panics and hasattr(one, "panics"):
+                one.panics = known.panics
         self.side = target.side
         self.role = target.role
         self.claims = known.claims | target.claims
@@ -189,6 +197,8 @@ def _known(about: Mapping[str, Any], where: str) -> KnownTarget:
         )
     for text in (*strings, *about.get("profiles", {}).values()):
         parse(text)
+    if about.get("embargo", _POLICIES[0]) not in _POLICIES:
+        raise UsageError(f"{where}: embargo is {' or '.join(_POLICIES)}", step="known targets", seen=str(about["embargo"]))
     return KnownTarget(
         name=about["name"],
         about=about.get("about", ""),
@@ -197,5 +207,7 @@ def _known(about: Mapping[str, Any], where: str) -> KnownTarget:
         reach=strings,
         claims=frozenset(about.get("claims", ())),
         profiles=MappingProxyType(dict(about.get("profiles", {}))),
+        embargo=about.get("embargo", "own"),
+        panics=tuple(about.get("panics", ())),
         where=where,
     )

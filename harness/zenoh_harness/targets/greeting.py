@@ -17,12 +17,23 @@ from zenoh_harness.links.timing import Deadline
 GREETER: Final = bytes.fromhex("0100000000c0ffee")
 """The ZenohID that greets, in wire order; it never opens a session."""
 
+_INIT, _CLOSE, _ACK = 0x01, 0x03, 0x20
+"""Message ids and INIT's flag A (message-reference#init, #close)."""
 
-def greet(link: Link, deadline: Deadline) -> bytes:
-    """Send an InitSyn, return the batch that answers it (InitAck or CLOSE); NotZenoh: what came instead."""
+
+def greet(link: Link, deadline: Deadline, *, silently: bool = False) -> bytes:
+    """Send an InitSyn, return the batch that answers it: an InitAck or a CLOSE, well-formed or not. NotZenoh: what came instead.
+
+    `silently`: whether a link that is shut is an answer too: no batch then. A profile that wants credentials may refuse so.
+    """
     link.send(frame_batch(encode(sane.init_syn(GREETER)), link.framing.value), deadline)
-    answer = first_batch(link, deadline)
-    if InitAck.matches(_read(answer)) or isinstance(_read(answer), Close):
+    try:
+        answer = first_batch(link, deadline)
+    except NotZenoh:
+        if silently and link.ended is not None:
+            return b""
+        raise
+    if InitAck.matches(_read(answer)) or isinstance(_read(answer), Close) or _malformed(answer):
         return answer
     raise NotZenoh(f"{link.locator} does not answer an InitSyn as Zenoh does", step="handshake", seen=show(answer))
 
@@ -33,6 +44,11 @@ def hear_greeting(link: Link, deadline: Deadline) -> bytes:
     if InitSyn.matches(_read(batch)):
         return batch
     raise NotZenoh(f"what came from {link.locator} does not begin with an InitSyn", step="handshake", seen=show(batch))
+
+
+def _malformed(batch: bytes) -> bool:
+    """Whether somebody means an InitAck or a CLOSE by it: that is for the checks to judge, byte by byte."""
+    return _read(batch) is None and batch[0] & 0x1F in (_INIT, _CLOSE) and (batch[0] & 0x1F == _CLOSE or bool(batch[0] & _ACK))
 
 
 def _read(batch: bytes) -> object:

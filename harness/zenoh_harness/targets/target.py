@@ -19,8 +19,10 @@ from zenoh_harness.links.links import Link, Observer
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.profiles import DEFAULT, PROFILES, Profile
-from zenoh_harness.programs.processes import Ended, Running, Sign
+from zenoh_harness.programs.processes import Ended, Running
+from zenoh_harness.programs.signs import Sign
 from zenoh_harness.targets.agent import Agent
+from zenoh_harness.targets.habits import UNKNOWN, Habits
 from zenoh_harness.targets.reach import Face, Reach
 
 Role = Literal["router", "peer", "client"]
@@ -55,6 +57,11 @@ class Vitals:
     signs: tuple[Sign, ...] = ()
     """Lines of its output that speak of death."""
 
+    @property
+    def in_order(self) -> bool:
+        """Whether its program ended as programs end: by itself, by no signal of death, without a sign of one."""
+        return self.ended is not None and self.ended.in_order and not self.signs
+
 
 class NodeInstance(Protocol):
     """One started (or found) node, in one profile."""
@@ -72,6 +79,8 @@ class NodeInstance(Protocol):
     """Its process, where we started it."""
     agent: Agent | None
     """The application above it, where there is one."""
+    habits: Habits
+    """What was learnt of its kind."""
 
     def link(self, deadline: Deadline, observer: Observer | None = None) -> Link:
         """A fresh link to it, opened or accepted; CannotConnect when there is none before the deadline."""
@@ -115,6 +124,9 @@ class NodeTarget(Protocol):
 class NodeBase:
     """What instances share: use as a context manager."""
 
+    habits: Habits = UNKNOWN
+    """What was learnt of its kind."""
+
     def stop(self) -> None:
         """End all that was started."""
 
@@ -132,6 +144,7 @@ _ADAPTERS: Final[Mapping[str, str]] = {
     "unixsock-stream": "address",
     "reference": "reference",
     "faulty": "reference",
+    "variant": "reference",
     "stdio": "stdio",
     "lib": "library",
     "docker": "docker",

@@ -15,11 +15,11 @@ from zenoh_harness.versions.matrix import Done
 
 MARKS: Final = {
     Verdict.PASS: ".", Verdict.KNOWN: "k", Verdict.WARN: "w", Verdict.FAIL: "F", Verdict.CRASH: "C", Verdict.ZOMBIE: "Z",
-    Verdict.HANG: "H", Verdict.FLAKY: "~", Verdict.SLOW: "s", Verdict.ERROR: "E", Verdict.NOT_OBSERVED: "-",
+    Verdict.PANIC: "P", Verdict.HANG: "H", Verdict.FLAKY: "~", Verdict.SLOW: "s", Verdict.ERROR: "E", Verdict.NOT_OBSERVED: "-",
     Verdict.NOT_APPLICABLE: "-", Verdict.UNIMPLEMENTED: "-",
 }  # fmt: skip
 """One letter a verdict; a blank for what is not among the results."""
-LEGEND: Final = ". pass  k known  w warn  F fail  C crash  Z zombie  H hang  ~ flaky  s slow  E error  - not judged"
+LEGEND: Final = ". pass  k known  w warn  F fail  C crash  Z zombie  P panic  H hang  ~ flaky  s slow  E error  - not judged"
 TALLEST: Final = 12
 """The longest name that heads a column."""
 TOLD: Final = (Way.WORSE, Way.BETTER)

@@ -1,6 +1,7 @@
 """A container: bounded, watched, its end told apart, always removed. Against the real daemon."""
 
 import contextlib
+import os
 
 import psutil
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.targets.adapters.docker import container as containers
+from zenoh_harness.targets.adapters.docker import owner
 from zenoh_harness.targets.adapters.docker.container import Container, Plan
 from zenoh_harness.targets.adapters.docker.endings import Kind, ended
 from zenoh_harness.targets.adapters.docker.images import obtain
@@ -203,11 +205,12 @@ def test_one_that_has_ended_cannot_be_killed_in_any_engines_words(run, monkeypat
 
 
 def test_a_start_that_fails_leaves_nothing(docker_client, little, monkeypatch):
-    before = {each.id for each in docker_client.containers.list(all=True)}
+    ours = {"label": f"{owner.PID}={os.getpid()}"}
+    before = {each.id for each in docker_client.containers.list(all=True, filters=ours)}
     monkeypatch.setattr(containers, "settings", lambda _plan: {"runtime": "no-such-runtime"})
     with pytest.raises(CannotGoOn, match="no-such-runtime"):
         Container(docker_client, Plan(image=obtain(docker_client, little), arguments=["wait"]))
-    assert {each.id for each in docker_client.containers.list(all=True)} <= before
+    assert {each.id for each in docker_client.containers.list(all=True, filters=ours)} <= before
 
 
 def test_a_program_that_is_stopped_inside_stands_still(run):

@@ -19,10 +19,10 @@ pytestmark = pytest.mark.needs("docker")
 HARNESS = """
 import sys
 from pathlib import Path
-from zenoh_harness import processes
-from zenoh_harness.adapters.docker import owner
-from zenoh_harness.adapters.docker.container import Container, Plan
-from zenoh_harness.adapters.docker.images import obtain
+from zenoh_harness.programs import processes
+from zenoh_harness.targets.adapters.docker import owner
+from zenoh_harness.targets.adapters.docker.container import Container, Plan
+from zenoh_harness.targets.adapters.docker.images import obtain
 from zenoh_harness.files import results
 folder = processes.work_folder()
 client = owner.daemon()

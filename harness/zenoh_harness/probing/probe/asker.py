@@ -18,6 +18,7 @@ from zenoh_harness.errors import CannotConnect
 from zenoh_harness.links.timing import Deadline, scaled
 from zenoh_harness.links.wires import Recorder
 from zenoh_harness.reference.credentials import USER_METHOD, open_session
+from zenoh_harness.targets.habits import habits_of
 from zenoh_harness.targets.target import NodeInstance
 
 UNIT: Final = 2.0
@@ -49,7 +50,8 @@ class Asker:
 
     def __init__(self, node: NodeInstance) -> None:
         self.node = node
-        self.unit = scaled(UNIT)
+        self.habits = habits_of(node)
+        self.unit = max(scaled(UNIT), self.habits.unit)
         """Seconds that one answer may take; learnt from the first session."""
         self._open: list[Dialogue] = []
 
@@ -58,17 +60,18 @@ class Asker:
         began = time.monotonic()
         dialogue = self.session()
         if dialogue is not None:
-            self.unit = min(self.unit, max(scaled(QUICK), 50 * (time.monotonic() - began)))
+            self.unit = min(self.unit, max(scaled(QUICK), 10 * self.habits.answer, 50 * (time.monotonic() - began)))
         return dialogue
 
     def dialogue(self, **options: Any) -> Dialogue | None:
         """A fresh one; None when the node cannot be reached."""
         zid = b"\x70" + next(_ZIDS).to_bytes(6, "big") + b"\x7a"
         try:
-            wire = Recorder().wire(self.node, "probe", Deadline.after(UNIT))
+            wire = Recorder().wire(self.node, "probe", Deadline.after(max(UNIT, self.habits.longest * 2)))
         except CannotConnect:
             return None
         dialogue = Dialogue(wire, zid=zid, unit=self.unit, requirement="target/probe", **options)
+        self.habits.prepare(dialogue)
         self._open.append(dialogue)
         return dialogue
 

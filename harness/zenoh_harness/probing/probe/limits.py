@@ -43,7 +43,7 @@ def forwarded(ask: Asker, key: str, payload: bytes) -> Push | None:
     try:
         far.publish(key, payload)
         far.fence()
-        found: Push = near.expect(Push, within=ask.unit)
+        found = near.expect(Push, within=ask.unit)
     except Deviation:
         return None
     return found

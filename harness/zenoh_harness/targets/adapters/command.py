@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import re
 import shlex
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, cast
@@ -40,6 +41,8 @@ class CommandTarget:
 
     restartable = True
     claims: frozenset[str] = frozenset()
+    panics: tuple[str, ...] = ()
+    """Forms of a panic that its own file names."""
 
     def __init__(self, reach: Reach) -> None:
         self.reach = reach
@@ -102,7 +105,7 @@ class CommandTarget:
             raise
 
     def _start(self, profile: Profile, listener: Listener | None, deadline: Deadline) -> LaunchedNode:
-        locator = listener.locator if listener else self._where()
+        locator, began = listener.locator if listener else self._where(), time.monotonic()
         program = self._launch(profile, locator)
         node = LaunchedNode(
             program,
@@ -113,12 +116,15 @@ class CommandTarget:
             listener=listener,
             agent=Agent.over(program) if self.with_agent else None,
         )
+        if listener is not None and not self.with_agent:
+            node.again = lambda: self._launch(profile, locator)
         try:
             self._introduced(node, deadline)
             node.wait_until_ready(deadline)
         except BaseException:
             node.stop()
             raise
+        node.started_in = time.monotonic() - began
         return node
 
     @property
@@ -134,7 +140,7 @@ class CommandTarget:
             "profile": profile.name,
         }
         command = [_BLANK.sub(lambda match: values[match.group(1)], word) for word in self.words]
-        return processes.start(command, interactive=self.with_agent)
+        return processes.start(command, interactive=self.with_agent, panics=self.panics)
 
     def _introduced(self, node: LaunchedNode, deadline: Deadline) -> None:
         if node.agent is None:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import contextlib
 import math
 import time
+from collections.abc import Callable
 
 from zenoh_conformance.conversation import Side
 from zenoh_harness.errors import CannotConnect, CannotStart, NotZenoh, TargetError
 from zenoh_harness.links.links import Link, Listener, Observer, StreamLink, connect
 from zenoh_harness.links.locators import Locator
-from zenoh_harness.links.timing import Deadline
+from zenoh_harness.links.timing import Deadline, scaled
 from zenoh_harness.profiles import Profile
 from zenoh_harness.programs.processes import Running
+from zenoh_harness.programs.signs import grave
 from zenoh_harness.targets.agent import Agent
 from zenoh_harness.targets.greeting import greet
 from zenoh_harness.targets.target import NodeBase, Role, Vitals
@@ -63,6 +65,16 @@ class LaunchedNode(NodeBase):
         """A link that came before anybody asked for one."""
         self._last: StreamLink | None = None
         """The link that was taken last."""
+        self.again: Callable[[], Running] | None = None
+        """Starts its program once more, to come to the same listener; None where that cannot be."""
+        self.started_in = 0.0
+        """Seconds from its start to its first handshake."""
+        self.starts = 1
+        """How often its program was started."""
+        self.last_end = ""
+        """How its program ended, before it was last started again."""
+        self._came = False
+        """Whether it came to us since it was started."""
         self.patience = math.inf
         """Seconds that a link may have waited for us: early releases give up their attempt soon after, answered or not."""
 
@@ -91,10 +103,30 @@ class LaunchedNode(NodeBase):
         return over is not None and link.waited > time.monotonic() - over + _TICK
 
     def _accepted(self, listener: Listener, deadline: Deadline) -> StreamLink:
+        """The next link that comes; its program is started again where it ended in order, or is slower than that to come back."""
+        lingers = time.monotonic() + self.habits.linger
         while (link := listener.accept(deadline.or_sooner(_GLANCE))) is None:
-            if deadline.passed or self._program.poll() is not None:
+            gone = self._program.poll() is not None
+            if (gone or time.monotonic() > lingers) and self._came and self.start_again():
+                deadline, lingers = Deadline(max(deadline.at, time.monotonic() + scaled(READY))), math.inf
+            elif gone or deadline.passed:
                 raise CannotConnect(f"nobody connected to {self.locator}", step="accept", seen=self.state())
+        self._came = True
         return link
+
+    def start_again(self) -> bool:
+        """Start its program once more, in place of the one that there is; not where that died, or tells of a panic."""
+        vitals = self.vitals()
+        if self.again is None or not (vitals.in_order if vitals.ended else grave(vitals.signs) is None):
+            return False
+        self.last_end = str(vitals.ended) if vitals.ended else "ended by us"
+        if vitals.running:
+            self._program.kill()
+        self._program.stop()
+        self.program = self._program = self.again()
+        self.starts += 1
+        self._came = False
+        return True
 
     def wait_until_ready(self, deadline: Deadline) -> None:
         """A responder is ready when it answers an InitSyn; an initiator when it has come to us for the first time."""
@@ -108,7 +140,7 @@ class LaunchedNode(NodeBase):
     def _answers(self, deadline: Deadline) -> bool:
         try:
             with contextlib.closing(connect(self.locator, deadline)) as link:
-                greet(link, deadline)
+                greet(link, deadline, silently=self.profile.credentials is not None)
         except CannotConnect as why:
             self._still_starting(deadline, why)
             return False

@@ -82,6 +82,7 @@ class WheelTarget:
     """A node of one version: a router listens, a peer or client connects to us, unless `as=` differs."""
 
     restartable = True
+    embargo = "upstream"
 
     def __init__(self, reach: Reach) -> None:
         about = settings()
@@ -92,7 +93,6 @@ class WheelTarget:
         self.side = Side(reach.options.get("as", "responder" if self.role == "router" else "initiator"))
         self.profiles: Mapping[str, Profile] = {name: PROFILES[name] for name in about["profiles"]}
         self.claims = claims_of(self.version)
-        self.current = self.version == about["wheel"]["default"]
 
     def start(self, profile: str = DEFAULT) -> LaunchedNode:
         """Start a node in `profile` and wait for its first handshake."""

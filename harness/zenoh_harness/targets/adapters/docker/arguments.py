@@ -28,7 +28,7 @@ ROUTERS: Final = frozenset({"zenohd", "zenoh"})
 """Last parts of image names whose program takes `zenohd`'s arguments: ours, and upstream's `eclipse/zenoh`."""
 
 NOT_TAKEN: Final = "Couldn't perform configuration"
-"""What `zenohd` warns, and goes on, when it does not know a path of `--cfg`: the profile would be a pretence."""
+"""What `zenohd` warns, and goes on, when it does not know a path of `--cfg`: it would run in another profile than the results say."""
 
 
 @dataclass(frozen=True, slots=True)

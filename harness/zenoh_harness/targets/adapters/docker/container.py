@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from zenoh_harness.errors import CannotStart
 from zenoh_harness.links.timing import Deadline, scaled
-from zenoh_harness.programs.processes import GRACE, Sign, Usage
+from zenoh_harness.programs.processes import GRACE, Usage
+from zenoh_harness.programs.signs import Sign
 
 from . import owner
 from .endings import ContainerEnded, Kind, ended
@@ -37,6 +38,8 @@ SCRATCH: Final = "/tmp"  # noqa: S108  inside the container, and its own
 """What a program may write to, besides the volumes that its image declares."""
 LOOK: Final = 0.02
 """Seconds between two looks at what no event tells."""
+ENDING: Final = 2.0
+"""Seconds within which the daemon tells how a container ended."""
 SETTLED: Final = 0.1
 """Seconds that an accepted connection must stay open: the daemon's proxy accepts for those who do not listen."""
 
@@ -113,8 +116,10 @@ class Container:
         """Where the published port is reached. Raises CannotStart when none is published (any more)."""
         bound = (self._handle.attrs["NetworkSettings"].get("Ports") or {}).get(f"{self.plan.port}/tcp")
         if not bound:
+            # A container that has just ended loses its port some moments before the daemon tells how it ended.
+            over = self.wait(Deadline.after(ENDING))
             raise CannotStart(
-                f"{self.plan.image.name} has no published port", step="start", seen=str(self.poll() or "")
+                f"{self.plan.image.name} has no published port", step="start", seen=str(over or "")
             )
         return LOOPBACK, int(bound[0]["HostPort"])
 

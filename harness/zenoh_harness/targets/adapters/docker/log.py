@@ -6,13 +6,15 @@ import re
 import threading
 from typing import Final
 
-from zenoh_harness.programs.processes import OUTPUT_LIMIT, SIGNS, Sign
+from zenoh_harness.programs import signs
+from zenoh_harness.programs.processes import OUTPUT_LIMIT
+from zenoh_harness.programs.signs import Sign
 
 DISK_FULL: Final = "no space left on device"
 """What the kernel's ENOSPC reads like in any program's log."""
 LONGEST: Final = 4096
 """Bytes of one line that are looked at."""
-MOST_SIGNS: Final = 64
+MOST_SIGNS: Final = 1024
 
 _COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -31,7 +33,7 @@ class Log:
         self._tail = bytearray()
         self._lost = 0
         self._line = b""
-        self._signs: list[Sign] = []
+        self._suspicious: list[tuple[str, str]] = []
         self._disk_full = False
         self._lock = threading.Lock()
 
@@ -67,7 +69,7 @@ class Log:
     def signs(self) -> tuple[Sign, ...]:
         """Lines that speak of death, in order, at most `MOST_SIGNS`."""
         with self._lock:
-            return tuple(self._signs)
+            return tuple(signs.classify(self._suspicious))
 
     @property
     def disk_full(self) -> bool:
@@ -78,6 +80,5 @@ class Log:
         text = plain(line[:LONGEST]).rstrip("\r")
         lower = text.lower()
         self._disk_full = self._disk_full or DISK_FULL in lower
-        kind = next((kind for kind, words in SIGNS.items() if any(word in lower for word in words)), None)
-        if kind and len(self._signs) < MOST_SIGNS:
-            self._signs.append(Sign(kind, "stderr", text[:400]))
+        if len(self._suspicious) < MOST_SIGNS and any(word in lower for word in signs.WORDS):
+            self._suspicious.append(("stderr", text[:400]))

@@ -10,8 +10,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final, cast
 
-from packaging.version import Version
-
 from zenoh_conformance.conversation import Side
 from zenoh_harness.errors import CannotConnect, CannotStart, HarnessError, UsageError
 from zenoh_harness.identity import Identity
@@ -56,13 +54,8 @@ class DockerTarget:
         tagged = _plain(_version(reach.rest, {})) or about["wheel"]["default"]
         self.claims: frozenset[str] = claims_of(tagged) if router else frozenset()
         self._router = router
+        self.embargo = "upstream" if router else ""
         self.memory = _mebibytes(reach.options.get("memory", str(MEMORY)))
-
-    @cached_property
-    def current(self) -> bool:
-        """Whether it is the current release of zenoh-rust, or newer; one that does not say what it is may be."""
-        version = _plain(self.identity.version)
-        return self._router and (not version or Version(version) >= Version(settings()["wheel"]["default"]))
 
     @property
     def zid(self) -> str:

@@ -1,0 +1,317 @@
+"""Audits: who is at fault, by which rule, in which packet; conforming traffic is clean, and what shows a finding is kept."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from zenoh_conformance import sane
+from zenoh_conformance.batch import frame_batch
+from zenoh_conformance.codec import encode
+from zenoh_conformance.conversation import Connection, Conversation, Event, Framing, Happened, Side
+from zenoh_conformance.messages import Frame, Init, Join, KeepAlive, Open, Push, Put, Scout
+from zenoh_conformance.primitives import WireExpr, ZenohID
+from zenoh_harness.cli import invoke
+from zenoh_harness.files import audits, captures, conversations, packed, pcap
+
+RECORDINGS = sorted((Path(__file__).parents[3] / "conformance" / "tests" / "recordings").glob("*.jsonl"))
+INIT, RESP = Side.INITIATOR, Side.RESPONDER
+NODE = {INIT: "01", RESP: "02"}
+HANDSHAKE = 4
+
+
+def push(number):
+    return Push(key=WireExpr(0, f"k/{number}", mapping=True), body=Put(payload=bytes(30)))
+
+
+def steps(count=20, cookie=b"cookie"):
+    """A sane session, message by message; the initiator may use lanes, since both offer QoS."""
+    syn = sane.init_syn(b"\x01")
+    ack = sane.init_ack(syn, b"\x02", cookie)
+    begin = [(INIT, syn), (RESP, ack), (INIT, sane.open_syn(ack)), (RESP, sane.open_ack())]
+    frames = [((INIT, RESP)[n % 2], Frame(sn=n // 2, messages=(push(n),))) for n in range(count)]
+    return [*begin, *frames, (INIT, sane.close(0))]
+
+
+def conversation(said):
+    """Steps as a conversation: messages, or the bytes of a batch."""
+    known = Connection("a", initiator="tcp/10.0.0.1:50000", responder="tcp/10.0.0.2:7447")
+    batches = [(side, what if isinstance(what, bytes) else encode(what)) for side, what in said]
+    events = [Event(0.0, "a", INIT, Happened.OPEN)]
+    events += [
+        Event(n / 100, "a", side, Happened.BYTES, frame_batch(batch)) for n, (side, batch) in enumerate(batches, 1)
+    ]
+    return Conversation(
+        {"a": known}, [*events, Event(9.0, "a", RESP, Happened.EOF), Event(9.0, "a", INIT, Happened.EOF)]
+    )
+
+
+def changed(index, **fields):
+    def plant(said):
+        side, message = said[index]
+        said[index] = (side, replace(message, **fields))
+        return index
+
+    return plant
+
+
+def put_in(index, side, what):
+    def plant(said):
+        said.insert(index, (side, what))
+        return index
+
+    return plant
+
+
+def without(index, shows):
+    def plant(said):
+        del said[index]
+        return shows
+
+    return plant
+
+
+def flipped(index, at, bits):
+    def plant(said):
+        side, message = said[index]
+        data = bytearray(encode(message))
+        data[at] ^= bits
+        said[index] = (side, bytes(data))
+        return index
+
+    return plant
+
+
+def cut_off(index, size=1):
+    def plant(said):
+        side, message = said[index]
+        said[index] = (side, encode(message)[:-size])
+        return index
+
+    return plant
+
+
+def appended(index, data):
+    def plant(said):
+        side, message = said[index]
+        said[index] = (side, encode(message) + data)
+        return index
+
+    return plant
+
+
+SYN, ACK, OPEN_SYN, OPEN_ACK = range(HANDSHAKE)
+PLANTED = {
+    "another cookie": (changed(OPEN_SYN, cookie=b"cookiE"), "law/cookie-echo"),
+    "a longer cookie": (changed(OPEN_SYN, cookie=b"cookie+"), "law/cookie-echo"),
+    "version 8": (changed(SYN, version=8), "law/init-version-current"),
+    "version 8 answered": (changed(ACK, version=8), "law/init-version-current"),
+    "reserved bits of packed": (flipped(SYN, 2, 0x0C), "law/init-packed-reserved"),
+    "reserved bits of packed in the answer": (flipped(ACK, 2, 0x04), "law/init-packed-reserved"),
+    "reserved bits of the resolution": (changed(SYN, resolution=0x1A), "law/resolution-reserved-zero"),
+    "a raised resolution": (changed(ACK, resolution=0x0B), "law/resolution-not-raised"),
+    "an initial number past the edge": (changed(OPEN_SYN, initial_sn=0x10000000), "law/initial-sn-in-range"),
+    "LowLatency unasked": (changed(ACK, exts=sane.offers("LowLatency")), "law/low-latency-needs-both"),
+    "Compression unasked": (changed(ACK, exts=sane.offers("Compression")), "law/compression-needs-both"),
+    "a patch unasked": (changed(ACK, exts=sane.offers(patch=1)), "law/patch-at-most-offered"),
+    "KEEP_ALIVE first": (put_in(SYN, INIT, KeepAlive()), "law/init-syn-first"),
+    "InitSyn twice": (put_in(ACK, INIT, sane.init_syn(b"\x01")), "law/no-challenge-round"),
+    "OpenAck for InitSyn": (put_in(ACK, RESP, sane.open_ack()), "law/init-ack-answers-init-syn"),
+    "FRAME for OpenAck": (put_in(OPEN_ACK, RESP, Frame(sn=0, messages=(push(1),))), "law/no-data-before-open"),
+    "FRAME before OpenSyn": (put_in(OPEN_SYN, INIT, Frame(sn=0, messages=(push(1),))), "law/no-data-before-open"),
+    "KEEP_ALIVE for OpenSyn": (put_in(OPEN_SYN, INIT, KeepAlive()), "law/open-syn-answers-init-ack"),
+    "a late InitAck": (put_in(9, RESP, sane.init_ack(sane.init_syn(b"\x01"), b"\x02", b"c")), "law/no-challenge-round"),
+    "JOIN in a session": (
+        put_in(ACK, INIT, Join(whatami=1, zid=ZenohID(b"\x01"), lease=9, next_sn_reliable=0, next_sn_best_effort=0)),
+        "law/multicast-has-no-handshake",
+    ),
+    "another first number": (changed(HANDSHAKE, sn=5), "law/initial-sn-own-start"),
+    "another first number of the responder": (changed(HANDSHAKE + 1, sn=1), "law/initial-sn-own-start"),
+    "a message cut short": (cut_off(10), "law/frame-holds-complete-messages"),
+    "a message cut in its key": (cut_off(13, 36), "law/frame-holds-complete-messages"),
+    "an unknown id": (put_in(12, RESP, b"\x0b\x00"), "law/transport-ids-only"),
+    "garbage after a FRAME": (appended(11, b"\x13\x37"), "law/transport-ids-only"),
+    "PUSH by itself": (put_in(15, INIT, encode(push(1))), "law/frame-transport-by-default"),
+    "PUSH behind KEEP_ALIVE": (put_in(16, RESP, encode(KeepAlive()) + encode(push(1))), "law/frame-transport-by-default"),
+    "FRAME after CLOSE": (put_in(25, INIT, Frame(sn=11, messages=(push(1),))), "law/nothing-after-close"),
+    "a batch larger than agreed": (
+        put_in(14, RESP, Frame(sn=99, messages=(Push(key=WireExpr(0, "k"), body=Put(payload=bytes(600))),))),
+        "law/batch-size-is-receive-limit",
+    ),
+    "INIT cut short": (cut_off(ACK, 3), "law/init-is-whole"),
+    "OPEN cut short": (cut_off(OPEN_ACK, 1), "law/open-is-whole"),
+}  # fmt: skip
+
+
+def planted(name):
+    """The steps with a violation in them, its place, its law."""
+    plant, law = PLANTED[name]
+    said = steps()
+    if law == "law/batch-size-is-receive-limit":
+        said[ACK] = (RESP, replace(said[ACK][1], batch_size=512))
+    return said, plant(said), law
+
+
+def audited(said, tmp_path, *, seed=None):
+    """The capture of these steps, audited; and the packets that carry them. With a seed, packets come twice."""
+    whole = list(packed.packets(conversation(said)))
+    places = list(range(3, len(whole)))
+    if seed is not None:
+        draw = random.Random(seed)
+        order = [at for at in range(len(whole)) for _ in range(draw.choice([1, 1, 2]))]
+        places = [order.index(at) for at in range(3, len(whole))]
+        whole = [whole[at]._replace(number=number) for number, at in enumerate(order, 1)]
+    path = tmp_path / "x.pcapng"
+    pcap.write(whole, path)
+    return audits.charges(captures.read(path).conversation), [place + 1 for place in places]
+
+
+@pytest.mark.parametrize("seed", [None, 1])
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_violation_is_found_at_its_packet_and_node(name, seed, tmp_path):
+    said, place, law = planted(name)
+
+    audit, packets = audited(said, tmp_path, seed=seed)
+
+    found = [(charge.law, charge.packet, charge.role) for charge in audit.charges]
+    assert (law, packets[place], said[place][0].value) in found
+
+
+def test_a_conforming_session_is_clean(tmp_path):
+    audit, _ = audited(steps(), tmp_path)
+
+    assert audit.charges == []
+    assert sum(1 for count in audit.subjects.values() if count) > 25
+    assert audit.nodes == {"01": {"tcp/10.0.0.1:50000"}, "02": {"tcp/10.0.0.2:7447"}}
+
+
+@pytest.mark.parametrize("lost", range(0, 26, 3))
+def test_a_conforming_session_met_under_way_or_with_losses_is_clean(lost, tmp_path):
+    whole = list(packed.packets(conversation(steps())))
+    for name, packets in (("begins late", whole[lost:]), ("loses one", whole[:lost] + whole[lost + 1 :])):
+        path = tmp_path / f"{name}.pcapng"
+        pcap.write([packet._replace(number=n) for n, packet in enumerate(packets, 1)], path)
+        assert audits.charges(captures.read(path).conversation).charges == [], name
+
+
+@pytest.mark.parametrize("path", [path for path in RECORDINGS if path.stem != "lowlatency"], ids=lambda path: path.stem)
+def test_what_stock_nodes_said_is_clean(path, tmp_path):
+    packed.write(conversations.read(path), tmp_path / "x.pcapng")
+
+    assert audits.charges(captures.read(tmp_path / "x.pcapng").conversation).charges == []
+
+
+def test_stock_nodes_end_low_latency_as_listed(tmp_path):
+    [path] = [path for path in RECORDINGS if path.stem == "lowlatency"]
+
+    assert invoke(["laws", "judge", str(path)]) == 1
+    assert invoke(["laws", "judge", str(path), "--known", "zenoh-rust", "--version", "1.10.2"]) == 0
+
+
+def datagrams(*said):
+    names = {}
+    events = []
+    for number, (source, target, message) in enumerate(said):
+        name = f"{source} {target}"
+        names[name] = Connection(name, "udp", Framing.DATAGRAM, f"udp/{source}", f"udp/{target}")
+        events.append(
+            Event(number / 10, name, INIT, Happened.BYTES, message if isinstance(message, bytes) else encode(message))
+        )
+    return Conversation(names, events)
+
+
+def test_scouting_and_multicast_are_clean_and_their_nodes_told(tmp_path):
+    join = Join(whatami=1, zid=ZenohID(b"\x07"), lease=9, next_sn_reliable=0, next_sn_best_effort=0)
+    hello = bytes.fromhex("02 09 00 05")
+    one = datagrams(
+        ("10.0.0.1:5000", "224.0.0.224:7446", Scout(what=3)),
+        ("10.0.0.2:40000", "10.0.0.1:5000", hello),
+        ("10.0.0.3:6000", "224.0.0.225:7447", Frame(sn=3, messages=(push(1),))),
+        ("10.0.0.3:6000", "224.0.0.225:7447", join),
+        ("10.0.0.3:6000", "224.0.0.225:7447", join),
+        ("10.0.0.4:6001", "224.0.0.225:7447", join),
+    )
+    packed.write(one, tmp_path / "x.pcapng")
+
+    captured = captures.read(tmp_path / "x.pcapng")
+    audit = audits.charges(captured.conversation)
+
+    assert audit.charges == []
+    assert len(captured.conversation.connections) == 4
+    assert audit.nodes["05"] == {"udp/10.0.0.2:40000"}
+    assert audit.nodes["07"] == {"udp/10.0.0.3:6000", "udp/10.0.0.4:6001"}
+
+
+def test_a_session_on_udp_that_loses_any_datagram_is_clean(tmp_path):
+    whole = [(side, encode(message)) for side, message in steps(6)]
+    for lost in range(len(whole)):
+        known = Connection("u", "udp", Framing.DATAGRAM, "udp/10.0.0.1:5000", "udp/10.0.0.2:7447")
+        events = [Event(n, "u", side, Happened.BYTES, data) for n, (side, data) in enumerate(whole) if n != lost]
+        packed.write(Conversation({"u": known}, events), tmp_path / "x.pcapng")
+        assert audits.charges(captures.read(tmp_path / "x.pcapng").conversation).charges == [], lost
+
+
+def test_the_command_writes_what_shows_a_finding(tmp_path, capsys):
+    said, _, law = planted("another cookie")
+    other = conversation(steps(cookie=b"another"))
+    both = conversation(said)
+    both.connections["b"] = replace(other.connections["a"], name="b", initiator="tcp/10.0.0.9:50001")
+    both.events = sorted([*both.events, *(replace(e, connection="b") for e in other)], key=lambda e: e.time)
+    packed.write(both, tmp_path / "x.pcapng")
+
+    code = invoke(["audit", str(tmp_path / "x.pcapng"), "--out", str(tmp_path / "out"), "--format", "json"])
+
+    [told] = json.loads(capsys.readouterr().out)
+    [finding] = told["findings"]
+    assert code == 1
+    assert (finding["law"], finding["node"], finding["address"]) == (law, "01", "tcp/10.0.0.1:50000")
+    rows = [json.loads(line) for line in (tmp_path / "out" / "findings.jsonl").read_text().splitlines()]
+    assert [row["packet"] for row in rows] == [finding["packet"]]
+    cut = captures.read(tmp_path / "out" / finding["evidence"])
+    assert len(cut.conversation.connections) == 1
+    assert [charge.law for charge in audits.charges(cut.conversation).charges] == [law]
+    evidence = (tmp_path / "out" / finding["evidence"]).with_suffix(".jsonl")
+    assert invoke(["laws", "judge", str(evidence)]) == 1
+    assert f"packet {finding['packet']}," in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["no-such-file"], 2, "cannot be read"),
+        (["{good}"], 0, "no findings"),
+        (["{empty}"], 4, "0 laws"),
+        (["{text}"], 2, "is text"),
+        (["{good}", "--law", "law/cookie-ecko"], 2, "law/cookie-echo"),
+        (["{good}", "--known", "zenoh-rast"], 2, "zenoh-rust"),
+        (["{good}", "{bad}"], 1, "cookie-echo"),
+    ],
+)
+def test_exit_codes(arguments, code, says, tmp_path, capsys):
+    files = {name: tmp_path / name for name in ("good", "bad", "empty", "text")}
+    packed.write(conversation(steps()), files["good"])
+    packed.write(conversation(planted("another cookie")[0]), files["bad"])
+    packed.write(Conversation(), files["empty"])
+    files["text"].write_text("Words, and nothing else\n")
+
+    assert invoke(["audit", *(argument.format(**files) for argument in arguments)]) == code
+    said = capsys.readouterr()
+    assert says in said.out + said.err
+
+
+def test_half_a_conversation_file_is_judged_as_far_as_it_goes(tmp_path, capsys):
+    path = tmp_path / "x.jsonl"
+    conversations.write(conversation(planted("another cookie")[0]), path)
+    path.write_text(path.read_text()[:-40])
+
+    assert invoke(["laws", "judge", str(path)]) == 1
+    assert "cookie-echo" in capsys.readouterr().out
+
+
+def test_kinds_of_steps_are_those_that_are_planted_in():
+    kinds = [type(message) for _, message in steps(2)]
+    assert kinds[:HANDSHAKE] == [Init, Init, Open, Open]

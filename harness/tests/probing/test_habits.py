@@ -1,0 +1,194 @@
+"""Habits: what follows from them, and that they are seen on nodes that have them."""
+
+import shlex
+import sys
+from math import inf
+from pathlib import Path
+
+import pytest
+
+from zenoh_conformance.fences import Fence, Fencing
+from zenoh_conformance.verdict import Exit, Verdict
+from zenoh_harness import cli
+from zenoh_harness.errors import OtherVersion
+from zenoh_harness.files import results
+from zenoh_harness.probing.habits.study import study
+from zenoh_harness.run import health
+from zenoh_harness.run.lifecycle import Lifecycle
+from zenoh_harness.targets.habits import CONNECT, STALL, UNIT, UNKNOWN, End, Habits, Return, habits_of
+from zenoh_harness.targets.reach import parse
+from zenoh_harness.targets.target import open_target
+
+NODE = Path(__file__).parents[1] / "habitual_node.py"
+INITIATOR = "?as=initiator&role=client"
+
+
+def habitual(how, options=INITIATOR):
+    return f"exec:{shlex.join([sys.executable, str(NODE), how])} {{host}} {{port}}{options}"
+
+
+def back(**after):
+    return {End[name]: Return(after=seconds, waited=3) for name, seconds in after.items()}
+
+
+@pytest.mark.parametrize(
+    ("returns", "start", "again", "linger", "way"),
+    [
+        ({}, 0.1, True, inf, End.FIN),
+        (back(CLOSE=0.01, FIN=0.01, RST=0.02), 0.1, True, inf, End.FIN),
+        (back(CLOSE=0.01, FIN=2.8, RST=2.8), 0.1, False, inf, End.CLOSE),
+        (back(CLOSE=0.01, FIN=2.8, RST=2.8), 0.1, True, 0.03, End.CLOSE),
+        (back(CLOSE=0.9, FIN=0.9, RST=0.2), 2.0, True, inf, End.RST),
+        (back(CLOSE=None, FIN=None), 0.1, True, 0.0, End.FIN),
+        (back(CLOSE=None, FIN=None), 0.1, False, inf, End.FIN),
+    ],
+)  # fmt: skip
+def test_how_our_sessions_end_and_when_it_is_started_again(returns, start, again, linger, way):
+    habits = Habits(returns=returns, start=start, again=again)
+    assert (habits.linger, habits.way) == (pytest.approx(linger), way)
+
+
+@pytest.mark.parametrize(
+    ("habits", "unit", "patience", "stall"),
+    [
+        (UNKNOWN, UNIT, CONNECT, STALL),
+        (Habits(answer=0.05), UNIT, CONNECT, STALL),
+        (Habits(answer=1.5), 15, CONNECT, 15),
+        (Habits(returns=back(FIN=2.8)), UNIT, 8.4, STALL),
+        (Habits(returns=back(FIN=10.0, RST=None)), UNIT, 30, 30),
+        (Habits(start=10.0), UNIT, 30, STALL),
+    ],
+)
+def test_patience_follows_from_the_slowest_that_was_seen(habits, unit, patience, stall, monkeypatch):
+    monkeypatch.setenv("ZCONFORM_TIME_SCALE", "1")
+    assert (habits.unit, habits.patience, habits.stall) == pytest.approx((unit, patience, stall))
+
+
+@pytest.mark.parametrize(
+    ("half_open", "sessions", "few", "crowded"),
+    [(None, None, False, False), (1, None, True, False), (5, 40, True, False), (None, 4, True, True), (60, 60, False, False)],
+)
+def test_places_follow_from_what_it_serves_at_once(half_open, sessions, few, crowded):
+    habits = Habits(half_open=half_open, sessions=sessions)
+    assert (habits.few, habits.crowded) == (few, crowded)
+
+
+def test_only_what_is_not_as_with_everybody_is_told():
+    assert Habits(answer=0.01, start=1.0, returns=back(CLOSE=0.1, FIN=0.2)).lines() == []
+    odd = Habits(
+        answer=1, fencing=Fencing(how=Fence.QUIET, quiet=2), half_open=1, sessions=4, again=True, start=0.1,
+        returns={End.FIN: Return(after=None, waited=3), End.REFUSED: Return(after=0.2, ended="exit code 255")},
+    )  # fmt: skip
+    assert odd.lines() == [
+        "answers a handshake within 1.0 s",
+        "is fenced by a quiet time of 2 s",
+        "answers 1 handshake at a time",
+        "holds 4 sessions at once",
+        "after FIN of the session: not within 3 s",
+        "after CLOSE for its InitSyn: its program ends (exit code 255), started again after 200 ms",
+        "is started again where that is quicker than waiting",
+    ]
+
+
+def test_nobody_has_habits_that_nobody_studied():
+    assert habits_of(object()) is UNKNOWN
+
+
+@pytest.fixture
+def studied(request):
+    with open_target(parse(request.param)).start() as node:
+        yield study(node)
+
+
+@pytest.mark.parametrize("studied", [habitual("exits")], indirect=True)
+def test_one_whose_program_ends_is_started_again(studied):
+    assert studied.returns[End.REFUSED].ended == studied.returns[End.DROPPED].ended == "exit code 255"
+    assert studied.returns[End.CLOSE].after < 0.5 < studied.returns[End.FIN].after
+    assert studied.way is End.CLOSE
+    assert studied.fencing.how is Fence.QUERY
+
+
+@pytest.mark.parametrize("studied", [habitual("never")], indirect=True)
+def test_one_that_never_comes_back_is_started_again(studied):
+    assert {one.after for one in studied.returns.values()} == {None}
+    assert studied.linger == 0
+
+
+@pytest.mark.parametrize(
+    ("studied", "how", "leaves"),
+    [(habitual("mute"), Fence.QUIET, False), (habitual("leaves"), Fence.NOTHING, True)],
+    indirect=["studied"],
+)
+def test_a_fence_is_what_it_can_do(studied, how, leaves):
+    assert (studied.fencing.how, studied.leaves) == (how, leaves)
+
+
+@pytest.mark.parametrize("studied", [habitual("one", "")], indirect=True)
+def test_one_handshake_at_a_time(studied):
+    assert studied.few
+    assert studied.answer >= 0.1
+
+
+@pytest.mark.parametrize("studied", [habitual("garbled", "")], indirect=True)
+def test_another_sane_proposal_is_made_where_the_answer_to_the_usual_one_cannot_be_read(studied):
+    assert [type(offer).__name__ for offer in studied.offers] == ["QoS", "Patch"]
+
+
+@pytest.mark.parametrize(
+    "reach", ["reference", "reference?role=client", "wheel:1.10.2", "wheel:1.10.2?role=client"]
+)
+def test_nothing_is_odd_about_a_usual_node(reach):
+    with open_target(parse(reach)).start() as node:
+        habits = study(node)
+        assert health.check(node).well
+    assert habits.lines() == []
+    assert not habits.few
+    assert habits.linger == inf
+    assert habits.expected(1000, 8) < 60
+
+
+def test_a_node_of_another_version_is_that_and_no_more(tmp_path, capsys):
+    reach = habitual("version")
+    with pytest.raises(OtherVersion, match="speaks protocol version 8 and not 9"):
+        Lifecycle(open_target(parse(reach)), "default").begin()
+    assert cli.invoke(["run", reach, "--out", str(tmp_path / "r")]) == Exit.NOTHING_JUDGED
+    told = capsys.readouterr()
+    assert (told.out, len(told.err.splitlines())) == ("", 1)
+
+
+SANE = ("--only", "initiator-open-ack/a-refusal-of-open-is-taken", "--only", "initiator-open-ack/a-sane-handshake-makes-a-session")
+REFUSED = ("--only", "initiator-init-ack/a-refusal-is-taken[reason=2,session=true]", *SANE[2:])
+
+
+def judged(reach, tmp_path, *only):
+    code = cli.invoke(["run", reach, *only, "--out", str(tmp_path / "r"), "-q"])
+    return code, {one.key.check: one.verdict for one in results.read(tmp_path / "r").judgements}
+
+
+@pytest.mark.parametrize("how", ["exits", "never", "mute"])
+def test_a_habit_is_no_fault(how, tmp_path):
+    code, verdicts = judged(habitual(how), tmp_path, *SANE)
+    assert (code, set(verdicts.values())) == (0, {Verdict.PASS})
+
+
+@pytest.mark.parametrize(
+    ("how", "verdict", "says"),
+    [
+        ("segv", Verdict.CRASH, "after CLOSE for its InitSyn: signal 11 (SIGSEGV)"),
+        ("panics", Verdict.PANIC, "in sane sessions: thread 'main' panicked at src/lib.rs:1:2:"),
+    ],
+)
+def test_a_death_of_a_plain_refusal_is_told_and_the_rest_is_judged(how, verdict, says, tmp_path):
+    code = cli.invoke(["run", habitual(how), *REFUSED, "--out", str(tmp_path / "r"), "-q"])
+    found = {one.key.check: one for one in results.read(tmp_path / "r").judgements}
+    assert (code, found["target/stays-up"].verdict, found["target/stays-up"].cause) == (1, verdict, says)
+    assert found["initiator-init-ack/a-refusal-is-taken"].verdict is verdict
+    assert found["initiator-open-ack/a-sane-handshake-makes-a-session"].verdict is Verdict.PASS
+
+
+def test_a_malformed_first_answer_is_a_fail_with_its_byte(tmp_path):
+    only = "establishment-sane/a-sane-proposal-is-answered"
+    code = cli.invoke(["run", habitual("garbled", ""), "--only", only, "--out", str(tmp_path / "r"), "-q"])
+    [fail] = [one for one in results.read(tmp_path / "r").judgements if one.key.check == only]
+    assert (code, fail.verdict) == (1, Verdict.FAIL)
+    assert "the bytes end where another extension is expected" in fail.cause

@@ -1,0 +1,256 @@
+"""A capture becomes a conversation: packets -> units -> flows -> what was said on each -> connections and events.
+
+    read(path)              all of it at once, for what one process can hold
+    units(packets, counted) the same stages one by one, each a pure function of what stands before it, so that they can
+    flows.flows(units)      run elsewhere: `packets.opened` needs one packet, `flows.connections` the units of one key,
+    heard(flow, ports)      and this one flow
+    together(heard)
+
+A flow is Zenoh's when it uses one of Zenoh's ports or begins as Zenoh does; TLS, QUIC, WebSocket and all else are counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from operator import itemgetter
+from pathlib import Path
+from typing import Final
+
+from zenoh_conformance.conversation import Begins, Connection, Conversation, Event, Framing, Happened, Side
+from zenoh_harness.files import midway
+from zenoh_harness.files.flows import Flow, Lost, Reassembly, Said, flows
+from zenoh_harness.files.guises import Guise, begins_whole, datagram_guise, handshake_is_whole, once, stream_guise
+from zenoh_harness.files.packets import TCP, UDP, Piece, Unit, is_multicast, opened, port_of, whole
+from zenoh_harness.files.pcap import Capture, Packet
+
+PORTS: Final = frozenset({7446, 7447})
+"""Scouting, and everything else."""
+PIECES: Final = 4096
+"""IP packets in fragments that are waited for at a time."""
+
+
+@dataclass(slots=True)
+class Heard:
+    """What was said on one flow; several connections where the capture lost bytes in between."""
+
+    flow: Flow
+    connections: list[Connection] = field(default_factory=list)
+    events: list[tuple[int, Event]] = field(default_factory=list)
+    """Each with the packet that it had to wait for: the order over all flows. Times are nanoseconds since 1970."""
+    counted: Counter[str] = field(default_factory=Counter)
+    """What was found beside what is said: lost bytes, repeated packets, directions that could not be read."""
+
+    @property
+    def packets(self) -> Iterator[int]:
+        """The numbers of all its packets."""
+        for unit in self.flow.units:
+            yield from unit.packets or (unit.number,)
+
+
+@dataclass(slots=True)
+class Captured:
+    """A whole capture, read."""
+
+    conversation: Conversation
+    packets: dict[str, frozenset[int]] = field(default_factory=dict)
+    """The packets of each connection, acknowledgements too."""
+    counted: Counter[str] = field(default_factory=Counter)
+    """What is in the capture and not in the conversation, and what was wrong with it."""
+    read: int = 0
+    """Packets."""
+
+
+def read(path: Path, ports: Iterable[int] = ()) -> Captured:
+    """A capture file; `ports` are Zenoh's beside its own. Raises FileFault for what is none."""
+    capture, counted = Capture(path), Counter[str]()
+    known = PORTS | frozenset(ports)
+    heard_all = [heard(flow, known, counted) for flow in flows(units(capture, counted))]
+    captured = together([each for each in heard_all if each is not None], counted)
+    captured.read = counted.pop("packets", 0)
+    if capture.cut:
+        counted[f"cut off: {capture.cut}"] += 1
+    captured.counted = +counted
+    captured.conversation.about = {"capture": path.name}
+    return captured
+
+
+def units(packets: Iterable[Packet], counted: Counter[str]) -> Iterator[Unit]:
+    """The segments and datagrams of packets; what has none is counted by its reason, all packets under `packets`."""
+    pieces: dict[object, list[Piece]] = {}
+    for packet in packets:
+        counted["packets"] += 1
+        found = opened(packet)
+        if isinstance(found, Piece):
+            held = pieces.setdefault(found.key, [])
+            held.append(found)
+            unit = whole(held)
+            if unit is not None:
+                del pieces[found.key]
+                yield unit
+            elif len(pieces) > PIECES:
+                counted["IP fragments whose other parts are missing"] += len(pieces.pop(next(iter(pieces))))
+        elif isinstance(found, str):
+            counted[f"packets of something else ({found})"] += 1
+        else:
+            yield found
+    if pieces:
+        counted["IP fragments whose other parts are missing"] += sum(map(len, pieces.values()))
+
+
+def heard(flow: Flow, ports: frozenset[int] = PORTS, counted: Counter[str] | None = None) -> Heard | None:
+    """What was said on a flow; None where it is not Zenoh's, which is counted by what it is."""
+    counted = Counter() if counted is None else counted
+    text = Heard(flow)
+    said = list(Reassembly(flow).spoken()) if flow.protocol == TCP else []
+    guise = guise_of(flow, said, ports)
+    if guise is not Guise.ZENOH:
+        counted[guise.value] += 1
+        return None
+    if flow.protocol == TCP:
+        _stream(text, said)
+    else:
+        _datagrams(text, ports)
+    return text
+
+
+def together(all_heard: Iterable[Heard], counted: Counter[str] | None = None) -> Captured:
+    """One conversation of all that was heard, in the order in which the capture has it; its clock never goes back."""
+    captured = Captured(Conversation(), counted=Counter() if counted is None else counted)
+    events: list[tuple[int, Event, str]] = []
+    names: dict[str, str] = {}
+    for one in all_heard:
+        numbers = frozenset(one.packets)
+        for connection in one.connections:
+            name = connection.name
+            while name in captured.conversation.connections:
+                name += "'"
+            names[connection.name] = name
+            captured.conversation.connections[name] = replace(connection, name=name)
+            captured.packets[name] = numbers
+        events += [(order, event, names[event.connection]) for order, event in one.events]
+        captured.counted.update(one.counted)
+    events.sort(key=itemgetter(0))
+    captured.conversation.events = list(_clocked(events, captured.counted))
+    return captured
+
+
+def _clocked(events: list[tuple[int, Event, str]], counted: Counter[str]) -> Iterator[Event]:
+    """The events under their connections' names, in seconds since the first."""
+    began = now = events[0][1].time if events else 0
+    for _, event, name in events:
+        if event.time < now:
+            counted["times the clock went back"] += 1
+        now = max(now, event.time)
+        yield Event((now - began) / 1e9, name, event.sender, event.kind, event.data, event.packet)
+
+
+def guise_of(flow: Flow, said: list[Said | Lost], ports: frozenset[int]) -> Guise:
+    """What a flow is, by its ports and by how its sides begin."""
+    at_port = bool(ports & {port_of(flow.initiator), port_of(flow.responder)})
+    if flow.protocol == UDP:
+        return datagram_guise([unit.payload for unit in flow.units if not unit.missing], at_port=at_port)
+    guise = stream_guise({side: first_bytes(said, side) for side in Side}, at_port=at_port)
+    if guise is Guise.OTHER and not flow.begun:
+        found = midway.entry(chunks(each for each in said if isinstance(each, Said)))
+        if found is not None and found.merit >= 2 * midway.SURE:
+            return Guise.ZENOH
+    return guise
+
+
+def chunks(said: Iterable[Said]) -> dict[Side, list[bytes]]:
+    """What each side said, segment by segment."""
+    chunks: dict[Side, list[bytes]] = {side: [] for side in Side}
+    for each in said:
+        if each.data:
+            chunks[each.sender].append(each.data)
+    return chunks
+
+
+def first_bytes(said: Iterable[Said | Lost], side: Side, enough: int = 512) -> bytes:
+    """The first bytes of a side, up to what is lost."""
+    data = b""
+    for each in said:
+        if isinstance(each, Lost):
+            break
+        if each.sender is side:
+            data += each.data
+        if len(data) >= enough:
+            break
+    return data
+
+
+def _stream(text: Heard, said: list[Said | Lost]) -> None:
+    """The connections that a TCP flow is: one, and one more for each place where bytes are lost."""
+    flow = text.flow
+    parts: list[list[Said]] = [[]]
+    for each in said:
+        if isinstance(each, Lost):
+            text.counted["bytes that the capture lost"] += each.size
+            parts.append([])
+        else:
+            parts[-1].append(each)
+    text.counted["packets whose bytes came before"] += flow.repeated
+    seen_whole = flow.begun or begins_whole({side: first_bytes(parts[0], side) for side in Side})
+    for index, part in enumerate(parts):
+        if part:
+            _part(text, index, part, begun=seen_whole and not index and len(flow.spoke) == len(Side))
+
+
+def _part(text: Heard, index: int, part: list[Said], *, begun: bool) -> None:
+    """One connection: all of a TCP flow, or what of it stands between two losses."""
+    skip: dict[Side, int | None] = dict.fromkeys(Side, 0)
+    form = Begins.START if begun else Begins.MIDDLE
+    if not begun:
+        found = midway.entry(chunks(part))
+        form, skip = (found.form, found.skip) if found else (form, dict.fromkeys(Side))
+    flow = text.flow
+    name = f"{flow.initiator} > {flow.responder}" + (f" +{index}" if index else "")
+    text.connections.append(
+        Connection(name, "tcp", Framing.STREAM, f"tcp/{flow.initiator}", f"tcp/{flow.responder}", form)
+    )
+    for each in part:
+        data = each.data
+        if each.kind is Happened.BYTES and skip[each.sender] != 0:
+            data = _behind(skip, each)
+            text.counted["bytes before the first whole batch"] += len(each.data) - len(data)
+            if not data:
+                continue
+        event = Event(each.known.time, name, each.sender, each.kind, data, each.unit.number)
+        text.events.append((each.known.number, event))
+
+
+def _behind(skip: dict[Side, int | None], said: Said) -> bytes:
+    """What of these bytes is behind those that are to be passed over."""
+    left = skip[said.sender]
+    if left is None:
+        return b""
+    skip[said.sender] = max(0, left - len(said.data))
+    return said.data[left:]
+
+
+def _datagrams(text: Heard, ports: frozenset[int]) -> None:
+    """The connection that a UDP flow is."""
+    flow = text.flow
+    complete = [unit for unit in flow.units if not unit.missing]
+    if is_turned(flow, complete[0], ports):
+        flow.initiator, flow.responder = flow.responder, flow.initiator
+    name = f"{flow.initiator} > {flow.responder} udp"
+    own = complete if is_multicast(flow.responder) else list(once(complete))
+    text.counted["datagrams that the capture cut"] += len(flow.units) - len(complete)
+    text.counted["datagrams that came twice"] += len(complete) - len(own)
+    begins = Begins.START if handshake_is_whole(own, flow.initiator) else Begins.MIDDLE
+    text.connections.append(
+        Connection(name, "udp", Framing.DATAGRAM, f"udp/{flow.initiator}", f"udp/{flow.responder}", begins)
+    )
+    for unit in own:
+        side = Side.INITIATOR if unit.source == flow.initiator else Side.RESPONDER
+        text.events.append((unit.number, Event(unit.time, name, side, Happened.BYTES, unit.payload, unit.number)))
+
+
+def is_turned(flow: Flow, first: Unit, ports: frozenset[int]) -> bool:
+    """Whether the first datagram that was captured came from the side that is known to listen."""
+    if is_multicast(flow.responder) or begins_whole({Side.INITIATOR: first.payload}, prefix=0):
+        return False
+    return port_of(flow.initiator) in ports and port_of(flow.responder) not in ports

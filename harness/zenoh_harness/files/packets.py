@@ -1,0 +1,208 @@
+"""What is in a packet: the TCP segment or UDP datagram, whatever link it was captured on.
+
+    packet  --opened-->  Unit | Piece | why not        each by itself, so that packets may be read in any order, anywhere
+    pieces of one datagram  --whole-->  Unit           for what IP itself has cut
+
+Pure functions over `pcap.Packet`; nothing is refused by an exception, whatever the bytes.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from ipaddress import ip_address
+from typing import Final, NamedTuple
+
+from zenoh_harness.files.pcap import Packet
+
+FIN, SYN, RST, ACK = 0x01, 0x02, 0x04, 0x10
+"""Flags of a TCP segment."""
+TCP, UDP = 6, 17
+IPV4, IPV6 = 0x0800, 0x86DD
+_VLANS: Final = frozenset({0x8100, 0x88A8, 0x9100})
+_V6_OPTIONS: Final = frozenset({0, 43, 60, 135})
+"""Hop-by-hop, routing, destination options, mobility: passed over, as long as they say."""
+
+
+class Unit(NamedTuple):
+    """One TCP segment or UDP datagram."""
+
+    number: int
+    """Of its packet; of the last, where IP had cut it."""
+    time: int
+    """Nanoseconds since 1970."""
+    protocol: int
+    """6 TCP, 17 UDP."""
+    source: str
+    """`127.0.0.1:7447`, `[::1]:7447`."""
+    target: str
+    payload: bytes
+    missing: int = 0
+    """Bytes of the payload that the capture did not keep."""
+    seq: int = 0
+    """TCP's sequence number; the other two are TCP's too."""
+    ack: int = 0
+    flags: int = 0
+    ident: int = 0
+    """IPv4's identification; 0 says nothing."""
+    packets: tuple[int, ...] = ()
+    """All packets that it came in, where IP had cut it."""
+
+
+class Piece(NamedTuple):
+    """A fragment of an IP packet."""
+
+    number: int
+    time: int
+    key: tuple[str, str, int, int]
+    """Source, destination, protocol, identification: the same for all fragments of one packet."""
+    at: int
+    """Where its bytes belong."""
+    last: bool
+    data: bytes
+    missing: int
+
+
+def opened(packet: Packet) -> Unit | Piece | str:
+    """The segment, datagram or IP fragment in a packet; else why there is none, in words that can be counted by."""
+    step = _LINKS.get(packet.link)
+    if step is None:
+        return f"link type {packet.link}, which is not read"
+    kind, at = step(packet.data)
+    while kind in _VLANS and len(packet.data) >= at + 4:
+        kind, at = int.from_bytes(packet.data[at + 2 : at + 4], "big"), at + 4
+    if kind == IPV4:
+        return _ipv4(packet, at)
+    if kind == IPV6:
+        return _ipv6(packet, at)
+    return "no IP" if kind else "cut before its IP header"
+
+
+def whole(pieces: Iterable[Piece]) -> Unit | None:
+    """The segment or datagram whose fragments these are, in any order, repeated or overlapping; None while one is missing."""
+    held = sorted(pieces, key=lambda piece: piece.at)
+    data = bytearray()
+    missing = 0
+    for piece in held:
+        if piece.at > len(data) + missing or missing:
+            return None
+        data += piece.data[len(data) - piece.at :]
+        missing = piece.missing
+    if not held or not any(piece.last for piece in held):
+        return None
+    newest = max(held, key=lambda piece: piece.number)
+    source, target, protocol, ident = newest.key
+    unit = _transport(newest.number, newest.time, protocol, source, target, bytes(data), missing, ident)
+    return unit._replace(packets=tuple(sorted({piece.number for piece in held}))) if isinstance(unit, Unit) else None
+
+
+@lru_cache(maxsize=4096)
+def endpoint(host: str, port: int) -> str:
+    """`HOST:PORT`, brackets around an IPv6 host."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def port_of(at: str) -> int:
+    """The port of an endpoint."""
+    return int(at.rpartition(":")[2])
+
+
+def is_multicast(at: str) -> bool:
+    """Whether an endpoint's host is a multicast group."""
+    return ip_address(at.rpartition(":")[0].strip("[]").partition("%")[0]).is_multicast
+
+
+def _ethernet(data: bytes) -> tuple[int, int]:
+    return int.from_bytes(data[12:14], "big"), 14
+
+
+def _cooked(data: bytes) -> tuple[int, int]:
+    return int.from_bytes(data[14:16], "big"), 16
+
+
+def _cooked2(data: bytes) -> tuple[int, int]:
+    return int.from_bytes(data[0:2], "big"), 20
+
+
+def _bare(data: bytes) -> tuple[int, int]:
+    return (IPV4 if data[:1] and data[0] >> 4 == 4 else IPV6 if data[:1] and data[0] >> 4 == 6 else len(data[:1])), 0
+
+
+def _loopback(data: bytes) -> tuple[int, int]:
+    """The family that stands before is told in the order of bytes of the machine: the IP header tells it as well."""
+    return _bare(data[4:])[0], 4
+
+
+_LINKS: Final[Mapping[int, Callable[[bytes], tuple[int, int]]]] = {
+    0: _loopback, 108: _loopback, 1: _ethernet, 12: _bare, 14: _bare, 101: _bare,
+    113: _cooked, 228: _bare, 229: _bare, 276: _cooked2,
+}  # fmt: skip
+"""Link type to what reads its header: the Ethernet type of what follows, and where that begins."""
+
+
+@lru_cache(maxsize=4096)
+def _told(address: bytes) -> str:
+    return str(ip_address(address))
+
+
+def _ipv4(packet: Packet, at: int) -> Unit | Piece | str:
+    data = packet.data
+    if len(data) < at + 20:
+        return "cut before its IP header"
+    size, ident, place = struct.unpack_from(">HHH", data, at + 2)
+    head = (data[at] & 0x0F) * 4
+    size = size or len(data) - at  # the network card cuts it later: the length is not there yet
+    if head < 20 or size < head:
+        return "a bad IP header"
+    body = data[at + head : at + size]
+    missing = max(0, size - head - len(body))
+    source, target = _told(data[at + 12 : at + 16]), _told(data[at + 16 : at + 20])
+    if place & 0x3FFF:
+        key = (source, target, data[at + 9], ident)
+        return Piece(packet.number, packet.time, key, (place & 0x1FFF) * 8, not place & 0x2000, body, missing)
+    return _transport(packet.number, packet.time, data[at + 9], source, target, body, missing, ident)
+
+
+def _ipv6(packet: Packet, at: int) -> Unit | Piece | str:
+    data = packet.data
+    if len(data) < at + 40:
+        return "cut before its IP header"
+    size, kind = struct.unpack_from(">HB", data, at + 4)
+    source, target = _told(data[at + 8 : at + 24]), _told(data[at + 24 : at + 40])
+    end, at = at + 40 + size if size else len(data), at + 40
+    while kind in _V6_OPTIONS and len(data) >= at + 8:
+        kind, at = data[at], at + 8 + data[at + 1] * 8
+    body = data[at:end] if kind != 44 else data[at + 8 : end]
+    missing = max(0, end - len(data)) if at < end else 0
+    if kind == 44:
+        if len(data) < at + 8:
+            return "cut before its IP header"
+        place, ident = struct.unpack_from(">HI", data, at + 2)
+        key = (source, target, data[at], ident)
+        return Piece(packet.number, packet.time, key, place & 0xFFF8, not place & 1, body, missing)
+    return _transport(packet.number, packet.time, kind, source, target, body, missing, 0)
+
+
+def _transport(
+    number: int, time: int, protocol: int, source: str, target: str, body: bytes, missing: int, ident: int
+) -> Unit | str:
+    """The segment or datagram that an IP packet holds."""
+    if protocol == TCP:
+        if len(body) < 20:
+            return "cut before its TCP header"
+        from_, to, seq, ack, offset, flags = struct.unpack_from(">HHIIBB", body)
+        head = (offset >> 4) * 4
+        if head < 20:
+            return "a bad TCP header"
+        payload = body[head:]
+        return Unit(number, time, TCP, endpoint(source, from_), endpoint(target, to), payload,
+                    missing if head <= len(body) else 0, seq, ack, flags, ident)  # fmt: skip
+    if protocol == UDP:
+        if len(body) < 8:
+            return "cut before its UDP header"
+        from_, to, size = struct.unpack_from(">HHH", body)
+        payload = body[8 : size or None]
+        missing = max(0, size - 8 - len(payload)) if size else missing
+        return Unit(number, time, UDP, endpoint(source, from_), endpoint(target, to), payload, missing, 0, 0, 0, ident)
+    return "neither TCP nor UDP"

@@ -1,0 +1,217 @@
+"""Capture files: pcap and pcapng, as packets and back. What is in a packet is told in `packets.py`.
+
+Read here and by no library: those with a licence that fits give a file one link type, and lose how long a cut packet was.
+A file may be cut off anywhere: its whole packets are read, and `Capture.cut` says where the rest is missing.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Final, NamedTuple
+
+from zenoh_harness.files.faults import FileFault
+
+PCAP: Final = {b"\xd4\xc3\xb2\xa1": ("<", 1_000), b"\xa1\xb2\xc3\xd4": (">", 1_000),
+               b"\x4d\x3c\xb2\xa1": ("<", 1), b"\xa1\xb2\x3c\x4d": (">", 1)}  # fmt: skip
+"""First four bytes of a pcap file: byte order, and nanoseconds in a unit of its fractions."""
+PCAPNG: Final = b"\x0a\x0d\x0d\x0a"
+"""First four bytes of a pcapng file: its section header."""
+LARGEST: Final = 1 << 26
+"""Bytes of a block or packet; who says more is no capture."""
+
+RAW: Final = 101
+"""LINKTYPE_RAW: packets begin with their IP header."""
+
+
+class Packet(NamedTuple):
+    """One packet as it was captured."""
+
+    number: int
+    """From 1, in the order of the file, as Wireshark counts."""
+    time: int
+    """Nanoseconds since 1970."""
+    link: int
+    """The link type, as in tcpdump.org's list: 1 Ethernet, 101 IP, 113 and 276 Linux cooked, ..."""
+    data: bytes
+    size: int
+    """Bytes on the link; more than there are in `data` where the capture cut the packet."""
+
+
+def is_capture(head: bytes) -> bool:
+    """Whether a file with these first bytes is a pcap or a pcapng."""
+    return head[:4] in PCAP or head[:4] == PCAPNG
+
+
+@dataclass(slots=True)
+class Capture:
+    """A capture file while it is read: iterate for its packets."""
+
+    path: Path
+    cut: str = ""
+    """Where and why reading stopped before the end; empty while it did not."""
+
+    def __iter__(self) -> Iterator[Packet]:
+        """The packets, in order. Raises FileFault for a file that is none, or cannot be read."""
+        try:
+            with self.path.open("rb") as source:
+                yield from self.packets(source)
+        except OSError as why:
+            raise FileFault(self.path, None, f"cannot be read: {why}") from why
+
+    def packets(self, source: IO[bytes]) -> Iterator[Packet]:
+        """The packets that an opened file, or a part of one behind its header, holds. Raises FileFault for what is no capture."""
+        head = source.read(4)
+        if head == PCAPNG:
+            yield from _Blocks(self, source, head).packets()
+        elif head in PCAP:
+            yield from self._records(source, *PCAP[head])
+        else:
+            found = f"begins with {head.hex(' ')}" if head else "is empty"
+            raise FileFault(self.path, None, f"{found}: no capture", hint="pcap and pcapng are read")
+
+    def _records(self, source: IO[bytes], order: str, unit: int) -> Iterator[Packet]:
+        """The packets of a pcap: a header of 16 bytes, then what was captured."""
+        head = source.read(20)
+        if len(head) < 20:
+            self.cut = "the file ends inside its header"
+            return
+        link = struct.unpack(f"{order}16xI", head)[0] & 0x0FFFFFFF
+        record = struct.Struct(f"{order}IIII")
+        number = 0
+        while head := source.read(record.size):
+            number += 1
+            if len(head) < record.size:
+                self.cut = f"the file ends inside packet {number}"
+                return
+            seconds, fraction, kept, size = record.unpack(head)
+            data = source.read(kept) if kept <= LARGEST else b""
+            if len(data) < kept:
+                self.cut = f"packet {number} should have {kept} bytes, and the file ends after {len(data)}"
+                return
+            yield Packet(number, seconds * 1_000_000_000 + fraction * unit, link, data, size)
+
+
+class _Interface(NamedTuple):
+    """What a pcapng says about one of the interfaces that it was captured on."""
+
+    link: int
+    units: int
+    """Units of time in a second."""
+    offset: int
+    """Seconds to add."""
+    longest: int
+    """The bytes that are kept of a packet; 0 for all."""
+
+
+@dataclass(slots=True)
+class _Blocks:
+    """The blocks of a pcapng: sections, interfaces, packets; others are passed over."""
+
+    capture: Capture
+    source: IO[bytes]
+    begun: bytes = b""
+    """What of the first block was read already."""
+    order: str = "<"
+    interfaces: list[_Interface] = field(default_factory=list)
+    number: int = 0
+
+    def packets(self) -> Iterator[Packet]:
+        """The packets of all sections, in the order of the file."""
+        while (block := self._block()) is not None:
+            kind, body = block
+            if kind == 1:
+                self.interfaces.append(self._interface(body))
+            elif kind in (2, 3, 6):
+                self.number += 1
+                packet = self._packet(kind, body)
+                if packet is None:
+                    self.capture.cut = (
+                        f"the block of packet {self.number} tells lengths or an interface that it has not"
+                    )
+                    return
+                yield packet
+
+    def _block(self) -> tuple[int, bytes] | None:
+        """Type and body of the next block; None at the end, also at one that cannot be told."""
+        head = self.begun + self.source.read(8 - len(self.begun))
+        self.begun = b""
+        if len(head) < 8:
+            self.capture.cut = f"the file ends inside a block, after packet {self.number}" if head else ""
+            return None
+        magic = b""
+        if head[:4] == PCAPNG:  # the same in both byte orders; the next four bytes tell which
+            magic = self.source.read(4)
+            self.order = ">" if magic == b"\x1a\x2b\x3c\x4d" else "<"
+            self.interfaces = []
+        kind, size = struct.unpack(f"{self.order}II", head)
+        size += -size % 4
+        body = self.source.read(size - 8 - len(magic)) if 12 + len(magic) <= size <= LARGEST else b""
+        if len(body) + 8 + len(magic) != size or not body:
+            self.capture.cut = f"a block of {size} bytes that is not there, after packet {self.number}"
+            return None
+        return kind, body[:-4]
+
+    def _interface(self, body: bytes) -> _Interface:
+        units, offset = 1_000_000, 0
+        link, longest = struct.unpack_from(f"{self.order}HxxI", body.ljust(8, b"\0"))
+        at = 8
+        while at + 4 <= len(body):
+            code, size = struct.unpack_from(f"{self.order}HH", body, at)
+            value = body[at + 4 : at + 4 + size]
+            if code == 9 and size == 1:
+                units = 1 << (value[0] & 0x7F) if value[0] & 0x80 else 10 ** (value[0] & 0x7F)
+            elif code == 14 and len(value) == 8:
+                offset = struct.unpack(f"{self.order}q", value)[0]
+            at += 4 + size + -size % 4
+        return _Interface(link, units, offset, longest)
+
+    def _packet(self, kind: int, body: bytes) -> Packet | None:
+        """A packet of a simple (3), an enhanced (6) or an obsolete (2) packet block; None for one that contradicts itself."""
+        if len(body) < (4 if kind == 3 else 20):
+            return None
+        if kind == 3:
+            which, ticks, at = 0, 0, 4
+            size = kept = struct.unpack_from(f"{self.order}I", body)[0]
+            kept = min(kept, len(body) - 4)
+            if self.interfaces and self.interfaces[0].longest:
+                kept = min(kept, self.interfaces[0].longest)
+        else:
+            which, high, low, kept, size = struct.unpack_from(
+                f"{self.order}{'HxxIIII' if kind == 2 else 'IIIII'}", body
+            )
+            ticks, at = high << 32 | low, 20
+        if which >= len(self.interfaces) or at + kept > len(body):
+            return None
+        interface = self.interfaces[which]
+        time = interface.offset * 1_000_000_000 + ticks * 1_000_000_000 // interface.units
+        return Packet(self.number, time, interface.link, body[at : at + kept], size)
+
+
+def write(packets: Iterable[Packet], path: Path) -> int:
+    """Write packets as a pcapng that Wireshark reads, one interface a link type; how many. Raises FileFault."""
+    links: dict[int, int] = {}
+    count = 0
+    try:
+        with path.open("wb") as out:
+            out.write(_block_of(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)))
+            for packet in packets:
+                count += 1
+                if packet.link not in links:
+                    links[packet.link] = len(links)
+                    nanoseconds = struct.pack("<HHB3xHH", 9, 1, 9, 0, 0)
+                    out.write(_block_of(1, struct.pack("<HHI", packet.link, 0, 0) + nanoseconds))
+                when = packet.time & 0xFFFFFFFFFFFFFFFF
+                which = links[packet.link]
+                head = struct.pack("<IIIII", which, when >> 32, when & 0xFFFFFFFF, len(packet.data), packet.size)
+                out.write(_block_of(6, head + packet.data))
+    except OSError as why:
+        raise FileFault(path, None, f"cannot be written: {why}") from why
+    return count
+
+
+def _block_of(kind: int, body: bytes) -> bytes:
+    body += bytes(-len(body) % 4)
+    return struct.pack("<II", kind, len(body) + 12) + body + struct.pack("<I", len(body) + 12)

@@ -1,0 +1,51 @@
+"""Which protocol version a node speaks that opens no session at ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from zenoh_conformance import sane
+from zenoh_conformance.conversation import Side
+from zenoh_conformance.dialogue import Dialogue
+from zenoh_conformance.finding import Deviation
+from zenoh_conformance.kinds import InitAck, InitSyn, OpenAck, OpenSyn
+
+OTHERS: Final = (8, 10, 7, 11, 6, 12, 5)
+"""Versions that are tried, the likeliest first."""
+
+
+def other_version(side: Side, visit: Callable[[], Dialogue | None]) -> int | None:
+    """The version at which it opens a session; None where it opens none, or cannot be reached."""
+    tries = _toward_responder if side is Side.RESPONDER else _toward_initiator
+    us = visit()
+    if us is None:
+        return None
+    first: Dialogue | None = us
+    for version in OTHERS if side is Side.RESPONDER else (0,):
+        us = first or visit()
+        first = None
+        if us is None:
+            return None
+        try:
+            return tries(us, version)
+        except Deviation:
+            continue
+        finally:
+            us.wire.shut()
+    return None
+
+
+def _toward_responder(us: Dialogue, version: int) -> int:
+    ack = us.ask(us.init_syn(version=version), expect=InitAck)
+    us.ask(us.open_syn(ack), expect=OpenAck)
+    return version
+
+
+def _toward_initiator(us: Dialogue, _version: int) -> int | None:
+    """It says its version itself; ours it refused already."""
+    syn = us.expect(InitSyn)
+    if syn.version == sane.VERSION:
+        return None
+    us.ask(us.init_ack(syn, version=syn.version), expect=OpenSyn)
+    return int(syn.version)

@@ -1,0 +1,252 @@
+"""Studying a node: a few sane sessions, ended in each way, before anything odd is done. Never raises for what it does."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, Final
+
+from zenoh_conformance import sane
+from zenoh_conformance.conversation import Side
+from zenoh_conformance.dialogue import Dialogue
+from zenoh_conformance.fences import BY_QUERY, PASSES, Fence, Fencing
+from zenoh_conformance.finding import Deviation
+from zenoh_conformance.kinds import InitSyn
+from zenoh_conformance.messages import Init, Push
+from zenoh_conformance.messages.init import Patch, QoS
+from zenoh_conformance.wire.extensions import exts
+from zenoh_harness.errors import CannotConnect
+from zenoh_harness.links.timing import Deadline, scaled
+from zenoh_harness.links.wires import Recorder
+from zenoh_harness.probing.habits.room import room
+from zenoh_harness.probing.habits.speaks import other_version
+from zenoh_harness.reference.credentials import open_session
+from zenoh_harness.targets.habits import CONNECT, UNIT, End, Habits, Return
+from zenoh_harness.targets.target import NodeInstance
+
+REQUIREMENT: Final = "target/habits"
+QUIET_TIMES: Final = 20
+"""How many times its slowest answer a node must be silent for us to believe that nothing comes."""
+
+LEAST_QUIET: Final = 0.1
+"""Seconds that a quiet time lasts at least, before scaling."""
+
+LONGEST: Final = 3.0
+"""Seconds that a node which can be started again is waited for after each kind of end."""
+
+SHORTLY: Final = 0.5
+"""The same, once it was waited for in vain."""
+
+PATIENT: Final = 8.0
+"""The same for one that cannot."""
+
+OTHER_OFFERS: Final[tuple[tuple[Any, ...], ...]] = ((QoS(), Patch(value=1)), (Patch(value=1),), ())
+"""Other sane proposals, for a node whose answer to the usual one cannot be read."""
+
+OF_FENCE: Final[Mapping[Fence, str]] = {Fence.QUERY: "finals", Fence.INTEREST: "interests"}
+"""What a node does that can be fenced so."""
+
+_ZIDS = itertools.count(1)
+
+
+def study(node: NodeInstance, *, rooms: bool = True) -> Habits:
+    """What a started node is like. `rooms`: also how many it serves at once, of one that listens."""
+    began = time.monotonic()
+    bare = Habits(start=_started(node), again=_again(node))
+    us = visit(node)
+    answer = handshake(us, node) if us is not None else None
+    offers = sane.OFFERS
+    if us is not None and answer is None and node.side is Side.RESPONDER:
+        us, answer, offers = _with_other_offers(us, node)
+    if us is None:
+        return bare
+    if answer is None:
+        us.wire.shut()
+        return replace(bare, version=other_version(node.side, lambda: visit(node)))
+    fencing, lacks = fence_of(us, answer)
+    batch = us.theirs.batch_size if us.theirs is not None else None
+    lacks = lacks if node.role != "router" else frozenset()  # a router that does not is at fault
+    found = replace(bare, answer=answer, fencing=fencing, leaves=left(us), batch=batch, offers=offers, lacks=lacks)
+    if node.side is Side.INITIATOR:
+        back = returns(node, us)
+        dies = None if node.vitals().running or node.vitals().in_order else list(back)[-1]
+        return replace(found, returns={end: one for end, one in back.items() if end is not dies}, dies=dies)
+    us.leave()
+    found = replace(found, answer=max(answer, _once_more(node, offers)))
+    if node.role != "router" and not routes(node, found):
+        found = replace(found, lacks=found.lacks | {"routing"})
+    if not rooms or time.monotonic() - began > CONNECT:
+        return found
+    half_open, sessions = room(node, found.answer, offers)
+    few = {"several-links"} if half_open == 1 else set[str]()
+    few |= {"several-sessions", "routing"} if sessions == 1 else set[str]()
+    return replace(found, half_open=half_open, sessions=sessions, lacks=found.lacks | few)
+
+
+def _once_more(node: NodeInstance, offers: tuple[Any, ...]) -> float:
+    """What another session's answers took: a first one may be lucky."""
+    us = visit(node)
+    took = handshake(us, node, exts=exts(*offers)) if us is not None else None
+    if us is not None:
+        us.leave()
+    return took or 0.0
+
+
+def routes(node: NodeInstance, habits: Habits) -> bool:
+    """Whether it passes a publication of one session on to another that subscribes; a peer need not."""
+    near, far = (visit(node) for _ in range(2))
+    key = "zconform/habits/routed"
+    try:
+        if near is None or far is None:
+            return False
+        for us in (near, far):
+            if handshake(habits.prepare(us), node, exts=exts(*habits.offers)) is None:
+                return False
+        near.subscribe(key)
+        near.fence()
+        far.publish(key, b"x")
+        far.fence()
+        near.expect(Push, within=max(scaled(UNIT) / 2, QUIET_TIMES * habits.answer))
+    except Deviation:
+        return False
+    finally:
+        for us in filter(None, (near, far)):
+            us.leave()
+    return True
+
+
+def _with_other_offers(us: Dialogue, node: NodeInstance) -> tuple[Dialogue | None, float | None, tuple[Any, ...]]:
+    """One whose answer to our sane proposal cannot be read may have one to another that is as sane."""
+    for offers in OTHER_OFFERS if not isinstance(us.theirs, Init) and us.closed is None else ():
+        us.wire.shut()
+        another = visit(node)
+        if another is None:
+            return None, None, sane.OFFERS
+        us = another
+        answer = handshake(us, node, exts=exts(*offers))
+        if answer is not None:
+            return us, answer, offers
+    return us, None, sane.OFFERS
+
+
+def _started(node: NodeInstance) -> float:
+    return float(getattr(node, "started_in", 0.0))
+
+
+def _again(node: NodeInstance) -> bool:
+    return getattr(node, "again", None) is not None
+
+
+def visit(node: NodeInstance, within: float = CONNECT) -> Dialogue | None:
+    """A fresh link; None when there is none."""
+    zid = b"\x68\x61" + next(_ZIDS).to_bytes(5, "big") + b"\x7a"
+    try:
+        wire = Recorder().wire(node, "habits", Deadline.after(within))
+    except CannotConnect:
+        return None
+    return Dialogue(wire, zid=zid, unit=scaled(max(UNIT, CONNECT)), requirement=REQUIREMENT)
+
+
+def handshake(us: Dialogue, node: NodeInstance, **changes: Any) -> float | None:
+    """Open the session; seconds that each of its answers took, about. None when it is not opened."""
+    began = time.monotonic()
+    try:
+        open_session(us, node.profile, **changes)
+    except Deviation:
+        return None
+    return (time.monotonic() - began) / 2
+
+
+def fence_of(us: Dialogue, answer: float) -> tuple[Fencing, frozenset[str]]:
+    """The best fence that a live session passes, and what it was seen not to do; it may leave meanwhile, by itself."""
+    within = max(scaled(UNIT) / 2, QUIET_TIMES * answer)
+    quiet = max(scaled(LEAST_QUIET), QUIET_TIMES * answer)
+    lacks: set[str] = set()
+    for how in (Fence.QUERY, Fence.INTEREST, Fence.QUIET):
+        us.fencing = Fencing(how=how, quiet=quiet)
+        with suppress(Deviation):
+            PASSES[how](us, f"zconform/habits/{us.zid.hex()}/{how.name.lower()}", within, "fence")
+            return (us.fencing if how is not Fence.QUERY else BY_QUERY), frozenset(lacks)
+        if left(us):
+            break
+        lacks.add(OF_FENCE[how])
+    return Fencing(how=Fence.NOTHING, quiet=quiet), frozenset(OF_FENCE.values())
+
+
+def left(us: Dialogue) -> bool:
+    """Whether the target has ended the session."""
+    return us.ended is not None or us.closed is not None
+
+
+Way = tuple[Callable[[Dialogue], object], Callable[[Dialogue], object]]
+
+
+def _opened(us: Dialogue) -> object:
+    return us.open()
+
+
+def _proposed(us: Dialogue) -> object:
+    return us.expect(InitSyn)
+
+
+WAYS: Final[Mapping[End, Way]] = {
+    End.CLOSE: (_opened, lambda us: us.send(sane.close())),
+    End.FIN: (_opened, lambda us: None),
+    End.RST: (_opened, lambda us: us.wire.reset()),
+    End.REFUSED: (_proposed, lambda us: us.send(sane.close(2))),
+    End.DROPPED: (_proposed, lambda us: None),
+}
+"""How far a node that comes to us is led, and how it is left; the link is shut after it."""
+
+
+def returns(node: NodeInstance, first: Dialogue | None) -> dict[End, Return]:
+    """How it comes back from each end, until its program dies of one; `first` is its first session, live."""
+    found: dict[End, Return] = {}
+    longest = LONGEST if _again(node) else PATIENT
+    us, live = first, True
+    for end, way in WAYS.items():
+        if us is None:
+            break
+        if _left(us, way, live):
+            found[end], us = _back(node, longest)
+            longest = longest if found[end].after is not None else min(longest, _once_in_vain(found))
+        else:
+            us = visit(node, longest)
+        live = False
+    if us is not None:
+        us.wire.shut()
+    return found
+
+
+def _once_in_vain(found: Mapping[End, Return]) -> float:
+    """Seconds to wait for one that was waited for in vain once already."""
+    return max(SHORTLY, *(2 * (back.after or 0.0) for back in found.values()))
+
+
+def _left(us: Dialogue, way: Way, live: bool) -> bool:
+    """Lead it there, unless it is there, and leave it so; whether it could be led."""
+    lead, leave = way
+    try:
+        if not live:
+            lead(us)
+        leave(us)
+    except Deviation:
+        return False
+    finally:
+        us.wire.shut()
+    return True
+
+
+def _back(node: NodeInstance, longest: float) -> tuple[Return, Dialogue | None]:
+    """Wait for it; one that does not come is started again, where that can be."""
+    began, starts = time.monotonic(), getattr(node, "starts", 1)
+    us = visit(node, longest)
+    took = time.monotonic() - began
+    if us is not None:
+        ended = str(getattr(node, "last_end", "")) if getattr(node, "starts", 1) > starts else ""
+        return Return(after=took, ended=ended), us
+    anew: Callable[[], bool] | None = getattr(node, "start_again", None)
+    return Return(after=None, waited=longest), visit(node) if anew is not None and anew() else None

@@ -1,0 +1,140 @@
+"""Captures that arrive: what goes on from one to the next is counted once, whatever is killed in between."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from fleets import captured, wrong_version
+
+from zenoh_harness.errors import CannotGoOn
+from zenoh_harness.files import pcap
+from zenoh_harness.files.captures import PORTS
+from zenoh_reports.plain import audit, tables, traffic
+from zenoh_reports.plain.follow import Checkpoint, arrived, goes_on, packet_of
+from zenoh_reports.plain.packets import Span, packets, rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def parts_of(file: Path, folder: Path, count: int) -> list[Path]:
+    """A capture as so many that follow each other, cut anywhere."""
+    whole = list(pcap.Capture(file))
+    step = -(-len(whole) // count)
+    made = []
+    for index in range(count):
+        made.append(folder / f"part-{index:02}.pcapng")
+        folder.mkdir(exist_ok=True)
+        pcap.write(whole[index * step : (index + 1) * step], made[-1])
+    return made
+
+
+def statistics(facts):
+    """Messages by node and kind: the minute is the same however the file is cut."""
+    return tables.statistics(facts)
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 40])
+def test_flows_go_on_from_file_to_file(count: int, tmp_path: Path) -> None:
+    file = captured(tmp_path, plant=wrong_version)
+    whole = audit.whole_audit(traffic.sorted_rows(packets([str(file)])))
+    facts, kept, newest = [], [], 0
+    for index, part in enumerate(parts_of(file, tmp_path / "parts", count)):
+        arriving = traffic.sorted_rows([*map(packet_of, kept), *rows(Span(str(part), index))])
+        found = list(goes_on(arriving, PORTS, newest))
+        kept = [row for row in found if row.what == "flow"]
+        facts += [row for row in found if row.what != "flow"]
+        newest = max([newest, *(row.time for row in found)])
+    handshakes = sorted((row for row in facts if row.what == "handshake"), key=audit.order_of)
+    facts += audit.wide_rows(handshakes)
+
+    assert kept == []
+    assert statistics(facts) == statistics(whole)
+    assert Counter((row.law, row.sender, row.node, row.cause) for row in facts if row.what == "finding") == Counter(
+        (row.law, row.sender, row.node, row.cause) for row in whole if row.what == "finding"
+    )
+    assert any(row.what == "finding" for row in facts)
+
+
+def test_a_flow_that_is_silent_for_an_hour_is_over(tmp_path: Path) -> None:
+    file = captured(tmp_path)
+    whole = list(pcap.Capture(file))
+    pcap.write(whole[:200], tmp_path / "a.pcapng")
+    first = list(goes_on(traffic.sorted_rows(rows(Span(str(tmp_path / "a.pcapng"), 0))), PORTS, 0))
+    kept = [row for row in first if row.what == "flow"]
+    later = list(
+        goes_on(traffic.sorted_rows(map(packet_of, kept)), PORTS, max(row.time for row in kept) + 2 * 3600 * 10**9)
+    )
+
+    assert len(kept) == 6
+    assert not [row for row in later if row.what == "flow"]
+    assert sum(row.amount for row in [*first, *later] if row.what == "messages" and row.kind == "push") > 100
+
+
+def test_a_plan_is_done_again_until_it_is_committed(tmp_path: Path) -> None:
+    arriving = tmp_path / "in"
+    file = captured(arriving)
+    (arriving / "notes.txt").write_text("no capture")
+    shutil.copy(file, arriving / "copy.pcap")
+    first = Checkpoint(tmp_path / "c")
+    plan = first.next(arrived(arriving, settled=-1))
+    again = Checkpoint(tmp_path / "c")
+
+    assert plan is not None and len(plan.captures) == 1 and plan.results == ()
+    assert again.next([]) == plan
+    again.commit(plan, {"newest": 7})
+    assert Checkpoint(tmp_path / "c").next(arrived(arriving, settled=-1)) is None
+    assert Checkpoint(tmp_path / "c").last() == {"newest": 7}
+
+
+def test_a_file_that_is_being_written_is_not_taken(tmp_path: Path) -> None:
+    file = captured(tmp_path)
+
+    assert arrived(tmp_path, settled=60) == []
+    assert arrived(tmp_path, settled=-1) == [str(file)]
+
+
+def test_a_checkpoint_of_somebody_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "plans").mkdir()
+    (tmp_path / "plans" / "00000000.json").write_text("[]")
+
+    with pytest.raises(CannotGoOn, match="no checkpoint of ours"):
+        Checkpoint(tmp_path)
+
+
+@pytest.mark.needs("java", "spark")
+def test_what_arrives_is_counted_once_and_alerted_once(spark: SparkSession, tmp_path: Path) -> None:
+    """A batch that is ended before its commit is done again; a finding that comes again is no second alert."""
+    from zenoh_reports.pipeline import follow as stages
+
+    file = captured(tmp_path, plant=wrong_version)
+    parts = parts_of(file, tmp_path / "parts", 2)
+    arriving, out = tmp_path / "in", tmp_path / "out"
+    arriving.mkdir()
+    said: list[str] = []
+
+    shutil.copy(parts[0], arriving)
+    followed = stages.Followed(spark, out, (), said.append)
+    plan = followed.checkpoint.next(arrived(arriving, settled=-1))
+    assert plan is not None
+    followed._captures(plan)  # and no commit: it was killed
+    assert stages.follow(spark, arriving, out, once=True, say=said.append, settled=-1) == 1
+    shutil.copy(parts[1], arriving)
+    assert stages.follow(spark, arriving, out, once=True, say=said.append, settled=-1) == 0
+
+    whole = audit.whole_audit(traffic.sorted_rows(packets([str(file)])))
+    made = spark.read.parquet(str(out / "tables" / "statistics")).groupBy("kind").sum("messages").collect()
+    expected = Counter()
+    for row in tables.statistics(whole):
+        expected[row.kind] += row.messages
+    assert dict(map(tuple, made)) == expected
+    assert len([line for line in said if line.startswith("fail")]) == len(
+        {(row.signature, row.node) for row in tables.findings(whole) if row.verdict == "fail"}
+    )

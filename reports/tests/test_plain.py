@@ -1,0 +1,180 @@
+"""Reading results in plain Python: what is one target and what are two, what a cell says, what does not fit."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from zenoh_conformance.requirement import requirements
+from zenoh_conformance.verdict import Judgement, Key, Verdict
+from zenoh_harness.errors import UsageError
+from zenoh_reports.plain import fold, runs
+from zenoh_reports.plain.anomalies import anomalies
+from zenoh_reports.plain.fold import Why
+from zenoh_reports.plain.versions import version_key
+
+COOKIE = "session-establishment/cookie-must-match"
+
+
+def judgement(requirement: str, verdict: Verdict, check: str = "a/b", **more) -> Judgement:
+    key = Key(
+        target="node", version="1.0.0", role="responder", profile=more.pop("profile", "default"), link="tcp", requirement=requirement,
+        check=check, parameters=more.pop("parameters", ()),
+    )  # fmt: skip
+    return Judgement(key=key, level="MUST", verdict=verdict, **more)
+
+
+def load(*folders: Path):
+    return runs.load(runs.found(folders))[0]
+
+
+def test_versions_sort_as_versions():
+    assert sorted(["1.10.2", "1.9.0", "2", "1.0.0-rc1", "main", "1.0.0"], key=version_key) == [
+        "1.0.0-rc1", "1.0.0", "1.9.0", "1.10.2", "2", "main",
+    ]  # fmt: skip
+
+
+def test_a_wheel_a_container_and_two_nights_stay_apart(make_run):
+    wheel = make_run("wheel", version="1.10.2", kind="wheel", reach="wheel:1.10.2")
+    container = make_run("container", version="1.10.2", kind="docker", reach="docker:node:1.10.2")
+    night = make_run("night", "believes-any-cookie", version="1.10.2", kind="wheel", reach="wheel:1.10.2")
+    found = load(wheel, container, night)
+    assert len({run.label for run in found}) == len({run.slug for run in found}) == 3
+    assert [run.identity.kind for run in found] == ["docker", "wheel", "wheel"]
+
+
+def test_a_copy_of_a_file_counts_once(make_run, tmp_path):
+    first = make_run("first")
+    shutil.copytree(first, tmp_path / "again")
+    assert len(load(first, tmp_path / "again")) == 1
+
+
+def test_the_worst_verdict_counts_and_what_says_nothing_is_not_counted(make_run):
+    more = [judgement(COOKIE, Verdict.NOT_OBSERVED, "law/x"), judgement(COOKIE, Verdict.WARN, "law/y")]
+    (run,) = load(make_run("run", more=more))
+    cell = fold.table(run)[COOKIE]
+    assert cell.verdict is Verdict.WARN
+    assert cell.counted == len(cell.judgements) - 1
+
+
+def test_every_requirement_without_a_verdict_says_why(make_run):
+    (run,) = load(make_run("run", more=[judgement("query/request-id", Verdict.NOT_APPLICABLE)]))
+    cells = fold.table(run)
+    assert set(requirements()) <= set(cells)
+    assert all((cell.why is None) == (cell.verdict not in fold.SILENT) for cell in cells.values())
+    assert cells["query/request-id"].why is Why.NOT_OFFERED
+    found = fold.silence(cells)
+    assert {Why.VECTORS, Why.UNCOVERED, Why.EXCUSED} <= set(found)
+    excused = {ident for ident, each in requirements().items() if each.unobservable}
+    assert set(found[Why.EXCUSED]) == excused
+
+
+@pytest.mark.parametrize(
+    ("fault", "known", "footer", "word", "green"),
+    [
+        ("", "", True, "conforms", True),
+        ("believes-any-cookie", "", True, "deviates", False),
+        ("believes-any-cookie", "it is so", True, "known deviations", True),
+        ("", "", False, "incomplete", False),
+    ],
+)
+def test_a_run_in_one_word(make_run, fault, known, footer, word, green):
+    (run,) = load(make_run("run", fault, known=known, footer=footer))
+    assert (run.word, run.green) == (word, green)
+
+
+def test_a_footer_that_flatters_is_not_believed(make_run):
+    folder = make_run("run", "believes-any-cookie")
+    file = folder / "results.jsonl"
+    lines = file.read_text().splitlines()
+    file.write_text("\n".join([*lines[:-1], json.dumps(json.loads(lines[-1]) | {"exit": 0})]) + "\n")
+    (run,) = load(folder)
+    assert run.word == "deviates"
+    assert any("exit 0" in one.what for one in anomalies([run], []))
+
+
+def test_header_only_is_incomplete_and_holds_nothing(make_run):
+    folder = make_run("run")
+    file = folder / "results.jsonl"
+    file.write_text(file.read_text().splitlines(keepends=True)[0])
+    (run,) = load(folder)
+    assert run.word == "incomplete"
+    assert {"The file holds no judgement."} <= {one.what for one in anomalies([run], [])}
+
+
+def test_contradictions_within_and_between_runs_are_told(make_run):
+    both = [judgement(COOKIE, Verdict.PASS, "x/y"), judgement(COOKIE, Verdict.FAIL, "x/y")]
+    found = load(make_run("one", more=both), make_run("other", "believes-any-cookie"))
+    said = [one.what for one in anomalies(found, [])]
+    assert any("stand twice with different verdicts" in one for one in said)
+    assert any("are runs of the same target and disagree on 3 judgements" in one for one in said)
+
+
+def test_a_file_that_cannot_be_read_is_told_and_the_others_stand(make_run, tmp_path):
+    bad = tmp_path / "bad" / "results.jsonl"
+    bad.parent.mkdir()
+    bad.write_text('{"type":"header","format":99}\n')
+    read, unread = runs.load([make_run("good") / "results.jsonl", bad])
+    assert [run.word for run in read] == ["conforms"]
+    assert [one.file for one in unread] == ["bad/results.jsonl"]
+    assert "format 99" in unread[0].why
+
+
+def test_what_is_under_embargo_is_in_no_row_even_if_a_file_holds_it(make_run):
+    folder = make_run("run")
+    file = folder / "results.jsonl"
+    lines = file.read_text().splitlines()
+    secret = json.loads(lines[2]) | {"embargo": True, "cause": "secret", "verdict": "crash"}
+    file.write_text("\n".join([*lines[:-1], json.dumps(secret), lines[-1]]) + "\n")
+    (run,) = load(folder)
+    assert all(one.cause != "secret" for one in run.judgements)
+    assert run.embargoed == 1
+
+
+@pytest.mark.parametrize("evidence", ["../secret.txt", "/etc/passwd", "evidence/../../secret.txt", "a\0b", "x" * 5000])
+def test_evidence_is_looked_for_within_the_run_only(make_run, tmp_path, evidence):
+    (tmp_path / "secret.txt").write_text("{}")
+    (run,) = load(make_run("run"))
+    assert run.inside(evidence) is None
+
+
+def test_evidence_behind_a_link_that_leads_out_is_not_there(make_run, tmp_path):
+    (tmp_path / "secret.txt").write_text("{}")
+    folder = make_run("run")
+    (folder / "link").symlink_to(tmp_path / "secret.txt")
+    (run,) = load(folder)
+    assert run.inside("link") is None
+
+
+def test_a_folder_without_results_is_refused(tmp_path):
+    with pytest.raises(UsageError, match=r"holds no results\.jsonl"):
+        runs.found([tmp_path])
+
+
+def test_what_is_shown_holds_no_controls_and_is_short():
+    told = runs.shown("a\x1b[2J\u202eb\n" + "x" * 1_000_000)
+    assert told.isprintable()
+    assert "\\x1b[2J\\u202eb\\x0a" in told
+    assert len(told) < 200
+
+
+def test_parameters_share_a_page_and_causes_do_not(make_run):
+    more = [
+        judgement(COOKIE, Verdict.FAIL, "x/y", cause=cause, parameters=(("at", str(n)),)) for n, cause in enumerate("aab")
+    ]
+    (run,) = load(make_run("run", more=more))
+    found = fold.deviations(run)
+    assert sorted(len(one.members) for one in found) == [1, 2]
+    assert len({one.address for one in found}) == 2
+
+
+def test_the_plain_way_imports_no_spark():
+    heavy = ("pyspark", "pandas", "pyarrow", "matplotlib")
+    code = f"import sys, zenoh_reports.pages.build as _; print([m for m in {heavy} if m in sys.modules])"
+    text = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert text.strip() == "[]"

@@ -1,0 +1,164 @@
+"""Proofs: what is red is derived again from its bytes, by the same cause; what was tampered with is not; nothing else is needed."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+from hashlib import sha256
+
+import lz4.block
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zenoh_conformance.case import all_cases, shown_all
+from zenoh_conformance.law import judge
+from zenoh_harness.faulty import all_faulty_nodes
+from zenoh_harness.faulty.table import provoke, runs_in_memory
+from zenoh_harness.files import conversations
+from zenoh_reports.pages.build import build
+from zenoh_reports.pages.site import Report
+from zenoh_reports.plain import runs
+from zenoh_reports.proofs import derive, lz4_stand_in, pack
+from zenoh_reports.proofs.replay import Apart
+
+FEW = 3
+"""Parameter sets of a case that are tried on a faulty node."""
+
+
+@pytest.fixture
+def zids_in_memory(monkeypatch):
+    """What dialogues are called in memory."""
+    drawn = [lambda count: sha256(f"0/{count}".encode()).digest()[:7] + b"\x5a"]
+    monkeypatch.setattr(derive, "drawn", lambda _proof: drawn)
+
+
+def proof_of(check, requirement, role, profile, parameters, cause, conversation):
+    judgement = {
+        "check": check, "parameters": dict(shown_all(parameters)), "profile": profile,
+        "role": role.value, "level": "MUST", "verdict": "fail", "cause": cause, "details": {},
+    }  # fmt: skip
+    lines = [line.rstrip("\n") for line in conversations.lines(conversation)]
+    return {"proof": 1, "judgement": judgement, "requirement": {"id": requirement}, "conversation": lines, "script": ""}
+
+
+@pytest.mark.usefixtures("zids_in_memory")
+@pytest.mark.parametrize("name", sorted(all_faulty_nodes()))
+def test_every_red_of_a_faulty_node_is_derived_again(name):
+    faulty = all_faulty_nodes()[name]
+    for check in faulty.caught_by:
+        case = all_cases().get(check)
+        if case is None or not runs_in_memory(case):
+            continue
+        for parameters in case.parameters[:FEW]:
+            findings, scene = provoke(case, parameters, faulty.node)
+            if findings:
+                cause = findings[0].cause
+                proof = proof_of(check, case.requirement, case.role, case.profile, parameters, cause, scene.conversation)
+                derived = derive.derive(proof)
+                assert (derived.cause, derived.how) == (cause, "the case on the recorded conversation")
+                assert derived.verdict in ("fail", "warn")
+
+
+def test_a_law_is_judged_again():
+    case = all_cases()["establishment-sane/a-sane-proposal-is-answered"]
+    _, scene = provoke(case, {}, all_faulty_nodes()["answers-with-version-8"].node)
+    red = next(one for one in judge(scene.conversation) if one.findings and one.sender is case.role)
+    cause = red.findings[0].cause
+    derived = derive.derive(proof_of(red.law.id, red.law.requirement, case.role, "default", {}, cause, scene.conversation))
+    assert (derived.verdict, derived.cause) == ("fail", cause)
+    assert derived.byte is not None
+
+
+@pytest.fixture
+def site(make_run, tmp_path):
+    """The files of a site with a red, as they lie on a disk."""
+    read, _ = runs.load(runs.found([make_run("run", "believes-any-cookie")]))
+    for name, data in build(Report(read)).items():
+        if name.endswith((".pyz", ".proof.json")):
+            (tmp_path / name.rpartition("/")[2]).write_bytes(data)
+    return tmp_path
+
+
+def verify(site, *files):
+    """The verifier, in an isolated Python without anything installed."""
+    python = [sys.executable, "-I", "-S", str(site / "verify.pyz")]
+    return subprocess.run([*python, *map(str, files)], capture_output=True, text=True, cwd="/", check=False)
+
+
+def test_a_proof_is_verified_by_python_alone(site):
+    (file, *_) = sorted(site.glob("*.proof.json"))
+    done = verify(site, file)
+    assert done.stderr == ""
+    assert done.returncode == 0
+    assert "verified" in done.stdout
+    assert "session-establishment/cookie-must-match MUST" in done.stdout
+    assert "stage open: OpenAck where a refusal is required" in done.stdout
+    assert "open.header" in done.stdout
+
+
+def tampered(site, change):
+    (file, *_) = sorted(site.glob("*.proof.json"))
+    proof = json.loads(file.read_text())
+    change(proof)
+    file.write_text(json.dumps(proof))
+    return verify(site, file)
+
+
+def test_a_verdict_that_does_not_follow_is_not_verified(site):
+    def change(proof):
+        proof["judgement"]["cause"] = "stage init: silence where InitAck is required"
+
+    done = tampered(site, change)
+    assert done.returncode == 1
+    assert "NOT verified" in done.stdout
+
+
+def test_an_answer_that_was_made_right_is_no_proof_any_more(site):
+    def change(proof):
+        rows = [json.loads(line) for line in proof["conversation"]]
+        last = next(row for row in reversed(rows) if row.get("from") == "responder" and "bytes" in row)
+        last["bytes"] = "02000302"  # Close(INVALID), as is required
+        proof["conversation"] = [json.dumps(row) for row in rows]
+        proof["script"] = ""
+
+    done = tampered(site, change)
+    assert done.returncode == 1
+    assert "nothing is wrong" in done.stdout
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"proof": 1}', '{"proof": 1, "judgement": {}}', "\x00\xff"])
+def test_what_is_no_proof_is_told(site, text):
+    file = site / "x.json"
+    file.write_text(text)
+    done = verify(site, file)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+def test_what_a_process_did_does_not_follow_from_bytes():
+    case = all_cases()["establishment-sane/a-sane-proposal-is-answered"]
+    _, scene = provoke(case, {}, all_faulty_nodes()["answers-with-version-8"].node)
+    with pytest.raises(Apart, match="there is no case of this name"):
+        derive.derive(proof_of("scripts/x", "target/stays-up", case.role, "default", {}, "signal 6", scene.conversation))
+
+
+def test_two_archives_are_equal():
+    assert pack.archive() == pack.archive()
+
+
+@given(st.binary(max_size=400), st.integers(1, 20))
+def test_the_stand_in_reads_what_lz4_writes(data, times):
+    whole = data * times
+    block = lz4.block.compress(whole, store_size=False)
+    assert lz4_stand_in.decompress(block, uncompressed_size=len(whole)) == whole
+    ours = lz4_stand_in.compress(whole, store_size=False)
+    assert lz4.block.decompress(ours, uncompressed_size=max(len(whole), 1)) == whole
+
+
+@given(st.binary(min_size=1, max_size=60))
+def test_the_stand_in_refuses_and_never_breaks(block):
+    with contextlib.suppress(lz4_stand_in.LZ4BlockError):
+        assert len(lz4_stand_in.decompress(block, uncompressed_size=1000)) <= 1000

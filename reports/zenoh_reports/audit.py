@@ -1,0 +1,122 @@
+"""`zconform audit --spark`: which node in captured traffic breaks which rule, since when; any number of captures, or as they arrive."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+from zenoh_conformance.verdict import Exit
+from zenoh_harness.errors import CannotGoOn, UsageError
+
+from .plain import captures as plain
+from .plain.captures import Audit
+from .plain.packets import captures as capture_files
+from .spark import LOCAL, session
+
+OUT = Path("audit")
+"""Where tables and page go when nothing else is said."""
+SHOWN = 20
+"""Lines of each list on a terminal."""
+
+
+def at_scale(
+    places: Sequence[Path], *, out: Path | None, ports: Sequence[int], master: str | None, follow: Path | None, once: bool,
+    as_json: bool, say: Callable[[str], object],
+) -> Exit:  # fmt: skip
+    """Judge captures on Spark, or those that arrive in a folder; the exit code. Raises UsageError, CannotGoOn."""
+    out = (out or OUT).resolve()
+    if (follow is None) == (not places) or (once and follow is None):
+        raise UsageError("name captures, or a folder with --follow", step="audit", hint="--once goes with --follow")
+    if follow is not None:
+        return _follow(follow, out, ports, master or LOCAL, once=once, say=say)
+    files = [str(Path(file).resolve()) for file in capture_files(places)]
+    if not files:
+        raise UsageError("there is no capture in what was named", step="audit", hint="pcap and pcapng are read")
+    audit = _on_spark(files, out, ports, master or LOCAL)
+    _write(audit, out)
+    say(json.dumps(asdict(audit), indent=1) if as_json else text(audit, out))
+    return exit_of(audit)
+
+
+def _on_spark(files: Sequence[str], out: Path, ports: Sequence[int], master: str) -> Audit:
+    with session("zenoh-audit", master) as spark:
+        from .pipeline.captures import audit
+        from .pipeline.progress import progress
+
+        with progress(spark) as step:
+            return audit(spark, files, out / "tables", ports, step)
+
+
+def _follow(
+    folder: Path, out: Path, ports: Sequence[int], master: str, *, once: bool, say: Callable[[str], object]
+) -> Exit:
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is no folder", step="audit --follow", hint="name the folder where captures arrive")
+    with session("zenoh-audit", master) as spark:
+        from .pipeline.follow import follow
+
+        return follow(spark, folder.resolve(), out, ports, once=once, say=say)
+
+
+def exit_of(audit: Audit) -> Exit:
+    """0, 1 where a MUST was broken, 3 where no capture could be read to its end, 4 where nothing was judged."""
+    if any(row.verdict == "fail" for row in audit.findings):
+        return Exit.NOT_CONFORMING
+    if not audit.subjects:
+        return (
+            Exit.CANNOT_GO_ON if any(row.what.startswith("cut off") for row in audit.left_out) else Exit.NOTHING_JUDGED
+        )
+    return Exit.CONFORMING
+
+
+def text(audit: Audit, out: Path) -> str:
+    """What a terminal shows."""
+    paths = {row.file: row.path for row in audit.captures}
+    lines = [
+        f"{audit.messages} messages in {audit.packets} packets of {len(audit.captures)} captures, {len(audit.nodes)} nodes"
+    ]
+    for row in audit.deviations[:SHOWN]:
+        lines += [
+            f"  {row.verdict}  {row.node} {row.zid}  {row.requirement}",
+            f"        {row.findings} since {when(row.first)}, first in {Path(paths.get(row.file, '?')).name} packet {row.packet}",
+            f"        {row.cause}",
+        ]
+    if len(audit.deviations) > SHOWN:
+        lines.append(f"  and {len(audit.deviations) - SHOWN} more on the page")
+    lines += [f"  {row.amount} {row.what}" for row in audit.left_out if row.what != plain.PACKETS][:SHOWN]
+    said = (
+        f"{len(audit.findings)} findings"
+        if audit.findings
+        else "no finding"
+        if audit.subjects
+        else "nothing was judged"
+    )
+    return "\n".join([*lines, f"{said}: {out / 'index.html'}"])
+
+
+def when(time: int) -> str:
+    """A time in nanoseconds since 1970 as people read it, in UTC."""
+    return datetime.fromtimestamp(time / 1e9, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _write(audit: Audit, out: Path) -> None:
+    """The page, and the same as data."""
+    paths = {row.file: Path(row.path).name for row in audit.captures}
+    environment = Environment(
+        loader=PackageLoader("zenoh_reports.pages"), autoescape=select_autoescape(default=True), undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+    )  # fmt: skip
+    environment.filters.update(when=when, capture=lambda file: paths.get(file, "?"))
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        (out / "index.html").write_text(environment.get_template("audit.html").render(audit=audit), encoding="utf-8")
+        (out / "audit.json").write_text(json.dumps(asdict(audit), indent=1) + "\n", encoding="utf-8")
+    except OSError as why:
+        raise CannotGoOn(
+            f"cannot write the page: {why}", step="audit", hint="make room, or name another --out"
+        ) from why

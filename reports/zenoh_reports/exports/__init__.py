@@ -1,0 +1,1 @@
+"""The same results for programs: JSON, CSV, Parquet, JUnit, SARIF, badges, Markdown."""

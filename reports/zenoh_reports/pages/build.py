@@ -1,0 +1,89 @@
+"""Everything of a site, in order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from zenoh_conformance.verdict import Judgement
+from zenoh_harness.files import junit, sarif
+from zenoh_reports.exports import badges, document, markdown, tables
+from zenoh_reports.pages import (
+    about,
+    changes,
+    extras,
+    front,
+    implementation,
+    interop,
+    judgement,
+    links,
+    matrix,
+    run,
+    specification,
+    states,
+)
+from zenoh_reports.pages.site import Report, Site
+from zenoh_reports.plain.documents import schema
+from zenoh_reports.proofs import pack
+
+
+def build(report: Report, *, parquet: bool = False) -> dict[str, bytes]:
+    """Every file of the site by its address."""
+    site = Site(report)
+    front.make(site)
+    matrix.make(site)
+    for one in report.runs:
+        run.make(site, one)
+        for deviation in report.found[one.slug]:
+            judgement.make(site, one, deviation)
+    for view in (specification, implementation, changes, interop, states, extras, about):
+        view.make(site)
+    programs(site, parquet=parquet)
+    return site.files
+
+
+def seconds_of(report: Report) -> Callable[[Judgement], float | None]:
+    """How long the recorded conversation of a judgement took, by its last event."""
+    took: dict[int, float] = {}
+    for one in report.runs:
+        for judgement_ in one.judgements:
+            file = one.inside(judgement_.evidence) if judgement_.evidence else None
+            if file is not None:
+                took[id(judgement_)] = last_time(file)
+    return lambda judgement_: took.get(id(judgement_))
+
+
+def last_time(file: Path) -> float:
+    """The time of the last event of a conversation file that can be read; 0 where there is none."""
+    for line in reversed(file.read_text(encoding="utf-8", errors="replace").splitlines()):
+        try:
+            row = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(row, dict) and isinstance(row.get("t"), int | float):
+            return float(row["t"])
+    return 0.0
+
+
+def programs(site: Site, *, parquet: bool) -> None:
+    """What programs read."""
+    report = site.report
+    site.text(links.DATA, document.text(report))
+    for name in ("report", "submission", "campaign", "audit", "learned"):
+        site.text(f"schema/{name}.schema.json", json.dumps(schema(name), indent=1) + "\n")
+    judgements, requirements = tables.judgement_rows(report), tables.requirement_rows(report)
+    site.text("judgements.csv", tables.as_csv(judgements, tables.JUDGEMENTS))
+    site.text("requirements.csv", tables.as_csv(requirements, tables.REQUIREMENTS))
+    if parquet:
+        site.files["judgements.parquet"] = tables.as_parquet(judgements, tables.JUDGEMENTS)
+        site.files["requirements.parquet"] = tables.as_parquet(requirements, tables.REQUIREMENTS)
+    every = [one.results for one in report.runs]
+    site.files["junit.xml"] = junit.text(every, seconds=seconds_of(report))
+    site.text("report.sarif", sarif.text(every))
+    site.text("summary.md", markdown.text(report))
+    site.files["verify.pyz"] = pack.archive()
+    for one in report.runs:
+        badge = badges.badge(one)
+        site.text(f"badge/{one.slug}.json", badges.endpoint(badge))
+        site.page(f"badge/{one.slug}.svg", "badge.svg", badge=badge)

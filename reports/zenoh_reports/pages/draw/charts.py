@@ -1,0 +1,181 @@
+"""Charts from matplotlib as SVG without styles of its own: colours are classes of the site's style sheet, text stays text."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, cast
+from xml.etree.ElementTree import Element, fromstring, register_namespace, tostring
+
+from markupsafe import Markup
+
+from zenoh_harness.errors import CannotGoOn
+from zenoh_reports.plain.runs import shown
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SVG: Final = "http://www.w3.org/2000/svg"
+LINK: Final = "http://www.w3.org/1999/xlink"
+INK, GRID = "#010101", "#020202"
+SERIES: Final = tuple(f"#0300{n:02x}" for n in range(5))
+VERDICTS: Final = ("pass", "known", "warn", "slow", "fail", "flaky", "crash", "hang", "zombie", "error")
+FILLS: Final = {name: f"#0400{n:02x}" for n, name in enumerate(VERDICTS)}
+"""Colours that stand for classes: they are replaced before anybody sees them."""
+_CLASSES: Final = {INK: "ink", GRID: "grid"} | {c: f"s{n}" for n, c in enumerate(SERIES)} | {c: name for name, c in FILLS.items()}
+_SETTINGS: Final[dict[str, Any]] = {
+    "svg.hashsalt": "zenoh-conformance", "svg.fonttype": "none", "font.size": 11, "axes.edgecolor": INK, "axes.labelcolor": INK,
+    "xtick.color": INK, "ytick.color": INK, "text.color": INK, "axes.grid": True, "grid.color": GRID, "axes.axisbelow": True,
+    "figure.facecolor": "none", "axes.facecolor": "none", "savefig.facecolor": "none", "axes.spines.top": False,
+    "axes.spines.right": False, "legend.frameon": False,
+}  # fmt: skip
+
+
+def stacked(names: Sequence[str], counts: Mapping[str, Sequence[int]], title: str, name: str = "bars") -> Markup:
+    """Bars, one a name, of one colour a verdict."""
+
+    def draw(axes: Axes) -> None:
+        below = [0] * len(names)
+        for verdict, row in counts.items():
+            axes.bar(range(len(names)), row, bottom=below, color=FILLS.get(verdict, INK), label=verdict, width=0.7)
+            below = [a + b for a, b in zip(below, row, strict=True)]
+        many = len(names) > 4
+        labels = [plain(label, 28) for label in names]
+        axes.set_xticks(range(len(names)), labels, rotation=30 if many else 0, ha="right" if many else "center")
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+
+    return chart(draw, title, name)
+
+
+def lines(
+    series: Mapping[str, Sequence[tuple[float, float]]], title: str, across: str, up: str, name: str, *, steps: bool = False
+) -> Markup:
+    """Lines over a common axis; as steps where a value holds until the next one."""
+
+    def draw(axes: Axes) -> None:
+        for index, (label, points) in enumerate(series.items()):
+            xs, ys = [x for x, _ in points], [y for _, y in points]
+            dashes = ("-", "--", ":", "-.")[index % 4]
+            style = "steps-post" if steps else "default"
+            axes.plot(xs, ys, dashes, drawstyle=style, color=SERIES[index % len(SERIES)], label=plain(label))
+        axes.set_xlabel(across)
+        axes.set_ylabel(up)
+        axes.set_ylim(bottom=0)
+        if len(series) > 1:
+            axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+
+    return chart(draw, title, name)
+
+
+def chart(draw: Any, title: str, name: str) -> Markup:
+    """One figure as inline SVG; the same data make the same text. `name` tells its parts from those of others on the page.
+
+    Raises CannotGoOn where matplotlib is not installed.
+    """
+    try:
+        import matplotlib as mpl
+        from matplotlib.backends.backend_svg import FigureCanvasSVG
+        from matplotlib.figure import Figure
+    except ImportError as missing:
+        hint = "install zenoh-conformance[report]"
+        raise CannotGoOn("matplotlib is not installed", step="draw the charts", hint=hint) from missing
+    with mpl.rc_context(cast(Any, _SETTINGS)):
+        figure = Figure(figsize=(9.2, 3.4), layout="constrained")
+        FigureCanvasSVG(figure)
+        draw(figure.add_subplot())
+        return Markup(inline(_svg(figure), title, name))  # noqa: S704 - made of parsed XML
+
+
+def _svg(figure: Figure) -> str:
+    out = io.StringIO()
+    figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+    return out.getvalue()
+
+
+def inline(svg: str, title: str, name: str) -> str:
+    """Styles become attributes and classes, so that a page that allows no inline styles shows it."""
+    register_namespace("", SVG)
+    register_namespace("xlink", LINK)
+    root = fromstring(svg)  # noqa: S314 - matplotlib wrote it
+    for parent in list(root.iter()):
+        for child in [each for each in parent if each.tag in (f"{{{SVG}}}metadata", f"{{{SVG}}}style")]:
+            parent.remove(child)
+    used = frozenset(_REFERENCE.findall(svg)) & {element.get("id", "") for element in root.iter()}
+    for element in root.iter():
+        _plain(element)
+        _named(element, name, used)
+    root.set("class", "drawing chart")
+    root.set("role", "img")
+    root.set("aria-label", title)
+    text = tostring(root, encoding="unicode")
+    return re.sub(r"<(/?)ns\d+:", r"<\1", text)
+
+
+def _named(element: Element, name: str, used: frozenset[str]) -> None:
+    """Ids that something refers to get the chart's name; the others go."""
+    ident = element.attrib.pop("id", "")
+    if ident in used:
+        element.set("id", f"{name}-{ident}")
+    for attribute, value in element.attrib.items():
+        element.set(attribute, _REFERENCE.sub(lambda found: f"#{name}-{found[1]}" if found[1] in used else found[0], value))
+
+
+_REFERENCE: Final = re.compile(r"#([A-Za-z][\w-]*)")
+
+
+def _plain(element: Element) -> None:
+    style = element.attrib.pop("style", "")
+    classes = []
+    for name, value in re.findall(r"([a-z-]+)\s*:\s*([^;]+)", style):
+        value = value.strip()
+        if name in ("fill", "stroke") and value in _CLASSES:
+            classes.append(f"{'c' if name == 'stroke' else 'f'}-{_CLASSES[value]}")
+        elif name == "font":
+            size = re.search(r"([\d.]+)px", value)
+            element.set("font-size", size[1] if size else "11")
+        elif name != "font-family":
+            element.set(name, value)
+    if classes:
+        element.set("class", " ".join(classes))
+
+
+def plain(text: str, longest: int = 40) -> str:
+    """A name in which matplotlib finds no formula, and no leading underscore that would hide it."""
+    return shown(text, longest).replace("$", "\\$").lstrip("_") or "unnamed"
+
+
+def of_campaign(one: Mapping[str, Any], name: str) -> list[tuple[Markup, str]]:
+    """Coverage and findings over time, and the survival curve of the time to each find."""
+    found = []
+    progress = [row for row in one.get("progress", ()) if isinstance(row, dict)]
+    for what, title in (("coverage", "Coverage over time"), ("findings", "Findings over time")):
+        points = [(row["seconds"], row[what]) for row in progress if what in row]
+        if len(points) > 1:
+            found.append((lines({what: points}, title, "seconds", what, f"{name}-{what}", steps=what == "findings"), title))
+    curves = {str(each["name"]): survival(each["seconds"], each["within"]) for each in one.get("times", ())}
+    if curves:
+        title = "Time to find: the share of trials that have not found it yet"
+        found.append((lines(curves, title, "seconds", "share", f"{name}-times", steps=True), title))
+    return found
+
+
+def survival(seconds: Sequence[float | None], within: float) -> list[tuple[float, float]]:
+    """The Kaplan-Meier estimate for trials that all end at `within`; None stands for a trial that found nothing."""
+    hits = sorted(each for each in seconds if each is not None)
+    points, left = [(0.0, 1.0)], len(seconds)
+    for hit in hits:
+        left -= 1
+        points.append((hit, left / len(seconds)))
+    return [*points, (within, points[-1][1])]
+
+
+def of_audit(one: Mapping[str, Any], name: str) -> list[tuple[Markup, str]]:
+    """Findings over the time of the capture."""
+    times = sorted(float(each["time"]) for each in one.get("findings", ()) if "time" in each)
+    if len(times) < 2:
+        return []
+    title = "Findings over the time of the capture"
+    points = [(time, float(number)) for number, time in enumerate(times, 1)]
+    return [(lines({"findings": points}, title, "seconds", "findings", f"{name}-findings", steps=True), title)]

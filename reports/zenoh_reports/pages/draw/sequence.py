@@ -1,0 +1,98 @@
+"""A conversation as a sequence diagram."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from zenoh_reports.plain.wirelog import Log, Row
+
+MOST: Final = 60
+"""Events that are drawn."""
+WIDE, TOP, STEP, LEFT = 760, 58, 34, 130
+LABEL: Final = 58
+"""Characters of a label."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrow:
+    """One event."""
+
+    y: int
+    x1: int
+    x2: int
+    label: str
+    time: str
+    kind: str
+    """`bytes`, `open`, `eof`, `reset`."""
+    guilty: bool
+    number: int
+
+    @property
+    def middle(self) -> int:
+        """Where its label stands."""
+        return (self.x1 + self.x2) // 2
+
+    @property
+    def tip(self) -> str:
+        """The points of its head."""
+        back = -9 if self.x2 > self.x1 else 9
+        return f"{self.x2},{self.y} {self.x2 + back},{self.y - 5} {self.x2 + back},{self.y + 5}"
+
+
+@dataclass(frozen=True, slots=True)
+class Sequenced:
+    """What the template draws."""
+
+    width: int
+    height: int
+    lanes: tuple[tuple[int, str], ...]
+    arrows: tuple[Arrow, ...]
+    left_out: int
+    sentence: str
+    """The whole in one sentence, for those who do not see it."""
+
+
+def sequence(log: Log) -> Sequenced:
+    """Lay out at most `MOST` events, those around the charged one when there are more."""
+    rows = shown(log)
+    names = lanes(log.rows)
+    spots = {name: LEFT + index * (WIDE - 2 * 60 - LEFT) // max(len(names) - 1, 1) for index, name in enumerate(names)}
+    several = len(log.connections) > 1
+    arrows = tuple(
+        Arrow(
+            y=TOP + (index + 1) * STEP, x1=spots[row.sender], x2=spots[row.receiver], label=_label(row, several=several),
+            time=f"{row.time * 1000:.1f} ms", kind=row.happened, guilty=row.guilty, number=row.number,
+        )
+        for index, row in enumerate(rows)
+    )  # fmt: skip
+    return Sequenced(
+        WIDE, TOP + (len(rows) + 1) * STEP, tuple((spots[name], name) for name in names), arrows,
+        len(log.rows) + log.left_out - len(rows), sentence(rows),
+    )  # fmt: skip
+
+
+def shown(log: Log) -> list[Row]:
+    """The rows that are drawn."""
+    if len(log.rows) <= MOST:
+        return log.rows
+    charged = next((index for index, row in enumerate(log.rows) if row.guilty), len(log.rows) - 1)
+    first = max(0, min(charged - MOST * 3 // 4, len(log.rows) - MOST))
+    return log.rows[first : first + MOST]
+
+
+def lanes(rows: Sequence[Row]) -> list[str]:
+    """Who takes part; the harness on the left."""
+    names = dict.fromkeys(name for row in rows for name in (row.sender, row.receiver))
+    return sorted(names, key=lambda name: name != "harness") or ["harness", "target"]
+
+
+def _label(row: Row, *, several: bool) -> str:
+    text = f"{row.connection}: {row.label}" if several else row.label
+    return text if len(text) <= LABEL else f"{text[: LABEL - 2]}.."
+
+
+def sentence(rows: Sequence[Row]) -> str:
+    """`harness: InitSyn; target: InitAck; ...`"""
+    return "; ".join(f"{row.sender}: {row.label}" for row in rows[:20]) + ("; and so on" if len(rows) > 20 else "")

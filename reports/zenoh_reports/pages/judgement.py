@@ -1,0 +1,168 @@
+"""The page of a judgement: what was asked, what came, the conversation as picture, log and bytes, and how to repeat it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+from zenoh_conformance.errata import errata
+from zenoh_conformance.explain import explain
+from zenoh_conformance.lock import lock
+from zenoh_conformance.requirement import requirements
+from zenoh_conformance.verdict import Judgement
+from zenoh_harness.errors import HarnessError
+from zenoh_harness.files import scripts
+from zenoh_reports.pages import links
+from zenoh_reports.pages.draw.sequence import Sequenced, sequence
+from zenoh_reports.pages.site import Site
+from zenoh_reports.plain import bytediff, fold, wirelog
+from zenoh_reports.plain.bytediff import Diff
+from zenoh_reports.plain.fold import Deviation
+from zenoh_reports.plain.runs import Run, address
+from zenoh_reports.plain.wirelog import Log, Piece
+from zenoh_reports.proofs import make as proofs
+
+MOST_DRAWN = 1
+"""Members of a group whose conversation is drawn; of the others there are the files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """A file beside the page."""
+
+    name: str
+    what: str
+    link: str
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One judgement of the group."""
+
+    judgement: Judgement
+    values: str
+    downloads: tuple[Download, ...]
+
+
+@dataclass(slots=True)
+class Evidence:
+    """What the conversation shows."""
+
+    log: Log | None
+    why: str = ""
+    """Why there is none."""
+    diagram: Sequenced | None = None
+    diff: Diff | None = None
+
+
+def make(site: Site, run: Run, found: Deviation) -> None:
+    """Write it, and the files that it offers."""
+    first = found.first
+    ident = fold.now_called(requirements(), first.key.requirement)
+    requirement = requirements().get(ident)
+    members = [Member(one, fold.values(one), downloads(site, run, one)) for one in found.members]
+    members.sort(key=lambda member: member.judgement is not first)
+    shown = evidence_of(run, first)
+    site.page(
+        links.deviation(run, found), "judgement.html", run=run, found=found, first=first, ident=ident, requirement=requirement,
+        sections=sections(requirement.ref) if requirement else [], says=fold.says(ident), parts=bytediff.parts_of(first.cause),
+        members=members, evidence=shown, known=known(first), vector=vector(first), health=health(run, first),
+        errata=[errata()[name] for name in requirement.erratum if name in errata()] if requirement else [],
+        about=about_check(run, first), details=plain_details(first),
+    )  # fmt: skip
+
+
+def evidence_of(run: Run, judgement: Judgement) -> Evidence:
+    """The conversation, drawn; or why it cannot be."""
+    if not judgement.evidence:
+        return Evidence(None, "No conversation was kept for this judgement.")
+    file = run.inside(judgement.evidence)
+    if file is None:
+        return Evidence(None, "The conversation is not beside the results.")
+    log, why = wirelog.read(file)
+    if log is None:
+        return Evidence(None, f"The conversation cannot be read: {why}")
+    return Evidence(log, diagram=sequence(log), diff=bytediff.diff_of(judgement.cause, log.guilty))
+
+
+def downloads(site: Site, run: Run, judgement: Judgement) -> tuple[Download, ...]:
+    """Copy what belongs to a judgement into the site: conversation, script, and the proof that holds both."""
+    if not judgement.evidence:
+        return ()
+    found = []
+    stem = address(PurePosixPath(judgement.evidence).stem)
+    for suffix, what in ((".jsonl", "conversation"), (scripts.SUFFIX, "script")):
+        file = run.inside(str(PurePosixPath(judgement.evidence).with_suffix(suffix)))
+        if file is not None:
+            name = f"run/{run.slug}/files/{stem}{suffix}"
+            site.files[name] = file.read_bytes()
+            found.append(Download(f"{stem}{suffix}", what, name))
+    proof = proofs.proof(run, judgement) if found else None
+    if proof is not None:
+        name = f"run/{run.slug}/files/{stem}.proof.json"
+        site.text(name, proof)
+        found.append(Download(f"{stem}.proof.json", "proof", name))
+    return tuple(found)
+
+
+def sections(refs: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Each section that says so, with the digest of its text in the locked revision."""
+    digests = lock().sections
+    return [(ref, digests.get(ref, "")) for ref in refs]
+
+
+def known(judgement: Judgement) -> dict[str, str]:
+    """Why a deviation is listed: what it would be otherwise, the reason, the public link."""
+    text = dict(judgement.details).get("known")
+    if not isinstance(text, dict):
+        return {}
+    see = str(text.get("see", ""))
+    return {
+        "expected": str(text.get("expected", "")), "reason": str(text.get("reason", "")), "see": see,
+        "link": see if see.startswith(("https://", "http://")) else "",
+    }  # fmt: skip
+
+
+def vector(judgement: Judgement) -> list[Piece]:
+    """The bytes of a vector that was judged, in segments."""
+    text = dict(judgement.details).get("bytes")
+    if not isinstance(text, str):
+        return []
+    try:
+        data = bytes.fromhex(text)
+    except ValueError:
+        return []
+    return [Piece(line.at, line.data.hex(" "), line.path, line.note) for line in explain(data).lines]
+
+
+def health(run: Run, judgement: Judgement) -> list[dict[str, str]]:
+    """Whether the target went on working in that role and profile, as far as the run looked."""
+    same = [
+        one for one in run.judgements
+        if one.key.check == fold.ONCE and (one.key.role, one.key.profile) == (judgement.key.role, judgement.key.profile)
+    ]  # fmt: skip
+    return [{"verdict": one.verdict.value, "cause": one.cause} for one in same if one is not judgement]
+
+
+def about_check(run: Run, judgement: Judgement) -> str:
+    """What the case says of itself, as its script tells it."""
+    file = run.inside(str(PurePosixPath(judgement.evidence).with_suffix(scripts.SUFFIX))) if judgement.evidence else None
+    if file is None:
+        return ""
+    try:
+        return scripts.text(scripts.read(file))
+    except HarnessError:
+        return ""
+
+
+def plain_details(judgement: Judgement) -> list[tuple[str, str]]:
+    """The other details, as text."""
+    text: dict[str, Any] = dict(judgement.details)
+    return [(str(name), _said(value)) for name, value in text.items() if name not in ("known", "bytes")]
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, dict):
+        return "; ".join(f"{name}: {_said(each)}" for name, each in value.items())
+    return ", ".join(map(_said, value)) if isinstance(value, list) else str(value)

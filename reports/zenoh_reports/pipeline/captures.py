@@ -1,0 +1,105 @@
+"""The job over captures: files to facts, facts to kept tables, and the small tables that are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name that everybody knows
+
+from zenoh_conformance.requirement import requirements
+from zenoh_reports.plain.captures import Audit, CaptureRow, audit_id, capture_rows
+from zenoh_reports.plain.clusters import ClusterRow, SaidRow
+from zenoh_reports.plain.tables import (
+    DeviationRow,
+    ExtensionRow,
+    FindingRow,
+    LeftOutRow,
+    NodeRow,
+    ObservedRow,
+    StatisticsRow,
+)  # fmt: skip
+
+from . import audit as stages
+from .clusters import clusters
+from .judgements import requirement_rows, shaped
+from .store import Kept, Store, told
+from .traffic import packets
+from .types import schema
+
+UNDER: Final = ("day", "audit")
+CAPTURES: Final = Kept("captures", CaptureRow, under=UNDER)
+FINDINGS: Final = Kept("findings", FindingRow, under=UNDER)
+DEVIATIONS: Final = Kept("deviations", DeviationRow, under=UNDER)
+NODES: Final = Kept("nodes", NodeRow, under=UNDER)
+STATISTICS: Final = Kept("statistics", StatisticsRow, under=UNDER)
+EXTENSIONS: Final = Kept("extensions", ExtensionRow, under=UNDER)
+OBSERVED: Final = Kept("observed", ObservedRow, under=UNDER)
+CLUSTERS: Final = Kept("finding_clusters", ClusterRow, under=UNDER)
+LEFT_OUT: Final = Kept("left_out", LeftOutRow, under=UNDER)
+
+
+def audit(
+    spark: SparkSession, files: Sequence[str], folder: Path, ports: Iterable[int] = (),
+    step: Callable[[str], None] = lambda name: None,
+) -> Audit:  # fmt: skip
+    """Captures to all tables under `folder`; what is to be shown is handed back. Raises CannotGoOn."""
+    captures = capture_rows(files)
+    with told("judge the captures", str(folder)):
+        step("packets to facts")
+        first = stages.facts(packets(spark, files), ports).persist()
+        facts = stages.across(first).persist()
+        try:
+            return _keep(spark, facts, captures, Store(folder), step)
+        finally:
+            facts.unpersist()
+            first.unpersist()
+
+
+def _keep(
+    spark: SparkSession, facts: DataFrame, captures: Sequence[CaptureRow], store: Store, step: Callable[[str], None]
+) -> Audit:
+    when = facts.where("time > 0").agg(F.min("time")).collect()[0][0]
+    under = {"day": day_of(when), "audit": audit_id(captures)}
+    step("tables")
+    found = stages.findings(facts)
+    of = (
+        (found, FINDINGS), (stages.deviations(found), DEVIATIONS), (stages.nodes(facts), NODES),
+        (stages.statistics(facts), STATISTICS), (stages.extensions(facts), EXTENSIONS), (stages.left_out(facts), LEFT_OUT),
+        (stages.observed(facts, requirement_rows(spark, requirements().values())), OBSERVED),
+        (clusters(said(found)), CLUSTERS), (rows_as(spark, captures, CaptureRow), CAPTURES),
+    )  # fmt: skip
+    for table, kept in of:
+        store.put(table, kept, **under)
+
+    def stored(kept: Kept) -> list[Any]:
+        here = " and ".join(f"{name} = '{value}'" for name, value in under.items())
+        return [kept.row(*row) for row in shaped(store.get(spark, kept).where(here), kept.row).collect()]
+
+    messages = sum(row.messages for row in stored(STATISTICS))
+    subjects = sum(row.subjects for row in stored(OBSERVED))
+    def in_order(kept: Kept) -> list[Any]:
+        return sorted(stored(kept), key=repr)
+
+    return Audit(
+        captures, in_order(FINDINGS), in_order(DEVIATIONS), in_order(NODES), in_order(LEFT_OUT), messages, subjects
+    )
+
+
+def said(findings: DataFrame) -> DataFrame:
+    """Findings as they are clustered: within a law, by node."""
+    return shaped(findings.withColumns({"group": F.col("law"), "where": F.col("node")}), SaidRow)
+
+
+def rows_as(spark: SparkSession, rows: Sequence[Any], row: type) -> DataFrame:
+    """A few rows as a table."""
+    names = schema(row).names
+    return spark.createDataFrame([tuple(getattr(each, name) for name in names) for each in rows], schema(row))
+
+
+def day_of(time: int | None) -> str:
+    """The day of a time in nanoseconds, UTC; `unknown` without any."""
+    return datetime.fromtimestamp(time / 1e9, UTC).date().isoformat() if time else "unknown"

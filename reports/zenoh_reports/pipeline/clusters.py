@@ -1,0 +1,52 @@
+"""Findings clustered: exact signatures by Spark, however many findings there are; MinHash over the signatures, which are few.
+
+Equals `zenoh_reports.plain.clusters`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name that everybody knows
+
+from zenoh_reports.plain.clusters import BAD, ClusterRow, SaidRow, joined
+
+from .judgements import content_id, shaped
+from .types import batches, schema
+
+
+def shape(cause: Column) -> Column:
+    """As `plain.clusters.shape`."""
+    return F.regexp_replace(cause, r"(?iU)0x[0-9a-f]+|\b[0-9a-f]{8,}\b|\d+", "#")
+
+
+def of_judgements(judgements: DataFrame) -> DataFrame:
+    """The bad judgements, clustered."""
+    bad = judgements.where(F.col("verdict").isin(*BAD)).withColumn("group", F.col("verdict"))
+    return clusters(shaped(bad.withColumn("where", F.concat_ws(" ", "kind", "target", "version")), SaidRow))
+
+
+def clusters(said: DataFrame) -> DataFrame:
+    """One row a signature, with the cluster that it belongs to. The signatures, not the findings, are brought into one task."""
+    signed = said.withColumn("shape", shape(F.col("cause"))).withColumn(
+        "signature", content_id(F.col("group"), F.col("shape"))
+    )
+    exact = signed.groupBy("signature").agg(
+        F.min("group").alias("group"),
+        F.min("shape").alias("shape"),
+        F.count("*").alias("findings"),
+        F.count_distinct("where").alias("places"),
+        F.min("id").alias("example"),
+    )
+    return (
+        shaped(exact.withColumn("cluster", F.lit("")), ClusterRow)
+        .repartition(1)
+        .mapInArrow(_joined, schema(ClusterRow))
+    )
+
+
+def _joined(parts: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    exact = [ClusterRow(**row) for part in parts for row in part.to_pylist()]
+    yield from batches(ClusterRow, joined(exact))

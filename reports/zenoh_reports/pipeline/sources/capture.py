@@ -1,0 +1,76 @@
+"""`zenoh_capture`: pcap and pcapng files, compressed or not, one row a packet; a large file is the work of many tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
+from pyspark.sql.types import StructType
+
+from zenoh_reports.pipeline.types import batches, schema
+from zenoh_reports.plain.packets import SPAN, PacketRow, Span, rows, spans
+
+from .files import BUNDLE_FILES, FileSource, kept, size_of, take
+
+ROWS = 2048
+"""Rows of an Arrow batch: packets are large."""
+
+
+class Part(InputPartition):
+    """The parts of files that one task reads."""
+
+    def __init__(self, parts: Sequence[Span]) -> None:
+        super().__init__(None)
+        self.parts = tuple(parts)
+
+
+class CaptureSource(FileSource):
+    """Packets. Option `span`: about how many bytes of a file one task reads; `first`: the number of the first file."""
+
+    row = PacketRow
+    title = "zenoh_capture"
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return CaptureReader(self.paths(), int(self.options.get("span", SPAN)), int(self.options.get("first", 0)))
+
+
+@dataclass
+class CaptureReader(DataSourceReader):
+    """Reads spans; the files are numbered in the order in which they are given."""
+
+    files: Sequence[str]
+    span: int
+    first: int = 0
+    wanted: dict[str, frozenset[Any]] = field(default_factory=dict)
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
+        """Takes `column = value` and `column in (..)`; the others are Spark's."""
+        yield from take(filters, set(schema(PacketRow).names), self.wanted)
+
+    def partitions(self) -> Sequence[InputPartition]:
+        files = self.wanted.get("file", frozenset(self.files))
+        numbered = [(index, path) for index, path in enumerate(self.files, self.first) if path in files]
+        every = [part for index, path in numbered for part in spans(path, index, self.span)]
+        return [Part(parts) for parts in bundled(every, self.span)] or [Part(())]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, Part)
+        found = (row for part in partition.parts for row in rows(part))
+        yield from batches(PacketRow, kept(found, self.wanted) if self.wanted else found, ROWS)
+
+
+def bundled(parts: Sequence[Span], most: int) -> list[list[Span]]:
+    """Parts to tasks: small files together, a part of a large one by itself."""
+    made: list[list[Span]] = []
+    room = 0
+    for part in parts:
+        own = most if part.begin or part.end >= 0 else min(most, size_of(part.path))
+        if own > room or len(made[-1]) >= BUNDLE_FILES:
+            made.append([])
+            room = most
+        made[-1].append(part)
+        room -= own
+    return made

@@ -1,0 +1,84 @@
+"""Tables that are kept: Parquet, one folder a table, in partitions by day and by what they came from (run, campaign, capture).
+
+Reading the same files again writes the same partitions again, so nothing is there twice. What has no day or source of its
+own (the matrix, the history) is made anew from the tables that have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StringType, StructField, StructType
+
+from zenoh_harness.errors import CannotGoOn
+
+from .judgements import shaped
+from .types import schema
+
+FULL: Final = ("No space left on device", "Disk quota exceeded", "ENOSPC")
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """One kept table."""
+
+    name: str
+    row: type
+    by: tuple[str, ...] = ()
+    """Columns of the row that its partitions are by; none for what is made anew each time."""
+    under: tuple[str, ...] = ()
+    """Partition columns beside those of the row: what all rows of one writing have in common."""
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """The tables under one folder, which all workers can write to."""
+
+    folder: Path
+
+    def place(self, kept: Kept) -> str:
+        """Where a table is."""
+        return str((self.folder / kept.name).resolve())
+
+    def put(self, table: DataFrame, kept: Kept, **under: str) -> None:
+        """Write a table; of a partitioned one only the partitions that are in it are replaced. Raises CannotGoOn."""
+        rows = shaped(table, kept.row)
+        place = "/".join([self.place(kept), *(f"{name}={under[name]}" for name in kept.under)])
+        with told(f"write table {kept.name}", place):
+            if kept.by:
+                # a partition is written by one task, into one file
+                writer = rows.repartition(*kept.by).write.mode("overwrite")
+                writer.option("partitionOverwriteMode", "dynamic").partitionBy(*kept.by).parquet(place)
+            else:
+                rows.coalesce(1).write.mode("overwrite").option("partitionOverwriteMode", "static").parquet(place)
+
+    def get(self, spark: SparkSession, kept: Kept) -> DataFrame:
+        """A table, all its partitions, columns in their order. Raises CannotGoOn where there is none."""
+        if not Path(self.place(kept)).is_dir():
+            raise CannotGoOn(f"there is no table {kept.name}", step="read the tables", seen=self.place(kept))
+        whole = schema(kept.row)
+        for name in kept.under:
+            whole = StructType([*whole, StructField(name, StringType())])
+        return spark.read.schema(whole).parquet(self.place(kept)).select(*whole.names)
+
+
+@contextmanager
+def told(step: str, place: str = "") -> Iterator[None]:
+    """Turns Spark's failures into one of ours: the step, the cause of the causes, and for a full disk what to do."""
+    try:
+        yield
+    except PySparkException as why:
+        text = str(why)
+        full = any(sign in text for sign in FULL)
+        causes = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
+        root = [line for line in causes if line.startswith("Caused by")][-1:] or causes[-1:]
+        raise CannotGoOn(
+            "the disk is full" if full else "Spark could not do it", step=step, seen=[place, *causes[:1], *root],
+            hint="make room, then do it again: what is written stays, and nothing is there twice" if full else "",
+        ) from why  # fmt: skip

@@ -1,0 +1,96 @@
+"""Packets to flows, batches, messages: each stage equals its namesake in `zenoh_reports.plain.traffic`.
+
+Packets go to tasks by their pair of hosts, and are sorted there by flow and place: Spark's own sort, which spills to disk.
+The Python that follows reads a stream and holds one flow. Arrow both ways, since rows of bytes are what pickling is slow at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name that everybody knows
+
+from zenoh_harness.files.captures import PORTS, Heard
+from zenoh_reports.plain import traffic
+from zenoh_reports.plain.packets import SPAN, PacketRow, in_order
+from zenoh_reports.plain.traffic import BY, BatchRow, CountRow, FlowRow, MessageRow
+
+from .sources import table
+from .types import batches, rows_of, schema
+
+Made = Callable[[Heard], Iterable[Any]]
+
+
+def packets(spark: SparkSession, files: Sequence[str], span: int = SPAN, first: int = 0) -> DataFrame:
+    """The packets of captures, which are numbered from `first` in the order of their first packets (`zenoh_capture`)."""
+    return table(spark, "zenoh_capture", in_order(files), span=str(span), first=str(first))
+
+
+def by_flow(packets: DataFrame, tasks: int | None = None) -> DataFrame:
+    """Packets where what belongs together is in one task, in the order in which it is heard."""
+    key = F.when(_alone(), F.col("flow")).otherwise(F.col("hosts"))
+    spread = packets.repartition(tasks, key) if tasks else packets.repartition(key)
+    return spread.sortWithinPartitions(*BY)
+
+
+def _alone() -> Any:
+    """Two ends at one address: nothing but the flow tells them apart, and IP does not cut what goes over a loopback."""
+    pair = F.split("hosts", " ")
+    return (F.element_at(pair, 1) == F.element_at(pair, -1)) & (F.col("flow") != "")
+
+
+def flows(packets: DataFrame, ports: Iterable[int] = ()) -> DataFrame:
+    """One row a connection of Zenoh's."""
+    return _stage(packets, FlowRow, traffic.flow_rows, ports)
+
+
+def batched(packets: DataFrame, ports: Iterable[int] = ()) -> DataFrame:
+    """One row a batch, and one for each thing that happened to a link."""
+    return _stage(packets, BatchRow, traffic.batch_rows, ports)
+
+
+def messages(packets: DataFrame, ports: Iterable[int] = ()) -> DataFrame:
+    """One row a message, outer ones before what they hold."""
+    return _stage(packets, MessageRow, traffic.message_rows, ports)
+
+
+def counts(packets: DataFrame, ports: Iterable[int] = ()) -> DataFrame:
+    """What is in the captures beside what is said, by what it is."""
+    found = by_flow(packets).mapInArrow(_Counts(_all(ports)), schema(CountRow))
+    return found.groupBy("what").agg(F.sum("amount").alias("amount"))
+
+
+def _all(ports: Iterable[int]) -> frozenset[int]:
+    return PORTS | frozenset(ports)
+
+
+def _stage(packets: DataFrame, row: type, made: Made, ports: Iterable[int]) -> DataFrame:
+    return by_flow(packets).mapInArrow(Task(row, made, _all(ports)), schema(row))
+
+
+class Task:
+    """What a task does with its packets: hear them, and make rows of each flow."""
+
+    def __init__(self, row: type, made: Made, ports: frozenset[int]) -> None:
+        self.row, self.made, self.ports = row, made, ports
+
+    def __call__(self, parts: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        flows = traffic.heard_all(rows_of(PacketRow, parts), self.ports)
+        yield from batches(self.row, (row for said in flows for row in self.made(said)))
+
+
+class _Counts:
+    """Hears its packets, and keeps what is counted beside."""
+
+    def __init__(self, ports: frozenset[int]) -> None:
+        self.ports = ports
+
+    def __call__(self, parts: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from collections import Counter, deque
+
+        counted: Counter[str] = Counter()
+        deque(traffic.heard_all(rows_of(PacketRow, parts), self.ports, counted), maxlen=0)
+        yield from batches(CountRow, traffic.count_rows(counted))

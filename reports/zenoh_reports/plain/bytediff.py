@@ -1,0 +1,127 @@
+"""Two messages side by side, segment by segment, with the first byte at which they differ."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Final
+
+from zenoh_conformance.codec import encode
+from zenoh_conformance.explain import Layer, explain
+from zenoh_conformance.kinds import REASONS, reason_code
+from zenoh_conformance.messages import Close
+from zenoh_reports.plain.wirelog import Piece, Row
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One line of the two columns."""
+
+    path: str
+    left: str
+    right: str
+    left_note: str = ""
+    right_note: str = ""
+    differs: bool = False
+    first: bool = False
+    """The first difference stands here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """Two columns."""
+
+    left: str
+    """What the left column is."""
+    right: str
+    pairs: tuple[Pair, ...]
+    at: int | None
+    """Offset of the first byte that differs; None where none does."""
+
+
+_REQUIRED: Final = re.compile(r"(?:(?P<where>.*?): )?(?P<got>.+) where (?P<expected>.+) is required", re.DOTALL)
+_CLOSE: Final = re.compile(rf"Close\(({'|'.join(REASONS)})\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A cause in its parts."""
+
+    where: str
+    expected: str
+    got: str
+
+
+def parts_of(cause: str) -> Cause:
+    """`stage open: OpenAck where a refusal is required` in three; what has another form is all `got`."""
+    found = _REQUIRED.fullmatch(cause)
+    return Cause(found["where"] or "", found["expected"], found["got"]) if found else Cause("", "", cause)
+
+
+def diff_of(cause: str, guilty: Row | None) -> Diff | None:
+    """What was required beside what came, where the requirement names a message that can be written down."""
+    wanted = parts_of(cause).expected
+    close = _CLOSE.search(wanted)
+    if guilty is None or (close is None and "refusal" not in wanted):
+        return None
+    reason = reason_code(close[1]) if close else reason_code("INVALID")
+    seen = [piece for piece in guilty.pieces if piece.path != "length"]
+    session = bool(seen and seen[0].path == "close.header" and int(seen[0].hex[:2], 16) & 0x20)
+    expected = pieces(encode(Close(session=session, reason=reason)), Layer.BATCH)
+    left = f"required: {wanted}" if close else "required: a refusal, for example"
+    return side_by_side(expected, seen, left_name=left, right_name=f"seen: {guilty.label}")
+
+
+def pieces(data: bytes, layer: Layer) -> list[Piece]:
+    """A message's segments."""
+    return [Piece(line.at, line.data.hex(" "), line.path, line.note) for line in explain(data, layer).lines]
+
+
+def side_by_side(left: Sequence[Piece], right: Sequence[Piece], *, left_name: str, right_name: str) -> Diff:
+    """Align two lists of segments by their paths."""
+    matcher = SequenceMatcher(a=[one.path for one in left], b=[one.path for one in right], autojunk=False)
+    pairs: list[Pair] = []
+    for tag, a, b, c, d in matcher.get_opcodes():
+        ones, others = list(left[a:b]), list(right[c:d])
+        for index in range(max(len(ones), len(others))):
+            one = ones[index] if index < len(ones) else None
+            other = others[index] if index < len(others) else None
+            pairs.append(_pair(one, other, same_place=tag == "equal"))
+    at = first_difference(joined(left), joined(right))
+    return Diff(left_name, right_name, _marked(pairs), at)
+
+
+def _pair(one: Piece | None, other: Piece | None, *, same_place: bool) -> Pair:
+    paths = [piece.path for piece in (one, other) if piece is not None]
+    path = paths[0] if same_place or len(paths) == 1 else " / ".join(dict.fromkeys(paths))
+    left, right = one.hex if one else "", other.hex if other else ""
+    return Pair(
+        path, left, right, one.note if one else "", other.note if other else "", differs=left != right or not same_place
+    )
+
+
+def _marked(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
+    marked, done = [], False
+    for pair in pairs:
+        if pair.differs and not done:
+            done = True
+            pair = Pair(pair.path, pair.left, pair.right, pair.left_note, pair.right_note, differs=True, first=True)
+        marked.append(pair)
+    return tuple(marked)
+
+
+def joined(pieces_: Sequence[Piece]) -> bytes:
+    """The bytes of some segments."""
+    return b"".join(bytes.fromhex(piece.hex) for piece in pieces_)
+
+
+def first_difference(left: bytes, right: bytes) -> int | None:
+    """Offset of the first byte that differs, the end of the shorter one included; None for equal ones."""
+    if left == right:
+        return None
+    for at, (one, other) in enumerate(zip(left, right, strict=False)):
+        if one != other:
+            return at
+    return min(len(left), len(right))

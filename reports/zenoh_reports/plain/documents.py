@@ -1,0 +1,90 @@
+"""What is not a run and has a place on the site: probes, learned automata, campaigns, audits. Small JSON documents."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any, Final
+
+from zenoh_harness.errors import UsageError
+from zenoh_harness.files.faults import FileFault
+
+KINDS: Final = ("probe", "learned", "campaign", "audit")
+"""The documents that a report takes besides results; `schemas/` describes the last three."""
+
+
+@dataclass(slots=True)
+class Documents:
+    """All that was given, by kind, in the order of their names."""
+
+    probe: list[dict[str, Any]] = field(default_factory=list)
+    learned: list[dict[str, Any]] = field(default_factory=list)
+    campaign: list[dict[str, Any]] = field(default_factory=list)
+    audit: list[dict[str, Any]] = field(default_factory=list)
+
+
+def found(places: Iterable[Path]) -> list[Path]:
+    """Every document that the arguments name: a JSON file itself, or those of a folder that tell their kind by their name."""
+    files: dict[Path, Path] = {}
+    for place in places:
+        inside = (
+            [file for kind in KINDS for file in sorted(place.rglob(f"{kind}*.json"))] if place.is_dir() else [place]
+        )
+        for file in inside:
+            if file.suffix == ".json":
+                files.setdefault(file.resolve(), file)
+    return [files[key] for key in sorted(files)]
+
+
+def load(files: Iterable[Path]) -> Documents:
+    """Read and check each. Raises FileFault for what is none of them."""
+    documents = Documents()
+    for file in files:
+        document = read(file)
+        getattr(documents, kind_of(file, document)).append(document)
+    return documents
+
+
+def read(file: Path) -> dict[str, Any]:
+    """One JSON object. Raises FileFault."""
+    try:
+        document = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as why:
+        raise FileFault(file, None, f"is no JSON: {why}") from why
+    if not isinstance(document, dict):
+        raise FileFault(file, None, f"expected an object, found {type(document).__name__}")
+    return document
+
+
+def kind_of(file: Path, document: dict[str, Any]) -> str:
+    """Which of `KINDS` it is. Raises FileFault where it is none, or not as its schema says."""
+    kind = "learned" if "targets" in document and "learned" not in document else ""
+    kind = kind or next((name for name in KINDS if name in document), "")
+    if not kind:
+        raise FileFault(file, None, "is none of the documents that a report takes", hint=f"they are {', '.join(KINDS)}")
+    if kind != "probe":
+        check(file, document, kind)
+    return kind
+
+
+def check(file: Path, document: dict[str, Any], kind: str) -> None:
+    """Hold a document to its schema. Raises FileFault with the place of the first fault."""
+    import jsonschema  # a tenth of a second that most reports need not wait
+
+    fault = jsonschema.Draft202012Validator(schema(kind)).iter_errors(document)
+    first = next(iter(sorted(fault, key=lambda each: list(map(str, each.absolute_path)))), None)
+    if first is not None:
+        where = "/".join(map(str, first.absolute_path)) or "the document"
+        raise FileFault(file, None, f"{where}: {first.message:.200}")
+
+
+def schema(name: str) -> dict[str, Any]:
+    """A published schema of this room. Raises UsageError for a name that has none."""
+    file = resources.files("zenoh_reports").joinpath("schemas", f"{name}.schema.json")
+    if not file.is_file():
+        raise UsageError(f"there is no schema {name!r}", step="report")
+    found_one: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return found_one

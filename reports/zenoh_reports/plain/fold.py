@@ -1,0 +1,215 @@
+"""Judgements folded to one cell a requirement and run, and why a requirement has none."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+from typing import Final
+
+from zenoh_conformance.requirement import Level, Requirement, Requirements, requirements
+from zenoh_conformance.verdict import SEVERITY, WORST_FIRST, Judgement, Verdict, worst
+from zenoh_harness.files.results import check_label
+from zenoh_reports.plain.runs import Run, address
+
+SILENT: Final = frozenset({Verdict.NOT_OBSERVED, Verdict.NOT_APPLICABLE, Verdict.UNIMPLEMENTED})
+"""Verdicts that say nothing about whether a target keeps a requirement."""
+RED: Final = frozenset({Verdict.FAIL, Verdict.CRASH, Verdict.HANG, Verdict.ZOMBIE, Verdict.FLAKY, Verdict.ERROR})
+"""Verdicts that make a run fail."""
+TOLD: Final = tuple(verdict for verdict in WORST_FIRST if verdict not in SILENT and verdict is not Verdict.PASS)
+"""Verdicts that have a page of their own, the gravest first."""
+ONCE: Final = "target/stays-up"
+EXTRA: Final = {ONCE: "Whatever is sent to it, the target goes on working for everybody else."}
+"""What no page says and everybody expects."""
+
+
+class Why(Enum):
+    """Why a requirement has no verdict on a target."""
+
+    MET_NOTHING = "met nothing"
+    """A check ran and had nothing to judge."""
+    NOT_OFFERED = "not offered"
+    """The target does not do this, and says so."""
+    VECTORS = "told by vectors"
+    """Only a codec that is asked for bytes can break it, and this run asked none."""
+    OTHER_ROLE = "another role"
+    """It binds a role that this target did not play."""
+    NOT_RUN = "not in this run"
+    """There is a check, and this run did not come to it or was told to leave it out."""
+    UNCOVERED = "no check yet"
+    """Nothing of ours judges it so far."""
+    EXCUSED = "cannot be seen"
+    """No peer can ever observe it."""
+
+
+EXPLAINED: Final = {
+    Why.MET_NOTHING: "a check ran and met nothing to judge",
+    Why.NOT_OFFERED: "the target says that it does not do this",
+    Why.VECTORS: "only a codec that is asked for bytes can break it, and this run asked none",
+    Why.OTHER_ROLE: "it binds a role that the target did not play",
+    Why.NOT_RUN: "there is a check, which this run left out or did not come to",
+    Why.UNCOVERED: "nothing judges it yet",
+    Why.EXCUSED: "no peer can ever see it",
+}
+
+
+@dataclass
+class Cell:
+    """What one run says of one requirement; its judgements are complete before it is asked."""
+
+    judgements: list[Judgement] = field(default_factory=list)
+    why: Why | None = None
+    """Set where the verdict says nothing."""
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """The worst; `not-observed` where there is none."""
+        return worst(one.verdict for one in self.judgements)
+
+    @cached_property
+    def counted(self) -> int:
+        """How many judgements it stands on: what said nothing does not count."""
+        return sum(one.verdict not in SILENT for one in self.judgements)
+
+    @cached_property
+    def shown(self) -> Judgement | None:
+        """The first judgement of the worst verdict."""
+        return max(self.judgements, key=lambda one: SEVERITY[one.verdict], default=None)
+
+
+Table = Mapping[str, Cell]
+"""Requirement id to cell, in the order of the pages; ids that this version does not know come last."""
+
+
+def table(run: Run) -> dict[str, Cell]:
+    """One cell for every requirement, judged or not; what no page says where it was judged."""
+    known = requirements()
+    cells = {ident: Cell() for ident in known}
+    for one in run.judgements:
+        ident = now_called(known, one.key.requirement)
+        if ident not in cells:
+            cells[ident] = Cell()
+        cells[ident].judgements.append(one)
+    roles = frozenset(run.identity.role.split("+")) | {one.key.role for one in run.judgements}
+    for ident, cell in cells.items():
+        if cell.verdict in SILENT:
+            cell.why = why(known.get(ident), cell, roles)
+    return cells
+
+
+def now_called(known: Requirements, ident: str) -> str:
+    """The present id of a requirement; an unknown one stays."""
+    return known[ident].id if ident in known or ident in known.aliases() else ident
+
+
+def why(requirement: Requirement | None, cell: Cell, roles: frozenset[str]) -> Why:
+    """Why there is no verdict."""
+    if cell.verdict in (Verdict.NOT_APPLICABLE, Verdict.UNIMPLEMENTED):
+        return Why.NOT_OFFERED
+    if cell.judgements or requirement is None:
+        return Why.MET_NOTHING
+    if requirement.unobservable:
+        return Why.EXCUSED
+    if requirement.owed:
+        return Why.UNCOVERED
+    if requirement.by_codec and "codec" not in roles:
+        return Why.VECTORS
+    if not requirement.by_codec and roles == {"codec"}:
+        return Why.OTHER_ROLE
+    if requirement.binds in ("initiator", "responder") and requirement.binds not in roles:
+        return Why.OTHER_ROLE
+    return Why.NOT_RUN
+
+
+def tally(cells: Table) -> Counter[Verdict]:
+    """How many requirements have which verdict."""
+    return Counter(cell.verdict for cell in cells.values())
+
+
+def silence(cells: Table) -> dict[Why, list[str]]:
+    """Requirements without a verdict, by why that is so, in the order of `Why`."""
+    found: dict[Why, list[str]] = {reason: [] for reason in Why}
+    for ident, cell in cells.items():
+        if cell.why is not None:
+            found[cell.why].append(ident)
+    return {reason: idents for reason, idents in found.items() if idents}
+
+
+def says(ident: str) -> str:
+    """A requirement in one sentence; what no page says and is judged has one too."""
+    known = requirements()
+    return known[ident].says if ident in known else EXTRA.get(ident, "This version of the harness does not know it.")
+
+
+def level(ident: str, otherwise: str = "") -> str:
+    """A requirement's level; that of a judgement where this version does not know the requirement."""
+    known = requirements()
+    return str(known[ident].level) if ident in known else otherwise or Level.MUST.value
+
+
+@dataclass(slots=True)
+class Deviation:
+    """Judgements of one check that share verdict and cause and differ in parameters: one page."""
+
+    members: list[Judgement]
+    address: str = ""
+    """The name of its page within the run's folder."""
+
+    @property
+    def first(self) -> Judgement:
+        """The one that is drawn."""
+        return next((one for one in self.members if one.evidence), self.members[0])
+
+    @property
+    def verdict(self) -> Verdict:
+        """That of all of them."""
+        return self.members[0].verdict
+
+    @property
+    def expected(self) -> Verdict:
+        """What it would be if nothing listed it."""
+        entry = dict(self.first.details).get("known", {})
+        name = entry.get("expected", "") if isinstance(entry, dict) else ""
+        return next((verdict for verdict in Verdict if verdict.value == name), self.verdict)
+
+
+def deviations(run: Run) -> list[Deviation]:
+    """What has a page of its own, the gravest first; addresses are words, and no two are alike."""
+    groups: dict[tuple[str, ...], list[Judgement]] = defaultdict(list)
+    for one in run.judgements:
+        if one.verdict in TOLD:
+            key = one.key
+            groups[one.verdict.value, key.role, key.profile, key.requirement, key.check, one.cause].append(one)
+    found = [Deviation(members) for members in groups.values()]
+    found.sort(key=lambda each: (TOLD.index(each.verdict), -SEVERITY[each.expected]))
+    of_check: dict[str, set[str]] = defaultdict(set)
+    for one in run.judgements:
+        of_check[one.key.check].add(one.key.requirement)
+    taken: Counter[str] = Counter()
+    for each in found:
+        key = each.first.key
+        more = f"-{key.requirement.partition('/')[2]}" if len(of_check[key.check]) > 1 else ""
+        wanted = address(f"{key.role}-{key.profile}-{key.check}{more}")
+        taken[wanted] += 1
+        each.address = wanted if taken[wanted] == 1 else f"{wanted}-{taken[wanted]}"
+    return found
+
+
+def values(one: Judgement) -> str:
+    """`at=3, bit=7`: the parameters of a judgement; empty when it has none."""
+    return check_label("", one.key.parameters).strip("[]").replace(",", ", ")
+
+
+def by_page(idents: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
+    """Requirement ids under their pages, in the order in which they come."""
+    pages: dict[str, list[str]] = {}
+    for ident in idents:
+        pages.setdefault(ident.partition("/")[0], []).append(ident)
+    yield from pages.items()
+
+
+def worst_of(cells: Sequence[Cell]) -> Verdict:
+    """The worst of several cells."""
+    return worst(cell.verdict for cell in cells)

@@ -1,0 +1,91 @@
+"""JSON lines as they are found: whole, half written, foreign, compressed. What cannot be read is a value, not an exception."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Final
+
+LONGEST: Final = 16 << 20
+"""Bytes of a line; a longer one is left out, so that memory stays bounded."""
+_GZIP: Final = b"\x1f\x8b"
+_WIDEST: Final = 1 << 63
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a line, or a file from there on, was left out."""
+
+    why: str
+
+
+Found = tuple[int, Mapping[str, Any] | Fault]
+"""Line number from 1 (0: the file itself), and the object or why there is none."""
+
+
+def objects(path: str) -> Iterator[Found]:
+    """Each line of a file as an object; a fault for one that is none, and for a last line that was cut off."""
+    number = 0
+    try:
+        with _opened(path) as source:
+            while line := source.readline(LONGEST):
+                number += 1
+                if len(line) == LONGEST and not line.endswith(b"\n"):
+                    yield number, Fault(f"longer than {LONGEST} bytes; the rest of the file is left out")
+                    return
+                if line.strip():
+                    yield number, _object(line)
+    except (OSError, EOFError) as why:
+        yield number, Fault(f"cannot be read: {why}")
+
+
+def _opened(path: str) -> IO[bytes]:
+    with Path(path).open("rb") as source:
+        compressed = source.read(2) == _GZIP
+    return gzip.open(path, "rb") if compressed else Path(path).open("rb")  # type: ignore[return-value]
+
+
+def _object(line: bytes) -> Mapping[str, Any] | Fault:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as why:
+        cut = "" if line.endswith(b"\n") else "cut off: "
+        return Fault(f"{cut}is no JSON: {why}"[:200])
+    if not isinstance(row, dict):
+        return Fault(f"expected an object, found {type(row).__name__}")
+    return row
+
+
+def text(row: Mapping[str, Any], name: str, default: str | None = None) -> str:
+    """A field that is text, fit for a table (a lone surrogate becomes `?`). Raises ValueError, which names the field."""
+    value = row.get(name, default)
+    if not isinstance(value, str):
+        raise ValueError(f"field {name!r} must be text, found {value!r:.60}")
+    return value if value.isascii() else value.encode("utf-8", "replace").decode()
+
+
+def number(row: Mapping[str, Any], name: str, default: int | None = None) -> int:
+    """A field that is an integer of 64 bits. Raises ValueError, which names the field."""
+    value = row.get(name, default)
+    if not isinstance(value, int) or isinstance(value, bool) or not -_WIDEST <= value < _WIDEST:
+        raise ValueError(f"field {name!r} must be an integer of 64 bits, found {value!r:.60}")
+    return value
+
+
+def texts(row: Mapping[str, Any], name: str) -> list[str]:
+    """A field that is a list; each item as text. Raises ValueError, which names the field."""
+    value = row.get(name, [])
+    if not isinstance(value, list):
+        raise ValueError(f"field {name!r} must be a list, found {value!r:.60}")
+    return [text({name: str(item)}, name) for item in value]
+
+
+def fields(row: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A field that is an object. Raises ValueError, which names the field."""
+    value = row.get(name, {})
+    if not isinstance(value, dict):
+        raise ValueError(f"field {name!r} must be an object, found {value!r:.60}")
+    return value

@@ -1,0 +1,62 @@
+"""A proof: one JSON file that holds all that a verdict stands on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+from zenoh_conformance.lock import lock
+from zenoh_conformance.requirement import requirements
+from zenoh_conformance.verdict import Judgement, Verdict
+from zenoh_harness.files import scripts
+from zenoh_harness.files.results import judgement_row
+from zenoh_reports.plain.fold import now_called
+from zenoh_reports.plain.runs import Run
+
+FORMAT: Final = 1
+LARGEST: Final = 4 << 20
+"""Bytes of a conversation that is put into a proof."""
+
+
+def proof(run: Run, judgement: Judgement) -> str | None:
+    """The proof's text; None where no conversation was kept, or the verdict does not follow from one."""
+    if run.interop or not follows(judgement):
+        return None
+    file = run.inside(judgement.evidence or "")
+    if file is None or file.stat().st_size > LARGEST:
+        return None
+    script = run.inside(str(PurePosixPath(judgement.evidence or "").with_suffix(scripts.SUFFIX)))
+    header = run.results.header
+    text: dict[str, Any] = {
+        "proof": FORMAT,
+        "target": {
+            "name": header.name, "version": header.version, "kind": header.kind, "reach": header.reach, "digest": header.digest,
+            "results_sha256": run.digest,
+        },
+        "harness": header.harness, "spec": header.spec, "seed": header.seed,
+        "requirement": requirement(judgement),
+        "judgement": judgement_row(judgement),
+        "conversation": file.read_text(encoding="utf-8", errors="replace").splitlines(),
+        "script": script.read_text(encoding="utf-8", errors="replace") if script else "",
+    }  # fmt: skip
+    return json.dumps(text, indent=1, ensure_ascii=True) + "\n"
+
+
+def follows(judgement: Judgement) -> bool:
+    """Whether the verdict follows from bytes: not where a process died or stalled, which no conversation shows."""
+    known = dict(judgement.details).get("known")
+    text = known.get("expected") if judgement.verdict is Verdict.KNOWN and isinstance(known, dict) else judgement.verdict.value
+    return text in (Verdict.FAIL.value, Verdict.WARN.value) and bool(judgement.evidence)
+
+
+def requirement(judgement: Judgement) -> dict[str, str]:
+    """The requirement, and the digest of the section that says it."""
+    known = requirements()
+    ident = now_called(known, judgement.key.requirement)
+    one = known.get(ident)
+    section = one.ref[0] if one else ""
+    return {
+        "id": ident, "level": judgement.level, "says": one.says if one else "", "section": section,
+        "digest": lock().sections.get(section, ""),
+    }  # fmt: skip

@@ -1,0 +1,39 @@
+"""Our packages as one archive, for workers on machines that do not have them installed."""
+
+from __future__ import annotations
+
+import importlib
+import zipfile
+from hashlib import blake2b
+from pathlib import Path
+
+PACKAGES = ("zenoh_conformance", "zenoh_harness.files", "zenoh_harness.errors", "zenoh_reports")
+"""What a task imports. Workers need Python of the same minor version, pyarrow, and lz4 for compressed links."""
+
+SUFFIXES = (".py", ".toml", ".json", ".ceiling", ".lock")
+
+
+def members() -> list[tuple[Path, str]]:
+    """Each file that is shipped, with its name in the archive; sorted."""
+    found: dict[str, Path] = {}
+    for package in PACKAGES:
+        file = Path(str(importlib.import_module(package).__file__))
+        whole = file.name == "__init__.py"
+        root = file.parents[package.count(".") + whole]
+        for each in [root / package.partition(".")[0] / "__init__.py", *(file.parent.rglob("*") if whole else [file])]:
+            if each.is_file() and each.suffix in SUFFIXES:
+                found[each.relative_to(root).as_posix()] = each
+    return [(file, name) for name, file in sorted(found.items())]
+
+
+def archive(folder: Path) -> Path:
+    """The archive under `folder`, named by its content, so that workers never meet an old one. Raises OSError on a full disk."""
+    digest = blake2b(digest_size=6)
+    files = members()
+    for file, name in files:
+        digest.update(name.encode() + b"\0" + file.read_bytes())
+    path = folder / f"zenoh-conformance-{digest.hexdigest()}.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out:
+        for file, name in files:
+            out.writestr(zipfile.ZipInfo(name), file.read_bytes())
+    return path
