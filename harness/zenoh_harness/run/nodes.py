@@ -13,6 +13,7 @@ from zenoh_conformance.law import Law
 from zenoh_conformance.verdict import Verdict
 from zenoh_harness.errors import CannotGoOn, TargetError
 from zenoh_harness.identity import Identity
+from zenoh_harness.profiles import ASSUMED
 from zenoh_harness.run.allowance import in_rounds, some
 from zenoh_harness.run.attempt import AttemptOutcome, Conditions, attempt, uses_agent
 from zenoh_harness.run.decide import Decision, left_out
@@ -29,7 +30,7 @@ from zenoh_harness.run.records import STAYS_UP, Records
 from zenoh_harness.run.register import Register
 from zenoh_harness.run.sidebyside import SideBySide
 from zenoh_harness.targets.habits import Habits
-from zenoh_harness.targets.target import NodeTarget
+from zenoh_harness.targets.target import NodeTarget, profile_of
 
 ENOUGH = 4
 """Cases for which it is worth starting one more instance of a node that comes to us."""
@@ -52,6 +53,8 @@ class NodeRun:
         self.reach, self.role, self.guarded = target.reach, target.side.value, guarded(target)
         self.stop = Flag()
         self._examine, self._look = examine, look
+        if "profile" in target.reach.options:
+            profile_of(target, target.reach.options["profile"])
         self._habits: Habits | None = None
         """What was learnt in the first profile that could be had."""
         self._allowance = options.allowance
@@ -145,6 +148,7 @@ class NodeRun:
         if self._habits is None:
             self._habits = lifecycle.habits
             self._tell_habits(len(items))
+        records.fencing = lifecycle.habits.fencing
         can = self._ability(lifecycle, items, unhealthy)
         able = self._able(records, can, items)
         instances = self._crew(lifecycle, can, len(able))
@@ -186,7 +190,7 @@ class NodeRun:
 
     def _ability(self, lifecycle: Lifecycle, items: Sequence[Item], unhealthy: Unhealthy | None) -> Ability:
         """What the node can do; asked only where a case wants to know, and of one that is well."""
-        needed = any(item.case.needs for item in items) and unhealthy is None
+        needed = any(set(item.case.needs) - ASSUMED for item in items) and unhealthy is None
         can = ability(self.target, lifecycle.node, self._look if needed else None)
         known = {"known_departures": self.options.known.requirements(self.target.identity.version)}
         return replace(can, facts=replace(can.facts, known={**can.facts.known, **known}))
