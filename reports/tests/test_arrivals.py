@@ -38,7 +38,9 @@ LEDGER = {
 def campaign(tmp_path):
     folder = tmp_path / "fuzz" / "decode"
     folder.mkdir(parents=True)
-    manifest = {"campaign": 1, "id": "x", "kind": "codec", "oracle": "decode", "targets": ["reference"], "seed": 7, "command": "zconform fuzz"}
+    manifest = {
+        "campaign": 1, "id": "x", "kind": "codec", "oracle": "decode", "targets": ["reference"], "seed": 7, "command": "zconform fuzz",
+    }  # fmt: skip
     (folder / "manifest.json").write_text(json.dumps(manifest))
     (folder / "events.jsonl").write_text("".join(json.dumps(row) + "\n" for row in EVENTS))
     (folder / "ledger.json").write_text(json.dumps(LEDGER))
