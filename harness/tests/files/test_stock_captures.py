@@ -1,4 +1,4 @@
-"""Captures of stock nodes of zenoh-rust 1.10.0 on the loopback, written anew without what tells the machine: read, explained, and clean."""
+"""Captures of stock nodes of zenoh-rust 1.10.0 on loopback, rewritten without machine data: read, explained, and clean."""
 
 from __future__ import annotations
 
