@@ -15,6 +15,7 @@ SHORT: Final[dict[str, str]] = {
     "explain": "Say what bytes mean: offset, bytes, field, meaning; what is odd, and where reading had to stop.",
     "faulty": "The faulty nodes whose name matches: the reference with one fault each, and what catches them.",
     "fuzz": "Look for the inputs that nobody thought of.",
+    "gate": "Judge one target for a build: red for what is not as its list of known deviations says, and for nothing else.",
     "interop": "Let A listen and B connect to it through our tap, with applications on both sides; judge what arrives and the wire.",
     "laws": "The laws: each is held against everything that a target ever says.",
     "learn": "Learn the handshake automaton of TARGET, compare it with our table and with that of OTHER, and draw it.",
