@@ -1,6 +1,7 @@
 """A run held against a list: every kind of red, what is told and not red, and the edits. No target is started."""
 
 import datetime as dt
+from dataclasses import replace
 
 import pytest
 
@@ -179,7 +180,7 @@ def test_entries_in_another_form_have_no_lines_and_are_not_edited(tmp_path):
     path.write_text(f'deviation = [{{ check = "{CHANGED}", verdict = "fail", cause = "x", reason = "y", owner = "z" }}]\n')
     placed = entries.read(path)
     assert placed[0].place == f"entry 1 of {path}"
-    with pytest.raises(UsageError, match="cannot be edited|not in the form"):
+    with pytest.raises(UsageError, match="is not in the form that can be edited"):
         editing.hold_editable(placed)
 
 
@@ -212,3 +213,21 @@ def test_counts_say_what_the_list_leaves(tmp_path):
     found = held(tmp_path, entry(), FAILS, judgement("pass", check=INVENTED), judgement("not-observed", check="x/y"))
     assert found.counts[Verdict.KNOWN] == 1
     assert told(tmp_path, found).counted == "2 judged: 1 as required, 1 as listed; 1 do not apply or met nothing"
+
+
+@pytest.mark.parametrize(("verdict", "red"), [("fail", False), ("flaky", False), ("crash", True)])
+def test_what_is_not_required_yet_is_shown_and_not_red_but_a_death_is(tmp_path, verdict, red):
+    seen = judgement(verdict, "so")
+    found = held(tmp_path, "", seen, required=frozenset({"close/close-ends-the-link"}))
+    assert found.red is red
+    text = "\n".join(telling.lines(told(tmp_path, found)))
+    assert (f"Not required yet: {COOKIE} ({verdict}: so)" in text) is not red
+    assert held(tmp_path, "", seen, required=frozenset({COOKIE})).red
+
+
+def test_each_revision_has_its_own_line(tmp_path):
+    found = held(tmp_path, "", FAILS)
+    two = {"1.0.0": frozenset({COOKIE}), "0.9.0": frozenset({"close/close-ends-the-link"})}
+    text = list(telling.lines(replace(told(tmp_path, found), revisions=two)))
+    assert "Revision 1.0.0: 1 red" in text
+    assert "Revision 0.9.0: green" in text

@@ -81,3 +81,16 @@ def test_a_cause_that_changed_is_red_and_its_entry_is_edited_in_place(gate, tmp_
     gate("update", BEFORE)
     assert listed.read_text().count("[[deviation]]") == 1
     assert gate(BEFORE)[0] == 0
+
+
+def test_a_case_of_a_later_revision_does_not_turn_the_build_red(gate, monkeypatch):
+    from zenoh_harness.commands import gate as command
+
+    gate("init", AFTER)
+    code, text = gate("judge", BEFORE, "--require", "1.0.9")
+    assert (code, "known: 1.0.0" in text or "did you mean 1.0.0" in text) == (2, True)
+    assert gate("judge", BEFORE, "--require", "1.0.0")[0] == 1
+    monkeypatch.setattr(command, "required", lambda text: {text: frozenset({"close/close-ends-the-link"})})
+    code, text = gate("judge", BEFORE, "--require", "0.9.0")
+    assert code == 0
+    assert "Not required yet: session-establishment/cookie-must-match (fail: stage open: OpenAck" in text

@@ -13,10 +13,12 @@ from typing import Any, Final
 
 import click
 
+from zenoh_conformance.lock import lock, revisions
+from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import Exit
 from zenoh_harness.commands.run import accepted, check_files, command_line, export
 from zenoh_harness.console import Shell, plain, shell_options
-from zenoh_harness.errors import UsageError, nearest
+from zenoh_harness.errors import UsageError, nearest, unknown
 from zenoh_harness.files import known
 from zenoh_harness.gate import editing, entries, telling
 from zenoh_harness.gate.entries import PlacedEntry
@@ -82,9 +84,11 @@ def _run_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--summary", type=click.Path(path_type=Path, dir_okay=False), help="Write all of it as Markdown to this file.")
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write JUnit XML to this file.")
 @click.option("--sarif", type=click.Path(path_type=Path, dir_okay=False), help="Write SARIF to this file.")
+@click.option("--require", "wanted", metavar="REVISION[,..]", help="Hold it to these revisions; what came later is shown.")
 @shell_options()
 def judge(
-    shell: Shell, target: str, path: Path, summary: Path | None, junit: Path | None, sarif: Path | None, **how: Any
+    shell: Shell, target: str, path: Path, summary: Path | None, junit: Path | None, sarif: Path | None,
+    wanted: str | None, **how: Any,
 ) -> int:
     """Judge TARGET once and hold it against the list: what is new, changed, fixed, expired or not judged any more is red.
 
@@ -93,11 +97,13 @@ def judge(
     """
     check_files(summary, junit, sarif)
     reach, options = _options(target, how)
+    asked = required(wanted)
+    options = replace(options, required=frozenset().union(*asked.values()) if asked else None)
     placed = _placed(path)
     ran = _run(shell, reach, options, [one.entry for one in placed], path)
     if ran is None:
         return int(Exit.NOTHING_JUDGED)
-    told = _told(ran, _held(ran, placed, options), path, how)
+    told = _told(ran, _held(ran, placed, options), path, how, asked)
     text = telling.markdown(told)
     if summary is not None:
         summary.write_text(text, encoding="utf-8")
@@ -212,10 +218,20 @@ def judged_file(path: Path) -> Path:
 
 def _held(ran: Ran, placed: Sequence[PlacedEntry], options: Options) -> Held:
     today = dt.datetime.now(dt.UTC).date()
-    return hold(ran.judgements, placed, kind=ran.header.kind, today=today, strict=options.strict)
+    return hold(ran.judgements, placed, kind=ran.header.kind, today=today, strict=options.strict, required=options.required)
 
 
-def _told(ran: Ran, held: Held, path: Path, how: dict[str, Any]) -> telling.Told:
+def required(text: str | None) -> dict[str, frozenset[str]]:
+    """Revision to what it requires, of a text such as `1.0.0,1.1.0`. Raises UsageError for one without a lock."""
+    names = [name.strip() for name in (text or "").split(",") if name.strip()]
+    for name in names:
+        if name not in revisions():
+            raise unknown("revision", name, revisions(), step="--require")
+    now = requirements().aliases()
+    return {name: frozenset(now.get(ident, ident) for ident in lock(name).levels) for name in names}
+
+
+def _told(ran: Ran, held: Held, path: Path, how: dict[str, Any], asked: dict[str, frozenset[str]]) -> telling.Told:
     header = ran.header
     words = ["zconform", "gate", "update", header.reach, "--known", str(path)]
     words += ["--depth", how["depth"]] if how["depth"] != "quick" else []
@@ -224,6 +240,7 @@ def _told(ran: Ran, held: Held, path: Path, how: dict[str, Any]) -> telling.Told
     return telling.Told(
         title=f"{header.name} {header.version}".strip() + f" as {header.role.replace('+', ' and ')}", held=held,
         code=ran.exit, out=ran.out, update=shlex.join(words), why=ran.stopped.what if ran.stopped else "",
+        revisions=asked,
     )  # fmt: skip
 
 

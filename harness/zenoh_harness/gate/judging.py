@@ -12,6 +12,7 @@ from typing import Final
 from zenoh_conformance.verdict import GRAVE, Judgement, Verdict
 from zenoh_harness.files.known import Known, covers
 from zenoh_harness.gate.entries import PlacedEntry
+from zenoh_harness.run.decide import is_beyond
 from zenoh_harness.run.summary import DeviationBlock, deviations
 
 LOST: Final = "judged/no-longer"
@@ -73,6 +74,8 @@ class Held:
     fixed: tuple[PlacedEntry, ...] = ()
     changed: Mapping[int, Judgement] = field(default_factory=dict)
     """Number of an entry that nothing met to the judgement that it speaks of."""
+    beyond: tuple[DeviationBlock, ...] = ()
+    """Deviations from what is not required: shown, and not red."""
     embargoed: int = 0
 
     @property
@@ -107,14 +110,20 @@ def hold(
     kind: str,
     today: dt.date,
     strict: bool = False,
+    required: frozenset[str] | None = None,
 ) -> Held:
-    """Hold the judgements of one run against the entries; `kind` is the kind of target through which it was reached."""
+    """Hold the judgements of one run against the entries; `kind` is the kind of target through which it was reached.
+
+    `required`: the requirements that it is held to, where not all count.
+    """
     every = list(judgements)
     told = [raw(one) for one in every if one.key.check not in OF_LISTS and not one.embargo]
     listed = [one for one in placed if one.entry.kind in ("", kind)]
     known = Known([one.entry for one in listed], today)
     excused = [known.excuse(one, causes(one)) is not None for one in told]
-    unlisted = [one for one, is_so in zip(told, excused, strict=True) if not is_so and deviates(one.verdict, strict=strict)]
+    otherwise = [one for one, is_so in zip(told, excused, strict=True) if not is_so and deviates(one.verdict, strict=strict)]
+    beyond = [one for one in otherwise if is_beyond(one.key.requirement, one.verdict, required)]
+    unlisted = [one for one in otherwise if one not in beyond]
     fixed = {id(entry): shown for entry, shown in known.gone()}
     gone = [(one, fixed[id(one.entry)]) for one in listed if id(one.entry) in fixed]
     found = [(*_kind(one, listed, known, today), one) for one in unlisted]
@@ -131,6 +140,7 @@ def hold(
         unlisted=tuple(each for what, _, each in apart if what is not Kind.EXPIRED),
         fixed=tuple(one for one, _ in gone),
         changed=changed,
+        beyond=tuple(deviations(beyond)),
         embargoed=sum(one.embargo for one in every),
     )
 

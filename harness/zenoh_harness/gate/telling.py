@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,6 +38,8 @@ class Told:
     """The command that takes all of it into the list."""
     why: str = ""
     """Why the run ended early."""
+    revisions: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """The revisions that it is held to, and what each requires."""
 
     @property
     def counted(self) -> str:
@@ -119,6 +121,13 @@ def _value(one: Judgement) -> str:
 def _remarks(told: Told) -> Iterator[str]:
     """What does not make it red."""
     held = told.held
+    for revision, asked in told.revisions.items():
+        red = sum(item.first.key.requirement in asked for item in held.items)
+        yield f"Revision {revision}: {f'{red} red' if red else 'green'}"
+    for block in held.beyond[:MOST]:
+        yield f"Not required yet: {block.first.key.requirement} ({block.first.verdict.value}: {plain(block.first.cause)})"
+    if len(held.beyond) > MOST:
+        yield f"Not required yet: {len(held.beyond) - MOST} more"
     if told.why:
         yield f"The run ended early: {plain(told.why)}"
     if held.embargoed:
@@ -183,6 +192,11 @@ def as_json(told: Told) -> dict[str, Any]:
         "idle": [{"entry": one.placed.place, "name": one.placed.entry.name, "why": one.why} for one in told.held.idle],
         "reasons_due": [one.place for one in told.held.due],
         "embargoed": told.held.embargoed,
+        "not_required": sorted({block.first.key.requirement for block in told.held.beyond}),
+        "revisions": {
+            name: sum(item.first.key.requirement in asked for item in told.held.items)
+            for name, asked in told.revisions.items()
+        },
         "results": str(told.out),
         "update": told.update,
     }

@@ -15,9 +15,12 @@ from zenoh_conformance.verdict import Judgement, Key, Verdict
 from zenoh_harness.files import evidence, scripts
 from zenoh_harness.files.results import ResultsWriter, check_label
 from zenoh_harness.run import embargo
-from zenoh_harness.run.decide import level_of
+from zenoh_harness.run.decide import is_beyond, level_of
 from zenoh_harness.run.options import DEPTH, Options
 from zenoh_harness.scripting.recorder import record
+
+BEYOND: Final = "not in the revisions that are required"
+"""The reason of what is excused because nobody asks for it yet."""
 
 _QUIET: Final = frozenset({Verdict.PASS, Verdict.NOT_APPLICABLE, Verdict.NOT_OBSERVED, Verdict.UNIMPLEMENTED})
 """Verdicts that need neither evidence nor a command."""
@@ -80,6 +83,9 @@ class Register:
         public = embargo.public(judgement, listed)
         if listed is not None:
             note = {"expected": judgement.verdict.value, "reason": listed.reason, "see": listed.see, "public": listed.public}
+            judgement = replace(judgement, verdict=Verdict.KNOWN, details={**judgement.details, "known": note})
+        elif is_beyond(judgement.key.requirement, judgement.verdict, self._options.required):
+            note = {"expected": judgement.verdict.value, "reason": BEYOND}
             judgement = replace(judgement, verdict=Verdict.KNOWN, details={**judgement.details, "known": note})
         elif expired := self._options.known.expired(judgement):
             judgement = replace(judgement, details={**judgement.details, "expired": str(expired.expires)})
