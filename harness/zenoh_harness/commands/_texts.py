@@ -20,6 +20,7 @@ SHORT: Final[dict[str, str]] = {
     "laws": "The laws: each is held against everything that a target ever says.",
     "learn": "Learn the handshake automaton of TARGET, compare it with our table and with that of OTHER, and draw it.",
     "matrix": "Judge each TARGET, ranges such as wheel:1.0.0..1.10.2 included, and print what changed from one to the next.",
+    "merge": "Make one results folder of the RESULTS folders of one target's shards; of what several judged the worst counts.",
     "peer": "Run the reference node until it is told to stop.",
     "probe": "Print what TARGET is and can do: version, role, extensions, resolutions, sizes, lease, authentication, rates.",
     "replay": "Do what SCRIPT says to TARGET, say what came of it, and look at the target's health afterwards.",

@@ -258,6 +258,6 @@ def _written(shell: Shell, path: Path, held: Held, ran: Ran, options: Options) -
         shell.note(f"not taken in: {plain(label)}: it has no steady cause; an entry for it is written by hand, and ends one day")
     if held.embargoed:
         shell.note(f"not taken in: {held.embargoed} under embargo, in your data folder")
-    if not options.selection.patterns:
+    if options.selection.whole:
         accepted(shell, judged_file(path), ran)
     return int(Exit.CONFORMING)
