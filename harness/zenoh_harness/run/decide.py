@@ -47,6 +47,12 @@ def level_of(requirement: str) -> str:
     return str(known.level) if known is not None else "MUST"
 
 
+def is_beyond(requirement: str, verdict: Verdict, required: frozenset[str] | None) -> bool:
+    """Whether that is a deviation from what is not asked for: `required`, all when None. A death is never beyond it."""
+    asked = required is None or requirement in required or requirement not in requirements()
+    return not asked and verdict in (Verdict.FAIL, Verdict.WARN, Verdict.FLAKY, Verdict.SLOW)
+
+
 def decide(item: Item, outcomes: Sequence[AttemptOutcome], side: Side = Side.RESPONDER) -> Decision:
     """The verdict on a case from attempts on a target that lived: all alike decide, different ones are `flaky`.
 
