@@ -18,7 +18,7 @@ SHORT: Final[dict[str, str]] = {
     "gate": "Judge one target for a build: red for what is not as its list of known deviations says, and for nothing else.",
     "interop": "Let A listen and B connect to it through our tap, with applications on both sides; judge what arrives and the wire.",
     "laws": "The laws: each is held against everything that a target ever says.",
-    "learn": "Learn the handshake automaton of TARGET, compare it with our table and with that of OTHER, and draw it.",
+    "learn": "Learn the automaton of TARGET's handshake, compare it with our table and with that of OTHER, and draw it.",
     "matrix": "Judge each TARGET, ranges such as wheel:1.0.0..1.10.2 included, and print what changed from one to the next.",
     "merge": "Make one results folder of the RESULTS folders of one target's shards; of what several judged the worst counts.",
     "peer": "Run the reference node until it is told to stop.",
