@@ -1,4 +1,7 @@
-"""Captures of stock nodes of zenoh-rust 1.10.0 on the loopback, written anew without what tells the machine: read, explained, and clean."""
+"""Captures of stock nodes of zenoh-rust 1.10.0 on the loopback: read, explained, and clean.
+
+They were written anew, without what the capturing program tells of its machine.
+"""
 
 from __future__ import annotations
 

@@ -137,6 +137,11 @@ class TapeScene:
         self._shown = shown_zids(conversation, role.other)
 
     @property
+    def conversation(self) -> Conversation:
+        """The recorded one, all of it."""
+        return self.tape.conversation
+
+    @property
     def agent(self) -> Agent:
         """There is no application any more. Raises Apart."""
         raise Apart("the check asks the target's application")
