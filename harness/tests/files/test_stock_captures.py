@@ -1,7 +1,4 @@
-"""Captures of stock nodes of zenoh-rust 1.10.0 on the loopback: read, explained, and clean.
-
-They were written anew, without what the capturing program tells of its machine.
-"""
+"""Captures of stock nodes of zenoh-rust 1.10.0 on loopback, rewritten without machine data: read, explained, and clean."""
 
 from __future__ import annotations
 

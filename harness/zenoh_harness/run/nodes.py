@@ -30,7 +30,7 @@ from zenoh_harness.run.records import STAYS_UP, Records
 from zenoh_harness.run.register import Register
 from zenoh_harness.run.sidebyside import SideBySide
 from zenoh_harness.targets.habits import Habits
-from zenoh_harness.targets.target import NodeTarget
+from zenoh_harness.targets.target import NodeTarget, profile_of
 
 ENOUGH = 4
 """Cases for which it is worth starting one more instance of a node that comes to us."""
@@ -53,6 +53,8 @@ class NodeRun:
         self.reach, self.role, self.guarded = target.reach, target.side.value, guarded(target)
         self.stop = Flag()
         self._examine, self._look = examine, look
+        if "profile" in target.reach.options:
+            profile_of(target, target.reach.options["profile"])
         self._habits: Habits | None = None
         """What was learnt in the first profile that could be had."""
         self._allowance = options.allowance
@@ -146,6 +148,7 @@ class NodeRun:
         if self._habits is None:
             self._habits = lifecycle.habits
             self._tell_habits(len(items))
+        records.fencing = lifecycle.habits.fencing
         can = self._ability(lifecycle, items, unhealthy)
         able = self._able(records, can, items)
         instances = self._crew(lifecycle, can, len(able))

@@ -138,8 +138,9 @@ class TapeScene:
 
     @property
     def conversation(self) -> Conversation:
-        """The recorded one, all of it."""
-        return self.tape.conversation
+        """What was said so far."""
+        whole = self.tape.conversation
+        return Conversation(whole.connections, whole.events[: self.tape.at + 1], whole.about)
 
     @property
     def agent(self) -> Agent:
