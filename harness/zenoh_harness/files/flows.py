@@ -190,9 +190,7 @@ class Reassembly:
         if unit.payload or unit.flags & (FIN | RST):
             start = stream.position(unit.seq + (unit.flags & SYN > 0))
             heappush(stream.waiting, (start, unit.number, unit))
-        yield from self._advance(unit)
-        if self._reset:
-            return
+        yield from self._advance(unit)  # after a reset nothing waits any more
         self._late = self._late + 1 if self._is_waiting() else 0
         if self._late > PATIENCE:
             yield from self._give_up(unit)
