@@ -25,6 +25,18 @@ Parameters = Mapping[str, Any]
 CaseFunction = Callable[..., None]
 
 
+def shown(value: Any) -> str:
+    """A parameter's value in one word: bytes in hex, truth as true and false."""
+    if isinstance(value, bytes | bytearray):
+        return value.hex()
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def shown_all(parameters: Parameters) -> tuple[tuple[str, str], ...]:
+    """Parameters as a judgement's key has them."""
+    return tuple((name, shown(value)) for name, value in parameters.items())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
     """One case: what it judges, what it needs, and the function that provokes it."""
@@ -107,6 +119,52 @@ def id_of(function: CaseFunction) -> str:
 def grid(**values: Sequence[Any]) -> tuple[Parameters, ...]:
     """Every combination of the values: `grid(bit=range(8), ack=(True, False))` is 16 parameter sets."""
     return tuple(dict(zip(values, combination, strict=True)) for combination in product(*values.values()))
+
+
+def pairwise(**values: Sequence[Any]) -> tuple[Parameters, ...]:
+    """Few combinations of the values in which each two values of two names stand together at least once.
+
+    Greedy, and the same every time: `grid` where the product is small. `pairs_in` counts what is covered.
+    """
+    names = list(values)
+    wanted = {
+        (one, other, a, b)
+        for at, one in enumerate(names) for other in names[at + 1 :]
+        for a in range(len(values[one])) for b in range(len(values[other]))
+    }  # fmt: skip
+    rows = []
+    while wanted:
+        row = _greedy(min(wanted, key=lambda pair: (names.index(pair[0]), names.index(pair[1]), *pair[2:])), values, wanted)
+        wanted -= set(_pairs_of(row, names))
+        rows.append({name: values[name][row[name]] for name in names})
+    return tuple(rows)
+
+
+Pair = tuple[str, str, int, int]
+"""Two names, and which of their values."""
+
+
+def _greedy(first: Pair, values: Mapping[str, Sequence[Any]], wanted: set[Pair]) -> dict[str, int]:
+    """A row that begins with one pair, and takes of each other name the value that meets most pairs that are still wanted."""
+    names, row = list(values), {first[0]: first[2], first[1]: first[3]}
+    for name in names:
+        if name not in row:
+            met = [len(wanted & set(_pairs_of({**row, name: at}, names))) for at in range(len(values[name]))]
+            row[name] = met.index(max(met))
+    return row
+
+
+def _pairs_of(row: Mapping[str, int], names: Sequence[str]) -> Iterator[Pair]:
+    here = [name for name in names if name in row]
+    return ((one, other, row[one], row[other]) for at, one in enumerate(here) for other in here[at + 1 :])
+
+
+def pairs_in(rows: Sequence[Parameters]) -> int:
+    """How many pairs of values of two names a set of rows has."""
+    return len({
+        (one, repr(row[one]), other, repr(row[other]))
+        for row in rows for at, one in enumerate(row) for other in list(row)[at + 1 :]
+    })  # fmt: skip
 
 
 def all_cases() -> Mapping[str, Case]:

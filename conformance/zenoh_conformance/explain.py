@@ -29,6 +29,9 @@ GUESSES = (
 )  # fmt: skip
 """The layers that a guess tries; of equally good ones the first."""
 
+INSIDE = 2
+"""How many of them, the last, are of messages that stand in others: a byte alone is hardly one of those."""
+
 VERSION = 9
 """Of the protocol: a message that names another is hardly what was meant."""
 
@@ -133,7 +136,7 @@ def explain(data: bytes, layer: Layer | None = None) -> Explanation:
     if layer is not None:
         return READINGS[layer](data)
     tried: list[Explanation] = []
-    for each in GUESSES:
+    for each in GUESSES if len(data) > 1 else GUESSES[:-INSIDE]:
         tried.append(READINGS[each](data))
         if tried[-1].ok and not tried[-1].diagnostics and not tried[-1].odd:
             return tried[-1]  # nothing explains it better

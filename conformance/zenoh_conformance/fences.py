@@ -47,6 +47,7 @@ BY_QUERY: Final = Fencing()
 def by_query(us: Dialogue, key: str, within: float | None, step: str) -> None:
     """The final answer to a query for a key that nobody serves."""
     request = us.new_id()
+    us.fences.add(request)
     us.say(Request(id=request, key=_named(key), body=Query()))
     us.expect(ResponseFinal, where=lambda final: final.id == request, within=within, step=step)
 

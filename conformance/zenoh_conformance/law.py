@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
 from inspect import getdoc
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from .case import import_all
 from .connection import Decoders, Nature, Seen
 from .conversation import Begins, Conversation, Event, Framing, Happened, Side
 from .finding import Finding
+from .pieces import Pieces
 
 
 class Per(Enum):
@@ -137,9 +138,14 @@ class Judged:
 
 @dataclass(slots=True)
 class _Sessions:
-    """Which session a connection belongs to: the pair of ZIDs that INIT showed, counted anew when all its links have ended."""
+    """Which session a connection belongs to: the pair of ZIDs that INIT showed.
 
-    shown: dict[str, dict[Side, bytes]] = field(default_factory=dict)
+    It is counted anew when all its links have ended, and for a link that no side offers as one of several: a node that was
+    killed and is back has left no end of its old link.
+    """
+
+    shown: dict[str, dict[Side, Any]] = field(default_factory=dict)
+    """Connection to the INITs on it."""
     live: dict[str, set[str]] = field(default_factory=dict)
     born: Counter[str] = field(default_factory=Counter)
     of: dict[str, str] = field(default_factory=dict)
@@ -150,22 +156,26 @@ class _Sessions:
         if seen.kind != "init":
             return
         pair = self.shown.setdefault(seen.connection, {})
-        pair[seen.sender] = seen.message.zid.raw
+        pair[seen.sender] = seen.message
         if len(pair) < len(Side) or seen.connection in self.of:
             return
-        name = "/".join(sorted(zid.hex() for zid in pair.values()))
-        if not self.live.get(name):
+        name = "/".join(sorted(init.zid.raw.hex() for init in pair.values()))
+        several = all(any(type(ext).__name__ == "MultiLink" for ext in init.exts) for init in pair.values())
+        if not several or not self.live.get(f"{name}#{self.born[name]}"):
             self.born[name] += 1
-        self.live.setdefault(name, set()).add(seen.connection)
-        self.of[seen.connection] = f"{name}#{self.born[name]}"
+        session = self.of[seen.connection] = f"{name}#{self.born[name]}"
+        self.live.setdefault(session, set()).add(seen.connection)
 
     def leave(self, connection: str) -> str | None:
         """The connection ended; the session that ended with it, if it was its last link."""
         self.shown.pop(connection, None)
         session = self.of.pop(connection, connection)
-        links = self.live.get(session.partition("#")[0], {connection})
+        links = self.live.get(session, {connection})
         links.discard(connection)
-        return None if links else session
+        if links:
+            return None
+        self.live.pop(session, None)
+        return session
 
 
 class Judge:
@@ -186,18 +196,27 @@ class Judge:
         """Connection to kind to steps."""
         self._sessions = _Sessions()
         self._ended: dict[str, set[Side]] = {}
+        self._pieces = Pieces()
         self._said: dict[tuple[type[Law], Side], tuple[int, list[Finding]]] = {}
 
     def feed(self, event: Event) -> None:
-        """One event; bytes become messages, and each message a step of each law."""
+        """One event; bytes become messages, whole ones again where they came in fragments, and each a step of each law."""
         for seen in self._decoders.feed(event):
             if self._watch is not None:
                 self._watch(seen)
             if seen.kind in TELLING:
                 self._sessions.note(seen)
                 self._steps.pop(seen.connection, None)
-            for step in self._steps_of(seen.connection, seen.kind):
-                step(seen, seen.message)
+            self._see(seen)
+            for whole in self._pieces.feed(seen):
+                self._see(whole)
+        self._after(event)
+
+    def _see(self, seen: Seen) -> None:
+        for step in self._steps_of(seen.connection, seen.kind):
+            step(seen, seen.message)
+
+    def _after(self, event: Event) -> None:
         if event.kind in (Happened.EOF, Happened.RESET):
             self._end(event)
 
@@ -221,6 +240,7 @@ class Judge:
         if len(ended) == len(Side):
             del self._ended[event.connection]
             self._decoders.forget(event.connection)
+            self._pieces.forget(event.connection)
             self._steps.pop(event.connection, None)
             self._close(Per.CONNECTION, event.connection)
             session = self._sessions.leave(event.connection)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol
 
-from .conversation import Event, Framing, Side
+from .conversation import Conversation, Event, Framing, Side
 
 if TYPE_CHECKING:
     from .dialogue import Dialogue
@@ -84,6 +84,10 @@ class Scene(Protocol):
 
     @property
     def profile(self) -> str: ...
+
+    @property
+    def conversation(self) -> Conversation:
+        """What was said so far, on all links."""
 
     @property
     def agent(self) -> Agent:

@@ -13,6 +13,7 @@ from zenoh_conformance.case import all_cases
 from zenoh_conformance.law import all_laws
 from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import Judgement, Key, Verdict
+from zenoh_harness.errors import UsageError
 from zenoh_harness.files import judged, known
 from zenoh_harness.files.faults import FileFault
 from zenoh_harness.scripting.shipped import script_cases
@@ -27,6 +28,7 @@ parameters = { bit = 3 }
 verdict = "fail"
 cause = "stage * where Close is required"
 reason = "so it is"
+owner = "us"
 expires = 2030-01-01
 """
 CAUSE = "stage open: OpenAck where Close is required"
@@ -85,11 +87,36 @@ def test_a_deviation_that_passes_has_gone(listed):
     assert [one.check for one, _ in listed.gone()] == ["push-put/drops"]
 
 
-@pytest.mark.parametrize("also", [judgement(), judgement(cause="other"), judgement(Verdict.NOT_OBSERVED, "")])
+@pytest.mark.parametrize("also", [judgement(), judgement(cause="other"), judgement(Verdict.ERROR, "")])
 def test_a_deviation_that_shows_or_cannot_be_told_has_not_gone(listed, also):
     listed.excuse(judgement(Verdict.PASS, ""))
     listed.excuse(also)
     assert listed.gone() == []
+
+
+@pytest.mark.parametrize("verdict", [Verdict.NOT_OBSERVED, Verdict.NOT_APPLICABLE, Verdict.UNIMPLEMENTED])
+def test_what_met_nothing_keeps_no_deviation(listed, verdict):
+    listed.excuse(judgement(verdict, ""))
+    assert listed.gone() == []
+    listed.excuse(judgement(Verdict.PASS, ""))
+    assert [one.check for one, _ in listed.gone()] == ["push-put/drops"]
+
+
+@pytest.mark.parametrize(
+    ("version", "shows"),
+    [("1a2b3c4d5e", True), ("1.10.2-5-g1a2b3c4", True), ("5d6e7f8", True), ("1a2b3c", False), ("1.10.2", False), ("", False)],
+)
+def test_versions_may_be_commits(version, shows, tmp_path):
+    path = tmp_path / "t.known.toml"
+    path.write_text(ENTRY.replace(">=1.0,<2", "commit 1a2b3c4, commit 5d6e7f8"))
+    assert (known.load([path], today=dt.date(2029, 1, 1)).excuse(judgement(version=version)) is not None) is shows
+
+
+def test_a_list_that_ships_is_found_by_its_name():
+    assert known.find("zenoh-rust").name == "zenoh-rust.known.toml"
+    with pytest.raises(UsageError, match="zenoh-rast") as unknown:
+        known.find("zenoh-rast")
+    assert "zenoh-rust" in str(unknown.value)
 
 
 def test_what_was_not_judged_at_all_has_not_gone(listed):
@@ -115,6 +142,10 @@ def test_several_causes_must_all_be_listed(listed):
         (('cause = "stage * where Close is required"', 'cause = "*"'), "'cause' must say"),
         (('cause = "stage * where Close is required"', ""), "'cause' is missing"),
         ((">=1.0,<2", "about 1"), "'versions' is no range"),
+        ((">=1.0,<2", "commit 1a2"), "'versions' names no commits"),
+        (('owner = "us"', ""), "needs 'see'"),
+        (('owner = "us"', 'owner = " "'), "needs 'see'"),
+        (('reason = "so it is"', 'reason = ""'), "'reason' must say"),
         (("expires = 2030-01-01", 'expires = "soon"'), "'expires' is no date"),
         (("[[deviation]]", "[deviation]"), "must be written [[deviation]]"),
         (("[[deviation]]", "[[deviations]]"), "unknown table"),

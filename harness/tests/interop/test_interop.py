@@ -148,6 +148,7 @@ check   = "interop/a-sample-keeps-its-congestion-control"
 verdict = "fail"
 cause   = "payload: * where 78 is required"
 reason  = "the tap of a test"
+owner   = "us"
 """
 
 

@@ -9,16 +9,19 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from zenoh_conformance.case import all_cases
+from zenoh_conformance.case import all_cases, shown_all
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.finding import Deviation
+from zenoh_conformance.law import all_laws, judge
 from zenoh_harness.errors import UsageError
 from zenoh_harness.faulty import all_faulty_nodes
+from zenoh_harness.faulty.table import runs_in_memory
 from zenoh_harness.files import scripts
 from zenoh_harness.files.faults import FileFault
+from zenoh_harness.files.results import check_label
 from zenoh_harness.files.scripts import Part, Value
 from zenoh_harness.reference.memory import MemoryScene
-from zenoh_harness.scripting.binder import Elsewhere, case_of, filled, perform
+from zenoh_harness.scripting.binder import Elsewhere, case_of, filled, judged, perform
 from zenoh_harness.scripting.recorder import record
 from zenoh_harness.scripting.shipped import script_cases, shipped
 
@@ -170,6 +173,76 @@ def test_what_only_the_check_can_tell_never_passes_as_a_script(name):
         perform(script, MemoryScene(script.requirement, node, seed=1))
     with pytest.raises(Elsewhere):
         perform(script, MemoryScene(script.requirement, seed=1))
+
+
+def of_law(name, law):
+    """The script of what a faulty node breaks a law by, and its node."""
+    node = all_faulty_nodes()[name].node
+    for case in all_cases().values():
+        if runs_in_memory(case) and case.role is Side.RESPONDER and case.profile == "default" and not case.timed:
+            for parameters in case.parameters[:2]:
+                scene, _ = run(case, parameters, node)
+                for said in judge(scene.conversation, [all_laws()[law]]):
+                    if said.sender is Side.RESPONDER and said.findings:
+                        header = {"check": law, "requirement": said.law.requirement}
+                        script = record(scene.conversation, header=header, finding=said.findings[0])
+                        return scripts.parse(scripts.text(script)), node
+    return None, node
+
+
+LAWS = [
+    (name, check) for name, found in all_faulty_nodes().items() for check in found.caught_by if check.startswith("law/")
+]
+
+
+@pytest.mark.parametrize(("name", "law"), LAWS)
+def test_what_broke_a_law_breaks_it_again_as_a_script_and_the_reference_does_not(name, law):
+    script, node = of_law(name, law)
+    if script is None:
+        pytest.skip("shows with an initiator, or in another profile")
+    with pytest.raises(Deviation):
+        judged(script, MemoryScene(script.requirement, node, seed=1))
+    with suppress(Elsewhere):
+        judged(script, MemoryScene(script.requirement, seed=1))
+
+
+@pytest.mark.parametrize("name", replayable())
+def test_a_script_is_held_to_the_check_that_it_was_recorded_of(name):
+    """Also where no step tells what the check saw."""
+    faulty_node = all_faulty_nodes()[name]
+    case = all_cases()[faulty_node.caught_by[0]]
+    parameters, (scene, finding) = next(
+        (each, found) for each in case.parameters if (found := run(case, each, faulty_node.node))[1]
+    )
+    header = {"check": check_label(case.id, shown_all(parameters)), "requirement": case.requirement}
+    script = scripts.parse(scripts.text(record(scene.conversation, header=header, finding=finding)))
+
+    with pytest.raises(Deviation):
+        judged(script, MemoryScene(script.requirement, faulty_node.node, seed=1))
+    with suppress(Elsewhere):
+        judged(script, MemoryScene(script.requirement, seed=1))
+
+
+def test_a_script_of_a_check_that_is_not_here_is_done_as_it_stands():
+    script = scripts.parse(SAMPLE.replace("requirement ", "check       law/of-another-version\nrequirement ", 1))
+    assert script.header["check"] == "law/of-another-version"
+    with suppress(Elsewhere, Deviation):
+        judged(script, MemoryScene(script.requirement, seed=1))
+
+
+def test_what_a_step_needs_is_written_down_and_asked_for():
+    """A batch that is lawful only after an InitAck without size is not sent to who settles for less."""
+    faulty_node = all_faulty_nodes()["keeps-its-own-batch-size"]
+    case = all_cases()[faulty_node.caught_by[0]]
+    scene, _ = next(found for each in case.parameters if (found := run(case, each, faulty_node.node))[1])
+    steps = [step for step in record(scene.conversation).steps if step.do == "needs"]
+    for step in steps:
+        assert step.what.startswith("batch_size ")
+    script = scripts.parse("script 1\n\nus open\nus needs batch_size 70000\n")
+    with pytest.raises(Elsewhere, match="settled for batches of 65535"):
+        perform(script, MemoryScene("target/stays-up"))
+    with pytest.raises(UsageError, match="nobody can need"):
+        case_of(scripts.parse("script 1\n\nus open\nus needs patience\n"), "scripts/x")
 
 
 def test_those_that_ship_are_readable_and_pass_on_the_reference():

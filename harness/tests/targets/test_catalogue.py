@@ -98,6 +98,7 @@ check = "{COOKIE}"
 verdict = "fail"
 cause = "stage open: OpenAck *"
 reason = "it is so"
+owner = "us"
 """
 
 

@@ -120,7 +120,7 @@ def bisected(tmp_path, capsys, check, *targets):
 def test_where_a_check_turns_is_found(tmp_path, capsys):
     """A deviation that is listed is one all the same; what cannot be had is neither good nor bad."""
     known = tmp_path / "known.toml"
-    known.write_text(f'[[deviation]]\ncheck="{CHANGED}"\nverdict="fail"\ncause="stage open: OpenAck *"\nreason="so"\n')
+    known.write_text(f'[[deviation]]\ncheck="{CHANGED}"\nverdict="fail"\ncause="stage open: OpenAck *"\nreason="so"\nowner="us"\n')
     code, said = bisected(tmp_path, capsys, CHANGED, RIGHT, LOST, WRONG, f"{WRONG}&zid=e", "--known", str(known))
     assert code == 0
     assert f"first bad: {WRONG} (known); last good: {RIGHT}; not judged: {LOST}" in said.out

@@ -14,15 +14,15 @@ import click
 from zenoh_conformance.law import Law, all_laws
 from zenoh_conformance.verdict import Exit
 from zenoh_harness.auditing import Source, excuse, judge_file, write_evidence
+from zenoh_harness.commands._known import known_option
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import CannotGoOn, UsageError, unknown
-from zenoh_harness.files import known
+from zenoh_harness.files import known as deviations
 from zenoh_harness.files.audits import Charge
+from zenoh_harness.run import lists
 
 AT_SCALE = "zenoh_conformance.audits"
 """The entry-point group through which the packages above plug in other ways to judge captures."""
-KIND = "capture"
-"""The kind of target that entries of known deviations may name which show where nobody was asked anything."""
 SHOWN = 5
 """Findings of one node and law that are shown; the rest is counted."""
 
@@ -35,9 +35,7 @@ def audit_options(function: Command) -> Command:
         shell_options(),
         click.option("--strict", is_flag=True, help="Warnings count as findings."),
         click.option("--version", "version", metavar="VERSION", default="", help="Of the nodes, for --known."),
-        click.option(
-            "--known", "lists", metavar="FILE|NAME", multiple=True, help="Known deviations, which are excused."
-        ),
+        known_option,
         click.option(
             "--out", type=click.Path(path_type=Path, file_okay=False), help="Write findings and evidence there."
         ),
@@ -79,7 +77,7 @@ def command(
 
 def _at_scale(shell: Shell, files: tuple[Path, ...], *, ports: tuple[int, ...], out: Path | None, **options: Any) -> int:
     """Hand it to what reports plugs in. Raises CannotGoOn where that is not installed."""
-    strange = [name for name in ("lists", "patterns", "strict", "version") if options.pop(name, None)]
+    strange = [name for name in ("known", "patterns", "strict", "version") if options.pop(name, None)]
     if strange:
         raise UsageError("--known, --law, --strict and --version are of the small audit", step="audit --spark",
                          hint="leave them out, or judge the captures one by one")  # fmt: skip
@@ -95,12 +93,12 @@ def _at_scale(shell: Shell, files: tuple[Path, ...], *, ports: tuple[int, ...], 
 
 
 def audit(
-    shell: Shell, files: tuple[Path, ...], *, ports: tuple[int, ...], out: Path | None, lists: tuple[str, ...],
+    shell: Shell, files: tuple[Path, ...], *, ports: tuple[int, ...], out: Path | None, known: tuple[Path, ...],
     version: str, strict: bool, patterns: tuple[str, ...],
 ) -> int:  # fmt: skip
     """Read, judge, excuse, write, print; the exit code."""
     laws = _laws(patterns)
-    listed = known.load([known.find(name) for name in lists], kind=KIND)
+    listed = deviations.load(known, kind=lists.CAPTURE)
     sources = []
     for path in files:
         source = judge_file(path, laws=laws, ports=ports)

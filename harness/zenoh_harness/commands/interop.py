@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from zenoh_conformance.verdict import Exit
+from zenoh_harness.commands._known import known_option
 from zenoh_harness.commands.run import command_line
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import CannotGoOn, UsageError
@@ -28,10 +29,7 @@ from zenoh_harness.targets.catalogue import find
 @click.argument("targets", nargs=-1, metavar="A B [C...]")
 @click.option("--only", multiple=True, metavar="GLOB", help="Only these scenarios or topics; may be repeated.")
 @click.option("--both", is_flag=True, help="Then the other way round: B listens, A connects.")
-@click.option(
-    "--known", multiple=True, type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Further known deviations.",
-)  # fmt: skip
+@known_option
 @click.option(
     "--out", type=click.Path(path_type=Path, file_okay=False), default=Path("zconform-interop"), show_default=True,
     help="Where to.",

@@ -11,6 +11,7 @@ from typing import Final
 import click
 
 from zenoh_conformance.verdict import Exit, Verdict
+from zenoh_harness.commands._known import known_option
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.run.checks import every_name
 from zenoh_harness.run.compare import BAD, GOOD
@@ -31,12 +32,7 @@ COMBINED: Final = "matrix.json"
     "--jobs", type=click.IntRange(1, 64), help="Targets at a time; as many as there are processors, and memory for."
 )
 @click.option("--depth", type=click.Choice(DEPTHS), default="full", show_default=True, help="How much of each check.")
-@click.option(
-    "--known",
-    multiple=True,
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Further known deviations.",
-)
+@known_option
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),

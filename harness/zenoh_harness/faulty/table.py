@@ -12,7 +12,10 @@ from zenoh_conformance.finding import Deviation, Finding
 from zenoh_conformance.law import judge
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.configured import CHANGES
+from zenoh_harness.reference.declaring import Declaring
 from zenoh_harness.reference.memory import MemoryScene, able
+from zenoh_harness.reference.querying import Querying
+from zenoh_harness.reference.router import Router
 
 from . import FaultyNode
 
@@ -56,13 +59,33 @@ def sample(case: Case, whole: Collection[str] | None) -> Sequence[Parameters]:
     return [every[at * (len(every) - 1) // (SAMPLE - 1)] for at in range(SAMPLE)]
 
 
+ROUTING = "routing"
+"""What a case needs that has more than one session of ours around the target."""
+
+
+def concerned(node: type[Reference], case: Case) -> bool:
+    """Whether a case can be red on a node: one whose faults all lie in what it routes opens and keeps sessions as the reference does.
+
+    Said of hooks that answer no query that nobody serves, which every case uses for a fence.
+    """
+    hooks = {name for cls in node.__mro__[: node.__mro__.index(Reference)] for name in vars(cls)} - set(vars(type))
+    hooks -= {"__module__", "__doc__", "__firstlineno__", "__static_attributes__", "changed", "body"}
+    if "application_class" in hooks:
+        return any(need.startswith("agent.") for need in case.needs)
+    return ROUTING in case.needs or not hooks or not hooks <= ROUTED
+
+
+ROUTED = {name for cls in (Router, Querying, Declaring) for name in vars(cls)} - set(vars(Reference))
+"""The hooks of the reference that only routing uses."""
+
+
 def reds(
     node: type[Reference], cases: Iterable[Case] | None = None, *, whole: Collection[str] | None = None
 ) -> dict[str, Red]:
     """Every case and law that is red on a node, over all cases that run in memory; `whole`: see `sample`."""
     found: dict[str, Red] = {}
     for case in all_cases().values() if cases is None else cases:
-        if not runs_in_memory(case):
+        if not runs_in_memory(case) or not concerned(node, case):
             continue
         for parameters in sample(case, whole):
             findings, scene = provoke(case, parameters, node)

@@ -190,7 +190,9 @@ class Reassembly:
         if unit.payload or unit.flags & (FIN | RST):
             start = stream.position(unit.seq + (unit.flags & SYN > 0))
             heappush(stream.waiting, (start, unit.number, unit))
-        yield from self._advance(unit)  # after a reset nothing waits any more
+        yield from self._advance(unit)
+        if self._is_over():
+            return
         self._late = self._late + 1 if self._is_waiting() else 0
         if self._late > PATIENCE:
             yield from self._give_up(unit)
@@ -199,6 +201,9 @@ class Reassembly:
         """What is left when no more comes: what waits is told, what it waits for is lost."""
         while self._last is not None and self._is_waiting() and not self._reset:
             yield from self._give_up(self._last)
+
+    def _is_over(self) -> bool:
+        return self._reset
 
     def _is_waiting(self) -> bool:
         return bool(self._streams[Side.INITIATOR].waiting or self._streams[Side.RESPONDER].waiting)

@@ -8,12 +8,13 @@
     cause       = "stage init: Close(INVALID) where *"   # * stands for anything
     reason      = "one refusal path for every malformed INIT"
     evidence    = "s> 03 02"
-    see         = "https://..."          # where more is said
+    see         = "https://..."          # where more is said; this, the next, or an owner is required
     public      = "https://..."          # where everybody can read of a crash, zombie, panic or hang
     owner       = "us"
     expires     = 2027-01-01
 
-A listed deviation with another verdict or cause is not excused; one that no longer shows is `gone`, which fails too.
+`versions` may name commits instead, as `commit 1a2b3c4`, several with commas. A listed deviation with another verdict or
+cause is not excused; one that no longer shows is `gone`, which fails too.
 """
 
 from __future__ import annotations
@@ -64,6 +65,30 @@ _EXPECTED: Final = {
 _SETTLED: Final = frozenset({Verdict.PASS})
 """What shows that a deviation has gone, when nothing else of its kind came."""
 
+_SILENT: Final = frozenset({Verdict.NOT_OBSERVED, Verdict.NOT_APPLICABLE, Verdict.UNIMPLEMENTED})
+"""What says nothing of it, neither way."""
+
+_CONFLICT: Final = ("<<<<<<< ", ">>>>>>> ", "||||||| ")
+
+COMMIT: Final = re.compile(r"commit\s+([0-9a-f]{7,40})")
+
+
+@dataclass(frozen=True, slots=True)
+class Commits:
+    """Versions that are commits, by the beginnings of their hashes."""
+
+    hashes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return ", ".join(f"commit {each}" for each in self.hashes)
+
+    def names(self, version: str) -> bool:
+        """Whether a version (`1a2b3c4d..`, `1.10.2-5-g1a2b3c4`) is one of them."""
+        words = [word.removeprefix("g") for word in re.split(r"[^0-9a-z]+", version.lower())]
+        return any(
+            len(word) >= 7 and (word.startswith(each) or each.startswith(word)) for word in words for each in self.hashes
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedDeviation:
@@ -74,7 +99,7 @@ class ListedDeviation:
     reason: str
     requirement: str = ""
     check: str = ""
-    versions: SpecifierSet = field(default_factory=SpecifierSet)
+    versions: SpecifierSet | Commits = field(default_factory=SpecifierSet)
     role: str = ""
     profile: str = ""
     link: str = ""
@@ -111,13 +136,19 @@ class ListedDeviation:
             and covers(self.versions, key.version)
         )
 
+    def over(self, today: dt.date) -> bool:
+        """Whether it has expired."""
+        return self.expires is not None and today >= self.expires
+
     def expects(self, verdict: Verdict, cause: str) -> bool:
         """Whether that is the deviation that it lists."""
         return verdict is self.verdict and told_by(self.cause, cause)
 
 
-def covers(versions: SpecifierSet, version: str) -> bool:
-    """Whether a version is in the range; a version that is none is in the open range only."""
+def covers(versions: SpecifierSet | Commits, version: str) -> bool:
+    """Whether a version is in the range; a version that is none is in the open range only, or one of the commits."""
+    if isinstance(versions, Commits):
+        return versions.names(version)
     if not str(versions):
         return True
     try:
@@ -163,7 +194,7 @@ class Known:
         for index, _ in about:
             if judgement.verdict in _SETTLED:
                 self._settled.setdefault(index, judgement)
-            else:
+            elif judgement.verdict not in _SILENT:
                 self._open.add(index)
         return found[0][1] if found and found[0] is not None and None not in found else None
 
@@ -187,6 +218,10 @@ class Known:
             if index not in self._met and index not in self._open
         ]
 
+    def was_met(self, one: ListedDeviation) -> bool:
+        """Whether the deviation of that entry showed."""
+        return any(self.deviations[index] is one for index in self._met)
+
     def expired(self, judgement: Judgement) -> ListedDeviation | None:
         """The entry that would list this deviation, had it not expired."""
         expected = (
@@ -197,13 +232,17 @@ class Known:
         return next((one for one in expected if self._over(one)), None)
 
     def _over(self, one: ListedDeviation) -> bool:
-        return one.expires is not None and self.today != dt.date.max and self.today >= one.expires
+        return self.today != dt.date.max and one.over(self.today)
 
 
 def load(paths: Iterable[Path], *, today: dt.date | None = None, kind: str = "") -> Known:
     """Read known-deviations files, but for entries about another reach kind. Raises FileFault with the entry at fault."""
-    deviations = [one for path in paths for one in read(path) if one.kind in ("", kind)]
-    return Known(deviations, today or dt.datetime.now(dt.UTC).date())
+    return of([one for path in paths for one in read(path)], today=today, kind=kind)
+
+
+def of(entries: Iterable[ListedDeviation], *, today: dt.date | None = None, kind: str = "") -> Known:
+    """These entries, but for those about another kind of target."""
+    return Known([one for one in entries if one.kind in ("", kind)], today or dt.datetime.now(dt.UTC).date())
 
 
 def find(name: str) -> Path:
@@ -226,7 +265,9 @@ def shipped_lists() -> list[Path]:
 def read(path: Path) -> list[ListedDeviation]:
     """The entries of one file. Raises FileFault."""
     try:
-        text = tomllib.loads(path.read_text(encoding="utf-8"))
+        written = path.read_text(encoding="utf-8-sig")
+        no_conflict(path, written)
+        text = tomllib.loads(written)
     except OSError as why:
         raise FileFault(path, None, f"cannot be read: {why.strerror}") from why
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as why:
@@ -237,8 +278,15 @@ def read(path: Path) -> list[ListedDeviation]:
     if not isinstance(entries, list):
         raise FileFault(path, None, "[deviation] must be written [[deviation]], one for each entry")
     read_ones = [_deviation(path, number, row) for number, row in enumerate(entries, 1)]
-    _no_doubles(path, read_ones)
+    no_doubles(path, read_ones)
     return read_ones
+
+
+def no_conflict(path: Path, text: str) -> None:
+    """Raise FileFault, with the line, where a merge left its marks."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith(_CONFLICT) or line == "=======":
+            raise FileFault(path, number, "has the conflict marks of a merge", hint="end the merge, and run it again")
 
 
 def _deviation(path: Path, number: int, row: Row) -> ListedDeviation:
@@ -252,6 +300,10 @@ def _deviation(path: Path, number: int, row: Row) -> ListedDeviation:
         for name in ("requirement", "check", "role", "profile", "link", "kind", "evidence", "see", "public", "owner")
     }
     needed = {name: faults.field(where, None, row, name, str) for name in ("cause", "reason")}
+    if not needed["reason"].strip():
+        raise FileFault(where, None, "'reason' must say why it is so")
+    if not any(text[name].strip() for name in ("see", "public", "owner")):
+        raise FileFault(where, None, "needs 'see' or 'public', a link, or 'owner', who looks after it")
     if not needed["cause"].strip("* "):
         raise FileFault(where, None, "'cause' must say what is expected: a deviation for another cause is not excused")
     verdict = _EXPECTED.get(faults.field(where, None, row, "verdict", str))
@@ -268,8 +320,14 @@ def _deviation(path: Path, number: int, row: Row) -> ListedDeviation:
     )
 
 
-def _versions(where: str, row: Row) -> SpecifierSet:
+def _versions(where: str, row: Row) -> SpecifierSet | Commits:
     text = faults.field(where, None, row, "versions", str, "")
+    if "commit" in text:
+        found = [COMMIT.fullmatch(part.strip()) for part in text.split(",")]
+        hashes = tuple(each.group(1) for each in found if each)
+        if len(hashes) == len(found):
+            return Commits(hashes)
+        raise FileFault(where, None, f"'versions' names no commits: {text!r}", hint='as in "commit 1a2b3c4, commit 5d6e7f8"')
     try:
         return SpecifierSet(text)
     except InvalidSpecifier as why:
@@ -286,12 +344,14 @@ def _date(where: str, row: Row) -> dt.date | None:
         raise FileFault(where, None, f"'expires' is no date: {text!r}", hint="as in 2027-01-31") from why
 
 
-def _no_doubles(path: Path, entries: Sequence[ListedDeviation]) -> None:
+def no_doubles(path: Path, entries: Sequence[ListedDeviation], *, since: int = 0) -> None:
+    """Raise FileFault for an entry that says what one before it says; the file's own begin at `since`."""
     seen: dict[str, int] = {}
-    for number, one in enumerate(entries, 1):
-        first = seen.setdefault(repr(_identity(one)), number)
-        if first != number:
-            raise FileFault(f"{path}: entry {number}", None, f"says what entry {first} says")
+    for index, one in enumerate(entries):
+        first = seen.setdefault(repr(_identity(one)), index)
+        if first != index:
+            which = f"entry {first - since + 1}" if first >= since else "an entry of another list that is read"
+            raise FileFault(f"{path}: entry {index - since + 1}", None, f"says what {which} says")
 
 
 def _identity(one: ListedDeviation) -> tuple[object, ...]:

@@ -30,6 +30,9 @@ that path of the last such message that the target sent on NAME (`[a:b]` a stret
 XORed in at an offset; `auto` is the batch's length, `length` that of the next path. `#` begins a note.
 
 `deviates WHAT` ends a script that was recorded: the target deviated by WHAT, and the script holds when it does not.
+`check NAME` at its head is what judged: a law, to which the target is held once the steps are done, or a case, which judges
+by itself where no step can tell what it saw. `us needs batch_size 65000` is what made the next step lawful: where the
+target has settled for less, nothing is observed.
 The same as data, one JSON document: `schemas/script.schema.json`.
 """
 
@@ -49,9 +52,12 @@ SUFFIX: Final = ".script"
 ACTS: Final = ("open", "finish", "reset", "shut", "fence")
 """What a connection does without more words: `open` opens a link or waits for the target to come."""
 
+WORDED: Final = ("expect", "deviates", "needs")
+"""What a connection does that takes words: what is expected, what the target deviated by, what a step needs."""
+
 RENAMED: Final = {"departs": "deviates"}
 """Steps that once had another name; the old one is still read."""
-HEADER: Final = ("about", "requirement", "target", "profile", "cause", "expected", "got")
+HEADER: Final = ("about", "requirement", "check", "target", "profile", "cause", "expected", "got")
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _PATH: Final = re.compile(r"[a-z][A-Za-z0-9_]*(?:\[\d+\])?(?:\.[a-zA-Z0-9_]+(?:\[\d+\])?)*")
 _ZID: Final = re.compile(r"\$zid\(([A-Za-z][A-Za-z0-9_-]*)\)(?:\[(-?\d*):(-?\d*)\])?")
@@ -100,11 +106,11 @@ class Step:
     """One line, with the segments below it."""
 
     do: str
-    """`send`, `expect`, `deviates`, `wait`, or one of `ACTS`."""
+    """`send`, `wait`, or one of `WORDED` and `ACTS`."""
     connection: str = ""
     parts: tuple[Part, ...] = ()
     what: str = ""
-    """What is expected, or what the target deviated by."""
+    """What is expected, what the target deviated by, or what is needed."""
     seconds: float = 0.0
 
 
@@ -195,13 +201,13 @@ def _step(path: Path | str, number: int, line: str) -> Step:
     if len(words) < 2 or not _NAME.fullmatch(words[0]):
         raise FileFault(path, number, f"expected `CONNECTION DOES ...`, found {line!r:.60}")
     connection, do, what = words[0], renamed(words[1], RENAMED), " ".join(words[2:])
-    if do in ("expect", "deviates") and what:
+    if do in WORDED and what:
         return Step(do=do, connection=connection, what=what)
     if do in ("send", *ACTS) and not what:
         return Step(do=do, connection=connection)
-    known = ("send", "expect", "deviates", *ACTS)
+    known = ("send", *WORDED, *ACTS)
     why = f"{do!r} takes no more words" if do in known and what else f"unknown step {do!r}"
-    raise FileFault(path, number, why if do not in ("expect", "deviates") else f"{do} what?", hint=nearest(do, known))
+    raise FileFault(path, number, why if do not in WORDED else f"{do} what?", hint=nearest(do, known))
 
 
 def _wait(path: Path | str, number: int, words: list[str]) -> Step:

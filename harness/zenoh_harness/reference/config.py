@@ -31,6 +31,8 @@ class Config:
     """How long a handshake may take."""
     secret: bytes = b"reference"
     """What cookies are made with."""
+    consolidates: bool = False
+    """Whether the router thins out answers itself, or leaves that to the querier."""
     credentials: tuple[str, str] | None = None
     """User and password that a session must show."""
 
@@ -42,6 +44,8 @@ class Action:
     link: str
     data: bytes = b""
     end: bool = False
+    reset: bool = False
+    """The end is a reset."""
 
 
 @dataclass(slots=True)

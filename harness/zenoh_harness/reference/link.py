@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -11,6 +11,8 @@ from zenoh_conformance.connection import ConnectionDecoder
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.messages import Init, Open
 from zenoh_conformance.session import State
+
+from .consolidation import Consolidated
 
 Channel = tuple[bool, int]
 """(reliable, priority)."""
@@ -31,8 +33,8 @@ class Terms:
 
 
 @dataclass(slots=True)
-class Queryable:
-    """One queryable of a session."""
+class Entity:
+    """A subscriber, queryable or token of a session."""
 
     key: str
     complete: bool = False
@@ -50,11 +52,15 @@ class Pending:
     """Session to the id that the query has there."""
     deadline: float | None = None
     budget: int | None = None
+    thinned: Consolidated | None = None
+    """Where the router itself consolidates."""
+    over: bool = False
+    """Its final has gone back."""
 
 
 OF_THE_SESSION = (
-    "session", "tx", "rx", "partial", "keys", "subscribers", "queryables", "tokens", "interests", "requests", "request_ids",
-    "entity_ids", "announced",
+    "session", "tx", "rx", "partial", "keys", "named", "subscribers", "queryables", "tokens", "interests", "requests",
+    "request_ids", "entity_ids", "expr_ids", "announced",
 )  # fmt: skip
 """Attributes that the links of one session share."""
 
@@ -85,17 +91,22 @@ class Link:
     last_said: float = 0.0
     keys: dict[int, str] = field(default_factory=dict)
     """Expression ids that the far side declared."""
-    subscribers: dict[int, str] = field(default_factory=dict)
-    queryables: dict[int, Queryable] = field(default_factory=dict)
-    tokens: dict[int, str] = field(default_factory=dict)
+    named: dict[int, str] = field(default_factory=dict)
+    """Expression ids that we declared to the far side."""
+    subscribers: dict[int, Entity] = field(default_factory=dict)
+    queryables: dict[int, Entity] = field(default_factory=dict)
+    tokens: dict[int, Entity] = field(default_factory=dict)
     interests: dict[int, Any] = field(default_factory=dict)
     """Interests of the far side that are still to be told of what comes."""
     requests: dict[int, Pending] = field(default_factory=dict)
     """Queries that we forwarded in this session, by the id they have here."""
     request_ids: Iterator[int] = field(default_factory=lambda: count(1))
     entity_ids: Iterator[int] = field(default_factory=lambda: count(1))
+    expr_ids: Iterator[int] = field(default_factory=lambda: count(1))
     announced: dict[tuple[str, str, int], int] = field(default_factory=dict)
     """Declarations forwarded in this session: (kind, session, id there) to the id here."""
+    inside: Callable[[Any], None] | None = None
+    """For the application of the node itself: takes what is said to it. Else None."""
     session: str = ""
     """Its name: that of its first link."""
 

@@ -6,7 +6,8 @@ Faulty nodes override one hook. Every hook is a small method that answers one qu
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from zenoh_conformance.connection import ConnectionDecoder, Seen
 from zenoh_conformance.conversation import Connection, Event, Framing, Happened, Side
@@ -15,7 +16,9 @@ from zenoh_conformance.messages import Close, Init, KeepAlive, Open
 from zenoh_conformance.session import INITIATOR, RESPONDER, State
 from zenoh_conformance.session import Seen as Step
 
+from .application import Application
 from .config import INVALID, Action, Config, Refused
+from .habits import Habits
 from .initiator import Initiator
 from .link import Link
 from .responder import Responder
@@ -24,11 +27,30 @@ from .responder import Responder
 class Reference(Responder, Initiator):
     """One node with any number of links. Single-threaded; time is told to it."""
 
+    habits: ClassVar[Habits] = Habits()
+    settings: ClassVar[Mapping[str, Any]] = {}
+    """Fields of its configuration that are not as the reference's."""
+    lacks: ClassVar[frozenset[str]] = frozenset()
+    """What it does not do, of what the reference does."""
+    facts: ClassVar[Mapping[str, Any]] = {}
+    """Facts about it that a case may ask for."""
+
     def __init__(self, config: Config | None = None) -> None:
         super().__init__()
         self.config = config or Config()
         self.actions: list[Action] = []
         self.now = 0.0
+        self._application: Application | None = None
+
+    application_class = Application
+    """What stands above it."""
+
+    @property
+    def application(self) -> Application:
+        """The application in this node; there is none before somebody asks for it."""
+        if self._application is None:
+            self._application = self.application_class(self)
+        return self._application
 
     # -- the world's door
 
@@ -65,7 +87,8 @@ class Reference(Responder, Initiator):
         """Time passed: keep-alives, leases, handshakes that take too long, queries that time out."""
         self.now = now
         for link in list(self.links.values()):
-            self.on_time(link)
+            if link.inside is None:
+                self.on_time(link)
         self.expire_queries()
         return self.drain()
 

@@ -33,7 +33,7 @@ class Traffic(Router):
             if self.accepts_sn(link, message):
                 link.partial.pop((message.reliable, priority_of(message)), None)
                 for inner in message.messages:
-                    self.route(link, inner)
+                    self.route(link, inner, reliable=message.reliable)
         elif isinstance(message, Fragment):
             if self.accepts_sn(link, message):
                 self.on_fragment(link, message)
@@ -74,7 +74,7 @@ class Traffic(Router):
             return
         link.partial[channel] += fragment.payload
         if not fragment.more:
-            self.route_bytes(link, bytes(link.partial.pop(channel)))
+            self.route_bytes(link, bytes(link.partial.pop(channel)), reliable=fragment.reliable)
 
     def sn_mask(self, link: Link) -> int:
         return SN_MASK[link.terms.resolution & 3]

@@ -25,7 +25,9 @@ class Decision:
     end: str = ""
     attempts: int = 1
     conversation: Conversation | None = None
-    """The evidence."""
+    """The evidence: what provoked it, and is done again by the script."""
+    shown: Conversation | None = None
+    """What shows it, where that is another: a zombie's is the health check that failed."""
     finding: Finding | None = None
     """What the target deviated by, where that is the reason."""
     trace: str = ""
@@ -33,11 +35,22 @@ class Decision:
     reading: str | None = None
     """Which of two readings the target follows, where the case could tell."""
 
+    @property
+    def requirement(self) -> str:
+        """What it is about: a finding counts for its own requirement, whoever found it."""
+        return (self.finding.requirement if self.finding else "") or self.item.case.requirement
+
 
 def level_of(requirement: str) -> str:
     """The requirement's level; MUST where the registry does not know it."""
     known = requirements().get(requirement)
     return str(known.level) if known is not None else "MUST"
+
+
+def is_beyond(requirement: str, verdict: Verdict, required: frozenset[str] | None) -> bool:
+    """Whether that is a deviation from what is not asked for: `required`, all when None. A death is never beyond it."""
+    asked = required is None or requirement in required or requirement not in requirements()
+    return not asked and verdict in (Verdict.FAIL, Verdict.WARN, Verdict.FLAKY, Verdict.SLOW)
 
 
 def decide(item: Item, outcomes: Sequence[AttemptOutcome], side: Side = Side.RESPONDER) -> Decision:
@@ -69,6 +82,8 @@ def _of_all(verdicts: Sequence[Verdict]) -> Verdict:
         return Verdict.ERROR
     seen = set(verdicts) - {Verdict.SLOW}
     if len(seen) > 1:
+        seen -= {Verdict.NOT_OBSERVED}  # what did not come to its point says nothing of what did
+    if len(seen) > 1:
         return Verdict.FLAKY
     if Verdict.SLOW in verdicts and seen <= {Verdict.PASS}:
         return Verdict.SLOW
@@ -76,11 +91,13 @@ def _of_all(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 def _reason(telling: Sequence[AttemptOutcome], verdicts: Sequence[Verdict], verdict: Verdict) -> AttemptOutcome:
-    """The attempt that shows it: our own first fault, else the last that has that verdict, else the last that did not hold."""
+    """The attempt that shows it: our own first fault, of what is flaky the first that did not hold, else the last of its verdict."""
     if verdict is Verdict.ERROR:
         return telling[verdicts.index(verdict)]
     alike = [outcome for outcome, one in zip(telling, verdicts, strict=True) if one is verdict]
     red = [outcome for outcome, one in zip(telling, verdicts, strict=True) if one not in (Verdict.PASS, Verdict.SLOW)]
+    if verdict is Verdict.FLAKY and red:
+        return red[0]  # what comes now and then may never come again
     return (alike or red or telling)[-1]
 
 
@@ -95,8 +112,10 @@ def _verdict(outcome: AttemptOutcome, side: Side) -> Verdict:
     match outcome.went:
         case Went.HELD:
             return Verdict.PASS
+        case Went.DEVIATED if not outcome.findings[0].reached:
+            return Verdict.NOT_OBSERVED
         case Went.DEVIATED:
-            return verdict_for(level_of(outcome.item.case.requirement))
+            return verdict_for(level_of(outcome.findings[0].requirement or outcome.item.case.requirement))
         case Went.LOST:
             # Whoever listens must accept; whoever should come to us, and was found well afterwards, took longer than usual.
             return Verdict.FAIL if side is Side.RESPONDER else Verdict.SLOW
@@ -125,4 +144,14 @@ def charged(item: Item, unhealthy: Unhealthy, outcome: AttemptOutcome, attempts:
         end=outcome.end,
         attempts=attempts,
         conversation=outcome.conversation,
+        shown=_shows(outcome, unhealthy),
     )
+
+
+def _shows(outcome: AttemptOutcome, unhealthy: Unhealthy) -> Conversation:
+    """Of a zombie the health check that failed; else what was said before the end, with how it ended."""
+    shows = outcome.conversation
+    if unhealthy.verdict is Verdict.ZOMBIE and unhealthy.conversation is not None:
+        shows = unhealthy.conversation
+    about = {**outcome.conversation.about, "ended": unhealthy.cause}
+    return Conversation(shows.connections, shows.events, about)

@@ -13,6 +13,8 @@ from zenoh_harness.run.plan import Selection
 from zenoh_harness.targets.target import NodeInstance
 
 DEPTHS: Final = ("quick", "full", "nightly")
+DEPTH: Final = "full"
+"""The depth of a run that is told none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,10 +27,14 @@ class Options:
     jobs: int = 8
     """Cases side by side."""
     seed: int = 0
-    depth: str = "full"
+    depth: str = DEPTH
     known: Known = field(default_factory=Known)
     judged: Path | None = None
     """What was judged before."""
+    max_fail: int | None = None
+    """After how many deviations it ends; None for never."""
+    required: frozenset[str] | None = None
+    """The requirements that a target is held to; what it deviates from beyond them is shown and excused. None for all."""
     allowance: Allowance = field(default_factory=Allowance)
     """Until when it may go on."""
     shares: int = 1

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from random import Random
-from typing import Any, Final
+from typing import Final
+from zlib import crc32
 
-from zenoh_conformance.case import Case, Parameters
+from zenoh_conformance.case import Case, Parameters, shown_all
 from zenoh_conformance.conversation import Side
 from zenoh_harness.errors import UsageError, nearest
 from zenoh_harness.files.results import check_label
@@ -35,7 +37,7 @@ class Item:
     @property
     def shown(self) -> tuple[tuple[str, str], ...]:
         """The parameters as the judgement's key has them."""
-        return tuple((name, shown(value)) for name, value in self.parameters.items())
+        return shown_all(self.parameters)
 
     @property
     def label(self) -> str:
@@ -43,11 +45,25 @@ class Item:
         return check_label(self.case.id, self.shown)
 
 
-def shown(value: Any) -> str:
-    """A parameter's value in one word: bytes in hex, truth as true and false."""
-    if isinstance(value, bytes | bytearray):
-        return value.hex()
-    return str(value).lower() if isinstance(value, bool) else str(value)
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One of several parts of a run; what is in which does not depend on what else there is."""
+
+    number: int
+    """From 1."""
+    of: int
+
+    @classmethod
+    def read(cls, text: str) -> Shard:
+        """From `2/3`. Raises UsageError."""
+        found = re.fullmatch(r"(\d+)/(\d+)", text)
+        if found is None or not 1 <= int(found[1]) <= int(found[2]):
+            raise UsageError(f"no shard {text!r}", step="--shard", hint="as in 2/3: the second of three")
+        return cls(int(found[1]), int(found[2]))
+
+    def has(self, label: str) -> bool:
+        """Whether it is in this part."""
+        return crc32(label.encode()) % self.of == self.number - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +71,17 @@ class Selection:
     """Which checks are wanted: patterns over check ids, labels and requirement ids; everything when there is none."""
 
     patterns: tuple[str, ...] = ()
+    shard: Shard | None = None
+    """Which part of what is wanted; all of it when None."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether everything is wanted."""
+        return not self.patterns and self.shard is None
+
+    def here(self, label: str) -> bool:
+        """Whether a check with its parameters is in this shard."""
+        return self.shard is None or self.shard.has(label)
 
     def takes(self, *names: str) -> bool:
         """Whether any of the names is wanted."""
@@ -127,7 +154,7 @@ def plan_for(
         if case.role is not side:
             continue
         for item in (Item(case, parameters) for parameters in drawn(case.parameters, depth)):
-            if not selection.takes(case.id, *case.aliases, item.label, case.requirement):
+            if not (selection.here(item.label) and selection.takes(case.id, *case.aliases, item.label, case.requirement)):
                 continue
             profile = pinned if pinned and case.profile == DEFAULT else case.profile
             if pinned and profile != pinned:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from zenoh_conformance.fences import BY_QUERY, Fence
 from zenoh_conformance.law import Law
 from zenoh_conformance.verdict import Key, Verdict, verdict_for
 from zenoh_harness.files import evidence
@@ -14,7 +15,7 @@ from zenoh_harness.run.group import Death
 from zenoh_harness.run.law_results import LawResults, Said
 from zenoh_harness.run.lifecycle import Unhealthy
 from zenoh_harness.run.plan import Item
-from zenoh_harness.run.register import Register, repeat_command
+from zenoh_harness.run.register import Register
 from zenoh_harness.targets.target import NodeTarget
 
 STAYS_UP: Final = "target/stays-up"
@@ -27,6 +28,8 @@ class Records:
     def __init__(self, target: NodeTarget, profile: str, register: Register, known: Known, seed: int) -> None:
         self._target, self._profile, self._register = target, profile, register
         self._known, self._seed = known, seed
+        self.fencing = BY_QUERY
+        """By what the target is fenced."""
 
     def key(self, requirement: str, check: str, item: Item | None = None) -> Key:
         """The key of a judgement here."""
@@ -51,16 +54,22 @@ class Records:
         """A case that was judged."""
         item = decision.item
         self._register.add(
-            self.key(item.case.requirement, item.case.id, item),
+            self.key(decision.requirement, item.case.id, item),
             decision.verdict,
             cause=decision.cause,
             end=decision.end,
             attempts=decision.attempts,
             conversation=decision.conversation,
+            shows=decision.shown,
             finding=decision.finding,
-            details={"trace": decision.trace} if decision.trace else None,
+            details=self._details(decision),
             read=decision.reading,
         )
+
+    def _details(self, decision: Decision) -> dict[str, object]:
+        """Where we broke, and by what the target was fenced, where that is not the usual query."""
+        fence = {"fence": str(self.fencing)} if self.fencing.how is not Fence.QUERY and decision.conversation else {}
+        return {**({"trace": decision.trace} if decision.trace else {}), **fence}
 
     def laws(self, laws: Iterable[type[Law]], wanted: Iterable[type[Law]], law_results: LawResults) -> None:
         """Each law that is wanted, and each that found something."""
@@ -88,7 +97,7 @@ class Records:
             conversation=shown.conversation,
             finding=shown.finding,
             causes=causes,
-            repeat=repeat_command(str(self._target.reach), shown.label, self._seed),
+            repeat=self._register.repeat(shown.label, str(self._target.reach)),
             details={"subjects": said.subjects, "during": shown.label},
         )
 

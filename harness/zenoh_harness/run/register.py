@@ -11,13 +11,17 @@ from zenoh_conformance.conversation import Conversation
 from zenoh_conformance.errata import AS_WRITTEN, Stance, errata
 from zenoh_conformance.finding import Finding
 from zenoh_conformance.requirement import requirements
-from zenoh_conformance.verdict import Judgement, Key, Verdict
+from zenoh_conformance.verdict import Exit, Judgement, Key, Verdict, exit_code
+from zenoh_harness.errors import Enough
 from zenoh_harness.files import evidence, scripts
 from zenoh_harness.files.results import ResultsWriter, check_label
 from zenoh_harness.run import embargo
-from zenoh_harness.run.decide import level_of
-from zenoh_harness.run.options import Options
+from zenoh_harness.run.decide import is_beyond, level_of
+from zenoh_harness.run.options import DEPTH, Options
 from zenoh_harness.scripting.recorder import record
+
+BEYOND: Final = "not in the revisions that are required"
+"""The reason of what is excused because nobody asks for it yet."""
 
 _QUIET: Final = frozenset({Verdict.PASS, Verdict.NOT_APPLICABLE, Verdict.NOT_OBSERVED, Verdict.UNIMPLEMENTED})
 """Verdicts that need neither evidence nor a command."""
@@ -31,6 +35,7 @@ class Register:
         self.reach, self.guarded = reach, False
         self.judgements: list[Judgement] = []
         """All of them, embargoed ones too."""
+        self._red, self._ended = 0, False
 
     def add(
         self,
@@ -46,8 +51,9 @@ class Register:
         details: Mapping[str, object] | None = None,
         read: str | None = None,
         finding: Finding | None = None,
+        shows: Conversation | None = None,
     ) -> Judgement:
-        """Judge, excuse, keep the evidence, write.
+        """Judge, excuse, keep the evidence, write; `shows` is the evidence where `conversation` only provoked it.
 
         `causes`: all causes of a law, with their counts; `cause` is one of them. `read`: the reading, if known.
         """
@@ -63,11 +69,24 @@ class Register:
         )
         judgement = self._excused(judgement, causes or {})
         if judgement.verdict not in _QUIET:
-            judgement = replace(judgement, repeat=self._repeat(key) if repeat is None else repeat)
-        judgement = self._with_evidence(judgement, conversation, finding)
+            label = check_label(key.check, key.parameters)
+            judgement = replace(judgement, repeat=self.repeat(label) if repeat is None else repeat)
+        judgement = self._with_evidence(judgement, conversation, shows or conversation, finding)
         self._writer.judgement(judgement)
         self.judgements.append(judgement)
+        self._end_when_enough(judgement)
         return judgement
+
+    def _end_when_enough(self, judgement: Judgement) -> None:
+        """Raise Enough, once, when as many deviations were seen as the run was told."""
+        self._red += exit_code([judgement.verdict], strict=self._options.strict) is Exit.NOT_CONFORMING
+        if self._red == self._options.max_fail and not self._ended:
+            self._ended = True
+            raise Enough(f"ended after {self._red} deviation{'s' * (self._red > 1)}", step="--max-fail")
+
+    def go_on(self) -> None:
+        """From now on no number of deviations ends it."""
+        self._ended = True
 
     def withhold(self, count: int) -> None:
         """Count what is kept back and not run."""
@@ -79,35 +98,44 @@ class Register:
         if listed is not None:
             note = {"expected": judgement.verdict.value, "reason": listed.reason, "see": listed.see, "public": listed.public}
             judgement = replace(judgement, verdict=Verdict.KNOWN, details={**judgement.details, "known": note})
+        elif is_beyond(judgement.key.requirement, judgement.verdict, self._options.required):
+            note = {"expected": judgement.verdict.value, "reason": BEYOND}
+            judgement = replace(judgement, verdict=Verdict.KNOWN, details={**judgement.details, "known": note})
         elif expired := self._options.known.expired(judgement):
             judgement = replace(judgement, details={**judgement.details, "expired": str(expired.expires)})
         secret = embargo.under_embargo(judgement, guarded=self.guarded, public=public)
         return replace(judgement, embargo=secret)
 
     def _with_evidence(
-        self, judgement: Judgement, conversation: Conversation | None, finding: Finding | None
+        self, judgement: Judgement, conversation: Conversation | None, shows: Conversation | None, finding: Finding | None
     ) -> Judgement:
-        if conversation is None or (judgement.verdict in _QUIET and not judgement.embargo):
+        """Keep what shows it, and as a script what provoked it."""
+        if conversation is None or shows is None or (judgement.verdict in _QUIET and not judgement.embargo):
             if judgement.embargo:
                 embargo.keep(judgement, self._options.data_folder)
             return judgement
         place = embargo.keep(judgement, self._options.data_folder) if judgement.embargo else self._options.out
-        relative = evidence.save(conversation, place, self._name(judgement.key))
-        script = record(conversation, header={"profile": judgement.key.profile}, finding=finding)
+        relative = evidence.save(shows, place, self._name(judgement.key))
+        key = judgement.key
+        check = check_label(key.check, key.parameters)
+        header = {"requirement": key.requirement, "check": check, "profile": key.profile}
+        script = record(conversation, header=header, finding=finding)
         scripts.write(script, (place / relative).with_suffix(scripts.SUFFIX))
         return judgement if judgement.embargo else replace(judgement, evidence=relative)
 
     def _name(self, key: Key) -> str:
         return f"{key.role}-{key.profile}-{check_label(key.check, key.parameters)}"
 
-    def _repeat(self, key: Key) -> str:
-        """The one command that does this judgement again."""
-        return repeat_command(self.reach, check_label(key.check, key.parameters), self._options.seed)
+    def repeat(self, label: str, reach: str = "") -> str:
+        """The one command that judges this check, or this requirement, again."""
+        return repeat_command(reach or self.reach, label, self._options.seed, self._options.depth)
 
 
-def repeat_command(reach: str, label: str, seed: int = 0) -> str:
-    """`zconform run REACH --only LABEL`, quoted for a shell."""
-    words = ["zconform", "run", reach, "--only", label, *(["--seed", str(seed)] if seed else [])]
+def repeat_command(reach: str, label: str, seed: int = 0, depth: str = DEPTH) -> str:
+    """`zconform run REACH --only LABEL`, quoted for a shell; seed and depth where they are not what they are anyway."""
+    words = ["zconform", "run", reach, "--only", label]
+    words += ["--seed", str(seed)] if seed else []
+    words += ["--depth", depth] if depth != DEPTH else []
     return " ".join(shlex.quote(word) for word in words)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from importlib.resources import files
 from pathlib import Path
 from threading import Event as Flag
 from typing import Final, Protocol, cast
@@ -14,11 +13,12 @@ from zenoh_conformance.law import Law, all_laws
 from zenoh_conformance.verdict import Exit, Judgement, Key, Verdict, exit_code
 from zenoh_harness.codecs.codec import Codec
 from zenoh_harness.codecs.own import OwnCodec
-from zenoh_harness.errors import CannotGoOn, HarnessError, OtherVersion
+from zenoh_harness.errors import CannotGoOn, Enough, HarnessError, OtherVersion
 from zenoh_harness.files import judged, known
 from zenoh_harness.files.known import Known
-from zenoh_harness.files.results import Footer, Header, ResultsWriter
+from zenoh_harness.files.results import Footer, Header, ResultsWriter, check_label
 from zenoh_harness.identity import Identity
+from zenoh_harness.run import lists
 from zenoh_harness.run.models import model_cases
 from zenoh_harness.run.nodes import NodeRun
 from zenoh_harness.run.options import Options
@@ -30,7 +30,7 @@ from zenoh_harness.targets.target import open_codec, open_target
 from zenoh_harness.version import harness_version
 
 RESULTS: Final = "results.jsonl"
-_BOTH_ROLES: Final = frozenset({"wheel", "docker", "reference", "faulty"})
+_BOTH_ROLES: Final = frozenset({"wheel", "docker", "reference", "faulty", "variant"})
 """Kinds that can be made to connect to us too, when the target string leaves it open."""
 
 
@@ -146,9 +146,10 @@ def run_target(reach: Reach, options: Options, parts: Sequence[Part], command: s
         finally:
             for part in parts:
                 part.close()
-        if stopped is None:
+        if stopped is None and options.selection.shard is None:  # a part says nothing of what is listed for the whole
+            register.go_on()
             _strict_checks(register, options, parts)
-        early = stopped is not None and not isinstance(stopped, OtherVersion)
+        early = stopped is not None and not isinstance(stopped, OtherVersion | Enough)
         code = exit_code((one.verdict for one in register.judgements), strict=options.strict, interrupted=early)
         footer = writer.footer(code, why=stopped.what if stopped else "")
     return Ran(header=header, judgements=tuple(register.judgements), footer=footer, out=options.out, stopped=stopped)
@@ -173,14 +174,13 @@ def _header(reach: Reach, identity: Identity, parts: Sequence[Part], options: Op
 def known_for(name: str, own: Iterable[Path] = (), *, kind: str = "") -> Known:
     """The deviations that ship for a target of that name, those of the current folder's `targets`, and the user's own.
 
-    `kind`: the reach kind through which it is reached; entries about another one are left out.
+    `kind`: the kind of target through which it is reached; entries about another one are left out. Raises FileFault for an
+    entry that names nothing, or can never match.
     """
-    if "/" in name:
-        return known.load(own, kind=kind)
-    file = f"{name}.known.toml"
-    shipped = Path(str(files("zenoh_harness"))) / "targets" / "known" / file
-    users = Path("targets") / file
-    return known.load([*(path for path in (shipped, users) if path.exists()), *own], kind=kind)
+    users = Path("targets") / f"{name}{known.SUFFIX}"
+    shipped = [path for path in known.shipped_lists() if path.name == f"{name}{known.SUFFIX}"]
+    every = [*shipped, *([users] if "/" not in name and users.exists() else []), *own]
+    return known.of(lists.read(every), kind=kind)
 
 
 def _strict_checks(register: Register, options: Options, parts: Sequence[Part]) -> None:
@@ -190,8 +190,9 @@ def _strict_checks(register: Register, options: Options, parts: Sequence[Part]) 
         key = replace(
             shown.key, check="known/has-gone", parameters=(("deviation", deviation.name), *shown.key.parameters)
         )
-        register.add(key, Verdict.FAIL, cause=text)
-    if options.judged is None or options.selection.patterns or not options.judged.exists():
+        label = check_label(shown.key.check, shown.key.parameters)
+        register.add(key, Verdict.FAIL, cause=text, repeat=register.repeat(label))
+    if options.judged is None or not options.selection.whole or not options.judged.exists():
         return
     now = judged.judged(register.judgements)
     for line in judged.missing(judged.read(options.judged), now):
@@ -206,4 +207,4 @@ def _strict_checks(register: Register, options: Options, parts: Sequence[Part]) 
             check="judged/no-longer",
         )
         text = f"was judged before and is not now; if that is meant, take the line out of {options.judged.name}"
-        register.add(key, Verdict.FAIL, cause=text)
+        register.add(key, Verdict.FAIL, cause=text, repeat=register.repeat(requirement))

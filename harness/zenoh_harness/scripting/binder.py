@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import takewhile
 from typing import NoReturn
 
-from zenoh_conformance.case import Case
+from zenoh_conformance.case import Case, Parameters, all_cases, shown_all
 from zenoh_conformance.codec import trace
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.dialogue import Dialogue
 from zenoh_conformance.finding import Deviation, Finding
 from zenoh_conformance.kinds import AnyKind, InitAck, InitSyn, Kind, OpenAck, OpenSyn, reason_code
-from zenoh_conformance.sane import DEFAULT_PRIORITY
+from zenoh_conformance.law import Law, all_laws, judge
+from zenoh_conformance.sane import DEFAULT_BATCH, DEFAULT_PRIORITY
 from zenoh_conformance.scene import Scene
 from zenoh_conformance.wire import registry, vle
 from zenoh_conformance.wire.errors import DecodeError
 from zenoh_conformance.wire.layer import Layer
 from zenoh_harness.errors import UsageError, nearest
+from zenoh_harness.files.results import check_label
 from zenoh_harness.files.scripts import Part, Script, Step, Value
 
+BATCH_SIZE = "batch_size"
+"""What a step may need: a batch of this size is lawful."""
 PREFIX = "prefix"
 """The path of a batch's length on the link."""
 
@@ -29,6 +34,9 @@ TELLING = frozenset({"init", "open", "close", "push", "request", "response", "re
 
 ENDS = ("link shut", "link reset")
 """Deviations that a CLOSE may come before."""
+
+LEAVING = ("finish", "reset", "shut")
+"""What we do with a link after which we hear no more, or need not."""
 
 _END = Part("end", Value())
 _HEADERS = ("frame.header", "fragment.header", PREFIX, _END.path)
@@ -43,15 +51,61 @@ def case_of(script: Script, name: str) -> Case:
     for step in script.steps:
         if step.do == "expect":
             _expected(step)
+        elif step.do == "needs":
+            _needed(step)
     return Case(
         id=name,
         requirement=script.requirement,
-        function=lambda scene: perform(script, scene),
+        function=lambda scene: judged(script, scene),
         about=script.header.get("about", name),
         role=Side(script.header.get("target", Side.RESPONDER.value)),
         profile=script.header.get("profile", "default"),
         alone=True,
     )
+
+
+def judged(script: Script, scene: Scene) -> None:
+    """Do what it says, and hold the target to the check that it was recorded of. Raises Deviation, or Elsewhere.
+
+    A law's script is held to that law; that of a case, where no step can tell what the case saw, to the case itself.
+    """
+    check = script.header.get("check", "")
+    law = all_laws().get(check)
+    if law is not None:
+        _held(script, scene, law)
+    elif check and not any(step.do == "deviates" for step in script.steps) and (found := _case(check)) is not None:
+        found[0].run(scene, found[1])
+    else:
+        perform(script, scene)
+
+
+def _held(script: Script, scene: Scene, law: type[Law]) -> None:
+    """Do the steps as far as the target goes with them, and judge the conversation by the law."""
+    way = "the law met nothing to judge"
+    try:
+        _Performance(script, scene, law=True).run()
+    except Elsewhere as otherwise:
+        way = str(otherwise)
+    role = Side(script.header.get("target", Side.RESPONDER.value))
+    for said in judge(scene.conversation, [law]):
+        if said.sender is not role:
+            continue
+        for finding in sorted(said.findings, key=lambda each: each.cause != script.header.get("cause")):
+            raise Deviation(replace(finding, why=finding.cause, path="", expected="", got=""))
+        if said.subjects:
+            return
+    raise Elsewhere(way)
+
+
+def _case(label: str) -> tuple[Case, Parameters] | None:
+    """A case and the parameters that its label tells; None for one that there is not."""
+    found = all_cases().get(label.partition("[")[0])
+    if found is None:
+        return None
+    for parameters in found.parameters:
+        if check_label(found.id, shown_all(parameters)) == label:
+            return found, parameters
+    return None
 
 
 def perform(script: Script, scene: Scene) -> None:
@@ -64,8 +118,9 @@ class Elsewhere(Exception):  # noqa: N818 - no fault of anybody: the target did 
 
 
 class _Performance:
-    def __init__(self, script: Script, scene: Scene) -> None:
-        self.script, self.scene = script, scene
+    def __init__(self, script: Script, scene: Scene, *, law: bool = False) -> None:
+        """`law`: a law judges afterwards what was said; no step does."""
+        self.script, self.scene, self.law = script, scene, law
         self.on: dict[str, Dialogue] = {}
         self.zids: dict[str, bytes] = {}
         self.said: dict[str, int] = {}
@@ -83,7 +138,10 @@ class _Performance:
                 if not (text or cause) or step.do == "deviates":
                     raise
                 raise Elsewhere(f"the target goes another way: {deviation.finding.cause}") from deviation
-        if cause and not text:
+        if self.law:
+            for us in self.on.values():
+                self.listen(us)
+        elif cause and not text:
             raise Elsewhere(f"the script does the same again, and cannot tell what the check did: {cause}")
 
     def on_the_way(self, at: int) -> bool:
@@ -95,8 +153,15 @@ class _Performance:
     def step(self, step: Step) -> None:
         if step.do == "wait":
             self.wait(step.seconds)
-        else:
-            getattr(self, f"do_{step.do}")(step)
+            return
+        if self.law and step.do in LEAVING:
+            self.listen(self.on[step.connection])
+        getattr(self, f"do_{step.do}")(step)
+
+    def listen(self, us: Dialogue) -> None:
+        """Hear what the target still says before we go: a law judges that too, also where no step expects it."""
+        for _ in us.stream():
+            pass
 
     def wait(self, seconds: float) -> None:
         """Let time pass, reading what comes on every link."""
@@ -148,9 +213,20 @@ class _Performance:
     def do_shut(self, step: Step) -> None:
         self.on[step.connection].wire.shut()
 
+    def do_needs(self, step: Step) -> None:
+        """What the target has settled makes the next step lawful; else nothing can be observed."""
+        us, wanted = self.on[step.connection], _needed(step)
+        told = [seen.message.batch_size for seen in us.heard if seen.kind == "init"]
+        settled = min((DEFAULT_BATCH if size is None else size for size in told), default=DEFAULT_BATCH)
+        if settled < wanted:
+            raise Elsewhere(f"the target settled for batches of {settled} bytes, and the script sends {wanted}")
+
     def do_deviates(self, step: Step) -> None:
         """Whether the target does again what it did when this was recorded."""
         us = self.on[step.connection]
+        if self.law:
+            self.listen(us)
+            return
         came = False
         for seen in (*us.heard[self.said.get(step.connection, 0) :], *us.stream()):
             if us.text_of(seen) == step.what:
@@ -277,3 +353,11 @@ def _expected(step: Step) -> AnyKind:
         return Kind(step.what, kinds[step.what])
     names = [*_KINDS, *kinds, "refusal", "end"]
     raise UsageError(f"nobody can expect {step.what!r}", step="read the script", hint=nearest(step.what, names))
+
+
+def _needed(step: Step) -> int:
+    """The number that a step needs. Raises UsageError."""
+    word, _, number = step.what.partition(" ")
+    if word != BATCH_SIZE or not number.isdigit():
+        raise UsageError(f"nobody can need {step.what!r}", step="read the script", hint=f"{BATCH_SIZE} NUMBER")
+    return int(number)

@@ -13,10 +13,11 @@ from zenoh_conformance.explain import explain
 from zenoh_conformance.finding import Finding
 from zenoh_conformance.kinds import NAMED, name_of, reason_name
 from zenoh_conformance.messages import Request
+from zenoh_conformance.sane import DEFAULT_BATCH
 from zenoh_conformance.wire import registry, vle
 from zenoh_conformance.wire.layer import Layer
 from zenoh_harness.files.scripts import Part, Script, Step, Value
-from zenoh_harness.scripting.binder import PREFIX, TELLING
+from zenoh_harness.scripting.binder import BATCH_SIZE, PREFIX, TELLING
 
 FENCE = "zconform/fence/"
 """Keys of our fences begin so."""
@@ -32,6 +33,9 @@ _BOUND_FROM = {
 
 ZID = 8
 """Bytes of a ZenohID that is drawn when a script runs; others stay as they are."""
+
+LARGE = 2048
+"""Bytes of a batch, with its length, that every node takes; what is larger is lawful only where it was settled."""
 
 PAUSE = 0.1
 """Seconds of nothing before an event that are told as a wait."""
@@ -51,6 +55,14 @@ class _Link:
     """We let go of it: what the target still does there, nobody sees."""
     over: bool = False
     """The target has ended it: what we still send there, nobody hears."""
+    sizes: dict[Side, int] = field(default_factory=dict)
+    """The batch size that each side's INIT told."""
+
+    def note(self, seen: Seen) -> None:
+        """Keep what later steps depend on."""
+        if seen.kind == "init":
+            size = seen.message.batch_size
+            self.sizes.setdefault(seen.sender, DEFAULT_BATCH if size is None else size)
 
 
 def record(
@@ -145,6 +157,11 @@ class _Recorder:
             link.fences.update(fences)
             yield Step(do="fence", connection=name)
             return
+        largest = max((len(one.raw) + prefix for one in seen if one.kind == "batch"), default=0)
+        if LARGE < largest <= min(link.sizes.values(), default=0) and len(link.sizes) == len(Side):
+            yield Step(do="needs", connection=name, what=f"{BATCH_SIZE} {largest}")
+        for one in seen:
+            link.note(one)
         layer = Layer.LOWLATENCY if link.decoder.directions[link.us].lowlatency else Layer.TRANSPORT
         yield Step(do="send", connection=name, parts=tuple(self.bound(link, _parts(event.data, prefix, layer))))
 
@@ -205,6 +222,7 @@ class _Recorder:
         for seen in link.decoder.feed(event):
             if seen.kind in ("batch", "undecodable"):
                 continue
+            link.note(seen)
             self.hear(link, seen)
             answers_fence = seen.kind == "response_final" and seen.message.id in link.fences
             if seen.kind in TELLING and not answers_fence:

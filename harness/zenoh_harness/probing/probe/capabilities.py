@@ -18,7 +18,7 @@ from zenoh_harness.reference.multilink_method import OURS
 VERSIONS: Final = (8, 9, 10)
 BATCHES: Final = (16, 32, 48, 64, 128, 512)
 
-IN_PROFILE: Final = {"qos": DEFAULT, "patch": DEFAULT, "multilink": "two-links", "auth": "user-password"}
+IN_PROFILE: Final = {"qos": DEFAULT, "patch": DEFAULT, "routing": DEFAULT, "multilink": "two-links", "auth": "user-password"}
 """The profile in which a capability shows, where it has not the same name."""
 
 
@@ -101,6 +101,7 @@ CAPABILITIES: Final[dict[str, Callable[[Asker, Facts], bool]]] = {
     "small-batch": lambda _ask, facts: facts.seen["batch size"] <= 512,
     "short-lease": lambda _ask, facts: facts.seen["lease ms"] <= 1000,
     "one-session": lambda _ask, facts: facts.seen["second session"] == "refused",
+    "routing": lambda ask, _facts: forwarded(ask, "zconform/probe/route", b"x") is not None,
     "timestamping": lambda ask, _facts: ask.node.role == "router" and _stamps(ask),
 }
 """Capability -> how it shows; each in the profile of its name, some in every one."""

@@ -1,0 +1,177 @@
+"""Declarations of one session: expression ids, entities, and what takes them back (companion declarations)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from zenoh_conformance.connection import Seen
+from zenoh_conformance.conversation import Side
+from zenoh_conformance.law import Law, law
+from zenoh_conformance.messages import (
+    Declare,
+    DKeyExpr,
+    DQueryable,
+    DSubscriber,
+    DToken,
+    Interest,
+    Push,
+    Request,
+    Response,
+    UQueryable,
+    USubscriber,
+    UToken,
+)
+from zenoh_conformance.messages.declarations import WireExprExt
+from zenoh_conformance.primitives import WireExpr
+
+from .network import Named, Network, path_of
+
+TAKES_BACK: dict[type[Any], type[Any]] = {USubscriber: DSubscriber, UQueryable: DQueryable, UToken: DToken}
+FUTURE = 2
+"""Bit of the mode: what is to come is asked for."""
+
+
+@law("declarations/expr-id-not-reused", per="session")
+class ExprIdNotReused(Named):
+    """An expression id stands for another key only after it was released."""
+
+    def on_declare(self, seen: Seen, declare: Declare) -> None:
+        body = declare.body
+        if isinstance(body, DKeyExpr) and self.knows(seen.sender):
+            held = self.names.spaces[seen.sender].get(body.expr_id)
+            wanted = self.names.whole(seen.sender, body.key, mapping=True)
+            self.subject(seen)
+            free = held is None or wanted is None or held == wanted
+            self.require(free, at=seen, path="d_key_expr.expr_id", expected="a free expression id", got="one in use")
+        super().on_declare(seen, declare)
+
+
+@law("primitives/scope-is-declared", per="session")
+class ScopeIsDeclared(Named):
+    """A scope is an id that the side which M names has declared; of its own ids nobody uses one that it has released."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ever: dict[Side, set[int]] = {side: set() for side in Side}
+        """All ids that a side ever declared: what it released the other side may not have heard of yet."""
+
+    def on_declare(self, seen: Seen, declare: Declare) -> None:
+        body = declare.body
+        if isinstance(body, DKeyExpr):
+            self.ever[seen.sender].add(body.expr_id)
+        elif isinstance(body, DSubscriber | DQueryable | DToken):
+            self.judge(seen, body.key, "declare.body.key.scope")
+        super().on_declare(seen, declare)
+
+    def on_push(self, seen: Seen, message: Push | Request | Response | Interest) -> None:
+        if message.key is not None:
+            self.judge(seen, message.key, path_of(seen, "key.scope"))
+
+    on_request = on_response = on_interest = on_push
+
+    def judge(self, seen: Seen, key: WireExpr, path: str) -> None:
+        """Whether the scope of a key is known."""
+        owner = seen.sender if key.mapping else seen.sender.other
+        if not key.scope or not self.knows(owner):
+            return
+        known = self.names.spaces[owner] if key.mapping else self.ever[owner]
+        self.subject(seen)
+        whose = "its sender" if key.mapping else "its receiver"
+        self.require(key.scope in known, at=seen, path=path, expected=f"a scope that {whose} declared", got="another")
+
+
+@law("declarations/entity-sent-once", per="session")
+class EntitySentOnce(Network):
+    """No entity is declared to a session again, unless it has changed or an INTEREST asks for all that there is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: dict[Side, dict[tuple[type[Any], int], Any]] = {side: {} for side in Side}
+        self.answering: dict[tuple[Side, int], set[tuple[type[Any], int, Any]]] = {}
+        """(Who asked, interest) to what its snapshot had."""
+        self.lasting: set[tuple[Side, int]] = set()
+        """(Who asked, interest) of those that want the future, too: their snapshots' ids stay."""
+
+    def on_interest(self, seen: Seen, interest: Interest) -> None:
+        """A snapshot begins anew."""
+        key = (seen.sender, interest.id)
+        self.answering[key] = set()
+        (self.lasting.add if interest.mode & FUTURE else self.lasting.discard)(key)
+
+    def on_declare(self, seen: Seen, declare: Declare) -> None:
+        body = declare.body
+        text = self.told[seen.sender]
+        if isinstance(body, USubscriber | UQueryable | UToken):
+            text.pop((TAKES_BACK[type(body)], body.id), None)
+        elif isinstance(body, DSubscriber | DQueryable | DToken):
+            self.subject(seen)
+            if declare.interest_id is None:
+                again = text.get((type(body), body.id)) == body
+            else:
+                snapshot = self.answering.setdefault((seen.sender.other, declare.interest_id), set())
+                again = (type(body), body.id, body.key) in snapshot
+                snapshot.add((type(body), body.id, body.key))
+            if declare.interest_id is None or (seen.sender.other, declare.interest_id) in self.lasting:
+                text[type(body), body.id] = body
+            self.require(not again, at=seen, path="declare.body", expected="a new entity", got="one told before")
+
+
+@law("declarations/undeclared-was-declared", per="session")
+class UndeclaredWasDeclared(Network):
+    """What takes back names, by its id or by its key, something that was declared."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: dict[Side, set[tuple[type[Any], int]]] = {side: set() for side in Side}
+
+    def on_declare(self, seen: Seen, declare: Declare) -> None:
+        body = declare.body
+        text = self.told[seen.sender]
+        if isinstance(body, DSubscriber | DQueryable | DToken):
+            text.add((type(body), body.id))
+        elif isinstance(body, USubscriber | UQueryable | UToken) and self.knows(seen.sender):
+            known = (TAKES_BACK[type(body)], body.id) in text
+            self.subject(seen)
+            right = known or names_key(body)
+            self.require(right, at=seen, path="declare.body.id", expected="what was declared", got="an id that nothing has")
+            text.discard((TAKES_BACK[type(body)], body.id))
+
+
+class _NamesKey(Law):
+    """What takes a declaration back says its key."""
+
+    kind: type[Any]
+
+    def on_declare(self, seen: Seen, declare: Declare) -> None:
+        """An extension without content names no key either."""
+        if isinstance(declare.body, self.kind):
+            self.subject(seen)
+            path = "declare.body.exts"
+            self.require(names_key(declare.body), at=seen, path=path, expected="WireExpr with the key", got="none")
+
+
+@law("declarations/undeclare-subscriber-names-key")
+class UndeclaredSubscriberNamesKey(_NamesKey):
+    """U_SUBSCRIBER says the key of the subscriber."""
+
+    kind = USubscriber
+
+
+@law("declarations/undeclare-queryable-names-key")
+class UndeclaredQueryableNamesKey(_NamesKey):
+    """U_QUERYABLE says the key of the queryable."""
+
+    kind = UQueryable
+
+
+@law("declarations/undeclare-token-names-key")
+class UndeclaredTokenNamesKey(_NamesKey):
+    """U_TOKEN says the key of the token."""
+
+    kind = UToken
+
+
+def names_key(body: Any) -> bool:
+    """Whether the WireExpr extension is there and names something."""
+    named = body.exts.get(WireExprExt)
+    return named is not None and bool(named.scope or named.suffix)

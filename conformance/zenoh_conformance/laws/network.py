@@ -1,0 +1,70 @@
+"""What the laws of a session's network messages share: who is who, what was settled, and whether anything went by unread.
+
+No law of its own. An instance sees one session, all its links; messages in fragments come whole.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from zenoh_conformance import sane
+from zenoh_conformance.connection import Seen
+from zenoh_conformance.conversation import Side
+from zenoh_conformance.law import Law
+from zenoh_conformance.messages import Declare, Init
+from zenoh_conformance.names import Names
+
+
+class Network(Law):
+    """Keeps the first INIT of each side; `begun` tells that the session was seen from its beginning."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inits: dict[Side, Init] = {}
+        self.unread: set[Side] = set()
+        """Sides that said what we cannot read: it may have been anything."""
+
+    def on_init(self, seen: Seen, init: Init) -> None:
+        """Keep it."""
+        self.inits.setdefault(seen.sender, init)
+
+    def on_undecodable(self, seen: Seen, refusal: Any) -> None:
+        """From here on we do not know all that this side said."""
+        self.unread.add(seen.sender)
+
+    on_unread = on_undecodable
+
+    @property
+    def begun(self) -> bool:
+        """Whether both INITs were seen."""
+        return len(self.inits) == len(Side)
+
+    def knows(self, side: Side) -> bool:
+        """Whether all that a side said in this session was seen and read."""
+        return self.begun and side not in self.unread
+
+    def is_client(self, side: Side) -> bool:
+        """A client passes nothing on: what it says is its own."""
+        init = self.inits.get(side)
+        return init is not None and init.whatami == sane.CLIENT
+
+    def agreed(self, name: str) -> bool:
+        """Whether both INITs carried the extension of that name."""
+        return self.begun and all(any(type(ext).__name__ == name for ext in one.exts) for one in self.inits.values())
+
+
+class Named(Network):
+    """Knows what the expression ids of both sides stand for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names = Names()
+
+    def on_declare(self, seen: Seen, declare: Declare) -> None:
+        """Learn from it."""
+        self.names.note(seen.sender, declare.body)
+
+
+def path_of(seen: Seen, field: str) -> str:
+    """The path of a field without places in lists: causes are the same wherever a message stood."""
+    return f"{seen.kind}.{field}"

@@ -1,0 +1,236 @@
+"""Declarations, interests and publications as a Hypothesis state machine: what watchers were told is what is declared.
+
+Up to three sessions declare and take back, up to three watch, one publishes. The oracle is a set: what is declared and meets what
+was asked for, by a table of a few keys written by hand. At the end every law judges the whole conversation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from zenoh_conformance.conversation import Side
+from zenoh_conformance.messages import (
+    Declare,
+    DQueryable,
+    DSubscriber,
+    DToken,
+    Push,
+    UQueryable,
+    USubscriber,
+    UToken,
+)
+from zenoh_conformance.messages.interest import InterestMode, InterestOptions
+from zenoh_conformance.party import Party, one_more, parties
+from zenoh_conformance.scene import Scene
+
+from .modelled import judged
+from .querying import KEYS, meets
+
+REQUIREMENT = "declarations/forwarded-on-interest"
+ALSO = (
+    "interests/snapshot-ends-with-final", "interests/options-select-kinds", "interests/restricted-to-key",
+    "interests/final-stops-future", "declarations/entity-sent-once", "push/push-reaches-intersecting",
+    "push/push-only-intersecting", "interests/later-declarations-without-interest-id",
+)  # fmt: skip
+"""Requirements whose breach it finds as well; each was shown to it once."""
+NEEDS = ("routing",)
+MOST = 3
+"""Sessions that declare, and sessions that watch, at a time."""
+
+DECLARES: dict[str, type[Any]] = {"subscriber": DSubscriber, "queryable": DQueryable, "token": DToken}
+TAKES_BACK: dict[type[Any], str] = {USubscriber: "subscriber", UQueryable: "queryable", UToken: "token"}
+OPTION = {
+    "subscriber": InterestOptions.SUBSCRIBERS, "queryable": InterestOptions.QUERYABLES, "token": InterestOptions.TOKENS,
+}  # fmt: skip
+Thing = tuple[str, str]
+"""Kind and key."""
+
+keys = st.sampled_from(KEYS)
+kinds = st.sampled_from(sorted(DECLARES))
+which = st.integers(0, MOST - 1)
+
+
+@dataclass(eq=False)
+class Declarer:
+    """A session that declares."""
+
+    party: Party
+    things: dict[tuple[str, int], str] = field(default_factory=dict)
+    """(Kind, id) to key."""
+
+
+@dataclass(eq=False)
+class Watcher:
+    """A session that watches."""
+
+    party: Party
+    interests: dict[int, tuple[frozenset[str], str | None]] = field(default_factory=dict)
+    """Id to the kinds and the key that are asked for."""
+    free: set[Thing] = field(default_factory=set)
+    """What was told for an interest that has ended: it may stand or be taken back."""
+
+    def told(self) -> set[Thing]:
+        """What it was told and was not taken back."""
+        now: dict[tuple[str, int], str] = {}
+        for heard in self.party.heard(Declare):
+            body = heard.message.body
+            for kind, cls in DECLARES.items():
+                if isinstance(body, cls):
+                    now[kind, body.id] = (heard.key or "").removeprefix(f"{self.party.root}/")
+            if type(body) in TAKES_BACK:
+                now.pop((TAKES_BACK[type(body)], body.id), None)
+        return {(kind, key) for (kind, _), key in now.items()}
+
+
+class Declaring(RuleBasedStateMachine):
+    """Subclass it with a `stage`; see `machine`."""
+
+    stage: ClassVar[Callable[[], Scene]]
+    known: ClassVar[frozenset[str]] = frozenset()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scene = type(self).stage()
+        self.declarers: list[Declarer] = []
+        self.watchers: list[Watcher] = []
+        self.count = 0
+
+    def teardown(self) -> None:
+        """Let go, and let the laws judge."""
+        for party in [*(each.party for each in self.declarers), *(each.party for each in self.watchers)]:
+            party.us.wire.shut()
+        if self.declarers or self.watchers:
+            self.publisher.us.wire.shut()
+        judged(self.scene, Side.RESPONDER, self.known)
+
+    # -- steps
+
+    @initialize(kind=kinds, key=keys)
+    def arrive(self, kind: str, key: str) -> None:
+        """A publisher, and a session that has declared something."""
+        self.publisher, first = parties(self.scene, "publisher", "declarer-0")
+        self.declarers.append(Declarer(first))
+        self.declare(0, kind, key)
+
+    @precondition(lambda self: len(self.declarers) < MOST)
+    @rule(kind=kinds, key=keys)
+    def join(self, kind: str, key: str) -> None:
+        """One more session that declares."""
+        self.count += 1
+        self.declarers.append(Declarer(one_more(self.scene, f"declarer-{self.count}", self.publisher)))
+        self.declare(len(self.declarers) - 1, kind, key)
+
+    @precondition(lambda self: self.declarers)
+    @rule(at=which, kind=kinds, key=keys)
+    def declare(self, at: int, kind: str, key: str) -> None:
+        """Something new."""
+        who = self.declarers[at % len(self.declarers)]
+        body = DECLARES[kind](id=who.party.us.new_id(), key=who.party.key(key))
+        who.party.declares(body)
+        who.party.settles()
+        who.things[kind, body.id] = key
+
+    @precondition(lambda self: any(who.things for who in self.declarers))
+    @rule(at=which, thing=st.integers(0, 7))
+    def take_back(self, at: int, thing: int) -> None:
+        """What was declared is gone."""
+        able = [who for who in self.declarers if who.things]
+        who = able[at % len(able)]
+        kind, entity = sorted(who.things)[thing % len(who.things)]
+        gone = next(cls for cls, name in TAKES_BACK.items() if name == kind)
+        who.party.retracts(gone, entity)
+        del who.things[kind, entity]
+
+    @precondition(lambda self: self.declarers)
+    @rule(at=which, politely=st.booleans())
+    def leave(self, at: int, politely: bool) -> None:
+        """A session ends, and all that it declared."""
+        who = self.declarers.pop(at % len(self.declarers))
+        who.party.leaves() if politely else who.party.us.wire.reset()
+
+    @rule(at=which, wanted=st.sets(kinds, min_size=1), key=st.one_of(st.none(), keys))
+    def watch(self, at: int, wanted: set[str], key: str | None) -> None:
+        """Somebody, perhaps one who watches already, asks to be told."""
+        if len(self.watchers) <= at:
+            self.count += 1
+            self.watchers.append(Watcher(one_more(self.scene, f"watcher-{self.count}", self.publisher)))
+        who = self.watchers[at % len(self.watchers)]
+        options = InterestOptions(0)
+        for kind in sorted(wanted):
+            options |= OPTION[kind]
+        interest = who.party.asks_interest(options, InterestMode.CURRENT_FUTURE, key)
+        who.interests[interest.id] = (frozenset(wanted), key)
+
+    @precondition(lambda self: any(who.interests for who in self.watchers))
+    @rule(at=which)
+    def stop_watching(self, at: int) -> None:
+        """An interest ends; what was told for it is left as it is."""
+        able = [who for who in self.watchers if who.interests]
+        who = able[at % len(able)]
+        who.free |= self.wanted(who)
+        number = min(who.interests)
+        del who.interests[number]
+        who.party.ends_interest(number)
+        who.party.settles()
+
+    @rule(key=keys)
+    def publish(self, key: str) -> None:
+        """A publication comes to each session with a subscriber that it meets, once, and to no other."""
+        self.count += 1
+        payload = self.count.to_bytes(2, "big")
+        self.publisher.puts(key, payload)
+        self.publisher.settles()
+        for who in self.declarers:
+            due = any(kind == "subscriber" and meets(mine, key) for (kind, _), mine in who.things.items())
+            got = sum(getattr(one.message.body, "payload", None) == payload for one in who.party.now(Push))
+            name = "push/push-reaches-intersecting" if due else "push/push-only-intersecting"
+            self.require(who.party, got == int(due), name, f"{int(due)} Push", str(got))
+
+    # -- what holds
+
+    @invariant()
+    def watchers_know_what_is_there(self) -> None:
+        """What a watcher was told is what is declared and asked for; after an end of a session, at last."""
+        for who in self.watchers:
+            if not self.agrees(who):
+                who.party.settles()
+            deadline = who.party.us.wire.now() + who.party.us.unit
+            while not self.agrees(who) and who.party.us.next(max(0.0, deadline - who.party.us.wire.now())) is not None:
+                pass
+            due, text = self.wanted(who), who.told()
+            missing = bool(due - text)
+            self.require(
+                who.party, self.agrees(who), REQUIREMENT, f"{len(due)} told",
+                f"{len(due - text)} not told" if missing else f"{len(text - due - who.free)} told that are not there",
+            )  # fmt: skip
+
+    def agrees(self, who: Watcher) -> bool:
+        """Whether all that is due was told, and nothing else but what may be left."""
+        due, text = self.wanted(who), who.told()
+        return due <= text <= due | who.free
+
+    def wanted(self, who: Watcher) -> set[Thing]:
+        """What is declared and asked for."""
+        return {
+            (kind, key)
+            for declarer in self.declarers for (kind, _), key in declarer.things.items()
+            for asked, where in who.interests.values()
+            if kind in asked and (where is None or meets(where, key))
+        }  # fmt: skip
+
+    def require(self, who: Party, holds: bool, requirement: str, expected: str, got: str) -> None:
+        """Deviate from one requirement of its own, unless it is known to be deviated from."""
+        if requirement not in self.known:
+            before, who.us.requirement = who.us.requirement, requirement
+            who.us.require(holds, expected=expected, got=got, step="what is declared")
+            who.us.requirement = before
+
+
+def machine(stage: Callable[[], Scene], known: frozenset[str] = frozenset()) -> type[Declaring]:
+    """The machine for a stage: every run of it begins with a new scene. `known`: requirements left to their own cases."""
+    return type("DeclaringOnStage", (Declaring,), {"stage": staticmethod(stage), "known": known})

@@ -1,0 +1,269 @@
+"""The life of a query as a Hypothesis state machine: queryables that answer, fail, finish, repeat themselves, fall silent and leave.
+
+Two queriers, up to four queryables of one session each, one or several routers between. The oracle is a table of which of a few
+keys meet, written by hand, and what the pages say of targets and finals. At the end every law judges the whole conversation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from zenoh_conformance.conversation import Side
+from zenoh_conformance.messages import Err, Put, Reply, Request, UQueryable
+from zenoh_conformance.messages.query import ConsolidationMode
+from zenoh_conformance.messages.request import Target
+from zenoh_conformance.party import Asked, Party, one_more, parties, payload_of, told
+from zenoh_conformance.scene import Scene
+
+from .modelled import judged
+
+REQUIREMENT = "query/query-complete-on-finals"
+ALSO = (
+    "query/query-reaches-intersecting", "query/query-only-intersecting", "query/all-reaches-every-match",
+    "query/all-complete-reaches-complete", "query/best-matching-reaches-one", "query/query-target-default",
+    "query/consolidation-none-forwards-all", "reply/exactly-one-final", "reply/nothing-after-final",
+    "reply/final-always-comes", "reply/response-correlates", "reply/final-matches-request",
+)  # fmt: skip
+"""Requirements whose breach it finds as well; each was shown to it once."""
+NEEDS = ("routing",)
+MOST = 4
+"""Queryables at a time."""
+
+KEYS = ("q/a", "q/b", "q/*", "q/**", "x/a")
+MEET = {("q/a", "q/*"), ("q/a", "q/**"), ("q/b", "q/*"), ("q/b", "q/**"), ("q/*", "q/**")}
+"""Which two of the keys meet, besides each with itself; by hand."""
+WITHIN = {("q/a", "q/*"), ("q/a", "q/**"), ("q/b", "q/*"), ("q/b", "q/**"), ("q/*", "q/**")}
+"""Which key lies wholly within which other."""
+
+keys = st.sampled_from(KEYS)
+which = st.integers(0, MOST - 1)
+modes = st.sampled_from((ConsolidationMode.NONE, None, ConsolidationMode.MONOTONIC, ConsolidationMode.LATEST))
+
+
+def meets(one: str, other: str) -> bool:
+    """Whether two of the keys meet."""
+    return one == other or (one, other) in MEET or (other, one) in MEET
+
+
+def holds(whole: str, part: str) -> bool:
+    """Whether one of the keys has all of another."""
+    return whole == part or (part, whole) in WITHIN
+
+
+@dataclass(eq=False)
+class Source:
+    """A session with one queryable."""
+
+    party: Party
+    key: str
+    complete: bool
+    entity: int
+    here: bool = True
+    serves: bool = True
+
+
+@dataclass(eq=False)
+class Question:
+    """A query and what is due."""
+
+    asked: Asked
+    key: str
+    target: Target | None
+    mode: int | None
+    owing: list[Source] = field(default_factory=list)
+    given: list[bytes | None] = field(default_factory=list)
+    """What was answered while the source still owed its final, in order."""
+    sources: list[Source] = field(default_factory=list)
+
+
+class Querying(RuleBasedStateMachine):
+    """Subclass it with a `stage`; see `machine`."""
+
+    stage: ClassVar[Callable[[], Scene]]
+    known: ClassVar[frozenset[str]] = frozenset()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scene = type(self).stage()
+        self.sources: list[Source] = []
+        self.questions: list[Question] = []
+        self.queriers: list[Party] = []
+        self.count = 0
+
+    def teardown(self) -> None:
+        """Let go, and let the laws judge."""
+        for each in (*self.queriers, *(source.party for source in self.sources)):
+            each.us.wire.shut()
+        judged(self.scene, Side.RESPONDER, self.known)
+
+    # -- steps
+
+    @initialize(served=st.lists(st.tuples(keys, st.booleans()), min_size=1, max_size=2))
+    def arrive(self, served: list[tuple[str, bool]]) -> None:
+        """Two queriers, and one queryable or two."""
+        self.queriers = list(parties(self.scene, "querier", "other"))
+        for key, complete in served:
+            self.serve(key, complete)
+
+    @precondition(lambda self: sum(source.here for source in self.sources) < MOST)
+    @rule(key=keys, complete=st.booleans())
+    def serve(self, key: str, complete: bool) -> None:
+        """One more queryable."""
+        party = one_more(self.scene, f"source-{len(self.sources)}", self.queriers[0])
+        declared = party.declares_queryable(key, complete=complete)
+        self.sources.append(Source(party, key, complete, declared.id))
+
+    @rule(key=keys, who=st.integers(0, 1), whom=st.sampled_from((Target.ALL, None, *Target)), mode=modes)
+    def ask(self, key: str, who: int, whom: Target | None, mode: int | None) -> None:
+        """A query; it comes to those whom its target names."""
+        self.count += 1
+        querier = self.queriers[who]
+        asked = querier.asks(key, target=whom, consolidation=mode, parameters=str(self.count))
+        question = Question(asked, key, whom, mode)
+        querier.settles()
+        for source in self.sources:
+            if source.here and self.came(source, asked):
+                question.sources.append(source)
+                question.owing.append(source)
+        self.compare_choice(question)
+        self.questions.append(question)
+
+    def came(self, source: Source, asked: Asked) -> bool:
+        """Whether a query came to a source."""
+        here = source.party.now(Request)
+        return any(one.message.body.parameters == asked.request.body.parameters for one in here)
+
+    def compare_choice(self, question: Question) -> None:
+        """Who was asked, against the table."""
+        serving = [source for source in self.sources if source.here and source.serves]
+        matching = [source for source in serving if meets(source.key, question.key)]
+        complete = [source for source in matching if source.complete and holds(source.key, question.key)]
+        got = question.sources
+        us = question.asked.by.us
+        strangers = [source for source in got if source not in matching]
+        self.require(us, not strangers, "query/query-only-intersecting", "nobody else asked", "somebody else")
+        if question.target is Target.ALL:
+            self.require(us, len(got) == len(matching), "query/all-reaches-every-match", "all asked", "not all")
+        elif question.target is Target.ALL_COMPLETE:
+            right = got == complete
+            self.require(us, right, "query/all-complete-reaches-complete", "the complete ones asked", "others")
+        else:
+            name = "query/query-target-default" if question.target is None else "query/best-matching-reaches-one"
+            right = (len(got) == 1 and got[0] in complete) if complete else len(got) in {min(1, len(matching)), len(matching)}
+            self.require(us, right, name, "the best match asked", "another choice")
+
+    @precondition(lambda self: self.open_questions())
+    @rule(at=which, source=which, how=st.sampled_from(("reply", "err", "reply")), times=st.integers(1, 3))
+    def answer(self, at: int, source: int, how: str, times: int) -> None:
+        """An answer, or several."""
+        question = self.pick(at)
+        who = question.owing[source % len(question.owing)]
+        for _ in range(times):
+            self.count += 1
+            payload = self.count.to_bytes(2, "big")
+            key = f"{question.key.rstrip('*').rstrip('/')}/{self.count}" if "*" in question.key else question.key
+            body: Any = Reply(body=Put(payload=payload)) if how == "reply" else Err(payload=payload)
+            who.party.replies(question.asked, key=key, body=body)
+            question.given.append(payload)
+        who.party.settles()
+
+    @precondition(lambda self: self.open_questions())
+    @rule(at=which, source=which, times=st.integers(1, 2), late=st.booleans())
+    def finish(self, at: int, source: int, times: int, late: bool) -> None:
+        """The end of one source, perhaps said twice, perhaps with an answer after it."""
+        question = self.pick(at)
+        who = question.owing.pop(source % len(question.owing))
+        for _ in range(times):
+            who.party.finishes(question.asked)
+        if late:
+            who.party.replies(question.asked, b"late")
+        who.party.settles()
+
+    @precondition(lambda self: any(source.here for source in self.sources))
+    @rule(source=which, how=st.sampled_from(("takes back", "leaves", "is cut")))
+    def go(self, source: int, how: str) -> None:
+        """A queryable is taken back, or its session ends; what it owed is settled."""
+        here = [each for each in self.sources if each.here]
+        who = here[source % len(here)]
+        if how == "takes back":
+            if who.serves:
+                who.party.retracts(UQueryable, who.entity)
+            who.serves = False
+            return
+        who.here = False
+        who.party.leaves() if how == "leaves" else who.party.us.wire.reset()
+        for question in self.open_questions():
+            if who in question.owing:
+                question.owing.remove(who)
+
+    def await_final(self, question: Question) -> None:
+        """Nobody owes a final any more: that of the query comes, now or a little later."""
+        if "reply/final-always-comes" not in self.known:
+            with self.about(question.asked.by.us, "reply/final-always-comes"):
+                question.asked.by.expect_final(question.asked, step="the life of a query")
+
+    # -- what holds
+
+    @invariant()
+    def every_query_stands_as_it_should(self) -> None:
+        """Open while a source owes its final, over when none does; answers as they were given."""
+        for querier in self.queriers:
+            querier.settles()
+        for question in self.questions:
+            self.compare(question)
+
+    def compare(self, question: Question) -> None:
+        """One query, against what was done."""
+        querier = question.asked.by
+        us, finals = querier.us, querier.finals(question.asked)
+        if not question.owing and not finals:  # a node may notice later than we that a session has ended
+            self.await_final(question)
+            finals = querier.finals(question.asked)
+        if question.owing:
+            self.require(us, not finals, "query/query-complete-on-finals", "an open query", "ResponseFinal")
+        else:
+            name = "reply/exactly-one-final" if finals else "reply/final-always-comes"
+            self.require(us, finals == 1, name, "one ResponseFinal", str(finals))
+        got = [payload_of(heard.message) for heard in querier.answers(question.asked)]
+        if question.mode == ConsolidationMode.NONE:
+            right, name = got == question.given, "query/consolidation-none-forwards-all"
+        else:
+            right, name = set(got) <= set(question.given) and len(got) == len(set(got)), "reply/response-correlates"
+        self.require(us, right, name, told(question.given), told(got))
+
+    # -- helpers
+
+    def open_questions(self) -> list[Question]:
+        """Those that somebody owes a final."""
+        return [question for question in self.questions if question.owing]
+
+    def pick(self, at: int) -> Question:
+        """One of the open ones."""
+        every = self.open_questions()
+        return every[at % len(every)]
+
+    def require(self, us: Any, holds: bool, requirement: str, expected: str, got: str) -> None:
+        """Deviate from one requirement of its own, unless it is known to be deviated from."""
+        if requirement not in self.known:
+            with self.about(us, requirement):
+                us.require(holds, expected=expected, got=got, step="the life of a query")
+
+    @contextmanager
+    def about(self, us: Any, requirement: str) -> Iterator[None]:
+        """What deviates meanwhile deviates from this requirement."""
+        before, us.requirement = us.requirement, requirement
+        try:
+            yield
+        finally:
+            us.requirement = before
+
+
+def machine(stage: Callable[[], Scene], known: frozenset[str] = frozenset()) -> type[Querying]:
+    """The machine for a stage: every run of it begins with a new scene. `known`: requirements left to their own cases."""
+    return type("QueryingOnStage", (Querying,), {"stage": staticmethod(stage), "known": known})

@@ -1,0 +1,371 @@
+"""Our sessions around one routing node: each says what an application would, and hears what the node passes on.
+
+A case reads like its drawing: `near.declares_queryable("k")`, `asked = querier.asks("k")`, `near.replies(asked, b"1")`,
+`near.finishes(asked)`, `querier.expect_answers(asked, [b"1"])`. Keys are below a root that no other case has; a key that
+begins with `/` is whole. Nothing here waits for silence: what does not come is shown by fences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from . import sane
+from .codec import encode
+from .connection import Seen
+from .dialogue import Dialogue
+from .fragments import fragment
+from .messages import (
+    Declare,
+    Del,
+    DKeyExpr,
+    DQueryable,
+    DSubscriber,
+    DToken,
+    Err,
+    Interest,
+    Push,
+    Put,
+    Query,
+    Reply,
+    Request,
+    Response,
+    ResponseFinal,
+    UKeyExpr,
+)
+from .messages.declarations import QueryableInfo
+from .messages.interest import InterestMode, InterestOptions
+from .messages.network import QoS
+from .messages.request import Budget, QueryTarget, Target, Timeout
+from .names import Names, plain
+from .primitives import WireExpr
+from .scene import Scene
+from .wire.extensions import Exts
+
+NETWORK = ("push", "declare", "interest", "request", "response", "response_final", "oam")
+"""Kinds of network messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A query of ours, as it was sent."""
+
+    id: int
+    key: str
+    """Whole."""
+    request: Request
+    by: Party = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A network message that came, with its key spelt out."""
+
+    message: Any
+    key: str | None
+    """The whole key that it is about; None where it is about none, or where its scope was never declared."""
+    seen: Seen
+
+
+class Party:
+    """One session of ours with a routing node."""
+
+    def __init__(self, us: Dialogue, name: str, root: str) -> None:
+        self.us, self.name, self.root = us, name, root
+        self.names = Names()
+        self.took: dict[int, int] = {}
+        """Queries that came here: by `id` of their `Asked.request`, the id that they have here."""
+        self._read = 0
+        self._heard: list[Heard] = []
+        self._used: set[int] = set()
+
+    # -- saying
+
+    def key(self, key: str | WireExpr) -> WireExpr:
+        """A key as it goes on the wire: by its whole name, below our root unless it begins with `/`."""
+        return key if isinstance(key, WireExpr) else plain(self.whole(key))
+
+    def whole(self, key: str) -> str:
+        """The whole name of a key of ours."""
+        return key[1:] if key.startswith("/") else f"{self.root}/{key}"
+
+    def says(self, *messages: Any, **channel: Any) -> None:
+        """Network messages, each in a FRAME or in FRAGMENTs."""
+        for message in messages:
+            if isinstance(message, Declare):
+                self.names.note(self.us.wire.side, message.body)
+        for message in messages:
+            data = encode(message)
+            if len(data) < self.room:
+                self.us.say(message, **channel)
+            else:
+                self._in_pieces(data, **channel)
+
+    @property
+    def room(self) -> int:
+        """Bytes that a message may have to go whole: half of the batch that was settled is enough for all that stands around it."""
+        sizes = [init.batch_size or sane.DEFAULT_BATCH for init in (self.us.mine, self.us.theirs) if init is not None]
+        return min([*sizes, sane.DEFAULT_BATCH]) // 2
+
+    def _in_pieces(self, data: bytes, *, reliable: bool = True, priority: int | None = None) -> None:
+        lane = sane.DEFAULT_PRIORITY if priority is None else priority
+        for piece in fragment(data, sn=0, size=self.room, reliable=reliable, priority=priority):
+            self.us.send(replace(piece, sn=self.us.next_sn(reliable, lane)))
+
+    def declares(self, body: Any, interest: int | None = None) -> None:
+        """One declaration."""
+        self.says(Declare(interest_id=interest, exts=Exts((sane.qos(sane.DECLARE_QOS),)), body=body))
+
+    def names_key(self, key: str | WireExpr, expr_id: int | None = None) -> WireExpr:
+        """Give a key a number; the key by its number."""
+        number = self.us.new_id() if expr_id is None else expr_id
+        self.declares(DKeyExpr(expr_id=number, key=_without_mapping(self.key(key))))
+        return WireExpr(scope=number, mapping=True)
+
+    def releases_key(self, expr_id: int) -> None:
+        """Take a number back."""
+        self.declares(UKeyExpr(expr_id=expr_id))
+
+    def declares_subscriber(self, key: str | WireExpr, entity: int | None = None) -> DSubscriber:
+        """Whatever is published there is to come here."""
+        body = DSubscriber(id=self._entity(entity), key=self.key(key))
+        self._declared(body)
+        return body
+
+    def declares_queryable(
+        self, key: str | WireExpr, *, complete: bool = False, distance: int = 0, entity: int | None = None
+    ) -> DQueryable:
+        """Whoever asks for it may ask here."""
+        info: Exts[Any] = Exts()
+        if complete or distance:
+            info = Exts((QueryableInfo(value=int(complete) | distance << 8),))
+        body = DQueryable(id=self._entity(entity), key=self.key(key), exts=info)
+        self._declared(body)
+        return body
+
+    def declares_token(self, key: str | WireExpr, entity: int | None = None) -> DToken:
+        """Somebody is alive there."""
+        body = DToken(id=self._entity(entity), key=self.key(key))
+        self._declared(body)
+        return body
+
+    def _declared(self, body: Any) -> None:
+        self.declares(body)
+        self.settles(f"not reached: {self.name} declares")
+
+    def _entity(self, entity: int | None) -> int:
+        return self.us.new_id() if entity is None else entity
+
+    def retracts(self, kind: type[Any], entity: int, exts: Exts[Any] | None = None) -> None:
+        """Take back what was declared: USubscriber, UQueryable or UToken."""
+        self.declares(kind(id=entity, exts=Exts() if exts is None else exts))
+        self.settles(f"not reached: {self.name} takes back")
+
+    def asks_interest(
+        self, options: InterestOptions, mode: InterestMode, key: str | WireExpr | None = None, number: int | None = None
+    ) -> Interest:
+        """Ask to be told of declarations; RESTRICTED, NAMED and MAPPING follow from the key."""
+        where = None if key is None else self.key(key)
+        if where is not None:
+            options |= InterestOptions.RESTRICTED
+            options |= InterestOptions.NAMED if where.suffix is not None else 0
+            options |= InterestOptions.MAPPING if where.mapping else 0
+        interest = Interest(id=self._entity(number), mode=mode, options=int(options), key=where)
+        self.says(interest)
+        return interest
+
+    def ends_interest(self, number: int) -> None:
+        """No more of it."""
+        self.says(Interest(id=number, mode=InterestMode.FINAL))
+
+    def puts(
+        self, key: str | WireExpr, payload: bytes = b"", *, exts: Sequence[Any] = (), body: Any = None,
+        priority: int | None = None, **fields: Any,
+    ) -> Push:  # fmt: skip
+        """A value (`fields` are PUT's), or another body; `exts` are PUSH's."""
+        lane = () if priority is None else (QoS(value=priority),)
+        value = Put(payload=payload, **fields) if body is None else body
+        push = Push(key=self.key(key), exts=Exts((*lane, *exts)), body=value)
+        self.says(push, priority=priority)
+        return push
+
+    def deletes(self, key: str | WireExpr, **fields: Any) -> Push:
+        """There is no value any more."""
+        return self.puts(key, body=Del(**fields))
+
+    def asks(
+        self, key: str | WireExpr, *, target: Target | None = None, consolidation: int | None = None,
+        parameters: str | None = None, timeout_ms: int | None = None, budget: int | None = None,
+        exts: Sequence[Any] = (), query_exts: Sequence[Any] = (), number: int | None = None,
+    ) -> Asked:  # fmt: skip
+        """A query."""
+        chain = [*exts]
+        chain += [] if target is None else [QueryTarget(value=int(target))]
+        chain += [] if budget is None else [Budget(value=budget)]
+        chain += [] if timeout_ms is None else [Timeout(value=timeout_ms)]
+        query = Query(consolidation=consolidation, parameters=parameters, exts=Exts(query_exts))
+        where = self.key(key)
+        request = Request(id=self._entity(number), key=where, exts=Exts(chain), body=query)
+        whole = self.names.whole(self.us.wire.side, where)
+        self.says(request)
+        return Asked(request.id, whole or "", request, self)
+
+    def replies(
+        self, asked: Asked, payload: bytes = b"", *, key: str | WireExpr | None = None, body: Any = None,
+        consolidation: int | None = None, exts: Sequence[Any] = (), **fields: Any,
+    ) -> None:  # fmt: skip
+        """An answer to a query that came here (it is waited for): a value, or another body."""
+        where = plain(asked.key) if key is None else self.key(key)
+        value = Reply(consolidation=consolidation, body=Put(payload=payload, **fields)) if body is None else body
+        self.says(Response(id=self.takes(asked), key=where, exts=Exts(exts), body=value))
+
+    def replies_delete(self, asked: Asked, *, key: str | None = None, **fields: Any) -> None:
+        """The answer that there is no value any more."""
+        self.replies(asked, key=key, body=Reply(body=Del(**fields)))
+
+    def fails(self, asked: Asked, payload: bytes = b"", **fields: Any) -> None:
+        """An error for an answer."""
+        self.replies(asked, body=Err(payload=payload, **fields))
+
+    def finishes(self, asked: Asked) -> None:
+        """No more answers from here."""
+        self.says(ResponseFinal(id=self.takes(asked)))
+
+    def takes(self, asked: Asked, *, step: str = "not reached: the query is passed on") -> int:
+        """The id under which a query came here; it is waited for."""
+        mark = id(asked.request)
+        if mark not in self.took:
+            self.took[mark] = self.expect_request(asked, step=step).id
+        return self.took[mark]
+
+    def leaves(self) -> None:
+        """CLOSE the session; returns when the node has ended the link."""
+        self.us.send(sane.close())
+        self.us.expect_end(step=f"not reached: {self.name} leaves")
+
+    # -- hearing
+
+    def settles(self, step: str = "not reached: the session works") -> None:
+        """All that was said here before is dealt with."""
+        self.us.fence(step=step)
+
+    def heard(self, kind: type[Any] | None = None) -> list[Heard]:
+        """Network messages that came so far, of one class or all; answers to our own fences are left out."""
+        new = self.us.heard[self._read :]
+        for seen in new:
+            if seen.kind in NETWORK:
+                message = seen.message
+                if isinstance(message, Declare):
+                    self.names.note(self.us.wire.side.other, message.body)
+                if not (isinstance(message, ResponseFinal) and message.id in self.us.fences):
+                    self._heard.append(Heard(message, self._key_of(message), seen))
+        self._read = len(self.us.heard)
+        return [one for one in self._heard if kind is None or isinstance(one.message, kind)]
+
+    def _key_of(self, message: Any) -> str | None:
+        holder = message.body if isinstance(message, Declare) else message
+        key = getattr(holder, "key", None)
+        sender = self.us.wire.side.other
+        return None if key is None else self.names.whole(sender, key, mapping=True if isinstance(holder, DKeyExpr) else None)
+
+    def now(self, kind: type[Any] | None = None) -> list[Heard]:
+        """As `heard`, after a fence: what the node had for us has come."""
+        self.settles(step=f"not reached: {self.name} is served")
+        return self.heard(kind)
+
+    def expect(
+        self, kind: type[Any], where: Callable[[Heard], bool] = lambda heard: True, *, step: str, what: str = ""
+    ) -> Heard:
+        """The first message of that class which fits and was not expected before; deviates when none comes in time."""
+        deadline = self.us.wire.now() + self.us.unit
+        while (found := self._unused(kind, where)) is None:
+            if self.us.next(max(0.0, deadline - self.us.wire.now())) is None:
+                self.us.deviate(expected=what or kind.__name__, got=self.us.text_of(None), step=step)
+        return found
+
+    def _unused(self, kind: type[Any], where: Callable[[Heard], bool]) -> Heard | None:
+        for at, heard in enumerate(self.heard()):
+            if isinstance(heard.message, kind) and at not in self._used and where(heard):
+                self._used.add(at)
+                return heard
+        return None
+
+    def expect_push(self, key: str, *, step: str = "delivery") -> Any:
+        """What was published to that key comes here: the PUSH."""
+        whole = self.whole(key)
+        return self.expect(Push, lambda heard: heard.key == whole, step=step).message
+
+    def expect_no_push(self, *, step: str = "delivery", but: int = 0) -> None:
+        """Nothing that was published came here, but for so many; say first who published `settles`."""
+        came = len(self.now(Push))
+        self.us.require(came == but, expected=f"{but or 'no'} Push", got=f"{came} Push", step=step)
+
+    def expect_request(self, asked: Asked, *, step: str = "the query is passed on") -> Request:
+        """The query comes here."""
+        same = (asked.key, asked.request.body.parameters or "")
+        found: Request = self.expect(
+            Request, lambda heard: (heard.key, heard.message.body.parameters or "") == same, step=step
+        ).message
+        return found
+
+    def expect_no_request(self, asked: Asked, *, step: str = "the query is passed on") -> None:
+        """The query did not come here; `asked.by` has settled first."""
+        came = [heard for heard in self.now(Request) if heard.key == asked.key]
+        self.us.require(not came, expected="no Request", got="Request", step=step)
+
+    def expect_final(self, asked: Asked, *, step: str = "the query ends", within: float | None = None) -> None:
+        """The query comes to its end here."""
+        deadline = self.us.wire.now() + (self.us.unit if within is None else within)
+        while not self.finals(asked):
+            if self.us.next(max(0.0, deadline - self.us.wire.now())) is None:
+                self.us.deviate(expected="ResponseFinal", got=self.us.text_of(None), step=step)
+
+    def finals(self, asked: Asked) -> int:
+        """How often the query has come to an end here so far."""
+        return sum(heard.message.id == asked.id for heard in self.heard(ResponseFinal))
+
+    def answers(self, asked: Asked) -> list[Heard]:
+        """What has answered so far, errors too, in order."""
+        return [heard for heard in self.heard(Response) if heard.message.id == asked.id]
+
+    def expect_answer(self, asked: Asked, *, step: str = "the answer") -> Any:
+        """The next answer: the RESPONSE."""
+        return self.expect(Response, lambda heard: heard.message.id == asked.id, step=step).message
+
+    def expect_answers(self, asked: Asked, payloads: Sequence[bytes], *, step: str = "the answers") -> None:
+        """Exactly these values answer, in this order, and then one final comes and nothing after it."""
+        self.expect_final(asked, step=step)
+        self.settles(step=f"not reached: {self.name} is served")
+        got = [payload_of(heard.message) for heard in self.answers(asked)]
+        self.us.require(got == [*payloads], expected=told(payloads), got=told(got), step=step)
+        self.us.require(self.finals(asked) == 1, expected="one ResponseFinal", got=f"{self.finals(asked)}", step=step)
+
+
+def _without_mapping(key: WireExpr) -> WireExpr:
+    """D_KEYEXPR has no M: its scope is the sender's."""
+    return WireExpr(scope=key.scope, suffix=key.suffix)
+
+
+def payload_of(response: Response) -> bytes | None:
+    """The value or the error that answers; None for a deletion."""
+    body = response.body.body if isinstance(response.body, Reply) else response.body
+    return getattr(body, "payload", None)
+
+
+def told(payloads: Sequence[bytes | None]) -> str:
+    """Payloads for a cause."""
+    return " ".join("deleted" if one is None else one.hex() or "empty" for one in payloads) or "no answer"
+
+
+def parties(scene: Scene, *names: str) -> tuple[Party, ...]:
+    """As many live sessions as names, with one root for their keys."""
+    dialogues = [scene.session(name) for name in names]
+    root = f"zconform/{dialogues[0].zid.hex()}"
+    return tuple(Party(us, name, root) for us, name in zip(dialogues, names, strict=True))
+
+
+def one_more(scene: Scene, name: str, beside: Party) -> Party:
+    """One more live session, which comes later."""
+    return Party(scene.session(name), name, beside.root)
+

@@ -1,0 +1,510 @@
+"""Nodes that pass publications on wrongly: to whom, how often, under which key, and what is left of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from zenoh_conformance import keyexpr
+from zenoh_conformance.codec import encode
+from zenoh_conformance.messages import Del, DKeyExpr, Frame, Push, Put, UKeyExpr
+from zenoh_conformance.messages.data import Shm
+from zenoh_conformance.messages.network import QoS
+from zenoh_conformance.primitives import Encoding, WireExpr, ZenohID
+from zenoh_conformance.wire.extensions import Exts, Unknown
+from zenoh_harness.reference import Reference
+from zenoh_harness.reference.link import Link
+
+from . import faulty
+
+DELIVERY = "push-delivery"
+VALUES = "push-values"
+
+
+class _Changes(Reference):
+    """Changes each publication before it goes on."""
+
+    def on_push(self, link: Link, push: Push, *, reliable: bool = True) -> None:
+        super().on_push(link, self.changed(push), reliable=reliable)
+
+    def changed(self, push: Push) -> Push:
+        """The publication, as it goes on."""
+        return replace(push, body=self.body(push.body))
+
+    def body(self, body: Any) -> Any:
+        """Its value or deletion, as it goes on."""
+        return body
+
+
+def without(body: Any, name: str) -> Any:
+    """A body without an extension."""
+    return replace(body, exts=Exts(ext for ext in body.exts if name not in type(ext).__name__))
+
+
+@faulty(
+    "publishes-to-everybody",
+    caught_by=f"{DELIVERY}/a-publication-reaches-no-other",
+    also={f"{DELIVERY}/*": "it comes to those who must not get it"},
+)
+class PublishesToEverybody(Reference):
+    """Passes a publication on to every session."""
+
+    def subscribes(self, link: Link, key: str) -> bool:
+        return True
+
+
+@faulty(
+    "publishes-to-equal-keys-only",
+    caught_by="routing-plain/a-publication-reaches-a-subscriber",
+    also={f"{DELIVERY}/*": "its subscriber has a wildcard"},
+)
+class PublishesToEqualKeysOnly(Reference):
+    """Knows no wildcards where it looks for subscribers."""
+
+    def subscribes(self, link: Link, key: str) -> bool:
+        return any(held.key == key for held in link.subscribers.values())
+
+
+@faulty(
+    "publishes-to-prefixes",
+    caught_by=f"{DELIVERY}/a-publication-reaches-no-other",
+    also={"routing-plain/*": "a wildcard is no prefix", f"{DELIVERY}/*": "a wildcard is no prefix"},
+)
+class PublishesToPrefixes(Reference):
+    """Takes the beginning of a key for a match."""
+
+    def subscribes(self, link: Link, key: str) -> bool:
+        return any(key.startswith(held.key.rstrip("*")) for held in link.subscribers.values())
+
+
+@faulty("publishes-back", caught_by=f"{DELIVERY}/a-publication-does-not-come-back")
+class PublishesBack(Reference):
+    """Passes a publication on to its own publisher, too, where that subscribes."""
+
+    def receivers(self, link: Link, key: str) -> list[Link]:
+        return [*super().receivers(link, key), *([link] if self.subscribes(link, key) else [])]
+
+
+@faulty("publishes-for-each-subscriber", caught_by=f"{DELIVERY}/each-session-gets-it-once")
+class PublishesForEachSubscriber(Reference):
+    """Passes a publication on once for each subscriber of a session that it meets."""
+
+    def receivers(self, link: Link, key: str) -> list[Link]:
+        return [
+            other
+            for other in self.others(link)
+            for held in other.subscribers.values()
+            if keyexpr.intersects(key, held.key)
+        ]
+
+
+@faulty(
+    "publishes-to-the-first",
+    caught_by=f"{DELIVERY}/each-session-gets-it-once",
+    also={f"{DELIVERY}/the-rest-goes-on*": "it comes to the other one"},
+)
+class PublishesToTheFirst(Reference):
+    """Passes a publication on to one subscriber only."""
+
+    def receivers(self, link: Link, key: str) -> list[Link]:
+        return super().receivers(link, key)[:1]
+
+
+@faulty(
+    "ends-a-key-with-its-first-subscriber",
+    caught_by=f"{DELIVERY}/the-rest-goes-on-when-one-leaves",
+    also={"interest-snapshots/what-two-declared*": "so it is with what is told"},
+)
+class EndsAKeyWithItsFirstSubscriber(Reference):
+    """Takes a key for free of subscribers as soon as one of them has gone."""
+
+    def on_entity_gone(self, link: Link, kind: str, entity: int) -> None:
+        held = self.table(link, kind).get(entity)
+        super().on_entity_gone(link, kind, entity)
+        for other in self.links.values():
+            table = self.table(other, kind)
+            for number in [n for n, each in table.items() if held is not None and each.key == held.key]:
+                del table[number]
+
+
+@faulty("publishes-to-the-verbatim", caught_by=f"{DELIVERY}/a-publication-reaches-no-other")
+class PublishesToTheVerbatim(Reference):
+    """Lets wildcards stand for chunks that begin with @."""
+
+    def subscribes(self, link: Link, key: str) -> bool:
+        return any(
+            keyexpr.intersects(key.replace("@", ""), held.key.replace("@", "")) for held in link.subscribers.values()
+        )
+
+
+@faulty("keeps-who-has-left-off", caught_by=f"{DELIVERY}/who-has-left-off-hears-nothing")
+class KeepsWhoHasLeftOff(Reference):
+    """Does not take a subscriber back."""
+
+    def on_entity_gone(self, link: Link, kind: str, entity: int) -> None:
+        held = link.subscribers.get(entity)
+        super().on_entity_gone(link, kind, entity)
+        if held is not None and kind == "subscriber" and link.live:
+            link.subscribers[entity] = held
+
+
+@faulty(
+    "gives-the-late-the-last",
+    caught_by=f"{DELIVERY}/who-has-left-off-hears-nothing",
+    also={"*": "whoever subscribes gets what is old"},
+)
+class GivesTheLateTheLast(Reference):
+    """Keeps the last publication of a key for who subscribes later."""
+
+    def __init__(self, *text: Any) -> None:
+        super().__init__(*text)
+        self.last: dict[str, Push] = {}
+
+    def on_push(self, link: Link, push: Push, *, reliable: bool = True) -> None:
+        super().on_push(link, push, reliable=reliable)
+        self.last[self.key_of(link, push.key) or ""] = push
+
+    def on_entity(self, link: Link, body: Any) -> None:
+        super().on_entity(link, body)
+        for key, push in self.last.items():
+            if type(body).__name__ == "DSubscriber" and keyexpr.intersects(key, self.key_of(link, body.key) or "-"):
+                self.say(link, replace(push, key=WireExpr(suffix=key, mapping=True)))
+
+
+@faulty(
+    "takes-any-text-for-a-key", caught_by=(f"{DELIVERY}/what-is-no-key-reaches-nobody", "law/keys-follow-the-grammar")
+)
+class TakesAnyTextForAKey(Reference):
+    """Does not look whether a key is one."""
+
+    def key_of(self, link: Link, key: WireExpr) -> str | None:
+        return self.spelt(link, key)
+
+
+@faulty(
+    "puts-a-slash-behind-the-scope", caught_by=f"{DELIVERY}/a-suffix-is-put-to-the-scope-as-it-stands",
+    also={f"{DELIVERY}/*": "its suffix is joined with a slash"},
+)  # fmt: skip
+class PutsASlashBehindTheScope(Reference):
+    """Joins scope and suffix with a slash."""
+
+    def spelt(self, link: Link, key: WireExpr) -> str | None:
+        whole = super().spelt(link, key)
+        if whole is None or not key.scope or not key.suffix:
+            return whole
+        return f"{whole[: -len(key.suffix)]}/{key.suffix.lstrip('/')}"
+
+
+@faulty(
+    "forgets-the-suffix",
+    caught_by=(
+        f"{DELIVERY}/a-number-of-the-sender-names-the-key",
+        "query-targets/a-query-may-name-its-key-by-number",
+        "reply-values/an-answer-may-name-its-key-by-number",
+    ),
+    also={f"{DELIVERY}/a-suffix*": "the suffix is gone"},
+)
+class ForgetsTheSuffix(Reference):
+    """Takes a number for the whole key, whatever stands behind it."""
+
+    def spelt(self, link: Link, key: WireExpr) -> str | None:
+        return super().spelt(link, replace(key, suffix=None) if key.scope else key)
+
+
+@faulty(
+    "reads-every-number-as-the-senders",
+    caught_by=(
+        f"{DELIVERY}/a-number-of-the-receiver-is-its-own",
+        "query-targets/a-query-may-name-its-key-by-number",
+        "reply-values/an-answer-may-name-its-key-by-number",
+    ),
+)
+class ReadsEveryNumberAsTheSenders(Reference):
+    """Does not look at M."""
+
+    def spelt(self, link: Link, key: WireExpr) -> str | None:
+        return super().spelt(link, replace(key, mapping=True))
+
+
+@faulty(
+    "reads-every-number-as-its-own",
+    caught_by=(
+        f"{DELIVERY}/a-number-of-the-sender-names-the-key",
+        f"{DELIVERY}/a-released-number-may-stand-for-another-key",
+    ),
+    also={"*": "no number of a sender names a key"},
+)
+class ReadsEveryNumberAsItsOwn(Reference):
+    """Takes each number for one that it has declared itself."""
+
+    def spelt(self, link: Link, key: WireExpr) -> str | None:
+        return super().spelt(link, replace(key, mapping=False))
+
+
+@faulty("shares-numbers-between-sessions", caught_by=f"{DELIVERY}/two-sessions-may-use-the-same-number")
+class SharesNumbersBetweenSessions(Reference):
+    """Keeps one table of expression ids for all sessions."""
+
+    def on_alias(self, link: Link, body: DKeyExpr) -> None:
+        super().on_alias(link, body)
+        for other in self.links.values():
+            other.keys.setdefault(body.expr_id, link.keys.get(body.expr_id, ""))
+
+
+@faulty(
+    "never-releases-a-number",
+    caught_by=(
+        f"{DELIVERY}/a-released-number-may-stand-for-another-key",
+        f"{DELIVERY}/a-number-of-nobody-names-nothing",
+    ),
+)
+class NeverReleasesANumber(Reference):
+    """Does not hear U_KEYEXPR."""
+
+    def on_alias_gone(self, link: Link, body: UKeyExpr) -> None:
+        pass
+
+
+@faulty("takes-a-number-of-nobody-for-nothing", caught_by=f"{DELIVERY}/a-number-of-nobody-names-nothing")
+class TakesANumberOfNobodyForNothing(Reference):
+    """Reads a number that nobody declared as no scope: the suffix of the last key that was named stands for all."""
+
+    def spelt(self, link: Link, key: WireExpr) -> str | None:
+        whole = super().spelt(link, key)
+        known = [held.key for other in self.links.values() for held in other.subscribers.values()]
+        return known[0] if whole is None and known else whole
+
+
+@faulty(
+    "makes-deletions-values",
+    caught_by=f"{VALUES}/a-deletion-comes-as-one",
+    also={f"{VALUES}/the-source*": "a deletion with a source is a value"},
+)
+class MakesDeletionsValues(_Changes):
+    """Passes a DEL on as an empty PUT."""
+
+    def body(self, body: Any) -> Any:
+        return Put(timestamp=body.timestamp, payload=b"") if isinstance(body, Del) else body
+
+
+@faulty(
+    "stamps-anew",
+    caught_by=f"{VALUES}/a-value-comes-with-all-its-fields",
+    also={f"{VALUES}/a-deletion*": "so are deletions"},
+)
+class StampsAnew(_Changes):
+    """Puts a timestamp of its own in the place of the publisher's."""
+
+    def body(self, body: Any) -> Any:
+        own = None if body.timestamp is None else replace(body.timestamp, zid=ZenohID(b"\x01"))
+        return replace(body, timestamp=own)
+
+
+@faulty("forgets-encodings", caught_by=f"{VALUES}/a-value-comes-with-all-its-fields")
+class ForgetsEncodings(_Changes):
+    """Passes values on without their encoding."""
+
+    def body(self, body: Any) -> Any:
+        return replace(body, encoding=None) if isinstance(body, Put) else body
+
+
+@faulty("forgets-schemas", caught_by=f"{VALUES}/a-value-comes-with-all-its-fields")
+class ForgetsSchemas(_Changes):
+    """Passes an encoding on without its schema."""
+
+    def body(self, body: Any) -> Any:
+        known = isinstance(body, Put) and body.encoding is not None
+        return replace(body, encoding=replace(body.encoding, schema=None)) if known else body
+
+
+@faulty(
+    "names-an-encoding-where-none-is",
+    caught_by=f"{VALUES}/no-encoding-is-the-default",
+    also={f"{VALUES}/a-value-comes*": "the same"},
+)
+class NamesAnEncodingWhereNoneIs(_Changes):
+    """Takes octets for the default encoding, as the text names it, and writes it down with the wrong number."""
+
+    def body(self, body: Any) -> Any:
+        return replace(body, encoding=body.encoding or Encoding(1)) if isinstance(body, Put) else body
+
+
+@faulty(
+    "forgets-attachments",
+    caught_by=f"{VALUES}/an-attachment-passes-unchanged",
+    also={f"{VALUES}/*": "the attachment is gone"},
+)
+class ForgetsAttachments(_Changes):
+    """Passes publications on without their attachment."""
+
+    def body(self, body: Any) -> Any:
+        return without(body, "Attachment")
+
+
+@faulty(
+    "reads-attachments-as-text",
+    caught_by=f"{VALUES}/an-attachment-passes-unchanged",
+    also={f"{VALUES}/*": "the attachment is another"},
+)
+class ReadsAttachmentsAsText(_Changes):
+    """Takes an attachment for UTF-8 and drops what is none."""
+
+    def body(self, body: Any) -> Any:
+        exts = [
+            replace(ext, payload=ext.payload.decode(errors="ignore").encode())
+            if "Attachment" in type(ext).__name__
+            else ext
+            for ext in body.exts
+        ]
+        return replace(body, exts=Exts(exts))
+
+
+@faulty("names-itself-as-the-source", caught_by=f"{VALUES}/the-source-passes-unchanged")
+class NamesItselfAsTheSource(_Changes):
+    """Writes itself into SourceInfo."""
+
+    def body(self, body: Any) -> Any:
+        exts = [
+            replace(ext, zid=ZenohID(self.config.zid)) if type(ext).__name__ == "SourceInfo" else ext
+            for ext in body.exts
+        ]
+        return replace(body, exts=Exts(exts))
+
+
+@faulty("forgets-priorities", caught_by=f"{VALUES}/priority-and-congestion-control-pass")
+class ForgetsPriorities(_Changes):
+    """Passes publications on without QoS."""
+
+    def changed(self, push: Push) -> Push:
+        return replace(push, exts=Exts(ext for ext in push.exts if not isinstance(ext, QoS)))
+
+
+@faulty("makes-everything-block", caught_by=f"{VALUES}/priority-and-congestion-control-pass")
+class MakesEverythingBlock(_Changes):
+    """Sets the bit against dropping on all that it passes on."""
+
+    def changed(self, push: Push) -> Push:
+        exts = [QoS(value=ext.value | 8) if isinstance(ext, QoS) else ext for ext in push.exts]
+        return replace(push, exts=Exts(exts))
+
+
+@faulty("sends-all-in-one-lane", caught_by="law/frame-carries-priority")
+class SendsAllInOneLane(Reference):
+    """Puts every message into the lane of Data."""
+
+    def lane_of(self, link: Link, message: Any) -> int:
+        return 5
+
+
+@faulty("passes-marked-payloads", caught_by=f"{VALUES}/a-value-in-shared-memory-is-refused")
+class PassesMarkedPayloads(Reference):
+    """Passes on what lies in shared memory, though it has none."""
+
+    def route(self, link: Link, message: Any, *, reliable: bool = True) -> None:
+        if isinstance(message, Push):
+            self.on_push(link, message, reliable=reliable)
+        else:
+            super().route(link, message, reliable=reliable)
+
+
+@faulty(
+    "marks-what-it-passes-on",
+    caught_by="law/shared-memory-is-agreed",
+    also={f"{DELIVERY}/a-value-of*": "the value is another"},
+)
+class MarksWhatItPassesOn(_Changes):
+    """Puts the Shm marker on large values, though nobody has shown shared memory."""
+
+    def body(self, body: Any) -> Any:
+        large = isinstance(body, Put) and len(body.payload) > 30_000
+        return replace(body, exts=Exts((*body.exts, Shm())), payload=b"\x01\x00\x01x") if large else body
+
+
+@faulty("drops-unknown-extensions", caught_by=f"{VALUES}/an-unknown-extension-is-forwarded")
+class DropsUnknownExtensions(_Changes):
+    """Passes on what it knows."""
+
+    def changed(self, push: Push) -> Push:
+        body: Any = push.body
+        body = replace(body, exts=Exts(ext for ext in body.exts if not isinstance(ext, Unknown)))
+        return replace(push, body=body, exts=Exts(ext for ext in push.exts if not isinstance(ext, Unknown)))
+
+
+@faulty("cuts-large-values", caught_by=f"{DELIVERY}/a-value-of-any-size-comes-whole")
+class CutsLargeValues(_Changes):
+    """Passes on the first 16 KiB of a value."""
+
+    def body(self, body: Any) -> Any:
+        return replace(body, payload=body.payload[:16384]) if isinstance(body, Put) else body
+
+
+@faulty(
+    "drops-empty-values",
+    caught_by=(f"{DELIVERY}/a-value-of-any-size-comes-whole", f"{VALUES}/a-value-comes-with-all-its-fields"),
+)
+class DropsEmptyValues(Reference):
+    """Takes an empty value for none."""
+
+    def on_push(self, link: Link, push: Push, *, reliable: bool = True) -> None:
+        if not isinstance(push.body, Put) or push.body.payload:
+            super().on_push(link, push, reliable=reliable)
+
+
+@faulty(
+    "swaps-publications",
+    caught_by=f"{DELIVERY}/values-come-in-order",
+    also={"*": "each second publication waits for the next"},
+)
+class SwapsPublications(Reference):
+    """Holds each second publication back until the next one."""
+
+    def __init__(self, *text: Any) -> None:
+        super().__init__(*text)
+        self.kept: list[tuple[Link, Push, bool]] = []
+        self.count = 0
+
+    def on_push(self, link: Link, push: Push, *, reliable: bool = True) -> None:
+        self.count += 1
+        if self.count > 3 and self.count % 2:
+            self.kept.append((link, push, reliable))
+            return
+        super().on_push(link, push, reliable=reliable)
+        for earlier, one, channel in self.kept:
+            super().on_push(earlier, one, reliable=channel)
+        self.kept.clear()
+
+
+@faulty("drops-best-effort", caught_by=f"{DELIVERY}/values-come-in-order")
+class DropsBestEffort(Reference):
+    """Does not pass on what came on the channel that may lose."""
+
+    def on_push(self, link: Link, push: Push, *, reliable: bool = True) -> None:
+        if reliable:
+            super().on_push(link, push, reliable=reliable)
+
+
+@faulty(
+    "frames-on-low-latency",
+    caught_by=(
+        f"{VALUES}/a-publication-passes-without-frame",
+        "query-ends/a-query-passes-without-frame",
+        "query-ends/answers-pass-without-frame",
+    ),
+    also={"*": "no low-latency session can read a FRAME"},
+)
+class FramesOnLowLatency(Reference):
+    """Puts messages of low-latency sessions into FRAMEs."""
+
+    def say(self, link: Link, message: Any, *, reliable: bool = True) -> None:
+        if link.terms.lowlatency:
+            self.send_batch(link, encode(Frame(sn=self.next_sn(link, True, 5), messages=(message,))))
+        else:
+            super().say(link, message, reliable=reliable)
+
+
+@faulty("says-what-is-no-message", caught_by="law/what-is-said-decodes", also={"*": "what it passes on cannot be read"})
+class SaysWhatIsNoMessage(Reference):
+    """Cuts the last byte off large messages."""
+
+    def send_batch(self, link: Link, batch: bytes) -> None:
+        super().send_batch(link, batch[:-1] if len(batch) > 400 and link.live else batch)

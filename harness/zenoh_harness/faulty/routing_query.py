@@ -1,0 +1,550 @@
+"""Nodes that pass queries on wrongly: to whom, under which id, and when they take them for ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+from zenoh_conformance import keyexpr
+from zenoh_conformance.messages import Reply, Request, Response, ResponseFinal
+from zenoh_conformance.messages.request import Target
+from zenoh_conformance.wire.extensions import Exts
+from zenoh_harness.reference import Reference
+from zenoh_harness.reference.link import Entity, Link, Pending
+
+from . import faulty
+
+TARGETS, ENDS, VALUES = "query-targets", "query-ends", "reply-values"
+FEWER = {"query-*": "it needs a queryable that is asked", "reply-*": "it needs a queryable that is asked"}
+
+
+@faulty(
+    "asks-everybody",
+    caught_by=f"{TARGETS}/a-query-reaches-no-other",
+    also={"*": "it asks those who serve something else"},
+)
+class AsksEverybody(Reference):
+    """Passes a query on to every session that has a queryable, of whatever key."""
+
+    def targets(self, link: Link, request: Request, key: str) -> list[Link]:
+        return [other for other in self.others(link) if other.queryables]
+
+
+@faulty("asks-for-equal-keys-only", caught_by="routing-plain/a-query-reaches-a-queryable", also=FEWER)
+class AsksForEqualKeysOnly(Reference):
+    """Knows no wildcards where it looks for queryables."""
+
+    def targets(self, link: Link, request: Request, key: str) -> list[Link]:
+        return [
+            other
+            for other in super().targets(link, request, key)
+            if any(held.key == key for held in other.queryables.values())
+        ]
+
+
+@faulty(
+    "asks-who-has-left-off",
+    caught_by=f"{TARGETS}/who-has-left-off-is-not-asked",
+    also={"query-*": "it waits for who has left off"},
+)
+class AsksWhoHasLeftOff(Reference):
+    """Does not take a queryable back."""
+
+    def on_entity_gone(self, link: Link, kind: str, entity: int) -> None:
+        held = link.queryables.get(entity)
+        super().on_entity_gone(link, kind, entity)
+        if held is not None and kind == "queryable" and link.live:
+            link.queryables[entity] = held
+
+
+@faulty(
+    "asks-one-for-all",
+    caught_by=f"{TARGETS}/all-are-asked",
+    also={"query-*": "the other one is not asked", "reply-*": "the other one is not asked"},
+)
+class AsksOneForAll(Reference):
+    """Passes a query for All on to the first only."""
+
+    def targets(self, link: Link, request: Request, key: str) -> list[Link]:
+        found = super().targets(link, request, key)
+        return found[:1] if self.target_of(request) == Target.ALL else found
+
+
+@faulty(
+    "asks-all-for-all-complete",
+    caught_by=(f"{TARGETS}/all-complete-ones-are-asked", f"{TARGETS}/nobody-complete-is-nobody-asked"),
+    also={f"{TARGETS}/complete-is*": "all are asked"},
+)
+class AsksAllForAllComplete(Reference):
+    """Does not look whether who is asked is complete."""
+
+    def target_of(self, request: Request) -> int:
+        target = super().target_of(request)
+        return Target.ALL if target == Target.ALL_COMPLETE else target
+
+
+@faulty("takes-a-part-for-the-whole", caught_by=f"{TARGETS}/complete-is-said-of-its-own-key")
+class TakesAPartForTheWhole(Reference):
+    """Takes a complete queryable for complete in whatever it meets."""
+
+    def held(self, link: Link, fits: Callable[[Entity], bool]) -> dict[str, list[Entity]]:
+        every = super().held(link, lambda held: held.complete)
+        return {
+            **super().held(link, fits),
+            **{name: some for name, some in every.items() if "complete" in fits.__code__.co_names},
+        }
+
+
+@faulty(
+    "asks-one-that-is-complete",
+    caught_by=f"{TARGETS}/all-complete-ones-are-asked",
+)
+class AsksOneThatIsComplete(Reference):
+    """Passes a query for AllComplete on to the first complete one only."""
+
+    def targets(self, link: Link, request: Request, key: str) -> list[Link]:
+        found = super().targets(link, request, key)
+        return found[:1] if self.target_of(request) == Target.ALL_COMPLETE else found
+
+
+@faulty(
+    "asks-all-for-the-best",
+    caught_by=(f"{TARGETS}/the-best-match-is-asked", f"{TARGETS}/without-target-the-best-match-is-asked"),
+)
+class AsksAllForTheBest(Reference):
+    """Passes every query on to all that match."""
+
+    def target_of(self, request: Request) -> int:
+        target = super().target_of(request)
+        return Target.ALL if target == Target.BEST_MATCHING else target
+
+
+@faulty(
+    "asks-nobody-where-none-is-complete",
+    caught_by=f"{TARGETS}/somebody-is-asked-where-nobody-is-complete",
+    also={"*": "who is not complete is asked no more"},
+)
+class AsksNobodyWhereNoneIsComplete(Reference):
+    """Has no best match where none is complete."""
+
+    def targets(self, link: Link, request: Request, key: str) -> list[Link]:
+        found = super().targets(link, request, key)
+        whole = [one for one in found if any(held.complete for held in one.queryables.values())]
+        return whole if self.target_of(request) == Target.BEST_MATCHING else found
+
+
+@faulty("takes-all-for-the-default-target", caught_by=f"{TARGETS}/without-target-the-best-match-is-asked")
+class TakesAllForTheDefaultTarget(Reference):
+    """Reads a query without target as one for All."""
+
+    def target_of(self, request: Request) -> int:
+        named = any(type(ext).__name__ == "QueryTarget" for ext in request.exts)
+        return super().target_of(request) if named else Target.ALL
+
+
+@faulty("asks-who-asks", caught_by=f"{TARGETS}/a-query-does-not-come-back")
+class AsksWhoAsks(Reference):
+    """Passes a query on to its own querier, too, where that serves it."""
+
+    def targets(self, link: Link, request: Request, key: str) -> list[Link]:
+        own = [link] if any(keyexpr.intersects(key, held.key) for held in link.queryables.values()) else []
+        return [*super().targets(link, request, key), *own]
+
+
+class _KeepsIds(Reference):
+    """Gives queries on under ids of another counter."""
+
+    def pass_on(self, other: Link, request: Request, key: str, pending: Pending) -> None:
+        number = pending.owing[other.session]
+        other.requests.pop(number, None)
+        again = self.number(other, request)
+        pending.owing[other.session] = again
+        other.requests[again] = pending
+        super().pass_on(other, request, key, pending)
+
+    def number(self, other: Link, request: Request) -> int:
+        """The id there."""
+        return request.id
+
+
+@faulty(
+    "passes-ids-on",
+    caught_by=(
+        f"{TARGETS}/two-queriers-may-use-the-same-id",
+        "law/request-id-not-in-use",
+        f"{ENDS}/a-query-fits-the-range-of-who-gets-it",
+        "law/request-id-in-range",
+    ),
+)
+class PassesIdsOn(_KeepsIds):
+    """Gives a query on under the id that its querier gave it."""
+
+
+@faulty(
+    "counts-ids-from-a-thousand", caught_by=(f"{ENDS}/a-query-fits-the-range-of-who-gets-it", "law/request-id-in-range")
+)
+class CountsIdsFromAThousand(_KeepsIds):
+    """Does not look at the resolution of request ids where it counts."""
+
+    def __init__(self, *text: Any) -> None:
+        super().__init__(*text)
+        self.numbers = count(1000)
+
+    def number(self, other: Link, request: Request) -> int:
+        return next(self.numbers)
+
+
+@faulty(
+    "cuts-ids",
+    caught_by=(
+        f"{TARGETS}/the-id-comes-back-as-it-was",
+        "law/responses-answer-requests",
+        "law/finals-end-requests",
+    ),
+    also={"*": "ids above 127 come back as others"},
+)
+class CutsIds(Reference):
+    """Keeps seven bits of a request id."""
+
+    def pending(self, link: Link, request: Request) -> Pending:
+        return super().pending(link, replace(request, id=request.id & 0x7F))
+
+
+@faulty("serves-ids-out-of-range", caught_by=f"{TARGETS}/an-id-out-of-range-is-not-served")
+class ServesIdsOutOfRange(Reference):
+    """Does not look at the resolution of request ids where it is asked."""
+
+    def serves_id(self, link: Link, number: int) -> bool:
+        return True
+
+
+@faulty(
+    "says-no-final-for-nobody",
+    caught_by=f"{ENDS}/a-query-that-nobody-serves-is-final",
+    also={"*": "our fences are such queries"},
+)
+class SaysNoFinalForNobody(Reference):
+    """Does not answer what nobody serves, but for keys that a fence has."""
+
+    def on_request(self, link: Link, request: Request) -> None:
+        key = self.key_of(link, request.key) or ""
+        if "fence" in key or self.targets(link, request, key):
+            super().on_request(link, request)
+
+
+@faulty(
+    "ends-with-the-first-source",
+    caught_by=f"{ENDS}/a-query-ends-with-its-last-source",
+    also={
+        "law/*": "the other one's answers are late",
+    },
+)
+class EndsWithTheFirstSource(Reference):
+    """Takes a query for complete when one source is."""
+
+    def settle_final(self, pending: Pending, source: str) -> None:
+        pending.owing.clear()
+        self.finish(pending)
+
+
+@faulty("waits-for-the-dead", caught_by=f"{ENDS}/a-query-ends-though-its-source-is-gone")
+class WaitsForTheDead(Reference):
+    """Goes on waiting for the final of a session that has ended."""
+
+    def on_gone(self, link: Link) -> None:
+        link.requests.clear()
+        super().on_gone(link)
+
+
+@faulty("has-no-timeout", caught_by=f"{ENDS}/a-query-ends-at-its-timeout")
+class HasNoTimeout(Reference):
+    """Waits for ever."""
+
+    def deadline_of(self, timeout: int | None) -> float | None:
+        return None
+
+
+@faulty("counts-timeouts-in-seconds", caught_by=f"{ENDS}/a-query-ends-at-its-timeout")
+class CountsTimeoutsInSeconds(Reference):
+    """Reads milliseconds as seconds."""
+
+    def deadline_of(self, timeout: int | None) -> float | None:
+        return None if timeout is None else self.now + timeout
+
+
+@faulty("counts-timeouts-in-microseconds", caught_by=f"{ENDS}/a-query-does-not-end-before-its-timeout")
+class CountsTimeoutsInMicroseconds(Reference):
+    """Reads milliseconds as microseconds."""
+
+    def deadline_of(self, timeout: int | None) -> float | None:
+        return None if timeout is None else self.now + timeout / 1_000_000
+
+
+@faulty("has-no-budget", caught_by=(f"{ENDS}/no-more-answers-come-than-the-budget-wants", "law/budget-is-kept"))
+class HasNoBudget(Reference):
+    """Counts no answers."""
+
+    def pending(self, link: Link, request: Request) -> Pending:
+        return replace(super().pending(link, request), budget=None)
+
+
+@faulty("gives-one-less-than-the-budget", caught_by=f"{ENDS}/no-more-answers-come-than-the-budget-wants")
+class GivesOneLessThanTheBudget(Reference):
+    """Ends a query one answer too soon."""
+
+    def pending(self, link: Link, request: Request) -> Pending:
+        pending = super().pending(link, request)
+        return replace(pending, budget=pending.budget and max(0, pending.budget - 1))
+
+
+@faulty("passes-a-budget-of-zero-on", caught_by=(f"{ENDS}/a-budget-of-zero-is-not-passed-on", "law/budget-not-zero"))
+class PassesABudgetOfZeroOn(Reference):
+    """Gives a query on as it stands."""
+
+    def pass_on(self, other: Link, request: Request, key: str, pending: Pending) -> None:
+        from zenoh_harness.reference.declaring import whole
+
+        self.say(other, replace(request, id=pending.owing[other.session], key=whole(key), exts=self.forwarded(request)))
+
+
+@faulty("has-a-budget-of-its-own", caught_by=f"{ENDS}/without-budget-all-answers-come")
+class HasABudgetOfItsOwn(Reference):
+    """Ends a query without budget after a hundred answers."""
+
+    def pending(self, link: Link, request: Request) -> Pending:
+        pending = super().pending(link, request)
+        return replace(pending, budget=pending.budget or 100)
+
+
+@faulty(
+    "ends-twice",
+    caught_by=(f"{ENDS}/any-number-of-answers-comes", f"{ENDS}/a-second-final-changes-nothing", "law/one-final"),
+    also={"*": "every query ends twice"},
+)
+class EndsTwice(Reference):
+    """Says RESPONSE_FINAL twice for what somebody served."""
+
+    def on_final(self, link: Link, request_id: int) -> None:
+        pending = link.requests.get(request_id)
+        super().on_final(link, request_id)
+        asker = self.link_of(pending.asker) if pending is not None and not pending.owing else None
+        if pending is not None and asker is not None:
+            self.say(asker, ResponseFinal(id=pending.request_id))
+
+
+@faulty(
+    "passes-every-final-on",
+    caught_by=(f"{ENDS}/a-query-ends-with-its-last-source", "law/one-final"),
+    also={"*": "each source ends it for its querier"},
+)
+class PassesEveryFinalOn(Reference):
+    """Passes the final of each source on."""
+
+    def on_final(self, link: Link, request_id: int) -> None:
+        pending = link.requests.get(request_id)
+        asker = self.link_of(pending.asker) if pending is not None else None
+        if pending is not None and asker is not None and len(pending.owing) > 1:
+            self.say(asker, ResponseFinal(id=pending.request_id))
+        super().on_final(link, request_id)
+
+
+@faulty(
+    "counts-finals",
+    caught_by=f"{ENDS}/of-two-sources-one-cannot-end-for-both",
+    also={"law/*": "the answers of the other one are late"},
+)
+class CountsFinals(Reference):
+    """Counts finals, and does not look whose they are."""
+
+    def on_final(self, link: Link, request_id: int) -> None:
+        pending = link.requests.get(request_id)
+        if pending is not None:
+            pending.owing.pop(next(iter(pending.owing), ""), None)
+            if not pending.owing:
+                self.finish(pending)
+
+
+@faulty(
+    "takes-answers-after-the-final",
+    caught_by=(f"{ENDS}/an-answer-after-the-final-is-dropped", "law/nothing-after-final"),
+)
+class TakesAnswersAfterTheFinal(Reference):
+    """Passes answers on to queries that are over."""
+
+    def __init__(self, *text: Any) -> None:
+        super().__init__(*text)
+        self.over: dict[tuple[str, int], Pending] = {}
+
+    def on_final(self, link: Link, request_id: int) -> None:
+        if request_id in link.requests:
+            self.over[link.session, request_id] = link.requests[request_id]
+        super().on_final(link, request_id)
+
+    def on_response(self, link: Link, response: Response) -> None:
+        late = self.over.get((link.session, response.id))
+        asker = self.link_of(late.asker) if late is not None else None
+        if late is not None and asker is not None:
+            self.say(asker, replace(response, id=late.request_id))
+        super().on_response(link, response)
+
+
+@faulty(
+    "takes-anybodys-answer",
+    caught_by=f"{ENDS}/an-answer-to-nothing-goes-nowhere",
+    also={f"{ENDS}/of-two*": "the other one has the same id"},
+)
+class TakesAnybodysAnswer(Reference):
+    """Looks for the query of an answer in every session."""
+
+    def on_response(self, link: Link, response: Response) -> None:
+        holder = next((other for other in self.links.values() if response.id in other.requests), link)
+        super().on_response(holder, response)
+
+    def on_final(self, link: Link, request_id: int) -> None:
+        holder = next((other for other in self.links.values() if request_id in other.requests), link)
+        super().on_final(holder, request_id)
+
+
+@faulty("keeps-a-hundred-queries", caught_by=f"{ENDS}/many-queries-are-open-at-once")
+class KeepsAHundredQueries(Reference):
+    """Forgets the oldest of more than a hundred queries that are open in a session."""
+
+    def pass_on(self, other: Link, request: Request, key: str, pending: Pending) -> None:
+        if len(other.requests) > 100:
+            other.requests.pop(next(iter(other.requests)))
+        super().pass_on(other, request, key, pending)
+
+
+@faulty("falls-with-who-asked", caught_by=f"{ENDS}/who-asked-may-leave")
+class FallsWithWhoAsked(Reference):
+    """Ends the session of a queryable that answers one who has gone."""
+
+    def on_response(self, link: Link, response: Response) -> None:
+        pending = link.requests.get(response.id)
+        if pending is not None and self.link_of(pending.asker) is None:
+            self.refuse(link, 0)
+            return
+        super().on_response(link, response)
+
+
+@faulty("answers-one-in-three", caught_by=f"{ENDS}/any-number-of-answers-comes", also={"*": "answers are lost"})
+class AnswersOneInThree(Reference):
+    """Loses the third answer to a query, and each third one after it."""
+
+    def __init__(self, *text: Any) -> None:
+        super().__init__(*text)
+        self.counts: dict[int, int] = {}
+
+    def answer(self, pending: Pending, asker: Link, key: str, response: Response) -> None:
+        self.counts[id(pending)] = self.counts.get(id(pending), 0) + 1
+        if self.counts[id(pending)] % 3:
+            super().answer(pending, asker, key, response)
+
+
+class Thins(Reference):
+    """Thins answers out by a rule of its own."""
+
+    def on_response(self, link: Link, response: Response) -> None:
+        if isinstance(response.body, Reply) and not self.lets(link.requests.get(response.id), response):
+            return
+        super().on_response(link, response)
+
+    def lets(self, pending: Pending | None, response: Response) -> bool:
+        """Whether an answer goes on."""
+        raise NotImplementedError
+
+
+@faulty(
+    "thins-out-what-nobody-wants-thinned",
+    caught_by=(f"{VALUES}/none-lets-all-through"),
+    also={"*": "one answer of each key only"},
+)
+class ThinsOutWhatNobodyWantsThinned(Thins):
+    """Passes one answer of each key on, whatever the mode."""
+
+    def __init__(self, *text: Any) -> None:
+        super().__init__(*text)
+        self.seen: set[tuple[int, Any]] = set()
+
+    def lets(self, pending: Pending | None, response: Response) -> bool:
+        known = (id(pending), response.key)
+        new = known not in self.seen
+        self.seen.add(known)
+        return new
+
+
+@faulty(
+    "keeps-the-oldest",
+    caught_by=(
+        f"{VALUES}/monotonic-loses-nothing-newer",
+        f"{VALUES}/latest-loses-no-newest",
+        f"{VALUES}/auto-loses-no-newest",
+    ),
+)
+class KeepsTheOldest(Thins):
+    """Drops what is newer than what it sent for a key, unless all is wanted."""
+
+    def __init__(self, *text: Any) -> None:
+        super().__init__(*text)
+        self.first: dict[tuple[int, Any], int] = {}
+        self.modes: dict[int, int] = {}
+
+    def pending(self, link: Link, request: Request) -> Pending:
+        found = super().pending(link, request)
+        self.modes[id(found)] = request.body.consolidation or 0
+        return found
+
+    def lets(self, pending: Pending | None, response: Response) -> bool:
+        stamp = getattr(response.body.body, "timestamp", None) if isinstance(response.body, Reply) else None
+        if stamp is None or self.modes.get(id(pending)) == 1:
+            return True
+        return bool(self.first.setdefault((id(pending), response.key), stamp.time) >= stamp.time)
+
+
+class _ChangesQueries(Reference):
+    """Changes each query before it goes on."""
+
+    def pass_on(self, other: Link, request: Request, key: str, pending: Pending) -> None:
+        super().pass_on(other, replace(request, body=self.body(request.body)), key, pending)
+
+    def body(self, body: Any) -> Any:
+        """The question, as it goes on."""
+        raise NotImplementedError
+
+
+@faulty("writes-parameters-its-own-way", caught_by=f"{VALUES}/parameters-pass-unchanged")
+class WritesParametersItsOwnWay(_ChangesQueries):
+    """Puts semicolons where ampersands stand."""
+
+    def body(self, body: Any) -> Any:
+        return replace(body, parameters=body.parameters and body.parameters.replace("&", ";"))
+
+
+@faulty("takes-ascii-parameters-only", caught_by=f"{VALUES}/parameters-pass-unchanged")
+class TakesAsciiParametersOnly(_ChangesQueries):
+    """Drops what is not ASCII."""
+
+    def body(self, body: Any) -> Any:
+        return replace(body, parameters=body.parameters and body.parameters.encode("ascii", "ignore").decode())
+
+
+@faulty("forgets-what-goes-with-a-query", caught_by=f"{VALUES}/a-query-comes-with-all-its-fields")
+class ForgetsWhatGoesWithAQuery(_ChangesQueries):
+    """Passes a query on without its extensions."""
+
+    def body(self, body: Any) -> Any:
+        return replace(body, exts=Exts())
+
+
+@faulty(
+    "asks-in-a-mode-of-its-own",
+    caught_by="law/consolidation-is-known",
+    also={f"{VALUES}/a-query-comes*": "the mode is another"},
+)
+class AsksInAModeOfItsOwn(_ChangesQueries):
+    """Writes a consolidation mode that no page names."""
+
+    def body(self, body: Any) -> Any:
+        return replace(body, consolidation=7)
