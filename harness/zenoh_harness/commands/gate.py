@@ -7,6 +7,7 @@ import os
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from math import inf
 from pathlib import Path
 from typing import Any, Final
@@ -44,6 +45,8 @@ class TargetOrVerb(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """As click's, with `judge` where no verb is named."""
+        if close := get_close_matches(args[0], [*self.commands], 1, 0.7) if args and args[0] not in self.commands else []:
+            raise UsageError(f"no verb {args[0]!r}", step="gate", hint=f"did you mean gate {close[0]}?")
         if args and args[0] not in (*self.commands, "--help", "-h"):
             args = ["judge", *args]
         return super().parse_args(ctx, args)
