@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from zenoh_conformance.case import all_cases
+from zenoh_conformance.case import all_cases, shown_all
 from zenoh_conformance.verdict import Judgement, Key, Verdict, exit_code
 from zenoh_harness.faulty import find_faulty_node
 from zenoh_harness.faulty.table import provoke
 from zenoh_harness.files import evidence, scripts
 from zenoh_harness.files.results import Header, ResultsWriter, check_label, label
 from zenoh_harness.reference import Reference
-from zenoh_harness.run.plan import shown
 from zenoh_harness.scripting.recorder import record
 from zenoh_reports.spark import session
 
@@ -31,11 +31,27 @@ CASES = (
 MakeRun = Callable[..., Path]
 
 
+SMALL = {
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""For tables of a few rows: compiling a plan takes longer than running it."""
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The one session of all tests of the pipeline."""
-    with session("test", "local[2]") as found:
-        yield found
+    before = os.environ.get("JDK_JAVA_OPTIONS")
+    os.environ["JDK_JAVA_OPTIONS"] = "-XX:TieredStopAtLevel=1"  # Java's own compiler has little to gain either
+    try:
+        with session("test", "local[2]", SMALL) as found:
+            yield found
+    finally:
+        os.environ.pop("JDK_JAVA_OPTIONS")
+        if before is not None:
+            os.environ["JDK_JAVA_OPTIONS"] = before
 
 
 @pytest.fixture
@@ -72,7 +88,7 @@ def judged(out: Path, node: type[Reference], case_id: str, name: str, version: s
         findings, scene = provoke(case, parameters, node)
         key = Key(
             target=name, version=version, role=case.role.value, profile=case.profile, link="memory", requirement=case.requirement,
-            check=case.id, parameters=tuple((each, shown(value)) for each, value in parameters.items()),
+            check=case.id, parameters=shown_all(parameters),
         )  # fmt: skip
         if not findings:
             found.append(Judgement(key=key, level="MUST", verdict=Verdict.PASS))

@@ -22,15 +22,18 @@ TABLES = Path("tables")
 @click.argument("results", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--out", default=OUT, show_default=True, type=click.Path(path_type=Path, file_okay=False), help="Where the site goes.")
 @click.option(
-    "--since", type=click.Path(exists=True, path_type=Path), metavar="REPORT", help="The report before this one: its folder or report.json."
-)
+    "--since", type=click.Path(exists=True, path_type=Path), metavar="REPORT",
+    help="The report before this one: its folder or report.json.",
+)  # fmt: skip
 @click.option("--check", is_flag=True, help="Check that RESULTS are complete submissions, and write nothing.")
 @click.option("--seal", is_flag=True, help="Write digests and the in-toto statement into the submissions in RESULTS.")
 @click.option("--parquet", is_flag=True, help="Write the tables as Parquet too.")
 @click.option("--force", is_flag=True, help="Write into a folder that holds other files, beside them.")
 @click.option("--spark", "with_spark", is_flag=True, help="Keep tables of all RESULTS and campaigns too, through Spark.")
 @click.option("--master", metavar="URL", help="The engine: local[*], spark://HOST:PORT, sc://HOST:PORT; asks for --spark.")
-@click.option("--tables", default=TABLES, show_default=True, type=click.Path(path_type=Path, file_okay=False), help="Where they are kept.")
+@click.option(
+    "--tables", default=TABLES, show_default=True, type=click.Path(path_type=Path, file_okay=False), help="Where they are kept.",
+)  # fmt: skip
 def command(
     results: Sequence[Path], out: Path, since: Path | None, check: bool, seal: bool, parquet: bool, force: bool,
     with_spark: bool, master: str | None, tables: Path,
@@ -65,9 +68,10 @@ def made(results: Sequence[Path], out: Path, since: Path | None, *, parquet: boo
     from zenoh_reports.pages.build import build
     from zenoh_reports.pages.site import Report
 
-    files = [file for file in results if file.suffix != ".json"]
+    others = documents.found(results)
+    files = [file for file in results if file.suffix != ".json" and not (file.is_dir() and others and not holds_results(file))]
     read, unread = runs.load(runs.found(files) if files else [])
-    report = Report(read, unread, documents.load(documents.found(results)), earlier(since))
+    report = Report(read, unread, documents.load(others), earlier(since))
     site = build(report, parquet=parquet)
     folder.write(out, site, force=force)
     for one in unread:
@@ -94,6 +98,11 @@ def keep(results: Sequence[Path], folder: Path, master: str | None) -> None:
             step("campaigns")
             count = campaigns.keep(spark, [place for place in results if place.is_dir()], Store(folder.resolve()))
         click.echo(text + (f", {count} campaigns" if count else ""))
+
+
+def holds_results(folder: Path) -> bool:
+    """Whether there are results in a folder: one may hold documents only."""
+    return next(folder.rglob(runs.RESULTS), None) is not None
 
 
 def earlier(since: Path | None) -> dict[str, Any] | None:

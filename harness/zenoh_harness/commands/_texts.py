@@ -18,7 +18,7 @@ SHORT: Final[dict[str, str]] = {
     "gate": "Judge one target for a build: red for what is not as its list of known deviations says, and for nothing else.",
     "interop": "Let A listen and B connect to it through our tap, with applications on both sides; judge what arrives and the wire.",
     "laws": "The laws: each is held against everything that a target ever says.",
-    "learn": "Learn the handshake automaton of TARGET, compare it with our table and with that of OTHER, and draw it.",
+    "learn": "Learn the automaton of TARGET's handshake, compare it with our table and with that of OTHER, and draw it.",
     "matrix": "Judge each TARGET, ranges such as wheel:1.0.0..1.10.2 included, and print what changed from one to the next.",
     "merge": "Make one results folder of the RESULTS folders of one target's shards; of what several judged the worst counts.",
     "peer": "Run the reference node until it is told to stop.",
@@ -30,6 +30,7 @@ SHORT: Final[dict[str, str]] = {
     "smoke": "Check in a few seconds that TARGET can be started, works, ends, and is honest; say in words what to mend.",
     "tap": "Stand between two nodes, change nothing, record both directions.",
     "targets": "Known targets, and what can be built of them.",
+    "variants": "The variants whose name matches: the reference with one permitted peculiarity each.",
     "vectors": "The golden vectors: bytes, and what they must mean or why they must be refused.",
 }
 

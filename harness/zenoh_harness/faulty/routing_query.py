@@ -320,7 +320,7 @@ class HasABudgetOfItsOwn(Reference):
 
 @faulty(
     "ends-twice",
-    caught_by=(f"{ENDS}/any-number-of-answers-comes", "law/one-final"),
+    caught_by=(f"{ENDS}/any-number-of-answers-comes", f"{ENDS}/a-second-final-changes-nothing", "law/one-final"),
     also={"*": "every query ends twice"},
 )
 class EndsTwice(Reference):

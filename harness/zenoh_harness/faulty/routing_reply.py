@@ -193,3 +193,21 @@ class PassesAnAnswersNumberOn(Reference):
             self.say(asker, replace(response, id=pending.request_id, key=self.number))
         else:
             super().answer(pending, asker, key, response)
+
+
+@faulty(
+    "takes-no-qos-for-background",
+    caught_by=(
+        "qos-defaults/a-push-without-qos-is-data",
+        "qos-defaults/a-request-without-qos-is-data",
+        "qos-defaults/a-response-without-qos-is-data",
+        "qos-defaults/a-final-without-qos-is-data",
+    ),
+    also={"law/frame-carries-priority": "its lane says otherwise"},
+)
+class TakesNoQosForBackground(Reference):
+    """Puts messages without QoS into the lowest lane."""
+
+    def lane_of(self, link: Link, message: Any) -> int:
+        silent = link.terms.qos and not any(type(ext).__name__ == "QoS" for ext in message.exts)
+        return 7 if silent else super().lane_of(link, message)

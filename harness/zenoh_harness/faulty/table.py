@@ -70,7 +70,7 @@ def concerned(node: type[Reference], case: Case) -> bool:
     """
     hooks = {name for cls in node.__mro__[: node.__mro__.index(Reference)] for name in vars(cls)} - set(vars(type))
     hooks -= {"__module__", "__doc__", "__firstlineno__", "__static_attributes__", "changed", "body"}
-    if hooks == {"application_class"}:
+    if "application_class" in hooks:
         return any(need.startswith("agent.") for need in case.needs)
     return ROUTING in case.needs or not hooks or not hooks <= ROUTED
 

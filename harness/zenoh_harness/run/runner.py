@@ -30,7 +30,7 @@ from zenoh_harness.targets.target import open_codec, open_target
 from zenoh_harness.version import harness_version
 
 RESULTS: Final = "results.jsonl"
-_BOTH_ROLES: Final = frozenset({"wheel", "docker", "reference", "faulty"})
+_BOTH_ROLES: Final = frozenset({"wheel", "docker", "reference", "faulty", "variant"})
 """Kinds that can be made to connect to us too, when the target string leaves it open."""
 
 

@@ -1,0 +1,91 @@
+"""Messages without a QoS extension: they are Data. Toward a node that routes between its clients."""
+
+from __future__ import annotations
+
+from zenoh_conformance import sane
+from zenoh_conformance.case import case
+from zenoh_conformance.messages import Push, Request, Response, ResponseFinal
+from zenoh_conformance.messages.network import QoS
+from zenoh_conformance.party import Heard, Party, parties
+from zenoh_conformance.scene import Scene
+
+from .push_values import priority_and_congestion_control_pass
+from .routing_plain import ROUTES, a_query_reaches_a_queryable, heard_of
+
+NEEDS = (*ROUTES, "qos")
+
+
+def is_data(who: Party, heard: Heard) -> None:
+    """Deviate unless a message is Data: it says so or nothing, and came in that lane."""
+    qos, channel = heard.message.exts.get(QoS), heard.seen.channel
+    priority = sane.DEFAULT_PRIORITY if qos is None else qos.priority
+    lane = sane.DEFAULT_PRIORITY if channel is None else channel[1]
+    right = priority == lane == sane.DEFAULT_PRIORITY
+    who.us.require(right, expected="priority Data", got="another", step="without QoS")
+
+
+@case("message-reference/default-qos-push", needs=NEEDS, control=priority_and_congestion_control_pass)
+def a_push_without_qos_is_data(scene: Scene) -> None:
+    """
+    A PUSH without QoS is passed on as Data.
+
+        publisher  PUSH, without QoS
+        target     to the subscriber: PUSH, of priority Data, in that lane
+    """
+    publisher, subscriber = heard_of(scene, whole=False)
+    publisher.puts("k", b"1")
+
+    subscriber.expect_push("k", step="not reached: the publication")
+
+    is_data(subscriber, subscriber.heard(Push)[-1])
+
+
+@case("message-reference/default-qos-request", needs=NEEDS, control=a_query_reaches_a_queryable)
+def a_request_without_qos_is_data(scene: Scene) -> None:
+    """
+    A REQUEST without QoS is passed on as Data.
+
+        querier  REQUEST, without QoS
+        target   to the queryable: REQUEST, of priority Data, in that lane
+    """
+    querier, queryable = parties(scene, "querier", "queryable")
+    queryable.declares_queryable("k")
+
+    queryable.takes(querier.asks("k"))
+
+    is_data(queryable, queryable.heard(Request)[-1])
+
+
+@case("message-reference/default-qos-response", needs=NEEDS, control=a_query_reaches_a_queryable)
+def a_response_without_qos_is_data(scene: Scene) -> None:
+    """
+    A RESPONSE without QoS is passed on as Data.
+
+        queryable  RESPONSE, without QoS
+        target     to the querier: RESPONSE, of priority Data, in that lane
+    """
+    querier = answered(scene)
+    is_data(querier, querier.heard(Response)[-1])
+
+
+@case("message-reference/default-qos-response-final", needs=NEEDS, control=a_query_reaches_a_queryable)
+def a_final_without_qos_is_data(scene: Scene) -> None:
+    """
+    The final of a query without QoS is Data.
+
+        queryable  RESPONSE_FINAL, without QoS
+        target     to the querier: RESPONSE_FINAL, of priority Data, in that lane
+    """
+    querier = answered(scene)
+    is_data(querier, querier.heard(ResponseFinal)[-1])
+
+
+def answered(scene: Scene) -> Party:
+    """A querier whose query was answered and ended, all without QoS."""
+    querier, queryable = parties(scene, "querier", "queryable")
+    queryable.declares_queryable("k")
+    asked = querier.asks("k")
+    queryable.replies(asked, b"1")
+    queryable.finishes(asked)
+    querier.expect_final(asked, step="not reached: the query ends")
+    return querier

@@ -1,0 +1,103 @@
+"""The models of queries and declarations in memory: silent on who is right, red on faulty nodes, the same for the same seed."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import pytest
+from hypothesis import HealthCheck, Phase, Verbosity, settings
+from hypothesis import seed as seeded
+from hypothesis.reporting import with_reporter
+from hypothesis.stateful import run_state_machine_as_test
+
+from zenoh_conformance.case import all_cases
+from zenoh_conformance.finding import Deviation, Finding
+from zenoh_conformance.law import all_laws
+from zenoh_conformance.models import declaring, querying
+from zenoh_conformance.requirement import requirements
+from zenoh_harness.faulty import find_faulty_node
+from zenoh_harness.reference import Config, Reference
+from zenoh_harness.reference.joined import Joined
+from zenoh_harness.reference.memory import MemoryScene
+
+STEPS = 8
+
+
+class Consolidating(Reference):
+    """A router that thins answers out itself."""
+
+    def __init__(self, config: Config | None = None) -> None:
+        from dataclasses import replace
+
+        super().__init__(replace(config or Config(), consolidates=True))
+
+
+def explored(model: ModuleType, node: type[Reference], *, seed: int, examples: int) -> Finding | None:
+    """What the model finds on a node in the first run that deviates; None when it finds nothing."""
+    how = settings(
+        max_examples=examples, stateful_step_count=STEPS, phases=(Phase.generate,), deadline=None, database=None,
+        print_blob=False, report_multiple_bugs=False, suppress_health_check=list(HealthCheck), verbosity=Verbosity.quiet,
+    )  # fmt: skip
+    machine = model.machine(lambda: MemoryScene(model.REQUIREMENT, node))
+    try:
+        with with_reporter(lambda _text: None):
+            run_state_machine_as_test(seeded(seed)(machine), settings=how)
+    except Deviation as deviation:
+        return deviation.finding
+    return None
+
+
+@pytest.mark.parametrize("model", [querying, declaring])
+@pytest.mark.parametrize("node", [Reference, Joined, Consolidating])
+def test_nothing_is_found_on_who_is_right(model: ModuleType, node: type[Reference]) -> None:
+    assert explored(model, node, seed=1, examples=12) is None
+
+
+PLANTED = {
+    querying: (
+        "answers-one-in-three", "asks-all-for-all-complete", "asks-all-for-the-best", "asks-for-equal-keys-only",
+        "asks-one-for-all", "asks-nobody-where-none-is-complete", "takes-all-for-the-default-target", "counts-finals",
+        "ends-twice", "ends-with-the-first-source", "passes-every-final-on", "passes-ids-on", "loses-errors",
+        "takes-a-part-for-the-whole", "takes-anybodys-answer",
+    ),
+    declaring: (
+        "ends-a-snapshot-twice", "keeps-what-the-dead-declared", "names-the-interest-later-too",
+        "publishes-for-each-subscriber", "publishes-to-equal-keys-only", "publishes-to-everybody", "takes-another-thing-back",
+        "takes-a-key-back-with-its-first", "sends-all-in-one-lane",
+    ),
+}  # fmt: skip
+"""Faulty nodes by the model that finds them."""
+
+
+@pytest.mark.parametrize(("model", "name"), [(model, name) for model, names in PLANTED.items() for name in names])
+def test_what_is_planted_is_found(model: ModuleType, name: str) -> None:
+    found = [explored(model, find_faulty_node(name).node, seed=seed, examples=25) for seed in range(3)]
+
+    assert any(found), "not found with any of three seeds"
+
+
+def test_a_finding_is_about_a_requirement_that_there_is() -> None:
+    found = explored(querying, find_faulty_node("asks-one-for-all").node, seed=0, examples=25)
+
+    assert found is not None
+    assert found.requirement in requirements()
+
+
+def test_the_same_seed_finds_the_same() -> None:
+    node = find_faulty_node("counts-finals").node
+    first, second = (explored(querying, node, seed=2, examples=25) for _ in range(2))
+
+    assert first == second
+
+
+@pytest.mark.parametrize("model", [querying, declaring])
+def test_a_model_names_requirements_that_there_are(model: ModuleType) -> None:
+    assert [each for each in (model.REQUIREMENT, *model.ALSO) if each not in requirements()] == []
+
+
+def test_models_stand_beside_cases_and_laws() -> None:
+    """What a model names is judged by something else, too: a model says that something is wrong, a case what."""
+    judged = {case.requirement for case in all_cases().values()} | {law.requirement for law in all_laws().values()}
+
+    for model in (querying, declaring):
+        assert [each for each in (model.REQUIREMENT, *model.ALSO) if each not in judged] == []

@@ -1,0 +1,49 @@
+"""Other nodes that are right: two routers in a row, and one that thins answers out itself. No case about routing is red on them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from zenoh_conformance.case import Case, all_cases
+from zenoh_conformance.law import judge
+from zenoh_harness.faulty.table import ROUTING, provoke
+from zenoh_harness.reference import Config, Reference
+from zenoh_harness.reference.joined import Joined
+
+CASES = [case for case in all_cases().values() if ROUTING in case.needs and case.profile == "default"]
+
+
+class Consolidating(Reference):
+    """A router that thins answers out itself."""
+
+    def __init__(self, config: Config | None = None) -> None:
+        super().__init__(replace(config or Config(), consolidates=True))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+@pytest.mark.parametrize("node", [Joined, Consolidating])
+def test_no_case_and_no_law_is_red(case: Case, node: type[Reference]) -> None:
+    for parameters in {str(each): each for each in (case.parameters[0], case.parameters[-1])}.values():
+        findings, scene = provoke(case, parameters, node)
+        found = [one.cause for one in findings]
+        found += [one.cause for said in judge(scene.conversation) if said.sender is case.role for one in said.findings]
+        assert found == []
+
+
+def test_the_reading_tells_who_thins_out() -> None:
+    case = all_cases()["reply-values/latest-loses-no-newest"]
+
+    readings = [provoke(case, {}, node)[1].reading for node in (Reference, Consolidating)]
+
+    assert readings == ["as erratum:consolidation-by-querier", "as written"]
+
+
+def test_a_link_goes_to_the_one_and_the_next_to_the_other() -> None:
+    case = all_cases()["push-delivery/each-session-gets-it-once"]
+    _, scene = provoke(case, {}, Joined)
+    node = scene.world.node
+
+    assert isinstance(node, Joined)
+    assert {len([home for home in node.home.values() if home is each]) for each in node.nodes} == {1, 2}
