@@ -17,7 +17,7 @@ SHORT: Final[dict[str, str]] = {
     "fuzz": "Look for the inputs that nobody thought of.",
     "interop": "Let A listen and B connect to it through our tap, with applications on both sides; judge what arrives and the wire.",
     "laws": "The laws: each is held against everything that a target ever says.",
-    "learn": "Learn the handshake automaton of TARGET, compare it with our table and with that of OTHER, and draw it.",
+    "learn": "Learn the automaton of TARGET's handshake, compare it with our table and with that of OTHER, and draw it.",
     "matrix": "Judge each TARGET, ranges such as wheel:1.0.0..1.10.2 included, and print what changed from one to the next.",
     "peer": "Run the reference node until it is told to stop.",
     "probe": "Print what TARGET is and can do: version, role, extensions, resolutions, sizes, lease, authentication, rates.",
