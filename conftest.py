@@ -12,21 +12,35 @@ import pytest
 ROOT = Path(__file__).parent
 
 LONG = (
+    "conformance/tests/test_newcomer.py",
     "fuzz/tests",
     "reports/tests",
+    "harness/tests/codecs/test_zenoh_codec.py",
+    "harness/tests/commands/test_vectors_command.py",
     "harness/tests/faulty",
     "harness/tests/foreign",
     "harness/tests/interop",
+    "harness/tests/links/test_tap",
     "harness/tests/probing",
-    "harness/tests/targets",
-    "harness/tests/versions",
+    "harness/tests/programs",
     "harness/tests/repository/test_arch.py",
+    "harness/tests/repository/test_docs.py",
+    "harness/tests/repository/test_needs.py",
     "harness/tests/repository/test_recipes.py",
+    "harness/tests/repository/test_toxw.py",
+    "harness/tests/requirements/test_verdict_table.py",
+    "harness/tests/run/test_run_bad_targets.py",
     "harness/tests/run/test_run_commands.py",
     "harness/tests/run/test_run_kinds.py",
+    "harness/tests/scripting/test_scripts_on_two.py",
+    "harness/tests/targets",
+    "harness/tests/test_pytest_plugin.py",
+    "harness/tests/versions",
+    "vectors/tests/test_data.py",
+    "vectors/tests/test_export.py",
     "vectors/tests/test_mutation.py",
 )
-"""Folders and files whose tests start nodes, containers, compilers or Spark, or plant faults: `--quick` leaves them out."""
+"""How the paths begin that `--quick` leaves out: their tests start nodes, containers, interpreters, compilers or Spark."""
 
 SPARK = re.compile(r"""needs\([^)]*["'](?:java|spark)["']""")
 SPREAD = re.compile(r"^pytestmark = .*mark\.spread\b", re.MULTILINE)

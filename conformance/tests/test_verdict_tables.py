@@ -7,7 +7,7 @@ import pytest
 from zenoh_conformance.verdict import SEVERITY, Exit, Verdict, exit_code, verdict_for, worst
 
 WORST_FIRST = (
-    "crash", "zombie", "hang", "fail", "flaky", "slow", "error", "known", "warn", "pass",
+    "crash", "zombie", "panic", "hang", "fail", "flaky", "slow", "error", "known", "warn", "pass",
     "unimplemented", "not-applicable", "not-observed",
 )  # fmt: skip
 
@@ -21,6 +21,7 @@ ALONE = {
     "flaky": (1, 1),
     "crash": (1, 1),
     "hang": (1, 1),
+    "panic": (1, 1),
     "zombie": (1, 1),
     "error": (3, 3),
     "unimplemented": (4, 4),

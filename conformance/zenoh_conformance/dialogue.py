@@ -8,22 +8,24 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from . import sane
 from .batch import frame_batch
 from .codec import encode
-from .connection import ConnectionDecoder, Seen
+from .connection import ConnectionDecoder, Seen, priority_of
 from .conversation import Connection, Event, Happened, Side
 from .fences import BY_QUERY, PASSES
 from .finding import Deviation, Finding
+from .fragments import fragment
 from .kinds import AnyKind, InitAck, InitSyn, Kind, M, OpenAck, OpenSyn, kind, name_of, reason_name
 from .messages import (
     Close,
     Declaration,
     Declare,
     DSubscriber,
+    Fragment,
     Frame,
     Init,
     KeepAlive,
@@ -34,6 +36,8 @@ from .messages import (
     Scouting,
     Transport,
 )
+from .messages.init import Patch
+from .pieces import Pieces
 from .primitives import WireExpr
 from .scene import Wire
 from .wire.extensions import NO_EXTS, exts
@@ -44,6 +48,13 @@ Sendable = Transport | Network | Scouting | Segments | bytes
 
 SN_MASK = {0: 0x7F, 1: 0x3FFF, 2: 0x0FFF_FFFF, 3: 0x7FFF_FFFF_FFFF_FFFF}
 """Sequence-number masks by FSN code, as the baseline keeps them (erratum sn-fills-vle-bytes)."""
+
+
+PREFIX = 2
+"""Bytes of a batch's length, which count for its size."""
+
+FRAGMENT_HEAD = 14
+"""Most that stands before the payload of a FRAGMENT: header, number, QoS, First."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +87,7 @@ class Dialogue:
         self.mine: Init | None = None
         self.my_open: Open | None = None
         self.largest = 0
-        """Bytes of the target's largest batch so far."""
+        """Bytes of the target's largest batch after its OPEN so far: only there a size is settled."""
         self.initial_sn = initial_sn
         self.fencing = BY_QUERY
         """How the target is fenced."""
@@ -86,6 +97,7 @@ class Dialogue:
         """What our InitSyn offers where a case does not say."""
         self._decoder = ConnectionDecoder(Connection(wire.name, wire.link, wire.framing))
         self._unread: deque[Seen] = deque()
+        self._pieces = Pieces()
         self._next_sn: dict[tuple[bool, int], int] = {}
         self._ids = iter(range(1, 1 << 32))
 
@@ -105,6 +117,7 @@ class Dialogue:
         for seen in self._decoder.feed(event):
             if isinstance(seen.message, Init):
                 self.mine = seen.message
+                list(self._pieces.feed(seen))  # numbers are counted as both INITs settled
             elif isinstance(seen.message, Open):
                 self.my_open = seen.message
         self.wire.send(data)
@@ -115,11 +128,44 @@ class Dialogue:
         return frame_batch(batch, self.wire.framing.value, prefix=ours.prefix, compressed=ours.compressed)
 
     def say(self, *messages: Network, reliable: bool = True, priority: int | None = None) -> None:
-        """Network messages in one FRAME with the next sequence number; bare on a low-latency session."""
+        """Network messages in one FRAME with the next sequence number; in FRAGMENTs what is larger than the batch that was settled;
+        bare on a low-latency session."""
         if self._decoder.directions[self.wire.side].lowlatency:
             self.send(*messages)
             return
-        self.send(self.frame(*messages, reliable=reliable, priority=priority))
+        frame = self.frame(*messages, reliable=reliable, priority=priority)
+        if len(encode(frame)) <= self.room:
+            self.send(frame)
+        else:
+            self._say_fragments(b"".join(encode(message) for message in messages), frame)
+
+    def _say_fragments(self, data: bytes, frame: Frame) -> None:
+        """A message in pieces that fit; the first one, marked where that was settled, has the number of `frame`."""
+        priority = priority_of(frame)
+        lane = None if priority == sane.DEFAULT_PRIORITY else priority
+        size = max(1, self.room - FRAGMENT_HEAD)
+        pieces = fragment(
+            data, sn=frame.sn, size=size, mask=self.sn_mask, reliable=frame.reliable, marks=self.patch > 0, priority=lane
+        )
+        for count, piece in enumerate(pieces):
+            if count:
+                self.next_sn(frame.reliable, priority)
+            self.send(piece)
+
+    @property
+    def room(self) -> int:
+        """The largest batch that both sides take, less its prefix and its compression header (erratum batch-size-counts-prefix)."""
+        stated = (
+            sane.DEFAULT_BATCH if init is None or init.batch_size is None else init.batch_size
+            for init in (self.mine, self.theirs)
+        )
+        return min(stated) - PREFIX - int(self._decoder.directions[self.wire.side].compressed)
+
+    @property
+    def patch(self) -> int:
+        """The patch that both sides stated; 0 where one stated none."""
+        stated = (init.exts.get(Patch) if init is not None else None for init in (self.mine, self.theirs))
+        return min(0 if patch is None else patch.value for patch in stated)
 
     def frame(self, *messages: Network, reliable: bool = True, priority: int | None = None) -> Frame:
         """A FRAME with the next sequence number of its channel."""
@@ -160,11 +206,13 @@ class Dialogue:
     def _take(self, event: Event) -> None:
         for seen in self._decoder.feed(event):
             if seen.kind == "batch":
-                self.largest = max(self.largest, len(seen.message))
+                if self._decoder.directions[self.wire.side.other].opened:
+                    self.largest = max(self.largest, len(seen.message))
                 continue
-            self.heard.append(seen)
-            self._unread.append(seen)
-            self._note(seen.message)
+            for each in (seen, *(whole for whole in self._pieces.feed(seen) if whole.kind != "unread")):
+                self.heard.append(each)
+                self._unread.append(each)
+                self._note(each.message)
         if event.kind in (Happened.EOF, Happened.RESET):
             self.ended = event.kind
 
@@ -249,12 +297,12 @@ class Dialogue:
             return f"undecodable bytes ({seen.message})" if seen.kind == "undecodable" else name_of(seen.message)
         return {Happened.EOF: "link shut", Happened.RESET: "link reset"}.get(self.ended or Happened.OPEN, "silence")
 
-    def deviate(self, *, expected: str, got: str, step: str = "", why: str = "") -> None:
+    def deviate(self, *, expected: str, got: str, step: str = "", why: str = "", is_work: bool = False) -> None:
         """The target deviated from the requirement: ends the case. Raises Deviation always."""
         raise Deviation(
             Finding(
                 requirement=self.requirement, sender=self.wire.side.other, connection=self.wire.name, time=self.wire.now(),
-                path=step, expected=expected, got=got, why=why, end=self.end(),
+                path=step, expected=expected, got=got, why=why, end=self.end(), is_work=is_work,
             )
         )  # fmt: skip
 
@@ -298,12 +346,25 @@ class Dialogue:
         What came in the meantime, so that silence about something is shown and not waited for.
         """
         already = len(self.heard)
-        PASSES[self.fencing.how](self, f"zconform/fence/{self.zid.hex()}/{already}", within, step)
+        try:
+            PASSES[self.fencing.how](self, f"zconform/fence/{self.zid.hex()}/{already}", within, step)
+        except Deviation as deviation:
+            raise Deviation(replace(deviation.finding, is_work=True)) from None
         return self.heard[already:]
 
     def expect_live(self, step: str = "the session works") -> None:
         """The session still does work."""
         self.fence(step=step)
+
+    def works_or_is_over(self, *, step: str, expected: str = "a session that works, or its end") -> bool:
+        """Whether the session still does work; False where the target has ended it, and silence deviates."""
+        try:
+            self.fence(step=step)
+        except Deviation as deviation:
+            if self.ended is None and self.closed is None:
+                raise Deviation(replace(deviation.finding, expected=expected, got="silence")) from None
+            return False
+        return True
 
     def beside(self, other: Dialogue) -> Dialogue:
         """Be one more link of another one's session: it counts on where that one stands."""

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from .conversation import Event, Side
+
+NOT_REACHED: Final = "not reached"
+"""How the step of a finding begins where a check did not come to its point: it says nothing about its requirement."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +30,13 @@ class Finding:
     """How the link ended, where that was judged."""
     event: Event | None = field(default=None, compare=False, repr=False)
     """What shows it: the event whose bytes completed the message at fault."""
+    is_work: bool = False
+    """Seen by asking a session for work: says little of a target whose sessions do none."""
+
+    @property
+    def reached(self) -> bool:
+        """Whether the check came to its point."""
+        return not self.path.startswith(NOT_REACHED)
 
     @property
     def cause(self) -> str:

@@ -1,48 +1,242 @@
-"""A campaign finds a planted fault, finds none where there is none, and leaves nothing running."""
+"""Campaigns: they go on after a finding and after a death, keep files that have schemas, and repeat, shrink and merge."""
 
 from __future__ import annotations
 
-import os
+import fcntl
+import json
 from pathlib import Path
 
 import pytest
 
-from zenoh_fuzz import campaign
-from zenoh_fuzz.cli import known_oracles, seconds_of
-from zenoh_fuzz.seeds import decode_seeds, write_corpus
-from zenoh_harness.errors import UsageError
+from zenoh_conformance.verdict import Exit
+from zenoh_fuzz import campaign, crew
+from zenoh_fuzz.campaign import Campaign, Order
+from zenoh_fuzz.cli import seconds_of
+from zenoh_fuzz.feedback import Behaviour, of_atheris
+from zenoh_fuzz.judging import Judge
+from zenoh_fuzz.merging import merged
+from zenoh_fuzz.plan import Plan
+from zenoh_fuzz.reducing import reduced
+from zenoh_harness.cli import invoke
+from zenoh_harness.errors import CannotGoOn, UsageError
+from zenoh_harness.files import campaigns
+from zenoh_harness.files.campaigns import FindingRow
+from zenoh_harness.files.faults import FileFault
 
-pytestmark = pytest.mark.needs("atheris")
-
-
-def test_a_planted_fault_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]))
-    seeds = (seed for seed in decode_seeds() if not seed.startswith(b"\x00\x03") or seed[2:3] < b"\x80")
-    write_corpus(tmp_path / "seeds", seeds)
-
-    outcome = campaign.run("planted.close_writer", tmp_path, seconds=60, seeds=[tmp_path / "seeds"])
-
-    assert outcome.findings, outcome.log.read_text()[-2000:]
-    assert "came back as" in outcome.why
-
-
-def test_a_right_codec_stays_green(tmp_path: Path) -> None:
-    write_corpus(tmp_path / "seeds", decode_seeds())
-
-    outcome = campaign.run("decode", tmp_path, seconds=5, seeds=[tmp_path / "seeds"])
-
-    assert outcome.findings == ()
-    assert outcome.ended == 0
-    assert outcome.inputs > 1000
-    assert outcome.coverage > 100
+engine = pytest.mark.needs("atheris")
 
 
-def test_durations_are_read_or_refused() -> None:
+def order(folder, oracle="decode", seconds=4.0, **more):
+    return Order(oracle=oracle, folder=folder, seconds=seconds, **more)
+
+
+@engine
+def test_a_right_codec_stays_green_and_its_corpus_is_kept(tmp_path):
+    first = Campaign(order(tmp_path), {"ours": "x"}).run()
+    assert (first.findings, first.restarts) == ({}, 0)
+    assert first.inputs > 1000
+    assert first.edges > 100
+    assert first.corpus > 20
+    assert sum(first.used.values()) > 0
+
+    folder = tmp_path / "decode"
+    events = [one["event"] for one in campaigns.read_events(folder)]
+    assert (events[0], events[-1]) == ("begin", "end")
+    assert campaigns.read_manifest(folder)["seed"] == 1
+    second = Campaign(order(tmp_path, seconds=2.0, merge=False), {"ours": "x"}).run()
+    assert second.corpus >= first.corpus
+
+
+@engine
+def test_it_goes_on_after_findings_and_knows_them_again(tmp_path, tiny):
+    asked = order(tmp_path, "differential", targets=(f"lib:{tiny(8)}",), merge=False)
+    first = Campaign(asked, {"ours": "x", "tiny 1": "1"}).run()
+    rules = {row.rule for row in first.findings.values()}
+    assert {"survives-every-input", "accept-alike"} <= rules
+    assert first.inputs > 1000
+    assert first.fresh == tuple(sorted(first.findings))
+    again = Campaign(asked, {"ours": "x", "tiny 1": "1"}).run()
+    assert set(again.fresh).isdisjoint(first.fresh)
+    ledger = campaigns.read_ledger(tmp_path / "differential")
+    assert {row.signature for row in first.findings.values()} <= {row.signature for row in ledger.values()}
+
+
+@engine
+@pytest.mark.parametrize(("fault", "said"), [(6, "ends its process"), (7, "takes too long")])
+def test_a_death_costs_the_input_at_hand(tmp_path, tiny, fault, said, monkeypatch):
+    monkeypatch.setattr(crew, "HANG", 2)
+    asked = order(tmp_path, "differential", 6.0, targets=(f"lib:{tiny(fault)}",), merge=False)
+    outcome = Campaign(asked, {"ours": "x", "tiny 1": "1"}).run()
+    deadly = [row for row in outcome.findings.values() if row.rule == "survives-every-input"]
+    assert outcome.restarts >= 1
+    assert deadly
+    assert all(bytes.fromhex(row.input)[1] == 0x03 and said in row.why for row in deadly)
+
+
+@engine
+def test_a_merge_makes_the_corpus_small_even_where_paths_have_blanks(tmp_path):
+    folder = tmp_path / "a folder"
+    corpus = folder / "corpus"
+    corpus.mkdir(parents=True)
+    (corpus / "foreign.txt").write_bytes(b"\0\x03\0")
+    (corpus / "same").write_bytes(b"\0\x03\0")
+    (corpus / "folder in it").mkdir()
+    plan = Plan(oracle="decode", folder=folder / "w", corpus=corpus, structure=False)
+    assert merged(plan, corpus, folder) == 1
+
+
+@engine
+def test_a_merge_that_fails_leaves_the_corpus(tmp_path, monkeypatch):
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    (corpus / "a").write_bytes(b"\0\x03\0")
+    plan = Plan(oracle="no-such-oracle", folder=tmp_path / "w", corpus=corpus, structure=False)
+    with pytest.raises(CannotGoOn, match="could not merge"):
+        merged(plan, corpus, tmp_path)
+    assert [path.name for path in corpus.iterdir()] == ["a"]
+
+
+@engine
+def test_two_campaigns_do_not_share_a_folder(tmp_path):
+    (tmp_path / "decode").mkdir()
+    with (tmp_path / "decode" / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(UsageError, match="another campaign works"):
+            Campaign(order(tmp_path), {}).run()
+
+
+@engine
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device here")
+def test_a_full_disk_is_said(tmp_path, monkeypatch):
+    def full(*_):
+        with Path("/dev/full").open("w") as out:
+            out.write("x")
+
+    monkeypatch.setattr(campaigns, "write_manifest", full)
+    with pytest.raises(CannotGoOn, match="cannot write"):
+        Campaign(order(tmp_path), {}).run()
+
+
+@engine
+def test_behaviours_are_counted_by_the_engine_that_is_installed():
+    behaves = of_atheris()
+    behaves(("a", 1))
+    behaves(("a", 1))
+    behaves(None)
+    assert behaves.seen == 2
+
+
+def test_counters_that_do_not_follow_each_other_are_refused():
+    numbers = iter([1, 2, 4, 5])
+    with pytest.raises(CannotGoOn, match="do not follow"):
+        Behaviour(lambda: next(numbers), print, counters=4)
+
+
+# --- one input --------------------------------------------------------------------------------------------------------
+
+
+def kept(folder, tiny, fault, data, rule):
+    with Judge("differential", [f"lib:{tiny(fault)}"], {"tiny 1": "1"}) as judge:
+        row = next(one for one in judge(data) if one.rule == rule)
+    campaigns.keep_finding(folder, row)
+    campaigns.write_ledger(folder, {row.id: row})
+    return folder / campaigns.FINDINGS / row.id
+
+
+def test_a_finding_is_minimised_to_the_same_finding(tmp_path, tiny):
+    data = b"\3" + b"\x03\x00" + b"\x04" * 30
+    place = kept(tmp_path, tiny, 8, b"\0" + data[1:], "survives-every-input")
+    row = reduced(place)
+    assert row.input == "0003"
+    assert row.standing == "minimised"
+    assert row.segments
+    assert campaigns.read_ledger(tmp_path)[row.id].input == "0003"
+
+
+def test_a_death_is_minimised_too(tmp_path, tiny):
+    place = kept(tmp_path, tiny, 6, b"\0\x03\x00" + bytes(20), "survives-every-input")
+    assert reduced(place).input == "00030000"
+
+
+@pytest.mark.parametrize(
+    ("kind", "part"), [("vector", '"layer": "transport"'), ("test", "def test_differential_"), ("deviation", "[[deviation]]")]
+)
+def test_a_finding_is_promoted(tmp_path, tiny, kind, part):
+    place = kept(tmp_path, tiny, 0, b"\0\x03\x00", "accept-alike")
+    into = tmp_path / "out"
+    assert invoke(["fuzz", "promote", str(place), "--as", kind, "--into", str(into)]) == 0
+    assert part in into.read_text()
+    if kind == "vector":
+        assert json.loads(into.read_text())["means"] == {"Close": {"session": False, "reason": 0}}
+
+
+def test_what_is_under_embargo_is_not_promoted(tmp_path):
+    row = FindingRow(id="0123456789ab", oracle="decode", rule="r", signature="s", why="w", input="0003", embargo=True)
+    campaigns.keep_finding(tmp_path, row)
+    place = tmp_path / campaigns.FINDINGS / row.id
+    assert invoke(["fuzz", "promote", str(place), "--as", "test"]) == Exit.USAGE
+    assert campaign.told(row) == {"id": row.id, "embargo": True}
+    assert campaign.hidden(row).input == ""
+
+
+def test_replay_says_whether_a_promise_is_broken(tiny, capsys):
+    words = ["fuzz", "replay", "differential", "000300", "--target", f"lib:{tiny(0)}"]
+    assert invoke(words) == Exit.NOT_CONFORMING
+    assert "accept-alike" in capsys.readouterr().out
+    assert invoke(["fuzz", "replay", "decode", "000300"]) == Exit.CONFORMING
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["codec", "decoed"], "did you mean decode"),
+        (["codec", "decode", "--time", "soon"], "no duration"),
+        (["codec", "decode", "--layer", "nope"], "unknown layer"),
+        (["codec", "differential"], "there is only ours"),
+        (["codec", "differential", "--target", "lib:/no/such.so"], "there is no library"),
+        (["replay", "decode", "xyz"], "neither a finding"),
+    ],
+)
+@engine
+def test_what_is_asked_for_wrongly_is_said(words, said, capsys):
+    assert invoke(["fuzz", *words]) == Exit.USAGE
+    assert said in capsys.readouterr().err
+
+
+def test_durations_are_read_or_refused():
     assert [seconds_of(text) for text in ("20s", "5m", "1h", "7")] == [20, 300, 3600, 7]
     for text in ("", "0s", "soon", "1d"):
         with pytest.raises(UsageError, match="no duration"):
             seconds_of(text)
 
 
-def test_the_oracles_are_known() -> None:
-    assert "decode" in known_oracles()
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+def test_files_are_read_back_and_faults_named(tmp_path):
+    row = FindingRow(id="0123456789ab", oracle="decode", rule="r", signature="s", why="w", input="00", segments=(("a", "00", ""),))
+    campaigns.write_ledger(tmp_path, {row.id: row})
+    assert campaigns.read_ledger(tmp_path) == {row.id: row}
+    campaigns.add_event(tmp_path, "begin", 0.0, {})
+    with (tmp_path / campaigns.EVENTS).open("a") as out:
+        out.write('{"event": "prog')
+    assert [one["event"] for one in campaigns.read_events(tmp_path)] == ["begin"]
+    for name, text in ((campaigns.LEDGER, '{"ledger": 2, "findings": []}'), (campaigns.MANIFEST, "[]")):
+        (tmp_path / name).write_text(text)
+    with pytest.raises(FileFault, match=campaigns.LEDGER):
+        campaigns.read_ledger(tmp_path)
+    with pytest.raises(FileFault, match=campaigns.MANIFEST):
+        campaigns.read_manifest(tmp_path)
+    (tmp_path / campaigns.EVENTS).write_text("nonsense\n{}\n")
+    with pytest.raises(FileFault, match=r"events\.jsonl:1"):
+        list(campaigns.read_events(tmp_path))
+
+
+def test_coverage_names_what_was_never_reached(tmp_path, capsys):
+    (tmp_path / "a").write_bytes(bytes.fromhex("00 03 00"))
+    assert invoke(["fuzz", "coverage", str(tmp_path), "--format", "json"]) == 0
+    told = {one["name"]: one for one in json.loads(capsys.readouterr().out)["messages"]}
+    assert told["CLOSE"]["headers"] == {"0x00": 1}
+    assert "header 0x20" in told["CLOSE"]["missing"]
+    assert "extension qos" in told["PUSH"]["missing"]
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import shlex
+import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,7 +16,8 @@ from typing import IO, Any, Final
 
 from zenoh_harness.errors import CannotGoOn, UsageError
 from zenoh_harness.files import campaigns
-from zenoh_harness.files.campaigns import FindingRow, SideRow
+from zenoh_harness.files.campaigns import FindingRow
+from zenoh_harness.run import embargo
 
 from . import crew, inputs, oracle, seeds
 from .merging import merged
@@ -103,6 +105,13 @@ def told(row: FindingRow) -> dict[str, Any]:
     return row.to_json()
 
 
+def hidden(row: FindingRow) -> FindingRow:
+    """A finding as it may lie about: of one under embargo that there is one, and how often."""
+    if not row.embargo:
+        return row
+    return FindingRow(id=row.id, oracle=row.oracle, rule="under embargo", signature="", why="", input="", embargo=True, count=row.count)
+
+
 @contextmanager
 def alone(folder: Path) -> Iterator[None]:
     """Nobody else fuzzes in this folder meanwhile.  UsageError when somebody does; CannotGoOn when it cannot be written."""
@@ -135,16 +144,21 @@ class Campaign:
         """Fuzz until the time is up.  UsageError, CannotGoOn; findings are no error."""
         with alone(self.folder):
             try:
-                self._prepare()
+                self.prepare()
                 ledger = campaigns.read_ledger(self.folder)
-                self._work(ledger)
-                self._close(ledger)
+                try:
+                    self._work(ledger)
+                except KeyboardInterrupt:
+                    self._close(ledger, merge=False)
+                    raise
+                self._close(ledger, merge=self.order.merge)
             except OSError as why:
                 raise CannotGoOn(f"cannot write in {self.folder}", step="fuzz codec", seen=str(why),
                                  hint="is the disk full?") from why  # fmt: skip
         return self.outcome
 
-    def _prepare(self) -> None:
+    def prepare(self) -> None:
+        """Seeds, dictionary and manifest, before anything is run."""
         made = oracle.made_for_seeds(self.order.oracle)
         self.corpus.mkdir(parents=True, exist_ok=True)
         count = seeds.write_corpus(self.folder / "seeds", self._seeds(made), largest=made.largest)
@@ -163,7 +177,8 @@ class Campaign:
             if not numbers or not made.structured or seed[0] in numbers:
                 yield seed
         for row in campaigns.read_ledger(self.folder).values():  # what was found once is looked at again
-            yield bytes.fromhex(row.input)
+            if not row.grave and row.input:
+                yield bytes.fromhex(row.input)
 
     def _layers(self) -> tuple[int, ...]:
         return tuple(inputs.LAYERS.index(layer) for layer in self.order.layers)
@@ -201,6 +216,7 @@ class Campaign:
         while running:
             time.sleep(TICK)  # the workers are watched, not waited for: nothing here is to be observed sooner
             for one in list(running):
+                one.stuck()
                 ended = one.ended()
                 self._look(one, ledger)
                 if ended == 0:
@@ -253,7 +269,7 @@ class Campaign:
                           explanation=ledger[row.id].explanation)  # fmt: skip
         self.outcome.findings[row.id] = row
         self.outcome.first_seen[row.id] = now
-        campaigns.keep_finding(self.folder, row)
+        self._keep(row)
         campaigns.add_event(self.folder, "finding", now, {"id": row.id} if row.embargo else
                             {"id": row.id, "signature": row.signature, "why": row.why})  # fmt: skip
 
@@ -273,25 +289,31 @@ class Campaign:
         self._found(row, ledger)
         campaigns.add_event(self.folder, "restart", time.monotonic() - self._began, {"worker": one.number, "seen": death.why})
 
+    def _keep(self, row: FindingRow) -> None:
+        """In the campaign's folder; what is under embargo in the user's own, and nowhere else."""
+        campaigns.keep_finding(embargo.folder() / "fuzz" if row.embargo else self.folder, row)
+
     # --- the end ------------------------------------------------------------------------------------------------------
 
-    def _close(self, ledger: dict[str, FindingRow]) -> None:
+    def _close(self, ledger: dict[str, FindingRow], *, merge: bool) -> None:
         outcome = self.outcome
         outcome.fresh = tuple(sorted(outcome.findings.keys() - ledger.keys()))
         for name, row in outcome.findings.items():
             before = ledger.get(name)
             count = row.count + (before.count if before else 0)
-            ledger[name] = replace(row, count=count)
-            campaigns.keep_finding(self.folder, ledger[name])
+            ledger[name] = replace(hidden(row), count=count)
+            self._keep(replace(row, count=count))
         campaigns.write_ledger(self.folder, ledger)
-        if self.order.merge:
+        if merge:
             before_merge = len(crew.corpus_files(self.corpus))
             after = merged(self._plan(0), self.corpus, self.folder)
             campaigns.add_event(self.folder, "merge", outcome.seconds, {"before": before_merge, "after": after})
+        if any(row.embargo for row in outcome.findings.values()):
+            shutil.rmtree(self.folder / "workers")  # their notes hold the inputs
         outcome.corpus = len(crew.corpus_files(self.corpus))
         campaigns.add_event(self.folder, "end", outcome.seconds, {
             "inputs": outcome.inputs, "edges": outcome.edges, "findings": len(outcome.findings), "corpus": outcome.corpus,
         })  # fmt: skip
 
 
-__all__ = ["Campaign", "FindingRow", "Order", "Outcome", "SideRow", "alone", "told"]
+__all__ = ["Campaign", "FindingRow", "Order", "Outcome", "alone", "hidden", "told"]

@@ -36,7 +36,7 @@ def command() -> None:
 def targets_option(function: Any) -> Any:
     """`--target`, as every command here takes it."""
     return click.option("--target", "targets", multiple=True, metavar="TARGET",
-                        help="A codec to compare with: lib:PATH, lib:zenoh-codec@VERSION, stdio:COMMAND, reference.")(function)  # fmt: skip
+                        help="A codec: lib:PATH, lib:zenoh-codec@VERSION, stdio:COMMAND.")(function)  # fmt: skip
 
 
 @command.command("codec")
@@ -52,11 +52,14 @@ def targets_option(function: Any) -> Any:
               help="A folder of further inputs to begin with.")  # fmt: skip
 @click.option("--no-seeds", is_flag=True, help="Begin from nothing instead of the golden vectors.")
 @click.option("--no-merge", is_flag=True, help="Leave the corpus as it grew.")
+@click.option("--on", "engine", metavar="URL", help="Spark: local[N], spark://HOST:PORT or sc://HOST:PORT; --jobs shards at a time.")
+@click.option("--rounds", default=2, show_default=True, type=click.IntRange(1, 1000), help="With --on: how often the shards share.")
 @click.option("--no-behaviour", is_flag=True, help="Do not count behaviours as coverage.")
-@click.option("--out", default=OUT, show_default=True, type=click.Path(path_type=Path), help="A folder for each oracle goes here.")
+@click.option("--out", default=OUT, show_default=True, type=click.Path(path_type=Path, file_okay=False),
+              help="A folder for each oracle goes here.")  # fmt: skip
 @shell_options()
 def codec(shell: Shell, oracle: str, targets: tuple[str, ...], duration: str, layers: tuple[str, ...], mutators: str,
-          no_seeds: bool, no_merge: bool, no_behaviour: bool, **options: Any) -> None:  # fmt: skip
+          no_seeds: bool, no_merge: bool, no_behaviour: bool, engine: str | None, rounds: int, **options: Any) -> int:  # fmt: skip
     """Fuzz codecs against ORACLE, a promise that every input must keep; go on after a finding. Exit 1 when there is one.
 
     \b
@@ -78,9 +81,15 @@ def codec(shell: Shell, oracle: str, targets: tuple[str, ...], duration: str, la
                   structure=mutators == "structure", with_seeds=not no_seeds, merge=not no_merge,
                   behaviour=not no_behaviour, **options)  # fmt: skip
     shell.note(f"{oracle}: {kind.promise}; {order.seconds:g} s, into {order.folder / oracle}")
-    outcome = Campaign(order, versions, _shower(shell)).run()
+    if engine is None:
+        outcome = Campaign(order, versions, _shower(shell)).run()
+    else:
+        from . import on_spark
+
+        with on_spark.engine(engine) as spark:
+            outcome = on_spark.run(spark, order, versions, rounds=rounds, show=_shower(shell))
     _tell(shell, order.folder / oracle, outcome)
-    sys.exit(Exit.NOT_CONFORMING if outcome.findings else Exit.CONFORMING if outcome.inputs else Exit.NOTHING_JUDGED)
+    return int(Exit.NOT_CONFORMING if outcome.findings else Exit.CONFORMING if outcome.inputs else Exit.NOTHING_JUDGED)
 
 
 def _versions(shell: Shell, oracle: str, targets: Sequence[str], *, coverage: bool) -> dict[str, str]:
@@ -142,7 +151,7 @@ def _tell(shell: Shell, folder: Path, outcome: Any) -> None:
     if shell.verbose:
         for name, used in sorted(outcome.used.items(), key=lambda one: -outcome.brought[one[0]]):
             shell.out.print(f"    {name:<10} brought something new {outcome.brought[name]} times of {used}")
-        for line in report_of(folder / "corpus").lines():
+        for line in report_of(folder).lines():
             shell.out.print(line)
 
 
@@ -183,7 +192,7 @@ def input_of(text: str) -> tuple[bytes, FindingRow | None]:
 @click.argument("inputs", nargs=-1, required=True)
 @targets_option
 @shell_options()
-def replay(shell: Shell, oracle: str, inputs: tuple[str, ...], targets: tuple[str, ...]) -> None:
+def replay(shell: Shell, oracle: str, inputs: tuple[str, ...], targets: tuple[str, ...]) -> int:
     """Judge INPUTS again, each check in full: folders of findings, files, or hexadecimal. Exit 1 when a promise is broken.
 
     \b
@@ -204,7 +213,7 @@ def replay(shell: Shell, oracle: str, inputs: tuple[str, ...], targets: tuple[st
         for row in found:
             for line in lines_of(replace(row, embargo=False)):
                 shell.out.print(line)
-    sys.exit(Exit.NOT_CONFORMING if found else Exit.CONFORMING)
+    return int(Exit.NOT_CONFORMING if found else Exit.CONFORMING)
 
 
 @command.command("minimise")
@@ -265,7 +274,7 @@ def coverage(shell: Shell, folder: Path) -> None:
 
     \b
     Example:
-      zconform fuzz coverage fuzz-out/differential/corpus
+      zconform fuzz coverage fuzz-out/differential
     """
     from .coverage import report_of
 
@@ -280,7 +289,8 @@ def coverage(shell: Shell, folder: Path) -> None:
 @command.command("merge")
 @click.argument("oracle")
 @click.option("--out", default=OUT, show_default=True, type=click.Path(path_type=Path))
-@click.option("--from", "others", multiple=True, type=click.Path(exists=True, file_okay=False, path_type=Path), help="A further corpus.")
+@click.option("--from", "others", multiple=True, type=click.Path(exists=True, file_okay=False, path_type=Path),
+              help="A further corpus.")  # fmt: skip
 def merge(oracle: str, out: Path, others: tuple[Path, ...]) -> None:
     """Make the corpus of ORACLE small again: of inputs that reach the same the smallest stays; take in others.
 

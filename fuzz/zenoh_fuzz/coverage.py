@@ -12,6 +12,7 @@ from typing import Any
 from zenoh_conformance import messages  # noqa: F401  importing them is what fills the registry
 from zenoh_conformance.wire import registry
 from zenoh_conformance.wire.declare import Declaration
+from zenoh_conformance.wire.nested import Body, Messages
 
 from . import inputs
 from .crew import corpus_files
@@ -92,7 +93,7 @@ def empty() -> Report:
         report.of[declared.path] = OfMessage(
             declared.title, declared.path, known_headers=_headers(declared),
             known_extensions=tuple(registry.of(each).path for each in declared.extensions or ()),
-            known_fields=tuple(one.name for one in declared.fields if one.wire is not None),
+            known_fields=tuple(one.name for one in declared.fields if one.wire and not isinstance(one.wire, Body | Messages)),
         )  # fmt: skip
     return report
 
@@ -112,11 +113,12 @@ def _headers(declared: Declaration) -> tuple[int, ...]:
     return tuple(sorted(filter(allowed, values)))
 
 
-def report_of(corpus: Path) -> Report:
-    """What the inputs in a folder reach."""
+def report_of(folder: Path) -> Report:
+    """What the inputs in a folder reach; of a campaign's folder, its corpus and its seeds."""
     report = empty()
-    for path in corpus_files(corpus):
-        add(report, path.read_bytes())
+    for place in [folder / name for name in ("corpus", "seeds") if (folder / name).is_dir()] or [folder]:
+        for path in corpus_files(place):
+            add(report, path.read_bytes())
     return report
 
 

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from zenoh_harness.links.timing import scaled
+
 from .blackbox import at_hand
 from .launcher import Launcher, environment
 from .plan import AT_HAND, DEADLY, FIRST, FOUND, STATE, Plan
@@ -22,6 +24,9 @@ from .plan import AT_HAND, DEADLY, FIRST, FOUND, STATE, Plan
 STATUS: Final = re.compile(r"#(\d+)\s+\w+\s+cov: (\d+) ft: (\d+) corp: (\d+)")
 DONE: Final = re.compile(r"Done (\d+) runs")
 ENDED: Final = re.compile(r"ERROR: libFuzzer: (.+)|DEADLYSIGNAL|(SEGV on .+)|(Uncaught Python exception)")
+HANG = 10
+"""Seconds that one input may take."""
+
 LATE: Final = 45.0
 """Seconds that a worker may need beyond its limit, to begin and to end."""
 KEPT: Final = 40
@@ -60,6 +65,9 @@ class Worker:
     tail: threading.Thread | None = None
     read: int = 0
     """Bytes of its findings that were read."""
+    since: float = 0.0
+    """When the input at hand was first seen there."""
+    held: bytes | None = None
     totals: Counter[str] = field(default_factory=Counter)
     """Counts of earlier lives."""
     state: Mapping[str, Any] = field(default_factory=dict)
@@ -70,10 +78,11 @@ class Worker:
         (self.plan.folder / AT_HAND).unlink(missing_ok=True)
         command = [
             str(self.launcher.program), f"-max_total_time={max(1, round(seconds))}", f"-seed={seed}",
-            f"-max_len={self.plan.largest}", "-timeout=10", "-rss_limit_mb=3072", "-reload=1", "-print_final_stats=1",
+            f"-max_len={self.plan.largest}", f"-timeout={3 * HANG}", "-rss_limit_mb=3072", "-reload=1", "-print_final_stats=1",
             f"-artifact_prefix={self.plan.folder}/", *extra,
         ]  # fmt: skip
         self.before, self.runs = self.before + self.runs, 0
+        self.lines, self.held = [], None
         self.process = subprocess.Popen(
             command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True, env=environment(),
             stdin=subprocess.DEVNULL,
@@ -131,9 +140,23 @@ class Worker:
             return 0
         said = next((m for line in self.lines if (m := ENDED.search(line))), None)
         why = next(filter(None, said.groups()), said[0]) if said else f"exit code {code}"
-        if code < 0:
+        if code < 0 and said is None:
             why = signal.Signals(-code).name
         return Death(self.number, code, why, at_hand(self.plan.folder / AT_HAND), tuple(self.lines))
+
+    def stuck(self) -> bool:
+        """Whether one input has been at hand for too long; the worker is then ended, and `ended` tells of it.
+
+        The engine looks for this too, but only once it runs: not in the small spaces before.
+        """
+        data = at_hand(self.plan.folder / AT_HAND)
+        if data is None or data != self.held:
+            self.held, self.since = data, time.monotonic()
+        if self.held is None or time.monotonic() - self.since < scaled(HANG):
+            return False
+        self.lines.append("ERROR: libFuzzer: timeout")
+        self.kill()
+        return True
 
     def condemn(self, data: bytes) -> None:
         """Never run this input again: no worker survives it."""

@@ -20,9 +20,10 @@ def promoted(place: Path, kind: str) -> str:
     """The text of what the finding in a folder becomes; the finding is marked.  UsageError for one under embargo."""
     row = campaigns.read_finding(place)
     if row.embargo and kind != "fixed":
-        raise UsageError(f"{row.id} is under embargo", step="promote", hint="what makes a current release crash is told to its makers first")
+        raise UsageError(f"{row.id} is under embargo", step="promote",
+                         hint="what makes a current release crash is told to its makers first")  # fmt: skip
     row = explained(row, str(place))
-    text = {"vector": vector, "test": test, "deviation": deviation, "fixed": lambda _: ""}[kind](row)
+    text = "" if kind == "fixed" else {"vector": vector, "test": test, "deviation": deviation}[kind](row)
     standing = {"fixed": "fixed", "deviation": "explained"}.get(kind, "promoted")
     keep(place, replace(row, standing=standing))
     return text

@@ -5,7 +5,7 @@ All of it is made from the declarations and from one golden vector of each shape
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from random import Random
 from typing import Final
@@ -79,17 +79,28 @@ def _integers() -> Iterator[bytes]:
             yield bytes([inputs.VLE]) + vle.overlong(value, size)
 
 
-def _edited(change: str) -> Iterator[tuple[bytes, Segments, Segment]]:
+def _edited(wanted: Callable[[Segment], object]) -> Iterator[tuple[bytes, Segments, Segment]]:
+    """Each shape with each of its pieces that is wanted."""
     for data in shapes():
-        pieces = segments_of(data)
-        for piece in pieces[0] if pieces else ():
-            if (change == "lengths" and piece.measure and piece.measure.form in ("vle", "count", "nibble")) or (change == "texts" and piece.path.endswith((".bytes", ".suffix", ".name", "]"))) or (change == "chains" and piece.measure and piece.measure.form == "chain"):
-                yield data, pieces[0], piece  # type: ignore[index]
+        if (found := segments_of(data)) is not None:
+            yield from ((data, found[0], piece) for piece in found[0] if wanted(piece))
+
+
+def _measures(piece: Segment) -> bool:
+    return piece.measure is not None and piece.measure.form != "chain"
+
+
+def _holds_text(piece: Segment) -> bool:
+    return piece.path.endswith((".bytes", ".suffix", ".name", "]"))
+
+
+def _chained(piece: Segment) -> bool:
+    return piece.measure is not None and piece.measure.form == "chain"
 
 
 def _lengths() -> Iterator[bytes]:
     """Every length and count with every edge, and near the truth."""
-    for data, segments, piece in _edited("lengths"):
+    for data, segments, piece in _edited(_measures):
         if piece.measure and piece.measure.form == "nibble":
             values = [bytes([piece.data[0] & 0x0F | size << 4]) for size in range(16)]
         else:
@@ -101,14 +112,14 @@ def _lengths() -> Iterator[bytes]:
 
 def _texts() -> Iterator[bytes]:
     """Every piece that is text or bytes with every odd text, its length true."""
-    for data, segments, piece in _edited("texts"):
+    for data, segments, piece in _edited(_holds_text):
         for text in edits.ODD_TEXTS:
             yield data[:1] + segments.replace(piece.path, text).join()
 
 
 def _chains() -> Iterator[bytes]:
     """Every chain with hundreds of extensions that nobody knows."""
-    for data, segments, piece in _edited("chains"):
+    for data, segments, piece in _edited(_chained):
         if piece.path.endswith(".header") and ".exts." not in piece.path:
             for size in (2, 255, 256, 257, 300):
                 owner = piece.path.removesuffix(".header")
@@ -118,7 +129,7 @@ def _chains() -> Iterator[bytes]:
 
 def _extensions() -> Iterator[bytes]:
     """Every extension under every ENC, mandatory and not."""
-    for data, segments, piece in _edited("chains"):
+    for data, segments, piece in _edited(_chained):
         if ".exts." in piece.path:
             for flip in (0x10, 0x20, 0x30, 0x40, 0x50, 0x60, 0x70):
                 yield data[:1] + segments.replace(piece.path, bytes([piece.data[0] ^ flip]), recompute=False).join()

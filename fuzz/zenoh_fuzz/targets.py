@@ -23,6 +23,7 @@ from zenoh_harness.codecs.library import (
     tried,
 )  # fmt: skip
 from zenoh_harness.errors import UsageError
+from zenoh_harness.foreign.confirm.codec import without_folders
 from zenoh_harness.identity import Identity
 from zenoh_harness.targets.adapters.library import path_of
 from zenoh_harness.targets.reach import parse
@@ -105,7 +106,7 @@ class LibraryTarget:
             return Theirs("accepts", raw.size, largest, raw.data, "", plain)
         if raw.status == REFUSED:
             return Theirs("refuses", -1 if raw.size == NOWHERE else raw.size, largest, None, "", plain)
-        text = raw.text.decode(errors="replace")
+        text = without_folders(raw.text.decode(errors="replace"))
         if raw.status == UNIMPLEMENTED:
             return Theirs("does not do this", text=text)
         verdict = "crashes" if raw.status == CRASHED else "answers garbage"
@@ -204,7 +205,7 @@ def _theirs(answer: Answer) -> Theirs:
     verdict = _VERDICTS.get(answer.kind, "answers garbage")
     largest = -1 if answer.largest is None else answer.largest
     size = answer.size if answer.kind is AnswerKind.DECODED else -1 if answer.at is None else answer.at
-    return Theirs(verdict, size, largest, answer.data, answer.why)
+    return Theirs(verdict, size, largest, answer.data, without_folders(answer.why))
 
 
 def library_of(text: str, *, coverage: bool) -> Path | None:

@@ -60,23 +60,23 @@ REFUSE, ACCEPT, USE, READERS, WRITES = (
 )  # fmt: skip
 
 
-def rewrite(id: str, reason: str, erratum: str = "") -> Callable[[Rewriting], Rewriting]:
+def rewrite(name: str, reason: str, erratum: str = "") -> Callable[[Rewriting], Rewriting]:
     """Declare a rewrite."""
 
     def declare(function: Rewriting) -> Rewriting:
-        REWRITES[id] = Rewrite(id, reason, erratum, function)
+        REWRITES[name] = Rewrite(name, reason, erratum, function)
         return function
 
     return declare
 
 
 def verdict(
-    id: str, reason: str, *promises: str, erratum: str = ""
+    name: str, reason: str, *promises: str, erratum: str = ""
 ) -> Callable[[Callable[[Difference], bool]], Callable[[Difference], bool]]:
     """Declare a verdict rule."""
 
     def declare(function: Callable[[Difference], bool]) -> Callable[[Difference], bool]:
-        VERDICTS[id] = Verdict(id, reason, erratum, frozenset(promises), function)
+        VERDICTS[name] = Verdict(name, reason, erratum, frozenset(promises), function)
         return function
 
     return declare

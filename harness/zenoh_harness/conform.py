@@ -3,7 +3,7 @@
     python -m zenoh_harness.conform [RUN ARGUMENTS...]
 
 Without arguments the real zenoh-rust that the project pins is judged; arguments are those of `zconform run`. The exit
-code is the run's. It is fixed before Spark starts: a report that fails costs the page, never the verdict.
+code is the run's. It is fixed before pages are made, and these before Spark starts: what fails later costs no verdict.
 """
 
 from __future__ import annotations
@@ -74,8 +74,9 @@ def main(arguments: Sequence[str], zconform: Sequence[str] = ZCONFORM) -> int:
         code = int(Exit.CANNOT_GO_ON)  # ended by a signal, it could not say so itself
     if interrupted or code == Exit.USAGE or written(results) == earlier:
         return code
-    if call([*zconform, "report", str(results), "--out", str(out / "report")])[0]:
-        print(f"conform: no pages this time; the verdict above stands, and so does {results}", file=sys.stderr)
+    report = ["report", str(results), "--out", str(out / "report"), "--spark", "--tables", str(out / "tables")]
+    if call([*zconform, *report])[0]:
+        print(f"conform: pages or tables are missing; the verdict above stands, and so does {results}", file=sys.stderr)
     return code
 
 

@@ -24,6 +24,10 @@ class Profile:
     """Whether a session must send something every quarter of a second to live."""
 
 
+ASSUMED: Final = frozenset({"routing", "interests", "finals", "several-links", "several-sessions"})
+"""What a node is taken to do until it was seen not to: it passes data on between those who are connected to it, answers an interest,
+finishes a query that nobody serves, looks at several links at once, holds several sessions."""
+
 DEFAULT: Final = "default"
 
 ON_THE_LINK: Final = "all-on-the-link"

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from zenoh_conformance.case import all_cases
+from zenoh_conformance.case import all_cases, shown_all
 from zenoh_conformance.verdict import Judgement, Key, Verdict, exit_code
 from zenoh_harness.faulty import find_faulty_node
 from zenoh_harness.faulty.table import provoke
 from zenoh_harness.files import evidence, scripts
 from zenoh_harness.files.results import Header, ResultsWriter, check_label, label
 from zenoh_harness.reference import Reference
-from zenoh_harness.run.plan import shown
 from zenoh_harness.scripting.recorder import record
 from zenoh_reports.spark import session
 
@@ -72,7 +71,7 @@ def judged(out: Path, node: type[Reference], case_id: str, name: str, version: s
         findings, scene = provoke(case, parameters, node)
         key = Key(
             target=name, version=version, role=case.role.value, profile=case.profile, link="memory", requirement=case.requirement,
-            check=case.id, parameters=tuple((each, shown(value)) for each, value in parameters.items()),
+            check=case.id, parameters=shown_all(parameters),
         )  # fmt: skip
         if not findings:
             found.append(Judgement(key=key, level="MUST", verdict=Verdict.PASS))

@@ -134,6 +134,7 @@ def test_what_cannot_be_read_is_named_and_the_rest_goes_on(tmp_path: Path) -> No
     assert {row.cause for row in judged} == {"", "?"}
 
 
+VERDICTS = (Verdict.PASS, Verdict.PASS, Verdict.FAIL, Verdict.FLAKY, Verdict.NOT_OBSERVED)
 CAUSES = (
     "open.cookie: another cookie where {:x} is required",
     "open.cookie: another cookie where 0x{:X} was required",
@@ -151,8 +152,9 @@ def a_year(folder: Path, nights: int = 12) -> list[str]:
             version = f"1.{index // 4}"
             lines = [
                 judgement(
-                    name, random.choice([Verdict.PASS, Verdict.PASS, Verdict.FAIL, Verdict.FLAKY, Verdict.NOT_OBSERVED]),
-                    random.choice(CAUSES).format(random.randrange(1 << 40)), bit=str(bit), version=version, attempts=random.choice([1, 1, 2]),
+                    name, random.choice(VERDICTS),
+                    random.choice(CAUSES).format(random.randrange(1 << 40)), bit=str(bit), version=version,
+                    attempts=random.choice([1, 1, 2]),
                 )
                 for name in (REQUIREMENT, OTHER) for bit in (1, 2, 2)
             ]  # fmt: skip

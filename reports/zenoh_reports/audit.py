@@ -1,15 +1,13 @@
-"""`zconform audit`: which node in captured traffic breaks which rule, since when; in one process, on Spark, or as files arrive."""
+"""`zconform audit --spark`: which node in captured traffic breaks which rule, since when; any number of captures, or as they arrive."""
 
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
-import click
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from zenoh_conformance.verdict import Exit
@@ -20,46 +18,29 @@ from .plain.captures import Audit
 from .plain.packets import captures as capture_files
 from .spark import LOCAL, session
 
+OUT = Path("audit")
+"""Where tables and page go when nothing else is said."""
 SHOWN = 20
 """Lines of each list on a terminal."""
 
 
-@click.command("audit")
-@click.argument("captures", nargs=-1, type=click.Path(exists=True, path_type=Path))
-@click.option(
-    "--out", default=Path("audit"), show_default=True, type=click.Path(path_type=Path), help="Tables and page."
-)
-@click.option("--port", "ports", multiple=True, type=click.IntRange(1, 65535), help="A port of Zenoh's beside its own.")
-@click.option("--spark", "with_spark", is_flag=True, help="Judge on Spark, and keep the tables.")
-@click.option("--master", default=None, help="The Spark engine: local[*], spark://HOST:PORT, sc://HOST:PORT.")
-@click.option(
-    "--follow", type=click.Path(exists=True, file_okay=False, path_type=Path), help="A folder where captures arrive."
-)
-@click.option("--once", is_flag=True, help="With --follow: judge what has arrived, and end; for cron.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def command(
-    captures: Sequence[Path], out: Path, ports: Sequence[int], with_spark: bool, master: str | None, follow: Path | None,
-    once: bool, form: str,
-) -> None:  # fmt: skip
-    """Judge CAPTURES (pcap, pcapng, also compressed; or folders of them) by the laws of the protocol.
-
-    \b
-    Examples:
-      zconform audit monday.pcapng
-      zconform audit captures/ --spark --out audit
-      zconform audit --follow /var/captures --out audit --once
-    """
-    if (follow is None) == (not captures) or (once and follow is None):
+def at_scale(
+    places: Sequence[Path], *, out: Path | None, ports: Sequence[int], master: str | None, follow: Path | None, once: bool,
+    as_json: bool, say: Callable[[str], object],
+) -> Exit:  # fmt: skip
+    """Judge captures on Spark, or those that arrive in a folder; the exit code. Raises UsageError, CannotGoOn."""
+    out = (out or OUT).resolve()
+    if (follow is None) == (not places) or (once and follow is None):
         raise UsageError("name captures, or a folder with --follow", step="audit", hint="--once goes with --follow")
     if follow is not None:
-        sys.exit(_follow(follow, out, ports, master or LOCAL, once=once))
-    files = [str(Path(file).resolve()) for file in capture_files(captures)]
+        return _follow(follow, out, ports, master or LOCAL, once=once, say=say)
+    files = [str(Path(file).resolve()) for file in capture_files(places)]
     if not files:
         raise UsageError("there is no capture in what was named", step="audit", hint="pcap and pcapng are read")
-    audit = _on_spark(files, out, ports, master or LOCAL) if with_spark or master else plain.audit(files, ports)
+    audit = _on_spark(files, out, ports, master or LOCAL)
     _write(audit, out)
-    click.echo(json.dumps(asdict(audit), indent=1) if form == "json" else text(audit, out))
-    sys.exit(exit_of(audit))
+    say(json.dumps(asdict(audit), indent=1) if as_json else text(audit, out))
+    return exit_of(audit)
 
 
 def _on_spark(files: Sequence[str], out: Path, ports: Sequence[int], master: str) -> Audit:
@@ -71,17 +52,21 @@ def _on_spark(files: Sequence[str], out: Path, ports: Sequence[int], master: str
             return audit(spark, files, out / "tables", ports, step)
 
 
-def _follow(folder: Path, out: Path, ports: Sequence[int], master: str, *, once: bool) -> Exit:
+def _follow(
+    folder: Path, out: Path, ports: Sequence[int], master: str, *, once: bool, say: Callable[[str], object]
+) -> Exit:
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is no folder", step="audit --follow", hint="name the folder where captures arrive")
     with session("zenoh-audit", master) as spark:
         from .pipeline.follow import follow
 
-        return follow(spark, folder.resolve(), out.resolve(), ports, once=once, say=click.echo)
+        return follow(spark, folder.resolve(), out, ports, once=once, say=say)
 
 
 def exit_of(audit: Audit) -> Exit:
     """0, 1 where a MUST was broken, 3 where no capture could be read to its end, 4 where nothing was judged."""
     if any(row.verdict == "fail" for row in audit.findings):
-        return Exit(1)
+        return Exit.NOT_CONFORMING
     if not audit.subjects:
         return (
             Exit.CANNOT_GO_ON if any(row.what.startswith("cut off") for row in audit.left_out) else Exit.NOTHING_JUDGED

@@ -1,4 +1,4 @@
-"""`zconform report`: results to a site, without Spark."""
+"""`zconform report`: results to a site in plain Python, and to kept tables through Spark where that is asked for."""
 
 from __future__ import annotations
 
@@ -15,25 +15,36 @@ from zenoh_reports.pages import folder
 from zenoh_reports.plain import documents, runs
 
 OUT = Path("site")
+TABLES = Path("tables")
 
 
 @click.command("report")
 @click.argument("results", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--out", default=OUT, show_default=True, type=click.Path(path_type=Path, file_okay=False), help="Where the site goes.")
 @click.option(
-    "--since", type=click.Path(exists=True, path_type=Path), metavar="REPORT", help="The report before this one: its folder or report.json."
-)
+    "--since", type=click.Path(exists=True, path_type=Path), metavar="REPORT",
+    help="The report before this one: its folder or report.json.",
+)  # fmt: skip
 @click.option("--check", is_flag=True, help="Check that RESULTS are complete submissions, and write nothing.")
 @click.option("--seal", is_flag=True, help="Write digests and the in-toto statement into the submissions in RESULTS.")
 @click.option("--parquet", is_flag=True, help="Write the tables as Parquet too.")
 @click.option("--force", is_flag=True, help="Write into a folder that holds other files, beside them.")
-def command(results: Sequence[Path], out: Path, since: Path | None, check: bool, seal: bool, parquet: bool, force: bool) -> None:
+@click.option("--spark", "with_spark", is_flag=True, help="Keep tables of all RESULTS and campaigns too, through Spark.")
+@click.option("--master", metavar="URL", help="The engine: local[*], spark://HOST:PORT, sc://HOST:PORT; asks for --spark.")
+@click.option(
+    "--tables", default=TABLES, show_default=True, type=click.Path(path_type=Path, file_okay=False), help="Where they are kept.",
+)  # fmt: skip
+def command(
+    results: Sequence[Path], out: Path, since: Path | None, check: bool, seal: bool, parquet: bool, force: bool,
+    with_spark: bool, master: str | None, tables: Path,
+) -> None:  # fmt: skip
     """Make a static site from RESULTS: results.jsonl files, folders that hold them, and JSON documents.
 
     \b
     Example:
       zconform report out/conform --out site
       zconform report results/ probe.json learned.json --since last/report.json --out site
+      zconform report nightly/ --spark --tables tables      matrix, history and flake rates of all nights
     Documents are what `probe`, `learn --format json`, campaigns and audits write. Exit codes: 0 the site stands, 2 usage,
     3 some results could not be read and the site says so, 4 nothing was judged in any of them; with --check 1 for what is missing.
     """
@@ -44,6 +55,8 @@ def command(results: Sequence[Path], out: Path, since: Path | None, check: bool,
             code = checked(results)
         else:
             code = made(results, out, since, parquet=parquet, force=force)
+            if with_spark or master:
+                keep(results, tables, master)
     except HarnessError as why:
         click.echo(f"zconform: {why}", err=True)
         code = why.exit_code
@@ -55,9 +68,10 @@ def made(results: Sequence[Path], out: Path, since: Path | None, *, parquet: boo
     from zenoh_reports.pages.build import build
     from zenoh_reports.pages.site import Report
 
-    files = [file for file in results if file.suffix != ".json"]
+    others = documents.found(results)
+    files = [file for file in results if file.suffix != ".json" and not (file.is_dir() and others and not holds_results(file))]
     read, unread = runs.load(runs.found(files) if files else [])
-    report = Report(read, unread, documents.load(documents.found(results)), earlier(since))
+    report = Report(read, unread, documents.load(others), earlier(since))
     site = build(report, parquet=parquet)
     folder.write(out, site, force=force)
     for one in unread:
@@ -66,6 +80,29 @@ def made(results: Sequence[Path], out: Path, since: Path | None, *, parquet: boo
     if unread:
         return int(Exit.CANNOT_GO_ON)
     return int(Exit.CONFORMING if any(runs.judged(run) for run in read) or not files else Exit.NOTHING_JUDGED)
+
+
+def keep(results: Sequence[Path], folder: Path, master: str | None) -> None:
+    """Results and campaigns into the kept tables, and what follows from them. Raises CannotGoOn."""
+    from zenoh_reports.spark import LOCAL, session
+
+    with session("zenoh-report", master or LOCAL) as spark:
+        from zenoh_reports.pipeline import campaigns
+        from zenoh_reports.pipeline.job import report
+        from zenoh_reports.pipeline.progress import progress
+        from zenoh_reports.pipeline.store import Store
+
+        files = [str(file.resolve()) for file in runs.found([place for place in results if place.suffix != ".json"])]
+        with progress(spark) as step:
+            text = str(report(spark, files, folder.resolve(), step))
+            step("campaigns")
+            count = campaigns.keep(spark, [place for place in results if place.is_dir()], Store(folder.resolve()))
+        click.echo(text + (f", {count} campaigns" if count else ""))
+
+
+def holds_results(folder: Path) -> bool:
+    """Whether there are results in a folder: one may hold documents only."""
+    return next(folder.rglob(runs.RESULTS), None) is not None
 
 
 def earlier(since: Path | None) -> dict[str, Any] | None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 LOCAL = "local[*]"
 FORMS = "local[*], local[N], spark://HOST:PORT or sc://HOST:PORT"
 STEP = "start Spark"
-PATIENCE = 60.0
+PATIENCE = 180.0
 """Seconds in which a cluster has to offer an executor."""
 COMMON = {
     "spark.sql.session.timeZone": "UTC",

@@ -29,7 +29,7 @@ WATCHED = InterestOptions.TOKENS | InterestOptions.RESTRICTED | InterestOptions.
 """Tokens, of one key that is named."""
 
 
-@case("session-establishment/open-ack-answers-open-syn", profile="two-links", needs=("multilink",))
+@case("session-establishment/open-ack-answers-open-syn", profile="two-links", needs=("multilink", "several-links", "finals"))
 def two_links_make_one_session(scene: Scene) -> None:
     """
     A node opens a second link with the key that it showed on the first: both are links of one session, and work asked for on either
@@ -53,7 +53,7 @@ def two_links_make_one_session(scene: Scene) -> None:
 @case(
     "close/session-close-ends-session",
     profile="two-links",
-    needs=("multilink",),
+    needs=("multilink", "several-links", "finals"),
     control=two_links_make_one_session,
     parameters=grid(on=(0, 1)),
 )
@@ -77,7 +77,7 @@ def close_of_a_session_ends_all_its_links(scene: Scene, *, on: int) -> None:
 @case(
     "close/link-close-ends-link",
     profile="two-links",
-    needs=("multilink",),
+    needs=("multilink", "routing", "interests", "several-sessions", "finals"),
     control=two_links_make_one_session,
     parameters=grid(on=(0, 1)),
 )
@@ -106,7 +106,12 @@ def close_of_a_link_leaves_the_others(scene: Scene, *, on: int) -> None:
     left.require(not gone, expected="a token that stands", got="the token taken back", step="what the session declared")
 
 
-@case("close/session-close-ends-session", control=a_session_does_work, parameters=grid(how=("close", "close-and-back")))
+@case(
+    "close/session-close-ends-session",
+    needs=("routing", "interests", "several-sessions"),
+    control=a_session_does_work,
+    parameters=grid(how=("close", "close-and-back")),
+)
 def what_a_session_declared_ends_with_it(scene: Scene, *, how: str) -> None:
     """
     A session has declared a token, and somebody watches; CLOSE with S takes the token back, though the node may come again.
@@ -147,7 +152,7 @@ def answers(asked: Dialogue, links: Sequence[Dialogue], *, step: str) -> None:
                 return
             if us.ended is not None or us.closed is not None:
                 us.deviate(expected="ResponseFinal", got=us.text_of(seen), step=step)
-    asked.deviate(expected="ResponseFinal", got="silence", step=step)
+    asked.deviate(expected="ResponseFinal", got="silence", step=step, is_work=True)
 
 
 def seen_by_a_watcher(scene: Scene, us: Dialogue) -> tuple[Dialogue, int]:

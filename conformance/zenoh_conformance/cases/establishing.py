@@ -8,7 +8,7 @@ from typing import Any
 
 from zenoh_conformance.codec import encode
 from zenoh_conformance.dialogue import Dialogue, Sendable
-from zenoh_conformance.finding import Deviation
+from zenoh_conformance.finding import NOT_REACHED, Deviation, Finding
 from zenoh_conformance.kinds import InitAck, InitSyn, Kind, M, OpenAck, OpenSyn
 from zenoh_conformance.messages import Close, Init, KeepAlive, Open
 from zenoh_conformance.scene import Scene
@@ -106,6 +106,15 @@ def followed_or_refused(us: Dialogue, ack: Sendable) -> Open | None:
     return None
 
 
+def takes(scene: Scene, size: int) -> None:
+    """A target that takes no message of that size says nothing about it: deviates as not reached."""
+    most = scene.fact("message_size")
+    if most is not None and size > most:
+        got, expected = f"a target that takes {most} bytes", f"one that takes messages of {size}"
+        step = f"{NOT_REACHED}: a large message"
+        raise Deviation(Finding(requirement="", sender=scene.role, path=step, expected=expected, got=got))
+
+
 def proposal(us: Dialogue) -> Init:
     """The target's InitSyn."""
     return us.expect(InitSyn, step="not reached: init")
@@ -133,11 +142,7 @@ def until_open_syn(us: Dialogue) -> Dialogue:
 def believed_or_refused(us: Dialogue, ack: Sendable) -> None:
     """As initiator: an odd OpenAck makes a session that works, or is refused by CLOSE or the link's end; silence deviates."""
     us.send(ack)
-    try:
-        us.fence()
-    except Deviation:
-        over = us.ended is not None or us.closed is not None
-        us.require(over, expected="a session that works, or a refusal", got="silence", step="stage open")
+    us.works_or_is_over(step="stage open", expected="a session that works, or a refusal")
 
 
 def works_in_the_end(scene: Scene, lead: Callable[[Dialogue], object]) -> Dialogue:

@@ -117,7 +117,7 @@ def an_invented_cookie_is_refused(scene: Scene) -> None:
     us.expect_refusal("open", never=OpenAck)
 
 
-@case("session-establishment/cookie-prevents-replay", control=a_sane_handshake_is_accepted)
+@case("session-establishment/cookie-prevents-replay", needs=("several-links",), control=a_sane_handshake_is_accepted)
 def a_cookie_of_another_link_is_refused(scene: Scene) -> None:
     """
     Each of two links gets a cookie; one opens with the cookie of the other.

@@ -10,7 +10,7 @@ from zenoh_conformance.kinds import InitAck, OpenAck, reason_code
 from zenoh_conformance.messages import Init
 from zenoh_conformance.scene import Scene
 
-from .establishing import answered_or_closed, init_then_open, issued, open_then_work
+from .establishing import answered_or_closed, init_then_open, issued, open_then_work, takes
 from .establishment_sane import a_sane_handshake_is_accepted, a_sane_proposal_is_answered
 
 ROOM = 64
@@ -108,7 +108,7 @@ def a_zid_longer_than_the_message_is_refused(scene: Scene, *, length: int) -> No
     us.expect_refusal("init", never=InitAck)
 
 
-@case("session-establishment/refusal-is-close", control=a_sane_handshake_is_accepted)
+@case("session-establishment/refusal-is-close", needs=("several-links",), control=a_sane_handshake_is_accepted)
 def the_zid_of_a_live_session_is_answered_or_closed(scene: Scene) -> None:
     """
     A second link shows the ZenohID of a session that lives: one more link of it, in place of the old one, or refused by CLOSE.
@@ -147,7 +147,7 @@ def without_size_numbers_have_32_bits(scene: Scene, *, below: int) -> None:
     us.expect_live(step="past the edge")
 
 
-@case("session-establishment/batch-size-default", control=a_sane_handshake_is_accepted)
+@case("session-establishment/batch-size-default", needs=("routing", "several-sessions"), control=a_sane_handshake_is_accepted)
 def without_size_batches_are_large(scene: Scene) -> None:
     """
     InitSyn without S: batches of up to 65535 bytes, or of what InitAck states instead, arrive.
@@ -157,6 +157,7 @@ def without_size_batches_are_large(scene: Scene) -> None:
         us      FRAME (PUT that fills the batch)
         near    hears it
     """
+    takes(scene, sane.DEFAULT_BATCH)
     near = scene.session("near")
     key = f"zconform/{near.zid.hex()}/filled"
     near.subscribe(key)

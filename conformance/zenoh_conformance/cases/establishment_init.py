@@ -51,7 +51,7 @@ def an_unknown_version_is_closed(scene: Scene, *, version: int) -> None:
     us.expect_refusal("init", by_close=True, never=InitAck)
 
 
-@case("primitives/whatami-3-not-used", control=a_sane_proposal_is_answered)
+@case("primitives/whatami-3-refused", control=a_sane_proposal_is_answered)
 def a_role_that_does_not_exist_is_refused(scene: Scene) -> None:
     """
     WhatAmI 0b11 names no role.
@@ -80,6 +80,7 @@ def its_own_zid_is_refused(scene: Scene) -> None:
     """
     us = scene.dialogue()
     ack = us.ask(us.init_syn(), expect=InitAck, step="not reached: init")
+    us.wire.shut()
     other = scene.dialogue("other", zid=ack.zid.raw)
 
     other.send(other.init_syn())
@@ -124,6 +125,7 @@ def no_resolution_is_raised(scene: Scene, *, fsn: int, rid: int) -> None:
 
 @case(
     "session-establishment/batch-size-effective-minimum",
+    needs=("routing", "several-sessions"),
     control=a_sane_handshake_is_accepted,
     parameters=grid(size=(80, 127, 128, 255, 256, 257, 512, 1024, 2048, 9000, 32767, 32768, 49152, 65534, 65535)),
 )
@@ -144,7 +146,7 @@ def the_smaller_batch_size_counts(scene: Scene, *, size: int) -> None:
     assert us.theirs is not None
     ours = sane.DEFAULT_BATCH if us.theirs.batch_size is None else us.theirs.batch_size
 
-    us.publish(key, bytes(min(2 * size, ours - 100)))
+    us.publish(key, bytes(min(2 * size, ours - 100, scene.fact("message_size", ours) - 100)))
     us.fence(step="not reached: published")
     near.fence(step="the subscriber's session")
 

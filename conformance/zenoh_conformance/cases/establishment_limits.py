@@ -22,7 +22,7 @@ LEASE_MS = 1000
 """The lease that we state where we wait until it is over."""
 
 
-@case("session-establishment/refused-resources-closes", profile="one-session", needs=("one-session",))
+@case("session-establishment/refused-resources-closes", profile="one-session", needs=("one-session", "several-links"))
 def a_session_too_many_is_closed(scene: Scene) -> None:
     """
     A target that holds one session refuses the second by CLOSE, and takes it once the first has left.
@@ -83,6 +83,7 @@ def a_wrong_password_is_closed(scene: Scene, *, what: str) -> None:
     asked, proof = us.mine.exts, us.my_open.exts.get(OpenAuth)
     us.require(proof is not None, expected="a proof", got="none", step="not reached: our own OpenSyn")
     assert proof is not None
+    us.leave()
     other = scene.dialogue("other")
     exts = {
         "missing": Exts(ext for ext in asked if not isinstance(ext, Auth)),
@@ -158,7 +159,7 @@ def whatever_is_said_renews_the_lease(scene: Scene, *, what: str) -> None:
 
     for _ in range(8):
         if what == "frame":
-            us.fence(step="the session while something is said")
+            us.publish(f"zconform/nobody/{us.zid.hex()}", b"x")
         else:
             us.send(KeepAlive() if what == "keep-alive" else us.frame())
         for _ in us.stream(0.3):

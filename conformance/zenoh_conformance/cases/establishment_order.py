@@ -70,7 +70,7 @@ def nothing_but_open_syn_follows(scene: Scene, *, what: str) -> None:
     us.expect_refusal("init-acked", never=OpenAck)
 
 
-@case("session-establishment/no-data-before-open", control=a_sane_handshake_is_accepted)
+@case("session-establishment/no-data-before-open", needs=("routing", "several-links"), control=a_sane_handshake_is_accepted)
 def data_before_open_goes_nowhere(scene: Scene) -> None:
     """
     A publication that is sent before OpenSyn reaches nobody.

@@ -10,13 +10,19 @@ from zenoh_conformance.messages.fragment import Drop, First
 from zenoh_conformance.scene import Scene
 from zenoh_conformance.wire.errors import DecodeError
 
+from .establishing import takes
 from .establishment_sane import a_session_does_work
 
 SMALL = 256
 """Bytes of the batches that we take: what is larger comes in fragments."""
 
 
-@case("session-establishment/patch-zero-sends-no-markers", control=a_session_does_work, parameters=grid(size=(600, 5000)))
+@case(
+    "session-establishment/patch-zero-sends-no-markers",
+    needs=("routing", "several-sessions"),
+    control=a_session_does_work,
+    parameters=grid(size=(600, 5000)),
+)
 def toward_patch_zero_no_marker_is_needed(scene: Scene, *, size: int) -> None:
     """
     We state no patch and take small batches; what comes in fragments makes a message for a node that knows no markers. First on its
@@ -27,6 +33,7 @@ def toward_patch_zero_no_marker_is_needed(scene: Scene, *, size: int) -> None:
         other   PUSH (larger than our batch)
         target  FRAGMENT, .., to us: no Drop, and together they are the PUSH
     """
+    takes(scene, size)
     us = scene.dialogue().open(batch_size=SMALL)
     key = f"zconform/patch/{us.zid.hex()}"
     us.subscribe(key)

@@ -163,7 +163,7 @@ def odd_extensions_of_init_ack_are_followed_or_refused(scene: Scene, *, what: st
 
 
 @case(
-    "session-establishment/open-ack-answers-open-syn",
+    "session-establishment/session-live-after-open-ack",
     role=INITIATOR,
     control=a_sane_handshake_makes_a_session,
     parameters=grid(what=(*OPEN_KNOWN, *OPEN_ACK_ODD)),

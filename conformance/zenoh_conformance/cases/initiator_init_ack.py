@@ -21,6 +21,10 @@ from .establishment_states import IN_PASSING
 INITIATOR = Side.INITIATOR
 
 
+BESIDE = 64
+"""Bytes of an InitAck beside its cookie, at most."""
+
+
 @case("session-establishment/open-syn-answers-init-ack", role=INITIATOR)
 def a_sane_answer_is_followed(scene: Scene) -> None:
     """
@@ -44,7 +48,7 @@ def a_sane_answer_is_followed(scene: Scene) -> None:
 )
 def any_cookie_comes_back(scene: Scene, *, length: int, byte: int) -> None:
     """
-    Cookies of many lengths come back to the byte.
+    Cookies of many lengths, as far as they fit into the batch that the target takes, come back to the byte.
 
         target  InitSyn
         us      InitAck (cookie of that length)
@@ -52,7 +56,8 @@ def any_cookie_comes_back(scene: Scene, *, length: int, byte: int) -> None:
     """
     us = scene.dialogue()
     syn = us.expect(InitSyn, step="not reached: init")
-    cookie = bytes([byte]) * (length - 1) + b"\x5a"
+    room = (sane.DEFAULT_BATCH if syn.batch_size is None else syn.batch_size) - BESIDE
+    cookie = bytes([byte]) * (min(length, room) - 1) + b"\x5a"
 
     back = us.ask(us.init_ack(syn, cookie=cookie), expect=OpenSyn, step="stage init")
 
@@ -60,7 +65,7 @@ def any_cookie_comes_back(scene: Scene, *, length: int, byte: int) -> None:
 
 
 @case(
-    "session-establishment/resolution-may-be-lowered",
+    "session-establishment/lowered-resolution-is-used",
     role=INITIATOR,
     control=a_sane_answer_is_followed,
     parameters=grid(fsn=range(3)),
@@ -101,7 +106,9 @@ def a_raised_resolution_is_refused(scene: Scene, *, field: str) -> None:
     us = scene.dialogue()
     syn = us.expect(InitSyn, step="not reached: init")
     proposed = sane.DEFAULT_RESOLUTION if syn.resolution is None else syn.resolution
-    higher = proposed + (1 if field == "fsn" else 4)
+    shift = 0 if field == "fsn" else 2
+    us.require(proposed >> shift & 3 < 3, expected="less than 64 bits", got="64 bits", step="not reached: a higher one")
+    higher = proposed + (1 << shift)
 
     us.send(us.init_ack(syn, resolution=higher))
 
@@ -175,7 +182,7 @@ OTHER_ANSWERS: dict[str, Callable[[Dialogue, Init], Sendable]] = {
 
 
 @case(
-    "session-establishment/init-ack-answers-init-syn",
+    "session-establishment/handshake-messages-in-order",
     role=INITIATOR,
     control=a_sane_answer_is_followed,
     parameters=grid(what=tuple(OTHER_ANSWERS)),
@@ -197,7 +204,7 @@ def nothing_but_init_ack_is_followed(scene: Scene, *, what: str) -> None:
 
 
 @case(
-    "session-establishment/init-ack-answers-init-syn",
+    "session-establishment/handshake-messages-in-order",
     role=INITIATOR,
     control=a_sane_answer_is_followed,
     parameters=grid(what=(*IN_PASSING, "empty")),

@@ -6,8 +6,16 @@ from zenoh_conformance.case import case, grid
 from zenoh_conformance.messages import Fragment
 from zenoh_conformance.scene import Scene
 
+from .establishing import takes
+from .establishment_sane import a_session_does_work
 
-@case("batching/large-message-fragmented", parameters=grid(size=(600, 5_000, 40_000)))
+
+@case(
+    "batching/large-message-fragmented",
+    needs=("routing", "several-sessions"),
+    control=a_session_does_work,
+    parameters=grid(size=(600, 5_000, 40_000)),
+)
 def what_does_not_fit_is_fragmented(scene: Scene, *, size: int) -> None:
     """
     A subscriber that takes batches of 512 bytes is sent a larger publication: in fragments, each within the batch.
@@ -16,6 +24,7 @@ def what_does_not_fit_is_fragmented(scene: Scene, *, size: int) -> None:
         us      FRAME or FRAGMENTs (PUT, larger)
         target  FRAGMENTs to near, none larger than its batch
     """
+    takes(scene, size)
     near = scene.dialogue("near").open(batch_size=512)
     key = f"zconform/{near.zid.hex()}/large"
     near.subscribe(key)

@@ -42,13 +42,7 @@ class Living(Linked):
         link = self.at(which, State.LIVE)
         heard = len(link.us.heard)
         link.us.send(STEPS[what](link))
-        try:
-            link.us.fence()
-        except Deviation:
-            over = link.us.ended is not None or link.us.closed is not None
-            link.us.require(
-                over, expected="a session that works, or its end", got="silence", step=f"live: {what.value}"
-            )
+        if not link.us.works_or_is_over(step=f"live: {what.value}"):
             self.over(link, what)
         answers = [link.us.text_of(seen) for seen in link.us.heard[heard:] if seen.kind in ("init", "open")]
         link.us.require(not answers, expected="no step", got="".join(answers[:1]), step=f"live: {what.value}")

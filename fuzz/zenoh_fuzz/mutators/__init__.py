@@ -53,8 +53,8 @@ class Mutator:
     def __call__(self, data: bytes, most: int, seed: int) -> bytes:
         """One changed input of at most `most` bytes; the same for the same seed."""
         random = Random(seed)
-        made = self._made(data, most, random)
-        if self._layers and made:
+        made = self._made(data, most, random) or b"\0"
+        if self._layers:
             number = made[0] % len(inputs.LAYERS)
             made = bytes([number if number in self._layers else random.choice(self._layers)]) + made[1:]
         self.used.update(self.last)

@@ -117,7 +117,7 @@ class Differential(Oracle):
         if explained := difference.explained(rule):
             self.tolerated[explained] += 1
             return
-        text = why or f"ours {ours.told()}; {target.name} {_said(theirs)}"
+        text = why or f"ours {ours.verdict} {ours.told()}; {target.name} {theirs.verdict} {_said(theirs)}"
         yield self._finding(target, ours, theirs, rule, f"{target.name}, {about}", text)
 
     def _finding(
@@ -182,13 +182,15 @@ class Ours:
         return f"the end of {self.kinds()}"
 
     def told(self) -> str:
-        return f"refuses: {self.refusal}" if self.refusal else f"accepts {self.size} bytes: {self.kinds()}"
+        """What there is to say beside the verdict."""
+        return str(self.refusal) if self.refusal else f"{self.size} bytes: {self.kinds()}"
 
 
 def _said(theirs: Theirs) -> str:
+    """What a codec told beside its verdict."""
     if theirs.verdict == "accepts":
-        return f"accepts {theirs.size} bytes"
-    return f"{theirs.verdict}{f' at byte {theirs.size}' if theirs.size >= 0 else ''}: {theirs.text[:200]}"
+        return f"{theirs.size} bytes"
+    return f"{f'at byte {theirs.size}' if theirs.size >= 0 else ''} {theirs.text[:200]}".strip()
 
 
 def crash(text: str) -> str:
@@ -196,12 +198,10 @@ def crash(text: str) -> str:
 
     Of a panic the file and line are left out: one mistake that was copied to five files is one finding.
     """
-    place = re.search(r"panicked at \S*?([\w-]+?)-\d[^/]*/(src/(?:\w+/)*)\S+", text)
-    said = re.sub(r".*panicked at [^\n]*\n", "", text, flags=re.DOTALL)
-    said = re.sub(r"attempt to \w+ with overflow", "arithmetic overflow", said)
-    doing = re.match(r"while \w+", text)
-    parts = (doing[0] if doing else "", without_numbers(said.partition("\n")[0][:120]), "".join(place.groups()) if place else "")
-    return ", ".join(filter(None, parts))
+    doing, _, said = text.partition(": ") if text.startswith("while ") else ("", "", text)
+    place = re.match(r"panicked at ([\w-]+?)-\d[^/]*/(src/(?:\w+/)*)\S+ (.*)", said)
+    said = re.sub(r"attempt to \w+ with overflow", "arithmetic overflow", place[3] if place else said)
+    return ", ".join(filter(None, (doing, without_numbers(said[:120]), f"{place[1]}/{place[2]}" if place else "")))
 
 
 ORACLE = Differential

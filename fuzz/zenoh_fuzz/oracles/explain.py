@@ -40,8 +40,11 @@ class Explain(Oracle):
             yield self.found("a-refusal-is-told", about, f"the text does not tell of {told.refusal}", data)
         told.to_json()
         if self.thorough or inputs.sampled(data, SAMPLE):
-            if much := steps.excess(lambda: list(explain(message, layer).text()), len(message)):
-                yield self.found("work-grows-as-the-input", about, much, data)
+            yield from self._counted(message, layer, data)
+
+    def _counted(self, message: bytes, layer: Layer | None, data: bytes) -> Iterable[Finding]:
+        if much := steps.excess(lambda: list(explain(message, layer).text()), len(message)):
+            yield self.found("work-grows-as-the-input", layer.value if layer else "a guess", much, data)
 
     def _places(self, told: Explanation, data: bytes, message: bytes, about: str) -> Iterable[Finding]:
         at = 0

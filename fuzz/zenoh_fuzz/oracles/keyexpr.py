@@ -101,7 +101,8 @@ class KeyExpressions(Oracle):
             yield self._differs(target, "related-alike", about, why, data)
 
     def _differs(self, target: FuzzTarget, rule: str, about: str, why: str, data: bytes) -> Finding:
-        return self.found(rule, f"{target.name}, {about}", why, data, subject="", sides=(Side(name=target.name, verdict="differs", told=why),))
+        sides = (Side(name=target.name, verdict="differs", told=why),)
+        return self.found(rule, f"{target.name}, {about}", why, data, subject="", sides=sides)
 
     def first(self) -> Iterable[bytes]:
         return key_inputs()

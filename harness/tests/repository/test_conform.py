@@ -46,7 +46,7 @@ def test_a_report_that_fails_costs_the_page_and_not_the_verdict(zconform, capfd,
     said = capfd.readouterr()
     assert said.out.splitlines() == [
         "run wheel:1.10.2 --out out/conform",
-        "report out/conform/results.jsonl --out out/conform/report",
+        "report out/conform/results.jsonl --out out/conform/report --spark --tables out/conform/tables",
     ]
     assert "the verdict above stands" in said.err
 
@@ -55,7 +55,7 @@ def test_arguments_are_those_of_a_run(zconform, capfd):
     assert conform.main(["wheel:1.9.0", "--out", "here", "--depth", "quick"], zconform(f"{WRITES}; sys.exit(0)")) == 0
     assert capfd.readouterr().out.splitlines() == [
         "run wheel:1.9.0 --out here --depth quick",
-        "report here/results.jsonl --out here/report",
+        "report here/results.jsonl --out here/report --spark --tables here/tables",
     ]
 
 

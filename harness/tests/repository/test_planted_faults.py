@@ -16,11 +16,11 @@ ROOT = Path(__file__).resolve().parents[3]
 PLANTED = {
     # the fault: (module, what stands there, what is put there, tests that must be red)
     "no embargo for a hang": (
-        "zenoh_harness.run.embargo", "Verdict.CRASH, Verdict.HANG, Verdict.ZOMBIE", "Verdict.CRASH, Verdict.ZOMBIE",
+        "zenoh_conformance.verdict", "Verdict.ZOMBIE, Verdict.PANIC, Verdict.HANG})", "Verdict.ZOMBIE, Verdict.PANIC})",
         "test_run_embargo_tables.py",
     ),
     "no embargo for a zombie": (
-        "zenoh_harness.run.embargo", "Verdict.CRASH, Verdict.HANG, Verdict.ZOMBIE", "Verdict.CRASH, Verdict.HANG",
+        "zenoh_conformance.verdict", "Verdict.ZOMBIE, Verdict.PANIC, Verdict.HANG})", "Verdict.PANIC, Verdict.HANG})",
         "test_run_embargo_tables.py",
     ),
     "exit 1 before 3": (
@@ -28,9 +28,6 @@ PLANTED = {
         "if not seen & _DEPARTED and (interrupted or Verdict.ERROR in seen):", "test_verdict_tables.py",
     ),
     "two bits of priority": ("zenoh_conformance.connection", "& 0x07", "& 0x03", "test_channels.py"),
-    "two bits of the reference's priority": (
-        "zenoh_harness.reference.router", "ext.value & 7 for", "ext.value & 3 for", "test_reference_priority.py",
-    ),
     "no KEEP_ALIVE in a live session": (
         "zenoh_conformance.session", "Seen.KEEP_ALIVE: State.LIVE, ", "", "test_session_table.py",
     ),
@@ -39,8 +36,8 @@ PLANTED = {
     ),
     "twice the bound": ("zenoh_conformance.batch", "LARGEST = 0xFFFF", "LARGEST = 0x1FFFE", "test_batch_bound.py"),
     "a repetition turns red into green": (
-        "zenoh_harness.run.decide", "elif len(set(verdicts)) > 1:",
-        "elif len(set(verdicts)) > 1 and last.went is not Went.HELD:", "test_run_decide_tables.py",
+        "zenoh_harness.run.decide", "return Verdict.FLAKY\n",
+        "return Verdict.PASS if verdicts[-1] is Verdict.PASS else Verdict.FLAKY\n", "test_run_decide_tables.py",
     ),
     "laws of a session kept per connection": (
         "zenoh_conformance.law", "which = self._sessions.of.get(connection, connection)", "which = connection",

@@ -101,7 +101,7 @@ def test_ci_runs_each_part_and_ends_with_pytests_summary(ci):
     code, lines = ci("")
     assert code == 0
     ran = [line.split()[1].rstrip(",") for line in lines if line.startswith("verb ")]
-    assert ran == ["image", "lint", "types", "arch", "vectors", "docs", "dist", "conform", "test"]
+    assert ran == ["image", "lint", "types", "arch", "vectors", "docs", "dist", "conform", "fuzz", "test"]
     assert all(line.endswith("CI=true") for line in lines if line.startswith("verb "))
     assert lines[-1] == "===== 3 passed, 1 skipped in 0.12s ====="
 

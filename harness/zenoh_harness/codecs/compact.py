@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Final
 
 from zenoh_harness.codecs.codec import Answer, AnswerKind
@@ -76,4 +77,10 @@ def records(raw: bytes, count: int) -> list[Answer]:
 def _answer(kind: AnswerKind, number: int, body: bytes) -> Answer:
     if kind is AnswerKind.DECODED:
         return Answer(kind=kind, size=number, data=body or None)  # nothing encodes to no bytes
+    return _other(kind, number, body)
+
+
+@lru_cache(maxsize=1024)
+def _other(kind: AnswerKind, number: int, body: bytes) -> Answer:
+    """An answer that decoded nothing: there are few, and most of a fuzzer's inputs get one of them."""
     return Answer(kind=kind, why=body.decode(errors="replace"), at=None if number == _NOWHERE else number)

@@ -15,10 +15,12 @@ SHORT: Final[dict[str, str]] = {
     "explain": "Say what bytes mean: offset, bytes, field, meaning; what is odd, and where reading had to stop.",
     "faulty": "The faulty nodes whose name matches: the reference with one fault each, and what catches them.",
     "fuzz": "Look for the inputs that nobody thought of.",
+    "gate": "Judge one target for a build: red for what is not as its list of known deviations says, and for nothing else.",
     "interop": "Let A listen and B connect to it through our tap, with applications on both sides; judge what arrives and the wire.",
     "laws": "The laws: each is held against everything that a target ever says.",
     "learn": "Learn the automaton of TARGET's handshake, compare it with our table and with that of OTHER, and draw it.",
     "matrix": "Judge each TARGET, ranges such as wheel:1.0.0..1.10.2 included, and print what changed from one to the next.",
+    "merge": "Make one results folder of the RESULTS folders of one target's shards; of what several judged the worst counts.",
     "peer": "Run the reference node until it is told to stop.",
     "probe": "Print what TARGET is and can do: version, role, extensions, resolutions, sizes, lease, authentication, rates.",
     "replay": "Do what SCRIPT says to TARGET, say what came of it, and look at the target's health afterwards.",
@@ -28,6 +30,7 @@ SHORT: Final[dict[str, str]] = {
     "smoke": "Check in a few seconds that TARGET can be started, works, ends, and is honest; say in words what to mend.",
     "tap": "Stand between two nodes, change nothing, record both directions.",
     "targets": "Known targets, and what can be built of them.",
+    "variants": "The variants whose name matches: the reference with one permitted peculiarity each.",
     "vectors": "The golden vectors: bytes, and what they must mean or why they must be refused.",
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
+from importlib.metadata import entry_points
 from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,11 +16,13 @@ from zenoh_conformance.verdict import Exit
 from zenoh_harness.auditing import Source, excuse, judge_file, write_evidence
 from zenoh_harness.commands._known import known_option
 from zenoh_harness.console import Shell, plain, shell_options
-from zenoh_harness.errors import unknown
+from zenoh_harness.errors import CannotGoOn, UsageError, unknown
 from zenoh_harness.files import known as deviations
 from zenoh_harness.files.audits import Charge
 from zenoh_harness.run import lists
 
+AT_SCALE = "zenoh_conformance.audits"
+"""The entry-point group through which the packages above plug in other ways to judge captures."""
 SHOWN = 5
 """Findings of one node and law that are shown; the rest is counted."""
 
@@ -46,18 +49,47 @@ def audit_options(function: Command) -> Command:
 
 
 @click.command()
-@click.argument("files", metavar="CAPTURE|CONVERSATION...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("files", metavar="CAPTURE|CONVERSATION...", nargs=-1, type=click.Path(path_type=Path))
 @audit_options
-def command(shell: Shell, files: tuple[Path, ...], **options: Any) -> int:
+@click.option("--spark", "with_spark", is_flag=True, help="Judge captures of any size on Spark, and keep tables and a page.")
+@click.option("--master", metavar="URL", help="The engine: local[*], spark://HOST:PORT, sc://HOST:PORT; asks for --spark.")
+@click.option("--follow", metavar="DIR", type=click.Path(path_type=Path), help="Judge captures and take results as they arrive there.")
+@click.option("--once", is_flag=True, help="With --follow: take what is there, and end.")
+def command(
+    shell: Shell, files: tuple[Path, ...], with_spark: bool, master: str | None, follow: Path | None, once: bool, **options: Any
+) -> int:
     """Hold the laws against what nodes said in a CAPTURE (pcap, pcapng) or a recorded CONVERSATION; one process reads it.
 
     \b
     Example:  zconform audit lo.pcapng
               zconform audit --out found lo.pcapng     with each connection at fault as a capture of its own
+              zconform audit --spark captures/         many captures, or large ones, on all cores or a cluster
+              zconform audit --follow arriving/ --once what has arrived since the last time; for cron
     TCP is put together; UDP, multicast and scouting are read; sessions may have begun before. TLS and QUIC are counted.
     Exit code 1 when a node is at fault, 4 when there was nothing to judge.
     """
+    if with_spark or master or follow or once:
+        return _at_scale(shell, files, master=master, follow=follow, once=once, **options)
+    if not files:
+        raise UsageError("no capture is named", step="audit", hint="name captures, or a folder with --follow")
     return audit(shell, files, **options)
+
+
+def _at_scale(shell: Shell, files: tuple[Path, ...], *, ports: tuple[int, ...], out: Path | None, **options: Any) -> int:
+    """Hand it to what reports plugs in. Raises CannotGoOn where that is not installed."""
+    strange = [name for name in ("known", "patterns", "strict", "version") if options.pop(name, None)]
+    if strange:
+        raise UsageError("--known, --law, --strict and --version are of the small audit", step="audit --spark",
+                         hint="leave them out, or judge the captures one by one")  # fmt: skip
+    found = entry_points(group=AT_SCALE, name="spark")
+    if not found:
+        raise CannotGoOn("what judges on Spark is not installed", step="audit --spark", hint="install zenoh-conformance[spark]")
+    judge = next(iter(found)).load()
+
+    def say(line: str) -> None:
+        shell.out.print(plain(line), soft_wrap=True)
+
+    return int(judge(files, out=out, ports=ports, as_json=shell.as_json, say=say, **options))
 
 
 def audit(

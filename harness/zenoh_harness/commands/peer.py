@@ -5,28 +5,33 @@
 
 from __future__ import annotations
 
+import secrets
 import signal
+import sys
 from types import FrameType
 
 import click
 
-from zenoh_harness.errors import UsageError, unknown
+from zenoh_conformance import sane
+from zenoh_harness.errors import CannotGoOn, UsageError, unknown
 from zenoh_harness.faulty import all_faulty_nodes
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.configured import CHANGES, config_of
 from zenoh_harness.reference.serve import Server
+from zenoh_harness.variants import all_variants
 
 
 @click.command("peer")
 @click.option("--listen", "listen", metavar="LOCATOR", help="Listen there; port 0 lets the kernel choose.")
 @click.option("--connect", "connect", metavar="LOCATOR", help="Connect there, again and again, as a client.")
 @click.option("--fault", metavar="NAME", help="Be the faulty node of that name (`zconform peer --faults` lists them).")
+@click.option("--variant", metavar="NAME", help="Be the conforming variant of that name (`zconform variants` lists them).")
 @click.option("--faults", is_flag=True, help="List the faulty nodes, and what catches each.")
 @click.option("--profile", default="default", show_default=True, help="Start in this profile.")
 @click.option("--zid", metavar="HEX", help="ZenohID as printed, most significant byte first.")
 def command(
-    listen: str | None, connect: str | None, fault: str | None, faults: bool, profile: str, zid: str | None
+    listen: str | None, connect: str | None, fault: str | None, variant: str | None, faults: bool, profile: str, zid: str | None
 ) -> None:
     """Run the reference node until it is told to stop.
 
@@ -43,32 +48,50 @@ def command(
         raise UsageError(
             "say either --listen or --connect", step="options", hint="zconform peer --listen tcp/127.0.0.1:7447"
         )
-    server = Server(node_of(fault, profile, zid, initiator=connect is not None))
+    if fault is not None and variant is not None:
+        raise UsageError("say --fault or --variant, not both", step="options")
+    server = Server(node_of(kind_of(fault, variant), profile, zid, initiator=connect is not None))
     _stop_on_signals(server)
     locator = tcp(listen or connect or "")
     if listen is not None:
-        port = server.listen(locator.host, locator.port)
+        try:
+            port = server.listen(locator.host, locator.port)
+        except OSError as why:
+            hint = "--listen tcp/127.0.0.1:0 takes a free port"
+            raise CannotGoOn(f"cannot listen at {locator}", step="listen", seen=str(why), hint=hint) from why
         click.echo(f"listening at tcp/{locator.host}:{port}")
         server.serve()
     else:
         server.serve((locator.host, locator.port))
+    sys.exit(server.exit_code)
 
 
-def node_of(fault: str | None, profile: str, zid: str | None, *, initiator: bool) -> Reference:
-    """The node that the options name. Raises UsageError with the nearest names."""
-    known = all_faulty_nodes()
-    if fault is not None and fault not in known:
-        raise unknown("faulty node", fault, known, step="--fault")
+def kind_of(fault: str | None, variant: str | None) -> type[Reference]:
+    """The reference, or the node that the options name. Raises UsageError with the nearest names."""
+    faulty = all_faulty_nodes()
+    if fault is not None and fault not in faulty:
+        raise unknown("faulty node", fault, faulty, step="--fault")
+    if fault is not None:
+        return faulty[fault].node
+    conforming = all_variants()
+    if variant is not None and variant not in conforming:
+        raise unknown("variant", variant, conforming, step="--variant")
+    return conforming[variant].node if variant is not None else Reference
+
+
+def node_of(kind: type[Reference], profile: str, zid: str | None, *, initiator: bool) -> Reference:
+    """A node of that kind in a profile. Raises UsageError for a profile that the reference has not."""
     if profile not in CHANGES:
         raise unknown("profile of the reference", profile, CHANGES, step="--profile")
-    changes: dict[str, object] = {"whatami": 2} if initiator else {}
-    if zid is not None:
+    changes: dict[str, object] = {**({"whatami": sane.CLIENT} if initiator else {}), **kind.settings}
+    if kind.habits.new_zid:
+        changes["zid"] = secrets.token_bytes(8)
+    elif zid is not None and "zid" not in changes:
         try:
             changes["zid"] = bytes.fromhex(zid.zfill(len(zid) + len(zid) % 2))[::-1]
         except ValueError as why:
             raise UsageError(f"{zid!r} is no ZenohID", step="--zid", hint="1 to 16 bytes in hex") from why
-    node = known[fault].node if fault else Reference
-    return node(config_of(profile, **changes))
+    return kind(config_of(profile, **changes))
 
 
 def tcp(text: str) -> Locator:

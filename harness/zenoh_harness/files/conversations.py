@@ -132,7 +132,7 @@ def parse(source: Iterable[str], path: Path | str = "conversation") -> Conversat
                 if text.endswith("\n"):
                     raise
                 break  # whoever wrote it was interrupted in this line
-            conversation.events.append(_event(path, number, row, conversation))
+            conversation.events.append(event_of(path, number, row, conversation))
     return conversation
 
 
@@ -180,7 +180,8 @@ def _connection(path: Path | str, name: str, row: Any) -> Connection:
     )
 
 
-def _event(path: Path | str, number: int, row: Row, conversation: Conversation) -> Event:
+def event_of(path: Path | str, number: int, row: Row, conversation: Conversation) -> Event:
+    """The event of a line; its connection is named in the conversation. Raises FileFault with the line."""
     connection = field(path, number, row, "c", str)
     conversation.connection(connection)
     sender = _SIDES.get(field(path, number, row, "from", str))

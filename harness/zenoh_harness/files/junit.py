@@ -103,6 +103,8 @@ def case(judgement: Judgement, *, strict: bool = False, seconds: Seconds | None 
 
 def safe(text: str) -> str:
     """Text that XML can hold: what it cannot is shown as an escape."""
+    if text.isprintable():
+        return text
     return "".join(char if _holds(ord(char)) else f"\\x{ord(char):02x}" for char in text)
 
 

@@ -5,6 +5,7 @@ answer one question each, in `responder`, `initiator`, `terms`, `traffic`, `rout
 """
 
 from .config import Config
+from .habits import Habits
 from .node import Reference
 
-__all__ = ["Config", "Reference"]
+__all__ = ["Config", "Habits", "Reference"]

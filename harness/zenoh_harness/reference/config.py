@@ -44,6 +44,8 @@ class Action:
     link: str
     data: bytes = b""
     end: bool = False
+    reset: bool = False
+    """The end is a reset."""
 
 
 @dataclass(slots=True)

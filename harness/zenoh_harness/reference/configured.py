@@ -27,5 +27,5 @@ CHANGES: Mapping[str, Mapping[str, Any]] = {
 
 
 def config_of(profile: str, **changes: Any) -> Config:
-    """The configuration in a profile. Raises KeyError for one that it cannot be started in."""
-    return replace(Config(), **{**CHANGES[profile], **changes})
+    """The configuration in a profile, which counts more than `changes`. Raises KeyError for one that it cannot be started in."""
+    return replace(Config(), **{**changes, **CHANGES[profile]})

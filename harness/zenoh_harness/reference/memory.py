@@ -6,19 +6,22 @@ The same cases, models and laws run here as against a real node; what would take
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
+from itertools import count
 from typing import Any
 
 from zenoh_conformance.conversation import Connection, Conversation, Event, Framing, Happened, Side
 from zenoh_conformance.dialogue import Dialogue
 from zenoh_conformance.errata import reading_of
+from zenoh_conformance.fences import BY_QUERY, Fence, Fencing
 from zenoh_conformance.finding import Finding
 from zenoh_conformance.scene import Agent
-from zenoh_harness.errors import HarnessError
-from zenoh_harness.profiles import PROFILES
+from zenoh_harness.errors import CannotConnect, HarnessError
+from zenoh_harness.profiles import ASSUMED, PROFILES
 
-from . import Config, Reference
+from . import Reference
 from .application import COMMANDS
 from .config import Action
 from .configured import config_of
@@ -33,25 +36,61 @@ STEP = 0.25
 class MemoryWorld:
     """One node, its links, a clock, and the conversation that is written as it goes."""
 
-    def __init__(self, node: Reference) -> None:
-        self.node = node
+    def __init__(self, made: Callable[[], Reference]) -> None:
+        """`made` makes the node; again where its program ends, and somebody must start it."""
+        self._made = made
+        self.node = made()
         self.now = 0.0
         self.conversation = Conversation()
         self.inbox: dict[str, deque[Event]] = defaultdict(deque)
         self.ended: set[str] = set()
-        """Links that we ended, or the node did."""
+        """Links that we ended, or the node did, as far as we see."""
+        self._waiting: dict[str, list[bytes]] = {}
+        """Links that the node has not taken yet, with what was said on them."""
+        self._served: dict[str, Side] = {}
+        """Links that the node has, and its side of them."""
+        self._late: dict[str, deque[tuple[float, Event]]] = defaultdict(deque)
+        """What it has said and we do not see yet."""
+        self._utterances = count()
+        self._left_at: float | None = None
+        """When the last link of a node that comes to us ended."""
 
     def connect(self, name: str, side: Side) -> None:
-        """A link between us, on that side, and the node."""
+        """A link between us, on that side, and the node. Raises CannotConnect when it does not come."""
         names = ("harness", "target") if side is Side.INITIATOR else ("target", "harness")
+        if side is Side.RESPONDER:
+            self._comes()
         self.conversation.connections[name] = Connection(name, "memory", initiator=names[0], responder=names[1])
         self._note(Event(self.now, name, Side.INITIATOR, Happened.OPEN))
-        self.take(self.node.connected(name, side.other, self.now))
+        most = self.node.habits.links_at_a_time
+        if most is not None and len(self._served) >= most:
+            self._waiting[name] = []
+        else:
+            self._serve(name, side.other)
+
+    def _comes(self) -> None:
+        """Time until a node that comes to us does so again, started anew where it has to be."""
+        habits = self.node.habits
+        if habits.links_at_a_time is not None and len(self._served) >= habits.links_at_a_time:
+            raise CannotConnect("the node does not come while it has a link", step="accept")
+        if self._left_at is None:
+            return
+        if habits.comes_back_after is None or habits.ends_with is not None:
+            self.node = self._made()
+        else:
+            while self.now < self._left_at + habits.comes_back_after:
+                self.advance(self._left_at + habits.comes_back_after)
+
+    def _serve(self, name: str, side: Side) -> None:
+        self._served[name] = side
+        self.take(self.node.connected(name, side, self.now))
 
     def send(self, name: str, side: Side, data: bytes) -> None:
         """Bytes of ours; a link that has ended swallows them."""
         self._note(Event(self.now, name, side, Happened.BYTES, data))
-        if name not in self.ended:
+        if name in self._waiting:
+            self._waiting[name].append(data)
+        elif name in self._served:
             self.take(self.node.received(name, data, self.now))
 
     def hang_up(self, name: str, side: Side, how: Happened) -> None:
@@ -59,27 +98,57 @@ class MemoryWorld:
         if name not in self.ended:
             self.ended.add(name)
             self._note(Event(self.now, name, side, how))
-            self.take(self.node.disconnected(name, self.now))
+            if self._waiting.pop(name, None) is None and name in self._served:
+                self.take(self.node.disconnected(name, self.now))
+                self._release(name)
             (self.deliver if how is Happened.EOF else self._note)(Event(self.now, name, side.other, Happened.EOF))
 
+    def _release(self, name: str) -> None:
+        """The node is done with a link: the next one that waits is its next."""
+        if self._served.pop(name, None) is Side.INITIATOR:
+            self._left_at = self.now
+        for waiting in list(self._waiting)[:1]:
+            said = self._waiting.pop(waiting)
+            self._serve(waiting, Side.RESPONDER)
+            for data in said:
+                self.take(self.node.received(waiting, data, self.now))
+
     def take(self, actions: list[Action]) -> None:
-        """What the node does becomes events."""
+        """What the node does becomes events, as fast and in the pieces that are its habit."""
         for action in actions:
             side = self._node_side(action.link)
-            if action.data:
-                self.deliver(Event(self.now, action.link, side, Happened.BYTES, action.data))
-            if action.end and action.link not in self.ended:
-                self.ended.add(action.link)
-                self.deliver(Event(self.now, action.link, side, Happened.EOF))
+            for piece in self.node.habits.cut(action.data) if action.data else ():
+                self._utter(Event(self.now, action.link, side, Happened.BYTES, piece))
+            if action.end and action.link in self._served:
+                how = Happened.RESET if action.reset else Happened.EOF
+                self._utter(Event(self.now, action.link, side, how))
+                self._release(action.link)
+
+    def _utter(self, event: Event) -> None:
+        """At once, or after what was said before on the link, and not before its time."""
+        late = self._late[event.connection]
+        wait = self.node.habits.late(next(self._utterances))
+        if not wait and not late:
+            self.deliver(event)
+        else:
+            late.append((max(self.now + wait, late[-1][0] if late else 0.0), event))
 
     def deliver(self, event: Event) -> None:
         """An event of the node, to the conversation and to whoever reads the link."""
+        if event.kind is not Happened.BYTES:
+            self.ended.add(event.connection)
         self._note(event)
         self.inbox[event.connection].append(event)
 
     def advance(self, to: float) -> None:
-        """Let time pass."""
-        self.now = min(to, self.now + STEP)
+        """Let time pass, up to the next thing that is due."""
+        due = min((late[0][0] for late in self._late.values() if late), default=to)
+        self.now = max(self.now, min(to, self.now + STEP, due))
+        for name, late in self._late.items():
+            while late and late[0][0] <= self.now:
+                event = late.popleft()[1]
+                if name not in self.ended:
+                    self.deliver(replace(event, time=self.now))
         self.take(self.node.tick(self.now))
 
     def _node_side(self, name: str) -> Side:
@@ -156,11 +225,21 @@ class MemoryScene:
         seed: int = 0,
     ) -> None:  # fmt: skip
         self.requirement, self.role, self.profile, self._seed = requirement, role, profile, seed
-        self.world = MemoryWorld(node(config_of(profile)))
+        self._starts = 0
+        self._node = node
+        self.world = MemoryWorld(self._started)
         self.deviations: list[Finding] = []
         self.reading: str | None = None
         self._count = 0
         self._names: Counter[str] = Counter()
+
+    def _started(self) -> Reference:
+        """The node, started once more."""
+        self._starts += 1
+        config = config_of(self.profile, **self._node.settings)
+        if self._node.habits.new_zid:
+            config = replace(config, zid=sha256(f"start {self._starts}".encode()).digest()[:8])
+        return self._node(config)
 
     @property
     def conversation(self) -> Conversation:
@@ -172,10 +251,10 @@ class MemoryScene:
         return MemoryAgent(self.world)
 
     def can(self, capability: str) -> bool:
-        return capability in able(self.profile)
+        return capability in able(self.profile, self._node)
 
     def fact(self, name: str, default: Any = None) -> Any:
-        return FACTS.get(name, default)
+        return facts_of(self._node, self.profile).get(name, default)
 
     def fresh_zid(self) -> bytes:
         """Eight bytes from the seed and a count."""
@@ -189,7 +268,9 @@ class MemoryScene:
         return MemoryWire(self.world, unique, self.role.other)
 
     def dialogue(self, name: str = "us", *, zid: bytes | None = None) -> Dialogue:
-        return Dialogue(self.wire(name), zid=zid or self.fresh_zid(), unit=self.unit, requirement=self.requirement)
+        us = Dialogue(self.wire(name), zid=zid or self.fresh_zid(), unit=self.unit, requirement=self.requirement)
+        us.fencing = fencing_of(self._node)
+        return us
 
     def session(self, name: str = "us", *, zid: bytes | None = None) -> Dialogue:
         return open_session(self.dialogue(name, zid=zid), PROFILES[self.profile])
@@ -204,15 +285,27 @@ class MemoryScene:
         self.deviations.append(finding)
 
 
-def able(profile: str) -> frozenset[str]:
-    """What the reference does in a profile."""
-    return CAPABILITIES | PROFILES[profile].offers
+def able(profile: str, node: type[Reference] = Reference) -> frozenset[str]:
+    """What a node does in a profile."""
+    return (CAPABILITIES | PROFILES[profile].offers) - node.lacks
 
 
-CAPABILITIES = frozenset(
-    {"responder", "initiator", "qos", "low-latency", "compression", "routing", "agent", *(f"agent.{name}" for name in COMMANDS)}
-)
-"""What the reference does."""
-FACTS: Mapping[str, Any] = {
-    "open_timeout_s": Config().handshake_s, "lease_ms": Config().lease_ms, "time_is_free": True,
+def fencing_of(node: type[Reference]) -> Fencing:
+    """How a node is fenced: by the best that it answers, else by a quiet time."""
+    if "finals" not in node.lacks:
+        return BY_QUERY
+    return Fencing(how=Fence.QUIET, quiet=UNIT / 4) if "interests" in node.lacks else Fencing(how=Fence.INTEREST)
+
+
+def facts_of(node: type[Reference], profile: str) -> Mapping[str, Any]:
+    """What is known of a node beforehand."""
+    config = config_of(profile, **node.settings)
+    known = {"open_timeout_s": config.handshake_s, "lease_ms": config.lease_ms, "time_is_free": True,
+             "stated_role": ("router", "peer", "client")[config.whatami]}
+    return {**known, **node.facts}
+
+
+CAPABILITIES = ASSUMED | {
+    "responder", "initiator", "qos", "low-latency", "compression", "agent", *(f"agent.{name}" for name in COMMANDS),
 }  # fmt: skip
+"""What the reference does."""

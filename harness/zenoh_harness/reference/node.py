@@ -6,7 +6,8 @@ Faulty nodes override one hook. Every hook is a small method that answers one qu
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from zenoh_conformance.connection import ConnectionDecoder, Seen
 from zenoh_conformance.conversation import Connection, Event, Framing, Happened, Side
@@ -17,6 +18,7 @@ from zenoh_conformance.session import Seen as Step
 
 from .application import Application
 from .config import INVALID, Action, Config, Refused
+from .habits import Habits
 from .initiator import Initiator
 from .link import Link
 from .responder import Responder
@@ -24,6 +26,14 @@ from .responder import Responder
 
 class Reference(Responder, Initiator):
     """One node with any number of links. Single-threaded; time is told to it."""
+
+    habits: ClassVar[Habits] = Habits()
+    settings: ClassVar[Mapping[str, Any]] = {}
+    """Fields of its configuration that are not as the reference's."""
+    lacks: ClassVar[frozenset[str]] = frozenset()
+    """What it does not do, of what the reference does."""
+    facts: ClassVar[Mapping[str, Any]] = {}
+    """Facts about it that a case may ask for."""
 
     def __init__(self, config: Config | None = None) -> None:
         super().__init__()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from zenoh_conformance import sane
 from zenoh_conformance.codec import encode
+from zenoh_conformance.connection import priority_of
 from zenoh_conformance.messages import Fragment, Frame
 from zenoh_conformance.wire.extensions import Exts
 
@@ -79,13 +80,17 @@ class Speaking:
         size = self.room(link) - FRAGMENT_HEAD
         lane: tuple[Any, ...] = () if priority == sane.DEFAULT_PRIORITY else (sane.lane(priority),)
         for at in range(0, len(data), size):
-            exts: Exts[Any] = Exts(lane + ((sane.first(),) if not at and link.terms.patch else ()))
+            exts: Exts[Any] = Exts(lane + ((sane.first(),) if not at and self.marks_first(link) else ()))
             piece = Fragment(
                 reliable=reliable, more=at + size < len(data), sn=sn, exts=exts, payload=data[at : at + size]
             )
             self.send_batch(link, encode(piece))
             if piece.more:
                 sn = self.next_sn(link, reliable, priority)
+
+    def marks_first(self, link: Link) -> bool:
+        """Whether the first fragment is marked: where the far side knows markers."""
+        return bool(link.terms.patch)
 
     def next_sn(self, link: Link, reliable: bool, priority: int) -> int:
         channel = (reliable, priority)
@@ -98,8 +103,3 @@ class Speaking:
 
     def sn_mask(self, link: Link) -> int:
         raise NotImplementedError
-
-
-def priority_of(message: Any) -> int:
-    """The priority of a network message: its QoS extension's low three bits."""
-    return next((ext.value & 7 for ext in message.exts if type(ext).__name__ == "QoS"), sane.DEFAULT_PRIORITY)

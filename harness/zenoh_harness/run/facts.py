@@ -8,6 +8,7 @@ from typing import Any
 
 from zenoh_harness.probing import probe as probing
 from zenoh_harness.probing.probe.asker import Facts as Probed
+from zenoh_harness.profiles import ASSUMED
 from zenoh_harness.run.scenes import Facts
 from zenoh_harness.targets.habits import habits_of
 from zenoh_harness.targets.target import NodeInstance, NodeTarget
@@ -19,6 +20,10 @@ Ask = Callable[[NodeInstance], Probed]
 def ask(node: NodeInstance) -> Probed:
     """The probe, without its measurements."""
     return probing.probe(node, rates=False)
+
+
+STARTED_AS = frozenset({"wheel", "docker"})
+"""Kinds that are started in the role that we name; of any other it is known only where the target string says it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +41,11 @@ def ability(target: NodeTarget, node: NodeInstance, look: Ask | None) -> Ability
     has = {"agent", *(f"agent.{command}" for command in agent.capabilities)} if agent is not None else set()
     known: dict[str, Any] = {
         "role": node.role, "zid": node.zid, "max_sessions": node.profile.sessions, "credentials": node.profile.credentials,
+        "stated_role": node.role if target.reach.kind in STARTED_AS or "role" in target.reach.options else None,
         "half_open": habits.half_open,
     }  # fmt: skip
     if look is None:
-        capabilities = target.claims | node.profile.offers | has | {node.side.value}
+        capabilities = target.claims | node.profile.offers | has | {node.side.value} | ASSUMED
         return Ability(Facts(frozenset(capabilities) - habits.lacks, _without_none(known)))
     seen = look(node)
     claimed = target.claims | node.profile.offers
@@ -47,7 +53,7 @@ def ability(target: NodeTarget, node: NodeInstance, look: Ask | None) -> Ability
     known |= {"lease_ms": seen.seen.get("lease ms"), "batch_size": seen.seen.get("batch size")}
     unasked = claimed - broken - frozenset(probing.askable(node.side, node.profile.name))
     return Ability(
-        Facts(frozenset(seen.capabilities | unasked | has | {node.side.value}) - habits.lacks, _without_none(known)), broken
+        Facts(frozenset(seen.capabilities | unasked | has | {node.side.value} | ASSUMED) - habits.lacks, _without_none(known)), broken
     )
 
 

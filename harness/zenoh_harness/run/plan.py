@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from random import Random
 from typing import Final
+from zlib import crc32
 
 from zenoh_conformance.case import Case, Parameters, shown_all
 from zenoh_conformance.conversation import Side
@@ -44,10 +46,42 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
+class Shard:
+    """One of several parts of a run; what is in which does not depend on what else there is."""
+
+    number: int
+    """From 1."""
+    of: int
+
+    @classmethod
+    def read(cls, text: str) -> Shard:
+        """From `2/3`. Raises UsageError."""
+        found = re.fullmatch(r"(\d+)/(\d+)", text)
+        if found is None or not 1 <= int(found[1]) <= int(found[2]):
+            raise UsageError(f"no shard {text!r}", step="--shard", hint="as in 2/3: the second of three")
+        return cls(int(found[1]), int(found[2]))
+
+    def has(self, label: str) -> bool:
+        """Whether it is in this part."""
+        return crc32(label.encode()) % self.of == self.number - 1
+
+
+@dataclass(frozen=True, slots=True)
 class Selection:
     """Which checks are wanted: patterns over check ids, labels and requirement ids; everything when there is none."""
 
     patterns: tuple[str, ...] = ()
+    shard: Shard | None = None
+    """Which part of what is wanted; all of it when None."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether everything is wanted."""
+        return not self.patterns and self.shard is None
+
+    def here(self, label: str) -> bool:
+        """Whether a check with its parameters is in this shard."""
+        return self.shard is None or self.shard.has(label)
 
     def takes(self, *names: str) -> bool:
         """Whether any of the names is wanted."""
@@ -120,7 +154,7 @@ def plan_for(
         if case.role is not side:
             continue
         for item in (Item(case, parameters) for parameters in drawn(case.parameters, depth)):
-            if not selection.takes(case.id, *case.aliases, item.label, case.requirement):
+            if not (selection.here(item.label) and selection.takes(case.id, *case.aliases, item.label, case.requirement)):
                 continue
             profile = pinned if pinned and case.profile == DEFAULT else case.profile
             if pinned and profile != pinned:

@@ -35,6 +35,9 @@ TELLING = frozenset({"init", "open", "close", "push", "request", "response", "re
 ENDS = ("link shut", "link reset")
 """Deviations that a CLOSE may come before."""
 
+LEAVING = ("finish", "reset", "shut")
+"""What we do with a link after which we hear no more, or need not."""
+
 _END = Part("end", Value())
 _HEADERS = ("frame.header", "fragment.header", PREFIX, _END.path)
 """Where a FRAME or FRAGMENT begins; the others end the one before."""
@@ -135,7 +138,10 @@ class _Performance:
                 if not (text or cause) or step.do == "deviates":
                     raise
                 raise Elsewhere(f"the target goes another way: {deviation.finding.cause}") from deviation
-        if cause and not text and not self.law:
+        if self.law:
+            for us in self.on.values():
+                self.listen(us)
+        elif cause and not text:
             raise Elsewhere(f"the script does the same again, and cannot tell what the check did: {cause}")
 
     def on_the_way(self, at: int) -> bool:
@@ -147,8 +153,15 @@ class _Performance:
     def step(self, step: Step) -> None:
         if step.do == "wait":
             self.wait(step.seconds)
-        else:
-            getattr(self, f"do_{step.do}")(step)
+            return
+        if self.law and step.do in LEAVING:
+            self.listen(self.on[step.connection])
+        getattr(self, f"do_{step.do}")(step)
+
+    def listen(self, us: Dialogue) -> None:
+        """Hear what the target still says before we go: a law judges that too, also where no step expects it."""
+        for _ in us.stream():
+            pass
 
     def wait(self, seconds: float) -> None:
         """Let time pass, reading what comes on every link."""
@@ -212,7 +225,7 @@ class _Performance:
         """Whether the target does again what it did when this was recorded."""
         us = self.on[step.connection]
         if self.law:
-            list(us.stream())
+            self.listen(us)
             return
         came = False
         for seen in (*us.heard[self.said.get(step.connection, 0) :], *us.stream()):

@@ -62,6 +62,7 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
             Kind("lib", "PATH", True, _CODEC, frozenset()),
             Kind("reference", "", False, _NODE | _CODEC, _LAUNCHED | {"face"}),
             Kind("faulty", "NAME", True, _NODE | _CODEC, _LAUNCHED | {"face"}),
+            Kind("variant", "NAME", True, _NODE, _LAUNCHED),
             *(Kind(protocol, "ADDRESS", True, _NODE, frozenset({"role", "version"})) for protocol in PROTOCOLS),
         )
     }

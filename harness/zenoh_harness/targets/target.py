@@ -144,6 +144,7 @@ _ADAPTERS: Final[Mapping[str, str]] = {
     "unixsock-stream": "address",
     "reference": "reference",
     "faulty": "reference",
+    "variant": "reference",
     "stdio": "stdio",
     "lib": "library",
     "docker": "docker",

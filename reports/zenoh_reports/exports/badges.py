@@ -10,7 +10,9 @@ from zenoh_conformance.verdict import Exit
 from zenoh_reports.plain.runs import LISTED, Run, shown
 
 LABEL: Final = "zenoh conformance"
-_COLOURS: Final = {"good": ("brightgreen", "#1a6b2f"), "listed": ("yellow", "#7a5200"), "bad": ("red", "#a3171c"), "dull": ("lightgrey", "#5a5a5a")}
+_COLOURS: Final = {
+    "good": ("brightgreen", "#1a6b2f"), "listed": ("yellow", "#7a5200"), "bad": ("red", "#a3171c"), "dull": ("lightgrey", "#5a5a5a"),
+}  # fmt: skip
 WIDTH: Final = 6.6
 """Pixels of a character, on the average of the fonts that browsers take."""
 
@@ -37,7 +39,8 @@ class Badge:
 
 def badge(run: Run) -> Badge:
     """A run as a badge: what is not complete is never green."""
-    colour = "listed" if run.word == LISTED else "good" if run.green else "bad" if run.complete and run.exit is Exit.NOT_CONFORMING else "dull"
+    deviates = run.complete and run.exit is Exit.NOT_CONFORMING
+    colour = "listed" if run.word == LISTED else "good" if run.green else "bad" if deviates else "dull"
     return Badge(LABEL, shown(f"{run.identity.version} {run.word}".strip(), 60), colour)
 
 

@@ -58,7 +58,8 @@ def deviations(report: Report, run: Run) -> Iterator[str]:
 def safe(text_: str) -> str:
     """Text that Markdown and HTML take as it is, in one line."""
     one_line = " ".join(shown(text_, 500).split())
-    return re.sub(r"([\\`*_{}\[\]()#+!|<>&~@])", r"\\\1", one_line).replace("\\<", "&lt;").replace("\\>", "&gt;").replace("\\&", "&amp;")
+    signs = re.sub(r"([\\`*_{}\[\]()#+!|~@])", r"\\\1", one_line)
+    return signs.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def code(text_: str) -> str:

@@ -81,8 +81,12 @@ def _keep(
 
     messages = sum(row.messages for row in stored(STATISTICS))
     subjects = sum(row.subjects for row in stored(OBSERVED))
-    tables = (sorted(stored(kept), key=repr) for kept in (FINDINGS, DEVIATIONS, NODES, LEFT_OUT))
-    return Audit(captures, *tables, messages, subjects)
+    def in_order(kept: Kept) -> list[Any]:
+        return sorted(stored(kept), key=repr)
+
+    return Audit(
+        captures, in_order(FINDINGS), in_order(DEVIATIONS), in_order(NODES), in_order(LEFT_OUT), messages, subjects
+    )
 
 
 def said(findings: DataFrame) -> DataFrame:

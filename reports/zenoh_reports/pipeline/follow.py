@@ -45,7 +45,7 @@ TABLES: Final = (
     (Kept("statistics", StatisticsRow), stages.statistics),
     (Kept("deviations", DeviationRow), lambda facts: stages.deviations(stages.findings(facts))),
 )
-Say = Callable[[str], None]
+Say = Callable[[str], object]
 
 
 def follow(
@@ -66,7 +66,7 @@ def follow(
         else:
             time.sleep(PAUSE)  # a folder is asked, since a network file system tells nobody
     followed.tables()
-    return Exit(1) if followed.failed else Exit.CONFORMING if followed.judged else Exit.NOTHING_JUDGED
+    return Exit.NOT_CONFORMING if followed.failed else Exit.CONFORMING if followed.judged else Exit.NOTHING_JUDGED
 
 
 class Followed:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from zenoh_conformance.requirement import requirements
 from zenoh_reports.plain.clusters import ClusterRow
@@ -75,9 +75,5 @@ def report(
         keep_results(spark, files, store)
         step("matrix and history")
         derive(spark, store)
-        counts = [_count(store.get(spark, kept)) for kept in (RUNS, JUDGEMENTS, FAULTS)]
-    return Made(*counts, folder)
-
-
-def _count(table: DataFrame) -> int:
-    return table.count()
+        counts = [store.get(spark, kept).count() for kept in (RUNS, JUDGEMENTS, FAULTS)]
+    return Made(counts[0], counts[1], counts[2], folder)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -13,14 +12,13 @@ from zenoh_conformance.requirement import Requirement
 from zenoh_conformance.verdict import Verdict
 from zenoh_reports.plain.judgements import COLUMN, ID, SEPARATOR, UNOBSERVED, JudgementRow, MatrixRow, RunRow
 
-from .sources.results import ResultsSource
+from .sources import table
 from .types import schema
 
 
 def results(spark: SparkSession, files: Sequence[str]) -> DataFrame:
     """The lines of results files, read once each (`zenoh_results`)."""
-    spark.dataSource.register(ResultsSource)
-    return spark.read.format(ResultsSource.name()).option("paths", json.dumps(list(files))).load()
+    return table(spark, "zenoh_results", files)
 
 
 def requirement_rows(spark: SparkSession, requirements: Iterable[Requirement]) -> DataFrame:

@@ -6,7 +6,6 @@ The Python that follows reads a stream and holds one flow. Arrow both ways, sinc
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -19,7 +18,7 @@ from zenoh_reports.plain import traffic
 from zenoh_reports.plain.packets import SPAN, PacketRow, in_order
 from zenoh_reports.plain.traffic import BY, BatchRow, CountRow, FlowRow, MessageRow
 
-from .sources.capture import CaptureSource
+from .sources import table
 from .types import batches, rows_of, schema
 
 Made = Callable[[Heard], Iterable[Any]]
@@ -27,9 +26,7 @@ Made = Callable[[Heard], Iterable[Any]]
 
 def packets(spark: SparkSession, files: Sequence[str], span: int = SPAN, first: int = 0) -> DataFrame:
     """The packets of captures, which are numbered from `first` in the order of their first packets (`zenoh_capture`)."""
-    spark.dataSource.register(CaptureSource)
-    options = {"paths": json.dumps(in_order(files)), "span": str(span), "first": str(first)}
-    return spark.read.format(CaptureSource.name()).options(**options).load()
+    return table(spark, "zenoh_capture", in_order(files), span=str(span), first=str(first))
 
 
 def by_flow(packets: DataFrame, tasks: int | None = None) -> DataFrame:

@@ -17,7 +17,6 @@ from pyspark.sql.types import (
     DataType,
     DoubleType,
     LongType,
-    MapType,
     StringType,
     StructField,
     StructType,
@@ -34,11 +33,8 @@ _PLAIN: Final[dict[Any, DataType]] = {
 def _type(annotation: Any) -> DataType:
     if annotation in _PLAIN:
         return _PLAIN[annotation]
-    inner = [_type(one) for one in get_args(annotation)]
-    if get_origin(annotation) is dict:
-        return MapType(*inner)
     if get_origin(annotation) is list:
-        return ArrayType(*inner)
+        return ArrayType(_type(get_args(annotation)[0]))
     raise TypeError(f"no column holds {annotation!r}")
 
 

@@ -108,7 +108,7 @@ class _Watch:
 
     def _handshake(self, seen: Seen) -> None:
         place = seen.event.packet or 0
-        shared = {
+        shared: dict[str, Any] = {
             "connection": self.one.connection.name, "began": self.one.began, "time": self.one.at(seen.time), "file": place >> PLACES,
             "packet": place & NUMBER, "sender": seen.sender.value, "node": self.node(seen.sender),
         }  # fmt: skip
@@ -197,7 +197,10 @@ class Listener:
             yield from self._tell(known, event)
 
     def drain(self) -> Iterator[AuditRow]:
-        """What was found since the last time on connections that go on."""
+        """What was found since the last time on connections that go on: a file ends here, and another follows."""
+        if self.hearing is not None:
+            for known, event in self.hearing.settle():
+                yield from self._tell(known, event)
         for each in self.judged.values():
             yield from _rows(each.watch, each.judge.drain())
 

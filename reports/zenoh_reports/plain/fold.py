@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from typing import Final
 
 from zenoh_conformance.requirement import Level, Requirement, Requirements, requirements
@@ -54,25 +55,25 @@ EXPLAINED: Final = {
 }
 
 
-@dataclass(slots=True)
+@dataclass
 class Cell:
-    """What one run says of one requirement."""
+    """What one run says of one requirement; its judgements are complete before it is asked."""
 
     judgements: list[Judgement] = field(default_factory=list)
     why: Why | None = None
     """Set where the verdict says nothing."""
 
-    @property
+    @cached_property
     def verdict(self) -> Verdict:
         """The worst; `not-observed` where there is none."""
         return worst(one.verdict for one in self.judgements)
 
-    @property
+    @cached_property
     def counted(self) -> int:
         """How many judgements it stands on: what said nothing does not count."""
         return sum(one.verdict not in SILENT for one in self.judgements)
 
-    @property
+    @cached_property
     def shown(self) -> Judgement | None:
         """The first judgement of the worst verdict."""
         return max(self.judgements, key=lambda one: SEVERITY[one.verdict], default=None)
@@ -87,7 +88,10 @@ def table(run: Run) -> dict[str, Cell]:
     known = requirements()
     cells = {ident: Cell() for ident in known}
     for one in run.judgements:
-        cells.setdefault(now_called(known, one.key.requirement), Cell()).judgements.append(one)
+        ident = now_called(known, one.key.requirement)
+        if ident not in cells:
+            cells[ident] = Cell()
+        cells[ident].judgements.append(one)
     roles = frozenset(run.identity.role.split("+")) | {one.key.role for one in run.judgements}
     for ident, cell in cells.items():
         if cell.verdict in SILENT:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from operator import attrgetter
 from typing import Final
 
-from .judgements import SUBJECT, JudgementRow, grouped
+from .judgements import SUBJECT, JudgementRow, Values, grouped
 
 FLAKY: Final = "flaky"
 
@@ -79,7 +79,7 @@ class FlakeRow:
     """(flaky + changes) / runs, at most 1."""
 
 
-def of_runs(rows: Iterable[JudgementRow], names: Sequence[str]) -> dict[tuple[str, ...], list[JudgementRow]]:
+def of_runs(rows: Iterable[JudgementRow], names: Sequence[str]) -> dict[Values, list[JudgementRow]]:
     """For each value of these columns, one judgement a run, the worst, in order of day and run."""
     made = {}
     for key, found in grouped(rows, names).items():
@@ -95,7 +95,7 @@ def history(rows: Iterable[JudgementRow]) -> list[TurnRow]:
         before = ""
         for row in runs:
             if row.verdict != before:
-                made.append(TurnRow(*key, row.day, row.run, row.version, row.verdict, row.cause, before))
+                made.append(TurnRow(*(*key, row.day, row.run, row.version, row.verdict, row.cause, before)))
             before = row.verdict
     return made
 
@@ -112,7 +112,7 @@ def against(rows: Iterable[JudgementRow], baseline: Iterable[JudgementRow]) -> l
             change = (
                 "new" if there is None else "gone" if here is None else "worse" if ranks[0] > ranks[1] else "better"
             )
-            made.append(ChangeRow(*key, verdict, here.cause if here else "", before, change))
+            made.append(ChangeRow(*(*key, verdict, here.cause if here else "", before, change)))
     return made
 
 
@@ -124,5 +124,5 @@ def flakes(rows: Iterable[JudgementRow]) -> list[FlakeRow]:
         changes = sum(row.verdict != before.verdict for before, row in pairwise(runs))
         retried = sum(row.attempts > 1 for row in runs)
         rate = min(1.0, (flaky + changes) / len(runs))
-        made.append(FlakeRow(*key, len(runs), flaky, changes, retried, rate))
+        made.append(FlakeRow(*(*key, len(runs), flaky, changes, retried, rate)))
     return made

@@ -23,6 +23,7 @@ COLUMN: Final = ("target", "version", "kind", "profile")
 ID: Final = 16
 SEPARATOR: Final = "\x1f"
 Row = TypeVar("Row")
+Values = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)

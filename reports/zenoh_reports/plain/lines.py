@@ -45,7 +45,7 @@ def objects(path: str) -> Iterator[Found]:
 def _opened(path: str) -> IO[bytes]:
     with Path(path).open("rb") as source:
         compressed = source.read(2) == _GZIP
-    return gzip.open(path, "rb") if compressed else Path(path).open("rb")
+    return gzip.open(path, "rb") if compressed else Path(path).open("rb")  # type: ignore[return-value]
 
 
 def _object(line: bytes) -> Mapping[str, Any] | Fault:

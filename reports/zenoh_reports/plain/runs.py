@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -54,7 +55,7 @@ class Identity:
         return (self.name, version_key(self.version), self.kind, self.role, self.reach)
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class Run:
     """One results file."""
 
@@ -89,7 +90,7 @@ class Run:
         leaked = sum(one.embargo for one in self.results.judgements)
         return max(footer.embargoed if footer else 0, leaked)
 
-    @property
+    @cached_property
     def exit(self) -> Exit:
         """The exit code that follows from what the file holds; that of a run without a footer is never 0."""
         footer = self.results.footer
@@ -224,7 +225,7 @@ def name_apart(runs: Sequence[Run]) -> None:
     for run in runs:
         one = run.identity
         alike = [other.identity for other in runs if (other.identity.name, other.identity.version) == (one.name, one.version)]
-        words = [f"{one.name} {one.version}".strip()]
+        words = [one.name if run.interop else f"{one.name} {one.version}".strip()]
         if len({other.kind for other in alike}) > 1:
             words.append(one.kind)
         alike = [other for other in alike if other.kind == one.kind]
@@ -259,6 +260,8 @@ LONGEST: Final = 120
 
 def shown(text: str, longest: int = LONGEST) -> str:
     """Text as it may be shown in one line: what is not printable as an escape, what is too long cut in the middle."""
+    if len(text) <= longest and text.isprintable() and _BIDI.isdisjoint(text):
+        return text
     cut = text if len(text) <= longest else f"{text[: longest * 2 // 3]}..{text[-longest // 4 :]} ({len(text)} characters)"
     return "".join(char if char.isprintable() and char not in _BIDI else escaped(char) for char in cut)
 

@@ -142,8 +142,10 @@ def statistics(facts: Iterable[AuditRow]) -> list[StatisticsRow]:
     key = ["time", "node", "zid", "sender", "kind"]
     return [
         StatisticsRow(
-            *values, sum(row.amount for row in rows), sum(row.size for row in rows), min(row.least for row in rows),
-            max(row.most for row in rows),
+            *(
+                *values, sum(row.amount for row in rows), sum(row.size for row in rows), min(row.least for row in rows),
+                max(row.most for row in rows),
+            )
         )
         for values, rows in grouped((row for row in facts if row.what == "messages"), key).items()
     ]  # fmt: skip
@@ -152,7 +154,7 @@ def statistics(facts: Iterable[AuditRow]) -> list[StatisticsRow]:
 def extensions(facts: Iterable[AuditRow]) -> list[ExtensionRow]:
     """Extensions by node, kind and name."""
     found = grouped((row for row in facts if row.what == "extension"), ["node", "zid", "kind", "detail"])
-    return [ExtensionRow(*values, sum(row.amount for row in rows)) for values, rows in found.items()]
+    return [ExtensionRow(*(*values, sum(row.amount for row in rows))) for values, rows in found.items()]
 
 
 def observed(facts: Iterable[AuditRow], requirements: Iterable[Requirement]) -> list[ObservedRow]:
@@ -175,7 +177,7 @@ def deviations(rows: Iterable[FindingRow]) -> list[DeviationRow]:
         first = min(found, key=attrgetter("time", "file", "packet", "connection", "cause"))
         times = [row.time for row in found]
         about = first.file, first.packet, first.connection, first.cause
-        made.append(DeviationRow(*key, len(found), min(times), max(times), *about))
+        made.append(DeviationRow(*(*key, len(found), min(times), max(times), *about)))
     return made
 
 

@@ -9,6 +9,7 @@ import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from typing import Any, Final
 
 from zenoh_conformance import case as cases
@@ -22,7 +23,7 @@ from zenoh_conformance.verdict import verdict_for
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files import conversations, scripts
 from zenoh_harness.files.results import check_label
-from zenoh_reports.proofs.replay import Apart, TapeScene, Zids
+from zenoh_reports.proofs.replay import UNITS, Apart, TapeScene, Zids
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +101,14 @@ def by_case(proof: Mapping[str, Any], conversation: Conversation, role: Side) ->
     found = next((one for one in registered() if check == one.id or check in one.aliases), None)
     if found is None:
         raise Apart("there is no case of this name")
-    values = next((one for one in found.parameters if {name: word(value) for name, value in one.items()} == parameters), None)
+    values = next((one for one in found.parameters if dict(cases.shown_all(one)) == parameters), None)
     if values is None:
         raise Apart("the case has no such parameters")
     apart = None
-    for zids in (*drawn(proof), None):
-        scene = TapeScene(conversation, role=role, profile=judgement["profile"], requirement=found.requirement, zids=zids)
+    for zids, unit in product((*drawn(proof), None), UNITS):
+        scene = TapeScene(
+            conversation, role=role, profile=judgement["profile"], requirement=found.requirement, zids=zids, unit=unit
+        )
         try:
             return replayed(found, values, scene), "the case on the recorded conversation"
         except Apart as why:
@@ -136,13 +139,6 @@ def replayed(found: cases.Case, values: Mapping[str, Any], scene: TapeScene) -> 
     except Exception as broken:
         raise Apart(f"it stops with {type(broken).__name__}: {broken}") from broken
     return scene.findings[0] if scene.findings else None
-
-
-def word(value: Any) -> str:
-    """A parameter's value as judgements name it."""
-    if isinstance(value, bytes | bytearray):
-        return value.hex()
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def registered() -> list[cases.Case]:

@@ -79,7 +79,7 @@ class CodecWitness:
 def difference(piece: Piece, answer: Answer) -> str:
     """How an answer deviates from what a piece must mean; empty when it does not."""
     if answer.kind not in (AnswerKind.DECODED, AnswerKind.REFUSED):
-        return f"{answer.kind.value}: {_place(answer.why)}"
+        return f"{answer.kind.value}: {without_folders(answer.why)}"
     refused = answer.kind is AnswerKind.REFUSED or answer.size < len(piece.data)
     if not piece.meanings:
         return "" if refused else f"accepts it: {str(answer.means)[:CAUSE]}"
@@ -102,9 +102,9 @@ def touches_shm(vector: Vector) -> bool:
     return bool(marked)
 
 
-def _place(text: str) -> str:
+def without_folders(text: str) -> str:
     """The text of a panic without this machine's folders."""
-    return re.sub(r"\S*/((?:zenoh|library)[^/\s]*/\S+)", r"\1", text).replace("\n", " ")
+    return re.sub(r"\S*?/((?:zenoh[\w-]*-\d[^/\s]*|library)/\S+)", r"\1", text).replace("\n", " ")
 
 
 def _beyond_struct(means: Any) -> bool:

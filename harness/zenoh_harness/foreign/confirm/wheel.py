@@ -147,6 +147,8 @@ def _text(data: bytes) -> str | None:
 
 
 def _of_key(vector: Vector, answer: dict[str, object]) -> Statement:
+    if answer["panic"] is not None:
+        return Statement(Word.DIFFERS, f"its functions panic: {str(answer['panic'])[:120]}")
     found = None if answer["canonical"] is None else {name: answer[name] for name in ("valid", "canonical")}
     comparable = vector.means["KeyExpr"] if vector.means is not None else None
     wanted = None if comparable is None else {name: comparable[name] for name in ("valid", "canonical")}

@@ -1,4 +1,4 @@
-"""`reference` and `faulty:NAME`: our own node, or a faulty node, in a process of its own like any other target."""
+"""`reference`, `faulty:NAME`, `variant:NAME`: our own node, a faulty node, a conforming variant, in a process like any other target."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from zenoh_harness.profiles import PROFILES
 from zenoh_harness.reference.configured import CHANGES
 from zenoh_harness.targets.adapters.command import CommandTarget
 from zenoh_harness.targets.reach import Reach
+from zenoh_harness.variants import all_variants
 from zenoh_harness.version import harness_version
 
 
@@ -24,19 +25,19 @@ class ReferenceTarget(CommandTarget):
     """The reference as a program that we start: the same path as for everybody's."""
 
     def __init__(self, reach: Reach) -> None:
-        known = all_faulty_nodes()
-        if reach.kind == "faulty" and reach.rest not in known:
-            raise unknown("faulty node", reach.rest, known)
+        known = {"faulty": all_faulty_nodes, "variant": all_variants}.get(reach.kind, dict)()
+        if known and reach.rest not in known:
+            raise unknown("faulty node" if reach.kind == "faulty" else "variant", reach.rest, known)
         role = reach.options.get("role", "router")
         where = (
             "--listen"
             if reach.options.get("as", "responder" if role == "router" else "initiator") == "responder"
             else "--connect"
         )
-        fault = f" --fault {reach.rest}" if reach.kind == "faulty" else ""
+        fault = {"faulty": f" --fault {reach.rest}", "variant": f" --variant {reach.rest}"}.get(reach.kind, "")
         command = f"{sys.executable} -m zenoh_harness.commands.peer {where} {{locator}} --zid {{zid}} --profile {{profile}}{fault}"
         super().__init__(replace(reach, kind="exec", rest=command))
         self.reach = reach
-        name = f"faulty:{reach.rest}" if reach.kind == "faulty" else "reference"
+        name = f"{reach.kind}:{reach.rest}" if reach.rest else "reference"
         self.identity = Identity(name=name, version=harness_version(), kind=reach.kind, language="Python")
         self.profiles = {name: profile for name, profile in PROFILES.items() if name in CHANGES}

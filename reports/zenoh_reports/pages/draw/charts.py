@@ -70,7 +70,10 @@ def lines(
 
 
 def chart(draw: Any, title: str, name: str) -> Markup:
-    """One figure as inline SVG; the same data make the same text. `name` tells its parts from those of others on the page. Raises CannotGoOn where matplotlib is not installed."""
+    """One figure as inline SVG; the same data make the same text. `name` tells its parts from those of others on the page.
+
+    Raises CannotGoOn where matplotlib is not installed.
+    """
     try:
         import matplotlib as mpl
         from matplotlib.backends.backend_svg import FigureCanvasSVG

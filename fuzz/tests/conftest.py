@@ -1,0 +1,32 @@
+"""The tiny codec, compiled as often as it has faults."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from zenoh_harness.codecs.library import header
+
+TINY = Path(__file__).with_name("tiny.c")
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
+    """The path of the library with a fault; 0 for none."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("needs a C compiler")
+    folder = tmp_path_factory.mktemp("tiny")
+
+    def made(fault: int = 0) -> Path:
+        library = folder / f"tiny{fault}.so"
+        if not library.exists():
+            command = [compiler, "-shared", "-fPIC", "-O1", f"-DFAULT={fault}", f"-I{header().parent}", str(TINY), "-o", str(library)]
+            subprocess.run(command, check=True)
+        return library
+
+    return made

@@ -1,0 +1,247 @@
+"""Each oracle is silent on what is right, and finds what is planted; every tolerated difference is needed."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+
+import pytest
+
+from zenoh_conformance import codec, connection, keyexpr
+from zenoh_conformance import explain as explaining
+from zenoh_conformance.messages import Close
+from zenoh_conformance.wire import registry
+from zenoh_fuzz import inputs, oracle, seeds, systematic
+from zenoh_fuzz.mutators import Mutator
+from zenoh_fuzz.targets import LibraryTarget, opened
+from zenoh_fuzz.tolerances import REWRITES, VERDICTS
+from zenoh_harness.codecs.library import load
+from zenoh_vectors.mutation import by_hand
+from zenoh_vectors.mutation.engine import planted
+
+SHORT = 400
+"""Mutated inputs for each oracle: a twin of the campaigns of `tox -e fuzz`."""
+
+
+def found(name, data, targets=(), *, thorough=False):
+    """Signatures of what an oracle finds."""
+    made = oracle.made(name, targets)
+    made.thorough = thorough
+    return {each.signature for one in data for each in (*oracle.judged(made, one), *made.rest())}
+
+
+def mutated(name):
+    """Some seeds, and what the mutators make of them."""
+    made = oracle.made_for_seeds(name)
+    corpus = list(itertools.islice(made.seeds(), 0, None, 40))
+    change = Mutator()
+    return corpus + [change(corpus[n % len(corpus)], made.largest, n) for n in range(SHORT)]
+
+
+@pytest.mark.parametrize("name", ["decode", "roundtrip", "keyexpr", "explain", "files", "laws"])
+def test_an_oracle_is_silent_on_what_is_right(name):
+    data = mutated(name)
+    if name == "laws":
+        data = data[:60]
+    assert found(name, data) == set()
+
+
+def test_the_names_are_those_of_the_modules():
+    assert oracle.names() == ["decode", "differential", "explain", "files", "keyexpr", "laws", "roundtrip"]
+
+
+# --- each has been red ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def reader_of_close():
+    """Puts another reader in the place of CLOSE's."""
+    table = registry.READERS[codec.Layer.TRANSPORT]
+    right = table[3]
+
+    def put(make):
+        table[3] = make(right)
+
+    yield put
+    table[3] = right
+
+
+def test_decode_finds_an_undocumented_exception(reader_of_close):
+    reader_of_close(lambda right: lambda data, at, end, notes: [][at + 1])
+    assert any("IndexError" in one for one in found("decode", [b"\0\x03\0"]))
+
+
+def test_decode_finds_work_that_grows_too_fast(reader_of_close):
+    def slow(right):
+        def read(data, at, end, notes):
+            for _ in range((end - at) ** 2):
+                len(data)
+            return right(data, at, end, notes)
+
+        return read
+
+    reader_of_close(slow)
+    assert any("work-grows" in one for one in found("decode", [b"\0\x03" + bytes(900)], thorough=True))
+
+
+def test_roundtrip_finds_a_lost_bit(monkeypatch):
+    declared = registry.of(Close)
+    right = declared.write
+    monkeypatch.setattr(declared, "write", lambda value, out: right(Close(reason=value.reason & 0x7F), out))
+    assert any("meaning-survives: close" in one for one in found("roundtrip", [b"\0\x03\xff"]))
+
+
+def test_roundtrip_finds_another_reading_of_the_connection(monkeypatch):
+    monkeypatch.setattr(connection, "nested", lambda *_: iter(()))
+    assert any("connection-is-decode" in one for one in found("roundtrip", [b"\3\x04"], thorough=True))
+
+
+def test_explain_finds_a_lost_byte(monkeypatch):
+    right = explaining.READINGS[codec.Layer.NETWORK]
+    monkeypatch.setitem(explaining.READINGS, codec.Layer.NETWORK, lambda data: right(data[:-1]))
+    assert any("no-byte-is-lost" in one for one in found("explain", [b"\1\x1a\x01\x02"]))
+
+
+def test_files_finds_an_undocumented_exception(monkeypatch):
+    from zenoh_fuzz.oracles import files
+
+    monkeypatch.setitem(files.PARSERS, "target string", lambda data: data[99])
+    data = bytes([files.NAMES.index("target string")]) + b"x"
+    assert any("IndexError" in one for one in found("files", [data]))
+
+
+def test_laws_finds_what_depends_on_the_cut(monkeypatch):
+    from zenoh_fuzz.oracles import laws
+
+    asked = itertools.count()
+    monkeypatch.setattr(laws, "said", lambda judged: [("law", next(asked))])
+    assert any("depend-on-cuts" in one for one in found("laws", [b"\0\0\2\x03\0"]))
+
+
+def test_keyexpr_finds_a_relation_that_is_not_mutual(monkeypatch):
+    monkeypatch.setattr(keyexpr, "intersects", lambda a, b: a < b or a == b)
+    assert any("meeting-is-mutual" in one for one in found("keyexpr", [b"a\nb"]))
+
+
+# --- the tiny codec ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fault", "data", "rule"),
+    [(0, b"\0\x03\0", "accept-alike"), (8, b"\0\x03\0", "survives-every-input"), (9, b"\0\x04\x04", "memory-follows-the-input")],
+)
+def test_differential_finds_what_a_library_does(tiny, fault, data, rule):
+    target = LibraryTarget(load(tiny(fault)))
+    assert any(f"/{rule}:" in one for one in found("differential", [data], (target,)))
+    assert not found("differential", [b"\0\x04", b"\1\x04"], (target,))
+
+
+def test_a_codec_in_another_process_is_asked_in_batches_and_agrees():
+    [target] = opened([f"stdio:{sys.executable} -m zenoh_harness.cli codec"])
+    made = oracle.made("differential", (target,))
+    data = [one for one in mutated("differential") if one[:1] != b"\5"]
+    told = [each.signature for one in data for each in oracle.judged(made, one)]
+    told += [each.signature for each in made.rest()]
+    target.close()
+    assert set(told) == set()
+
+
+# --- zenoh-codec ------------------------------------------------------------------------------------------------------
+
+PUBLIC = {
+    "memory-follows-the-input": {"the length of a text", "the length of bytes, read from a plain run of bytes", "the count of a list"},
+    "survives-every-input": {"while writing", "while reading"},
+    "mean-the-same": {"Hello.locators[]"},
+    "write-what-was-read": {"does not write it again"},
+}
+"""What 1.9.0 does and the next release does not, by rule: 2601, 2594, 2606; 2605, 2595; 2607; and an empty slice is not written."""
+
+
+@pytest.fixture(scope="module")
+def current():
+    return opened(["lib:zenoh-codec@1.10.2"])
+
+
+@pytest.mark.needs("cargo")
+def test_the_public_faults_of_1_9_are_found_one_finding_each():
+    signatures = found("differential", systematic.message_inputs(), opened(["lib:zenoh-codec@1.9.0"]))
+    told = {(rule, part) for rule, parts in PUBLIC.items() for part in parts}
+    seen = {(rule, part) for rule, part in told if any(f"/{rule}:" in one and part in one for one in signatures)}
+    assert seen == told
+    assert len(signatures) == len(told), signatures
+
+
+@pytest.mark.needs("cargo")
+def test_the_current_release_reads_as_we_do(current):
+    made = oracle.made("differential", current)
+    data = [*systematic.message_inputs(), *seeds.message_seeds(), *mutated("differential")]
+    assert {each.signature for one in data for each in oracle.judged(made, one)} == set()
+
+
+NEEDED = {
+    "integers-cut-to-their-width": "01 1e 20 80 80 04 00 01 61",
+    "encoding-cut-to-16-bits": "01 1d 00 41 80 80 10 00",
+    "resolution-of-six-bits": "00 41 09 32 c4 c3 c2 c1 4a ff ff",
+    "unknown-consolidation-is-auto": "01 3c 09 00 01 61 23 7f",
+    "queryable-info-has-two-fields": "01 1e a4 04 00 01 61 21 7f",
+    "wire-expr-flags-of-two-bits": "01 1e 87 04 5f 05 89 00 61 2f 62",
+    "no-shared-memory": "00 81 09 32 c4 c3 c2 c1 42 01 52",
+    "extension-read-straight-on": "01 bb 09 00 01 61 43 7f 10 0b 0a 03 04 01 01 76",
+    "frame-ends-where-a-message-breaks": "00 25 07 3d 00 01 61 01 01 00 3d 00 01 61 00",
+    "frame-ends-before-a-marked-message": "00 25 07 1a 05 3d 00 01 61 81 12 00",
+    "region-name-unchecked": "00 81 09 32 c4 c3 c2 c1 48 01 c3",
+    "shm-marker-refused": "01 3d 00 01 61 81 12 00",
+    "locator-has-a-form": "02 22 09 30 c4 c3 c2 c1 01 03 61 62 63",
+    "key-of-an-undeclaration-not-empty": "01 1e 85 04 5f 02 03 00",
+}
+"""For each rule an input that is a finding without it."""
+
+
+@pytest.mark.needs("cargo")
+@pytest.mark.parametrize("rule", NEEDED)
+def test_a_tolerated_difference_is_there_and_is_needed(rule, current, monkeypatch):
+    data = bytes.fromhex(NEEDED[rule])
+    made = oracle.made("differential", current)
+    made.thorough = True
+    assert list(oracle.judged(made, data)) == []
+    assert made.tolerated[rule], made.tolerated
+    monkeypatch.delitem(REWRITES if rule in REWRITES else VERDICTS, rule)
+    assert found("differential", [data], current, thorough=True)
+
+
+@pytest.mark.needs("cargo")
+def test_an_older_release_skips_what_is_newer():
+    made = oracle.made("differential", opened(["lib:zenoh-codec@1.9.0"]))
+    made.thorough = True
+    assert list(oracle.judged(made, bytes.fromhex("01 bd 00 01 61 47 02 01 00 01 01 76"))) == []
+    assert made.tolerated["newer-extension-skipped"]
+
+
+def test_every_rule_has_its_input():
+    assert {*REWRITES, *VERDICTS} == {*NEEDED, "newer-extension-skipped"}
+
+
+# --- planted faults ---------------------------------------------------------------------------------------------------
+
+FAULTS = 20
+"""So many of the faults that people make, spread over all kinds."""
+
+
+@pytest.mark.needs("cargo")
+def test_planted_faults_are_found(current):
+    data = [*seeds.message_seeds(), *systematic.message_inputs()]
+    mutants = [one for one in by_hand.mutants() if not one.name.startswith("keys") and "length-prefix" not in one.name]
+    chosen = mutants[:: max(1, len(mutants) // FAULTS)][:FAULTS]
+    lost = []
+    for mutant in chosen:
+        with planted(mutant):
+            made = [oracle.made("differential", current), oracle.made("roundtrip")]
+            if not any(oracle.judged(each, one) for one in data for each in made):
+                lost.append(mutant.name)
+    assert lost == []
+
+
+def test_inputs_are_what_their_first_byte_says():
+    assert inputs.taken_apart(b"") == (0, b"")
+    assert inputs.taken_apart(inputs.of("scouting", b"x")) == (2, b"x")
+    assert inputs.of("vle", b"") == b"\5"

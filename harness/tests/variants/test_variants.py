@@ -1,0 +1,45 @@
+"""Variant by check: nothing is red on a conforming node, whoever judges; what is not judged there it says itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from zenoh_harness.faulty import find_faulty_node
+from zenoh_harness.reference import Reference
+from zenoh_harness.variants import all_variants
+from zenoh_harness.variants.table import Came, judged, on_the_reference, row
+
+
+@pytest.fixture(scope="module")
+def plain() -> frozenset[str]:
+    return on_the_reference()
+
+
+def test_there_are_many_variants() -> None:
+    assert len(all_variants()) >= 40
+
+
+def test_everything_is_green_or_idle_on_the_reference() -> None:
+    assert judged(Reference).of(Came.RED) == {}
+
+
+@pytest.mark.parametrize("name", all_variants())
+def test_nothing_is_red_on_a_variant(name: str, plain: frozenset[str]) -> None:
+    found = row(all_variants()[name], plain)
+
+    assert {label: one.why for label, one in found.red.items()} == {}
+    assert {label: one.why for label, one in found.unexplained.items()} == {}
+    assert found.stale == []
+
+
+def test_a_faulty_node_is_red_by_the_same_way() -> None:
+    found = judged(find_faulty_node("believes-any-cookie").node).of(Came.RED)
+
+    assert any(one.check == "establishment-cookie/a-changed-cookie-is-refused" for one in found.values())
+
+
+def test_who_answers_nothing_passes_no_refusal() -> None:
+    found = judged(find_faulty_node("answers-nothing").node)
+
+    refusals = [one for one in found.of(Came.GREEN) if one.startswith("establishment-cookie/")]
+    assert refusals == []

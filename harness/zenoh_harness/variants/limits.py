@@ -1,0 +1,151 @@
+"""Nodes with small limits: of sessions, links, half-open handshakes, message sizes, time; and nodes that do less than a router."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from zenoh_conformance.conversation import Framing, Side
+from zenoh_conformance.messages import Interest, Push, Request
+from zenoh_harness.reference import Reference
+from zenoh_harness.reference.config import GENERIC, Action, Refused
+from zenoh_harness.reference.link import Link
+
+from . import variant
+
+LIMITS = "session-establishment#overview: resource limits are refused by CLOSE"
+LESS = "a peer or a client does not route (push#routing)"
+
+
+@variant("holds-one-session", permitted=LIMITS)
+class HoldsOneSession(Reference):
+    """Holds one session; it refuses another one at OPEN."""
+
+    settings: ClassVar = {"max_sessions": 1}
+    lacks = frozenset({"several-sessions"})
+
+
+@variant("holds-four-sessions", permitted=LIMITS)
+class HoldsFourSessions(Reference):
+    """Holds four sessions."""
+
+    settings: ClassVar = {"max_sessions": 4}
+
+
+@variant("takes-two-links-a-session", permitted="session-establishment#init-extensions: MultiLink")
+class TakesTwoLinksASession(Reference):
+    """Takes two links a session in every profile."""
+
+    settings: ClassVar = {"max_links": 2}
+
+
+class _FewHalfOpen(Reference):
+    """Ends a link that comes while so many handshakes are half open."""
+
+    most = 8
+    facts: ClassVar = {"half_open": 8}
+
+    def connected(self, name: str, side: Side, now: float, framing: Framing = Framing.STREAM) -> list[Action]:
+        half_open = sum(not link.live for link in self.links.values())
+        if side is Side.RESPONDER and half_open >= self.most:
+            return [Action(name, end=True)]
+        return super().connected(name, side, now, framing)
+
+
+@variant("holds-eight-half-open-handshakes", permitted="no page says how many handshakes a node has under way")
+class HoldsEightHalfOpenHandshakes(_FewHalfOpen):
+    """Ends every link that comes while eight handshakes are half open."""
+
+
+@variant("gives-a-handshake-a-second", permitted="no page says how long a handshake may take")
+class GivesAHandshakeASecond(Reference):
+    """Ends a handshake that takes longer than a second."""
+
+    settings: ClassVar = {"handshake_s": 1.0}
+
+
+@variant("takes-first-batches-of-2048-bytes", permitted=LIMITS)
+class TakesFirstBatchesOf2048Bytes(Reference):
+    """As responder it refuses what is larger than 2048 bytes in a handshake."""
+
+    def on_batch(self, link: Link, batch: bytes) -> None:
+        if link.side is Side.RESPONDER and not link.live and len(batch) > 2048:
+            raise Refused(GENERIC, "too large for a handshake")
+        super().on_batch(link, batch)
+
+
+@variant(
+    "takes-messages-of-4096-bytes",
+    permitted="no page says how large a message a node puts together",
+    unjudged=dict.fromkeys(
+        (
+            "establishment-patch/toward-patch-zero-no-marker-is-needed", "session-batches/what-does-not-fit-is-fragmented",
+            "establishment-fields/without-size-batches-are-large",
+        ),
+        "the message is larger than it takes",
+    ),
+)  # fmt: skip
+class TakesMessagesOf4096Bytes(Reference):
+    """Gives up what has come in fragments to more than 4096 bytes."""
+
+    facts: ClassVar = {"message_size": 4096}
+
+    def route_bytes(self, link: Link, data: bytes, *, reliable: bool = True) -> None:
+        if len(data) <= 4096:
+            super().route_bytes(link, data, reliable=reliable)
+
+    def route(self, link: Link, message: Any, *, reliable: bool = True) -> None:
+        if isinstance(message, Push) and len(getattr(message.body, "payload", b"")) > 4096:
+            return
+        super().route(link, message, reliable=reliable)
+
+
+@variant("passes-nothing-on", permitted=LESS)
+class PassesNothingOn(Reference):
+    """A peer that does not pass data between those who are connected to it."""
+
+    settings: ClassVar = {"whatami": 1}
+    lacks = frozenset({"routing"})
+
+    def on_push(self, link: Link, push: Push, *, reliable: bool = True) -> None:
+        return
+
+    def on_declare(self, link: Link, declare: Any) -> None:
+        return
+
+
+@variant("finishes-no-queries", permitted="query#request-response-flow binds who serves")
+class FinishesNoQueries(Reference):
+    """A publisher that knows no queries: it says nothing to a REQUEST."""
+
+    settings: ClassVar = {"whatami": 2}
+    lacks = frozenset({"finals"})
+
+    def on_request(self, link: Link, request: Request) -> None:
+        return
+
+
+@variant(
+    "answers-nothing-in-a-session",
+    permitted="a publisher has nothing to answer",
+    unjudged={"law/frame-*": "it says nothing in a session", "law/initial-sn-own-start": "it says nothing in a session"},
+)
+class AnswersNothingInASession(FinishesNoQueries):
+    """A publisher that knows neither queries nor interests, and passes nothing on."""
+
+    lacks = frozenset({"finals", "interests", "routing"})
+
+    def on_interest(self, link: Link, interest: Interest) -> None:
+        return
+
+    def on_push(self, link: Link, push: Push, *, reliable: bool = True) -> None:
+        return
+
+
+@variant("answers-no-interests", permitted="interests#modes binds who has declarations")
+class AnswersNoInterests(Reference):
+    """Has nothing to declare, and says nothing to an INTEREST."""
+
+    lacks = frozenset({"interests"})
+
+    def on_interest(self, link: Link, interest: Interest) -> None:
+        return

@@ -1,0 +1,192 @@
+"""The matrix variant x check, in memory: nothing is red on a conforming node, and what is not judged on it is told with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from fnmatch import fnmatchcase
+
+from zenoh_conformance.case import Case, Parameters, all_cases, shown_all
+from zenoh_conformance.controls import WORKS, Ground
+from zenoh_conformance.conversation import Conversation, Side
+from zenoh_conformance.finding import Deviation, Finding
+from zenoh_conformance.law import all_laws, judge
+from zenoh_harness.errors import CannotConnect
+from zenoh_harness.files.results import check_label
+from zenoh_harness.reference import Reference
+from zenoh_harness.reference.configured import CHANGES
+from zenoh_harness.reference.memory import MemoryScene, able
+
+from . import Variant
+
+LACKS = "the target does not do "
+"""How the reason of a check begins that needs what a target does not do."""
+
+
+HEARD = 6
+"""Conversations of one case that the laws hear, spread over its values: those of one case are much alike."""
+
+
+class Came(Enum):
+    """How a check came out."""
+
+    GREEN = "green"
+    RED = "red"
+    IDLE = "nothing judged"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One check with one set of values, on one node."""
+
+    check: str
+    label: str
+    came: Came
+    why: str = ""
+    requirement: str = ""
+    conversation: Conversation | None = None
+
+
+@dataclass(slots=True)
+class Judged:
+    """What all checks say of one node."""
+
+    results: list[Result] = field(default_factory=list)
+
+    def of(self, came: Came) -> dict[str, Result]:
+        """The checks that came out so, by label."""
+        return {result.label: result for result in self.results if result.came is came}
+
+
+def in_memory(cases: Iterable[Case] | None = None) -> list[Case]:
+    """The cases that the reference can be judged by in memory, controls before what rests on them."""
+    every = all_cases() if cases is None else {case.id: case for case in cases}
+    can = [case for case in every.values() if case.profile in CHANGES and set(case.needs) <= able(case.profile)]
+    return sorted(can, key=lambda case: depth(case, every))
+
+
+def depth(case: Case, cases: Mapping[str, Case]) -> int:
+    """How many controls stand below a case; what judges whether a session works at all comes first."""
+    if case.id in WORKS.values():
+        return -1
+    below = cases.get(case.control or "")
+    return 0 if below is None else 1 + depth(below, cases)
+
+
+def judged(node: type[Reference], cases: Iterable[Case] | None = None) -> Judged:
+    """Every case with all its values, and every law over all that was said, on one node in both roles."""
+    text, ground, laws = Judged(), Ground(all_cases()), Laws()
+    for case in in_memory(cases):
+        for parameters in case.parameters:
+            result, conversation = once(case, parameters, node, ground)
+            ground.note(case.id, parameters, result.came is Came.GREEN)
+            text.results.append(result)
+            if conversation is not None:
+                laws.hear(conversation, case)
+    text.results += laws.results()
+    return text
+
+
+def once(
+    case: Case, parameters: Parameters, node: type[Reference], ground: Ground
+) -> tuple[Result, Conversation | None]:
+    """One case with one set of values on one node, and what was said."""
+    label = check_label(case.id, shown_all(parameters))
+    if missing := sorted(set(case.needs) - able(case.profile, node)):
+        return Result(case.id, label, Came.IDLE, f"{LACKS}{', '.join(missing)}"), None
+    scene = MemoryScene(case.requirement, node, role=case.role, profile=case.profile)
+    finding: Finding | None = None
+    idle = ""
+    try:
+        case.run(scene, parameters)
+        finding = next(iter(scene.deviations), None)
+    except Deviation as deviation:
+        finding = deviation.finding
+    except CannotConnect as otherwise:
+        idle = str(otherwise)
+    idle = idle or ground.missing(case, parameters, finding)
+    came = Came.IDLE if idle else Came.RED if finding else Came.GREEN
+    why = idle or (finding.cause if finding else "")
+    return Result(case.id, label, came, why, case.requirement, scene.conversation), scene.conversation
+
+
+class Laws:
+    """What the laws say of a node, over many conversations."""
+
+    def __init__(self) -> None:
+        self.met: set[str] = set()
+        self.red: dict[tuple[str, str], Result] = {}
+
+    def hear(self, conversation: Conversation, case: Case) -> None:
+        """Let them judge what the target said."""
+        for said in judge(conversation):
+            if said.sender is case.role:
+                name = f"{said.law.id} ({case.role.value})"
+                self.met |= {name} if said.subjects else set()
+                for finding in said.findings:
+                    red = Result(said.law.id, name, Came.RED, finding.cause, finding.requirement, conversation)
+                    self.red.setdefault((name, finding.cause), red)
+
+    def results(self) -> Iterator[Result]:
+        """One result a law and role; red ones once for each cause."""
+        yield from self.red.values()
+        bad = {name for name, _ in self.red}
+        for law in all_laws().values():
+            for role in Side:
+                name = f"{law.id} ({role.value})"
+                if name not in bad:
+                    came = Came.GREEN if name in self.met else Came.IDLE
+                    yield Result(law.id, name, came, "" if name in self.met else "met nothing to judge", law.requirement)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What one variant showed."""
+
+    variant: Variant
+    judged: Judged
+    plain: frozenset[str]
+    """Labels of what is judged on the reference."""
+
+    @property
+    def red(self) -> dict[str, Result]:
+        """What must not be."""
+        return self.judged.of(Came.RED)
+
+    @property
+    def idle(self) -> dict[str, Result]:
+        """What has nothing to judge here, and has on the reference."""
+        return {label: result for label, result in self.judged.of(Came.IDLE).items() if label in self.plain}
+
+    def reason(self, result: Result) -> str:
+        """Why it has nothing to judge, as the variant says: what it does not do, or its table; empty where it does not say."""
+        if result.why.startswith(LACKS):
+            return result.why
+        return next((why for glob, why in self.variant.unjudged.items() if takes(glob, result)), "")
+
+    @property
+    def unexplained(self) -> dict[str, Result]:
+        """What is not judged, and the variant does not say so."""
+        return {label: result for label, result in self.idle.items() if not self.reason(result)}
+
+    @property
+    def stale(self) -> list[str]:
+        """Entries of the variant's table that stand for nothing."""
+        text = [one for one in self.idle.values() if not one.why.startswith(LACKS)]
+        return [glob for glob in self.variant.unjudged if not any(takes(glob, one) for one in text)]
+
+
+def takes(glob: str, result: Result) -> bool:
+    """Whether a pattern is about a check."""
+    return fnmatchcase(result.check, glob) or result.label == glob or fnmatchcase(result.label, glob)
+
+
+def row(variant: Variant, plain: frozenset[str]) -> Row:
+    """Judge one variant."""
+    return Row(variant, judged(variant.node), plain)
+
+
+def on_the_reference() -> frozenset[str]:
+    """Labels of what is judged on the reference."""
+    return frozenset(judged(Reference).of(Came.GREEN))

@@ -1,0 +1,124 @@
+"""How fast captures are judged: messages a second of CPU time, in one process and on Spark, and what takes it.
+
+    python reports/bench/audit_rate.py CAPTURE [--master local[1]]... [--laws]
+
+CPU seconds of all processes that take part are counted, so that the figure stands on a machine that does other things too;
+wall seconds are told beside it. `fleet.py` makes captures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import time
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import psutil
+
+from zenoh_conformance.conversation import Conversation
+from zenoh_conformance.law import Judge, Law
+from zenoh_harness.files.captures import PORTS
+from zenoh_reports.plain import audit, packets, traffic
+
+
+def cpu() -> float:
+    """CPU seconds of this process and of all below it, those that ended too."""
+    total = 0.0
+    me = psutil.Process()
+    for process in [me, *me.children(recursive=True)]:
+        try:
+            times = process.cpu_times()
+        except psutil.Error:
+            continue
+        total += times.user + times.system + times.children_user + times.children_system
+    return total
+
+
+def in_one_process(path: str) -> None:
+    """Reading, putting together, decoding and judging, each by itself."""
+    marks = [time.process_time()]
+    rows = list(packets.packets([path]))
+    marks.append(time.process_time())
+    rows = list(traffic.sorted_rows(rows))
+    marks.append(time.process_time())
+    facts = list(audit.audit_rows(rows, PORTS, Counter()))
+    marks.append(time.process_time())
+    messages = sum(row.amount for row in facts if row.what == "messages")
+    read, order, judge = (after - before for before, after in pairwise(marks))
+    print(f"one process: {len(rows)} packets, {messages} messages, {messages / (marks[-1] - marks[0]):,.0f} messages/s of CPU")
+    print(f"  read {read:.2f} s, sort {order:.2f} s, hear, decode and judge {judge:.2f} s")
+    print(f"  resident at most {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+
+
+def by_law(path: str) -> None:
+    """Decoding alone, then each law beside it, over the whole capture."""
+    rows = traffic.sorted_rows(packets.packets([path]))
+    spoken = [one for said in traffic.heard_all(rows) for one in traffic.spoken(said)]
+
+    def once(laws: tuple[type[Law], ...]) -> float:
+        began = time.process_time()
+        for one in spoken:
+            judge = Judge(Conversation({one.connection.name: one.connection}), laws)
+            for event in one.events:
+                judge.feed(event)
+            judge.finish()
+        return time.process_time() - began
+
+    every = audit.laws_of(wide=False)
+    once(every)
+    alone = min(once(()) for _ in range(3))
+    print(f"decode alone {alone:.2f} s; all {len(every)} laws {once(every) - alone:.2f} s more")
+    shares = {law.id: min(once((law,)) for _ in range(2)) - alone for law in every}
+    for name, seconds in sorted(shares.items(), key=lambda each: -each[1]):
+        print(f"  {name:<45} {max(0.0, seconds):6.2f} s")
+
+
+def on_spark(path: str, master: str) -> None:
+    """From the file to the facts, warm; then what the processes held."""
+    from zenoh_reports.pipeline import audit as stages
+    from zenoh_reports.pipeline import traffic as spark_traffic
+    from zenoh_reports.spark import session
+
+    started = time.monotonic()
+    with session("bench", master) as spark:
+        up = time.monotonic() - started
+
+        def once() -> int:
+            facts = stages.facts(spark_traffic.packets(spark, [path]))
+            found = facts.where("what = 'messages'").selectExpr("sum(amount) as n").collect()
+            return int(found[0].n)
+
+        cold = time.monotonic()
+        once()
+        cold = time.monotonic() - cold
+        wall, used = time.monotonic(), cpu()
+        messages = once()
+        wall, used = time.monotonic() - wall, cpu() - used
+        held = {
+            f"{process.name()} {process.pid}": process.memory_info().rss / 2**20
+            for process in psutil.Process().children(recursive=True)
+        }
+    print(
+        f"{master}: {messages} messages, {messages / used:,.0f} messages/s of CPU, {messages / wall:,.0f}/s of wall ({wall:.1f} s); "
+        f"up in {up:.1f} s, first job {cold:.1f} s"
+    )
+    print("  MB resident: " + ", ".join(f"{name} {size:.0f}" for name, size in sorted(held.items(), key=lambda each: -each[1])[:5]))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("capture", type=Path)
+    parser.add_argument("--master", action="append", default=[])
+    parser.add_argument("--laws", action="store_true")
+    given = parser.parse_args()
+    in_one_process(str(given.capture))
+    if given.laws:
+        by_law(str(given.capture))
+    for master in given.master:
+        on_spark(str(given.capture.resolve()), master)
+
+
+if __name__ == "__main__":
+    main()

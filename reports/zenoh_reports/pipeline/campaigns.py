@@ -1,0 +1,57 @@
+"""Campaigns over time. Each stage equals its namesake in `zenoh_reports.plain.campaigns`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name that everybody knows
+
+from zenoh_harness.files.campaigns import MANIFEST
+from zenoh_reports.plain.campaigns import CampaignRow, FoundRow, ProgressRow
+
+from .judgements import shaped
+from .sources import table
+from .store import Kept, Store
+
+FACTS: Final = Kept("campaigns", CampaignRow, ("day", "campaign"))
+PROGRESS: Final = Kept("coverage_over_time", ProgressRow, ("day", "campaign"))
+FOUND: Final = Kept("times_to_find", FoundRow)
+
+
+def manifests(places: Sequence[Path]) -> list[str]:
+    """The manifests below folders."""
+    return sorted(str(file.resolve()) for place in places for file in place.rglob(MANIFEST))
+
+
+def progress(campaigns: DataFrame) -> DataFrame:
+    """Coverage over time."""
+    found = campaigns.where("type = 'event' and event in ('begin', 'progress', 'end')")
+    return shaped(found, ProgressRow).distinct()
+
+
+def times_to_find(campaigns: DataFrame) -> DataFrame:
+    """How long each signature took to find."""
+    events = campaigns.where("type = 'event'")
+    runs = events.groupBy("oracle").agg(F.count_distinct("campaign", "round").alias("of"))
+    each_run = events.where("event = 'finding'").groupBy("oracle", "signature", "campaign", "round").agg(
+        F.min("seconds").alias("seconds"), F.min("why").alias("why")
+    )  # fmt: skip
+    found = each_run.groupBy("oracle", "signature").agg(
+        F.min("why").alias("why"), F.count("*").alias("runs"), F.min("seconds").alias("first"),
+        F.percentile("seconds", 0.5).alias("middle"),
+    )  # fmt: skip
+    return shaped(found.join(runs, on="oracle", how="inner"), FoundRow)
+
+
+def keep(spark: SparkSession, places: Sequence[Path], store: Store) -> int:
+    """Campaigns below folders into the kept tables; how many. Raises CannotGoOn."""
+    files = manifests(places)
+    if files:
+        store.put(table(spark, "zenoh_campaign", files), FACTS)
+        kept = store.get(spark, FACTS)
+        store.put(progress(kept), PROGRESS)
+        store.put(times_to_find(kept), FOUND)
+    return len(files)
