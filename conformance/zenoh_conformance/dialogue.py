@@ -25,7 +25,6 @@ from .messages import (
     Declaration,
     Declare,
     DSubscriber,
-    Fragment,
     Frame,
     Init,
     KeepAlive,
