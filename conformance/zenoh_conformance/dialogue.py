@@ -142,11 +142,7 @@ class Dialogue:
         """A message in pieces that fit; the first one, marked where that was settled, has the number of `frame`."""
         priority = priority_of(frame)
         lane = None if priority == sane.DEFAULT_PRIORITY else priority
-<<<<<<< HEAD
         size = max(1, self.room - FRAGMENT_HEAD)
-=======
-        size = max(self.room - FRAGMENT_HEAD, 1)
->>>>>>> refs/heads/variants
         pieces = fragment(
             data, sn=frame.sn, size=size, mask=self.sn_mask, reliable=frame.reliable, marks=self.patch > 0, priority=lane
         )
