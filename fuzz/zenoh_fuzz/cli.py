@@ -55,7 +55,8 @@ def targets_option(function: Any) -> Any:
 @click.option("--on", "engine", metavar="URL", help="Spark: local[N], spark://HOST:PORT or sc://HOST:PORT; --jobs shards at a time.")
 @click.option("--rounds", default=2, show_default=True, type=click.IntRange(1, 1000), help="With --on: how often the shards share.")
 @click.option("--no-behaviour", is_flag=True, help="Do not count behaviours as coverage.")
-@click.option("--out", default=OUT, show_default=True, type=click.Path(path_type=Path), help="A folder for each oracle goes here.")
+@click.option("--out", default=OUT, show_default=True, type=click.Path(path_type=Path, file_okay=False),
+              help="A folder for each oracle goes here.")  # fmt: skip
 @shell_options()
 def codec(shell: Shell, oracle: str, targets: tuple[str, ...], duration: str, layers: tuple[str, ...], mutators: str,
           no_seeds: bool, no_merge: bool, no_behaviour: bool, engine: str | None, rounds: int, **options: Any) -> int:  # fmt: skip

@@ -7,11 +7,14 @@ leaves    it says CLOSE by itself once its session is open, and its program ends
 segv      its program dies of SIGSEGV when its InitSyn is refused
 panics    it writes a panic to its log when its InitSyn is refused, and comes again
 version   it proposes protocol version 8, and takes no other
+tires     it comes back at once a dozen times, and once after seven seconds
 one       it listens, serves one handshake at a time, and answers 0.3 s late
+brief     it listens for one link, and its program ends after it with 1
 garbled   it listens, and announces an extension in its InitAck that does not come, unless a patch is proposed
 """
 
 import contextlib
+import itertools
 import os
 import signal
 import socket
@@ -81,7 +84,9 @@ def refused():
 
 
 def comes():
-    while True:
+    for times in itertools.count():
+        if HOW == "tires" and times == 12:
+            time.sleep(7)
         was_open, by_close = False, False
         with contextlib.suppress(OSError), socket.create_connection((HOST, PORT)) as sock:
             was_open, by_close = session(sock)
@@ -115,6 +120,8 @@ def listens():
                 time.sleep(0.3 if HOW == "one" else 0)
                 sock.settimeout(1.0)
                 answer(sock)
+            if HOW == "brief":
+                sys.exit(1)
 
 
-(listens if HOW in ("one", "garbled") else comes)()
+(listens if HOW in ("one", "garbled", "brief") else comes)()

@@ -79,3 +79,26 @@ def test_files_that_are_asked_for_stay(pytester):
     path = pytester.makepyfile("def test_it(): pass")
     result = run(pytester, str(path), "--target", "reference?face=codec", "--target-only", "vectors/close/*reason*")
     assert result.parseoutcomes()["passed"] > 1
+
+
+def test_two_workers_share_no_target(pytester):
+    target = ("--target", "reference?role=router", "--target-only", "establishment-cookie/*")
+    result = run(pytester, "-n", "2", *target)
+    assert result.ret == 0
+    assert set(result.parseoutcomes()) == {"passed"}
+
+
+def test_what_failed_last_runs_again_and_nothing_else(pytester):
+    target = ("--target", "faulty:believes-any-cookie?role=router", "--target-only", "establishment-cookie/*")
+    words = ("--target-results", "out", *target)
+    first = pytester.runpytest_subprocess(*words).parseoutcomes()
+    again = pytester.runpytest_subprocess("--lf", *words).parseoutcomes()
+    assert first["failed"] == again["failed"] > 3
+    assert again["deselected"] == first["passed"]
+
+
+def test_a_target_that_cannot_be_had_is_one_error(pytester):
+    result = run(pytester, "--target", "tcp/127.0.0.1:1", "--target-only", "establishment-cookie/*")
+    outcomes = result.parseoutcomes()
+    assert (result.ret, outcomes["errors"], outcomes.get("failed")) == (1, 1, None)
+    result.stdout.fnmatch_lines(["*cannot open a link to tcp/127.0.0.1:1*"])

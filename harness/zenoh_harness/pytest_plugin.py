@@ -34,6 +34,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--target-results", metavar="DIR", help="keep results and evidence here")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """A target is run once: of several workers of pytest-xdist, one gets all of its items."""
+    targets: list[str] = config.getoption("--target")
+    if not targets or config.getoption("dist") not in ("load", "loadgroup", "worksteal"):
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByTarget(LoadScopeScheduling):  # type: ignore[misc]  # it ships no types
+        def _split_scope(self, nodeid: str) -> str:
+            return next((target for target in targets if nodeid.startswith(f"{target}::")), nodeid)
+
+    return ByTarget(config, log)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     """Add the judgements; alone, where no file was asked for."""
@@ -76,7 +91,8 @@ class Target(pytest.Collector):
     def collect(self) -> Iterator[pytest.Item]:
         """One item for each check with its parameters."""
         for label in dict.fromkeys(label for part in self.parts() for label in part.planned()):
-            yield Judged.from_parent(self, name=label)
+            # the id as text, as it is read back by --lf and its like: what stands in brackets is told apart there
+            yield Judged.from_parent(self, name=label, nodeid=f"{self.nodeid}::{label}")
 
     def parts(self, only: tuple[str, ...] = ()) -> list[Part]:
         """What there is to run, for these labels or for what was asked for."""
@@ -128,6 +144,31 @@ class Target(pytest.Collector):
         for judgement in self._ran.judgements:
             self._found.setdefault(label(judgement.key), []).append(judgement)
 
+    missing: str | None = None
+    """Why it cannot be had; empty when it can, None before anybody asked."""
+
+    def had(self) -> None:
+        """See that the target can be had. Fails once if not; whoever asks after that is skipped."""
+        first = self.missing is None
+        if first:
+            self.missing = self._not_had()
+        if self.missing and first:
+            raise ItemFailed(self.missing)
+        if self.missing:
+            pytest.skip("the target cannot be had: its first item says why")
+
+    def _not_had(self) -> str:
+        from zenoh_conformance.verdict import Verdict
+        from zenoh_harness.errors import HarnessError
+
+        try:
+            self.judgements("")
+        except HarnessError as why:
+            return str(why)
+        idle = (Verdict.NOT_APPLICABLE, Verdict.NOT_OBSERVED, Verdict.UNIMPLEMENTED)
+        judged = self._ran is None or any(one.verdict not in idle for one in self._ran.judgements)
+        return "" if judged else self.stopped
+
     @property
     def stopped(self) -> str:
         """Why the run ended early, if it did."""
@@ -151,6 +192,12 @@ class Judged(pytest.Item):
             return any(one.embargo for one in target.judgements(self.name))
         except HarnessError:
             return False  # told by the item itself
+
+    def setup(self) -> None:
+        """Where the target cannot be had, that is one error and no failure."""
+        target = self.parent
+        assert isinstance(target, Target)
+        target.had()
 
     def runtest(self) -> None:
         """Tell it."""

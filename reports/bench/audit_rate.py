@@ -12,6 +12,7 @@ import argparse
 import resource
 import time
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import psutil
@@ -45,7 +46,7 @@ def in_one_process(path: str) -> None:
     facts = list(audit.audit_rows(rows, PORTS, Counter()))
     marks.append(time.process_time())
     messages = sum(row.amount for row in facts if row.what == "messages")
-    read, order, judge = (after - before for before, after in zip(marks, marks[1:], strict=False))
+    read, order, judge = (after - before for before, after in pairwise(marks))
     print(f"one process: {len(rows)} packets, {messages} messages, {messages / (marks[-1] - marks[0]):,.0f} messages/s of CPU")
     print(f"  read {read:.2f} s, sort {order:.2f} s, hear, decode and judge {judge:.2f} s")
     print(f"  resident at most {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
@@ -85,7 +86,7 @@ def on_spark(path: str, master: str) -> None:
         up = time.monotonic() - started
 
         def once() -> int:
-            facts = stages.facts(spark_traffic.packets(spark, [path]))
+            facts = stages.facts(spark_traffic.packets(spark, [path], packed=True))
             found = facts.where("what = 'messages'").selectExpr("sum(amount) as n").collect()
             return int(found[0].n)
 

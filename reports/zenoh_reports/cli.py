@@ -68,9 +68,10 @@ def made(results: Sequence[Path], out: Path, since: Path | None, *, parquet: boo
     from zenoh_reports.pages.build import build
     from zenoh_reports.pages.site import Report
 
-    files = [file for file in results if file.suffix != ".json"]
+    others = documents.found(results)
+    files = [file for file in results if file.suffix != ".json" and not (file.is_dir() and others and not holds_results(file))]
     read, unread = runs.load(runs.found(files) if files else [])
-    report = Report(read, unread, documents.load(documents.found(results)), earlier(since))
+    report = Report(read, unread, documents.load(others), earlier(since))
     site = build(report, parquet=parquet)
     folder.write(out, site, force=force)
     for one in unread:
@@ -97,6 +98,11 @@ def keep(results: Sequence[Path], folder: Path, master: str | None) -> None:
             step("campaigns")
             count = campaigns.keep(spark, [place for place in results if place.is_dir()], Store(folder.resolve()))
         click.echo(text + (f", {count} campaigns" if count else ""))
+
+
+def holds_results(folder: Path) -> bool:
+    """Whether there are results in a folder: one may hold documents only."""
+    return next(folder.rglob(runs.RESULTS), None) is not None
 
 
 def earlier(since: Path | None) -> dict[str, Any] | None:

@@ -21,6 +21,10 @@ from .establishment_states import IN_PASSING
 INITIATOR = Side.INITIATOR
 
 
+BESIDE = 64
+"""Bytes of an InitAck beside its cookie, at most."""
+
+
 @case("session-establishment/open-syn-answers-init-ack", role=INITIATOR)
 def a_sane_answer_is_followed(scene: Scene) -> None:
     """
@@ -44,7 +48,7 @@ def a_sane_answer_is_followed(scene: Scene) -> None:
 )
 def any_cookie_comes_back(scene: Scene, *, length: int, byte: int) -> None:
     """
-    Cookies of many lengths come back to the byte.
+    Cookies of many lengths, as far as they fit into the batch that the target takes, come back to the byte.
 
         target  InitSyn
         us      InitAck (cookie of that length)
@@ -52,7 +56,8 @@ def any_cookie_comes_back(scene: Scene, *, length: int, byte: int) -> None:
     """
     us = scene.dialogue()
     syn = us.expect(InitSyn, step="not reached: init")
-    cookie = bytes([byte]) * (length - 1) + b"\x5a"
+    room = (sane.DEFAULT_BATCH if syn.batch_size is None else syn.batch_size) - BESIDE
+    cookie = bytes([byte]) * (min(length, room) - 1) + b"\x5a"
 
     back = us.ask(us.init_ack(syn, cookie=cookie), expect=OpenSyn, step="stage init")
 

@@ -127,6 +127,11 @@ class NoDataBeforeOpen(Handshake):
 
     on_fragment = on_frame
 
+    def on_undecodable(self, seen: Seen, _refusal: object) -> None:
+        """Whether the other side took an OpenAck that cannot be read is another question."""
+        if self.open_syn is not None and seen.sender is Side.RESPONDER:
+            self.watched = False
+
     @property
     def responder_opened(self) -> bool:
         """The responder may speak once its OpenAck is out."""

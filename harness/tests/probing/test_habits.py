@@ -129,6 +129,21 @@ def test_one_handshake_at_a_time(studied):
     assert studied.answer >= 0.1
 
 
+@pytest.mark.parametrize("studied", [habitual("brief", "")], indirect=True)
+def test_one_that_listens_for_one_link_is_started_for_each(studied):
+    assert (studied.brief, studied.sessions, studied.half_open) == (True, 1, 1)
+    assert "routing" in studied.lacks
+
+
+def test_a_listener_that_ends_after_each_link_is_judged(tmp_path):
+    sane, odd = "establishment-sane/a-sane-handshake-is-accepted", "establishment-init/an-unknown-version-is-closed"
+    only = ("--only", sane, "--only", f"{odd}[version=8]")
+    code, verdicts = judged(habitual("brief", ""), tmp_path, *only)
+    assert (verdicts[sane], verdicts[odd]) == (Verdict.PASS, Verdict.FAIL)
+    assert verdicts["target/stays-up"] is Verdict.PASS
+    assert code == 1
+
+
 @pytest.mark.parametrize("studied", [habitual("garbled", "")], indirect=True)
 def test_another_sane_proposal_is_made_where_the_answer_to_the_usual_one_cannot_be_read(studied):
     assert [type(offer).__name__ for offer in studied.offers] == ["QoS", "Patch"]

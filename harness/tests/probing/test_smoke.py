@@ -35,7 +35,7 @@ def test_as_json(capsys):
     assert invoke(["smoke", "wheel:1.10.2", "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["well"]
-    assert [step["name"] for step in document["steps"]][:2] == ["start", "works"]
+    assert [step["name"] for step in document["steps"]][:4] == ["start", "habits", "profiles", "works"]
 
 
 def test_a_node_that_does_not_work_is_told(capsys):

@@ -28,9 +28,6 @@ PLANTED = {
         "if not seen & _DEPARTED and (interrupted or Verdict.ERROR in seen):", "test_verdict_tables.py",
     ),
     "two bits of priority": ("zenoh_conformance.connection", "& 0x07", "& 0x03", "test_channels.py"),
-    "two bits of the reference's priority": (
-        "zenoh_harness.reference.router", "ext.value & 7 for", "ext.value & 3 for", "test_reference_priority.py",
-    ),
     "no KEEP_ALIVE in a live session": (
         "zenoh_conformance.session", "Seen.KEEP_ALIVE: State.LIVE, ", "", "test_session_table.py",
     ),

@@ -1,6 +1,7 @@
 """`zconform run` on what is no target, or a bad one: a clear word, exit 2 or 3, and nothing left of it."""
 
 import shlex
+import socket
 import sys
 import tempfile
 import threading
@@ -84,3 +85,52 @@ def test_bad_manners_are_no_deviation(run, tmp_path):
 
 def test_one_that_listens_late_is_waited_for(run):
     assert run(f"{node('misbehaving_node.py', 'late')} {{port}}", "-q") in (0, 1)
+
+
+@pytest.fixture
+def taken_port():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        yield taken.getsockname()[1]
+
+
+def test_two_programs_on_one_port_are_told_apart(taken_port, run, capsys):
+    """Who answers is not who was started: nothing is judged under its name."""
+    assert run(f"{no_node('http')}?listen=127.0.0.1:{taken_port}") == 3
+    told = capsys.readouterr().err
+    assert "the target ended before it was ready" in told
+    assert "Address already in use" in told
+
+
+def test_a_program_that_takes_long_to_start_is_waited_for(run, monkeypatch):
+    monkeypatch.setattr("zenoh_harness.targets.adapters.command.READY", 15.0)
+    slow = f"import runpy, sys, time; time.sleep(4); sys.argv = {[str(HERE / 'misbehaving_node.py'), 'late']!r} + sys.argv[1:]"
+    command = shlex.join([sys.executable, "-c", f"{slow}; runpy.run_path(sys.argv[0], run_name='__main__')"])
+    assert run(f"exec:{command} {{port}}", "-q") in (0, 1)
+
+
+@pytest.mark.parametrize("reach", ["reference", "wheel", "exec:true {port}", "tcp/127.0.0.1:1"])
+def test_a_profile_that_does_not_exist_is_told_before_anything_is_started(reach, run, capsys):
+    assert run(f"{reach}?profile=nope") == 2
+    assert "unknown profile 'nope'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--junit", "--sarif"])
+def test_a_file_that_cannot_be_written_is_told_before_the_run(option, run, tmp_path, capsys):
+    assert run("reference", option, str(tmp_path / "none" / "x")) == 2
+    assert "there is no folder" in capsys.readouterr().err
+
+
+def test_a_port_that_is_taken_is_told(capsys):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        assert cli.invoke(["peer", "--listen", f"tcp/127.0.0.1:{taken.getsockname()[1]}"]) == 3
+    assert "cannot listen at" in capsys.readouterr().err
+
+
+def test_one_that_changes_its_habits_is_slow_and_no_more(tmp_path):
+    """It comes back at once until it was judged for a while; then it takes longer than it was ever waited for."""
+    reach = f"{node('habitual_node.py', 'tires')} {{host}} {{port}}?as=initiator&role=client"
+    only = ("--only", "initiator-init-ack/a-refusal-is-taken", "--jobs", "1")
+    assert cli.invoke(["run", reach, *only, "--out", str(tmp_path / "r"), "-q"]) == 0
+    verdicts = {one.verdict.value for one in results.read(tmp_path / "r").judgements}
+    assert verdicts <= {"pass", "slow", "not-observed"}
+    assert "slow" in verdicts

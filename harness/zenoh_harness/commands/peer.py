@@ -13,7 +13,7 @@ from types import FrameType
 import click
 
 from zenoh_conformance import sane
-from zenoh_harness.errors import UsageError, unknown
+from zenoh_harness.errors import CannotGoOn, UsageError, unknown
 from zenoh_harness.faulty import all_faulty_nodes
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.reference import Reference
@@ -54,7 +54,11 @@ def command(
     _stop_on_signals(server)
     locator = tcp(listen or connect or "")
     if listen is not None:
-        port = server.listen(locator.host, locator.port)
+        try:
+            port = server.listen(locator.host, locator.port)
+        except OSError as why:
+            hint = "--listen tcp/127.0.0.1:0 takes a free port"
+            raise CannotGoOn(f"cannot listen at {locator}", step="listen", seen=str(why), hint=hint) from why
         click.echo(f"listening at tcp/{locator.host}:{port}")
         server.serve()
     else:

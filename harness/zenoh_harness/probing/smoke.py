@@ -8,15 +8,23 @@ from dataclasses import dataclass
 from typing import Final
 
 from zenoh_conformance.conversation import Side
+from zenoh_conformance.sane import VERSION
 from zenoh_harness.codecs.codec import AnswerKind, Codec
 from zenoh_harness.errors import AgentError, CannotConnect, HarnessError, UsageError
 from zenoh_harness.links.links import connect
 from zenoh_harness.links.timing import Deadline
+from zenoh_harness.probing.habits.study import study
 from zenoh_harness.probing.probe import missing, probe
-from zenoh_harness.profiles import DEFAULT
+from zenoh_harness.profiles import DEFAULT, PROFILES
 from zenoh_harness.run import health
 from zenoh_harness.targets.agent import Agent
+from zenoh_harness.targets.habits import Habits
 from zenoh_harness.targets.target import NodeInstance, NodeTarget
+
+LATE: Final = 0.5
+"""Seconds after which a run is felt to wait."""
+
+RETRY: Final = "{ period_init_ms: 2, period_max_ms: 5 }"
 
 MADE_UP: Final = "levitate"
 """A capability that nothing has: whoever claims it claims anything."""
@@ -57,6 +65,8 @@ def smoke_node(target: NodeTarget) -> Iterator[Step]:
         return
     with node:
         yield Step("start", note=f"ready after {time.monotonic() - began:.1f} s, {node.attach()}")
+        yield _habits(node)
+        yield _profiles(target)
         works = _healthy(node)
         yield works
         yield from _agent(node)
@@ -70,6 +80,33 @@ def smoke_node(target: NodeTarget) -> Iterator[Step]:
 def said(why: HarnessError) -> str:
     """What stopped us, without the hint: that is what there is to mend."""
     return "\n".join([why.what, *(f"      got {line}" for line in why.seen if line)])
+
+
+def _habits(node: NodeInstance) -> Step:
+    """What it is like, and what would make a run of it faster: no fault, whatever it is."""
+    habits = node.habits = study(node)
+    if habits.version is not None:
+        return Step("habits", f"it speaks protocol version {habits.version}", f"version {VERSION} is judged", fatal=True)
+    usual = "as with everybody: it answers and comes back at once"
+    return Step("habits", note="\n      ".join([*(habits.lines() or [usual]), *_faster(node, habits)]))
+
+
+def _faster(node: NodeInstance, habits: Habits) -> Iterator[str]:
+    """What its owner can do about the time that a run of it takes."""
+    if node.side is Side.INITIATOR and (habits.longest > LATE or any(one.after is None for one in habits.returns.values())):
+        yield f"-> a run waits each time that it comes back: let it try again sooner (zenoh-rust: connect/retry {RETRY})"
+    if node.side is Side.RESPONDER and habits.answer > LATE / 2:
+        yield "-> a run waits for each of its answers: let it look for new links more often"
+    if habits.few:
+        yield "-> checks go one by one: let it take more links and sessions at once, if that can be set"
+
+
+def _profiles(target: NodeTarget) -> Step:
+    """In which configurations it can be judged, and how to open the others."""
+    if len(target.profiles) > 1:
+        return Step("profiles", note=f"{len(target.profiles)} of {len(PROFILES)}")
+    how = "put {profile} into the command, or name a command for each in a target file: profiles = { low-latency = 'exec:..' }"
+    return Step("profiles", note=f"{', '.join(target.profiles)} only: what needs another does not apply\n      -> {how}")
 
 
 def _healthy(node: NodeInstance) -> Step:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from zenoh_conformance import sane
 from zenoh_conformance.codec import encode
+from zenoh_conformance.connection import priority_of
 from zenoh_conformance.messages import Fragment, Frame
 from zenoh_conformance.wire.extensions import Exts
 
@@ -102,8 +103,3 @@ class Speaking:
 
     def sn_mask(self, link: Link) -> int:
         raise NotImplementedError
-
-
-def priority_of(message: Any) -> int:
-    """The priority of a network message: its QoS extension's low three bits."""
-    return next((ext.value & 7 for ext in message.exts if type(ext).__name__ == "QoS"), sane.DEFAULT_PRIORITY)

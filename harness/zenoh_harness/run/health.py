@@ -168,7 +168,8 @@ class _Check:
         first = self._session("first")
         if self.budget and self.grade >= self.budget.enough:
             return
-        alone = self.node.profile.sessions == 1 or self.node.side is Side.INITIATOR or self.node.role != "router"
+        single = 1 in (self.node.profile.sessions, self.habits.sessions)
+        alone = single or self.node.side is Side.INITIATOR or self.node.role != "router"
         if not alone:
             self._function(first, self._session("second"))
         elif self.node.agent is not None and self.node.agent.capabilities:

@@ -179,7 +179,7 @@ class Lifecycle:
 
     def left(self) -> bool:
         """Whether a node that connects to us has gone in peace: it may, when its session was refused or closed."""
-        if self._node is None or self._node.side is not Side.INITIATOR:
+        if self._node is None or (self._node.side is not Side.INITIATOR and not self.habits.brief):
             return False
         return self._node.vitals().in_order
 

@@ -8,6 +8,7 @@ from threading import Event as Flag
 from threading import Lock
 
 from zenoh_conformance.case import Case
+from zenoh_conformance.controls import Ground
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.law import Law
 from zenoh_conformance.verdict import Verdict
@@ -16,6 +17,7 @@ from zenoh_harness.identity import Identity
 from zenoh_harness.profiles import ASSUMED
 from zenoh_harness.run.allowance import in_rounds, some
 from zenoh_harness.run.attempt import AttemptOutcome, Conditions, attempt, uses_agent
+from zenoh_harness.run.controls import Controls
 from zenoh_harness.run.decide import Decision, left_out
 from zenoh_harness.run.embargo import guarded, withheld
 from zenoh_harness.run.facts import Ability, Ask, ability, ask
@@ -30,7 +32,7 @@ from zenoh_harness.run.records import STAYS_UP, Records
 from zenoh_harness.run.register import Register
 from zenoh_harness.run.sidebyside import SideBySide
 from zenoh_harness.targets.habits import Habits
-from zenoh_harness.targets.target import NodeTarget
+from zenoh_harness.targets.target import NodeTarget, profile_of
 
 ENOUGH = 4
 """Cases for which it is worth starting one more instance of a node that comes to us."""
@@ -53,10 +55,14 @@ class NodeRun:
         self.reach, self.role, self.guarded = target.reach, target.side.value, guarded(target)
         self.stop = Flag()
         self._examine, self._look = examine, look
+        if "profile" in target.reach.options:
+            profile_of(target, target.reach.options["profile"])
         self._habits: Habits | None = None
         """What was learnt in the first profile that could be had."""
         self._allowance = options.allowance
         every, selection = list(cases), options.selection
+        self._cases = {case.id: case for case in every}
+        self._ground = Ground(self._cases)
         # laws judge what cases say: when only laws are asked for, all cases speak and none is recorded
         self._silent = bool(self._wanted_laws()) and not any(takes(selection, case) for case in every)
         self.plan = plan_for(
@@ -146,11 +152,16 @@ class NodeRun:
         if self._habits is None:
             self._habits = lifecycle.habits
             self._tell_habits(len(items))
+        records.fencing = lifecycle.habits.fencing
         can = self._ability(lifecycle, items, unhealthy)
         able = self._able(records, can, items)
-        instances = self._crew(lifecycle, can, len(able))
+        instances, asked = self._crew(lifecycle, can, len(able)), {item.label for item in able}
+        controls = Controls(self._cases, self._ground)
+        ordered = [item for item in controls.ordered(able) if set(item.case.needs) <= can.facts.capabilities]
         try:
-            for decision in self._afforded(lifecycle, instances, able):
+            for decision in controls.settled(self._afforded(lifecycle, instances, ordered)):
+                if decision.item.label not in asked:
+                    continue  # a control that nobody asked for: it is told only as far as something rests on it
                 if not self._silent:
                     records.decision(decision)
                 self.options.advance(1, decision.item.label)

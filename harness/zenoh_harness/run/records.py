@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from zenoh_conformance.fences import BY_QUERY, Fence
 from zenoh_conformance.law import Law
 from zenoh_conformance.verdict import Key, Verdict, verdict_for
 from zenoh_harness.files import evidence
@@ -27,6 +28,8 @@ class Records:
     def __init__(self, target: NodeTarget, profile: str, register: Register, known: Known, seed: int) -> None:
         self._target, self._profile, self._register = target, profile, register
         self._known, self._seed = known, seed
+        self.fencing = BY_QUERY
+        """By what the target is fenced."""
 
     def key(self, requirement: str, check: str, item: Item | None = None) -> Key:
         """The key of a judgement here."""
@@ -51,7 +54,7 @@ class Records:
         """A case that was judged."""
         item = decision.item
         self._register.add(
-            self.key(item.case.requirement, item.case.id, item),
+            self.key(decision.requirement, item.case.id, item),
             decision.verdict,
             cause=decision.cause,
             end=decision.end,
@@ -59,9 +62,14 @@ class Records:
             conversation=decision.conversation,
             shows=decision.shown,
             finding=decision.finding,
-            details={"trace": decision.trace} if decision.trace else None,
+            details=self._details(decision),
             read=decision.reading,
         )
+
+    def _details(self, decision: Decision) -> dict[str, object]:
+        """Where we broke, and by what the target was fenced, where that is not the usual query."""
+        fence = {"fence": str(self.fencing)} if self.fencing.how is not Fence.QUERY and decision.conversation else {}
+        return {**({"trace": decision.trace} if decision.trace else {}), **fence}
 
     def laws(self, laws: Iterable[type[Law]], wanted: Iterable[type[Law]], law_results: LawResults) -> None:
         """Each law that is wanted, and each that found something."""

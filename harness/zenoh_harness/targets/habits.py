@@ -109,6 +109,8 @@ class Habits:
     """What our InitSyn must offer for it to answer one that can be read."""
     lacks: frozenset[str] = frozenset()
     """What everybody is taken to do, and it was seen not to, as a case may need it (`routing`, `finals`, ..)."""
+    brief: bool = False
+    """Whether it listens for one link or session, and its program ends in order after it."""
     dies: End | None = None
     """After which plain end its program died."""
     version: int | None = None
@@ -188,6 +190,8 @@ class Habits:
         if self.offers != OFFERS:
             names = ", ".join(type(offer).__name__ for offer in self.offers) or "nothing"
             lines.append(f"answers only an InitSyn that offers {names}")
+        if self.brief:
+            lines.append("serves one session, and its program ends after it; it is started again each time")
         if self.leaves:
             lines.append("ends its sessions by itself")
         lines += [NOT_DONE[name] for name in sorted(self.lacks) if name in NOT_DONE]

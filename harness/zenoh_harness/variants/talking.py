@@ -26,8 +26,8 @@ from zenoh_conformance.wire.extensions import Exts, Unknown
 from zenoh_conformance.wire.layer import Enc
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import Action
-from zenoh_harness.reference.link import Link, Pending
 from zenoh_harness.reference.declaring import declare, whole
+from zenoh_harness.reference.link import Link, Pending
 
 from . import variant
 

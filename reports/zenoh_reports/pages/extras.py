@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from zenoh_conformance.verdict import SEVERITY, Verdict
 from zenoh_reports.pages import links
 from zenoh_reports.pages.site import Site
 
@@ -17,6 +20,14 @@ def make(site: Site) -> None:
         campaigns = [{**one, "charts": charts.of_campaign(one, f"campaign-{n}")} for n, one in enumerate(documents.campaign)]
         site.page(links.CAMPAIGNS, "campaigns.html", campaigns=campaigns)
     if documents.audit:
-        audits = [{**one, "charts": charts.of_audit(one, f"audit-{n}")} for n, one in enumerate(documents.audit)]
+        audits = [
+            {**one, "rules": worst_first(one.get("rules", [])), "charts": charts.of_audit(one, f"audit-{n}")}
+            for n, one in enumerate(documents.audit)
+        ]
         site.page(links.AUDITS, "audits.html", audits=audits)
 
+
+
+def worst_first(rules: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rules of an audit, the gravest first."""
+    return sorted(rules, key=lambda rule: -SEVERITY[Verdict(rule["verdict"])])

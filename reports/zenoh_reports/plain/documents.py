@@ -1,4 +1,7 @@
-"""What is not a run and has a place on the site: probes, learned automata, campaigns, audits. Small JSON documents."""
+"""What is not a run and has a place on the site: probes, learned automata, campaigns, audits. Small JSON documents.
+
+Campaign folders and what `zconform audit --format json` prints are taken as they are (`arrivals`).
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from zenoh_harness.errors import UsageError
+from zenoh_harness.files.campaigns import MANIFEST
 from zenoh_harness.files.faults import FileFault
+from zenoh_reports.plain import arrivals
 
 KINDS: Final = ("probe", "learned", "campaign", "audit")
 """The documents that a report takes besides results; `schemas/` describes the last three."""
@@ -29,10 +34,9 @@ class Documents:
 def found(places: Iterable[Path]) -> list[Path]:
     """Every document that the arguments name: a JSON file itself, or those of a folder that tell their kind by their name."""
     files: dict[Path, Path] = {}
+    names = (*(f"{kind}*.json" for kind in KINDS), MANIFEST)
     for place in places:
-        inside = (
-            [file for kind in KINDS for file in sorted(place.rglob(f"{kind}*.json"))] if place.is_dir() else [place]
-        )
+        inside = [file for name in names for file in sorted(place.rglob(name))] if place.is_dir() else [place]
         for file in inside:
             if file.suffix == ".json":
                 files.setdefault(file.resolve(), file)
@@ -43,17 +47,36 @@ def load(files: Iterable[Path]) -> Documents:
     """Read and check each. Raises FileFault for what is none of them."""
     documents = Documents()
     for file in files:
-        document = read(file)
-        getattr(documents, kind_of(file, document)).append(document)
+        for document in (arrivals.campaign(file),) if file.name == MANIFEST else converted(file):
+            kind = kind_of(file, document)
+            getattr(documents, kind).append(document)
     return documents
+
+
+def converted(file: Path) -> list[dict[str, Any]]:
+    """The documents in a file: itself, or those that follow from what `zconform audit` printed. Raises FileFault."""
+    found = parsed(file)
+    try:
+        if arrivals.is_audit(found):
+            return arrivals.audit(found)
+        if isinstance(found, dict) and found.keys() >= arrivals.TABLES:
+            return [arrivals.of_tables(found)]
+    except (KeyError, TypeError, ValueError, AttributeError) as why:
+        raise FileFault(file, None, f"is not what `zconform audit` writes: {why!r:.200}") from why
+    return [read(file)]
+
+
+def parsed(file: Path) -> Any:
+    """What a JSON file holds. Raises FileFault."""
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as why:
+        raise FileFault(file, None, f"is no JSON: {why}") from why
 
 
 def read(file: Path) -> dict[str, Any]:
     """One JSON object. Raises FileFault."""
-    try:
-        document = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as why:
-        raise FileFault(file, None, f"is no JSON: {why}") from why
+    document = parsed(file)
     if not isinstance(document, dict):
         raise FileFault(file, None, f"expected an object, found {type(document).__name__}")
     return document

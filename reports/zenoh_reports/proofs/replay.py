@@ -137,6 +137,12 @@ class TapeScene:
         self._shown = shown_zids(conversation, role.other)
 
     @property
+    def conversation(self) -> Conversation:
+        """What was said so far."""
+        whole = self.tape.conversation
+        return Conversation(whole.connections, whole.events[: self.tape.at + 1], whole.about)
+
+    @property
     def agent(self) -> Agent:
         """There is no application any more. Raises Apart."""
         raise Apart("the check asks the target's application")

@@ -90,7 +90,7 @@ def _link(node: NodeInstance) -> Dialogue | None:
 
 
 def _answered(links: list[Dialogue], within: float) -> list[tuple[Dialogue, Init]]:
-    """Who was answered while all of them waited; after the time is over nobody is waited for any more."""
+    """Who was answered, and is not given up, while all of them wait; once the time is over nobody is waited for any more."""
     found = []
     until = time.monotonic() + within
     for us in links:
@@ -98,7 +98,13 @@ def _answered(links: list[Dialogue], within: float) -> list[tuple[Dialogue, Init
         if isinstance(ack, Init):
             found.append((us, ack))
             until = max(until, time.monotonic() + within / 4)
-    return found
+    return [(us, ack) for us, ack in found if _still_up(us)]
+
+
+def _still_up(us: Dialogue) -> bool:
+    """Whether the node has not given it up meanwhile, to look at the next one."""
+    us.next(0)
+    return us.ended is None and us.closed is None
 
 
 def _heard(us: Dialogue, what: Kind[M], within: float) -> M | None:

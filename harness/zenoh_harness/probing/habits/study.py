@@ -37,6 +37,9 @@ LEAST_QUIET: Final = 0.1
 LONGEST: Final = 3.0
 """Seconds that a node which can be started again is waited for after each kind of end."""
 
+ENDS: Final = 0.3
+"""Seconds in which a program ends that ends after a link."""
+
 SHORTLY: Final = 0.5
 """The same, once it was waited for in vain."""
 
@@ -46,6 +49,9 @@ PATIENT: Final = 8.0
 OTHER_OFFERS: Final[tuple[tuple[Any, ...], ...]] = ((QoS(), Patch(value=1)), (Patch(value=1),), ())
 """Other sane proposals, for a node whose answer to the usual one cannot be read."""
 
+ONE_AT_A_TIME: Final = frozenset({"several-links", "several-sessions", "routing"})
+"""What a node that holds one session cannot show."""
+
 OF_FENCE: Final[Mapping[Fence, str]] = {Fence.QUERY: "finals", Fence.INTEREST: "interests"}
 """What a node does that can be fenced so."""
 
@@ -54,10 +60,12 @@ _ZIDS = itertools.count(1)
 
 def study(node: NodeInstance, *, rooms: bool = True) -> Habits:
     """What a started node is like. `rooms`: also how many it serves at once, of one that listens."""
-    began = time.monotonic()
     bare = Habits(start=_started(node), again=_again(node))
     us = visit(node)
     answer = handshake(us, node) if us is not None else None
+    if answer is None and node.side is Side.RESPONDER and _ended_after_a_link(node):
+        us = visit(node)
+        answer = handshake(us, node) if us is not None else None
     offers = sane.OFFERS
     if us is not None and answer is None and node.side is Side.RESPONDER:
         us, answer, offers = _with_other_offers(us, node)
@@ -75,24 +83,41 @@ def study(node: NodeInstance, *, rooms: bool = True) -> Habits:
         dies = None if node.vitals().running or node.vitals().in_order else list(back)[-1]
         return replace(found, returns={end: one for end, one in back.items() if end is not dies}, dies=dies)
     us.leave()
-    found = replace(found, answer=max(answer, _once_more(node, offers)))
+    found = replace(found, answer=max(answer, _once_more(node, offers)), brief=_ends_after_sessions(node))
+    if found.brief:
+        return replace(found, half_open=1, sessions=1, lacks=found.lacks | ONE_AT_A_TIME)
     if node.role != "router" and not routes(node, found):
         found = replace(found, lacks=found.lacks | {"routing"})
-    if not rooms or time.monotonic() - began > CONNECT:
+    if not rooms:
         return found
     half_open, sessions = room(node, found.answer, offers)
-    few = {"several-links"} if half_open == 1 else set[str]()
-    few |= {"several-sessions", "routing"} if sessions == 1 else set[str]()
-    return replace(found, half_open=half_open, sessions=sessions, lacks=found.lacks | few)
+    one = frozenset({"several-links"}) if half_open == 1 else frozenset[str]()
+    one |= ONE_AT_A_TIME if sessions == 1 else frozenset()
+    return replace(found, half_open=half_open, sessions=sessions, lacks=found.lacks | one)
 
 
 def _once_more(node: NodeInstance, offers: tuple[Any, ...]) -> float:
     """What another session's answers took: a first one may be lucky."""
-    us = visit(node)
+    us = visit(node, SHORTLY)
     took = handshake(us, node, exts=exts(*offers)) if us is not None else None
     if us is not None:
         us.leave()
     return took or 0.0
+
+
+def _ended_after_a_link(node: NodeInstance) -> bool:
+    """Whether its program has ended in order, after our greeting: it is started again for each link from now on."""
+    if node.program is None or not _again(node):
+        return False
+    node.program.wait(Deadline.after(ENDS))
+    if node.vitals().in_order:
+        node.brief = True  # type: ignore[attr-defined]  # what can be started again has it
+    return bool(getattr(node, "is_brief", False))
+
+
+def _ends_after_sessions(node: NodeInstance) -> bool:
+    """Whether the program of a node that listens has ended in order, now that sane sessions of ours have."""
+    return bool(getattr(node, "is_brief", False)) or (_again(node) and node.vitals().in_order)
 
 
 def routes(node: NodeInstance, habits: Habits) -> bool:

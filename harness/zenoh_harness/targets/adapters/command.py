@@ -116,7 +116,7 @@ class CommandTarget:
             listener=listener,
             agent=Agent.over(program) if self.with_agent else None,
         )
-        if listener is not None and not self.with_agent:
+        if not self.with_agent:
             node.again = lambda: self._launch(profile, locator)
         try:
             self._introduced(node, deadline)

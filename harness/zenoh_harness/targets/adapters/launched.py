@@ -73,6 +73,8 @@ class LaunchedNode(NodeBase):
         """How often its program was started."""
         self.last_end = ""
         """How its program ended, before it was last started again."""
+        self.brief = False
+        """Whether it was seen to listen for one link, and to end in order after it."""
         self._came = False
         """Whether it came to us since it was started."""
         self.patience = math.inf
@@ -81,7 +83,9 @@ class LaunchedNode(NodeBase):
     def link(self, deadline: Deadline, observer: Observer | None = None) -> Link:
         """A fresh link to it, opened or accepted; CannotConnect when there is none before the deadline."""
         if self._listener is None:
-            return connect(self.locator, deadline, observer)
+            self._start_if_it_ended(deadline)
+            self._last = connect(self.locator, deadline, observer)
+            return self._last
         self._let_the_last_one_go()
         link, self._early = self._early or self._accepted(self._listener, deadline), None
         while link.forsaken or self._came_early(link) or link.waited > self.patience:  # it is given up, or will be
@@ -114,6 +118,21 @@ class LaunchedNode(NodeBase):
         self._came = True
         return link
 
+    def _start_if_it_ended(self, deadline: Deadline) -> None:
+        """A program that ends after each link is started for the next one, once it has ended."""
+        if not self.is_brief or (self._last is not None and self._program.wait(Deadline.after(_SETTLE)) is None):
+            return
+        if self._program.poll() is not None and self.start_again():
+            patience = Deadline(max(deadline.at, time.monotonic() + scaled(READY)))
+            while not self._program.listening() and not patience.passed:
+                if self._program.wait(patience.or_sooner(_GLANCE)) is not None:
+                    return
+
+    @property
+    def is_brief(self) -> bool:
+        """Whether it listens for one link or session, and ends in order after it."""
+        return self.brief or self.habits.brief
+
     def start_again(self) -> bool:
         """Start its program once more, in place of the one that there is; not where that died, or tells of a panic."""
         vitals = self.vitals()
@@ -135,7 +154,8 @@ class LaunchedNode(NodeBase):
         else:
             while not self._answers(deadline):
                 pass  # each look waits for the program's end, for a moment
-            self._check_whose()
+            if not self.brief:
+                self._check_whose()
 
     def _answers(self, deadline: Deadline) -> bool:
         try:
@@ -150,8 +170,14 @@ class LaunchedNode(NodeBase):
             why.hint = why.hint or f"something else may listen at {self.locator}"
             raise
         if self._program.poll() is not None:
-            self._still_starting(deadline, None)
+            self._ended_once_greeted(deadline)
         return True
+
+    def _ended_once_greeted(self, deadline: Deadline) -> None:
+        """One that has answered us as Zenoh does and ended in order listens for one link at a time."""
+        self.brief = self.again is not None and self.vitals().in_order
+        if not self.brief:
+            self._still_starting(deadline, None)
 
     def _check_whose(self) -> None:
         """A port that was free when it was chosen may be somebody else's now.
@@ -161,7 +187,8 @@ class LaunchedNode(NodeBase):
         patience = Deadline.after(_LISTENS)
         while not (ports := {port for _, port in self._program.listening()}) and not patience.passed:
             if self._program.wait(patience.or_sooner(_GLANCE)) is not None:
-                self._still_starting(patience, None)
+                self._ended_once_greeted(patience)
+                return
         if self.locator.protocol == "tcp" and ports and self.locator.port not in ports:
             elsewhere = ", ".join(map(str, sorted(ports)))
             hint = f"the command listens at port {elsewhere}; does it honour {{port}}?"
