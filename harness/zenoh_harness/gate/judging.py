@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Final
 
-from zenoh_conformance.verdict import GRAVE, Judgement, Verdict
+from zenoh_conformance.verdict import GRAVE, Exit, Judgement, Verdict
 from zenoh_harness.files.known import Known, covers
 from zenoh_harness.gate.entries import PlacedEntry
 from zenoh_harness.run.decide import is_beyond
@@ -19,6 +19,10 @@ LOST: Final = "judged/no-longer"
 GONE: Final = "known/has-gone"
 OF_LISTS: Final = (LOST, GONE)
 """Checks of a run that are about the lists and not about the target."""
+
+
+JUDGED: Final = (Verdict.PASS, Verdict.KNOWN, Verdict.WARN, Verdict.SLOW)
+"""Verdicts that say something, and are not red."""
 
 
 class Kind(Enum):
@@ -143,6 +147,15 @@ def hold(
         beyond=tuple(deviations(beyond)),
         embargoed=sum(one.embargo for one in every),
     )
+
+
+def ended(held: Held, *, complete: bool, secret: bool = False) -> Exit:
+    """The exit code where no run gives it: of results that are there. `secret`: some are under embargo."""
+    if not complete or held.counts[Verdict.ERROR]:
+        return Exit.CANNOT_GO_ON
+    if held.items or secret:
+        return Exit.NOT_CONFORMING
+    return Exit.CONFORMING if any(held.counts[verdict] for verdict in JUDGED) else Exit.NOTHING_JUDGED
 
 
 def _by_cause(one: Judgement, known: Known) -> Iterator[Judgement]:
