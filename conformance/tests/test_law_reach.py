@@ -13,6 +13,7 @@ from zenoh_conformance.messages.init import MultiLink
 from zenoh_conformance.wire.declare import Exts
 
 US, PEER, OTHER = b"\x01", b"\x02", b"\x03"
+SEVERAL = (MultiLink(payload=b"k"),)
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ def counting(monkeypatch):
     return made
 
 
-def link(name, peer=PEER, exts=(MultiLink(payload=b"k"),)):
+def link(name, peer=PEER, exts=SEVERAL):
     """The INITs of a link, one of several unless `exts` say otherwise, and one KEEP_ALIVE of the responder."""
     syn = sane.init_syn(US, exts=exts)
     said = [(Side.INITIATOR, syn), (Side.RESPONDER, sane.init_ack(syn, peer, b"c", exts=Exts(exts))), (Side.RESPONDER, KeepAlive())]

@@ -58,4 +58,7 @@ def test_sarif_tells_deviations_under_their_requirements(everything, tmp_path):
     known = next(one for one in run["results"] if one["properties"]["verdict"] == "known")
     assert known["suppressions"][0]["justification"] == "it is so"
     assert run["properties"]["embargoed"] == 2
-    assert run["invocations"] == [{"executionSuccessful": False}]
+    [invocation] = run["invocations"]
+    assert (invocation["executionSuccessful"], invocation["exitCode"]) == (False, 1)
+    [note] = invocation["toolExecutionNotifications"]
+    assert "1 planned checks were not judged" in note["message"]["text"]
