@@ -74,6 +74,10 @@ def test_each_kind(tmp_path, text, seen, expected):
     assert kinds(held(tmp_path, text, seen)) == expected
 
 
+def test_of_a_run_that_was_cut_short_nothing_is_fixed(tmp_path):
+    assert not held(tmp_path, entry(), judgement("pass"), complete=False).red
+
+
 def test_strict_makes_warnings_red(tmp_path):
     assert kinds(held(tmp_path, "", judgement("warn", "a bit"), strict=True)) == [(Kind.NEW, None)]
 

@@ -175,7 +175,7 @@ def from_results(shell: Shell, folder: Path, path: Path, strict: bool, summary: 
     check_files(summary)
     read, placed = results.read(folder), _placed(path)
     today = dt.datetime.now(dt.UTC).date()
-    held = hold(read.judgements, placed, kind=read.header.kind, today=today, strict=strict)
+    held = hold(read.judgements, placed, kind=read.header.kind, today=today, strict=strict, complete=read.complete)
     secret = read.footer.embargoed if read.footer else 0
     how = {"depth": "quick", "only": (), "strict": strict}
     code = ended(held, complete=read.complete, secret=secret > 0)
@@ -262,7 +262,10 @@ def judged_file(path: Path) -> Path:
 
 def _held(ran: Ran, placed: Sequence[PlacedEntry], options: Options) -> Held:
     today = dt.datetime.now(dt.UTC).date()
-    return hold(ran.judgements, placed, kind=ran.header.kind, today=today, strict=options.strict, required=options.required)
+    return hold(
+        ran.judgements, placed, kind=ran.header.kind, today=today, strict=options.strict, required=options.required,
+        complete=ran.stopped is None,
+    )  # fmt: skip
 
 
 def required(text: str | None) -> dict[str, frozenset[str]]:

@@ -115,10 +115,12 @@ def hold(
     today: dt.date,
     strict: bool = False,
     required: frozenset[str] | None = None,
+    complete: bool = True,
 ) -> Held:
     """Hold the judgements of one run against the entries; `kind` is the kind of target through which it was reached.
 
-    `required`: the requirements that it is held to, where not all count.
+    `required`: the requirements that it is held to, where not all count. Of a run that is not complete nothing is fixed: what
+    was not run might still show.
     """
     every = list(judgements)
     told = [raw(one) for one in every if one.key.check not in OF_LISTS and not one.embargo]
@@ -128,7 +130,7 @@ def hold(
     otherwise = [one for one, is_so in zip(told, excused, strict=True) if not is_so and deviates(one.verdict, strict=strict)]
     beyond = [one for one in otherwise if is_beyond(one.key.requirement, one.verdict, required)]
     unlisted = [one for one in otherwise if one not in beyond]
-    fixed = {id(entry): shown for entry, shown in known.gone()}
+    fixed = {id(entry): shown for entry, shown in (known.gone() if complete else ())}
     gone = [(one, fixed[id(one.entry)]) for one in listed if id(one.entry) in fixed]
     found = [(*_kind(one, listed, known, today), one) for one in unlisted]
     apart = [(what, one, each) for what, one, judgement in found for each in _by_cause(judgement, known)]
