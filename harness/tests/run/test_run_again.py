@@ -125,6 +125,8 @@ def test_last_failed_runs_what_was_red_and_leaves_the_rest(tmp_path, capsys):
     assert invoke(["run", WRONG, "--last-failed", "--depth", "quick", "--out", out]) == 1
     after = results.read(tmp_path / "r")
     assert not after.pending
+    assert not (tmp_path / "r" / "again").exists()
+    assert all((tmp_path / "r" / one.evidence).exists() for one in after.judgements if one.evidence)
     assert len(after.judgements) == 20
     assert sum("before" in one.details for one in after.judgements) >= 2
     assert invoke(["run", RIGHT.replace("sample", "other"), "--last-failed", "--depth", "quick", "--out", out]) == 2
