@@ -121,6 +121,7 @@ class LetsAnybodyTakeBack(Reference):
     also={
         "push-delivery/the-rest*": "the other one is gone, too",
         f"{SNAPSHOTS}/what-a-session*": "it is gone before it is looked for",
+        "close-scope/what-a-session*": "it is gone before it is looked for",
     },
 )
 class TakesAKeyBackWithItsFirst(Reference):
