@@ -183,6 +183,7 @@ class ThinsOutWhatNobodyWantsThinned(Thins):
         f"{VALUES}/latest-loses-no-newest",
         f"{VALUES}/auto-loses-no-newest",
     ),
+    also={"application/an-application-gets*": "so it is toward its own application"},
 )
 class KeepsTheOldest(Thins):
     """Drops what is newer than what it sent for a key, unless all is wanted."""
