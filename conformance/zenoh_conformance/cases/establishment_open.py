@@ -68,6 +68,7 @@ def a_cut_open_is_refused(scene: Scene, *, kept: int) -> None:
     us = scene.dialogue()
     ack = us.ask(us.init_syn(), expect=InitAck, step="not reached: init")
     whole = segments(us.open_syn(ack)).join()
+    us.require(kept < len(whole), expected="a cookie that can be cut", got="none", step="not reached: init.cookie")
 
     us.send(whole[:kept])
 

@@ -42,7 +42,7 @@ def a_sane_handshake_is_accepted(scene: Scene) -> None:
     us.ask(us.open_syn(ack), expect=OpenAck, step="stage open")
 
 
-@case("session-establishment/session-live-after-open-ack", control=a_sane_handshake_is_accepted)
+@case("session-establishment/session-live-after-open-ack", needs=("finals",), control=a_sane_handshake_is_accepted)
 def a_session_does_work(scene: Scene) -> None:
     """
     After OpenAck a query that nobody serves is answered final.

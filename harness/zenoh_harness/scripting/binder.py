@@ -73,10 +73,15 @@ def judged(script: Script, scene: Scene) -> None:
     law = all_laws().get(check)
     if law is not None:
         _held(script, scene, law)
-    elif check and not any(step.do == "deviates" for step in script.steps) and (found := _case(check)) is not None:
+    elif check and not _tells_it(script) and (found := _case(check)) is not None:
         found[0].run(scene, found[1])
     else:
         perform(script, scene)
+
+
+def _tells_it(script: Script) -> bool:
+    """Whether a step tells what the check saw; of silence only the check knows for how long it is none."""
+    return any(step.do == "deviates" and step.what != "silence" for step in script.steps)
 
 
 def _held(script: Script, scene: Scene, law: type[Law]) -> None:

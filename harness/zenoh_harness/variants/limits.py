@@ -7,10 +7,14 @@ from typing import Any, ClassVar
 from zenoh_conformance.conversation import Framing, Side
 from zenoh_conformance.messages import Interest, Push, Request
 from zenoh_harness.reference import Reference
+from zenoh_harness.reference.application import COMMANDS
 from zenoh_harness.reference.config import GENERIC, Action, Refused
 from zenoh_harness.reference.link import Link
 
 from . import variant
+
+APPLICATION = frozenset({"agent", *(f"agent.{name}" for name in COMMANDS)})
+"""What an application above it does."""
 
 LIMITS = "session-establishment#overview: resource limits are refused by CLOSE"
 LESS = "a peer or a client does not route (push#routing)"
@@ -104,7 +108,7 @@ class PassesNothingOn(Reference):
     """A peer that does not pass data between those who are connected to it."""
 
     settings: ClassVar = {"whatami": 1}
-    lacks = frozenset({"routing"})
+    lacks = frozenset({"routing"}) | APPLICATION
 
     def on_push(self, link: Link, push: Push, *, reliable: bool = True) -> None:
         return
@@ -113,12 +117,19 @@ class PassesNothingOn(Reference):
         return
 
 
+@variant("a-client", permitted="session-establishment#packed-byte: a router, a peer or a client")
+class AClient(PassesNothingOn):
+    """A client: it passes nothing on."""
+
+    settings: ClassVar = {"whatami": 2}
+
+
 @variant("finishes-no-queries", permitted="query#request-response-flow binds who serves")
 class FinishesNoQueries(Reference):
     """A publisher that knows no queries: it says nothing to a REQUEST."""
 
     settings: ClassVar = {"whatami": 2}
-    lacks = frozenset({"finals"})
+    lacks = frozenset({"finals"}) | APPLICATION
 
     def on_request(self, link: Link, request: Request) -> None:
         return
@@ -127,12 +138,11 @@ class FinishesNoQueries(Reference):
 @variant(
     "answers-nothing-in-a-session",
     permitted="a publisher has nothing to answer",
-    unjudged={"law/frame-*": "it says nothing in a session", "law/initial-sn-own-start": "it says nothing in a session"},
 )
 class AnswersNothingInASession(FinishesNoQueries):
     """A publisher that knows neither queries nor interests, and passes nothing on."""
 
-    lacks = frozenset({"finals", "interests", "routing"})
+    lacks = frozenset({"finals", "interests", "routing"}) | APPLICATION
 
     def on_interest(self, link: Link, interest: Interest) -> None:
         return

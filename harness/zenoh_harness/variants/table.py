@@ -80,7 +80,8 @@ def judged(node: type[Reference], cases: Iterable[Case] | None = None) -> Judged
     for case in in_memory(cases):
         for parameters in case.parameters:
             result, conversation = once(case, parameters, node, ground)
-            ground.note(case.id, parameters, result.came is Came.GREEN)
+            if not result.why.startswith(LACKS):
+                ground.note(case.id, parameters, result.came is Came.GREEN)
             text.results.append(result)
             if conversation is not None:
                 laws.hear(conversation, case)
@@ -163,6 +164,8 @@ class Row:
         """Why it has nothing to judge, as the variant says: what it does not do, or its table; empty where it does not say."""
         if result.why.startswith(LACKS):
             return result.why
+        if result.check.startswith("law/") and self.variant.node.lacks:
+            return f"{LACKS}{', '.join(sorted(self.variant.node.lacks))}"
         return next((why for glob, why in self.variant.unjudged.items() if takes(glob, result)), "")
 
     @property

@@ -183,7 +183,7 @@ class DeclaresNames(Reference):
     """Declares an expression id for every key, and names data by it."""
 
     def say(self, link: Link, message: Any, **how: Any) -> None:
-        if isinstance(message, Push) and message.key.suffix and not message.key.scope:
+        if link.inside is None and isinstance(message, Push) and message.key.suffix and not message.key.scope:
             number = next(link.entity_ids)
             super().say(link, declare(DKeyExpr(expr_id=number, key=message.key)), **how)
             message = replace(message, key=WireExpr(scope=number, suffix="", mapping=True))

@@ -238,13 +238,6 @@ class APeer(Reference):
     settings: ClassVar = {"whatami": sane.PEER}
 
 
-@variant("a-client", permitted="session-establishment#packed-byte: a router, a peer or a client")
-class AClient(Reference):
-    """Is a client."""
-
-    settings: ClassVar = {"whatami": sane.CLIENT}
-
-
 @variant("cookie-of-8-bytes", permitted="session-establishment#cookie: opaque")
 class CookieOf8Bytes(Reference):
     """Issues short cookies."""
