@@ -229,6 +229,9 @@ def of_two_sources_one_cannot_end_for_both(scene: Scene) -> None:
     one.finishes(asked)
     one.finishes(asked)
     one.settles()
+    querier.settles()
+    early = querier.finals(asked)
+    querier.us.require(not early, expected="no ResponseFinal yet", got="ResponseFinal", step="after one source, twice")
     other.replies(asked, b"2")
     other.finishes(asked)
 

@@ -51,7 +51,10 @@ class PassesEveryFinalOn(Reference):
 @faulty(
     "counts-finals",
     caught_by=f"{ENDS}/of-two-sources-one-cannot-end-for-both",
-    also={"law/*": "the answers of the other one are late"},
+    also={
+        "law/*": "the answers of the other one are late",
+        f"{ENDS}/an-answer-after*": "the query is kept when it has ended",
+    },
 )
 class CountsFinals(Reference):
     """Counts finals, and does not look whose they are."""
@@ -180,6 +183,7 @@ class ThinsOutWhatNobodyWantsThinned(Thins):
         f"{VALUES}/latest-loses-no-newest",
         f"{VALUES}/auto-loses-no-newest",
     ),
+    also={"application/an-application-gets*": "so it is toward its own application"},
 )
 class KeepsTheOldest(Thins):
     """Drops what is newer than what it sent for a key, unless all is wanted."""

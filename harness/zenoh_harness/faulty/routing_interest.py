@@ -49,7 +49,10 @@ class TellsNobody(Reference):
 @faulty(
     "takes-nothing-back",
     caught_by=f"{SNAPSHOTS}/who-asks-is-told",
-    also={f"{SNAPSHOTS}/what-a-session*": "nothing is taken back"},
+    also={
+        "close-scope/what-a-session*": "nobody is told that it is gone",
+        f"{SNAPSHOTS}/what-a-session*": "nothing is taken back",
+    },
 )
 class TakesNothingBack(Reference):
     """Tells what is declared, and not that it is gone."""
@@ -88,6 +91,7 @@ class NamesNoKeyWhereItTakesBack(Reference):
 @faulty(
     "keeps-what-the-dead-declared",
     caught_by=f"{SNAPSHOTS}/what-a-session-declared-is-taken-back-with-it",
+    also={"close-scope/what-a-session*": "nobody is told that it is gone"},
 )
 class KeepsWhatTheDeadDeclared(Reference):
     """Tells nobody that what a session declared has gone with it."""
@@ -121,6 +125,7 @@ class LetsAnybodyTakeBack(Reference):
     also={
         "push-delivery/the-rest*": "the other one is gone, too",
         f"{SNAPSHOTS}/what-a-session*": "it is gone before it is looked for",
+        "close-scope/what-a-session*": "it is gone before it is looked for",
     },
 )
 class TakesAKeyBackWithItsFirst(Reference):

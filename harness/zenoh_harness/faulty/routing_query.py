@@ -235,10 +235,7 @@ class SaysNoFinalForNobody(Reference):
 
 @faulty(
     "ends-with-the-first-source",
-    caught_by=f"{ENDS}/a-query-ends-with-its-last-source",
-    also={
-        "law/*": "the other one's answers are late",
-    },
+    caught_by=(f"{ENDS}/a-query-ends-with-its-last-source", f"{ENDS}/of-two-sources-one-cannot-end-for-both"),
 )
 class EndsWithTheFirstSource(Reference):
     """Takes a query for complete when one source is."""

@@ -90,7 +90,11 @@ class AnswersDeletionsWithValues(_ChangesAnswers):
         return Put(payload=b"") if isinstance(value, Del) else value
 
 
-@faulty("answers-errors-with-values", caught_by=(f"{VALUES}/an-error-comes-as-one"))
+@faulty(
+    "answers-errors-with-values",
+    caught_by=(f"{VALUES}/an-error-comes-as-one"),
+    also={"application/*": "so it is for its own application"},
+)
 class AnswersErrorsWithValues(_ChangesAnswers):
     """Makes a value of an error."""
 
@@ -106,7 +110,11 @@ class ForgetsTheEncodingOfErrors(_ChangesAnswers):
         return replace(body, encoding=None) if isinstance(body, Err) else body
 
 
-@faulty("words-errors-itself", caught_by=(f"{VALUES}/an-error-comes-as-one", f"{VALUES}/an-error-may-be-structured"))
+@faulty(
+    "words-errors-itself",
+    caught_by=(f"{VALUES}/an-error-comes-as-one", f"{VALUES}/an-error-may-be-structured"),
+    also={"application/*": "so it is for its own application"},
+)
 class WordsErrorsItself(_ChangesAnswers):
     """Has one text for all errors."""
 
