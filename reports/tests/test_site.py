@@ -19,8 +19,8 @@ from zenoh_conformance.verdict import Judgement, Key, Verdict
 from zenoh_harness.cli import main
 from zenoh_reports.pages import folder
 from zenoh_reports.pages.build import build
-from zenoh_reports.pages.site import Report
-from zenoh_reports.plain import documents, runs
+from zenoh_reports.pages.site import SIGNS, Report
+from zenoh_reports.plain import documents, fold, runs
 from zenoh_reports.plain.documents import Documents, schema
 
 EVIL = "<script>alert(1)</script>\x1b[2J\u202e\"'&]]>{{7*7}}"
@@ -135,6 +135,18 @@ def test_report_json_is_what_its_schema_says(two):
 @pytest.mark.parametrize("name", ["report", "submission", "campaign", "audit", "learned"])
 def test_the_schemas_are_schemas(name):
     jsonschema.Draft202012Validator.check_schema(schema(name))
+
+
+def test_no_verdict_is_forgotten():
+    from zenoh_reports.pages.draw.charts import VERDICTS
+
+    css = (Path(folder.__file__).parent / "static" / "site.css").read_text()
+    for verdict in Verdict:
+        assert verdict.value in SIGNS
+        assert f".v.{verdict.value}" in css
+        assert verdict in fold.SILENT or verdict.value in VERDICTS
+        assert verdict.value in schema("report")["properties"]["verdicts"]["items"]["properties"]["verdict"]["enum"]
+        assert verdict.value in schema("audit")["properties"]["rules"]["items"]["properties"]["verdict"]["enum"]
 
 
 def test_since_tells_what_became_worse(two):

@@ -16,8 +16,6 @@ from zenoh_reports.plain.runs import Run, address
 
 SILENT: Final = frozenset({Verdict.NOT_OBSERVED, Verdict.NOT_APPLICABLE, Verdict.UNIMPLEMENTED})
 """Verdicts that say nothing about whether a target keeps a requirement."""
-RED: Final = frozenset({Verdict.FAIL, Verdict.CRASH, Verdict.HANG, Verdict.ZOMBIE, Verdict.FLAKY, Verdict.ERROR})
-"""Verdicts that make a run fail."""
 TOLD: Final = tuple(verdict for verdict in WORST_FIRST if verdict not in SILENT and verdict is not Verdict.PASS)
 """Verdicts that have a page of their own, the gravest first."""
 ONCE: Final = "target/stays-up"
