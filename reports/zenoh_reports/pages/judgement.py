@@ -70,6 +70,7 @@ def make(site: Site, run: Run, found: Deviation) -> None:
         members=members, evidence=shown, known=known(first), vector=vector(first), health=health(run, first),
         errata=[errata()[name] for name in requirement.erratum if name in errata()] if requirement else [],
         about=about_check(run, first), details=plain_details(first),
+        proven=any(file.what == "proof" for member in members for file in member.downloads),
     )  # fmt: skip
 
 
