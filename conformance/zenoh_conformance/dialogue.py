@@ -13,19 +13,18 @@ from typing import Any
 
 from . import sane
 from .batch import frame_batch
-from .codec import Layer, decode, encode
-from .connection import ConnectionDecoder, Seen, nested, priority_of
+from .codec import encode
+from .connection import ConnectionDecoder, Seen, priority_of
 from .conversation import Connection, Event, Happened, Side
 from .fences import BY_QUERY, PASSES
 from .finding import Deviation, Finding
-from .fragments import Defragmenter, fragment
+from .fragments import fragment
 from .kinds import AnyKind, InitAck, InitSyn, Kind, M, OpenAck, OpenSyn, kind, name_of, reason_name
 from .messages import (
     Close,
     Declaration,
     Declare,
     DSubscriber,
-    Fragment,
     Frame,
     Init,
     KeepAlive,
@@ -37,9 +36,9 @@ from .messages import (
     Transport,
 )
 from .messages.init import Patch
+from .pieces import Pieces
 from .primitives import WireExpr
 from .scene import Wire
-from .wire.errors import DecodeError
 from .wire.extensions import NO_EXTS, exts
 from .wire.segment import Segments
 
@@ -97,7 +96,7 @@ class Dialogue:
         """What our InitSyn offers where a case does not say."""
         self._decoder = ConnectionDecoder(Connection(wire.name, wire.link, wire.framing))
         self._unread: deque[Seen] = deque()
-        self._pieces = Defragmenter()
+        self._pieces = Pieces()
         self._next_sn: dict[tuple[bool, int], int] = {}
         self._ids = iter(range(1, 1 << 32))
 
@@ -117,6 +116,7 @@ class Dialogue:
         for seen in self._decoder.feed(event):
             if isinstance(seen.message, Init):
                 self.mine = seen.message
+                list(self._pieces.feed(seen))  # numbers are counted as both INITs settled
             elif isinstance(seen.message, Open):
                 self.my_open = seen.message
         self.wire.send(data)
@@ -142,7 +142,7 @@ class Dialogue:
         """A message in pieces that fit; the first one, marked where that was settled, has the number of `frame`."""
         priority = priority_of(frame)
         lane = None if priority == sane.DEFAULT_PRIORITY else priority
-        size = self.room - FRAGMENT_HEAD
+        size = max(1, self.room - FRAGMENT_HEAD)
         pieces = fragment(
             data, sn=frame.sn, size=size, mask=self.sn_mask, reliable=frame.reliable, marks=self.patch > 0, priority=lane
         )
@@ -208,25 +208,12 @@ class Dialogue:
                 if self._decoder.directions[self.wire.side.other].opened:
                     self.largest = max(self.largest, len(seen.message))
                 continue
-            for each in (seen, *self._put_together(seen)):
+            for each in (seen, *(whole for whole in self._pieces.feed(seen) if whole.kind != "unread")):
                 self.heard.append(each)
                 self._unread.append(each)
                 self._note(each.message)
         if event.kind in (Happened.EOF, Happened.RESET):
             self.ended = event.kind
-
-    def _put_together(self, seen: Seen) -> Iterator[Seen]:
-        """The network message that a FRAGMENT completes, as if it had come in a FRAME; nothing for what is none."""
-        if not isinstance(seen.message, Frame | Fragment):
-            return
-        whole = self._pieces.feed(seen.message)
-        if whole is None:
-            return
-        try:
-            message = decode(whole, Layer.NETWORK).message
-        except DecodeError:
-            return
-        yield from nested(seen.event, message, whole)
 
     def _note(self, message: object) -> None:
         if isinstance(message, Close):
@@ -235,7 +222,6 @@ class Dialogue:
             self.theirs = message
         elif isinstance(message, Open):
             self.their_open = message
-            self._pieces.mask = self.sn_mask
 
     def stream(self, within: float | None = None) -> Iterator[Seen]:
         """The target's messages until the link ends or `within` seconds have passed in all."""

@@ -50,7 +50,7 @@ class Law:
     watched = True
     """All that it looks at was seen from the beginning; false where one connection was met under way."""
     lossy = False
-    """What was sent may be missing, or out of order: one connection is of datagrams."""
+    """What was sent may be missing, or out of order: one connection is of datagrams that were not seen from the beginning."""
 
     def __init__(self) -> None:
         self.subjects: Counter[Side] = Counter()
@@ -261,8 +261,7 @@ class Judge:
         known = self._conversation.connection(connection)
         if known.begins is not Begins.START:
             instance.watched = False
-        if known.framing is Framing.DATAGRAM:
-            instance.lossy = True
+            instance.lossy = instance.lossy or known.framing is Framing.DATAGRAM
         return instance
 
     def _close(self, per: Per, which: str) -> None:

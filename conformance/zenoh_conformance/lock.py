@@ -51,6 +51,12 @@ def lock(revision: str = REVISION) -> Lock:
     return read_lock(file.read_text(encoding="utf-8"), name)
 
 
+def revisions() -> list[str]:
+    """The revisions that have a lock, sorted."""
+    folder = resources.files("zenoh_conformance").joinpath("requirements")
+    return sorted(file.name.removesuffix(".lock") for file in folder.iterdir() if file.name.endswith(".lock"))
+
+
 def read_lock(text: str, file: str) -> Lock:
     """The lock that a TOML text holds. Raises SpecificationError."""
     try:

@@ -39,7 +39,6 @@ from .messages.interest import InterestMode, InterestOptions
 from .messages.network import QoS
 from .messages.request import Budget, QueryTarget, Target, Timeout
 from .names import Names, plain
-from .pieces import Pieces
 from .primitives import WireExpr
 from .scene import Scene
 from .wire.extensions import Exts
@@ -80,7 +79,6 @@ class Party:
         self._read = 0
         self._heard: list[Heard] = []
         self._used: set[int] = set()
-        self._pieces = Pieces()
 
     # -- saying
 
@@ -255,7 +253,7 @@ class Party:
     def heard(self, kind: type[Any] | None = None) -> list[Heard]:
         """Network messages that came so far, of one class or all; answers to our own fences are left out."""
         new = self.us.heard[self._read :]
-        for seen in (each for one in new for each in (one, *self._pieces.feed(one))):
+        for seen in new:
             if seen.kind in NETWORK:
                 message = seen.message
                 if isinstance(message, Declare):

@@ -63,6 +63,12 @@ class OtherVersion(TargetError):  # noqa: N818  reads as a sentence
     exit_code = 4
 
 
+class Enough(CannotGoOn):
+    """As many deviations were seen as the run was to see: it ends, and what it judged counts."""
+
+    exit_code = 1
+
+
 class AgentError(TargetError):
     """The agent beside a node is missing, stalls, or answers against its protocol."""
 

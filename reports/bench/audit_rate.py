@@ -86,7 +86,7 @@ def on_spark(path: str, master: str) -> None:
         up = time.monotonic() - started
 
         def once() -> int:
-            facts = stages.facts(spark_traffic.packets(spark, [path]))
+            facts = stages.facts(spark_traffic.packets(spark, [path], packed=True))
             found = facts.where("what = 'messages'").selectExpr("sum(amount) as n").collect()
             return int(found[0].n)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,11 +31,27 @@ CASES = (
 MakeRun = Callable[..., Path]
 
 
+SMALL = {
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""For tables of a few rows: compiling a plan takes longer than running it."""
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The one session of all tests of the pipeline."""
-    with session("test", "local[2]") as found:
-        yield found
+    before = os.environ.get("JDK_JAVA_OPTIONS")
+    os.environ["JDK_JAVA_OPTIONS"] = "-XX:TieredStopAtLevel=1"  # Java's own compiler has little to gain either
+    try:
+        with session("test", "local[2]", SMALL) as found:
+            yield found
+    finally:
+        os.environ.pop("JDK_JAVA_OPTIONS")
+        if before is not None:
+            os.environ["JDK_JAVA_OPTIONS"] = before
 
 
 @pytest.fixture

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
+import subprocess
 import sys
+import threading
 from collections import Counter
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
@@ -130,11 +135,61 @@ def test_what_arrives_is_counted_once_and_alerted_once(spark: SparkSession, tmp_
     assert stages.follow(spark, arriving, out, once=True, say=said.append, settled=-1) == 0
 
     whole = audit.whole_audit(traffic.sorted_rows(packets([str(file)])))
-    made = spark.read.parquet(str(out / "tables" / "statistics")).groupBy("kind").sum("messages").collect()
-    expected = Counter()
-    for row in tables.statistics(whole):
-        expected[row.kind] += row.messages
-    assert dict(map(tuple, made)) == expected
+    assert counted(out) == by_kind(tables.statistics(whole))
     assert len([line for line in said if line.startswith("fail")]) == len(
         {(row.signature, row.node) for row in tables.findings(whole) if row.verdict == "fail"}
     )
+
+
+@pytest.mark.soak
+@pytest.mark.needs("java", "spark")
+def test_killed_ten_times_while_files_arrive_each_message_is_counted_once(tmp_path: Path) -> None:
+    file = captured(tmp_path, plant=wrong_version)
+    parts = parts_of(file, tmp_path / "parts", 12)
+    arriving, out = tmp_path / "in", tmp_path / "out"
+    arriving.mkdir()
+    random = Random(3)
+    waits = iter(parts)
+
+    def arrive() -> None:
+        part = next(waits, None)
+        if part is not None:
+            shutil.copy(part, tmp_path / "arriving")
+            (tmp_path / "arriving").rename(arriving / part.name)
+
+    for _ in range(10):
+        arrive()
+        job = start(arriving, out, "on")
+        end = threading.Timer(random.uniform(5, 40), os.killpg, (job.pid, signal.SIGKILL))
+        end.start()
+        arrive()
+        job.wait()
+        end.join()
+    for _ in parts:
+        arrive()
+    assert start(arriving, out, "once").wait() == 0
+
+    assert counted(out) == by_kind(tables.statistics(audit.whole_audit(traffic.sorted_rows(packets([str(file)])))))
+
+
+def start(arriving: Path, out: Path, how: str) -> subprocess.Popen[bytes]:
+    """The job in a process group of its own, so that it can be ended with its Java."""
+    command = [sys.executable, str(Path(__file__).parent / "follow_job.py"), str(arriving), str(out), how]
+    return subprocess.Popen(command, start_new_session=True)
+
+
+def by_kind(rows) -> Counter:
+    made: Counter = Counter()
+    for row in rows:
+        made[row.kind] += row.messages
+    return made
+
+
+def counted(out: Path) -> Counter:
+    """Messages by kind, from the kept table."""
+    import pyarrow.parquet as pq
+
+    made: Counter = Counter()
+    for row in pq.read_table(out / "tables" / "statistics").to_pylist():
+        made[row["kind"]] += row["messages"]
+    return made

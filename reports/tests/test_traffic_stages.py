@@ -21,7 +21,7 @@ from zenoh_conformance.requirement import requirements
 from zenoh_harness.auditing import judge_file
 from zenoh_harness.files import conversations, packed, pcap
 from zenoh_reports.plain import audit, tables, traffic
-from zenoh_reports.plain.packets import PacketRow, Span, captures, in_order, packets, rows, spans
+from zenoh_reports.plain.packets import PacketRow, Span, captures, gathered, in_order, packets, rows, scattered, spans
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -99,6 +99,14 @@ def test_a_file_that_is_broken_says_where_and_stops_nobody(fault: str, size: int
     assert any(row.kind == "unit" for row in found) is (fault in ("cut-in-packet", "packed-and-cut"))
 
 
+@pytest.mark.parametrize("most", [1, 5000, 1 << 20])
+def test_what_is_gathered_by_flow_is_the_same_packets(most: int, tmp_path: Path) -> None:
+    found = list(packets([str(captured(tmp_path))]))
+    packed = sorted(gathered(found, most))
+
+    assert [row for each in packed for row in scattered(each.packed)] == traffic.sorted_rows(found)
+
+
 def test_files_are_taken_in_the_order_of_their_packets(tmp_path: Path) -> None:
     file = captured(tmp_path)
     whole = list(pcap.Capture(file))
@@ -164,7 +172,7 @@ def test_the_stages_of_spark_make_the_plain_tables(spark: SparkSession, tmp_path
     facts = audit.whole_audit(in_plain)
 
     table = spark_traffic.packets(spark, files, span=4000)
-    first = stages.facts(table).cache()
+    first = stages.facts(spark_traffic.packets(spark, files, span=4000, packed=True)).cache()
     of_spark = stages.across(first).cache()
     for made, expected, row in (
         (table, in_plain, PacketRow),

@@ -7,7 +7,7 @@ from zenoh_conformance.case import case, grid
 from zenoh_conformance.party import Party, parties
 from zenoh_conformance.scene import Scene
 
-ROUTES = ("routing",)
+ROUTES = ("routing", "interests", "finals", "several-sessions")
 """What a node must offer: to pass on between two of its clients what one says and the other wants."""
 
 MATCHES = (

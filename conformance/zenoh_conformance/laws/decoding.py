@@ -34,5 +34,5 @@ class WhatIsSaidDecodes(Handshake):
 
     @property
     def is_live(self) -> bool:
-        """Both OPENs were seen."""
-        return self.watched and self.open_syn is not None and self.open_ack is not None
+        """Both OPENs were seen; or the session was met under way."""
+        return not self.watched or (self.open_syn is not None and self.open_ack is not None)

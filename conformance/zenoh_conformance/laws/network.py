@@ -36,8 +36,8 @@ class Network(Law):
 
     @property
     def begun(self) -> bool:
-        """Whether both INITs were seen."""
-        return len(self.inits) == len(Side)
+        """Whether both INITs were seen, and nothing of the rest can be missing."""
+        return len(self.inits) == len(Side) and not self.lossy
 
     def knows(self, side: Side) -> bool:
         """Whether all that a side said in this session was seen and read."""

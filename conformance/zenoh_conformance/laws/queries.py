@@ -53,6 +53,8 @@ class Requests(Network):
 
     def stands(self, asker: Side, number: int) -> At | None:
         """Where a request of that side stands; None where we cannot know."""
+        if self.lossy:
+            return None
         if number in self.open[asker]:
             return At.OPEN
         if number in self.over[asker]:

@@ -76,7 +76,7 @@ class SourceNumbersRise(Network):
 
     def on_push(self, seen: Seen, push: Push) -> None:
         info = push.body.exts.get(SourceInfo)
-        if info is None or not self.is_client(seen.sender):
+        if info is None or self.lossy or not self.is_client(seen.sender):
             return
         key = (seen.sender, info.zid.raw, info.eid, seen.channel)
         before = self.last.pop(key, None)

@@ -110,7 +110,7 @@ def test_ci_runs_each_part_and_ends_with_pytests_summary(ci):
 def test_ci_goes_on_after_a_red_part_and_is_red(ci, failing):
     code, lines = ci(failing)
     assert code == 1
-    assert sum(line.startswith("verb ") for line in lines) == 9
+    assert sum(line.startswith("verb ") for line in lines) == 10
     assert any(re.fullmatch(rf"{failing} +\d+ s  FAILED", line) for line in lines)
     assert lines[-2:] == [f"== failed: {failing}", "===== 3 passed, 1 skipped in 0.12s ====="]
 
@@ -124,7 +124,7 @@ def test_a_part_that_passes_its_ceiling_is_red(ci, tmp_path, monkeypatch):
     assert code == 1
     assert any(re.fullmatch(r"test +86400 s  TOO LONG, at most \d+ s", line) for line in lines)
     assert any(re.fullmatch(r"lint +86400 s  FAILED", line) for line in lines)
-    assert lines[-2].startswith("== failed: ") and lines[-2].endswith(" lint types arch vectors docs dist image conform test")
+    assert lines[-2].startswith("== failed: ") and lines[-2].endswith(" lint types arch vectors docs dist image conform fuzz test")
 
 
 def test_ci_is_red_without_the_image_and_shows_why(ci):

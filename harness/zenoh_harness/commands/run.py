@@ -22,12 +22,12 @@ from zenoh_harness.files import junit as files_junit
 from zenoh_harness.files import results
 from zenoh_harness.files import sarif as files_sarif
 from zenoh_harness.files.evidence import slug
-from zenoh_harness.run import lists, summary
+from zenoh_harness.run import again, lists, summary
 from zenoh_harness.run.allowance import AT_FULL, Allowance, seconds_of
 from zenoh_harness.run.checks import every_name
 from zenoh_harness.run.folder import claimed
 from zenoh_harness.run.options import DEPTHS, Options
-from zenoh_harness.run.plan import Selection
+from zenoh_harness.run.plan import Selection, Shard
 from zenoh_harness.run.runner import Ran, known_for, parts_of, run_target
 from zenoh_harness.targets.catalogue import find
 from zenoh_harness.targets.reach import Reach
@@ -56,6 +56,10 @@ OUT: Final = "zconform-results"
 @click.option("--sarif", type=click.Path(path_type=Path, dir_okay=False), help="Write SARIF to this file too.")
 @click.option("--strict", is_flag=True, help="`warn` and `slow` count as deviations too.")
 @click.option("--with-embargoed", is_flag=True, help="Run what is kept back in your data folder, too.")
+@click.option("--shard", metavar="I/N", help="Only the I-th of N parts; `zconform merge` makes one of them again.")
+@click.option("--repeat", type=click.IntRange(1, 1000), default=1, metavar="N", help="Run N times; what differs is `flaky`.")
+@click.option("--last-failed", is_flag=True, help="Judge what was red in --out once more, and put it into those results.")
+@click.option("--max-fail", type=click.IntRange(1), metavar="N", help="End after N deviations.")
 @click.option("--keep", is_flag=True, help="Leave the target up and tell how to attach to it.")
 @shell_options()
 def command(
@@ -75,6 +79,10 @@ def command(
     sarif: Path | None,
     strict: bool,
     with_embargoed: bool,
+    shard: str | None,
+    repeat: int,
+    last_failed: bool,
+    max_fail: int | None,
     keep: bool,
 ) -> int:
     """Judge each TARGET; the default is the real zenoh-rust, `wheel`.
@@ -84,12 +92,13 @@ def command(
     A target is reached by one string: wheel:VERSION, docker:IMAGE, exec:COMMAND, tcp/HOST:PORT, stdio:COMMAND,
     reference, faulty:NAME. Exit codes: 0 conforming, 1 not conforming, 2 usage, 3 could not go on, 4 nothing was judged.
     """
-    selection = Selection(only)
+    selection = Selection(only, Shard.read(shard) if shard else None)
     selection.check(every_name())
     seconds = seconds_of(budget) if budget else AT_FULL if depth == "full" else inf
     check_files(junit, sarif)
     wanted = [find(target) for target in targets or ("wheel",)]
-    check_judged(judged, accept=accept, targets=len(wanted), selected=bool(only))
+    check_judged(judged, accept=accept, targets=len(wanted), selected=not selection.whole or last_failed)
+    check_repetition(repeat=repeat, last_failed=last_failed, keep=keep, only=bool(only))
     ran: list[Ran | None] = []
     kept: list[NodeInstance] = []
     for reach in wanted:
@@ -97,9 +106,9 @@ def command(
         options = Options(
             out=here, selection=selection, jobs=jobs, seed=seed, shuffle=shuffle, depth=depth, judged=None if accept else judged,
             strict=strict, kept=kept if keep else None, told=shell.detail, found=shell.note, with_embargoed=with_embargoed,
-            allowance=Allowance.of(seconds),
+            allowance=Allowance.of(seconds), max_fail=max_fail,
         )  # fmt: skip
-        ran.append(one_target(shell, reach, options, known))
+        ran.append(some_runs(shell, reach, options, known, repeat=repeat, last_failed=last_failed))
         if ran[-1] is not None and ran[-1].stopped is not None and ran[-1].footer.why == "interrupted":
             break
     export(ran, junit, sarif, strict=strict)
@@ -117,6 +126,14 @@ def check_files(*paths: Path | None) -> None:
     for path in paths:
         if path is not None and not path.parent.is_dir():
             raise UsageError(f"cannot write {path}", step="export", seen=f"there is no folder {path.parent}", hint="make it first")
+
+
+def check_repetition(*, repeat: int, last_failed: bool, keep: bool, only: bool) -> None:
+    """Raise UsageError for ways to repeat that do not go together."""
+    if repeat > 1 and (last_failed or keep):
+        raise UsageError("--repeat starts a new target each time", step="--repeat", hint="leave out --last-failed and --keep")
+    if last_failed and only:
+        raise UsageError("--last-failed selects by itself", step="--last-failed", hint="leave out --only")
 
 
 def check_judged(judged: Path | None, *, accept: bool, targets: int, selected: bool) -> None:
@@ -167,8 +184,30 @@ def export(ran: Iterable[Ran | None], junit: Path | None, sarif: Path | None, *,
         files_sarif.write(read, sarif)
 
 
-def one_target(shell: Shell, reach: Reach, options: Options, known: Sequence[Path] = ()) -> Ran | None:
-    """Run one target and print its summary; None when nothing is to be run against it."""
+def some_runs(
+    shell: Shell, reach: Reach, options: Options, known: Sequence[Path], *, repeat: int, last_failed: bool
+) -> Ran | None:
+    """One run of a target, several that are made one, or one of what was red; and its summary."""
+    if repeat == 1 and not last_failed:
+        return one_target(shell, reach, options, known)
+
+    def run(how: Options) -> Ran | None:
+        return one_target(shell, reach, how, known, show=False)
+
+    if last_failed:
+        ran = again.last_failed(run, options, command_line())
+    else:
+        with claimed(options.out):
+            ran = again.repeated(run, options, repeat, command_line())
+    if ran is not None and not shell.as_json and not shell.quiet:
+        summary.show(ran, shell.out, verbose=bool(shell.verbose))
+    return ran
+
+
+def one_target(
+    shell: Shell, reach: Reach, options: Options, known: Sequence[Path] = (), *, show: bool = True
+) -> Ran | None:
+    """Run one target and print its summary, if that is to be shown; None when nothing is to be run against it."""
     parts = parts_of(reach, options)
     if not parts:
         shell.note(f"{reach}: nothing to judge is selected")
@@ -180,7 +219,7 @@ def one_target(shell: Shell, reach: Reach, options: Options, known: Sequence[Pat
         for left, part in zip(range(len(parts), 0, -1), parts, strict=True):
             part.options = replace(options, advance=advance, shares=left)
         ran = run_target(reach, options, parts, command=command_line())
-    if not shell.as_json and not shell.quiet and not isinstance(ran.stopped, OtherVersion):
+    if show and not shell.as_json and not shell.quiet and not isinstance(ran.stopped, OtherVersion):
         summary.show(ran, shell.out, verbose=bool(shell.verbose))
     if ran.stopped is not None:
         click.echo(f"zconform: {ran.stopped}", err=True)

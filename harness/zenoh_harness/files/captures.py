@@ -21,7 +21,7 @@ from typing import Final
 from zenoh_conformance.conversation import Begins, Connection, Conversation, Event, Framing, Happened, Side
 from zenoh_harness.files import midway
 from zenoh_harness.files.flows import Flow, Lost, Reassembly, Said, flows
-from zenoh_harness.files.guises import Guise, begins_whole, datagram_guise, handshake_is_whole, once, stream_guise
+from zenoh_harness.files.guises import Guise, begins_whole, datagram_guise, once, stream_guise
 from zenoh_harness.files.packets import TCP, UDP, Piece, Unit, is_multicast, opened, port_of, whole
 from zenoh_harness.files.pcap import Capture, Packet
 
@@ -231,7 +231,7 @@ def _behind(skip: dict[Side, int | None], said: Said) -> bytes:
 
 
 def _datagrams(text: Heard, ports: frozenset[int]) -> None:
-    """The connection that a UDP flow is."""
+    """The connection that a UDP flow is; of datagrams any may be missing, the first too."""
     flow = text.flow
     complete = [unit for unit in flow.units if not unit.missing]
     if is_turned(flow, complete[0], ports):
@@ -240,9 +240,8 @@ def _datagrams(text: Heard, ports: frozenset[int]) -> None:
     own = complete if is_multicast(flow.responder) else list(once(complete))
     text.counted["datagrams that the capture cut"] += len(flow.units) - len(complete)
     text.counted["datagrams that came twice"] += len(complete) - len(own)
-    begins = Begins.START if handshake_is_whole(own, flow.initiator) else Begins.MIDDLE
     text.connections.append(
-        Connection(name, "udp", Framing.DATAGRAM, f"udp/{flow.initiator}", f"udp/{flow.responder}", begins)
+        Connection(name, "udp", Framing.DATAGRAM, f"udp/{flow.initiator}", f"udp/{flow.responder}", Begins.MIDDLE)
     )
     for unit in own:
         side = Side.INITIATOR if unit.source == flow.initiator else Side.RESPONDER

@@ -10,7 +10,7 @@ from typing import Final
 from zenoh_conformance.batch import decode_batch
 from zenoh_conformance.codec import Layer, decode_whole
 from zenoh_conformance.conversation import Side
-from zenoh_conformance.messages import Init, Join, Open
+from zenoh_conformance.messages import Init, Join
 from zenoh_conformance.wire.errors import DecodeError
 from zenoh_harness.files.packets import Unit
 
@@ -21,7 +21,6 @@ LOOKED_AT: Final = 64
 RECENT: Final = 16
 """Datagrams of one side among which one that comes twice is looked for."""
 LONGEST_INIT: Final = 1 << 13
-_HANDSHAKE: Final = ((Init, False), (Init, True), (Open, False), (Open, True))
 
 
 class Guise(Enum):
@@ -76,22 +75,6 @@ def datagram_is_zenoh(payload: bytes, *, at_port: bool) -> bool:
         return False
     message = found[0].message
     return at_port or (isinstance(message, Init | Join) and message.version in VERSIONS and len(found) == 1)
-
-
-def handshake_is_whole(units: Iterable[Unit], initiator: str) -> bool:
-    """Whether what datagrams begin with are the messages of a handshake, all of them in their order: none was lost."""
-    due = iter(_HANDSHAKE)
-    for unit in units:
-        found = next(decode_batch(unit.payload), None)
-        wanted = next(due, None)
-        if wanted is None:
-            return True
-        kind, ack = wanted
-        if not found or isinstance(found, DecodeError) or not isinstance(found.message, kind):
-            return False
-        if found.message.ack is not ack or (unit.source == initiator) is ack:
-            return False
-    return next(due, None) != _HANDSHAKE[0]
 
 
 def once(units: Iterable[Unit]) -> Iterator[Unit]:

@@ -68,6 +68,8 @@ _SETTLED: Final = frozenset({Verdict.PASS})
 _SILENT: Final = frozenset({Verdict.NOT_OBSERVED, Verdict.NOT_APPLICABLE, Verdict.UNIMPLEMENTED})
 """What says nothing of it, neither way."""
 
+_CONFLICT: Final = ("<<<<<<< ", ">>>>>>> ", "||||||| ")
+
 COMMIT: Final = re.compile(r"commit\s+([0-9a-f]{7,40})")
 
 
@@ -133,6 +135,10 @@ class ListedDeviation:
             and all(parameters.get(name) == value for name, value in self.parameters.items())
             and covers(self.versions, key.version)
         )
+
+    def over(self, today: dt.date) -> bool:
+        """Whether it has expired."""
+        return self.expires is not None and today >= self.expires
 
     def expects(self, verdict: Verdict, cause: str) -> bool:
         """Whether that is the deviation that it lists."""
@@ -212,6 +218,10 @@ class Known:
             if index not in self._met and index not in self._open
         ]
 
+    def was_met(self, one: ListedDeviation) -> bool:
+        """Whether the deviation of that entry showed."""
+        return any(self.deviations[index] is one for index in self._met)
+
     def expired(self, judgement: Judgement) -> ListedDeviation | None:
         """The entry that would list this deviation, had it not expired."""
         expected = (
@@ -222,7 +232,7 @@ class Known:
         return next((one for one in expected if self._over(one)), None)
 
     def _over(self, one: ListedDeviation) -> bool:
-        return one.expires is not None and self.today != dt.date.max and self.today >= one.expires
+        return self.today != dt.date.max and one.over(self.today)
 
 
 def load(paths: Iterable[Path], *, today: dt.date | None = None, kind: str = "") -> Known:
@@ -255,7 +265,9 @@ def shipped_lists() -> list[Path]:
 def read(path: Path) -> list[ListedDeviation]:
     """The entries of one file. Raises FileFault."""
     try:
-        text = tomllib.loads(path.read_text(encoding="utf-8"))
+        written = path.read_text(encoding="utf-8-sig")
+        no_conflict(path, written)
+        text = tomllib.loads(written)
     except OSError as why:
         raise FileFault(path, None, f"cannot be read: {why.strerror}") from why
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as why:
@@ -268,6 +280,13 @@ def read(path: Path) -> list[ListedDeviation]:
     read_ones = [_deviation(path, number, row) for number, row in enumerate(entries, 1)]
     no_doubles(path, read_ones)
     return read_ones
+
+
+def no_conflict(path: Path, text: str) -> None:
+    """Raise FileFault, with the line, where a merge left its marks."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith(_CONFLICT) or line == "=======":
+            raise FileFault(path, number, "has the conflict marks of a merge", hint="end the merge, and run it again")
 
 
 def _deviation(path: Path, number: int, row: Row) -> ListedDeviation:

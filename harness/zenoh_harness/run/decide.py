@@ -35,11 +35,22 @@ class Decision:
     reading: str | None = None
     """Which of two readings the target follows, where the case could tell."""
 
+    @property
+    def requirement(self) -> str:
+        """What it is about: a finding counts for its own requirement, whoever found it."""
+        return (self.finding.requirement if self.finding else "") or self.item.case.requirement
+
 
 def level_of(requirement: str) -> str:
     """The requirement's level; MUST where the registry does not know it."""
     known = requirements().get(requirement)
     return str(known.level) if known is not None else "MUST"
+
+
+def is_beyond(requirement: str, verdict: Verdict, required: frozenset[str] | None) -> bool:
+    """Whether that is a deviation from what is not asked for: `required`, all when None. A death is never beyond it."""
+    asked = required is None or requirement in required or requirement not in requirements()
+    return not asked and verdict in (Verdict.FAIL, Verdict.WARN, Verdict.FLAKY, Verdict.SLOW)
 
 
 def decide(item: Item, outcomes: Sequence[AttemptOutcome], side: Side = Side.RESPONDER) -> Decision:
@@ -71,6 +82,8 @@ def _of_all(verdicts: Sequence[Verdict]) -> Verdict:
         return Verdict.ERROR
     seen = set(verdicts) - {Verdict.SLOW}
     if len(seen) > 1:
+        seen -= {Verdict.NOT_OBSERVED}  # what did not come to its point says nothing of what did
+    if len(seen) > 1:
         return Verdict.FLAKY
     if Verdict.SLOW in verdicts and seen <= {Verdict.PASS}:
         return Verdict.SLOW
@@ -99,8 +112,10 @@ def _verdict(outcome: AttemptOutcome, side: Side) -> Verdict:
     match outcome.went:
         case Went.HELD:
             return Verdict.PASS
+        case Went.DEVIATED if not outcome.findings[0].reached:
+            return Verdict.NOT_OBSERVED
         case Went.DEVIATED:
-            return verdict_for(level_of(outcome.item.case.requirement))
+            return verdict_for(level_of(outcome.findings[0].requirement or outcome.item.case.requirement))
         case Went.LOST:
             # Whoever listens must accept; whoever should come to us, and was found well afterwards, took longer than usual.
             return Verdict.FAIL if side is Side.RESPONDER else Verdict.SLOW

@@ -8,6 +8,7 @@ from threading import Event as Flag
 from threading import Lock
 
 from zenoh_conformance.case import Case
+from zenoh_conformance.controls import Ground
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.law import Law
 from zenoh_conformance.verdict import Verdict
@@ -16,6 +17,7 @@ from zenoh_harness.identity import Identity
 from zenoh_harness.profiles import ASSUMED
 from zenoh_harness.run.allowance import in_rounds, some
 from zenoh_harness.run.attempt import AttemptOutcome, Conditions, attempt, uses_agent
+from zenoh_harness.run.controls import Controls
 from zenoh_harness.run.decide import Decision, left_out
 from zenoh_harness.run.embargo import guarded, withheld
 from zenoh_harness.run.facts import Ability, Ask, ability, ask
@@ -59,6 +61,8 @@ class NodeRun:
         """What was learnt in the first profile that could be had."""
         self._allowance = options.allowance
         every, selection = list(cases), options.selection
+        self._cases = {case.id: case for case in every}
+        self._ground = Ground(self._cases)
         # laws judge what cases say: when only laws are asked for, all cases speak and none is recorded
         self._silent = bool(self._wanted_laws()) and not any(takes(selection, case) for case in every)
         self.plan = plan_for(
@@ -151,9 +155,13 @@ class NodeRun:
         records.fencing = lifecycle.habits.fencing
         can = self._ability(lifecycle, items, unhealthy)
         able = self._able(records, can, items)
-        instances = self._crew(lifecycle, can, len(able))
+        instances, asked = self._crew(lifecycle, can, len(able)), {item.label for item in able}
+        controls = Controls(self._cases, self._ground)
+        ordered = [item for item in controls.ordered(able) if set(item.case.needs) <= can.facts.capabilities]
         try:
-            for decision in self._afforded(lifecycle, instances, able):
+            for decision in controls.settled(self._afforded(lifecycle, instances, ordered)):
+                if decision.item.label not in asked:
+                    continue  # a control that nobody asked for: it is told only as far as something rests on it
                 if not self._silent:
                     records.decision(decision)
                 self.options.advance(1, decision.item.label)

@@ -31,6 +31,10 @@ class Options:
     known: Known = field(default_factory=Known)
     judged: Path | None = None
     """What was judged before."""
+    max_fail: int | None = None
+    """After how many deviations it ends; None for never."""
+    required: frozenset[str] | None = None
+    """The requirements that a target is held to; what it deviates from beyond them is shown and excused. None for all."""
     allowance: Allowance = field(default_factory=Allowance)
     """Until when it may go on."""
     shares: int = 1

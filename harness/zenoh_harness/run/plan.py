@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from random import Random
 from typing import Final
+from zlib import crc32
 
 from zenoh_conformance.case import Case, Parameters, shown_all
 from zenoh_conformance.conversation import Side
@@ -44,10 +46,42 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
+class Shard:
+    """One of several parts of a run; what is in which does not depend on what else there is."""
+
+    number: int
+    """From 1."""
+    of: int
+
+    @classmethod
+    def read(cls, text: str) -> Shard:
+        """From `2/3`. Raises UsageError."""
+        found = re.fullmatch(r"(\d+)/(\d+)", text)
+        if found is None or not 1 <= int(found[1]) <= int(found[2]):
+            raise UsageError(f"no shard {text!r}", step="--shard", hint="as in 2/3: the second of three")
+        return cls(int(found[1]), int(found[2]))
+
+    def has(self, label: str) -> bool:
+        """Whether it is in this part."""
+        return crc32(label.encode()) % self.of == self.number - 1
+
+
+@dataclass(frozen=True, slots=True)
 class Selection:
     """Which checks are wanted: patterns over check ids, labels and requirement ids; everything when there is none."""
 
     patterns: tuple[str, ...] = ()
+    shard: Shard | None = None
+    """Which part of what is wanted; all of it when None."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether everything is wanted."""
+        return not self.patterns and self.shard is None
+
+    def here(self, label: str) -> bool:
+        """Whether a check with its parameters is in this shard."""
+        return self.shard is None or self.shard.has(label)
 
     def takes(self, *names: str) -> bool:
         """Whether any of the names is wanted."""
@@ -63,8 +97,16 @@ class Selection:
             if names:
                 raise UsageError(
                     f"--only {pattern!r} matches no check and no requirement",
-                    hint=nearest(pattern.partition("[")[0], names),
+                    hint=_hint(pattern.partition("[")[0], names),
                 )
+
+
+def _hint(word: str, names: Iterable[str]) -> str:
+    """What somebody meant who wrote it: all of a module or page, or what is nearest."""
+    if any(name.startswith(f"{word}/") for name in names):
+        return f"write '{word}/*' for all of it"
+    near = nearest(word, {name.partition("[")[0] for name in names})
+    return near or "zconform cases list, zconform laws list and zconform requirements list show the names"
 
 
 def _found(pattern: str, rest: Iterator[str], names: set[str]) -> bool:
@@ -120,7 +162,7 @@ def plan_for(
         if case.role is not side:
             continue
         for item in (Item(case, parameters) for parameters in drawn(case.parameters, depth)):
-            if not selection.takes(case.id, *case.aliases, item.label, case.requirement):
+            if not (selection.here(item.label) and selection.takes(case.id, *case.aliases, item.label, case.requirement)):
                 continue
             profile = pinned if pinned and case.profile == DEFAULT else case.profile
             if pinned and profile != pinned:

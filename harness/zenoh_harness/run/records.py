@@ -54,7 +54,7 @@ class Records:
         """A case that was judged."""
         item = decision.item
         self._register.add(
-            self.key(item.case.requirement, item.case.id, item),
+            self.key(decision.requirement, item.case.id, item),
             decision.verdict,
             cause=decision.cause,
             end=decision.end,

@@ -11,13 +11,17 @@ from zenoh_conformance.conversation import Conversation
 from zenoh_conformance.errata import AS_WRITTEN, Stance, errata
 from zenoh_conformance.finding import Finding
 from zenoh_conformance.requirement import requirements
-from zenoh_conformance.verdict import Judgement, Key, Verdict
+from zenoh_conformance.verdict import Exit, Judgement, Key, Verdict, exit_code
+from zenoh_harness.errors import Enough
 from zenoh_harness.files import evidence, scripts
 from zenoh_harness.files.results import ResultsWriter, check_label
 from zenoh_harness.run import embargo
-from zenoh_harness.run.decide import level_of
+from zenoh_harness.run.decide import is_beyond, level_of
 from zenoh_harness.run.options import DEPTH, Options
 from zenoh_harness.scripting.recorder import record
+
+BEYOND: Final = "not in the revisions that are required"
+"""The reason of what is excused because nobody asks for it yet."""
 
 _QUIET: Final = frozenset({Verdict.PASS, Verdict.NOT_APPLICABLE, Verdict.NOT_OBSERVED, Verdict.UNIMPLEMENTED})
 """Verdicts that need neither evidence nor a command."""
@@ -31,6 +35,7 @@ class Register:
         self.reach, self.guarded = reach, False
         self.judgements: list[Judgement] = []
         """All of them, embargoed ones too."""
+        self._red, self._ended = 0, False
 
     def add(
         self,
@@ -69,7 +74,19 @@ class Register:
         judgement = self._with_evidence(judgement, conversation, shows or conversation, finding)
         self._writer.judgement(judgement)
         self.judgements.append(judgement)
+        self._end_when_enough(judgement)
         return judgement
+
+    def _end_when_enough(self, judgement: Judgement) -> None:
+        """Raise Enough, once, when as many deviations were seen as the run was told."""
+        self._red += exit_code([judgement.verdict], strict=self._options.strict) is Exit.NOT_CONFORMING
+        if self._red == self._options.max_fail and not self._ended:
+            self._ended = True
+            raise Enough(f"ended after {self._red} deviation{'s' * (self._red > 1)}", step="--max-fail")
+
+    def go_on(self) -> None:
+        """From now on no number of deviations ends it."""
+        self._ended = True
 
     def withhold(self, count: int) -> None:
         """Count what is kept back and not run."""
@@ -80,6 +97,9 @@ class Register:
         public = embargo.public(judgement, listed)
         if listed is not None:
             note = {"expected": judgement.verdict.value, "reason": listed.reason, "see": listed.see, "public": listed.public}
+            judgement = replace(judgement, verdict=Verdict.KNOWN, details={**judgement.details, "known": note})
+        elif is_beyond(judgement.key.requirement, judgement.verdict, self._options.required):
+            note = {"expected": judgement.verdict.value, "reason": BEYOND}
             judgement = replace(judgement, verdict=Verdict.KNOWN, details={**judgement.details, "known": note})
         elif expired := self._options.known.expired(judgement):
             judgement = replace(judgement, details={**judgement.details, "expired": str(expired.expires)})

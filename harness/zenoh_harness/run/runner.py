@@ -13,7 +13,7 @@ from zenoh_conformance.law import Law, all_laws
 from zenoh_conformance.verdict import Exit, Judgement, Key, Verdict, exit_code
 from zenoh_harness.codecs.codec import Codec
 from zenoh_harness.codecs.own import OwnCodec
-from zenoh_harness.errors import CannotGoOn, HarnessError, OtherVersion
+from zenoh_harness.errors import CannotGoOn, Enough, HarnessError, OtherVersion
 from zenoh_harness.files import judged, known
 from zenoh_harness.files.known import Known
 from zenoh_harness.files.results import Footer, Header, ResultsWriter, check_label
@@ -146,9 +146,10 @@ def run_target(reach: Reach, options: Options, parts: Sequence[Part], command: s
         finally:
             for part in parts:
                 part.close()
-        if stopped is None:
+        if stopped is None and options.selection.shard is None:  # a part says nothing of what is listed for the whole
+            register.go_on()
             _strict_checks(register, options, parts)
-        early = stopped is not None and not isinstance(stopped, OtherVersion)
+        early = stopped is not None and not isinstance(stopped, OtherVersion | Enough)
         code = exit_code((one.verdict for one in register.judgements), strict=options.strict, interrupted=early)
         footer = writer.footer(code, why=stopped.what if stopped else "")
     return Ran(header=header, judgements=tuple(register.judgements), footer=footer, out=options.out, stopped=stopped)
@@ -191,7 +192,7 @@ def _strict_checks(register: Register, options: Options, parts: Sequence[Part]) 
         )
         label = check_label(shown.key.check, shown.key.parameters)
         register.add(key, Verdict.FAIL, cause=text, repeat=register.repeat(label))
-    if options.judged is None or options.selection.patterns or not options.judged.exists():
+    if options.judged is None or not options.selection.whole or not options.judged.exists():
         return
     now = judged.judged(register.judgements)
     for line in judged.missing(judged.read(options.judged), now):

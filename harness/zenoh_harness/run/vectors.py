@@ -125,6 +125,8 @@ def check_of(vector: Vector) -> str:
 
 def _wanted(vector: Vector, selection: Selection) -> Iterator[str]:
     """The requirements that it covers and that are selected; all of them when the vector itself is."""
+    if not selection.here(check_of(vector)):
+        return iter(())
     every = selection.takes(check_of(vector))
     return (one for one in vector.covers if every or selection.takes(one))
 

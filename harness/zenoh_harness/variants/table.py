@@ -24,6 +24,10 @@ LACKS = "the target does not do "
 """How the reason of a check begins that needs what a target does not do."""
 
 
+HEARD = 6
+"""Conversations of one case that the laws hear, spread over its values: those of one case are much alike."""
+
+
 class Came(Enum):
     """How a check came out."""
 

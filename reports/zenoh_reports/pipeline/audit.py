@@ -15,7 +15,6 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that everybody k
 from zenoh_harness.files.captures import PORTS
 from zenoh_reports.plain import audit
 from zenoh_reports.plain.audit import AuditRow
-from zenoh_reports.plain.packets import PacketRow
 from zenoh_reports.plain.tables import (
     DeviationRow,
     ExtensionRow,
@@ -27,7 +26,7 @@ from zenoh_reports.plain.tables import (
 )
 
 from .judgements import shaped
-from .traffic import by_flow
+from .traffic import by_flow, packet_rows
 from .types import batches, rows_of, schema
 
 
@@ -60,7 +59,7 @@ class _Facts:
 
     def rows(self, parts: Iterator[pa.RecordBatch]) -> Iterator[AuditRow]:
         counted: Counter[str] = Counter()
-        yield from audit.audit_rows(rows_of(PacketRow, parts), self.ports, counted)
+        yield from audit.audit_rows(packet_rows(parts), self.ports, counted)
         yield from audit.counted_rows(counted)
 
 

@@ -50,7 +50,7 @@ def audit(
     captures = capture_rows(files)
     with told("judge the captures", str(folder)):
         step("packets to facts")
-        first = stages.facts(packets(spark, files), ports).persist()
+        first = stages.facts(packets(spark, files, packed=True), ports).persist()
         facts = stages.across(first).persist()
         try:
             return _keep(spark, facts, captures, Store(folder), step)

@@ -24,14 +24,14 @@ from zenoh_harness.files.captures import PORTS
 from zenoh_reports.plain import audit
 from zenoh_reports.plain.audit import AuditRow, order_of
 from zenoh_reports.plain.follow import SETTLED, Checkpoint, Plan, arrived, goes_on, packet_of
-from zenoh_reports.plain.packets import PacketRow
+from zenoh_reports.plain.packets import PackedRow, gathered
 from zenoh_reports.plain.tables import DeviationRow, FindingRow, NodeRow, StatisticsRow
 
 from . import audit as stages
 from .captures import rows_as
 from .job import derive, keep_results
 from .store import Kept, Store, told
-from .traffic import by_flow, packets
+from .traffic import by_flow, packet_rows, packets
 from .types import batches, rows_of, schema
 
 PAUSE: Final = 2.0
@@ -124,9 +124,9 @@ class Followed:
 
     def _facts(self, plan: Plan, flows: int | None, newest: int) -> DataFrame:
         """The facts of the batch, and the flows that go on."""
-        rows = packets(self.spark, plan.captures, first=plan.first)
+        rows = packets(self.spark, plan.captures, first=plan.first, packed=True)
         if flows is not None:
-            kept = self._read(self.place(flows)).where("what = 'flow'").mapInArrow(_as_packets, schema(PacketRow))
+            kept = self._read(self.place(flows)).where("what = 'flow'").mapInArrow(_as_packets, schema(PackedRow))
             rows = rows.unionByName(kept)
         return by_flow(rows).mapInArrow(partial(_go_on, self.ports, newest), schema(AuditRow))
 
@@ -212,8 +212,9 @@ def _alert_of(row: AuditRow) -> dict[str, Any]:
 
 
 def _as_packets(parts: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    yield from batches(PacketRow, (packet_of(row) for row in rows_of(AuditRow, parts)), 16)
+    kept = (packet_of(row) for row in rows_of(AuditRow, parts))
+    yield from batches(PackedRow, (each for row in kept for each in gathered([row])), 16)
 
 
 def _go_on(ports: frozenset[int], newest: int, parts: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    yield from batches(AuditRow, goes_on(rows_of(PacketRow, parts), ports, newest))
+    yield from batches(AuditRow, goes_on(packet_rows(parts), ports, newest))

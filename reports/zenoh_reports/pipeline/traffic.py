@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that everybody k
 
 from zenoh_harness.files.captures import PORTS, Heard
 from zenoh_reports.plain import traffic
-from zenoh_reports.plain.packets import SPAN, PacketRow, in_order
+from zenoh_reports.plain.packets import SPAN, PacketRow, in_order, scattered
 from zenoh_reports.plain.traffic import BY, BatchRow, CountRow, FlowRow, MessageRow
 
 from .sources import table
@@ -24,9 +24,25 @@ from .types import batches, rows_of, schema
 Made = Callable[[Heard], Iterable[Any]]
 
 
-def packets(spark: SparkSession, files: Sequence[str], span: int = SPAN, first: int = 0) -> DataFrame:
-    """The packets of captures, which are numbered from `first` in the order of their first packets (`zenoh_capture`)."""
-    return table(spark, "zenoh_capture", in_order(files), span=str(span), first=str(first))
+def packets(
+    spark: SparkSession, files: Sequence[str], span: int = SPAN, first: int = 0, *, packed: bool = False
+) -> DataFrame:
+    """The packets of captures, which are numbered from `first` in the order of their first packets (`zenoh_capture`).
+
+    `packed`: several to a row, which is what the stages below want where nothing else is done with packets.
+    """
+    options = {"span": str(span), "first": str(first), "packed": str(packed).lower()}
+    return table(spark, "zenoh_capture", in_order(files), **options)
+
+
+def packet_rows(parts: Iterable[pa.RecordBatch]) -> Iterator[PacketRow]:
+    """The packets of Arrow batches, packed or not."""
+    for part in parts:
+        if "packed" in part.schema.names:
+            for packed in part.column("packed").to_pylist():
+                yield from scattered(packed)
+        else:
+            yield from rows_of(PacketRow, [part])
 
 
 def by_flow(packets: DataFrame, tasks: int | None = None) -> DataFrame:
@@ -78,7 +94,7 @@ class Task:
         self.row, self.made, self.ports = row, made, ports
 
     def __call__(self, parts: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        flows = traffic.heard_all(rows_of(PacketRow, parts), self.ports)
+        flows = traffic.heard_all(packet_rows(parts), self.ports)
         yield from batches(self.row, (row for said in flows for row in self.made(said)))
 
 
@@ -92,5 +108,5 @@ class _Counts:
         from collections import Counter, deque
 
         counted: Counter[str] = Counter()
-        deque(traffic.heard_all(rows_of(PacketRow, parts), self.ports, counted), maxlen=0)
+        deque(traffic.heard_all(packet_rows(parts), self.ports, counted), maxlen=0)
         yield from batches(CountRow, traffic.count_rows(counted))

@@ -16,7 +16,7 @@ from zenoh_conformance.conversation import Begins, Connection, Event, Framing, H
 from zenoh_harness.files import midway
 from zenoh_harness.files.captures import chunks, first_bytes, guise_of, is_turned
 from zenoh_harness.files.flows import Flow, Lost, Reassembly, Said, connections
-from zenoh_harness.files.guises import Guise, Recent, begins_whole, handshake_is_whole
+from zenoh_harness.files.guises import Guise, Recent, begins_whole
 from zenoh_harness.files.packets import ACK, FIN, RST, SYN, TCP, Unit, is_multicast
 
 LEAST: Final = 32
@@ -230,19 +230,12 @@ class Datagrams:
         complete = [unit for unit in self.held if not unit.missing]
         if is_turned(flow, complete[0], self.ports):
             flow.initiator, flow.responder = flow.responder, flow.initiator
-        form = Begins.START if handshake_is_whole(self._once(complete), flow.initiator) else Begins.MIDDLE
         name = f"{flow.initiator} > {flow.responder} udp"
         ends = f"udp/{flow.initiator}", f"udp/{flow.responder}"
-        self.known = Connection(name, "udp", Framing.DATAGRAM, *ends, form)
+        self.known = Connection(name, "udp", Framing.DATAGRAM, *ends, Begins.MIDDLE)  # any datagram may be missing
         held, self.held = self.held, []
         for unit in held:
             yield from self._tell(self.known, unit)
-
-    def _once(self, units: list[Unit]) -> list[Unit]:
-        if self.recent is None:
-            return units
-        recent = Recent()
-        return [unit for unit in units if recent.is_new(unit)]
 
     def _tell(self, known: Connection, unit: Unit) -> Iterator[Told]:
         if unit.missing:

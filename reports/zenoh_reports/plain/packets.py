@@ -10,6 +10,7 @@ import bz2
 import gzip
 import io
 import lzma
+import marshal
 import mmap
 import struct
 from collections import Counter
@@ -29,6 +30,10 @@ PLACES: Final = 40
 SPAN: Final = 32 << 20
 """Bytes of a file that one task reads."""
 HEADER: Final = 24
+GATHERED: Final = 8 << 20
+"""Bytes of packets that are held to be gathered by flow."""
+OVERHEAD: Final = 300
+"""Bytes of a packet's row beside its payload."""
 _COMPRESSED: Final[dict[bytes, Callable[..., Any]]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
 
 
@@ -62,6 +67,17 @@ class PacketRow(NamedTuple):
     last: bool
     amount: int
     why: str
+
+
+class PackedRow(NamedTuple):
+    """Packets of one flow that stand close to each other, as one row: what is between two tasks costs by the row."""
+
+    hosts: str
+    flow: str
+    place: int
+    """Of the first."""
+    packed: bytes
+    """The packets' rows, by `marshal`; both ends are one version of Python, which Spark asks for anyway."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +198,30 @@ def rows(span: Span) -> Iterator[PacketRow]:
         yield _without(span.path, first, "other", count, reason)
     if capture.cut or why:
         yield _without(span.path, first, "cut", 1, capture.cut or why)
+
+
+def gathered(rows: Iterable[PacketRow], most: int = GATHERED) -> Iterator[PackedRow]:
+    """Packets by flow, a few rows each; `most` bytes of payload are held at a time."""
+    held: dict[tuple[str, str], list[PacketRow]] = {}
+    size = 0
+    for row in rows:
+        held.setdefault((row.hosts, row.flow), []).append(row)
+        size += len(row.payload) + OVERHEAD
+        if size > most:
+            yield from _gathered(held)
+            held.clear()
+            size = 0
+    yield from _gathered(held)
+
+
+def _gathered(held: dict[tuple[str, str], list[PacketRow]]) -> Iterator[PackedRow]:
+    for (pair, flow), rows in held.items():
+        yield PackedRow(pair, flow, rows[0].place, marshal.dumps([tuple(row) for row in rows]))
+
+
+def scattered(packed: bytes) -> Iterator[PacketRow]:
+    """The packets of a packed row."""
+    return map(PacketRow._make, marshal.loads(packed))  # noqa: S302 - written by a task of the same job
 
 
 def _source(span: Span) -> IO[bytes]:

@@ -44,7 +44,7 @@ fn put(payload: &[u8]) -> PushBody {
 }
 
 fn push(payload: PushBody) -> NetworkBody {
-    NetworkBody::Push(Push { wire_expr: key(b"push"), payload, ..Push::from(Put::default()) })
+    NetworkBody::Push(Push { wire_expr: key(b"push"), payload, ..Push::from(PushBody::from(Put::default())) })
 }
 
 fn built(shape: Shape) -> NetworkMessage {
@@ -78,14 +78,14 @@ fn built(shape: Shape) -> NetworkMessage {
             id, wire_expr: key(&name), payload: RequestBody::Query(Query::default()), ..request_default()
         }),
         Shape::Response { rid, payload } => NetworkBody::Response(Response {
-            rid, wire_expr: key(b"reply"), ext_qos: response::ext::QoSType::RESPONSE, ext_tstamp: None, ext_respid: None,
+            rid, wire_expr: key(b"reply"), ext_qos: response::ext::QoSType::DEFAULT, ext_tstamp: None, ext_respid: None,
             ext_ts_stack: None,
             payload: ResponseBody::from(Reply {
                 consolidation: ConsolidationMode::DEFAULT, ext_unknown: vec![], payload: put(&payload),
             }),
         }),
         Shape::ResponseFinal { rid } => NetworkBody::ResponseFinal(ResponseFinal {
-            rid, ext_qos: response::ext::QoSType::RESPONSE_FINAL, ext_tstamp: None,
+            rid, ext_qos: response::ext::QoSType::DEFAULT, ext_tstamp: None,
         }),
     };
     body.into()

@@ -113,8 +113,12 @@ def _fenced(us: Dialogue, heard: int) -> str:
 
 
 def learn(stage: Callable[[], Scene], symbols: Sequence[str] = tuple(SAID)) -> tuple[Mealy, int]:
-    """The automaton of a target, and how many words it was asked."""
-    asked = Asked(stage)
+    """The automaton of a target's handshake, and how many words it was asked."""
+    return learn_of(Asked(stage), symbols)
+
+
+def learn_of(asked: Any, symbols: Sequence[str]) -> tuple[Mealy, int]:
+    """The automaton of what AALpy asks, and how many words it was asked."""
     oracle: Any = _Shallow(list(symbols), asked)
     found: Any = run_Lstar(list(symbols), asked, oracle, automaton_type="mealy", print_level=0)
     return of_aalpy(found, tuple(symbols)), asked.num_queries
@@ -139,7 +143,7 @@ def of_aalpy(found: Any, symbols: tuple[str, ...]) -> Mealy:
 class _Shallow:
     """Looks for a counterexample: after each state's shortest word, every two symbols."""
 
-    def __init__(self, symbols: list[str], asked: Asked) -> None:
+    def __init__(self, symbols: list[str], asked: Any) -> None:
         self.symbols, self.asked = symbols, asked
         self.num_queries = self.num_steps = 0
 

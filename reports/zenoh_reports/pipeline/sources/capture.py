@@ -11,12 +11,13 @@ from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 from pyspark.sql.types import StructType
 
 from zenoh_reports.pipeline.types import batches, schema
-from zenoh_reports.plain.packets import SPAN, PacketRow, Span, rows, spans
+from zenoh_reports.plain.packets import SPAN, PackedRow, PacketRow, Span, gathered, rows, spans
 
 from .files import BUNDLE_FILES, FileSource, kept, size_of, take
 
 ROWS = 2048
 """Rows of an Arrow batch: packets are large."""
+PACKED_ROWS = 16
 
 
 class Part(InputPartition):
@@ -28,13 +29,22 @@ class Part(InputPartition):
 
 
 class CaptureSource(FileSource):
-    """Packets. Option `span`: about how many bytes of a file one task reads; `first`: the number of the first file."""
+    """Packets. Option `span`: about how many bytes of a file one task reads; `first`: the number of the first file;
+    `packed`: rows are packets of one flow that stand close to each other (`PackedRow`), for what follows in Python."""
 
     row = PacketRow
     title = "zenoh_capture"
 
+    @property
+    def _packed(self) -> bool:
+        return self.options.get("packed", "false") == "true"
+
+    def schema(self) -> StructType:
+        return schema(PackedRow if self._packed else PacketRow)
+
     def reader(self, schema: StructType) -> DataSourceReader:
-        return CaptureReader(self.paths(), int(self.options.get("span", SPAN)), int(self.options.get("first", 0)))
+        span, first = int(self.options.get("span", SPAN)), int(self.options.get("first", 0))
+        return CaptureReader(self.paths(), span, first, self._packed)
 
 
 @dataclass
@@ -44,11 +54,12 @@ class CaptureReader(DataSourceReader):
     files: Sequence[str]
     span: int
     first: int = 0
+    packed: bool = False
     wanted: dict[str, frozenset[Any]] = field(default_factory=dict)
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
         """Takes `column = value` and `column in (..)`; the others are Spark's."""
-        yield from take(filters, set(schema(PacketRow).names), self.wanted)
+        yield from filters if self.packed else take(filters, set(schema(PacketRow).names), self.wanted)
 
     def partitions(self) -> Sequence[InputPartition]:
         files = self.wanted.get("file", frozenset(self.files))
@@ -59,6 +70,9 @@ class CaptureReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, Part)
         found = (row for part in partition.parts for row in rows(part))
+        if self.packed:
+            yield from batches(PackedRow, gathered(found), PACKED_ROWS)
+            return
         yield from batches(PacketRow, kept(found, self.wanted) if self.wanted else found, ROWS)
 
 

@@ -1,0 +1,233 @@
+"""A run held against a list: every kind of red, what is told and not red, and the edits. No target is started."""
+
+import datetime as dt
+from dataclasses import replace
+
+import pytest
+
+from zenoh_conformance.verdict import Exit, Judgement, Key, Verdict
+from zenoh_harness.errors import UsageError
+from zenoh_harness.files.faults import FileFault
+from zenoh_harness.gate import editing, entries, telling
+from zenoh_harness.gate.judging import Kind, hold
+
+COOKIE = "session-establishment/cookie-must-match"
+CHANGED = "establishment-cookie/a-changed-cookie-is-refused"
+INVENTED = "establishment-cookie/an-invented-cookie-is-refused"
+OPENED = "stage open: OpenAck where a refusal is required"
+
+
+def judgement(verdict, cause="", check=CHANGED, requirement=COOKIE, version="1.2", profile="default", level="MUST", **more):
+    parameters = tuple(more.pop("parameters", {}).items())
+    key = Key(
+        target="mine", version=version, role="responder", profile=profile, link="tcp", requirement=requirement, check=check,
+        parameters=parameters,
+    )  # fmt: skip
+    return Judgement(key=key, level=level, verdict=Verdict(verdict), cause=cause, **more)
+
+
+def entry(check=CHANGED, cause=OPENED, reason="so it is", owner="us", **more):
+    lines = [f'{name} = "{value}"' for name, value in more.items()]
+    words = [f'check = "{check}"', 'verdict = "fail"', f'cause = "{cause}"', f'reason = "{reason}"', f'owner = "{owner}"']
+    text = [line for line in words if line.partition(" ")[0] not in more]
+    return "\n".join(["[[deviation]]", *text, *lines]) + "\n"
+
+
+TODAY = dt.date(2026, 6, 1)
+
+
+def held(tmp_path, text, *judgements, kind="exec", **more):
+    path = tmp_path / "mine.known.toml"
+    path.write_bytes(text.encode())
+    return hold(judgements, entries.read(path), kind=kind, today=TODAY, **more)
+
+
+def kinds(found):
+    return [(item.kind, item.placed.number if item.placed else None) for item in found.items]
+
+
+FAILS = judgement("fail", OPENED)
+
+
+@pytest.mark.parametrize(
+    ("text", "seen", "expected"),
+    [
+        ("", FAILS, [(Kind.NEW, None)]),
+        (entry(), FAILS, []),
+        (entry(cause="stage init: *"), FAILS, [(Kind.CHANGED, 1)]),
+        (entry(verdict="crash"), FAILS, [(Kind.CHANGED, 1)]),
+        (entry(INVENTED), FAILS, [(Kind.NEW, None)]),
+        (entry(expires="2026-06-01"), FAILS, [(Kind.EXPIRED, 1)]),
+        (entry(expires="2026-06-02"), FAILS, []),
+        (entry(), judgement("pass"), [(Kind.FIXED, 1)]),
+        (entry(versions=">=2"), judgement("pass"), []),
+        (entry(versions=">=2"), FAILS, [(Kind.NEW, None)]),
+        (entry(kind="wheel"), FAILS, [(Kind.NEW, None)]),
+        (entry(), judgement("not-observed"), []),
+        ("", judgement("error", "we broke"), [(Kind.ERROR, None)]),
+        ("", judgement("fail", "was judged before", check="judged/no-longer"), [(Kind.LOST, None)]),
+        ("", judgement("warn", "a bit"), []),
+        ("", judgement("flaky", "now so, now so"), [(Kind.NEW, None)]),
+    ],
+)  # fmt: skip
+def test_each_kind(tmp_path, text, seen, expected):
+    assert kinds(held(tmp_path, text, seen)) == expected
+
+
+def test_strict_makes_warnings_red(tmp_path):
+    assert kinds(held(tmp_path, "", judgement("warn", "a bit"), strict=True)) == [(Kind.NEW, None)]
+
+
+@pytest.mark.parametrize(
+    ("text", "seen", "why"),
+    [
+        (entry(versions=">=2"), judgement("pass"), "is about versions >=2, and this is 1.2"),
+        (entry(kind="wheel"), judgement("pass"), "targets of kind wheel"),
+        (entry(), judgement("not-observed", "met nothing"), "is not-observed: met nothing"),
+        (entry(profile="qos-off"), judgement("pass"), "another role, profile, depth or selection"),
+        (entry(expires="2026-01-01"), judgement("pass"), "expired on 2026-01-01"),
+    ],
+)
+def test_an_entry_that_met_nothing_is_told_with_the_reason(tmp_path, text, seen, why):
+    found = held(tmp_path, text, seen)
+    assert not found.red
+    assert [why in one.why for one in found.idle] == [True]
+
+
+def test_a_law_is_excused_when_each_of_its_causes_is(tmp_path):
+    law = judgement("fail", OPENED, details={"causes": {OPENED: 2, "stage open: silence": 1}})
+    found = held(tmp_path, entry(), law)
+    assert kinds(found) == [(Kind.NEW, None)]
+    assert [one.cause for one in found.unlisted] == ["stage open: silence"]
+    assert not held(tmp_path, entry() + entry(cause="stage open: silence"), law).red
+
+
+def test_what_is_under_embargo_is_counted_and_nothing_else(tmp_path):
+    found = held(tmp_path, "", judgement("crash", "a secret", embargo=True), judgement("pass"))
+    assert (found.red, found.embargoed, found.items, found.unlisted) == (True, 1, (), ())
+
+
+LIST = f"""\
+# Ours. Look here first.
+
+# the old parser
+{entry(owner="me").replace('owner = "me"', 'owner = "me"   # still')}
+# the new one
+{entry(INVENTED)}"""
+
+
+def updated(tmp_path, text, *judgements):
+    found = held(tmp_path, text, *judgements)
+    return editing.updated(text, found, judgements, "due: who")
+
+
+def test_update_without_a_change_changes_no_byte(tmp_path):
+    for text in (LIST, LIST.replace("\n", "\r\n")):
+        assert updated(tmp_path, text, FAILS, judgement("fail", OPENED, INVENTED)) == text
+
+
+def test_what_is_fixed_goes_with_its_comment_and_the_rest_stays(tmp_path):
+    after = updated(tmp_path, LIST, judgement("pass"), judgement("fail", OPENED, INVENTED))
+    assert after == f"# Ours. Look here first.\n\n# the new one\n{entry(INVENTED)}"
+
+
+def test_what_changed_is_edited_in_its_place_and_its_reason_is_due(tmp_path):
+    after = updated(tmp_path, LIST, judgement("fail", "stage open: silence"), judgement("fail", OPENED, INVENTED))
+    assert after == LIST.replace(OPENED, "stage open: silence", 1).replace(
+        '"so it is"', '"due: the cause has changed; before: so it is"', 1
+    )
+
+
+def test_what_is_new_comes_at_the_end_with_the_files_line_ends(tmp_path):
+    new = judgement("fail", 'a "cause"', INVENTED)
+    text = entry().replace("\n", "\r\n")
+    after = updated(tmp_path, text, FAILS, new)
+    assert after.startswith(text + "\r\n[[deviation]]\r\n")
+    assert "\n" not in after.replace("\r\n", "")
+    assert not held(tmp_path, after, FAILS, new).red
+
+
+def test_an_expired_entry_is_left_to_a_person(tmp_path):
+    text = entry(expires="2026-01-01")
+    assert updated(tmp_path, text, FAILS) == text
+
+
+@pytest.mark.parametrize("values", [("0", "1"), ("0",)])
+def test_a_first_list_names_parameters_only_where_not_all_deviate(tmp_path, values):
+    seen = [
+        judgement("fail" if value in values else "pass", OPENED if value in values else "", parameters={"at": value})
+        for value in ("0", "1")
+    ]
+    text = editing.first(held(tmp_path, "", *seen), seen, "due: who")
+    assert ("parameters" in text) == (len(values) == 1)
+    found = held(tmp_path, text, *seen)
+    assert not found.red
+    assert len(found.due) == 1
+
+
+def test_an_unsteady_verdict_is_not_taken_in_and_a_quarantine_needs_an_owner_and_an_end(tmp_path):
+    seen = judgement("flaky", "now so, now so")
+    found = held(tmp_path, "", seen)
+    assert editing.first(found, [seen], "due: who") == editing.HEAD
+    assert editing.left_out(found) == [CHANGED]
+    with pytest.raises(FileFault, match="needs 'owner' and 'expires'"):
+        held(tmp_path, entry(verdict="flaky"), seen)
+    assert not held(tmp_path, entry(verdict="flaky", cause="*so*", expires="2026-07-01"), seen).red
+
+
+def test_entries_in_another_form_have_no_lines_and_are_not_edited(tmp_path):
+    path = tmp_path / "mine.known.toml"
+    path.write_text(f'deviation = [{{ check = "{CHANGED}", verdict = "fail", cause = "x", reason = "y", owner = "z" }}]\n')
+    placed = entries.read(path)
+    assert placed[0].place == f"entry 1 of {path}"
+    with pytest.raises(UsageError, match="is not in the form that can be edited"):
+        editing.hold_editable(placed)
+
+
+def told(tmp_path, found, code=Exit.NOT_CONFORMING):
+    return telling.Told(title="mine 1.2 as responder", held=found, code=code, out=tmp_path, update="zconform gate update x")
+
+
+def test_the_screen_stays_one_screen_and_says_which_lines_to_delete(tmp_path):
+    checks = [judgement("fail", f"cause {number}", INVENTED, profile=f"p{number}") for number in range(30)]
+    found = held(tmp_path, entry(), judgement("pass"), *checks)
+    lines = list(telling.lines(told(tmp_path, found)))
+    assert len(lines) < 60
+    assert "and 23 more: --summary FILE tells all of them" in lines
+    assert lines[-1] == "Exit 1: red: 30 new, 1 fixed"
+    first = "\n".join(telling.lines(told(tmp_path, held(tmp_path, entry(), judgement("pass")))))
+    assert f"delete   lines 1-6 of {tmp_path}/mine.known.toml" in first
+
+
+def test_a_target_writes_no_markup_into_the_summary(tmp_path):
+    evil = "a | b <img src=x> [click](http://x) `c` \x1b[2J @all\nnext"
+    text = telling.markdown(told(tmp_path, held(tmp_path, "", judgement("fail", evil))))
+    row = next(line for line in text.splitlines() if line.startswith("| new"))
+    assert "<img" not in row
+    assert "\x1b" not in row
+    assert row.replace("\\|", "").count("|") == 6
+    assert "\\[click\\]" in row
+
+
+def test_counts_say_what_the_list_leaves(tmp_path):
+    found = held(tmp_path, entry(), FAILS, judgement("pass", check=INVENTED), judgement("not-observed", check="x/y"))
+    assert found.counts[Verdict.KNOWN] == 1
+    assert told(tmp_path, found).counted == "2 judged: 1 as required, 1 as listed; 1 do not apply or met nothing"
+
+
+@pytest.mark.parametrize(("verdict", "red"), [("fail", False), ("flaky", False), ("crash", True)])
+def test_what_is_not_required_yet_is_shown_and_not_red_but_a_death_is(tmp_path, verdict, red):
+    seen = judgement(verdict, "so")
+    found = held(tmp_path, "", seen, required=frozenset({"close/close-ends-the-link"}))
+    assert found.red is red
+    text = "\n".join(telling.lines(told(tmp_path, found)))
+    assert (f"Not required yet: {COOKIE} ({verdict}: so)" in text) is not red
+    assert held(tmp_path, "", seen, required=frozenset({COOKIE})).red
+
+
+def test_each_revision_has_its_own_line(tmp_path):
+    found = held(tmp_path, "", FAILS)
+    two = {"1.0.0": frozenset({COOKIE}), "0.9.0": frozenset({"close/close-ends-the-link"})}
+    text = list(telling.lines(replace(told(tmp_path, found), revisions=two)))
+    assert "Revision 1.0.0: 1 red" in text
+    assert "Revision 0.9.0: green" in text

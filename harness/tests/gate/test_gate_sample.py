@@ -1,0 +1,96 @@
+"""A repository with a gate, from its first list to a fixed deviation, against the reference and faulty nodes."""
+
+import json
+
+import pytest
+
+from zenoh_harness.cli import invoke
+from zenoh_harness.files import results
+
+INVENTED = "establishment-cookie/an-invented-cookie-is-refused"
+BEFORE = "faulty:believes-any-cookie?role=router&name=sample"
+AFTER = "reference?role=router&name=sample"
+
+
+@pytest.fixture
+def gate(tmp_path, monkeypatch, capsys):
+    """Run `zconform gate` in the sample repository: exit code and what it printed."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+
+    def run(*words):
+        code = invoke(["gate", *words, "--known", "sample.known.toml", "--only", INVENTED])
+        printed = capsys.readouterr()
+        return code, printed.out + printed.err
+
+    return run
+
+
+def test_from_the_first_list_to_a_fixed_deviation(gate, tmp_path, monkeypatch):
+    listed = tmp_path / "sample.known.toml"
+
+    code, text = gate(AFTER)
+    assert code == 2
+    assert "zconform gate init TARGET --known sample.known.toml" in text
+
+    code, text = gate("init", AFTER)
+    assert (code, "sample.known.toml: 0 entries" in text) == (0, True)
+    assert gate(AFTER)[0] == 0
+
+    # a new fault
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "page.md"))
+    code, text = gate("judge", BEFORE, "--summary", "s.md", "--junit", "j.xml", "--sarif", "s.sarif")
+    assert code == 1
+    assert "NEW      session-establishment/cookie-must-match  (MUST, responder)" in text
+    assert text.splitlines()[-1] == "Exit 1: red: 1 new"
+    assert (tmp_path / "page.md").read_text() == (tmp_path / "s.md").read_text()
+    assert 'failures="1"' in (tmp_path / "j.xml").read_text()
+    assert "cookie-must-match" in (tmp_path / "s.sarif").read_text()
+    shown = next(one for one in results.read(tmp_path / "zconform-gate").judgements if one.evidence)
+    assert (tmp_path / "zconform-gate" / shown.evidence).exists()
+
+    # accepted, with a reason that somebody writes
+    listed.write_text("# our list\n" + listed.read_text())
+    code, text = gate("update", BEFORE)
+    assert "1 entries, 1 of them with a reason" in text
+    listed.write_text(listed.read_text().replace("due: say why this is accepted, and until when", "the next release mends it"))
+    assert gate(BEFORE)[0] == 0
+
+    # and mended
+    code, text = gate(AFTER, "--format", "json")
+    assert code == 1
+    (item,) = json.loads(text)["items"]
+    assert item["kind"] == "fixed"
+    first, last = item["lines"]
+    assert "[[deviation]]" in listed.read_text().splitlines()[first - 1]
+    assert "owner" in listed.read_text().splitlines()[last - 1]
+    assert gate("update", AFTER)[0] == 0
+    assert listed.read_text().startswith("# our list\n")
+    assert "[[deviation]]" not in listed.read_text()
+    assert gate(AFTER)[0] == 0
+
+
+def test_a_cause_that_changed_is_red_and_its_entry_is_edited_in_place(gate, tmp_path):
+    listed = tmp_path / "sample.known.toml"
+    gate("init", BEFORE)
+    listed.write_text(listed.read_text().replace("stage open: OpenAck where a refusal is required", "stage init: silence"))
+    code, text = gate(BEFORE)
+    assert code == 1
+    assert "CHANGED  session-establishment/cookie-must-match" in text
+    assert "listed   fail: stage init: silence (lines" in text
+    gate("update", BEFORE)
+    assert listed.read_text().count("[[deviation]]") == 1
+    assert gate(BEFORE)[0] == 0
+
+
+def test_a_case_of_a_later_revision_does_not_turn_the_build_red(gate, monkeypatch):
+    from zenoh_harness.commands import gate as command
+
+    gate("init", AFTER)
+    code, text = gate("judge", BEFORE, "--require", "1.0.9")
+    assert (code, "known: 1.0.0" in text or "did you mean 1.0.0" in text) == (2, True)
+    assert gate("judge", BEFORE, "--require", "1.0.0")[0] == 1
+    monkeypatch.setattr(command, "required", lambda text: {text: frozenset({"close/close-ends-the-link"})})
+    code, text = gate("judge", BEFORE, "--require", "0.9.0")
+    assert code == 0
+    assert "Not required yet: session-establishment/cookie-must-match (fail: stage open: OpenAck" in text

@@ -1,0 +1,50 @@
+"""Learning the automaton of a query: of the reference it is the table, of a faulty router it shows where it deviates."""
+
+from __future__ import annotations
+
+import pytest
+
+from zenoh_conformance.query import QUERY, Says
+from zenoh_harness.faulty import find_faulty_node
+from zenoh_harness.probing.learning import queries
+from zenoh_harness.probing.learning.automaton import Mealy, difference
+from zenoh_harness.probing.learning.learner import learn_of
+from zenoh_harness.reference import Reference
+from zenoh_harness.reference.joined import Joined
+from zenoh_harness.reference.memory import MemoryScene
+
+
+def learned(node: type[Reference]) -> Mealy:
+    """Its automaton."""
+    return learn_of(queries.AskedBetween(lambda: MemoryScene("query/query-complete-on-finals", node)), queries.SYMBOLS)[0]
+
+
+def test_the_table_is_total() -> None:
+    assert all(set(row) == set(Says) for row in QUERY.values())
+    assert {there for row in QUERY.values() for _, there in row.values()} == set(QUERY)
+
+
+@pytest.mark.parametrize("node", [Reference, Joined])
+def test_the_reference_is_the_table(node: type[Reference]) -> None:
+    machine = learned(node)
+
+    assert queries.deviations(machine) == []
+    assert difference(machine, queries.expected()) is None
+    assert sorted(queries.names(machine).values()) == sorted(phase.value for phase in QUERY)
+
+
+@pytest.mark.parametrize(
+    ("name", "word", "one"),
+    [
+        ("asks-who-has-left-off", ("Declare", "Undeclare", "Request"), "Request"),
+        ("ends-twice", ("Declare", "Request", "Final"), "ResponseFinal ResponseFinal"),
+        ("loses-errors", ("Declare", "Request", "Error"), "nothing"),
+        ("answers-errors-with-values", ("Declare", "Request", "Error"), "Response"),
+        ("takes-answers-after-the-final", ("Declare", "Request", "Final", "Response"), "Response"),
+        ("asks-nobody-where-none-is-complete", ("Declare", "Request"), "ResponseFinal"),
+    ],
+)
+def test_a_faulty_router_is_told_by_the_shortest_conversation(name: str, word: tuple[str, ...], one: str) -> None:
+    found = queries.deviations(learned(find_faulty_node(name).node))
+
+    assert (found[0].word, found[0].one) == (word, one)

@@ -1,0 +1,111 @@
+"""What a check rests on: a target that refuses everything passes no refusal, and what is ill from the start is said once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from zenoh_conformance.case import Case, all_cases
+from zenoh_conformance.controls import Ground
+from zenoh_conformance.conversation import Side
+from zenoh_conformance.finding import Finding
+from zenoh_conformance.verdict import Verdict
+from zenoh_harness.run.controls import Controls
+from zenoh_harness.run.decide import Decision
+from zenoh_harness.run.plan import Item
+
+SANE, WORK = "establishment-sane/a-sane-handshake-is-accepted", "establishment-sane/a-session-does-work"
+REFUSAL = "establishment-cookie/an-invented-cookie-is-refused"
+SKIPPED = "establishment-extensions/an-unknown-optional-extension-of-init-is-skipped"
+REFUSED = "establishment-extensions/an-unknown-mandatory-extension-of-init-is-refused"
+
+
+def case(name: str) -> Case:
+    return all_cases()[name]
+
+
+def item(name: str, at: int = 0) -> Item:
+    return Item(case(name), case(name).parameters[at])
+
+
+def came(name: str, verdict: Verdict, at: int = 0, finding: Finding | None = None) -> Decision:
+    return Decision(item=item(name, at), verdict=verdict, finding=finding)
+
+
+def found(path: str, *, is_work: bool = False) -> Finding:
+    return Finding(requirement="", sender=Side.RESPONDER, path=path, got="silence", is_work=is_work)
+
+
+def settled(items: Sequence[Item], decisions: Sequence[Decision]) -> dict[str, Decision]:
+    controls = Controls(all_cases(), Ground(all_cases()))
+    controls.ordered(items)
+    return {decision.item.label: decision for decision in controls.settled(decisions)}
+
+
+def test_a_refusal_whose_control_did_not_pass_is_not_observed() -> None:
+    told = settled(
+        [item(REFUSAL), item(SANE), item(WORK)],
+        [came(REFUSAL, Verdict.PASS), came(SANE, Verdict.FAIL, finding=found("stage init")), came(WORK, Verdict.PASS)],
+    )
+
+    assert told[item(SANE).label].verdict is Verdict.FAIL
+    assert told[item(REFUSAL).label].verdict is Verdict.NOT_OBSERVED
+    assert SANE in told[item(REFUSAL).label].cause
+
+
+def test_a_refusal_whose_control_passed_stands() -> None:
+    told = settled(
+        [item(REFUSAL), item(SANE), item(WORK)],
+        [came(SANE, Verdict.PASS), came(REFUSAL, Verdict.PASS), came(WORK, Verdict.PASS)],
+    )
+
+    assert {one.verdict for one in told.values()} == {Verdict.PASS}
+
+
+def test_a_control_nobody_asked_for_is_run_beside() -> None:
+    controls = Controls(all_cases(), Ground(all_cases()))
+
+    assert [one.case.id for one in controls.ordered([item(REFUSAL)])] == [SANE, REFUSAL]
+
+
+def test_a_control_counts_for_its_own_values() -> None:
+    items = [item(name, at) for name in (SKIPPED, REFUSED) for at in (0, 1)]
+    told = settled(
+        [*items, item(WORK)],
+        [
+            came(WORK, Verdict.PASS), came(SKIPPED, Verdict.PASS, 0), came(SKIPPED, Verdict.FAIL, 1, found("stage init")),
+            came(REFUSED, Verdict.PASS, 0), came(REFUSED, Verdict.PASS, 1),
+        ],
+    )  # fmt: skip
+
+    assert told[item(REFUSED, 0).label].verdict is Verdict.PASS
+    assert told[item(REFUSED, 1).label].verdict is Verdict.NOT_OBSERVED
+
+
+def test_what_is_seen_by_work_rests_on_work() -> None:
+    """A router that never ends a query deviates once, and not wherever a query ends a check."""
+    told = settled(
+        [item(SKIPPED), item(WORK)],
+        [came(SKIPPED, Verdict.FAIL, 0, found("the session works", is_work=True)),
+         came(WORK, Verdict.FAIL, 0, found("the session works", is_work=True))],
+    )  # fmt: skip
+
+    assert told[item(WORK).label].verdict is Verdict.FAIL
+    assert told[item(SKIPPED).label].verdict is Verdict.NOT_OBSERVED
+
+
+def test_what_was_not_reached_names_its_judge() -> None:
+    told = settled(
+        [item(REFUSAL), item(SANE)],
+        [came(SANE, Verdict.PASS), came(REFUSAL, Verdict.NOT_OBSERVED, finding=found("not reached: init"))],
+    )
+
+    assert told[item(REFUSAL).label].cause == f"not reached: init: silence ({SANE} judges that)"
+
+
+def test_a_death_is_told_whatever_stands() -> None:
+    told = settled(
+        [item(REFUSAL), item(SANE)],
+        [came(SANE, Verdict.FAIL, finding=found("stage init")), came(REFUSAL, Verdict.CRASH)],
+    )
+
+    assert told[item(REFUSAL).label].verdict is Verdict.CRASH

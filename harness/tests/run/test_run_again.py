@@ -1,0 +1,132 @@
+"""Shards, repetitions, and what was red once more: one results file of several, and nothing green that was red."""
+
+import pytest
+
+from zenoh_conformance.verdict import Exit, Judgement, Key, Verdict
+from zenoh_harness.cli import invoke
+from zenoh_harness.files import merging, results
+from zenoh_harness.files.faults import FileFault
+from zenoh_harness.files.results import Header, ResultsWriter
+from zenoh_harness.run.again import failed
+from zenoh_harness.run.plan import Shard
+
+COOKIES = "establishment-cookie/*"
+WRONG = "faulty:believes-any-cookie?role=router&name=sample"
+RIGHT = "reference?role=router&name=sample"
+
+
+def judgement(verdict, cause="", check="close/one", evidence=None):
+    key = Key(target="t", version="1", role="responder", profile="default", link="tcp", requirement="close/x", check=check)
+    return Judgement(key=key, level="MUST", verdict=Verdict(verdict), cause=cause, evidence=evidence)
+
+
+def part(folder, *judgements, version="1", planned=()):
+    header = Header(reach="x", name="t", version=version, role="responder", kind="exec")
+    with ResultsWriter(folder / "results.jsonl", header, planned) as writer:
+        for one in judgements:
+            writer.judgement(one)
+        writer.footer(Exit.CONFORMING)
+    return folder, results.read(folder)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "expected"),
+    [
+        ("pass pass", "pass"), ("pass fail", "flaky"), ("fail fail", "fail"), ("pass known", "flaky"), ("pass slow", "slow"),
+        ("pass not-observed", "pass"), ("not-observed not-observed", "not-observed"), ("crash fail", "crash"),
+        ("error pass", "pass"), ("error error", "error"), ("warn pass", "flaky"),
+    ],
+)  # fmt: skip
+def test_repetitions_are_counted_and_never_make_green(verdicts, expected):
+    same = [judgement(verdict, "so") for verdict in verdicts.split()]
+    made = merging.steady(same)
+    assert made.verdict.value == expected
+    assert sum(made.details["repeated"]["verdicts"].values()) == len(same)
+    assert merging.steady(same[::-1]).verdict is made.verdict
+
+
+def test_what_was_judged_again_stands_and_says_what_was_before(tmp_path):
+    first = part(tmp_path / "a", judgement("fail", "bad"), judgement("pass", check="close/two"))
+    again = part(tmp_path / "b", judgement("pass"))
+    made = merging.merge([first, again], merging.newest, tmp_path / "a")
+    one, two = made.judgements
+    assert (one.verdict, one.details["before"]) == (Verdict.PASS, [{"verdict": "fail", "cause": "bad", "attempts": 1}])
+    assert one.attempts == 2
+    assert two.verdict is Verdict.PASS
+    assert results.read(tmp_path / "a").judgements == made.judgements
+
+
+def test_the_worst_of_shards_counts_and_its_evidence_comes_along(tmp_path):
+    for name, text in (("a", "first"), ("b", "second")):
+        (tmp_path / name / "evidence").mkdir(parents=True)
+        (tmp_path / name / "evidence" / "x.jsonl").write_text(text)
+        (tmp_path / name / "evidence" / "x.script").write_text(text)
+    first = part(tmp_path / "a", judgement("pass"), planned=["responder default close/one", "responder default close/two"])
+    second = part(tmp_path / "b", judgement("fail", "bad", evidence="evidence/x.jsonl"))
+    made = merging.merge([first, second], merging.worst, tmp_path / "whole")
+    assert made.judgements[0].verdict is Verdict.FAIL
+    assert (tmp_path / "whole/evidence/x.jsonl").read_text() == "second"
+    assert (tmp_path / "whole/evidence/x.script").read_text() == "second"
+    assert made.footer.exit == Exit.CANNOT_GO_ON
+    assert made.pending == ("responder default close/two",)
+
+
+def test_parts_of_different_targets_are_refused(tmp_path):
+    parts = [part(tmp_path / "a", judgement("pass")), part(tmp_path / "b", judgement("pass"), version="2")]
+    with pytest.raises(FileFault, match="has another target"):
+        merging.merge(parts, merging.worst, tmp_path / "whole")
+
+
+def test_each_check_is_in_one_shard():
+    labels = [f"close/{number}" for number in range(100)]
+    shards = [Shard.read(f"{number}/3") for number in (1, 2, 3)]
+    assert all(sum(shard.has(label) for shard in shards) == 1 for label in labels)
+    assert all(sum(shard.has(label) for label in labels) > 15 for shard in shards)
+
+
+def test_what_failed_is_named_as_only_takes_it(tmp_path):
+    _, read = part(
+        tmp_path, judgement("fail"), judgement("pass", check="close/two"), judgement("fail", check="known/has-gone"),
+        planned=["responder default close/three[at=1 2]"],
+    )  # fmt: skip
+    assert failed(read) == ["close/one", "close/three[at=1 2]"]
+
+
+def test_shards_merge_into_what_one_run_says(tmp_path, capsys):
+    run = ("run", WRONG, "--only", COOKIES, "--depth", "quick", "-q")
+    assert invoke([*run, "--out", f"{tmp_path}/all"]) == 1
+    for number in (1, 2):
+        invoke([*run, "--shard", f"{number}/2", "--out", f"{tmp_path}/{number}"])
+    junit = tmp_path / "j.xml"
+    assert invoke(["merge", f"{tmp_path}/1", f"{tmp_path}/2", "--out", f"{tmp_path}/both", "--junit", f"{junit}"]) == 1
+    whole, both = results.read(tmp_path / "all"), results.read(tmp_path / "both")
+    said = [{(one.key, one.verdict, one.cause) for one in read.judgements} for read in (whole, both)]
+    assert said[0] == said[1]
+    assert sum(one.verdict is Verdict.FAIL for one in whole.judgements) > 5
+    assert all((tmp_path / "both" / one.evidence).exists() for one in both.judgements if one.evidence)
+    assert b"<failure" in junit.read_bytes()
+
+
+def test_last_failed_runs_what_was_red_and_leaves_the_rest(tmp_path, capsys):
+    out = f"{tmp_path}/r"
+    assert invoke(["run", RIGHT, "--last-failed", "--out", out]) == 2
+    assert "there are no results" in capsys.readouterr().err
+    assert invoke(["run", WRONG, "--only", COOKIES, "--depth", "quick", "--max-fail", "2", "--out", out]) == 1
+    assert "ended after 2 deviations" in capsys.readouterr().err
+    before = results.read(tmp_path / "r")
+    assert before.pending
+    assert invoke(["run", WRONG, "--last-failed", "--depth", "quick", "--out", out]) == 1
+    after = results.read(tmp_path / "r")
+    assert not after.pending
+    assert len(after.judgements) == 20
+    assert sum("before" in one.details for one in after.judgements) >= 2
+    assert invoke(["run", RIGHT.replace("sample", "other"), "--last-failed", "--depth", "quick", "--out", out]) == 2
+
+
+def test_repetitions_of_a_steady_target_are_steady(tmp_path, capsys):
+    only = "establishment-cookie/an-invented-cookie-is-refused"
+    assert invoke(["run", WRONG, "--only", only, "--repeat", "2", "--out", f"{tmp_path}/r"]) == 1
+    one = next(one for one in results.read(tmp_path / "r").judgements if one.key.check == only)
+    assert one.details["repeated"] == {"times": 2, "verdicts": {"fail": 2}}
+    assert (tmp_path / "r" / one.evidence).exists()
+    assert (tmp_path / "r/2/results.jsonl").exists()

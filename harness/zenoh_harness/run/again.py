@@ -1,0 +1,88 @@
+"""Runs that are several: repetitions of one, and what was red once more, each made one results file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from zenoh_conformance.verdict import GRAVE, Verdict
+from zenoh_harness.errors import UsageError
+from zenoh_harness.files import merging, results
+from zenoh_harness.files.faults import FileFault
+from zenoh_harness.files.results import Results, check_label
+from zenoh_harness.run.options import Options
+from zenoh_harness.run.plan import Selection
+from zenoh_harness.run.runner import RESULTS, Ran
+
+Run = Callable[[Options], Ran | None]
+"""One run of the target with these options; None when nothing is selected."""
+
+RED: Final = GRAVE | {Verdict.FAIL, Verdict.FLAKY, Verdict.ERROR}
+_OF_LISTS: Final = ("known/", "judged/")
+
+
+def repeated(run: Run, options: Options, times: int, command: str = "") -> Ran | None:
+    """Run so many times, each on a target of its own, and make one of it: what was right and wrong is `flaky`.
+
+    The single runs stay under `options.out` as `1`, `2`, ...; one that could not go on ends it.
+    """
+    ran: list[Ran] = []
+    for number in range(1, times + 1):
+        one = run(replace(options, out=options.out / str(number)))
+        if one is None:
+            return None
+        ran.append(one)
+        if one.stopped is not None:
+            break
+    return _one(ran, merging.steady, options, command)
+
+
+def last_failed(run: Run, options: Options, command: str = "") -> Ran | None:
+    """Judge once more what was red or pending in the results in `options.out`, and put it into them.
+
+    Raises UsageError where there are no results, and where nothing in them was red.
+    """
+    before = _before(options.out)
+    labels = failed(before)
+    if not labels:
+        raise UsageError(f"nothing was red in {options.out}", step="--last-failed", hint="leave out --last-failed")
+    place = options.out / "again"
+    ran = run(replace(options, out=place, selection=Selection(tuple(labels), options.selection.shard)))
+    if ran is None:
+        return None
+    kept = Results(before.header, before.planned, [one for one in before.judgements if not _about_lists(one.key.check)], before.footer)
+    parts = [(options.out, kept), (place, results.read(place))]
+    made = merging.merge(parts, merging.newest, options.out, strict=options.strict, command=command)
+    return _ran(made, options.out, ran)
+
+
+def failed(before: Results) -> list[str]:
+    """What `--only` takes for what was red or pending, each once."""
+    red = [check_label(one.key.check, one.key.parameters) for one in before.judgements if one.verdict in RED]
+    pending = [label.split(" ", 2)[2] for label in before.pending]
+    return list(dict.fromkeys(label for label in (*red, *pending) if not _about_lists(label)))
+
+
+def _about_lists(check: str) -> bool:
+    return check.startswith(_OF_LISTS)
+
+
+def _before(out: Path) -> Results:
+    try:
+        return results.read(out)
+    except FileFault as why:
+        raise UsageError(f"there are no results in {out}", step="--last-failed", seen=str(why), hint="--out FOLDER of the run") from why
+
+
+def _one(ran: Sequence[Ran], pick: merging.Pick, options: Options, command: str) -> Ran:
+    parts = [(one.out, results.read(one.out / RESULTS)) for one in ran]
+    return _ran(merging.merge(parts, pick, options.out, strict=options.strict, command=command), options.out, ran[-1])
+
+
+def _ran(made: Results, out: Path, last: Ran) -> Ran:
+    assert made.footer is not None
+    return Ran(
+        header=made.header, judgements=tuple(made.judgements), footer=made.footer, out=out, stopped=last.stopped
+    )  # fmt: skip
