@@ -16,6 +16,7 @@ from zenoh_conformance.connection import Seen
 from zenoh_conformance.conversation import Begins, Connection, Conversation, Event, Framing, Happened, Side
 from zenoh_conformance.finding import Finding
 from zenoh_conformance.law import TELLING, Judge, Judged, Law, Per, all_laws
+from zenoh_conformance.messages.init import MultiLink
 from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import verdict_for
 from zenoh_harness.files.captures import PORTS
@@ -83,6 +84,8 @@ class _Watch:
     extensions: Counter[tuple[Side, str, str, int]] = field(default_factory=Counter)
     rows: list[AuditRow] = field(default_factory=list)
     """Nodes and handshakes."""
+    several: set[Side] = field(default_factory=set)
+    """The sides whose INIT said that their session may have several links."""
 
     def __call__(self, seen: Seen) -> None:
         kind = seen.kind
@@ -116,6 +119,8 @@ class _Watch:
         if seen.kind in TELLING and seen.message.zid is not None:
             message = seen.message
             zid = self.zids[seen.sender] = str(message.zid)
+            if seen.kind == "init" and message.exts.get(MultiLink) is not None:
+                self.several.add(seen.sender)
             hints = sorted({type(each).__name__ for each in getattr(message, "exts", ())})
             role = getattr(getattr(message, "whatami", None), "name", "")
             detail = f"{role} version {message.version} {','.join(hints)}".lower().strip()
@@ -228,6 +233,8 @@ class Listener:
 
 
 def _rows(watch: _Watch, judged: Iterable[Judged]) -> Iterator[AuditRow]:
+    if len(watch.several) == len(Side):  # what a session may say depends on its other links, which are not seen here
+        judged = [each for each in judged if each.law.per is not Per.SESSION]
     yield from judged_rows(judged, {watch.one.connection.name: watch})
     yield from watch.drain()
 
