@@ -9,8 +9,11 @@ from zenoh_conformance.codec import encode
 from zenoh_conformance.conversation import Conversation, Event, Happened, Side
 from zenoh_conformance.law import MOST_FINDINGS, Judge, Law
 from zenoh_conformance.messages import KeepAlive
+from zenoh_conformance.messages.init import MultiLink
+from zenoh_conformance.wire.declare import Exts
 
 US, PEER, OTHER = b"\x01", b"\x02", b"\x03"
+SEVERAL = (MultiLink(payload=b"k"),)
 
 
 @pytest.fixture
@@ -40,10 +43,10 @@ def counting(monkeypatch):
     return made
 
 
-def link(name, peer=PEER):
-    """The INITs of a link and one KEEP_ALIVE of the responder."""
-    syn = sane.init_syn(US)
-    said = [(Side.INITIATOR, syn), (Side.RESPONDER, sane.init_ack(syn, peer, b"c")), (Side.RESPONDER, KeepAlive())]
+def link(name, peer=PEER, exts=SEVERAL):
+    """The INITs of a link, one of several unless `exts` say otherwise, and one KEEP_ALIVE of the responder."""
+    syn = sane.init_syn(US, exts=exts)
+    said = [(Side.INITIATOR, syn), (Side.RESPONDER, sane.init_ack(syn, peer, b"c", exts=Exts(exts))), (Side.RESPONDER, KeepAlive())]
     return [Event(0.0, name, side, Happened.BYTES, frame_batch(encode(message))) for side, message in said]
 
 
@@ -60,6 +63,7 @@ SHAPES = {
     # what happens, and the KEEP_ALIVEs that each instance saw: per connection, per session, per conversation
     "one link": (link("a"), [1], [1], [1]),
     "two links of one pair": (link("a") + link("b"), [1, 1], [2], [2]),
+    "two links that nobody offers as several": (link("a", exts=()) + link("b", exts=()), [1, 1], [1, 1], [2]),
     "two links of two pairs": (link("a") + link("b", OTHER), [1, 1], [1, 1], [2]),
     "a link joins and the first ends": (link("a") + link("b") + ended("a") + again("b"), [1, 2], [3], [3]),
     "the pair comes again": (link("a") + ended("a") + link("b") + ended("b"), [1, 1], [1, 1], [2]),

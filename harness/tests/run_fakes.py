@@ -64,7 +64,7 @@ class FakeTarget:
         self.identity = Identity(name="fake", version="1.0.0", kind="wheel")
         self.side, self.embargo, self.restartable = side, "upstream" if current else "own", restartable
         self.profiles = {name: PROFILES[name] for name in profiles}
-        self.shows = {"qos"}
+        self.shows = {"qos", "routing"}
         self.nodes = []
         self.starts_left = starts_left
 

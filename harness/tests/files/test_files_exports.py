@@ -52,9 +52,13 @@ def test_sarif_tells_deviations_under_their_requirements(everything, tmp_path):
     assert levels == {
         "fail": "error", "crash": "error", "hang": "error", "zombie": "error", "panic": "error", "flaky": "error", "warn": "warning",
         "slow": "warning", "known": "note",
+        **dict.fromkeys(("error", "not-applicable", "not-observed", "unimplemented"), "none"),
     }  # fmt: skip
     assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["session-establishment/cookie-echo"]
     known = next(one for one in run["results"] if one["properties"]["verdict"] == "known")
     assert known["suppressions"][0]["justification"] == "it is so"
     assert run["properties"]["embargoed"] == 2
-    assert run["invocations"] == [{"executionSuccessful": False}]
+    [invocation] = run["invocations"]
+    assert (invocation["executionSuccessful"], invocation["exitCode"]) == (False, 1)
+    [note] = invocation["toolExecutionNotifications"]
+    assert "1 planned checks were not judged" in note["message"]["text"]

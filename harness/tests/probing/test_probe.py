@@ -31,7 +31,7 @@ def seen(reach, profile="default", **options):
 
 def test_facts_of_the_router():
     facts = seen(WHEEL)
-    assert facts.capabilities == {"qos", "patch", "timestamping", "agent"}
+    assert facts.capabilities == {"qos", "patch", "routing", "timestamping", "agent"}
     assert facts.seen["protocol version"] == 9
     assert facts.seen["versions"] == {"8": "Close(INVALID)", "9": "accepted", "10": "Close(INVALID)"}
     assert (facts.seen["lease ms"], facts.seen["zid"], facts.seen["role"]) == (10_000, "7a726566", "router")

@@ -7,6 +7,7 @@ import os
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from math import inf
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +21,7 @@ from zenoh_harness.commands.run import accepted, check_files, command_line, expo
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import UsageError, nearest, unknown
 from zenoh_harness.files import known
+from zenoh_harness.files.faults import FileFault
 from zenoh_harness.gate import editing, entries, telling
 from zenoh_harness.gate.entries import PlacedEntry
 from zenoh_harness.gate.judging import Held, hold
@@ -40,10 +42,12 @@ OUT: Final = "zconform-gate"
 
 
 class TargetOrVerb(click.Group):
-    """`gate TARGET` is `gate judge TARGET`; `gate init` and `gate update` are verbs."""
+    """`gate TARGET` is `gate judge TARGET`; `gate init`, `gate update` and `gate check` are verbs."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """As click's, with `judge` where no verb is named."""
+        if close := get_close_matches(args[0], [*self.commands], 1, 0.7) if args and args[0] not in self.commands else []:
+            raise UsageError(f"no verb {args[0]!r}", step="gate", hint=f"did you mean gate {close[0]}?")
         if args and args[0] not in (*self.commands, "--help", "-h"):
             args = ["judge", *args]
         return super().parse_args(ctx, args)
@@ -161,6 +165,30 @@ def update(shell: Shell, target: str, path: Path, owner: str, **how: Any) -> int
     before = path.read_bytes().decode("utf-8")
     editing.write(path, editing.updated(before, held, ran.judgements, owner))
     return _written(shell, path, held, ran, options)
+
+
+@command.command("check")
+@click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path, dir_okay=False))
+@shell_options(formats=False)
+def check(shell: Shell, paths: tuple[Path, ...]) -> int:
+    """Read the lists FILE and say what is wrong in them, or does nothing any more; no target is started.
+
+    \b
+    Example:  zconform gate check ci/zenoh.known.toml
+    """
+    wrong = 0
+    for path in paths:
+        try:
+            placed = entries.read(path)
+        except FileFault as why:
+            click.echo(f"zconform: {plain(str(why))}", err=True)
+            wrong += 1
+            continue
+        for remark in lists.remarks(one.entry for one in placed):
+            shell.note(f"{path}: {remark}")
+        due = sum(one.reason_is_due for one in placed)
+        shell.note(f"{path}: {len(placed)} entries" + (f", {due} with a reason or an owner to be written" if due else ""))
+    return int(Exit.USAGE if wrong else Exit.CONFORMING)
 
 
 def _options(target: str, how: dict[str, Any]) -> tuple[Reach, Options]:

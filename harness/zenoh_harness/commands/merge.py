@@ -36,8 +36,9 @@ def command(
     check_files(junit, sarif)
     if any(folder.resolve() == out.resolve() for folder in folders):
         raise UsageError(f"{out} is one of the folders that are read", step="--out", hint="--out OTHER")
+    parts = [(folder, results.read(folder / RESULTS)) for folder in folders]
+    merging.same_target(parts)
     with claimed(out):
-        parts = [(folder, results.read(folder / RESULTS)) for folder in folders]
         made = merging.merge(parts, merging.worst, out, strict=strict)
     assert made.footer is not None
     ran = Ran(header=made.header, judgements=tuple(made.judgements), footer=made.footer, out=out)

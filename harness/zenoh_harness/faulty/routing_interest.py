@@ -36,7 +36,9 @@ def is_final(message: Declare) -> bool:
     return isinstance(message.body, DFinal)
 
 
-@faulty("tells-nobody", caught_by=f"{SNAPSHOTS}/who-asks-is-told", also={f"{SNAPSHOTS}/*": "nothing that comes is told"})
+@faulty(
+    "tells-nobody", caught_by=f"{SNAPSHOTS}/who-asks-is-told", also={f"{SNAPSHOTS}/*": "nothing that comes is told"}
+)
 class TellsNobody(Reference):
     """Answers interests, and tells nothing that comes later."""
 

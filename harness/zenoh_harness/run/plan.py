@@ -97,8 +97,16 @@ class Selection:
             if names:
                 raise UsageError(
                     f"--only {pattern!r} matches no check and no requirement",
-                    hint=nearest(pattern.partition("[")[0], names),
+                    hint=_hint(pattern.partition("[")[0], names),
                 )
+
+
+def _hint(word: str, names: Iterable[str]) -> str:
+    """What somebody meant who wrote it: all of a module or page, or what is nearest."""
+    if any(name.startswith(f"{word}/") for name in names):
+        return f"write '{word}/*' for all of it"
+    near = nearest(word, {name.partition("[")[0] for name in names})
+    return near or "zconform cases list, zconform laws list and zconform requirements list show the names"
 
 
 def _found(pattern: str, rest: Iterator[str], names: set[str]) -> bool:

@@ -83,7 +83,7 @@ def audit(sources: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _audit(source: Mapping[str, Any]) -> dict[str, Any]:
-    findings = [
+    findings: list[dict[str, Any]] = [
         {
             "time": float(one["t"]), "node": str(one["node"]), "connection": str(one["connection"]),
             "requirement": str(one["requirement"]), "cause": str(one["cause"]),
@@ -121,7 +121,7 @@ def of_tables(document: Mapping[str, Any]) -> dict[str, Any]:
     """What `zconform audit --spark` wrote as a document; its times are nanoseconds, and count from the first finding here."""
     rows = document["findings"]
     begin = min((row["time"] for row in rows), default=0)
-    findings = [
+    findings: list[dict[str, Any]] = [
         {
             "time": (row["time"] - begin) / 1e9, "node": row["zid"] or row["node"], "connection": str(row["connection"]),
             "requirement": row["requirement"], "cause": row["cause"],

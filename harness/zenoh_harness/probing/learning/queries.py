@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from aalpy.base import SUL
@@ -126,39 +126,39 @@ def expected() -> Mealy:
     return Mealy(SYMBOLS, steps)
 
 
-def walked(machine: Mealy) -> Mapping[int, tuple[Phase, tuple[str, ...]]]:
-    """Each learned state with the phase of the table in which it is met first, and the shortest word to it."""
-    met: dict[int, tuple[Phase, tuple[str, ...]]] = {0: (START, ())}
+def walked(machine: Mealy) -> Iterator[tuple[int, Phase, tuple[str, ...]]]:
+    """Pairs of a learned state and a phase of the table that agree so far, each with the shortest word to it."""
     queue: list[tuple[int, Phase, tuple[str, ...]]] = [(0, START, ())]
     seen = {(0, START)}
     while queue:
         here, phase, word = queue.pop(0)
+        yield here, phase, word
         for symbol in machine.symbols:
             output, there = machine.steps[here, symbol]
             due, after = QUERY[phase][Says(symbol)]
             if output == due and (there, after) not in seen:
                 seen.add((there, after))
-                met.setdefault(there, (after, (*word, symbol)))
                 queue.append((there, after, (*word, symbol)))
-    return met
 
 
 def deviations(machine: Mealy) -> list[Difference]:
     """Where a learned router says something else than the table has, the shortest conversations first."""
     found = []
-    for here, (phase, word) in walked(machine).items():
+    for here, phase, word in walked(machine):
         for symbol in machine.symbols:
             output, due = machine.steps[here, symbol][0], QUERY[phase][Says(symbol)][0]
             if output != due:
                 found.append(Difference((*word, symbol), output, due))
-    return sorted(found, key=lambda one: len(one.word))
+    return found
 
 
 def names(machine: Mealy) -> dict[int, str]:
     """Each learned state by its phase; those that the table does not lead to by their number."""
-    met, taken, text = walked(machine), set[str](), dict[int, str]()
+    met, taken, text = dict[int, Phase](), set[str](), dict[int, str]()
+    for here, phase, _ in walked(machine):
+        met.setdefault(here, phase)
     for state in machine.states:
-        name = met[state][0].value if state in met else f"state {state}"
+        name = met[state].value if state in met else f"state {state}"
         text[state] = name if name not in taken else f"{name} ({state})"
         taken.add(name)
     return text

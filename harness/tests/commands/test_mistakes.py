@@ -1,0 +1,172 @@
+"""Common mistakes at the command line: each is found before any work begins, and answered with what to do instead.
+
+No target is started here: everything that is wrong is wrong before that.
+"""
+
+import shlex
+
+import pytest
+
+from zenoh_harness.cli import invoke
+
+ENTRY = """\
+[[deviation]]
+check = "establishment-cookie/a-changed-cookie-is-refused"
+verdict = "fail"
+cause = "x"
+reason = "y"
+owner = "us"
+"""
+LISTS = {
+    "right": ENTRY,
+    "twice": ENTRY + ENTRY,
+    "merge": f"<<<<<<< HEAD\n{ENTRY}=======\n>>>>>>> other\n",
+    "field": ENTRY.replace("reason", "reson"),
+    "stale": ENTRY.replace("a-changed-cookie", "a-changd-cookie"),
+    "verdict": ENTRY.replace('"fail"', '"fails"'),
+    "table": ENTRY.replace("[[deviation]]", "[deviation]"),
+    "date": ENTRY + 'expires = "31.12.2026"\n',
+    "nocause": ENTRY.replace('"x"', '"*"'),
+    "noreason": ENTRY.replace('"y"', '""'),
+    "noowner": ENTRY.replace('owner = "us"', ""),
+    "flaky": ENTRY.replace('"fail"', '"flaky"'),
+    "text": "all is well\n",
+    "versions": ENTRY + 'versions = "1.x"\n',
+    "role": ENTRY + 'role = "server"\n',
+}
+GATE = "gate reference --known"
+
+MISTAKES = [
+    # targets
+    ("ran reference", "did you mean run"),
+    ("run referense", "did you mean reference?"),
+    ("run refrence:", "did you mean reference"),
+    ("run docker", "write docker:IMAGE"),
+    ("run exec:", "write exec:COMMAND"),
+    ("run stdio:", "write stdio:COMMAND"),
+    ("run tcp/localhost", "as in tcp/127.0.0.1:7447"),
+    ("run tcp/127.0.0.1:99999", "past 65535"),
+    ("run faulty:believes-any-cooky", "did you mean believes-any-cookie"),
+    ("run 'reference?rol=router'", "did you mean role"),
+    ("run 'reference?role=rooter'", "did you mean router?"),
+    ("run 'reference?profile=nope'", "known: all-on-the-link"),
+    ("matrix wheel:2.0.0..1.0.0", "it knows"),
+    ("peer --listen nope", "as in tcp/127.0.0.1:7447"),
+    ("interop reference", "at least two targets"),
+    # what is selected, and how it is run
+    ("run reference --only nope", "zconform requirements list"),
+    ("run reference --only establishment-cookie", "write 'establishment-cookie/*' for all of it"),
+    ("run reference --only establishment-cookie/a-changd-cookie-is-refused", "a-changed-cookie-is-refused"),
+    ("run reference --depht quick", "--depth"),
+    ("run reference --depth fast", "'quick', 'full', 'nightly'"),
+    ("run reference --jobs 0", "1<=x<=256"),
+    ("run reference --jobs many", "'many'"),
+    ("run reference --seed abc", "'abc'"),
+    ("run reference --budget soon", "as in 90s, 10m or 1h"),
+    ("run reference --shard 3/2", "as in 2/3"),
+    ("run reference --shard two", "as in 2/3"),
+    ("run reference --repeat 0", "1<=x<=1000"),
+    ("run reference --repeat 2 --keep", "leave out --last-failed and --keep"),
+    ("run reference --last-failed --out nothing-here", "there are no results in nothing-here"),
+    ("run reference --last-failed --only 'close/*'", "leave out --only"),
+    ("run reference --max-fail -1", "x>=1"),
+    # files
+    ("run reference --known nope", "known: zenoh-rust"),
+    ("run reference --known twice.known.toml", "entry 2: says what entry 1 says"),
+    ("run reference --junit no/such/j.xml", "there is no folder no/such"),
+    ("run reference --sarif no/such/j.sarif", "there is no folder no/such"),
+    ("run reference --accept", "--judged FILE"),
+    ("run reference --judged nope.judged", "--accept writes it"),
+    ("run reference --out right.known.toml", "is a file"),
+    ("merge", "Missing argument 'RESULTS...'"),
+    ("merge empty --out o", "empty/results.jsonl: cannot be read"),
+    ("merge nope --out o", "does not exist"),
+    ("merge empty --out empty", "--out OTHER"),
+    ("diff none.jsonl none.jsonl", "is empty"),
+    ("diff half.jsonl half.jsonl", "expected the header"),
+    ("explain 0g", "neither hex nor a file"),
+    ("explain 0", "odd number"),
+    ("explain", "zconform explain --help"),
+    ("replay script", "begins with the line `script 1`"),
+    ("replay nope reference", "no script 'nope'"),
+    # the gate and its list
+    ("gate reference", "Missing option '--known'"),
+    ("gate referense --known right.known.toml", "did you mean reference?"),
+    ("gate updat reference --known right.known.toml", "did you mean gate update?"),
+    ("gate init reference --known right.known.toml", "gate update edits it"),
+    ("gate init reference --known no/such.known.toml", "there is no folder no"),
+    (f"{GATE} rigt.known.toml", "did you mean right.known.toml"),
+    (f"{GATE} twice.known.toml", "entry 2: says what entry 1 says"),
+    (f"{GATE} merge.known.toml", "merge.known.toml:1: has the conflict marks of a merge"),
+    (f"{GATE} field.known.toml", "did you mean reason"),
+    (f"{GATE} stale.known.toml", "did you mean establishment-cookie/a-changed-cookie-is-refused"),
+    (f"{GATE} verdict.known.toml", "one of fail, warn"),
+    (f"{GATE} table.known.toml", "must be written [[deviation]]"),
+    (f"{GATE} date.known.toml", "as in 2027-01-31"),
+    (f"{GATE} nocause.known.toml", "'cause' must say what is expected"),
+    (f"{GATE} noreason.known.toml", "'reason' must say why"),
+    (f"{GATE} noowner.known.toml", "who looks after it"),
+    (f"{GATE} flaky.known.toml", "needs 'owner' and 'expires'"),
+    (f"{GATE} text.known.toml", "is no TOML"),
+    (f"{GATE} latin.known.toml", "is no TOML: 'utf-8'"),
+    (f"{GATE} versions.known.toml", 'as in ">=1.0.0,<1.10"'),
+    (f"{GATE} role.known.toml", "known: codec, initiator, responder"),
+    (f"{GATE} right.known.toml --require 2.0.0", "did you mean 1.0.0?"),
+    (f"{GATE} right.known.toml --summary no/such.md", "there is no folder no"),
+    # what there is to look up
+    ("cases show nope", "unknown case 'nope'"),
+    ("laws show nope", "unknown law 'nope'"),
+    ("requirements show nope", "zconform requirements list shows them all"),
+    ("faulty nope --run", "unknown faulty node 'nope'"),
+    ("probe", "Missing argument 'TARGET'"),
+    ("smoke", "Missing argument 'TARGET'"),
+    ("tap", "Missing option '--listen'"),
+    ("codec nope", "zconform codec --help"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory):
+    """A folder with what somebody might have there; nothing is written into it."""
+    folder = tmp_path_factory.mktemp("desk")
+    for name, text in LISTS.items():
+        (folder / f"{name}.known.toml").write_text(text)
+    (folder / "latin.known.toml").write_bytes(ENTRY.replace('"y"', '"für"').encode("latin-1"))
+    (folder / "empty").mkdir()
+    (folder / "none.jsonl").write_text("")
+    (folder / "half.jsonl").write_text('{"type":"judgement"}\n')
+    (folder / "script").write_text("hello\n")
+    return folder
+
+
+@pytest.mark.parametrize(("line", "says"), MISTAKES, ids=[line for line, _ in MISTAKES])
+def test_a_mistake_is_2_and_says_what_to_do(line, says, desk, monkeypatch, capsys):
+    monkeypatch.chdir(desk)
+    before = sorted(desk.rglob("*"))
+    assert invoke(shlex.split(line)) == 2
+    text = capsys.readouterr().err
+    assert says in text
+    assert text.startswith("zconform: ")
+    assert "Traceback" not in text
+    assert len(text.splitlines()) <= 6
+    after = sorted(desk.rglob("*"))
+    assert after == before
+
+
+def test_windows_line_ends_and_a_byte_order_mark_are_no_mistake(tmp_path):
+    from zenoh_harness.gate import entries
+
+    path = tmp_path / "t.known.toml"
+    path.write_bytes(b"\xef\xbb\xbf" + ENTRY.replace("\n", "\r\n").encode())
+    (one,) = entries.read(path)
+    assert (one.lines.first, one.lines.last) == (1, 6)
+
+
+def test_a_list_that_cannot_be_written_is_said_in_one_line(tmp_path):
+    from zenoh_harness.errors import UsageError
+    from zenoh_harness.gate import editing
+
+    (tmp_path / "folder.known.toml").mkdir()
+    with pytest.raises(UsageError, match="cannot write"):
+        editing.write(tmp_path / "folder.known.toml", "text")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder.known.toml"]
