@@ -95,7 +95,8 @@ class Session:
 
 def body_of(payload: int, messages: int) -> bytes:
     """What stands in a FRAME: so many PUSHes with PUTs of that size."""
-    push = Push(key=WireExpr(0, "fleet/sensor/value", mapping=True), body=Put(timestamp=Timestamp(time=STAMP, zid=ZenohID(b"\x07")), payload=bytes(payload)))
+    stamp = Timestamp(time=STAMP, zid=ZenohID(b"\x07"))
+    push = Push(key=WireExpr(0, "fleet/sensor/value", mapping=True), body=Put(timestamp=stamp, payload=bytes(payload)))
     assert encode(Frame(sn=0, messages=(push,)))[0] == 0x25
     return encode(push) * messages
 

@@ -44,7 +44,7 @@ class CaptureSource(FileSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         span, first = int(self.options.get("span", SPAN)), int(self.options.get("first", 0))
-        return CaptureReader(self.paths(), span, first, self._packed)
+        return CaptureReader(self.paths(), span, first, self._packed, self.wanted())
 
 
 @dataclass

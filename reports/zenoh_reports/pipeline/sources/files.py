@@ -45,7 +45,7 @@ class FileSource(DataSource):
         return schema(self.row)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        return FileReader(self.row, type(self).rows, self.paths())
+        return FileReader(self.row, type(self).rows, self.paths(), self.wanted())
 
     def paths(self) -> list[str]:
         """The files, in the order in which they were given. Raises ValueError for an option that is no list."""
@@ -53,6 +53,11 @@ class FileSource(DataSource):
         if not isinstance(given, list):
             raise ValueError(f"option 'paths' of {self.title} is a JSON list of files")
         return [str(path) for path in given]
+
+    def wanted(self) -> dict[str, frozenset[Any]]:
+        """Option `wanted`: columns, and the values of each that are asked for, as JSON."""
+        given = json.loads(self.options.get("wanted", "{}"))
+        return {str(name): frozenset(values) for name, values in given.items()}
 
     @staticmethod
     def rows(path: str, wanted: Wanted) -> Iterator[Any]:
