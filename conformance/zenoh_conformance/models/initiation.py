@@ -32,7 +32,7 @@ from .strokes import LEASES, STEPS, TRAFFIC, broken, cut, large, odd, ordered, p
 
 REQUIREMENT = "session-establishment/open-syn-answers-init-ack"
 ALSO = (
-    "session-establishment/open-ack-answers-open-syn", "session-establishment/cookie-echo",
+    "session-establishment/session-live-after-open-ack", "session-establishment/cookie-echo",
     "session-establishment/raised-resolution-refused", "session-establishment/init-zid-length",
     "session-establishment/init-whatami", "session-establishment/lease-unit", "close/close-ends-the-link",
     "close/own-zid-is-connection-to-self", "primitives/unknown-optional-skipped",
