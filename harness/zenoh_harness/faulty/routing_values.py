@@ -195,7 +195,11 @@ class DropsUnknownExtensions(_Changes):
         return replace(push, body=body, exts=Exts(ext for ext in push.exts if not isinstance(ext, Unknown)))
 
 
-@faulty("cuts-large-values", caught_by=f"{DELIVERY}/a-value-of-any-size-comes-whole")
+@faulty(
+    "cuts-large-values",
+    caught_by=f"{DELIVERY}/a-value-of-any-size-comes-whole",
+    also={"session-batches/*": "a large value is cut there, too"},
+)
 class CutsLargeValues(_Changes):
     """Passes on the first 16 KiB of a value."""
 
