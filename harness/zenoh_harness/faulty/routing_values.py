@@ -175,7 +175,7 @@ class PassesMarkedPayloads(Reference):
 @faulty(
     "marks-what-it-passes-on",
     caught_by="law/shared-memory-is-agreed",
-    also={f"{DELIVERY}/a-value-of*": "the value is another"},
+    also={"session-batches/*": "so are values in fragments", f"{DELIVERY}/a-value-of*": "the value is another"},
 )
 class MarksWhatItPassesOn(_Changes):
     """Puts the Shm marker on large values, though nobody has shown shared memory."""
