@@ -23,7 +23,7 @@ def main(words: list[str]) -> int:
     worst = 0
     for name in oracle.names():
         kind = oracle.kind_of(name)
-        target = ["--target", CURRENT] if name in ("differential", "keyexpr") and shutil.which("cargo") else []
+        target = ["--target", CURRENT] if kind.wants_targets and shutil.which("cargo") else []
         if kind.wants_targets and not target:
             sys.stderr.write(f"{name}: not run here, needs cargo and a stable Rust toolchain\n")
             continue

@@ -6,6 +6,8 @@ import itertools
 import sys
 
 import pytest
+from mutation import by_hand
+from mutation.engine import planted
 
 from zenoh_conformance import codec, connection, keyexpr
 from zenoh_conformance import explain as explaining
@@ -16,8 +18,6 @@ from zenoh_fuzz.mutators import Mutator
 from zenoh_fuzz.targets import LibraryTarget, opened
 from zenoh_fuzz.tolerances import REWRITES, VERDICTS
 from zenoh_harness.codecs.library import load
-from zenoh_vectors.mutation import by_hand
-from zenoh_vectors.mutation.engine import planted
 
 SHORT = 400
 """Mutated inputs for each oracle: a twin of the campaigns of `tox -e fuzz`."""

@@ -204,6 +204,7 @@ class Campaign:
             oracle=self.order.oracle, targets=self.order.targets, folder=self.folder / "workers" / str(number),
             corpus=self.corpus, structure=self.order.structure and made.structured, behaviour=self.order.behaviour,
             layers=self._layers(), largest=made.largest, first=self.order.with_seeds and not number,
+            first_seconds=self.order.seconds / 2,
         )  # fmt: skip
 
     def _folders(self) -> list[str]:

@@ -28,6 +28,8 @@ class Plan:
     largest: int = 4096
     first: bool = True
     """Look at the small spaces before anything is drawn."""
+    first_seconds: float = 60.0
+    """And how long at most: on a busy machine something is to be drawn as well."""
 
     def write(self, path: Path) -> None:
         """As JSON."""

@@ -62,7 +62,10 @@ class Worker:
         """Look at the small spaces whole, once a run: where an input ends the worker, the next one goes on behind it."""
         marks = self.plan.folder / FIRST
         begin = int(marks.read_text()) if marks.exists() else 0
+        until = time.monotonic() + self.plan.first_seconds
         for index, data in enumerate(self.oracle.first()):
+            if time.monotonic() > until:
+                break
             if index >= begin:
                 if index % LOOK == 0:
                     self._write(FIRST, str(index), append=False)

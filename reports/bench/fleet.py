@@ -18,11 +18,13 @@ from zenoh_conformance import sane
 from zenoh_conformance.batch import frame_batch
 from zenoh_conformance.codec import encode
 from zenoh_conformance.messages import Frame, KeepAlive, Push, Put
-from zenoh_conformance.primitives import WireExpr
+from zenoh_conformance.primitives import WireExpr, ZenohID
+from zenoh_conformance.primitives.timestamp import Timestamp
 from zenoh_conformance.wire import vle
 
 START = 1_767_225_600 * 10**9
 """2026-01-01, in nanoseconds."""
+STAMP = 1_767_225_600 << 32
 HOUR = 3600 * 10**9
 SYN, FIN, ACK, PSH = 2, 1, 16, 8
 Say = Callable[[bool, bytes], None]
@@ -93,7 +95,8 @@ class Session:
 
 def body_of(payload: int, messages: int) -> bytes:
     """What stands in a FRAME: so many PUSHes with PUTs of that size."""
-    push = Push(key=WireExpr(0, "fleet/sensor/value", mapping=True), body=Put(payload=bytes(payload)))
+    stamp = Timestamp(time=STAMP, zid=ZenohID(b"\x07"))
+    push = Push(key=WireExpr(0, "fleet/sensor/value", mapping=True), body=Put(timestamp=stamp, payload=bytes(payload)))
     assert encode(Frame(sn=0, messages=(push,)))[0] == 0x25
     return encode(push) * messages
 

@@ -261,3 +261,14 @@ def test_made_again_the_tables_are_the_same(spark: SparkSession, tmp_path: Path)
     for kept in (job.RUNS, job.JUDGEMENTS, job.MATRIX, job.HISTORY, job.FLAKES, job.CLUSTERS, job.FAULTS):
         of_both = [collected(Store(tmp_path / name).get(spark, kept)) for name in ("tables", "other")]
         assert of_both[0] == of_both[1], kept.name
+
+
+def test_what_is_not_wanted_is_left_out_while_reading(tmp_path: Path) -> None:
+    from zenoh_reports.pipeline.sources.results import ResultsSource
+
+    file = night(tmp_path, "2026-01-01", header(), "no json\n", judgement(REQUIREMENT, Verdict.PASS))
+    source = ResultsSource({"paths": json.dumps([file]), "wanted": json.dumps({"type": ["fault", "judgement"]})})
+    reader = source.reader(source.schema())
+    rows_ = [row for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
+
+    assert [(row["type"], row["line"]) for row in rows_] == [("fault", 2), ("judgement", 3)]

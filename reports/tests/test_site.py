@@ -15,12 +15,15 @@ from xml.etree import ElementTree as ET
 import jsonschema
 import pytest
 
+from zenoh_conformance.conversation import Connection, Conversation, Event, Framing, Happened, Side
 from zenoh_conformance.verdict import Judgement, Key, Verdict
 from zenoh_harness.cli import main
+from zenoh_harness.files import captures, conversations, pcap
+from zenoh_reports.exports.captures import capture
 from zenoh_reports.pages import folder
 from zenoh_reports.pages.build import build
-from zenoh_reports.pages.site import Report
-from zenoh_reports.plain import documents, runs
+from zenoh_reports.pages.site import SIGNS, Report
+from zenoh_reports.plain import documents, fold, runs
 from zenoh_reports.plain.documents import Documents, schema
 
 EVIL = "<script>alert(1)</script>\x1b[2J\u202e\"'&]]>{{7*7}}"
@@ -112,8 +115,31 @@ def test_the_judgement_page_shows_the_bytes_and_offers_them(two):
     assert "<svg" in page
     assert "open.cookie.bytes" in page
     assert "which is what the target is charged with" in page
-    for suffix in (".jsonl", ".script", ".proof.json"):
+    for suffix in (".jsonl", ".script", ".pcap", ".proof.json"):
         assert any(link.endswith(suffix) for link in parsed(files[name]).links)
+
+
+def test_a_capture_holds_the_bytes_of_the_conversation(two, tmp_path):
+    _, new = two
+    file = next((new / "evidence").glob("*.jsonl"))
+    talk = conversations.read(file)
+    (tmp_path / "a.pcap").write_bytes(capture(talk))
+    read = captures.read(tmp_path / "a.pcap", ()).conversation
+    for side in Side:
+        assert b"".join(one.data for one in read if one.sender is side) == b"".join(one.data for one in talk if one.sender is side)
+
+
+def test_a_capture_of_datagrams_and_of_large_pieces_is_whole(tmp_path):
+    wire = Connection("a", framing=Framing.DATAGRAM), Connection("b")
+    large = bytes(range(256)) * 200
+    events = [
+        Event(0.5, "a", Side.INITIATOR, Happened.BYTES, b"\x04"), Event(1.25, "b", Side.RESPONDER, Happened.BYTES, large),
+        Event(2.0, "b", Side.RESPONDER, Happened.RESET),
+    ]  # fmt: skip
+    (tmp_path / "a.pcap").write_bytes(capture(Conversation({one.name: one for one in wire}, events)))
+    packets = list(pcap.Capture(tmp_path / "a.pcap"))
+    assert packets[0].time == 500_000_000
+    assert b"".join(packet.data[40:] for packet in packets[1:]) == large
 
 
 def test_the_matrix_leads_from_each_cell_to_its_judgement(two):
@@ -135,6 +161,18 @@ def test_report_json_is_what_its_schema_says(two):
 @pytest.mark.parametrize("name", ["report", "submission", "campaign", "audit", "learned"])
 def test_the_schemas_are_schemas(name):
     jsonschema.Draft202012Validator.check_schema(schema(name))
+
+
+def test_no_verdict_is_forgotten():
+    from zenoh_reports.pages.draw.charts import VERDICTS
+
+    css = (Path(folder.__file__).parent / "static" / "site.css").read_text()
+    for verdict in Verdict:
+        assert verdict.value in SIGNS
+        assert f".v.{verdict.value}" in css
+        assert verdict in fold.SILENT or verdict.value in VERDICTS
+        assert verdict.value in schema("report")["properties"]["verdicts"]["items"]["properties"]["verdict"]["enum"]
+        assert verdict.value in schema("audit")["properties"]["rules"]["items"]["properties"]["verdict"]["enum"]
 
 
 def test_since_tells_what_became_worse(two):

@@ -9,7 +9,7 @@ from typing import Any
 from zenoh_conformance.codec import encode
 from zenoh_conformance.dialogue import Dialogue, Sendable
 from zenoh_conformance.finding import NOT_REACHED, Deviation, Finding
-from zenoh_conformance.kinds import InitAck, InitSyn, Kind, M, OpenAck, OpenSyn
+from zenoh_conformance.kinds import InitAck, InitSyn, Kind, M, OpenAck, OpenSyn, reason_code
 from zenoh_conformance.messages import Close, Init, KeepAlive, Open
 from zenoh_conformance.scene import Scene
 from zenoh_conformance.wire.extensions import NO_EXTS, Exts, Unknown
@@ -159,3 +159,15 @@ def works_in_the_end(scene: Scene, lead: Callable[[Dialogue], object]) -> Dialog
                 raise
             us.wire.shut()
     raise AssertionError("the last try returns or raises")
+
+
+def refuses_itself(us: Dialogue, *, step: str) -> None:
+    """As initiator: whoever shows it its own ZenohID is told so, or loses the link; now, or after our OpenAck."""
+    seen = us.next()
+    to_self = reason_code("CONNECTION_TO_SELF")
+    if seen is not None and OpenSyn.matches(seen.message):
+        us.send(us.open_ack())
+        us.expect_refusal("open", reason=to_self)
+    elif seen is not None or us.ended is None:
+        right = seen is not None and isinstance(seen.message, Close) and seen.message.reason == to_self
+        us.require(right, expected="Close(CONNECTION_TO_SELF)", got=us.text_of(seen), step=step)

@@ -9,12 +9,19 @@ from zenoh_conformance.case import case, grid
 from zenoh_conformance.codec import segments
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.dialogue import SN_MASK, Dialogue, Sendable
-from zenoh_conformance.kinds import OpenSyn, reason_code
-from zenoh_conformance.messages import Close, Init
+from zenoh_conformance.kinds import OpenSyn
+from zenoh_conformance.messages import Init
 from zenoh_conformance.primitives import ZenohID
 from zenoh_conformance.scene import Scene
 
-from .establishing import believed_or_refused, followed_or_refused, proposal, until_open_syn, works_in_the_end
+from .establishing import (
+    believed_or_refused,
+    followed_or_refused,
+    proposal,
+    refuses_itself,
+    until_open_syn,
+    works_in_the_end,
+)
 from .establishment_batches import send_in_pieces
 from .initiator_init_ack import a_sane_answer_is_followed
 from .initiator_open_ack import a_sane_handshake_makes_a_session
@@ -74,14 +81,7 @@ def an_answer_from_itself_is_refused(scene: Scene) -> None:
 
     us.send(replace(us.init_ack(syn), zid=ZenohID(syn.zid.raw)))
 
-    seen = us.next()
-    to_self = reason_code("CONNECTION_TO_SELF")
-    if seen is not None and OpenSyn.matches(seen.message):
-        us.send(us.open_ack())
-        us.expect_refusal("open", reason=to_self)
-    elif seen is not None or us.ended is None:
-        right = seen is not None and isinstance(seen.message, Close) and seen.message.reason == to_self
-        us.require(right, expected="Close(CONNECTION_TO_SELF)", got=us.text_of(seen), step="stage init")
+    refuses_itself(us, step="stage init")
 
 
 @case(

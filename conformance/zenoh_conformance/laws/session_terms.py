@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from zenoh_conformance.connection import Seen
+from zenoh_conformance.conversation import Side
 from zenoh_conformance.dialogue import SN_MASK
 from zenoh_conformance.kinds import reason_code
 from zenoh_conformance.law import law
@@ -28,11 +29,29 @@ class SnWithinResolution(Handshake):
     on_fragment = on_frame
 
 
+class _Reasons(Handshake):
+    """Laws of what a CLOSE may say. Some nodes answer a CLOSE by one with the same reason: that is an echo, and states nothing."""
+
+    told: set[tuple[Side, int]]
+    """Who said which reason."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told = set()
+
+    def is_echo(self, seen: Seen, close: Close) -> bool:
+        """Whether the other side said the same before."""
+        self.told.add((seen.sender, close.reason))
+        return (seen.sender.other, close.reason) in self.told
+
+
 @law("close/reason-expired")
-class ExpiredNeedsALease(Handshake):
+class ExpiredNeedsALease(_Reasons):
     """Nobody tells EXPIRED in a handshake: no lease runs before both have stated one."""
 
     def on_close(self, seen: Seen, close: Close) -> None:
+        if self.is_echo(seen, close):
+            return
         if self.watched and self.init_syn is not None and self.open_ack is None:
             self.subject(seen)
             expired = close.reason == reason_code("EXPIRED")
@@ -40,10 +59,12 @@ class ExpiredNeedsALease(Handshake):
 
 
 @law("close/reason-connection-to-self")
-class ToSelfNeedsOneZid(Handshake):
+class ToSelfNeedsOneZid(_Reasons):
     """Nobody tells CONNECTION_TO_SELF to a node that showed another ZenohID than its own."""
 
     def on_close(self, seen: Seen, close: Close) -> None:
+        if self.is_echo(seen, close):
+            return
         if self.init_syn is None or self.init_ack is None or close.reason != reason_code("CONNECTION_TO_SELF"):
             return
         self.subject(seen)

@@ -18,6 +18,8 @@ from .segmented import segments_of
 BytesMutator = Callable[[bytes, int], bytes]
 
 FRESH, PLAIN = "generate", "bytes"
+EARLY: Final = 6000
+"""So many inputs long fresh messages are drawn more often: a corpus begins with one of each kind."""
 _NAMES: Final = tuple(name for name in EDITS for _ in range(1 if name == "many" else 8))
 """As often as each is drawn: a message with hundreds of extensions takes as long as all others together."""
 
@@ -45,6 +47,7 @@ class Mutator:
     def __init__(self, engine: BytesMutator | None = None, layers: tuple[int, ...] = ()) -> None:
         """`engine` mutates bytes; `layers` are the numbers that inputs may begin with, all when empty."""
         self._engine, self._layers = engine, layers
+        self._count = 0
         self.last: tuple[str, ...] = ()
         """The names of the edits that made the last input."""
         self.used: Counter[str] = Counter()
@@ -62,10 +65,12 @@ class Mutator:
 
     def _made(self, data: bytes, most: int, random: Random) -> bytes:
         drawn = random.random()
-        if drawn < 0.08 or (len(data) < 3 and drawn < 0.5):
+        self._count += 1
+        fresh = 0.35 if self._count < EARLY else 0.08
+        if drawn < fresh or (len(data) < 3 and drawn < 0.5):
             self.last = (FRESH,)
             return an_input(random)
-        if drawn < 0.25 or len(data) < 2:
+        if drawn < fresh + 0.17 or len(data) < 2:
             return self._bytes(data, most, random)
         found = segments_of(data)
         if found is None:

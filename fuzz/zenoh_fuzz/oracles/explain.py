@@ -17,6 +17,8 @@ LAYERS: Final = (
 )  # fmt: skip
 """By the first byte; without a layer it guesses."""
 SAMPLE: Final = 256
+WORK: Final = 4
+"""Times what decoding is allowed: without a layer all are tried, and each piece becomes a line."""
 
 
 class Explain(Oracle):
@@ -43,7 +45,7 @@ class Explain(Oracle):
             yield from self._counted(message, layer, data)
 
     def _counted(self, message: bytes, layer: Layer | None, data: bytes) -> Iterable[Finding]:
-        if much := steps.excess(lambda: list(explain(message, layer).text()), len(message)):
+        if much := steps.excess(lambda: list(explain(message, layer).text()), WORK * len(message)):
             yield self.found("work-grows-as-the-input", layer.value if layer else "a guess", much, data)
 
     def _places(self, told: Explanation, data: bytes, message: bytes, about: str) -> Iterable[Finding]:

@@ -74,7 +74,7 @@ class Roundtrip(Oracle):
         if number == inputs.LOWLATENCY:
             return
         text = explain(message, layer)
-        if text.messages != [one.message for one in read]:
+        if text.messages[: len(read)] != [one.message for one in read]:  # it goes on where network messages follow
             yield self.found("explain-is-decode", layer.value, f"explain reads {len(text.messages)} messages", data)
         if b"".join(line.data for line in text.lines if not line.inside) != message:
             yield self.found("explain-loses-no-byte", layer.value, "joined its lines are not the bytes", data)

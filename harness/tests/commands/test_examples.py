@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[3]
 PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs/pages").glob("*.md"))]
 EXAMPLE = re.compile(r"^(?: {4,}|\s*Example:\s+)(zconform .+)$", re.MULTILINE)
 HELP_EXAMPLE = re.compile(r"^\s*(?:Examples?:)?\s*(zconform .+)$", re.MULTILINE)
-NOT_HERE = re.compile(r"does not exist")
+NOT_HERE = re.compile(r"does not exist|no list of known deviations '\S+\.toml'")
 """A file of the reader's own may be missing here."""
 
 

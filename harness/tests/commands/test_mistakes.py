@@ -67,7 +67,7 @@ MISTAKES = [
     ("run reference --shard two", "as in 2/3"),
     ("run reference --repeat 0", "1<=x<=1000"),
     ("run reference --repeat 2 --keep", "leave out --last-failed and --keep"),
-    ("run reference --last-failed --out nothing-here", "there are no results in nothing-here"),
+    ("run reference --last-failed --out empty", "there are no results in empty"),
     ("run reference --last-failed --only 'close/*'", "leave out --only"),
     ("run reference --max-fail -1", "x>=1"),
     # files

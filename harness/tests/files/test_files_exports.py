@@ -1,5 +1,6 @@
 """JUnit and SARIF: every verdict has its place, what a target says is made harmless, embargo is a count."""
 
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -48,17 +49,50 @@ def test_same_results_same_bytes(everything, tmp_path):
 
 def test_sarif_tells_deviations_under_their_requirements(everything, tmp_path):
     run = sarif.document([everything])["runs"][0]
-    levels = {one["properties"]["verdict"]: one["level"] for one in run["results"]}
-    assert levels == {
-        "fail": "error", "crash": "error", "hang": "error", "zombie": "error", "panic": "error", "flaky": "error", "warn": "warning",
-        "slow": "warning", "known": "note",
-        **dict.fromkeys(("error", "not-applicable", "not-observed", "unimplemented"), "none"),
+    said = {one["properties"]["verdict"]: (one["kind"], one["level"]) for one in run["results"]}
+    assert said == {
+        "fail": ("fail", "error"), "crash": ("fail", "error"), "hang": ("fail", "error"), "zombie": ("fail", "error"),
+        "panic": ("fail", "error"),
+        "flaky": ("fail", "error"), "warn": ("fail", "warning"), "slow": ("fail", "warning"), "known": ("fail", "note"),
+        "error": ("review", "none"), "not-observed": ("informational", "none"), "not-applicable": ("notApplicable", "none"),
+        "unimplemented": ("notApplicable", "none"),
     }  # fmt: skip
-    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["session-establishment/cookie-echo"]
+    (rule,) = run["tool"]["driver"]["rules"]
+    assert rule["id"] == "session-establishment/cookie-echo"
+    assert rule["helpUri"].startswith("https://")
     known = next(one for one in run["results"] if one["properties"]["verdict"] == "known")
     assert known["suppressions"][0]["justification"] == "it is so"
     assert run["properties"]["embargoed"] == 2
-    [invocation] = run["invocations"]
+    (invocation,) = run["invocations"]
     assert (invocation["executionSuccessful"], invocation["exitCode"]) == (False, 1)
-    [note] = invocation["toolExecutionNotifications"]
-    assert "1 planned checks were not judged" in note["message"]["text"]
+    assert "1 planned checks were not judged" in invocation["toolExecutionNotifications"][0]["message"]["text"]
+
+
+def test_sarif_places_have_a_line_and_identities_stay_from_version_to_version(everything):
+    one = judgement(Verdict.FAIL, evidence="evidence/a b.jsonl")
+    place = sarif.result(one, 0)["locations"][0]["physicalLocation"]
+    assert place == {"artifactLocation": {"uri": "evidence/a%20b.jsonl"}, "region": {"startLine": 1}}
+    later = replace(one, key=replace(one.key, version="2"), cause="another")
+    assert sarif.fingerprint(later) == sarif.fingerprint(one)
+    every = {sarif.fingerprint(each) for each in everything.judgements}
+    assert len(every) == len(everything.judgements)
+
+
+def test_junit_names_times_and_files(everything):
+    everything.judgements.append(judgement(Verdict.FAIL, evidence="evidence/a.jsonl"))
+    root = ET.fromstring(junit.text([everything], seconds=lambda one: 1.5 if one.evidence else None))  # noqa: S314  our own
+    assert root.get("tests") == str(len(Verdict) + 2)
+    (timed,) = [one for one in root.iter("testcase") if one.get("time")]
+    assert timed.findtext("system-out") == "[[ATTACHMENT|evidence/a.jsonl]]"
+    assert root.find("testsuite").get("time") == "1.500"
+
+
+def test_a_run_without_a_footer_is_an_error_of_its_own(everything):
+    everything.footer, everything.planned = None, ()
+    assert junit.suite(everything).findall("testcase")[-1].find("error") is not None
+
+
+def test_what_is_under_embargo_is_in_neither(everything):
+    everything.judgements.append(judgement(Verdict.CRASH, embargo=True, end="secret"))
+    assert b"secret" not in junit.text([everything])
+    assert "secret" not in sarif.text([everything])

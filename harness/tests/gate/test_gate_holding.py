@@ -9,7 +9,7 @@ from zenoh_conformance.verdict import Exit, Judgement, Key, Verdict
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files.faults import FileFault
 from zenoh_harness.gate import editing, entries, telling
-from zenoh_harness.gate.judging import Kind, hold
+from zenoh_harness.gate.judging import Kind, ended, hold
 
 COOKIE = "session-establishment/cookie-must-match"
 CHANGED = "establishment-cookie/a-changed-cookie-is-refused"
@@ -72,6 +72,10 @@ FAILS = judgement("fail", OPENED)
 )  # fmt: skip
 def test_each_kind(tmp_path, text, seen, expected):
     assert kinds(held(tmp_path, text, seen)) == expected
+
+
+def test_of_a_run_that_was_cut_short_nothing_is_fixed(tmp_path):
+    assert not held(tmp_path, entry(), judgement("pass"), complete=False).red
 
 
 def test_strict_makes_warnings_red(tmp_path):
@@ -231,3 +235,14 @@ def test_each_revision_has_its_own_line(tmp_path):
     text = list(telling.lines(replace(told(tmp_path, found), revisions=two)))
     assert "Revision 1.0.0: 1 red" in text
     assert "Revision 0.9.0: green" in text
+
+
+@pytest.mark.parametrize(
+    ("seen", "complete", "secret", "code"),
+    [
+        ("pass", True, False, 0), ("fail", True, False, 1), ("pass", True, True, 1), ("error", True, False, 3),
+        ("fail", False, False, 3), ("not-observed", True, False, 4), ("warn", True, False, 0),
+    ],
+)  # fmt: skip
+def test_the_code_of_results_that_are_there(tmp_path, seen, complete, secret, code):
+    assert ended(held(tmp_path, "", judgement(seen, "so")), complete=complete, secret=secret) == code

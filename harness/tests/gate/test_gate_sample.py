@@ -1,6 +1,7 @@
 """A repository with a gate, from its first list to a fixed deviation, against the reference and faulty nodes."""
 
 import json
+import sys
 
 import pytest
 
@@ -94,3 +95,22 @@ def test_a_case_of_a_later_revision_does_not_turn_the_build_red(gate, monkeypatc
     code, text = gate("judge", BEFORE, "--require", "0.9.0")
     assert code == 0
     assert "Not required yet: session-establishment/cookie-must-match (fail: stage open: OpenAck" in text
+
+
+def test_what_was_judged_before_and_is_not_now_is_red_until_it_is_accepted(tmp_path, monkeypatch, capsys):
+    """The whole of the vectors against the reference's codec, since a selection says nothing of what is missing."""
+    monkeypatch.chdir(tmp_path)
+    codec = f"stdio:{sys.executable} -m zenoh_harness.cli codec"
+    words = [codec, "--known", "c.known.toml"]
+    assert invoke(["gate", "init", *words]) == 0
+    judged = (tmp_path / "c.judged").read_text()
+    assert "codec default primitives/vle-seven-bits" in judged
+    assert invoke(["gate", *words]) == 0
+    (tmp_path / "c.judged").write_text(judged + "codec default close/close-ends-the-link\n")
+    capsys.readouterr()
+    assert invoke(["gate", *words]) == 1
+    text = capsys.readouterr().out
+    assert "LOST     close/close-ends-the-link" in text
+    assert "Exit 1: red: 1 lost" in text
+    assert invoke(["gate", "update", *words]) == 0
+    assert (tmp_path / "c.judged").read_text() == judged

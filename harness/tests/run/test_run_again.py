@@ -106,6 +106,13 @@ def test_shards_merge_into_what_one_run_says(tmp_path, capsys):
     assert all((tmp_path / "both" / one.evidence).exists() for one in both.judgements if one.evidence)
     assert b"<failure" in junit.read_bytes()
 
+    # and the gate holds the merged results against a list, without a target
+    known = tmp_path / "k.known.toml"
+    known.write_text("# nothing\n")
+    capsys.readouterr()
+    assert invoke(["gate", "results", f"{tmp_path}/both", "--known", f"{known}"]) == 1
+    assert "NEW      session-establishment/cookie-must-match" in capsys.readouterr().out
+
 
 def test_last_failed_runs_what_was_red_and_leaves_the_rest(tmp_path, capsys):
     out = f"{tmp_path}/r"
@@ -118,6 +125,8 @@ def test_last_failed_runs_what_was_red_and_leaves_the_rest(tmp_path, capsys):
     assert invoke(["run", WRONG, "--last-failed", "--depth", "quick", "--out", out]) == 1
     after = results.read(tmp_path / "r")
     assert not after.pending
+    assert not (tmp_path / "r" / "again").exists()
+    assert all((tmp_path / "r" / one.evidence).exists() for one in after.judgements if one.evidence)
     assert len(after.judgements) == 20
     assert sum("before" in one.details for one in after.judgements) >= 2
     assert invoke(["run", RIGHT.replace("sample", "other"), "--last-failed", "--depth", "quick", "--out", out]) == 2

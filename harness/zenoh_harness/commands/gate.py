@@ -20,11 +20,12 @@ from zenoh_conformance.verdict import Exit
 from zenoh_harness.commands.run import accepted, check_files, command_line, export
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import UsageError, nearest, unknown
-from zenoh_harness.files import known
+from zenoh_harness.files import known, results
 from zenoh_harness.files.faults import FileFault
+from zenoh_harness.files.results import Header
 from zenoh_harness.gate import editing, entries, telling
 from zenoh_harness.gate.entries import PlacedEntry
-from zenoh_harness.gate.judging import Held, hold
+from zenoh_harness.gate.judging import Held, ended, hold
 from zenoh_harness.identity import Identity
 from zenoh_harness.run import lists
 from zenoh_harness.run.allowance import AT_FULL, Allowance
@@ -107,20 +108,9 @@ def judge(
     ran = _run(shell, reach, options, [one.entry for one in placed], path)
     if ran is None:
         return int(Exit.NOTHING_JUDGED)
-    told = _told(ran, _held(ran, placed, options), path, how, asked)
-    text = telling.markdown(told)
-    if summary is not None:
-        summary.write_text(text, encoding="utf-8")
-    if page := os.environ.get(STEP_SUMMARY):
-        with Path(page).open("a", encoding="utf-8") as out:
-            out.write(text)
     export([ran], junit, sarif, strict=options.strict)
-    if shell.as_json:
-        shell.print_json(telling.as_json(told))
-    elif not shell.quiet:
-        for line in telling.lines(told):
-            shell.out.print(line, soft_wrap=True)
-    return int(told.code)
+    told = _told(ran.header, _held(ran, placed, options), ran.exit, ran.out, path, how, asked)
+    return _tell(shell, replace(told, why=ran.stopped.what if ran.stopped else ""), summary)
 
 
 @command.command("init")
@@ -165,6 +155,32 @@ def update(shell: Shell, target: str, path: Path, owner: str, **how: Any) -> int
     before = path.read_bytes().decode("utf-8")
     editing.write(path, editing.updated(before, held, ran.judgements, owner))
     return _written(shell, path, held, ran, options)
+
+
+@command.command("results")
+@click.argument("folder", metavar="RESULTS", type=click.Path(path_type=Path, exists=True))
+@click.option(
+    "--known", "path", required=True, metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
+    help="The target's list of known deviations.",
+)
+@click.option("--strict", is_flag=True, help="`warn` and `slow` count as deviations too.")
+@click.option("--summary", type=click.Path(path_type=Path, dir_okay=False), help="Write all of it as Markdown to this file.")
+@shell_options()
+def from_results(shell: Shell, folder: Path, path: Path, strict: bool, summary: Path | None) -> int:
+    """Hold RESULTS that are there against the list, as merged shards are; no target is started.
+
+    \b
+    Example:  zconform gate results whole --known ci/zenoh.known.toml
+    """
+    check_files(summary)
+    read, placed = results.read(folder), _placed(path)
+    today = dt.datetime.now(dt.UTC).date()
+    held = hold(read.judgements, placed, kind=read.header.kind, today=today, strict=strict, complete=read.complete)
+    secret = read.footer.embargoed if read.footer else 0
+    how = {"depth": "quick", "only": (), "strict": strict}
+    code = ended(held, complete=read.complete, secret=secret > 0)
+    why = "" if read.complete else f"{len(read.pending)} checks were pending"
+    return _tell(shell, replace(_told(read.header, replace(held, embargoed=secret), code, folder, path, how, {}), why=why), summary)
 
 
 @command.command("check")
@@ -246,7 +262,10 @@ def judged_file(path: Path) -> Path:
 
 def _held(ran: Ran, placed: Sequence[PlacedEntry], options: Options) -> Held:
     today = dt.datetime.now(dt.UTC).date()
-    return hold(ran.judgements, placed, kind=ran.header.kind, today=today, strict=options.strict, required=options.required)
+    return hold(
+        ran.judgements, placed, kind=ran.header.kind, today=today, strict=options.strict, required=options.required,
+        complete=ran.stopped is None,
+    )  # fmt: skip
 
 
 def required(text: str | None) -> dict[str, frozenset[str]]:
@@ -259,16 +278,32 @@ def required(text: str | None) -> dict[str, frozenset[str]]:
     return {name: frozenset(now.get(ident, ident) for ident in lock(name).levels) for name in names}
 
 
-def _told(ran: Ran, held: Held, path: Path, how: dict[str, Any], asked: dict[str, frozenset[str]]) -> telling.Told:
-    header = ran.header
+def _tell(shell: Shell, told: telling.Told, summary: Path | None) -> int:
+    """Write and print what is told; the exit code."""
+    text = telling.markdown(told)
+    if summary is not None:
+        summary.write_text(text, encoding="utf-8")
+    if page := os.environ.get(STEP_SUMMARY):
+        with Path(page).open("a", encoding="utf-8") as out:
+            out.write(text)
+    if shell.as_json:
+        shell.print_json(telling.as_json(told))
+    elif not shell.quiet:
+        for line in telling.lines(told):
+            shell.out.print(line, soft_wrap=True)
+    return int(told.code)
+
+
+def _told(
+    header: Header, held: Held, code: Exit, out: Path, path: Path, how: dict[str, Any], asked: dict[str, frozenset[str]]
+) -> telling.Told:
     words = ["zconform", "gate", "update", header.reach, "--known", str(path)]
     words += ["--depth", how["depth"]] if how["depth"] != "quick" else []
     words += [word for pattern in how["only"] for word in ("--only", pattern)]
     words += ["--strict"] if how["strict"] else []
     return telling.Told(
         title=f"{header.name} {header.version}".strip() + f" as {header.role.replace('+', ' and ')}", held=held,
-        code=ran.exit, out=ran.out, update=shlex.join(words), why=ran.stopped.what if ran.stopped else "",
-        revisions=asked,
+        code=code, out=out, update=shlex.join(words), revisions=asked,
     )  # fmt: skip
 
 

@@ -195,7 +195,9 @@ def some_runs(
         return one_target(shell, reach, how, known, show=False)
 
     if last_failed:
-        ran = again.last_failed(run, options, command_line())
+        before = again.results_before(options.out)
+        with claimed(options.out, keep=True):
+            ran = again.last_failed(run, options, before, command_line())
     else:
         with claimed(options.out):
             ran = again.repeated(run, options, repeat, command_line())

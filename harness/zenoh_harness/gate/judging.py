@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Final
 
-from zenoh_conformance.verdict import GRAVE, Judgement, Verdict
+from zenoh_conformance.verdict import GRAVE, Exit, Judgement, Verdict
 from zenoh_harness.files.known import Known, covers
 from zenoh_harness.gate.entries import PlacedEntry
 from zenoh_harness.run.decide import is_beyond
@@ -19,6 +19,10 @@ LOST: Final = "judged/no-longer"
 GONE: Final = "known/has-gone"
 OF_LISTS: Final = (LOST, GONE)
 """Checks of a run that are about the lists and not about the target."""
+
+
+JUDGED: Final = (Verdict.PASS, Verdict.KNOWN, Verdict.WARN, Verdict.SLOW)
+"""Verdicts that say something, and are not red."""
 
 
 class Kind(Enum):
@@ -111,10 +115,12 @@ def hold(
     today: dt.date,
     strict: bool = False,
     required: frozenset[str] | None = None,
+    complete: bool = True,
 ) -> Held:
     """Hold the judgements of one run against the entries; `kind` is the kind of target through which it was reached.
 
-    `required`: the requirements that it is held to, where not all count.
+    `required`: the requirements that it is held to, where not all count. Of a run that is not complete nothing is fixed: what
+    was not run might still show.
     """
     every = list(judgements)
     told = [raw(one) for one in every if one.key.check not in OF_LISTS and not one.embargo]
@@ -124,7 +130,7 @@ def hold(
     otherwise = [one for one, is_so in zip(told, excused, strict=True) if not is_so and deviates(one.verdict, strict=strict)]
     beyond = [one for one in otherwise if is_beyond(one.key.requirement, one.verdict, required)]
     unlisted = [one for one in otherwise if one not in beyond]
-    fixed = {id(entry): shown for entry, shown in known.gone()}
+    fixed = {id(entry): shown for entry, shown in (known.gone() if complete else ())}
     gone = [(one, fixed[id(one.entry)]) for one in listed if id(one.entry) in fixed]
     found = [(*_kind(one, listed, known, today), one) for one in unlisted]
     apart = [(what, one, each) for what, one, judgement in found for each in _by_cause(judgement, known)]
@@ -143,6 +149,15 @@ def hold(
         beyond=tuple(deviations(beyond)),
         embargoed=sum(one.embargo for one in every),
     )
+
+
+def ended(held: Held, *, complete: bool, secret: bool = False) -> Exit:
+    """The exit code where no run gives it: of results that are there. `secret`: some are under embargo."""
+    if not complete or held.counts[Verdict.ERROR]:
+        return Exit.CANNOT_GO_ON
+    if held.items or secret:
+        return Exit.NOT_CONFORMING
+    return Exit.CONFORMING if any(held.counts[verdict] for verdict in JUDGED) else Exit.NOTHING_JUDGED
 
 
 def _by_cause(one: Judgement, known: Known) -> Iterator[Judgement]:

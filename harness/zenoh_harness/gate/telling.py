@@ -47,10 +47,11 @@ class Told:
         counts = self.held.counts
         silent = sum(counts[verdict] for verdict in _SILENT)
         right, listed = counts[Verdict.PASS] + counts[Verdict.SLOW], counts[Verdict.KNOWN]
-        judged = counts.total() - silent
-        parts = [f"{right} as required", f"{listed} as listed" * bool(listed), f"{judged - right - listed} otherwise"]
+        judged, warned = counts.total() - silent, counts[Verdict.WARN]
+        parts = {"as required": right, "as listed": listed, "warnings": warned, "otherwise": judged - right - listed - warned}
+        told = [f"{number} {word}" for word, number in parts.items() if number or word == "as required"]
         rest = f"; {silent} do not apply or met nothing" if silent else ""
-        return f"{judged} judged: {', '.join(part for part in parts if part and not part.startswith('0 o'))}{rest}"
+        return f"{judged} judged: {', '.join(told)}{rest}"
 
     @property
     def verdict(self) -> str:

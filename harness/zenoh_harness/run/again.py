@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -39,15 +40,9 @@ def repeated(run: Run, options: Options, times: int, command: str = "") -> Ran |
     return _one(ran, merging.steady, options, command)
 
 
-def last_failed(run: Run, options: Options, command: str = "") -> Ran | None:
-    """Judge once more what was red or pending in the results in `options.out`, and put it into them.
-
-    Raises UsageError where there are no results, and where nothing in them was red.
-    """
-    before = _before(options.out)
+def last_failed(run: Run, options: Options, before: Results, command: str = "") -> Ran | None:
+    """Judge once more what was red or pending in the results in `options.out`, which are `before`, and put it into them."""
     labels = failed(before)
-    if not labels:
-        raise UsageError(f"nothing was red in {options.out}", step="--last-failed", hint="leave out --last-failed")
     place = options.out / "again"
     ran = run(replace(options, out=place, selection=Selection(tuple(labels), options.selection.shard)))
     if ran is None:
@@ -55,6 +50,7 @@ def last_failed(run: Run, options: Options, command: str = "") -> Ran | None:
     kept = Results(before.header, before.planned, [one for one in before.judgements if not _about_lists(one.key.check)], before.footer)
     parts = [(options.out, kept), (place, results.read(place))]
     made = merging.merge(parts, merging.newest, options.out, strict=options.strict, command=command)
+    shutil.rmtree(place, ignore_errors=True)  # all of it is in the results now
     return _ran(made, options.out, ran)
 
 
@@ -69,11 +65,15 @@ def _about_lists(check: str) -> bool:
     return check.startswith(_OF_LISTS)
 
 
-def _before(out: Path) -> Results:
+def results_before(out: Path) -> Results:
+    """The results in a folder. Raises UsageError where there are none, and where nothing in them was red."""
     try:
-        return results.read(out)
+        before = results.read(out)
     except FileFault as why:
         raise UsageError(f"there are no results in {out}", step="--last-failed", seen=str(why), hint="--out FOLDER of the run") from why
+    if not failed(before):
+        raise UsageError(f"nothing was red in {out}", step="--last-failed", hint="leave out --last-failed")
+    return before
 
 
 def _one(ran: Sequence[Ran], pick: merging.Pick, options: Options, command: str) -> Ran:

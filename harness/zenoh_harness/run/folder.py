@@ -14,8 +14,8 @@ from zenoh_harness.files import evidence
 
 
 @contextmanager
-def claimed(out: Path) -> Iterator[Path]:
-    """The folder, made, cleared of earlier evidence, and ours until the end. UsageError when another run has it."""
+def claimed(out: Path, *, keep: bool = False) -> Iterator[Path]:
+    """The folder, made, cleared of earlier evidence (unless `keep`), and ours until the end. UsageError when another run has it."""
     try:
         out.mkdir(parents=True, exist_ok=True)
         handle = os.open(out / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
@@ -28,7 +28,8 @@ def claimed(out: Path) -> Iterator[Path]:
             raise UsageError(
                 f"another run writes into {out}", step="claim the results folder", hint="--out OTHER"
             ) from why
-        shutil.rmtree(out / evidence.FOLDER, ignore_errors=True)
+        if not keep:
+            shutil.rmtree(out / evidence.FOLDER, ignore_errors=True)
         yield out
         (out / ".lock").unlink(missing_ok=True)
     finally:

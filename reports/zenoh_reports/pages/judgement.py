@@ -12,7 +12,8 @@ from zenoh_conformance.lock import lock
 from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import Judgement
 from zenoh_harness.errors import HarnessError
-from zenoh_harness.files import scripts
+from zenoh_harness.files import conversations, scripts
+from zenoh_reports.exports.captures import capture
 from zenoh_reports.pages import links
 from zenoh_reports.pages.draw.sequence import Sequenced, sequence
 from zenoh_reports.pages.site import Site
@@ -70,6 +71,7 @@ def make(site: Site, run: Run, found: Deviation) -> None:
         members=members, evidence=shown, known=known(first), vector=vector(first), health=health(run, first),
         errata=[errata()[name] for name in requirement.erratum if name in errata()] if requirement else [],
         about=about_check(run, first), details=plain_details(first),
+        proven=any(file.what == "proof" for member in members for file in member.downloads),
     )  # fmt: skip
 
 
@@ -98,12 +100,28 @@ def downloads(site: Site, run: Run, judgement: Judgement) -> tuple[Download, ...
             name = f"run/{run.slug}/files/{stem}{suffix}"
             site.files[name] = file.read_bytes()
             found.append(Download(f"{stem}{suffix}", what, name))
+    packets = captured(run, judgement)
+    if packets:
+        name = f"run/{run.slug}/files/{stem}.pcap"
+        site.files[name] = packets
+        found.append(Download(f"{stem}.pcap", "capture", name))
     proof = proofs.proof(run, judgement) if found else None
     if proof is not None:
         name = f"run/{run.slug}/files/{stem}.proof.json"
         site.text(name, proof)
         found.append(Download(f"{stem}.proof.json", "proof", name))
     return tuple(found)
+
+
+def captured(run: Run, judgement: Judgement) -> bytes:
+    """The conversation as a capture file; nothing where it cannot be read."""
+    file = run.inside(judgement.evidence or "")
+    if file is None:
+        return b""
+    try:
+        return capture(conversations.read(file))
+    except HarnessError:
+        return b""
 
 
 def sections(refs: tuple[str, ...]) -> list[tuple[str, str]]:

@@ -139,7 +139,7 @@ SOURCES: Final = {"style": "'self'", "script": "'self'", "image": "'self'"}
 """What the content security policy of every page allows: the site's own files, and nothing inline."""
 
 SIGNS: Final = {
-    "pass": "✓", "known": "≈", "warn": "!", "slow": "…", "fail": "✗", "flaky": "?", "crash": "✗✗", "zombie": "✗✗",
+    "pass": "✓", "known": "≈", "warn": "!", "slow": "…", "fail": "✗", "flaky": "?", "crash": "✗✗", "panic": "✗✗", "zombie": "✗✗",
     "hang": "✗✗", "error": "⚠", "not-observed": "·", "not-applicable": "–", "unimplemented": "–",
 }  # fmt: skip
 """A sign for each verdict: colour is never the only one."""

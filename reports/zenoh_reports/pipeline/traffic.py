@@ -31,8 +31,9 @@ def packets(
 
     `packed`: several to a row, which is what the stages below want where nothing else is done with packets.
     """
-    options = {"span": str(span), "first": str(first), "packed": str(packed).lower()}
-    return table(spark, "zenoh_capture", in_order(files), **options)
+    return table(
+        spark, "zenoh_capture", in_order(files), span=str(span), first=str(first), packed=str(packed).lower()
+    )
 
 
 def packet_rows(parts: Iterable[pa.RecordBatch]) -> Iterator[PacketRow]:

@@ -16,6 +16,7 @@ from zenoh_conformance.connection import Seen
 from zenoh_conformance.conversation import Begins, Connection, Conversation, Event, Framing, Happened, Side
 from zenoh_conformance.finding import Finding
 from zenoh_conformance.law import TELLING, Judge, Judged, Law, Per, all_laws
+from zenoh_conformance.messages.init import MultiLink
 from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import verdict_for
 from zenoh_harness.files.captures import PORTS
@@ -29,7 +30,7 @@ from .traffic import NUMBER, Spoken, by_flow
 
 MINUTE: Final = 60_000_000_000
 WIDE: Final = frozenset({"init", "open"})
-"""The messages that laws over a whole conversation look at; a test holds them to it."""
+"""The messages that are brought together for the laws that look across connections."""
 
 
 class AuditRow(NamedTuple):
@@ -83,6 +84,8 @@ class _Watch:
     extensions: Counter[tuple[Side, str, str, int]] = field(default_factory=Counter)
     rows: list[AuditRow] = field(default_factory=list)
     """Nodes and handshakes."""
+    several: set[Side] = field(default_factory=set)
+    """The sides whose INIT said that their session may have several links."""
 
     def __call__(self, seen: Seen) -> None:
         kind = seen.kind
@@ -116,6 +119,8 @@ class _Watch:
         if seen.kind in TELLING and seen.message.zid is not None:
             message = seen.message
             zid = self.zids[seen.sender] = str(message.zid)
+            if seen.kind == "init" and message.exts.get(MultiLink) is not None:
+                self.several.add(seen.sender)
             hints = sorted({type(each).__name__ for each in getattr(message, "exts", ())})
             role = getattr(getattr(message, "whatami", None), "name", "")
             detail = f"{role} version {message.version} {','.join(hints)}".lower().strip()
@@ -156,8 +161,22 @@ def _payload(message: Any) -> int:
 
 @cache
 def laws_of(*, wide: bool) -> tuple[type[Law], ...]:
-    """The laws that look at one connection or session, or those that look across all."""
-    return tuple(law for law in all_laws().values() if (law.per is Per.CONVERSATION) is wide)
+    """The laws that look at one connection or session, or those that look at the handshakes of all."""
+    every = all_laws().values()
+    if wide:
+        return tuple(law for law in every if law.per is Per.CONVERSATION and law not in too_wide())
+    return tuple(law for law in every if law.per is not Per.CONVERSATION)
+
+
+@cache
+def too_wide() -> tuple[type[Law], ...]:
+    """The laws that look across connections at more than handshakes: the small audit judges them, this one names them."""
+
+    def kinds(law: type[Law]) -> set[str]:
+        return {name.removeprefix("on_") for name in dir(law) if name.startswith("on_") and name != "on_end"}
+
+    every = (law for law in all_laws().values() if law.per is Per.CONVERSATION)
+    return tuple(law for law in every if kinds(law) - WIDE or law.on_end is not Law.on_end)
 
 
 @dataclass(slots=True)
@@ -228,6 +247,8 @@ class Listener:
 
 
 def _rows(watch: _Watch, judged: Iterable[Judged]) -> Iterator[AuditRow]:
+    if len(watch.several) == len(Side):  # what a session may say depends on its other links, which are not seen here
+        judged = [each for each in judged if each.law.per is not Per.SESSION]
     yield from judged_rows(judged, {watch.one.connection.name: watch})
     yield from watch.drain()
 
@@ -305,7 +326,8 @@ class Across:
 
 
 def wide_rows(handshakes: Iterable[AuditRow]) -> Iterator[AuditRow]:
-    """What the laws say that look across connections, of all handshakes in the order of the captures."""
+    """What the laws say that look across connections, of all handshakes in the order of the captures; and which are left out."""
+    yield from unjudged_rows()
     across = Across()
     for row in handshakes:
         across.feed(row)
@@ -320,6 +342,11 @@ def order_of(row: AuditRow) -> tuple[Any, ...]:
 def counted_rows(counted: Counter[str]) -> Iterator[AuditRow]:
     """What was found in the captures beside what was said."""
     return (AuditRow("counted", detail=what, amount=count) for what, count in sorted(counted.items()) if count)
+
+
+def unjudged_rows() -> Iterator[AuditRow]:
+    """The laws that are left out, where what is left out is told."""
+    return (AuditRow("counted", detail=f"law not judged across connections: {law.id}", amount=1) for law in too_wide())
 
 
 def whole_audit(rows: Iterable[PacketRow], ports: frozenset[int] = PORTS) -> list[AuditRow]:

@@ -15,12 +15,19 @@ from hashlib import shake_128
 from operator import attrgetter
 from typing import Final
 
+from zenoh_conformance.verdict import SEVERITY, Verdict
+
 from .judgements import JudgementRow, content_id, grouped
 
 HASHES: Final = 32
 ROWS: Final = 4
 LIKE: Final = 0.5
-BAD: Final = ("crash", "zombie", "hang", "fail", "flaky", "warn", "error")
+BAD: Final = tuple(
+    verdict.value
+    for verdict, rank in SEVERITY.items()
+    if rank >= SEVERITY[Verdict.WARN] and verdict not in (Verdict.KNOWN, Verdict.SLOW)
+)
+"""Verdicts that say a fault."""
 _VALUE: Final = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|\d+", re.IGNORECASE)
 _WORD: Final = re.compile(r"[\w#./-]+")
 

@@ -9,20 +9,19 @@ from enum import Enum
 from functools import cached_property
 from typing import Final
 
-from zenoh_conformance.requirement import Level, Requirement, Requirements, requirements
+from zenoh_conformance.requirement import PHRASE, Level, Requirement, Requirements, requirements
 from zenoh_conformance.verdict import SEVERITY, WORST_FIRST, Judgement, Verdict, worst
 from zenoh_harness.files.results import check_label
 from zenoh_reports.plain.runs import Run, address
 
 SILENT: Final = frozenset({Verdict.NOT_OBSERVED, Verdict.NOT_APPLICABLE, Verdict.UNIMPLEMENTED})
 """Verdicts that say nothing about whether a target keeps a requirement."""
-RED: Final = frozenset({Verdict.FAIL, Verdict.CRASH, Verdict.HANG, Verdict.ZOMBIE, Verdict.FLAKY, Verdict.ERROR})
-"""Verdicts that make a run fail."""
 TOLD: Final = tuple(verdict for verdict in WORST_FIRST if verdict not in SILENT and verdict is not Verdict.PASS)
 """Verdicts that have a page of their own, the gravest first."""
 ONCE: Final = "target/stays-up"
 EXTRA: Final = {ONCE: "Whatever is sent to it, the target goes on working for everybody else."}
 """What no page says and everybody expects."""
+UNKNOWN: Final = "This version of the harness does not know it."
 
 
 class Why(Enum):
@@ -140,7 +139,11 @@ def silence(cells: Table) -> dict[Why, list[str]]:
 def says(ident: str) -> str:
     """A requirement in one sentence; what no page says and is judged has one too."""
     known = requirements()
-    return known[ident].says if ident in known else EXTRA.get(ident, "This version of the harness does not know it.")
+    if ident in known:
+        return known[ident].says
+    page, _, phrase = ident.partition("/")
+    own = page in ("interop", "known", "judged") and PHRASE.fullmatch(phrase)
+    return EXTRA.get(ident) or (f"{phrase.replace('-', ' ').capitalize()}." if own else UNKNOWN)
 
 
 def level(ident: str, otherwise: str = "") -> str:

@@ -28,7 +28,7 @@ HELD_MIDWAY: Final = 4096
 TELLING: Final = 16
 """Bytes of each side that tell what a connection is."""
 HANDSHAKE: Final = 5
-"""Datagrams that tell whether a handshake is whole."""
+"""Datagrams that are held back at least: what tells who listens may come a little later."""
 
 Told = tuple[Connection, Event | None]
 """An event (in nanoseconds since 1970) of a connection; None: nothing more will come of it."""

@@ -262,7 +262,8 @@ def shown(text: str, longest: int = LONGEST) -> str:
     """Text as it may be shown in one line: what is not printable as an escape, what is too long cut in the middle."""
     if len(text) <= longest and text.isprintable() and _BIDI.isdisjoint(text):
         return text
-    cut = text if len(text) <= longest else f"{text[: longest * 2 // 3]}..{text[-longest // 4 :]} ({len(text)} characters)"
+    size = f" ({len(text)} characters)" if longest >= LONGEST else ""
+    cut = text if len(text) <= longest else f"{text[: longest * 2 // 3]}..{text[-longest // 4 :]}{size}"
     return "".join(char if char.isprintable() and char not in _BIDI else escaped(char) for char in cut)
 
 

@@ -107,10 +107,14 @@ def by_case(proof: Mapping[str, Any], conversation: Conversation, role: Side) ->
     apart = None
     for zids, unit in product((*drawn(proof), None), UNITS):
         scene = TapeScene(
-            conversation, role=role, profile=judgement["profile"], requirement=found.requirement, zids=zids, unit=unit
-        )
+            conversation, role=role, profile=judgement["profile"], requirement=found.requirement, zids=zids, unit=unit,
+            facts=proof.get("facts"),
+        )  # fmt: skip
         try:
-            return replayed(found, values, scene), "the case on the recorded conversation"
+            finding = replayed(found, values, scene)
+            if scene.guessed and (finding.cause if finding else "") != judgement["cause"]:
+                raise Apart(f"it asks for facts that were not written down: {', '.join(sorted(scene.guessed))}")
+            return finding, "the case on the recorded conversation"
         except Apart as why:
             apart = apart or why
     raise apart or Apart("there is nothing to replay")

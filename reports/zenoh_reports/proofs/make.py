@@ -35,6 +35,7 @@ def proof(run: Run, judgement: Judgement) -> str | None:
             "results_sha256": run.digest,
         },
         "harness": header.harness, "spec": header.spec, "seed": header.seed,
+        "facts": dict(header.facts),
         "requirement": requirement(judgement),
         "judgement": judgement_row(judgement),
         "conversation": file.read_text(encoding="utf-8", errors="replace").splitlines(),

@@ -6,7 +6,7 @@ Stands on the conformance room, and on how a session of each profile is opened: 
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from zenoh_conformance.connection import ConnectionDecoder
@@ -124,10 +124,16 @@ class TapeScene:
 
     def __init__(
         self, conversation: Conversation, *, role: Side, profile: str, requirement: str, zids: Zids | None = None,
-        unit: float = UNITS[0],
+        unit: float = UNITS[0], facts: Mapping[str, Any] | None = None,
     ) -> None:  # fmt: skip
-        """`zids`: what our dialogues were called, by their count; without it, what our INITs show."""
+        """`zids`: what our dialogues were called, by their count; without it, what our INITs show.
+
+        `facts`: what was known of the target.
+        """
         self.unit = unit
+        self._facts = facts or {}
+        self.guessed: set[str] = set()
+        """Facts that the check asked for and nobody wrote down."""
         self.tape = Tape(conversation, role)
         self.role, self.profile, self.requirement = role, profile, requirement
         self.findings: list[Finding] = []
@@ -159,8 +165,10 @@ class TapeScene:
         return True
 
     def fact(self, name: str, default: Any = None) -> Any:
-        """Nothing more is known than was recorded."""
-        return default
+        """What was written down; else the default, and that it was asked for."""
+        if name not in self._facts:
+            self.guessed.add(name)
+        return self._facts.get(name, default)
 
     def wire(self, name: str = "us") -> TapeWire:
         """The next link of that name. Raises Apart where there was none."""

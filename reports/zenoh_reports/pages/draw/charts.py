@@ -21,7 +21,7 @@ SVG: Final = "http://www.w3.org/2000/svg"
 LINK: Final = "http://www.w3.org/1999/xlink"
 INK, GRID = "#010101", "#020202"
 SERIES: Final = tuple(f"#0300{n:02x}" for n in range(5))
-VERDICTS: Final = ("pass", "known", "warn", "slow", "fail", "flaky", "crash", "hang", "zombie", "error")
+VERDICTS: Final = ("pass", "known", "warn", "slow", "fail", "flaky", "crash", "panic", "hang", "zombie", "error")
 FILLS: Final = {name: f"#0400{n:02x}" for n, name in enumerate(VERDICTS)}
 """Colours that stand for classes: they are replaced before anybody sees them."""
 _CLASSES: Final = {INK: "ink", GRID: "grid"} | {c: f"s{n}" for n, c in enumerate(SERIES)} | {c: name for name, c in FILLS.items()}

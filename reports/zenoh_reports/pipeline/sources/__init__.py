@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
@@ -22,7 +22,11 @@ SOURCES: Final[dict[str, type[FileSource]]] = {
 """By name."""
 
 
-def table(spark: SparkSession, name: str, paths: Sequence[str] = (), **options: str) -> DataFrame:
-    """The rows of files through the source of that name."""
+def table(
+    spark: SparkSession, name: str, paths: Sequence[str] = (), wanted: Mapping[str, Sequence[str]] | None = None,
+    **options: str,
+) -> DataFrame:  # fmt: skip
+    """The rows of files through the source of that name; `wanted`: only those whose columns have one of these values."""
     spark.dataSource.register(SOURCES[name])
-    return spark.read.format(name).options(paths=json.dumps(list(paths)), **options).load()
+    given = {"paths": json.dumps(list(paths)), "wanted": json.dumps({key: list(values) for key, values in (wanted or {}).items()})}
+    return spark.read.format(name).options(**given, **options).load()

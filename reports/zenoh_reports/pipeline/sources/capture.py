@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
+from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from zenoh_reports.pipeline.types import batches, schema
 from zenoh_reports.plain.packets import SPAN, PackedRow, PacketRow, Span, gathered, rows, spans
 
-from .files import BUNDLE_FILES, FileSource, kept, size_of, take
+from .files import BUNDLE_FILES, FileSource, kept, size_of
 
 ROWS = 2048
 """Rows of an Arrow batch: packets are large."""
@@ -44,7 +44,7 @@ class CaptureSource(FileSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         span, first = int(self.options.get("span", SPAN)), int(self.options.get("first", 0))
-        return CaptureReader(self.paths(), span, first, self._packed)
+        return CaptureReader(self.paths(), span, first, self._packed, self.wanted())
 
 
 @dataclass
@@ -56,10 +56,6 @@ class CaptureReader(DataSourceReader):
     first: int = 0
     packed: bool = False
     wanted: dict[str, frozenset[Any]] = field(default_factory=dict)
-
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
-        """Takes `column = value` and `column in (..)`; the others are Spark's."""
-        yield from filters if self.packed else take(filters, set(schema(PacketRow).names), self.wanted)
 
     def partitions(self) -> Sequence[InputPartition]:
         files = self.wanted.get("file", frozenset(self.files))

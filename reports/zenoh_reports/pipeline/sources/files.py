@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceReader, EqualTo, Filter, In, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from zenoh_reports.pipeline.types import batches, schema
@@ -45,7 +45,7 @@ class FileSource(DataSource):
         return schema(self.row)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        return FileReader(self.row, type(self).rows, self.paths())
+        return FileReader(self.row, type(self).rows, self.paths(), self.wanted())
 
     def paths(self) -> list[str]:
         """The files, in the order in which they were given. Raises ValueError for an option that is no list."""
@@ -53,6 +53,11 @@ class FileSource(DataSource):
         if not isinstance(given, list):
             raise ValueError(f"option 'paths' of {self.title} is a JSON list of files")
         return [str(path) for path in given]
+
+    def wanted(self) -> dict[str, frozenset[Any]]:
+        """Option `wanted`: columns, and the values of each that are asked for, as JSON."""
+        given = json.loads(self.options.get("wanted", "{}"))
+        return {str(name): frozenset(values) for name, values in given.items()}
 
     @staticmethod
     def rows(path: str, wanted: Wanted) -> Iterator[Any]:
@@ -62,16 +67,12 @@ class FileSource(DataSource):
 
 @dataclass
 class FileReader(DataSourceReader):
-    """Reads bundles of files; equality filters on plain columns are applied before a row becomes part of a table."""
+    """Reads bundles of files; what is not wanted is left out before a row becomes part of a table."""
 
     row: type
     rows: Callable[[str, Wanted], Iterator[Any]]
     files: Sequence[str]
     wanted: dict[str, frozenset[Any]] = field(default_factory=dict)
-
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
-        """Takes `column = value` and `column in (..)`; the others are Spark's."""
-        yield from take(filters, set(schema(self.row).names), self.wanted)
 
     def partitions(self) -> Sequence[InputPartition]:
         return [Bundle(files) for files in bundles(self.files)] or [Bundle(())]
@@ -80,17 +81,6 @@ class FileReader(DataSourceReader):
         assert isinstance(partition, Bundle)
         found = (row for path in partition.files for row in self.rows(path, self.wanted))
         yield from batches(self.row, kept(found, self.wanted))
-
-
-def take(filters: Iterable[Filter], known: set[str], wanted: dict[str, frozenset[Any]]) -> Iterator[Filter]:
-    """Moves the filters that we apply ourselves into `wanted`; yields the others."""
-    for each in filters:
-        if isinstance(each, EqualTo | In) and len(each.attribute) == 1 and each.attribute[0] in known:
-            values = frozenset([each.value] if isinstance(each, EqualTo) else each.value)
-            name = each.attribute[0]
-            wanted[name] = wanted.get(name, values) & values
-        else:
-            yield each
 
 
 def kept(rows: Iterable[Any], wanted: Wanted) -> Iterator[Any]:

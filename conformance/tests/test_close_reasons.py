@@ -1,0 +1,31 @@
+"""Reasons that cannot hold where they are told: red where a node says one by itself, silent where it gives ours back."""
+
+import pytest
+
+from zenoh_conformance import sane
+from zenoh_conformance.batch import frame_batch
+from zenoh_conformance.codec import encode
+from zenoh_conformance.conversation import Connection, Conversation, Event, Framing, Happened, Side
+from zenoh_conformance.law import all_laws, judge
+
+US, PEER = b"\x01", b"\x02"
+SYN = sane.init_syn(US)
+HANDSHAKE = [(Side.INITIATOR, SYN), (Side.RESPONDER, sane.init_ack(SYN, PEER, b"c"))]
+
+
+def findings(law, said):
+    events = [
+        Event(number / 10, "us", side, Happened.BYTES, frame_batch(encode(message)))
+        for number, (side, message) in enumerate(said)
+    ]
+    opened = [Event(0.0, "us", Side.INITIATOR, Happened.OPEN)]
+    conversation = Conversation(events=opened + events, connections={"us": Connection("us", "tcp", Framing.STREAM)})
+    return [finding for judged in judge(conversation, [all_laws()[law]]) for finding in judged.findings]
+
+
+@pytest.mark.parametrize(("law", "reason"), [("law/expired-needs-a-lease", 5), ("law/to-self-needs-one-zid", 7)])
+def test_a_reason_that_cannot_hold(law, reason):
+    close = sane.close(reason)
+    assert [each.sender for each in findings(law, [*HANDSHAKE, (Side.RESPONDER, close)])] == [Side.RESPONDER]
+    echoed = [*HANDSHAKE, (Side.INITIATOR, close), (Side.RESPONDER, close)]
+    assert [each.sender for each in findings(law, echoed)] == [Side.INITIATOR]
