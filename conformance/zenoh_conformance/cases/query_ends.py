@@ -384,7 +384,7 @@ def answers_pass_without_frame(scene: Scene) -> None:
 
 
 
-@case("query/budget-not-zero", needs=ROUTES, control=no_more_answers_come_than_the_budget_wants)
+@case("query/budget-not-zero", needs=ROUTES, control=a_query_reaches_a_queryable)
 def a_budget_of_zero_is_not_passed_on(scene: Scene) -> None:
     """
     A Budget of zero is none of the values that the page allows: a router refuses the query or takes it for one without, and says no

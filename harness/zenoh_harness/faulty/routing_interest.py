@@ -64,7 +64,10 @@ class TakesNothingBack(Reference):
 @faulty(
     "takes-another-thing-back",
     caught_by=(f"{SNAPSHOTS}/who-asks-is-told", "law/undeclared-was-declared"),
-    also={"law/undeclared-*-names-key": "and it names no key"},
+    also={
+        "close-scope/what-a-session*": "another one is taken back",
+        "law/undeclared-*-names-key": "and it names no key",
+    },
 )
 class TakesAnotherThingBack(Reference):
     """Tells that something is gone under the id that it has in its own session."""

@@ -175,7 +175,7 @@ class PassesMarkedPayloads(Reference):
 @faulty(
     "marks-what-it-passes-on",
     caught_by="law/shared-memory-is-agreed",
-    also={f"{DELIVERY}/a-value-of*": "the value is another"},
+    also={"session-batches/*": "so are values in fragments", f"{DELIVERY}/a-value-of*": "the value is another"},
 )
 class MarksWhatItPassesOn(_Changes):
     """Puts the Shm marker on large values, though nobody has shown shared memory."""
@@ -195,7 +195,11 @@ class DropsUnknownExtensions(_Changes):
         return replace(push, body=body, exts=Exts(ext for ext in push.exts if not isinstance(ext, Unknown)))
 
 
-@faulty("cuts-large-values", caught_by=f"{DELIVERY}/a-value-of-any-size-comes-whole")
+@faulty(
+    "cuts-large-values",
+    caught_by=f"{DELIVERY}/a-value-of-any-size-comes-whole",
+    also={"session-batches/*": "a large value is cut there, too"},
+)
 class CutsLargeValues(_Changes):
     """Passes on the first 16 KiB of a value."""
 
