@@ -159,7 +159,7 @@ def _header(reach: Reach, identity: Identity, parts: Sequence[Part], options: Op
     profiles = dict.fromkeys(profile for part in parts for profile in part.profiles)
     return Header(
         reach=str(reach),
-        name=reach.options.get("name", identity.name),
+        name=reach.called(identity.name),
         version=identity.version,
         role="+".join(dict.fromkeys(part.role for part in parts)),
         kind=identity.kind,
