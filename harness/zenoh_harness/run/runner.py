@@ -136,6 +136,7 @@ def run_target(reach: Reach, options: Options, parts: Sequence[Part], command: s
         try:
             for part in parts:
                 register.reach, register.guarded = str(part.reach), part.guarded
+                register.changed = "through" in part.reach.options
                 part.run(register)
         except KeyboardInterrupt:
             for part in parts:
