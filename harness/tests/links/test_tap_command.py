@@ -72,7 +72,7 @@ def test_the_command_records_and_says_who_ended(tmp_path, far):
 
 
 def test_the_command_changes_what_one_side_says(tmp_path, far):
-    program, port = run(tmp_path, far, "--links", "1", "--change", "set:close.reason=0")
+    program, port = run(tmp_path, far, "--links", "1", "--change", "set:close.reason=0,drop:oam")
     with program, socket.create_connection(("127.0.0.1", port)) as near:
         there, _ = far.accept()
         there.sendall(frame_batch(encode(close(1))))
@@ -81,6 +81,9 @@ def test_the_command_changes_what_one_side_says(tmp_path, far):
         there.close()
         near.close()
         assert program.wait(scaled(PATIENCE)) == 0
+        told = program.stderr.read()
+    assert "drop:oam met nothing" in told
+    assert "set:close.reason met nothing" not in told
     assert changed in [event.data for event in conversations.read(tmp_path / "talk.jsonl")]
 
 

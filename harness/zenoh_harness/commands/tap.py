@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections import Counter
 from pathlib import Path
 from types import FrameType
 
@@ -15,7 +16,7 @@ from zenoh_conformance.verdict import Exit
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import CannotConnect, UsageError
 from zenoh_harness.files import conversations
-from zenoh_harness.links.changing import parse_rules
+from zenoh_harness.links.changing import Rule, parse_rules
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.relay import Passed
 from zenoh_harness.links.tap import Recording, Sink, Tap, change_of
@@ -65,7 +66,8 @@ def command(
     """
     if record.exists() and not force:
         raise UsageError(f"{record} is there already", step="--record", hint="--force writes over it")
-    change = change_of(parse_rules(changes), Side(side))
+    rules, met = parse_rules(changes), Counter[Rule]()
+    change = change_of(rules, Side(side), met)
     ended: list[Passed] = []
 
     def at_end(passed: Passed) -> None:
@@ -90,6 +92,9 @@ def command(
         tap.serve()
     finally:
         recording.close(tap.conversation)
+    for rule in rules:
+        if rule.path and not met[rule]:
+            shell.note(f"{rule.action}:{rule.path} met nothing")
     if ended and not any(passed.reached for passed in ended):
         hint = f"does it listen there? what came is kept in {record}"
         raise CannotConnect(f"{to} was never reached", step="connect", seen=ended[-1].how, hint=hint)

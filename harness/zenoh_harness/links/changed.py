@@ -74,9 +74,10 @@ class _State:
 class ChangedSide:
     """Changes what `side` sends over one link."""
 
-    def __init__(self, rules: Sequence[Rule], side: Side, link: str = "") -> None:
-        """`link` is its name: what is drawn differs from link to link, and not from run to run."""
+    def __init__(self, rules: Sequence[Rule], side: Side, link: str = "", met: Counter[Rule] | None = None) -> None:
+        """`link` is its name: what is drawn differs from link to link, and not from run to run. `met` counts what each rule changed."""
         self.side = side
+        self._met = Counter() if met is None else met
         self.rate = rate_of(rules)
         """Bytes a second, or None."""
         drawn = [rule for rule in rules if rule.path]
@@ -152,6 +153,7 @@ class ChangedSide:
         if not hits:
             return [item]
         item.touched = True
+        self._met[state.rule] += len(hits)
         match state.rule.action:
             case "delay":
                 item.delay += state.rule.amount

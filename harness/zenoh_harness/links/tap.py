@@ -17,6 +17,7 @@ import shutil
 import socket
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import count
 from pathlib import Path
@@ -212,9 +213,9 @@ class Tap:
         self._sink(Event(time.monotonic() - self._began, name, side, kind, data))
 
 
-def change_of(rules: Sequence[Rule], side: Side) -> Change | None:
-    """What a tap needs to change what `side` says; None without rules."""
-    return (lambda name: ChangedSide(rules, side, name)) if rules else None
+def change_of(rules: Sequence[Rule], side: Side, met: Counter[Rule] | None = None) -> Change | None:
+    """What a tap needs to change what `side` says; None without rules. `met` counts what each rule changed."""
+    return (lambda name: ChangedSide(rules, side, name, met)) if rules else None
 
 
 class Recording:
