@@ -55,7 +55,7 @@ from zenoh_harness.links.tap import Recording, Sink, Tap, change_of
 def command(
     shell: Shell, listen: str, to: str, record: Path, force: bool, links: int, changes: tuple[str, ...], side: str, laws: bool
 ) -> int:
-    """Stand between two nodes, record both directions, change nothing but what --change says.
+    """Stand between two nodes, record both directions, change what --change says.
 
     Each link is told when it ends, with the side that ended it; -v tells each message as it goes by.
 
