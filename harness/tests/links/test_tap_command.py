@@ -10,9 +10,10 @@ import sys
 
 import pytest
 
+from zenoh_conformance.batch import frame_batch
 from zenoh_conformance.codec import encode
 from zenoh_conformance.conversation import Happened, Side
-from zenoh_conformance.sane import init_ack, init_syn, open_syn
+from zenoh_conformance.sane import close, init_ack, init_syn, open_syn
 from zenoh_harness.cli import invoke
 from zenoh_harness.files import conversations
 from zenoh_harness.links.timing import scaled
@@ -68,6 +69,27 @@ def test_the_command_records_and_says_who_ended(tmp_path, far):
     text = conversations.read(tmp_path / "talk.jsonl")
     assert [(event.sender, event.kind) for event in text][-1] == (Side.RESPONDER, Happened.RESET)
     assert text.connections["link-1"].responder == "tcp/{}:{}".format(*far.getsockname())
+
+
+def test_the_command_changes_what_one_side_says(tmp_path, far):
+    program, port = run(tmp_path, far, "--links", "1", "--change", "set:close.reason=0,drop:oam")
+    with program, socket.create_connection(("127.0.0.1", port)) as near:
+        there, _ = far.accept()
+        there.sendall(frame_batch(encode(close(1))))
+        changed = frame_batch(encode(close(0)))
+        assert take(near, len(changed)) == changed
+        there.close()
+        near.close()
+        assert program.wait(scaled(PATIENCE)) == 0
+        told = program.stderr.read()
+    assert "drop:oam met nothing" in told
+    assert "set:close.reason met nothing" not in told
+    assert changed in [event.data for event in conversations.read(tmp_path / "talk.jsonl")]
+
+
+def test_a_rule_that_cannot_be_read_is_exit_2(tmp_path):
+    where = ["--listen", "tcp/127.0.0.1:0", "--to", "tcp/127.0.0.1:1", "--record", str(tmp_path / "talk.jsonl")]
+    assert invoke(["tap", *where, "--change", "dorp:frame"]) == 2
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 0), (signal.SIGKILL, -9)])

@@ -28,7 +28,7 @@ SHORT: Final[dict[str, str]] = {
     "requirements": "What the specification asks for, and what judges it.",
     "run": "Judge each TARGET; the default is the real zenoh-rust, `wheel`.",
     "smoke": "Check in a few seconds that TARGET can be started, works, ends, and is honest; say in words what to mend.",
-    "tap": "Stand between two nodes, change nothing, record both directions.",
+    "tap": "Stand between two nodes, record both directions, change what --change says.",
     "targets": "Known targets, and what can be built of them.",
     "variants": "The variants whose name matches: the reference with one permitted peculiarity each.",
     "vectors": "The golden vectors: bytes, and what they must mean or why they must be refused.",

@@ -61,7 +61,7 @@ def command(
 def _result(node: NodeTarget, probed: dict[str, Facts]) -> probes.Probed:
     return probes.Probed(
         reach=str(node.reach),
-        name=node.identity.name,
+        name=node.reach.called(node.identity.name),
         version=node.identity.version,
         role=node.role,
         side=node.side.value,

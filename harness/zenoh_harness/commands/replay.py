@@ -111,7 +111,7 @@ def perform(case: Case, node: NodeTarget, seed: int = 0, shell: Shell | None = N
 
 def _judgement(decision: Decision, node: NodeTarget, case: Case) -> Judgement:
     key = Key(
-        target=node.identity.name,
+        target=node.reach.called(node.identity.name),
         version=node.identity.version,
         role=node.side.value,
         profile=case.profile,
@@ -125,7 +125,7 @@ def _judgement(decision: Decision, node: NodeTarget, case: Case) -> Judgement:
 def _as_json(decision: Decision, node: NodeTarget) -> dict[str, object]:
     text = [one.as_json() for one in conversation_told(decision.conversation)] if decision.conversation else []
     return {
-        "target": {"name": node.identity.name, "version": node.identity.version},
+        "target": {"name": node.reach.called(node.identity.name), "version": node.identity.version},
         "verdict": decision.verdict.value,
         "cause": decision.cause,
         "end": decision.end,
@@ -139,7 +139,7 @@ def _show(shell: Shell, decision: Decision, node: NodeTarget, listed: ListedDevi
         for one in conversation_told(decision.conversation):
             show_told(shell, one)
     style = "bold green" if decision.verdict.value == "pass" else "bold red"
-    who = f"{node.identity.name} {node.identity.version}".strip()
+    who = f"{node.reach.called(node.identity.name)} {node.identity.version}".strip()
     shell.out.print(f"\n{who}: {decision.verdict.value}", style=style)
     if decision.cause:
         shell.out.print(f"  {plain(decision.cause)}", soft_wrap=True)

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import signal
+from collections import Counter
 from pathlib import Path
 from types import FrameType
 
 import click
 
 from zenoh_conformance.connection import Decoders
-from zenoh_conformance.conversation import Event
+from zenoh_conformance.conversation import Event, Side
 from zenoh_conformance.law import judge
 from zenoh_conformance.verdict import Exit
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import CannotConnect, UsageError
 from zenoh_harness.files import conversations
+from zenoh_harness.links.changing import Rule, parse_rules
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.relay import Passed
-from zenoh_harness.links.tap import Recording, Sink, Tap
+from zenoh_harness.links.tap import Recording, Sink, Tap, change_of
 
 
 @click.command()
@@ -33,19 +35,39 @@ from zenoh_harness.links.tap import Recording, Sink, Tap
 )
 @click.option("--force", is_flag=True, help="Write over a recording that is there.")
 @click.option("--links", type=click.IntRange(0), default=0, metavar="N", help="Leave after N links (0: never).")
+@click.option(
+    "--change",
+    "changes",
+    multiple=True,
+    metavar="RULE",
+    help="Change what one side says, as in drop:response_final or set:close.reason=0; may be repeated.",
+)
+@click.option(
+    "--of",
+    "side",
+    type=click.Choice([side.value for side in Side]),
+    default=Side.RESPONDER.value,
+    show_default=True,
+    help="Whose words --change changes.",
+)
 @click.option("--laws", is_flag=True, help="Judge the recording at the end; exit 1 when a law was broken.")
 @shell_options(formats=False)
-def command(shell: Shell, listen: str, to: str, record: Path, force: bool, links: int, laws: bool) -> int:
-    """Stand between two nodes, change nothing, record both directions.
+def command(
+    shell: Shell, listen: str, to: str, record: Path, force: bool, links: int, changes: tuple[str, ...], side: str, laws: bool
+) -> int:
+    """Stand between two nodes, record both directions, change what --change says.
 
     Each link is told when it ends, with the side that ended it; -v tells each message as it goes by.
 
     \b
     Example:
       zconform tap --listen tcp/127.0.0.1:7448 --to tcp/127.0.0.1:7447 --record talk.jsonl
+      zconform tap --listen tcp/127.0.0.1:7448 --to tcp/127.0.0.1:7447 --change drop:response_final
     """
     if record.exists() and not force:
         raise UsageError(f"{record} is there already", step="--record", hint="--force writes over it")
+    rules, met = parse_rules(changes), Counter[Rule]()
+    change = change_of(rules, Side(side), met)
     ended: list[Passed] = []
 
     def at_end(passed: Passed) -> None:
@@ -59,7 +81,7 @@ def command(shell: Shell, listen: str, to: str, record: Path, force: bool, links
             each(event)
 
     sinks: list[Sink] = []
-    tap = Tap(Locator.parse(listen), Locator.parse(to), sink, on_end=at_end)
+    tap = Tap(Locator.parse(listen), Locator.parse(to), sink, on_end=at_end, change=change)
     recording = Recording(record)
     sinks.append(recording)
     if shell.verbose:
@@ -70,6 +92,9 @@ def command(shell: Shell, listen: str, to: str, record: Path, force: bool, links
         tap.serve()
     finally:
         recording.close(tap.conversation)
+    for rule in rules:
+        if rule.path and not met[rule]:
+            shell.note(f"{rule.action}:{rule.path} met nothing")
     if ended and not any(passed.reached for passed in ended):
         hint = f"does it listen there? what came is kept in {record}"
         raise CannotConnect(f"{to} was never reached", step="connect", seen=ended[-1].how, hint=hint)

@@ -148,7 +148,7 @@ class InteropRun:
         identity = target.identity
         return Party(
             reach=str(self.responder if target.side is Side.RESPONDER else self.initiator),
-            name=target.reach.options.get("name", identity.name),
+            name=target.reach.called(identity.name),
             version=identity.version,
             known=known_for(identity.name, self._known, kind=identity.kind),
             guarded=guarded(target),

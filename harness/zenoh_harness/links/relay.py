@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import math
 import os
 import selectors
 import socket
 import struct
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
 from zenoh_conformance.conversation import Happened, Side
+from zenoh_harness.links.changed import ChangedSide, Held, Piece
 from zenoh_harness.links.timing import Deadline
 
 CHUNK: Final = 1 << 16
@@ -62,6 +65,8 @@ class End:
     """What it has not taken yet."""
     finished: bool = False
     """It sends no more."""
+    told: bool = False
+    """Its end has gone on: all that it said went before."""
     gone: bool = False
     """Sending to it failed: what is left to read of it ends in a reset, whatever the kernel calls it then."""
     passed_on: bool = False
@@ -80,14 +85,18 @@ class Relay:
         far: socket.socket,
         passed: Passed,
         record: Record,
+        changed: ChangedSide | None = None,
     ) -> None:
-        """`near` is the initiator's, accepted; `far` will be the responder's."""
+        """`near` is the initiator's, accepted; `far` will be the responder's; `changed` makes of what its side says what goes on."""
         self.passed = passed
         self.over = False
         self.awaited: Deadline | None = None
         """Until when the far side must accept; None when it has."""
         self._selector = selector
         self._record = record
+        self._changed = changed
+        self._held = Held(changed.rate if changed else None)
+        """What the changed side said, and has not gone on yet."""
         self._near = End(Side.INITIATOR, near, self, True)
         self._far = End(Side.RESPONDER, far, self, False)
         for sock in (near, far):
@@ -162,9 +171,7 @@ class Relay:
             self._break(end, "reset")
             return
         if data:
-            self._pass(other, data)
-            self.passed.sent[end.side] += len(data)
-            self._tell(end, Happened.BYTES, data)
+            self._take(end, data)
             self._watch(end)
             self._check(other)
         elif end.gone:
@@ -172,8 +179,62 @@ class Relay:
         else:
             end.finished = True
             self._blame(end, "eof")
+            self._finish(end)
+
+    @property
+    def due(self) -> float | None:
+        """When something that is held back may go on, on `time.monotonic()`."""
+        return self._held.due
+
+    def release(self, now: float | None = None) -> None:
+        """Let go on what has waited long enough; of a side that has finished, its end after it."""
+        changed = self._changed
+        if self.over or changed is None or not self._held:
+            return
+        end = self._end_of(changed.side)
+        for data in self._held.take(time.monotonic() if now is None else now):
+            self._go_on(end, data)
+        if end.finished and not self._held:
+            self._end_goes_on(end)
+        self._watch(end)
+
+    def _take(self, end: End, data: bytes) -> None:
+        """What an end said goes on: at once, or what the rules make of it, when they say so."""
+        if self._changed is None:
+            self._go_on(end, data)
+        elif end.side is not self._changed.side:
+            self._changed.hear(data)
+            self._go_on(end, data)
+        else:
+            for piece in self._changed.feed(data):
+                self._held.add(piece, time.monotonic())
+            self.release()
+
+    def _go_on(self, end: End, data: bytes) -> None:
+        if not data:
+            return
+        self._pass(self._other(end), data)
+        self.passed.sent[end.side] += len(data)
+        self._tell(end, Happened.BYTES, data)
+
+    def _finish(self, end: End) -> None:
+        """One side sends no more; what is held back of it goes before its end."""
+        if self._changed is not None and end.side is self._changed.side:
+            if rest := self._changed.rest():
+                self._held.add(Piece(rest), time.monotonic())
+            self.release()
+            if self._held or end.told:
+                return
+        self._end_goes_on(end)
+
+    def _end_goes_on(self, end: End) -> None:
+        if not end.told:
+            end.told = True
             self._tell(end, Happened.EOF)
-            self._flush(other)
+            self._flush(self._other(end))
+
+    def _end_of(self, side: Side) -> End:
+        return self._near if side is Side.INITIATOR else self._far
 
     def _pass(self, end: End, data: bytes) -> None:
         """Send at once what goes, keep the rest."""
@@ -187,7 +248,7 @@ class Relay:
         other = self._other(end)
         while end.open and end.waiting and (went := self._send(end, end.waiting)):
             del end.waiting[:went]
-        if end.open and not end.waiting and other.finished and not end.passed_on:
+        if end.open and not end.waiting and other.told and not end.passed_on:
             end.passed_on = True
             with contextlib.suppress(OSError):  # whoever has gone meanwhile shows it when read
                 end.sock.shutdown(socket.SHUT_WR)
@@ -216,6 +277,9 @@ class Relay:
     def _break(self, end: End, how: str) -> None:
         """One side has gone: the other learns it as a reset, after what was sent before."""
         self._blame(end, how)
+        if self._changed is not None and end.side is self._changed.side:
+            for data in (*self._held.take(math.inf), self._changed.rest()):
+                self._go_on(end, data)
         self._tell(end, Happened.RESET)
         other = self._other(end)
         if other.open:
@@ -237,7 +301,7 @@ class Relay:
             return
         interest = 0
         # Who does not read holds the sender back, as without a tap; without the bound the tap would hide it, and grow.
-        if end.open and not end.finished and len(self._other(end).waiting) < HELD:
+        if end.open and not end.finished and len(self._other(end).waiting) + self._held.size < HELD:
             interest |= selectors.EVENT_READ
         if not end.open or end.waiting:
             interest |= selectors.EVENT_WRITE

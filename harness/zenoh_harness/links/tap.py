@@ -1,4 +1,4 @@
-"""The tap: a proxy between two nodes that changes nothing and records both directions.
+"""The tap: a proxy between two nodes that records both directions, and changes nothing unless rules say so (`changing.py`).
 
     initiator  ---->  tap  ---->  responder        one thread, any number of links
                <----       <----
@@ -17,7 +17,8 @@ import shutil
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Self
@@ -25,11 +26,15 @@ from typing import Self
 from zenoh_conformance.conversation import Connection, Conversation, Event, Happened, Side
 from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.files import conversations
+from zenoh_harness.links.changed import ChangedSide
+from zenoh_harness.links.changing import Rule
 from zenoh_harness.links.links import listening, socket_address
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.relay import CHUNK, CONNECTING, End, Passed, Relay
 
 Sink = Callable[[Event], None]
+Change = Callable[[str], ChangedSide]
+"""By a link's name: what is changed on it."""
 
 
 class Tap:
@@ -39,9 +44,13 @@ class Tap:
     """
 
     def __init__(
-        self, listen: Locator, to: Locator, sink: Sink, *, on_end: Callable[[Passed], None] | None = None
-    ) -> None:
-        """Raises CannotConnect when nobody may listen there, UsageError for a protocol that is not spoken."""
+        self, listen: Locator, to: Locator, sink: Sink, *, on_end: Callable[[Passed], None] | None = None,
+        change: Change | None = None,
+    ) -> None:  # fmt: skip
+        """`sink` gets what goes on, as `change` made it.
+
+        Raises CannotConnect when nobody may listen there, UsageError for a protocol that is not spoken.
+        """
         self.to = to
         self.conversation = Conversation(about={"to": str(to)})
         """Names the connections; the events go to the sink."""
@@ -49,6 +58,7 @@ class Tap:
         self._door, self.locator = listening(listen)
         self._sink = sink
         self._on_end = on_end
+        self._change = change
         self._began = time.monotonic()
         self._names = (f"link-{number}" for number in count(1))
         self.newest = 0.0
@@ -80,6 +90,8 @@ class Tap:
                     else:
                         self._bell.recv(CHUNK)
                 self._give_up_on_the_late()
+                if self._change is not None:
+                    self._release()
                 if self._barred and not self._cut_all.is_set():
                     self._cut()
         finally:
@@ -129,8 +141,16 @@ class Tap:
             self._failed = why
 
     def _patience(self) -> float | None:
-        """Seconds until the first far side is late; None when none is awaited."""
-        return min((each.awaited.remaining() for each in self._awaited if each.awaited), default=None)
+        """Seconds until the first far side is late, or something that is held back may go on; None when nothing is awaited."""
+        late = [each.awaited.remaining() for each in self._awaited if each.awaited]
+        if self._change is not None:
+            late += [max(0.0, each.due - time.monotonic()) for each in self._relays if each.due is not None]
+        return min(late, default=None)
+
+    def _release(self) -> None:
+        for relay in tuple(self._relays):
+            relay.release()
+            self._settle(relay)
 
     def _give_up_on_the_late(self) -> None:
         for relay in [each for each in self._awaited if each.awaited and each.awaited.passed]:
@@ -157,7 +177,8 @@ class Tap:
             passed.name, self.to.protocol, initiator=passed.initiator, responder=str(self.to)
         )
         self.newest = time.monotonic()
-        relay = Relay(self._selector, near, far, passed, self._record)
+        changed = self._change(passed.name) if self._change else None
+        relay = Relay(self._selector, near, far, passed, self._record, changed)
         self._relays.add(relay)
         relay.begin(self._address)
         self._settle(relay)
@@ -190,6 +211,11 @@ class Tap:
 
     def _record(self, name: str, side: Side, kind: Happened, data: bytes) -> None:
         self._sink(Event(time.monotonic() - self._began, name, side, kind, data))
+
+
+def change_of(rules: Sequence[Rule], side: Side, met: Counter[Rule] | None = None) -> Change | None:
+    """What a tap needs to change what `side` says; None without rules. `met` counts what each rule changed."""
+    return (lambda name: ChangedSide(rules, side, name, met)) if rules else None
 
 
 class Recording:

@@ -50,10 +50,18 @@ def public(judgement: Judgement, listed: ListedDeviation | None) -> bool:
     return text or judgement.key.check.startswith(SHIPPED) or bool(listed and listed.public)
 
 
-def under_embargo(judgement: Judgement, *, guarded: bool, public: bool) -> bool:
-    """Whether the judgement may only be counted; a listed one is what it was before it was listed."""
+ITS_OWN: Final = frozenset({Verdict.CRASH, Verdict.PANIC})
+"""What no change of its words makes of a node: the end of its program. Silence may be the tap's doing."""
+
+
+def under_embargo(judgement: Judgement, *, guarded: bool, public: bool, changed: bool = False) -> bool:
+    """Whether the judgement may only be counted; a listed one is what it was before it was listed.
+
+    `changed`: a tap changes what the node says.
+    """
     was = dict(judgement.details.get("known", {})).get("expected")
-    return guarded and not public and (Verdict(was) if was else judgement.verdict) in GRAVE
+    grave = ITS_OWN if changed else GRAVE
+    return guarded and not public and (Verdict(was) if was else judgement.verdict) in grave
 
 
 def folder(base: Path | None = None) -> Path:
@@ -76,7 +84,7 @@ def keep(judgement: Judgement, base: Path | None = None) -> Path:
     """Add the judgement to the file of its target's version; the folder for its evidence."""
     key = judgement.key
     place = folder(base) / f"{key.target}-{key.version or 'unknown'}"
-    place.mkdir(exist_ok=True, mode=0o700)
+    place.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (place / KEPT).open("a", encoding="utf-8") as out:
         out.write(results.line(results.judgement_row(judgement)))
     return place

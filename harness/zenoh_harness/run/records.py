@@ -35,7 +35,7 @@ class Records:
         """The key of a judgement here."""
         identity = self._target.identity
         return Key(
-            target=self._target.reach.options.get("name", identity.name),
+            target=self._target.reach.called(identity.name),
             version=identity.version,
             role=self._target.side.value,
             profile=self._profile,

@@ -32,7 +32,7 @@ class Register:
 
     def __init__(self, writer: ResultsWriter, options: Options, *, reach: str) -> None:
         self._writer, self._options = writer, options
-        self.reach, self.guarded = reach, False
+        self.reach, self.guarded, self.changed = reach, False, False
         self.judgements: list[Judgement] = []
         """All of them, embargoed ones too."""
         self._red, self._ended = 0, False
@@ -103,7 +103,7 @@ class Register:
             judgement = replace(judgement, verdict=Verdict.KNOWN, details={**judgement.details, "known": note})
         elif expired := self._options.known.expired(judgement):
             judgement = replace(judgement, details={**judgement.details, "expired": str(expired.expires)})
-        secret = embargo.under_embargo(judgement, guarded=self.guarded, public=public)
+        secret = embargo.under_embargo(judgement, guarded=self.guarded, public=public, changed=self.changed)
         return replace(judgement, embargo=secret)
 
     def _with_evidence(

@@ -136,6 +136,7 @@ def run_target(reach: Reach, options: Options, parts: Sequence[Part], command: s
         try:
             for part in parts:
                 register.reach, register.guarded = str(part.reach), part.guarded
+                register.changed = "through" in part.reach.options
                 part.run(register)
         except KeyboardInterrupt:
             for part in parts:
@@ -159,7 +160,7 @@ def _header(reach: Reach, identity: Identity, parts: Sequence[Part], options: Op
     profiles = dict.fromkeys(profile for part in parts for profile in part.profiles)
     return Header(
         reach=str(reach),
-        name=reach.options.get("name", identity.name),
+        name=reach.called(identity.name),
         version=identity.version,
         role="+".join(dict.fromkeys(part.role for part in parts)),
         kind=identity.kind,

@@ -19,6 +19,7 @@ from typing import Any, Final, Self, TypeVar
 from urllib.parse import quote, unquote
 
 from zenoh_harness.errors import UsageError, renamed, unknown
+from zenoh_harness.links.changing import parse_rules
 from zenoh_harness.links.locators import PROTOCOLS, Locator
 
 
@@ -47,6 +48,8 @@ class Kind:
 
 COMMON_OPTIONS: Final = frozenset({"profile", "name"})
 """`profile` pins one profile; `name` is the name to report."""
+NODE_OPTIONS: Final = COMMON_OPTIONS | {"through"}
+"""`through` are the rules by which a tap changes what a node says."""
 
 _NODE, _CODEC = frozenset({Face.NODE}), frozenset({Face.CODEC})
 _LAUNCHED: Final = frozenset({"role", "as", "zid"})
@@ -113,6 +116,11 @@ class Reach:
     def with_options(self, **options: str) -> Self:
         """The same target with some options set."""
         return replace(self, options=MappingProxyType({**self.options, **options}))
+
+    def called(self, name: str) -> str:
+        """The name to report for what is called `name` itself; a changed node is never reported as the one that it is made of."""
+        through = self.options.get("through")
+        return self.options.get("name") or (f"{name} through {through}" if through else name)
 
     def dress(self, target: Any) -> Any:
         """The target with what is known of it besides: nothing, unless it was called by a name."""
@@ -201,7 +209,10 @@ def _check_border(text: str, name: str, border: str | None, rest: str) -> None:
 
 def _check_options(kind: Kind, options: Mapping[str, str]) -> None:
     for name, value in options.items():
-        if name not in kind.options | COMMON_OPTIONS:
-            raise unknown(f"option of {kind.name}", name, kind.options | COMMON_OPTIONS)
+        understood = kind.options | (NODE_OPTIONS if Face.NODE in kind.faces else COMMON_OPTIONS)
+        if name not in understood:
+            raise unknown(f"option of {kind.name}", name, understood)
         if name in _VALUES and value not in _VALUES[name]:
             raise unknown(f"value of {name}", value, _VALUES[name])
+    if "through" in options:
+        parse_rules([options["through"]])

@@ -121,14 +121,34 @@ class NodeTarget(Protocol):
         """Start it in `profile` and wait until it is ready; CannotStart, CannotConnect, NotZenoh, UsageError."""
 
 
+class Standing(Protocol):
+    """Something that stands before a node, and passes on."""
+
+    locator: Locator
+    """Where it listens."""
+
+    def close(self) -> None:
+        """End it; idempotent."""
+
+
 class NodeBase:
     """What instances share: use as a context manager."""
 
     habits: Habits = UNKNOWN
     """What was learnt of its kind."""
+    side: Side
+    locator: Locator
+    _before: Standing | None = None
+    """What stands before it."""
+
+    def go_through(self, before: Standing) -> None:
+        """From now on links are opened to `before`, which passes them on, and is ended with the node."""
+        self._before, self.locator = before, before.locator
 
     def stop(self) -> None:
         """End all that was started."""
+        if self._before is not None:
+            self._before.close()
 
     def __enter__(self) -> Self:
         return self

@@ -17,6 +17,7 @@ from zenoh_harness.targets.agent import Agent
 from zenoh_harness.targets.greeting import greet
 from zenoh_harness.targets.reach import Reach
 from zenoh_harness.targets.target import NodeBase, Role, Vitals, known_profile, profile_of
+from zenoh_harness.targets.through import put_through
 
 READY = 5.0
 """Seconds in which a node that runs must answer its first InitSyn."""
@@ -49,7 +50,7 @@ class AddressTarget:
         deadline = Deadline.after(READY)
         with contextlib.closing(node.link(deadline)) as link:
             greet(link, deadline)
-        return node
+        return put_through(node, self.reach)
 
 
 class FoundNode(NodeBase):
@@ -78,4 +79,5 @@ class FoundNode(NodeBase):
         return f"it listens at {self.locator}"
 
     def stop(self) -> None:
-        """It is not ours to stop."""
+        """The node is not ours to stop; what stands before it is."""
+        super().stop()

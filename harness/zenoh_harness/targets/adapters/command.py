@@ -26,6 +26,7 @@ from zenoh_harness.targets.adapters.launched import READY, LaunchedNode
 from zenoh_harness.targets.agent import Agent
 from zenoh_harness.targets.reach import Reach
 from zenoh_harness.targets.target import TARGET_ZID, Role, known_profile, profile_of
+from zenoh_harness.targets.through import listener_for, put_through
 
 _PLACES: Final = ("port", "host", "locator", "zid", "profile")
 _BLANK: Final = re.compile(r"\{([a-z_]+)\}")
@@ -96,7 +97,7 @@ class CommandTarget:
         """Start the command in `profile` and wait for its first handshake."""
         chosen = profile_of(self, profile)
         deadline = Deadline.after(READY)
-        listener = Listener.open() if self.side is Side.INITIATOR else None
+        listener = listener_for(self.reach) if self.side is Side.INITIATOR else None
         try:
             return self._start(chosen, listener, deadline)
         except BaseException:
@@ -125,7 +126,7 @@ class CommandTarget:
             node.stop()
             raise
         node.started_in = time.monotonic() - began
-        return node
+        return put_through(node, self.reach)
 
     @property
     def _zid(self) -> str:

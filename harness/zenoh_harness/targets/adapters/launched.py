@@ -245,4 +245,5 @@ class LaunchedNode(NodeBase):
     def stop(self) -> None:
         """End the process, its children, and our listener; idempotent."""
         self.let_go()
+        super().stop()
         self._program.stop()

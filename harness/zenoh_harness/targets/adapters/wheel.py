@@ -29,6 +29,7 @@ from zenoh_harness.targets.adapters.launched import READY, LaunchedNode
 from zenoh_harness.targets.agent import Agent
 from zenoh_harness.targets.reach import Reach
 from zenoh_harness.targets.target import TARGET_ZID, Role, profile_of
+from zenoh_harness.targets.through import listener_for, put_through
 
 _LISTEN_ANYWHERE: Final = "tcp/127.0.0.1:0"
 
@@ -99,7 +100,7 @@ class WheelTarget:
         chosen = profile_of(self, profile)
         python = python_with(settings()["wheel"]["package"], self.version, known=tuple(settings()["wheel"]["versions"]))
         deadline = Deadline.after(READY)
-        listener = Listener.open() if self.side is Side.INITIATOR else None
+        listener = listener_for(self.reach) if self.side is Side.INITIATOR else None
         try:
             program = self._launch(python, chosen, listener)
         except BaseException:
@@ -148,7 +149,7 @@ class WheelTarget:
         except BaseException:
             node.stop()
             raise
-        return node
+        return put_through(node, self.reach)
 
     def _greeted(self, agent: Agent, node: LaunchedNode, deadline: Deadline) -> None:
         """The node script's first line tells that the session is open, or why it is not."""

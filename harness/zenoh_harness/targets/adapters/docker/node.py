@@ -23,6 +23,7 @@ from zenoh_harness.targets.adapters.wheel import claims_of, patience_of, setting
 from zenoh_harness.targets.build import builder
 from zenoh_harness.targets.reach import Reach
 from zenoh_harness.targets.target import TARGET_ZID, Role, profile_of
+from zenoh_harness.targets.through import listener_for, put_through
 
 from . import owner
 from .arguments import NOT_TAKEN, PORT, Instructions, is_router, tell
@@ -91,7 +92,7 @@ class DockerTarget:
         chosen = profile_of(self, profile)
         image = self.image
         folder = processes.work_folder()
-        listener = Listener.open() if self.side is Side.INITIATOR else None
+        listener = listener_for(self.reach) if self.side is Side.INITIATOR else None
         try:
             container = self._launch(image, chosen, listener, folder)
         except BaseException:
@@ -121,7 +122,7 @@ class DockerTarget:
         except BaseException:
             node.stop()
             raise
-        return node
+        return put_through(node, self.reach)
 
 
 class ContainedNode(LaunchedNode):

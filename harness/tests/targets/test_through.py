@@ -1,0 +1,104 @@
+"""Nodes behind a changing tap: the real router with one fault each, and the right requirement that notices it."""
+
+import pytest
+
+from zenoh_conformance.conversation import Happened, Side
+from zenoh_conformance.verdict import Judgement, Key, Verdict
+from zenoh_harness import cli
+from zenoh_harness.errors import UsageError
+from zenoh_harness.files import results
+from zenoh_harness.links.links import connect
+from zenoh_harness.links.timing import Deadline
+from zenoh_harness.programs import processes
+from zenoh_harness.run.embargo import guarded, under_embargo
+from zenoh_harness.targets.reach import add_options, parse
+from zenoh_harness.targets.target import open_target
+
+WHEEL = "wheel:1.10.2"
+KEY = Key(
+    target="zenoh-rust through drop:close", version="1.10.2", role="responder", profile="default", link="tcp",
+    requirement="close/close-ends-the-link", check="a/b", parameters=(),
+)  # fmt: skip
+
+FAULTS = [
+    ("set:init.version=8", "establishment-sane/a-sane-proposal-is-answered", "session-establishment/init-version-current"),
+    ("double:init", "establishment-sane/a-sane-proposal-is-answered", "session-establishment/handshake-messages-in-order"),
+    ("drop:close", "establishment-init/an-unknown-version-is-closed", "session-establishment/refused-version-closes"),
+    ("set:open.initial_sn=7", "establishment-sane/a-session-does-work", "session-establishment/initial-sn-own-start"),
+]
+MORE = [
+    ("set:init.packed=0x34", "establishment-sane/a-sane-proposal-is-answered", "session-establishment/init-packed-reserved"),
+    ("set:init.resolution=0xfa", "establishment-sane/a-sane-proposal-is-answered", "session-establishment/resolution-reserved-zero"),
+    ("set:init.resolution=10", "establishment-init/no-resolution-is-raised", "session-establishment/resolution-not-raised"),
+    ("set:init.packed=0x31", "settled-terms/it-shows-the-role-that-it-has", "session-establishment/init-whatami"),
+    ("set:init.cookie=0x00", "establishment-sane/a-sane-handshake-is-accepted", "session-establishment/open-ack-answers-open-syn"),
+    ("double:open", "establishment-sane/a-sane-handshake-is-accepted", "session-establishment/handshake-messages-in-order"),
+    ("set:close.reason=0", "establishment-init/an-unknown-version-is-unsupported",
+     "session-establishment/unknown-version-is-unsupported"),
+    ("set:close.reason=0", "close/malformed-is-invalid", "close/malformed-is-invalid"),
+    ("set:close.reason=1", "establishment-init/its-own-zid-is-refused", "close/own-zid-is-connection-to-self"),
+    ("set:close.reason=5", "establishment-init/an-unknown-version-is-closed", "close/reason-expired"),
+    ("drop:keep_alive", "settled-terms/a-stated-lease-is-kept", "keep-alive/something-every-quarter-lease"),
+    ("double:frame@1", "settled-terms/numbers-wrap-where-it-was-settled", "batching/sn-within-resolution"),
+    ("reorder:frame@1-2", "establishment-sane/a-session-does-work", "session-establishment/session-live-after-open-ack"),
+]  # fmt: skip
+
+
+def run(folder, target, only):
+    code = cli.invoke(["run", target, "--only", only, "--depth", "quick", "--budget", "none", "--out", str(folder)])
+    assert not processes.running()
+    return code, results.read(folder)
+
+
+@pytest.mark.parametrize(
+    ("rule", "only", "requirement"), [*FAULTS, *(pytest.param(*fault, marks=pytest.mark.soak) for fault in MORE)]
+)
+def test_a_fault_made_of_the_real_router_is_noticed(tmp_path, rule, only, requirement):
+    code, found = run(tmp_path / "r", f"{WHEEL}?through={rule}", only)
+    assert code == 1
+    assert found.header.name == f"zenoh-rust through {rule}"
+    assert requirement in {one.key.requirement for one in found.judgements if one.verdict is Verdict.FAIL}
+
+
+@pytest.mark.parametrize("rule", ["double:oam", "throttle:20000", "delay:0.05:open"])
+def test_what_changes_nothing_that_matters_is_no_fault(tmp_path, rule):
+    code, _ = run(tmp_path / "r", f"reference?role=router&as=responder&through={rule}", "establishment-sane/a-session-does-work")
+    assert code == 0
+
+
+def test_one_that_comes_to_us_is_changed_too(tmp_path):
+    target = "reference?role=client&through=set:init.version=8"
+    code, found = run(tmp_path / "r", target, "initiator-init-ack/a-refusal-is-taken")
+    assert code == 1
+    assert "session-establishment/init-version-current" in {
+        one.key.requirement for one in found.judgements if one.verdict is Verdict.FAIL
+    }
+
+
+def test_a_node_behind_a_tap_is_ended_with_it():
+    with open_target(parse("reference?role=router&through=drop:close")).start() as node:
+        with connect(node.locator, Deadline.after(5)) as link:
+            link.finish()
+            ended = link.receive(Deadline.after(5))
+            assert ended is not None
+            assert ended.what in (Happened.EOF, Happened.RESET)
+        assert node.side is Side.RESPONDER
+        where = node.locator
+    with pytest.raises(Exception, match="cannot open a link"):
+        connect(where, Deadline.after(1))
+
+
+def test_a_rule_that_cannot_be_read_is_a_usage_error():
+    with pytest.raises(UsageError, match="dorp"):
+        parse(f"{WHEEL}?through=dorp:frame")
+    with pytest.raises(UsageError, match="through"):
+        parse("stdio:./codec?through=drop:frame")
+    assert add_options(parse(WHEEL), "through=drop:push@25%").options["through"] == "drop:push@25%"
+    assert parse(str(parse(f"{WHEEL}?through=set:close.reason@2=0"))).options["through"] == "set:close.reason@2=0"
+
+
+@pytest.mark.parametrize(("verdict", "kept"), [("crash", True), ("panic", True), ("hang", False), ("zombie", False)])
+def test_silence_that_a_tap_may_have_made_is_no_secret(verdict, kept):
+    died = Judgement(key=KEY, level="MUST", verdict=Verdict(verdict), cause="it dies")
+    assert guarded(open_target(parse(f"{WHEEL}?through=drop:close")))
+    assert under_embargo(died, guarded=True, public=False, changed=True) is kept
