@@ -151,20 +151,21 @@ class _Sessions:
     of: dict[str, str] = field(default_factory=dict)
     """Connection to session; a connection whose INITs were not seen is a session of its own."""
 
-    def note(self, seen: Seen) -> None:
-        """Learn the ZIDs from INIT; the connection joins the session when both are known."""
+    def note(self, seen: Seen) -> bool:
+        """Learn the ZIDs from INIT; the connection joins the session when both are known. Whether it has joined now."""
         if seen.kind != "init":
-            return
+            return False
         pair = self.shown.setdefault(seen.connection, {})
         pair[seen.sender] = seen.message
         if len(pair) < len(Side) or seen.connection in self.of:
-            return
+            return False
         name = "/".join(sorted(init.zid.raw.hex() for init in pair.values()))
         several = all(any(type(ext).__name__ == "MultiLink" for ext in init.exts) for init in pair.values())
         if not several or not self.live.get(f"{name}#{self.born[name]}"):
             self.born[name] += 1
         session = self.of[seen.connection] = f"{name}#{self.born[name]}"
         self.live.setdefault(session, set()).add(seen.connection)
+        return True
 
     def leave(self, connection: str) -> str | None:
         """The connection ended; the session that ended with it, if it was its last link."""
@@ -205,8 +206,9 @@ class Judge:
             if self._watch is not None:
                 self._watch(seen)
             if seen.kind in TELLING:
-                self._sessions.note(seen)
-                self._steps.pop(seen.connection, None)
+                joined = self._sessions.note(seen)
+                if joined or self._conversation.connection(seen.connection).framing is Framing.DATAGRAM:
+                    self._steps.pop(seen.connection, None)  # another session, or another nature
             self._see(seen)
             for whole in self._pieces.feed(seen):
                 self._see(whole)
@@ -225,8 +227,7 @@ class Judge:
         known = self._steps.setdefault(connection, {})
         found = known.get(kind)
         if found is None:
-            nature = self._decoders.nature(connection)
-            named = [each for each in steps_for(self._laws, kind) if nature in each[0].natures]
+            named = steps_for(self._laws, kind, self._decoders.nature(connection))
             found = [getattr(self._instance(law_, connection), name) for law_, names in named for name in names]
             known[kind] = found
         return found
@@ -258,8 +259,8 @@ class Judge:
         if instance is None:
             earlier = self._running.get(connection, {}).pop(law_, None) if law_.per is Per.SESSION else None
             instance = looking[law_] = earlier or law_()
-        known = self._conversation.connection(connection)
-        if known.begins is not Begins.START:
+        known = self._conversation.connections.get(connection)
+        if known is not None and known.begins is not Begins.START:
             instance.watched = False
             instance.lossy = instance.lossy or known.framing is Framing.DATAGRAM
         return instance
@@ -309,9 +310,10 @@ def ending(laws: tuple[type[Law], ...]) -> tuple[type[Law], ...]:
 
 
 @cache
-def steps_for(laws: tuple[type[Law], ...], kind: str) -> tuple[tuple[type[Law], tuple[str, ...]], ...]:
-    """The laws that have a step for messages of a kind, with the names of those steps."""
-    named = ((law_, tuple(name for name in ("on_any", f"on_{kind}") if hasattr(law_, name))) for law_ in laws)
+def steps_for(laws: tuple[type[Law], ...], kind: str, nature: Nature) -> tuple[tuple[type[Law], tuple[str, ...]], ...]:
+    """The laws that have a step for messages of a kind on connections of a nature, with the names of those steps."""
+    looking = (law_ for law_ in laws if nature in law_.natures)
+    named = ((law_, tuple(name for name in ("on_any", f"on_{kind}") if hasattr(law_, name))) for law_ in looking)
     return tuple((law_, names) for law_, names in named if names)
 
 

@@ -251,17 +251,23 @@ class Party:
         self.us.fence(step=step)
 
     def heard(self, kind: type[Any] | None = None) -> list[Heard]:
-        """Network messages that came so far, of one class or all; answers to our own fences are left out."""
+        """Network messages that came so far, of one class or all; left out are answers to our own fences, and what others say."""
         new = self.us.heard[self._read :]
         for seen in new:
             if seen.kind in NETWORK:
                 message = seen.message
                 if isinstance(message, Declare):
                     self.names.note(self.us.wire.side.other, message.body)
-                if not (isinstance(message, ResponseFinal) and message.id in self.us.fences):
-                    self._heard.append(Heard(message, self._key_of(message), seen))
+                heard = Heard(message, self._key_of(message), seen)
+                if not (isinstance(message, ResponseFinal) and message.id in self.us.fences) and not self.is_of_others(heard):
+                    self._heard.append(heard)
         self._read = len(self.us.heard)
         return [one for one in self._heard if kind is None or isinstance(one.message, kind)]
+
+    def is_of_others(self, heard: Heard) -> bool:
+        """Whether it is about a key that is not below our root: the node, and whoever else it serves, may have things of their own."""
+        own = isinstance(heard.message, Push | Declare | Request) and heard.key is not None
+        return own and not f"{heard.key}/".startswith(f"{self.root}/")
 
     def _key_of(self, message: Any) -> str | None:
         holder = message.body if isinstance(message, Declare) else message

@@ -53,6 +53,8 @@ class GreetsWithDeclarations(Reference):
     """Begins each session with declarations, an interest and a publication of its own, to nobody's key."""
 
     def on_live(self, link: Link) -> None:
+        if link.name != link.session:
+            return  # one more link of a session that was greeted
         key = whole("@/variant/greets")
         self.say(link, declare(DKeyExpr(expr_id=7, key=key)))
         self.say(link, declare(DSubscriber(id=90, key=WireExpr(scope=7, suffix="", mapping=True))))
@@ -100,11 +102,12 @@ class KeepsAliveAllTheTime(Reference):
 
     def on_time(self, link: Link) -> None:
         super().on_time(link)
-        if link.live and link.name in self.links:
+        if link.live and link.inside is None and link.name in self.links:
             self.send(link, KeepAlive())
 
     def say(self, link: Link, message: Any, **how: Any) -> None:
-        self.send(link, KeepAlive())
+        if link.inside is None:
+            self.send(link, KeepAlive())
         super().say(link, message, **how)
 
 
