@@ -35,6 +35,8 @@ from .messages import (
     UKeyExpr,
 )
 from .messages.declarations import QueryableInfo
+from .messages.init import QoS as Lanes
+from .messages.init import QoSLink
 from .messages.interest import InterestMode, InterestOptions
 from .messages.network import QoS
 from .messages.request import Budget, QueryTarget, Target, Timeout
@@ -90,8 +92,16 @@ class Party:
         """The whole name of a key of ours."""
         return key[1:] if key.startswith("/") else f"{self.root}/{key}"
 
+    @property
+    def has_lanes(self) -> bool:
+        """Whether lanes were settled: both INITs show QoS."""
+        inits = (self.us.mine, self.us.theirs)
+        return all(init is not None and any(isinstance(ext, Lanes | QoSLink) for ext in init.exts) for init in inits)
+
     def says(self, *messages: Any, **channel: Any) -> None:
-        """Network messages, each in a FRAME or in FRAGMENTs."""
+        """Network messages, each in a FRAME or in FRAGMENTs; in the default lane where none were settled."""
+        if not self.has_lanes:
+            channel["priority"] = None
         for message in messages:
             if isinstance(message, Declare):
                 self.names.note(self.us.wire.side, message.body)

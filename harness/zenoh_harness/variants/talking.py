@@ -8,6 +8,7 @@ from typing import Any
 from zenoh_conformance import sane
 from zenoh_conformance.codec import encode
 from zenoh_conformance.messages import (
+    Declare,
     DKeyExpr,
     DSubscriber,
     Interest,
@@ -16,6 +17,7 @@ from zenoh_conformance.messages import (
     Push,
     Put,
     Request,
+    ResponseFinal,
 )
 from zenoh_conformance.messages.fragment import Drop, First, Fragment
 from zenoh_conformance.messages.interest import InterestMode, InterestOptions
@@ -172,13 +174,13 @@ class GivesUpAndBeginsAnew(Reference):
 
 @variant("on-its-own-lanes", permitted="qos: who sends chooses the lane")
 class OnItsOwnLanes(Reference):
-    """Sends declarations and finals on the control lane where lanes were settled, data with best effort."""
+    """Sends declarations and finals on the control lane where lanes were settled, publications with best effort."""
 
     def say(self, link: Link, message: Any, *, reliable: bool = True) -> None:
-        data = isinstance(message, Push)
-        kept = [ext for ext in message.exts if type(ext).__name__ != "QoS"]
-        lane = () if data or not link.terms.qos else (sane.qos(sane.DECLARE_QOS & 0xF8),)
-        super().say(link, message if data else replace(message, exts=Exts((*lane, *kept))), reliable=not data and reliable)
+        if isinstance(message, Declare | ResponseFinal) and link.terms.qos:
+            kept = [ext for ext in message.exts if type(ext).__name__ != "QoS"]
+            message = replace(message, exts=Exts((sane.qos(sane.DECLARE_QOS & 0xF8), *kept)))
+        super().say(link, message, reliable=reliable and not isinstance(message, Push))
 
 
 @variant("declares-names", permitted="declarations: expression ids")
