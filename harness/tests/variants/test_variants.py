@@ -9,7 +9,6 @@ from zenoh_harness.reference import Reference
 from zenoh_harness.variants import all_variants
 from zenoh_harness.variants.table import Came, judged, on_the_reference, row, spread
 
-
 FEW = 2
 """Values of each case that a variant is tried with here; other ones on each variant."""
 
