@@ -178,7 +178,7 @@ class OnItsOwnLanes(Reference):
 
     def say(self, link: Link, message: Any, *, reliable: bool = True) -> None:
         if isinstance(message, Declare | ResponseFinal) and link.terms.qos:
-            kept = [ext for ext in message.exts if type(ext).__name__ != "QoS"]
+            kept: list[Any] = [ext for ext in message.exts if type(ext).__name__ != "QoS"]
             message = replace(message, exts=Exts((sane.qos(sane.DECLARE_QOS & 0xF8), *kept)))
         super().say(link, message, reliable=reliable and not isinstance(message, Push))
 
