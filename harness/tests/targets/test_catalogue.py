@@ -116,9 +116,9 @@ def test_a_name_is_run_with_what_its_files_say(tmp_path, monkeypatch, capsys):
     assert "did you mean mine?" in capsys.readouterr().err
 
 
-def test_the_baseline_by_its_name_is_as_current_as_by_its_kind():
+def test_the_baseline_by_its_name_is_kept_back_as_by_its_kind():
     catalogue = Catalogue.load()
-    assert catalogue.open("zenoh-rust").current is catalogue.open("wheel").current is True
+    assert catalogue.open("zenoh-rust").embargo == catalogue.open("wheel").embargo == "upstream"
 
 
 def test_files_of_somebody_else_below_targets_are_left_alone(tmp_path):
