@@ -35,6 +35,8 @@ from .messages import (
     UKeyExpr,
 )
 from .messages.declarations import QueryableInfo
+from .messages.init import QoS as Lanes
+from .messages.init import QoSLink
 from .messages.interest import InterestMode, InterestOptions
 from .messages.network import QoS
 from .messages.request import Budget, QueryTarget, Target, Timeout
@@ -90,8 +92,16 @@ class Party:
         """The whole name of a key of ours."""
         return key[1:] if key.startswith("/") else f"{self.root}/{key}"
 
+    @property
+    def has_lanes(self) -> bool:
+        """Whether lanes were settled: both INITs show QoS."""
+        inits = (self.us.mine, self.us.theirs)
+        return all(init is not None and any(isinstance(ext, Lanes | QoSLink) for ext in init.exts) for init in inits)
+
     def says(self, *messages: Any, **channel: Any) -> None:
-        """Network messages, each in a FRAME or in FRAGMENTs."""
+        """Network messages, each in a FRAME or in FRAGMENTs; in the default lane where none were settled."""
+        if not self.has_lanes:
+            channel["priority"] = None
         for message in messages:
             if isinstance(message, Declare):
                 self.names.note(self.us.wire.side, message.body)
@@ -251,17 +261,23 @@ class Party:
         self.us.fence(step=step)
 
     def heard(self, kind: type[Any] | None = None) -> list[Heard]:
-        """Network messages that came so far, of one class or all; answers to our own fences are left out."""
+        """Network messages that came so far, of one class or all; left out are answers to our own fences, and what others say."""
         new = self.us.heard[self._read :]
         for seen in new:
             if seen.kind in NETWORK:
                 message = seen.message
                 if isinstance(message, Declare):
                     self.names.note(self.us.wire.side.other, message.body)
-                if not (isinstance(message, ResponseFinal) and message.id in self.us.fences):
-                    self._heard.append(Heard(message, self._key_of(message), seen))
+                heard = Heard(message, self._key_of(message), seen)
+                if not (isinstance(message, ResponseFinal) and message.id in self.us.fences) and not self.is_of_others(heard):
+                    self._heard.append(heard)
         self._read = len(self.us.heard)
         return [one for one in self._heard if kind is None or isinstance(one.message, kind)]
+
+    def is_of_others(self, heard: Heard) -> bool:
+        """Whether it is about a key that is not below our root: the node, and whoever else it serves, may have things of their own."""
+        own = isinstance(heard.message, Push | Declare | Request) and heard.key is not None
+        return own and not f"{heard.key}/".startswith(f"{self.root}/")
 
     def _key_of(self, message: Any) -> str | None:
         holder = message.body if isinstance(message, Declare) else message

@@ -10,6 +10,7 @@ from zenoh_conformance.party import Party, one_more, parties
 from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.scene import Scene
 
+from .establishing import takes
 from .routing_plain import MISSES, ROUTES, a_publication_reaches_a_subscriber, heard_of, pairs
 
 SIZES = (0, 1, 127, 128, 16383, 16384, 40_000, 200_000)
@@ -166,6 +167,7 @@ def a_value_of_any_size_comes_whole(scene: Scene, *, size: int) -> None:
         publisher  PUSH (a payload of that size), in FRAGMENTs where it must be
         target     to the subscriber: PUSH, the same payload
     """
+    takes(scene, size)
     publisher, subscriber = heard_of(scene, whole=False)
     payload = bytes(at % 251 for at in range(size))
     publisher.puts("k", payload)

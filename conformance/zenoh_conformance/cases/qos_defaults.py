@@ -74,10 +74,12 @@ def a_final_without_qos_is_data(scene: Scene) -> None:
     The final of a query without QoS is Data.
 
         queryable  RESPONSE_FINAL, without QoS
-        target     to the querier: RESPONSE_FINAL, of priority Data, in that lane
+        target     to the querier: RESPONSE_FINAL, of priority Data, in that lane; or with QoS, for a final is its own
     """
     querier = answered(scene)
-    is_data(querier, querier.heard(ResponseFinal)[-1])
+    final = querier.heard(ResponseFinal)[-1]
+    if final.message.exts.get(QoS) is None:
+        is_data(querier, final)
 
 
 def answered(scene: Scene) -> Party:

@@ -222,7 +222,7 @@ def two_queriers_may_use_the_same_id(scene: Scene) -> None:
     """
     Two sessions have open queries of the same id: each gets its own answer.
 
-        one, other  REQUEST (id 5), of different parameters
+        one, other  REQUEST (id 200), of different parameters
         target      to the queryable: two REQUESTs
         queryable   RESPONSE to each, the later one first
         target      to each querier: its own
@@ -230,7 +230,7 @@ def two_queriers_may_use_the_same_id(scene: Scene) -> None:
     one, queryable = parties(scene, "one", "queryable")
     other = one_more(scene, "other", one)
     queryable.declares_queryable("k")
-    asked = [each.asks("k", number=5000, parameters=name) for each, name in ((one, "one"), (other, "other"))]
+    asked = [each.asks("k", number=200, parameters=name) for each, name in ((one, "one"), (other, "other"))]
     taken = [queryable.takes(each, step="both are passed on") for each in asked]
     queryable.us.require(taken[0] != taken[1], expected="two ids", got="one id for both", step="both are passed on")
 

@@ -28,7 +28,13 @@ class HoldsOneSession(Reference):
     lacks = frozenset({"several-sessions"})
 
 
-@variant("holds-four-sessions", permitted=LIMITS)
+@variant(
+    "holds-four-sessions",
+    permitted=LIMITS,
+    unjudged=dict.fromkeys(
+        ("query-targets/all-complete-ones-are-asked", "query-targets/the-best-match-is-asked"), "more sessions than it holds"
+    ),
+)
 class HoldsFourSessions(Reference):
     """Holds four sessions."""
 
@@ -83,7 +89,7 @@ class TakesFirstBatchesOf2048Bytes(Reference):
     unjudged=dict.fromkeys(
         (
             "establishment-patch/toward-patch-zero-no-marker-is-needed", "session-batches/what-does-not-fit-is-fragmented",
-            "establishment-fields/without-size-batches-are-large",
+            "establishment-fields/without-size-batches-are-large", "push-delivery/a-value-of-any-size-comes-whole",
         ),
         "the message is larger than it takes",
     ),
@@ -126,9 +132,9 @@ class AClient(PassesNothingOn):
 
 @variant("finishes-no-queries", permitted="query#request-response-flow binds who serves")
 class FinishesNoQueries(Reference):
-    """A publisher that knows no queries: it says nothing to a REQUEST."""
+    """A peer that knows no queries: it says nothing to a REQUEST."""
 
-    settings: ClassVar = {"whatami": 2}
+    settings: ClassVar = {"whatami": 1}
     lacks = frozenset({"finals"}) | APPLICATION
 
     def on_request(self, link: Link, request: Request) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from fnmatch import fnmatchcase
+from typing import TypeVar
+from zlib import crc32
 
 from zenoh_conformance.case import Case, Parameters, all_cases, shown_all
 from zenoh_conformance.controls import WORKS, Ground
@@ -20,12 +22,20 @@ from zenoh_harness.reference.memory import MemoryScene, able
 
 from . import Variant
 
+T = TypeVar("T")
+
 LACKS = "the target does not do "
 """How the reason of a check begins that needs what a target does not do."""
 
 
 HEARD = 6
-"""Conversations of one case that the laws hear, spread over its values: those of one case are much alike."""
+"""Conversations of one case that the laws hear, spread over its values: those of one case are much alike.
+
+Where not all values of a case are tried, they hear one.
+"""
+
+CROWD = 50
+"""Links in one conversation; where not all values are tried, the laws do not hear so many alike ones."""
 
 
 class Came(Enum):
@@ -74,19 +84,34 @@ def depth(case: Case, cases: Mapping[str, Case]) -> int:
     return 0 if below is None else 1 + depth(below, cases)
 
 
-def judged(node: type[Reference], cases: Iterable[Case] | None = None) -> Judged:
-    """Every case with all its values, and every law over all that was said, on one node in both roles."""
+def judged(
+    node: type[Reference], cases: Iterable[Case] | None = None, *, most: int | None = None, turn: int = 0
+) -> Judged:
+    """Every case with all its values, or with `most` of them, and every law over some of what was said, on one node in both roles.
+
+    `turn` chooses which values: other ones for another number.
+    """
     text, ground, laws = Judged(), Ground(all_cases()), Laws()
     for case in in_memory(cases):
-        for parameters in case.parameters:
+        values = case.parameters if most is None else spread(case.parameters, most, turn)
+        heard = spread(values, HEARD if most is None else 1, turn)
+        for parameters in values:
             result, conversation = once(case, parameters, node, ground)
             if not result.why.startswith(LACKS):
                 ground.note(case.id, parameters, result.came is Came.GREEN)
             text.results.append(result)
-            if conversation is not None:
+            crowded = most is not None and conversation is not None and len(conversation.connections) >= CROWD
+            if conversation is not None and parameters in heard and not crowded:
                 laws.hear(conversation, case)
     text.results += laws.results()
     return text
+
+
+def spread(values: Sequence[T], most: int, turn: int = 0) -> Sequence[T]:
+    """So many of them at most, in equal steps from the first; another `turn` begins with another one."""
+    if len(values) <= most:
+        return values
+    return [values[(turn + step * len(values) // most) % len(values)] for step in range(most)]
 
 
 def once(
@@ -185,9 +210,9 @@ def takes(glob: str, result: Result) -> bool:
     return fnmatchcase(result.check, glob) or result.label == glob or fnmatchcase(result.label, glob)
 
 
-def row(variant: Variant, plain: frozenset[str]) -> Row:
-    """Judge one variant."""
-    return Row(variant, judged(variant.node), plain)
+def row(variant: Variant, plain: frozenset[str], *, most: int | None = None) -> Row:
+    """Judge one variant; with `most` values of a case, others on each variant."""
+    return Row(variant, judged(variant.node, most=most, turn=crc32(variant.name.encode())), plain)
 
 
 def on_the_reference() -> frozenset[str]:

@@ -8,6 +8,7 @@ from typing import Any
 from zenoh_conformance import sane
 from zenoh_conformance.codec import encode
 from zenoh_conformance.messages import (
+    Declare,
     DKeyExpr,
     DSubscriber,
     Interest,
@@ -16,6 +17,7 @@ from zenoh_conformance.messages import (
     Push,
     Put,
     Request,
+    ResponseFinal,
 )
 from zenoh_conformance.messages.fragment import Drop, First, Fragment
 from zenoh_conformance.messages.interest import InterestMode, InterestOptions
@@ -53,6 +55,8 @@ class GreetsWithDeclarations(Reference):
     """Begins each session with declarations, an interest and a publication of its own, to nobody's key."""
 
     def on_live(self, link: Link) -> None:
+        if link.name != link.session:
+            return  # one more link of a session that was greeted
         key = whole("@/variant/greets")
         self.say(link, declare(DKeyExpr(expr_id=7, key=key)))
         self.say(link, declare(DSubscriber(id=90, key=WireExpr(scope=7, suffix="", mapping=True))))
@@ -100,11 +104,12 @@ class KeepsAliveAllTheTime(Reference):
 
     def on_time(self, link: Link) -> None:
         super().on_time(link)
-        if link.live and link.name in self.links:
+        if link.live and link.inside is None and link.name in self.links:
             self.send(link, KeepAlive())
 
     def say(self, link: Link, message: Any, **how: Any) -> None:
-        self.send(link, KeepAlive())
+        if link.inside is None:
+            self.send(link, KeepAlive())
         super().say(link, message, **how)
 
 
@@ -169,13 +174,13 @@ class GivesUpAndBeginsAnew(Reference):
 
 @variant("on-its-own-lanes", permitted="qos: who sends chooses the lane")
 class OnItsOwnLanes(Reference):
-    """Sends declarations and finals on the control lane where lanes were settled, data with best effort."""
+    """Sends declarations and finals on the control lane where lanes were settled, publications with best effort."""
 
     def say(self, link: Link, message: Any, *, reliable: bool = True) -> None:
-        data = isinstance(message, Push)
-        kept = [ext for ext in message.exts if type(ext).__name__ != "QoS"]
-        lane = () if data or not link.terms.qos else (sane.qos(sane.DECLARE_QOS & 0xF8),)
-        super().say(link, message if data else replace(message, exts=Exts((*lane, *kept))), reliable=not data and reliable)
+        if isinstance(message, Declare | ResponseFinal) and link.terms.qos:
+            kept: list[Any] = [ext for ext in message.exts if type(ext).__name__ != "QoS"]
+            message = replace(message, exts=Exts((sane.qos(sane.DECLARE_QOS & 0xF8), *kept)))
+        super().say(link, message, reliable=reliable and not isinstance(message, Push))
 
 
 @variant("declares-names", permitted="declarations: expression ids")

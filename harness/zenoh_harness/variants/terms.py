@@ -26,6 +26,13 @@ class Batch2048(Reference):
     settings: ClassVar = {"batch_size": 2048}
 
 
+LANES = dict.fromkeys(("law/frame-carries-priority", "law/qos-needs-both"), "no lanes are settled with it")
+"""What there is nothing to judge of where it does no lanes."""
+
+LARGE_IDS = ("query-ends/a-query-fits-the-range-of-who-gets-it", "query-targets/the-id-comes-back-as-it-was")
+"""What asks with large ids."""
+
+
 @variant("batch-256", permitted="session-establishment#batch-size")
 class Batch256(Reference):
     """Takes batches of 256 bytes and no larger ones."""
@@ -40,7 +47,11 @@ class NumbersOf8Bits(Reference):
     settings: ClassVar = {"resolution": 0x08}
 
 
-@variant("numbers-of-16-bits", permitted="session-establishment#resolution-byte")
+@variant(
+    "numbers-of-16-bits",
+    permitted="session-establishment#resolution-byte",
+    unjudged=dict.fromkeys(LARGE_IDS, "the id is beyond the range that is settled"),
+)
 class NumbersOf16Bits(Reference):
     """Counts in 16 bits, requests too."""
 
@@ -61,7 +72,11 @@ class NumbersOf64Bits(Reference):
         return super().make_initial_sn(link) & 0xFFFF_FFFF
 
 
-@variant("requests-of-8-bits", permitted="session-establishment#resolution-byte")
+@variant(
+    "requests-of-8-bits",
+    permitted="session-establishment#resolution-byte",
+    unjudged=dict.fromkeys((*LARGE_IDS, "query-ends/many-queries-are-open-at-once"), "the id is beyond the range that is settled"),
+)
 class RequestsOf8Bits(Reference):
     """Has request ids of 8 bits."""
 
@@ -110,7 +125,7 @@ class WaitsForThePeersLease(Reference):
         return link.their_open.lease * (1 if link.their_open.lease_in_seconds else 0.001)
 
 
-@variant("no-lanes", permitted="session-establishment#init-extensions: none is mandatory")
+@variant("no-lanes", permitted="session-establishment#init-extensions: none is mandatory", unjudged=LANES)
 class NoLanes(Reference):
     """Does no QoS lanes."""
 
@@ -124,7 +139,7 @@ class Compresses(Reference):
     settings: ClassVar = {"compression": True}
 
 
-@variant("low-latency", permitted="session-establishment#negotiation")
+@variant("low-latency", permitted="session-establishment#negotiation", unjudged=LANES)
 class LowLatency(Reference):
     """Offers low latency, and does it where it is offered."""
 
