@@ -9,7 +9,7 @@ from zenoh_conformance.kinds import reason_code
 from zenoh_conformance.messages import Close, Init, Open
 from zenoh_conformance.session import State
 from zenoh_harness.reference import Reference
-from zenoh_harness.reference.config import INVALID, MAX_LINKS, Action, Refused
+from zenoh_harness.reference.config import EXPIRED, GENERIC, INVALID, MAX_LINKS, Action, Refused
 from zenoh_harness.reference.link import Link
 
 from . import variant
@@ -86,6 +86,25 @@ class EndsByRst(_Silently):
     """The same by RST; and every link, after CLOSE too."""
 
     resets = True
+
+
+NO_REASON = {"establishment-limits/an-expired-session-is-told-so": "no CLOSE tells why the session ended"}
+
+
+@variant("ends-expired-sessions-without-close", permitted="no page asks for a CLOSE at the end of a lease", unjudged=NO_REASON)
+class EndsExpiredSessionsWithoutClose(Reference):
+    """Shuts the link of a session whose lease is over, and says nothing; as zenoh-rust does."""
+
+    def refuse(self, link: Link, reason: int | None) -> None:
+        super().refuse(link, None if reason == EXPIRED else reason)
+
+
+@variant("ends-expired-sessions-for-generic", permitted="GENERIC tells no reason, and contradicts none", unjudged=NO_REASON)
+class EndsExpiredSessionsForGeneric(Reference):
+    """Says Close(GENERIC) to a session whose lease is over."""
+
+    def refuse(self, link: Link, reason: int | None) -> None:
+        super().refuse(link, GENERIC if reason == EXPIRED else reason)
 
 
 @variant("says-close-and-waits", permitted="no page says who ends a link after CLOSE")
