@@ -91,14 +91,6 @@ class EndsByRst(_Silently):
 NO_REASON = {"establishment-limits/an-expired-session-is-told-so": "no CLOSE tells why the session ended"}
 
 
-@variant("ends-expired-sessions-without-close", permitted="no page asks for a CLOSE at the end of a lease", unjudged=NO_REASON)
-class EndsExpiredSessionsWithoutClose(Reference):
-    """Shuts the link of a session whose lease is over, and says nothing; as zenoh-rust does."""
-
-    def refuse(self, link: Link, reason: int | None) -> None:
-        super().refuse(link, None if reason == EXPIRED else reason)
-
-
 @variant("ends-expired-sessions-for-generic", permitted="GENERIC tells no reason, and contradicts none", unjudged=NO_REASON)
 class EndsExpiredSessionsForGeneric(Reference):
     """Says Close(GENERIC) to a session whose lease is over."""
@@ -202,7 +194,11 @@ class RefusesASecondLinkAtInit(Reference):
             raise Refused(MAX_LINKS)
 
 
-@variant("tells-nothing-of-an-expired-lease", permitted="keep-alive#expiry: the link is closed")
+@variant(
+    "tells-nothing-of-an-expired-lease",
+    permitted="keep-alive#expiry: the link is closed",
+    unjudged={"establishment-limits/an-expired-session-is-told-so": "no CLOSE tells why the session ended"},
+)
 class TellsNothingOfAnExpiredLease(Reference):
     """Ends a session whose lease is over without CLOSE."""
 
