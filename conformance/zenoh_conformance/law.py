@@ -194,6 +194,10 @@ class Judge:
         """What is looked at (a connection, a session, "" for the conversation) to the laws that look."""
         self._steps: dict[str, dict[str, Sequence[Step]]] = {}
         """Connection to kind to steps."""
+        self._instances: dict[str, dict[type[Law], Law]] = {}
+        """Connection to the instances that look at it."""
+        self._known_as: dict[str, tuple[Nature, str | None]] = {}
+        """Connection to its nature and session when its steps were bound."""
         self._sessions = _Sessions()
         self._ended: dict[str, set[Side]] = {}
         self._pieces = Pieces()
@@ -206,11 +210,19 @@ class Judge:
                 self._watch(seen)
             if seen.kind in TELLING:
                 self._sessions.note(seen)
-                self._steps.pop(seen.connection, None)
+                self._forget_steps(seen.connection)
             self._see(seen)
             for whole in self._pieces.feed(seen):
                 self._see(whole)
         self._after(event)
+
+    def _forget_steps(self, connection: str) -> None:
+        """Steps are bound to instances: only another nature, or another session, asks for others."""
+        now = self._decoders.nature(connection), self._sessions.of.get(connection)
+        if self._known_as.get(connection) != now:
+            self._known_as[connection] = now
+            self._steps.pop(connection, None)
+            self._instances.pop(connection, None)
 
     def _see(self, seen: Seen) -> None:
         for step in self._steps_of(seen.connection, seen.kind):
@@ -226,14 +238,13 @@ class Judge:
         found = known.get(kind)
         if found is None:
             nature = self._decoders.nature(connection)
-            named = [each for each in steps_for(self._laws, kind) if nature in each[0].natures]
+            named = steps_for(self._laws, kind, nature)
             found = [getattr(self._instance(law_, connection), name) for law_, names in named for name in names]
             known[kind] = found
         return found
 
     def _end(self, event: Event) -> None:
-        nature = self._decoders.nature(event.connection)
-        for law_ in (each for each in ending(self._laws) if nature in each.natures):
+        for law_ in ending(self._laws, self._decoders.nature(event.connection)):
             self._instance(law_, event.connection).on_end(event.sender, event.kind, event.time)
         ended = self._ended.setdefault(event.connection, set())
         ended |= set(Side) if event.kind is Happened.RESET else {event.sender}
@@ -242,12 +253,22 @@ class Judge:
             self._decoders.forget(event.connection)
             self._pieces.forget(event.connection)
             self._steps.pop(event.connection, None)
+            self._instances.pop(event.connection, None)
+            self._known_as.pop(event.connection, None)
             self._close(Per.CONNECTION, event.connection)
             session = self._sessions.leave(event.connection)
             if session is not None:
                 self._close(Per.SESSION, session)
 
     def _instance(self, law_: type[Law], connection: str) -> Law:
+        """The instance that looks at a connection: found once, until its session or its end changes it."""
+        of = self._instances.setdefault(connection, {})
+        instance = of.get(law_)
+        if instance is None:
+            instance = of[law_] = self._found(law_, connection)
+        return instance
+
+    def _found(self, law_: type[Law], connection: str) -> Law:
         which = connection if law_.per is Per.CONNECTION else ""
         if law_.per is Per.SESSION:
             which = self._sessions.of.get(connection, connection)
@@ -303,15 +324,16 @@ class Judge:
 
 
 @cache
-def ending(laws: tuple[type[Law], ...]) -> tuple[type[Law], ...]:
-    """The laws that look at ends of links."""
-    return tuple(law_ for law_ in laws if law_.on_end is not Law.on_end)
+def ending(laws: tuple[type[Law], ...], nature: Nature) -> tuple[type[Law], ...]:
+    """The laws that look at ends of links of that nature."""
+    return tuple(law_ for law_ in laws if law_.on_end is not Law.on_end and nature in law_.natures)
 
 
 @cache
-def steps_for(laws: tuple[type[Law], ...], kind: str) -> tuple[tuple[type[Law], tuple[str, ...]], ...]:
-    """The laws that have a step for messages of a kind, with the names of those steps."""
-    named = ((law_, tuple(name for name in ("on_any", f"on_{kind}") if hasattr(law_, name))) for law_ in laws)
+def steps_for(laws: tuple[type[Law], ...], kind: str, nature: Nature) -> tuple[tuple[type[Law], tuple[str, ...]], ...]:
+    """The laws that have a step for messages of a kind on links of that nature, with the names of those steps."""
+    looking = (law_ for law_ in laws if nature in law_.natures)
+    named = ((law_, tuple(name for name in ("on_any", f"on_{kind}") if hasattr(law_, name))) for law_ in looking)
     return tuple((law_, names) for law_, names in named if names)
 
 
