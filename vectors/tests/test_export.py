@@ -110,6 +110,12 @@ def test_the_archive_tells_its_contract_on_a_page(archive):
         assert f"`{field}`" in readme, f"the README does not tell {field}"
 
 
+def test_the_archive_names_messages_and_extensions(archive):
+    names = (archive / "NAMES.md").read_text(encoding="utf-8")
+    assert "| `open` | 0x02 |" in names and "| `d_final` | 0x1a |" in names
+    assert "| `request` | `QueryTarget` | 0x4 | z64 | yes |" in names and "Unknown" not in names
+
+
 def test_the_packed_archive_is_the_same_each_time(tmp_path):
     export(tmp_path / "a.tar.gz")
     export(tmp_path / "b.tar.gz")

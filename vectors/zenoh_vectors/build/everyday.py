@@ -9,8 +9,7 @@ from zenoh_vectors.build.init import INIT_EXTS, init
 from zenoh_vectors.build.interest import interest
 from zenoh_vectors.build.open import OPEN_ACK_EXTS, OPEN_SYN_EXTS, SHM_ANSWER, open_
 from zenoh_vectors.build.parts import Ext, Key
-from zenoh_vectors.build.primitives import in_push
-from zenoh_vectors.build.push import push, put
+from zenoh_vectors.build.push import in_push, push, put
 from zenoh_vectors.build.query import TIMEOUT, query, request, target
 from zenoh_vectors.build.reply import response
 from zenoh_vectors.build.samples import qos, responder_id
