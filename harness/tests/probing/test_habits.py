@@ -164,8 +164,12 @@ def test_nothing_is_odd_about_a_usual_node(reach):
 
 def test_a_node_of_another_version_is_that_and_no_more(tmp_path, capsys):
     reach = habitual("version")
-    with pytest.raises(OtherVersion, match="speaks protocol version 8 and not 9"):
-        Lifecycle(open_target(parse(reach)), "default").begin()
+    lifecycle = Lifecycle(open_target(parse(reach)), "default")
+    try:
+        with pytest.raises(OtherVersion, match="speaks protocol version 8 and not 9"):
+            lifecycle.begin()
+    finally:
+        lifecycle.stop()
     assert cli.invoke(["run", reach, "--out", str(tmp_path / "r")]) == Exit.NOTHING_JUDGED
     told = capsys.readouterr()
     assert (told.out, len(told.err.splitlines())) == ("", 1)
