@@ -37,9 +37,9 @@ def archive(tmp_path_factory):
     return folder
 
 
-def run(archive, tmp_path, decoder, *layers):
+def run(archive, tmp_path, decoder, *layers, named="mine:decode"):
     (tmp_path / "mine.py").write_text(decoder)
-    arguments = ["consumer.py", "mine:decode", *layers]
+    arguments = ["consumer.py", *([named] if named else []), *layers]
     start = f"import sys, runpy; sys.path.insert(0, {str(tmp_path)!r}); sys.argv = {arguments!r}; "
     start += f"runpy.run_path({str(archive / 'consumer.py')!r}, run_name='__main__')"
     command = [sys.executable, "-I", "-c", start]
@@ -63,9 +63,43 @@ def test_the_consumer_fails_one_that_accepts_all(archive, tmp_path):
     assert "FAIL init/whatami-unassigned: accepted as {}, must be refused at byte 2: illegal-value" in ended.stdout
 
 
+WRITES = """
+WRITTEN = {}
+for file in sorted(pathlib.Path({data!r}).glob("*.json")):
+    for vector in json.loads(file.read_text("utf-8"))["vectors"]:
+        for piece in vector.get("steps", [vector]):
+            if piece.get("canonical"):
+                WRITTEN[piece["layer"], json.dumps(piece["means"])] = bytes.fromhex(piece["bytes"])
+
+def encode(means, layer):
+    return WRITTEN[layer, json.dumps(means)]
+
+def reverse(means, layer):
+    return encode(means, layer)[::-1]
+"""
+
+
+def test_the_consumer_holds_an_encoder_to_the_bytes(archive, tmp_path):
+    codec = (BY_HEART + WRITES).replace("{data!r}", repr(str(archive / "data")))
+
+    right = run(archive, tmp_path, codec, named="mine:decode:encode")
+    wrong = run(archive, tmp_path, codec, "scouting", named="mine:decode:reverse")
+
+    assert right.returncode == 0, right.stdout[-500:] + right.stderr[-500:]
+    assert wrong.returncode == 1 and "written as" in wrong.stdout
+
+
+@pytest.mark.parametrize("named", ["", "mine", "nothing:decode", "mine:nothing"])
+def test_the_consumers_first_error_is_a_sentence(archive, tmp_path, named):
+    ended = run(archive, tmp_path, REFUSES_ALL, named=named)
+
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("Name your codec: python consumer.py MODULE:DECODE") and ended.stderr.count("\n") == 1
+
+
 def test_the_consumer_is_short_and_has_nothing_of_ours(archive):
     text = (archive / "consumer.py").read_text()
-    assert len(text.splitlines()) <= 40 and "zenoh" not in text
+    assert len(text.splitlines()) <= 60 and "zenoh" not in text
 
 
 def test_the_archive_tells_its_contract_on_a_page(archive):
@@ -74,6 +108,12 @@ def test_the_archive_tells_its_contract_on_a_page(archive):
     schema = json.loads((archive / "vectors.schema.json").read_text(encoding="utf-8"))
     for field in schema["$defs"]["vector"]["properties"]:
         assert f"`{field}`" in readme, f"the README does not tell {field}"
+
+
+def test_the_archive_names_messages_and_extensions(archive):
+    names = (archive / "NAMES.md").read_text(encoding="utf-8")
+    assert "| `open` | 0x02 |" in names and "| `d_final` | 0x1a |" in names
+    assert "| `request` | `QueryTarget` | 0x4 | z64 | yes |" in names and "Unknown" not in names
 
 
 def test_the_packed_archive_is_the_same_each_time(tmp_path):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from zenoh_vectors.loader import data_folder
+from zenoh_vectors.names import table
 
 FOLDER = "zenoh-vectors-1.0.0"
 """What the archive unpacks to: the revision of the specification."""
@@ -19,8 +20,9 @@ def files() -> Iterator[tuple[str, bytes]]:
     found = {f"data/{path.name}": path for path in data_folder().glob("*.json")}
     found["vectors.schema.json"] = home / "vectors.schema.json"
     found |= {name: home / "archive" / name for name in ("README.md", "consumer.py")}
-    for name in sorted(found):
-        yield name, found[name].read_bytes()
+    content = {name: path.read_bytes() for name, path in found.items()}
+    content["NAMES.md"] = table().encode()
+    yield from sorted(content.items())
 
 
 def export(destination: Path) -> int:

@@ -27,6 +27,7 @@ KEYS = frozenset(
     (
         "id",
         "about",
+        "core",
         "covers",
         "layer",
         "bytes",
@@ -116,6 +117,8 @@ class Vector:
     errata: tuple[Erratum, ...]
     confirmed_by: tuple[str, ...]
     file: str
+    core: bool = False
+    """One of the few hundred that the author of a codec reads first."""
 
     @property
     def parts(self) -> tuple[Vector, ...]:
@@ -253,6 +256,7 @@ def _built(entry: _Entry, steps: tuple[tuple[str, Vector], ...]) -> Vector:
         errata=tuple(_erratum(entry, erratum, len(data)) for erratum in entry.get("errata", list, [])),
         confirmed_by=tuple(entry.get("confirmed_by", list)),
         file=entry.file,
+        core=entry.get("core", bool, False),
     )
 
 

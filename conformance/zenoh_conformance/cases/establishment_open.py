@@ -91,3 +91,25 @@ def initial_numbers_vary(scene: Scene) -> None:
         us.leave()
 
     us.require(len(numbers) > 1, expected="numbers that vary", got="one number always", step="open.initial_sn")
+
+
+@case("session-establishment/initial-sn-random", control=a_sane_handshake_is_accepted)
+def the_same_peer_meets_another_number(scene: Scene) -> None:
+    """
+    Of four sessions with one peer, one after the other, not all begin with the same number: a number that follows from the two
+    ZenohIDs is no random one (erratum initial-sn-from-zids).
+
+        us      InitSyn (our ZenohID, the same each time) .. OpenSyn
+        target  OpenAck (initial_sn)
+        us      Close, and once more
+    """
+    zid = None
+    numbers = set()
+    for name in ("first", "second", "third", "fourth"):
+        us = scene.session(name, zid=zid)
+        assert us.their_open is not None
+        zid = us.zid
+        numbers.add(us.their_open.initial_sn)
+        us.leave()
+
+    us.require(len(numbers) > 1, expected="numbers that vary", got="one number always", step="open.initial_sn")

@@ -172,12 +172,25 @@ class BeginsPastTheResolution(Reference):
         return self.sn_mask(link) + 1
 
 
-@faulty("begins-always-at-zero", caught_by=("law/initial-sn-random", "establishment-open/initial-numbers-vary"))
+@faulty(
+    "begins-always-at-zero",
+    caught_by=("law/initial-sn-random", "establishment-open/initial-numbers-vary"),
+    also={"establishment-open/the-same-peer-meets-another-number": "it is the same number for everybody"},
+)
 class BeginsAlwaysAtZero(Reference):
     """Every session begins with the same number."""
 
     def make_initial_sn(self, link: Link) -> int:
         return 0
+
+
+@faulty("begins-with-a-number-of-the-zenohids", caught_by="establishment-open/the-same-peer-meets-another-number")
+class BeginsWithANumberOfTheZenohids(Reference):
+    """Draws its number from the two ZenohIDs and nothing else: each peer always meets the same."""
+
+    def make_initial_sn(self, link: Link) -> int:
+        seed = self.config.zid + (link.zid or b"")
+        return int.from_bytes(sha256(seed).digest()[:8], "little") & self.sn_mask(link)
 
 
 @faulty("begins-one-late", caught_by="law/initial-sn-own-start")

@@ -9,7 +9,7 @@ from zenoh_conformance.kinds import reason_code
 from zenoh_conformance.messages import Close, Init, Open
 from zenoh_conformance.session import State
 from zenoh_harness.reference import Reference
-from zenoh_harness.reference.config import INVALID, MAX_LINKS, Action, Refused
+from zenoh_harness.reference.config import EXPIRED, GENERIC, INVALID, MAX_LINKS, Action, Refused
 from zenoh_harness.reference.link import Link
 
 from . import variant
@@ -86,6 +86,17 @@ class EndsByRst(_Silently):
     """The same by RST; and every link, after CLOSE too."""
 
     resets = True
+
+
+NO_REASON = {"establishment-limits/an-expired-session-is-told-so": "no CLOSE tells why the session ended"}
+
+
+@variant("ends-expired-sessions-for-generic", permitted="GENERIC tells no reason, and contradicts none", unjudged=NO_REASON)
+class EndsExpiredSessionsForGeneric(Reference):
+    """Says Close(GENERIC) to a session whose lease is over."""
+
+    def refuse(self, link: Link, reason: int | None) -> None:
+        super().refuse(link, GENERIC if reason == EXPIRED else reason)
 
 
 @variant("says-close-and-waits", permitted="no page says who ends a link after CLOSE")
@@ -183,7 +194,11 @@ class RefusesASecondLinkAtInit(Reference):
             raise Refused(MAX_LINKS)
 
 
-@variant("tells-nothing-of-an-expired-lease", permitted="keep-alive#expiry: the link is closed")
+@variant(
+    "tells-nothing-of-an-expired-lease",
+    permitted="keep-alive#expiry: the link is closed",
+    unjudged={"establishment-limits/an-expired-session-is-told-so": "no CLOSE tells why the session ended"},
+)
 class TellsNothingOfAnExpiredLease(Reference):
     """Ends a session whose lease is over without CLOSE."""
 

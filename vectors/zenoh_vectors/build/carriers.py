@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import product
 
 from zenoh_vectors.build.errata import Reading
@@ -144,14 +145,20 @@ def strangers(stem: str, wholes: Sequence[Message], bodies_: Sequence[Message], 
                        whole.path(f"{body.name}.header"))
 
 
-def bodies(stem: str, whole: Message, header: str, allowed: Sequence[int], source: str) -> Iterator[Vector]:
-    """Every id of five bits where a body begins: those that this carrier does not hold are refused."""
+def bodies(stem: str, whole: Message, header: str, allowed: Sequence[int], source: str, *, at: str = "") -> Iterator[Vector]:
+    """Every id of five bits where a body begins: those that this carrier does not hold are refused; `at`: the place's own name."""
     book = Book(stem, source)
     for ident in range(32):
         if ident not in allowed:
-            wrong = whole.put(header, bytes((ident,)), f"id {ident:#04x}")
+            wrong = renamed(whole.put(header, bytes((ident,)), f"id {ident:#04x}"), header, at or header)
             yield book.bad(f"body-id-{ident:02x}", f"A body with id {ident:#04x} does not belong here", wrong, WRONG_BODY,
-                           whole.path(header))
+                           whole.path(at or header))
+
+
+def renamed(whole: Message, tail: str, to: str) -> Message:
+    """The same bytes, one segment under another path: what stands there is not what the path said."""
+    segments = (each._replace(path=whole.path(to)) if each.path == whole.path(tail) else each for each in whole.segments)
+    return replace(whole, segments=tuple(segments))
 
 
 __all__ = ["bodies", "keys", "network_extensions", "printed", "z64_values"]

@@ -168,7 +168,7 @@ def query_vectors() -> Iterator[Vector]:
     yield conversation("conversation/two-questions", "Two questions at once, told by their ids", source, ask,
                        step(US, "another", frame([request(ident=4)], sn=8)), step(THEM, "to the second", frame([response(ident=4)], sn=200)),
                        step(THEM, "its end", frame([final(ident=4)], sn=201)), answers[0], end)
-    yield conversation("conversation/low-latency", "The same without FRAME", source, step(US, "a question", request(ident=3), layer="lowlatency"),
+    yield conversation("conversation/low-latency", "Low latency is settled: the messages of a query stand without FRAME", source, step(US, "a question", request(ident=3), layer="lowlatency"),
                        step(THEM, "an answer", response(ident=3), layer="lowlatency"), step(THEM, "the end", final(ident=3), layer="lowlatency"),
                        errata=[Reading("ZD-09")])
     yield conversation("conversation/queryable-leaves", "Whoever serves, stops", source, serve,

@@ -10,7 +10,7 @@ from zenoh_vectors.build.faults import extensions, integers, overlongs, plain, t
 from zenoh_vectors.build.octets import number, vle
 from zenoh_vectors.build.parts import Ext, Fields, Key, Message, Segment, chain, integer, message, unknown, z64, zbuf
 from zenoh_vectors.build.samples import node_id, qos, stamp
-from zenoh_vectors.build.vector import BAD_UTF8, TRAILING, TRUNCATED, Book, Vector
+from zenoh_vectors.build.vector import BAD_UTF8, TRAILING, TRUNCATED, WITH_CHAIN, Book, Vector
 
 DECLARE_EXTS = (qos(0x08), stamp(), node_id(7))
 INFO = z64("QueryableInfo", "queryable_info", 0x21, 0x301, "complete, distance 3")
@@ -90,16 +90,16 @@ def declare_vectors() -> Iterator[Vector]:
     book = Book("declare", "message-reference, DECLARE")
     for name, body in all_bodies().items():
         yield book.ok(f"carries-{name}", f"DECLARE with {body.segments[0].note}", declare(body))
-        yield book.ok(f"carries-{name}-with-interest", "The same for an interest: I", declare(body, interest=6))
-        yield book.ok(f"carries-{name}-with-extension", "The same with Z", declare(body, [qos(0x08)]))
-        yield book.ok(f"carries-{name}-with-interest-and-extension", "The same with I and Z", declare(body, [qos(0x08)], interest=6))
+        yield book.ok(f"carries-{name}-with-interest", "I set: the id of the interest that it answers stands before the declaration", declare(body, interest=6))
+        yield book.ok(f"carries-{name}-with-extension", WITH_CHAIN, declare(body, [qos(0x08)]))
+        yield book.ok(f"carries-{name}-with-interest-and-extension", "I and Z set: first the id of the interest, then the extension, then the declaration", declare(body, [qos(0x08)], interest=6))
         yield from truncations(f"declare/{name}", declare(body, [node_id(300)], interest=300), source=book.source)
     odd = declare().flip(0x40, "DECLARE, bit 6 set")
     yield book.ok("reserved-bit-6", "Bit 6 is reserved in DECLARE", odd, ("reserved-bit", "declare.header"))
     yield from integers("declare", declare(interest=6), "interest_id", 32, plain("interest_id"), source=book.source)
     yield from extensions("declare", lambda exts: declare(exts=exts), DECLARE_EXTS, source="DECLARE extension table")
     yield from network_extensions("declare", lambda exts: declare(exts=exts), DECLARE_EXTS)
-    yield from bodies("declare", declare(), "d_final.header", (*range(8), 0x1A), book.source)
+    yield from bodies("declare", declare(), "d_final.header", (*range(8), 0x1A), book.source, at="body")
     hello = declare(d_final(), [qos(0x08)], interest=0)
     yield book.ok("initial-final", "What a router says when its first declarations are told", hello)
 

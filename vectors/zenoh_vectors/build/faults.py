@@ -310,6 +310,23 @@ def named(value: int) -> str:
     return NAMES.get(value, str(value))
 
 
+def reason(value: int, bits: int) -> str:
+    """Why a value is worth a vector: where a width ends, where the integer on the wire grows, or neither."""
+    size = len(vle(value))
+    widths = [width for width in (8, 16, 31, 32, 53, 63) if value in (2**width - 1, 2**width)]
+    if value == 0:
+        return "the smallest"
+    if value == 2**bits - 1:
+        return f"the largest of {bits} bits"
+    if size < 9 and len(vle(value + 1)) > size:
+        return f"the largest that takes {size} byte{'s' * (size > 1)}"
+    if len(vle(value - 1)) < size:
+        return f"the first that takes {size} bytes"
+    if widths:
+        return f"the largest of {widths[0]} bits" if value == 2 ** widths[0] - 1 else f"the first beyond {widths[0]} bits"
+    return "a small one"
+
+
 def edges(bits: int) -> list[int]:
     """The interesting values of an unsigned integer of `bits` bits."""
     return [value for value in EDGES if value < 2**bits]
@@ -332,7 +349,7 @@ def integers(
         if value >= low:
             yield accept(
                 f"{stem}-{named(value)}",
-                f"{message.path(tail)} = {value}",
+                f"{message.path(tail)} = {value}: {reason(value, bits)}",
                 message.put(tail, vle(value), str(value)).meaning(**meaning(value)),
                 source=source,
             )

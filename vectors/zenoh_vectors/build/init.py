@@ -28,6 +28,7 @@ from zenoh_vectors.build.vector import (
     OUT_OF_RANGE,
     TRAILING,
     TRUNCATED,
+    WITH_CHAIN,
     Vector,
     accept,
     refuse,
@@ -108,7 +109,7 @@ def _init_shapes() -> Iterator[Vector]:
         )
         yield accept(
             f"init/{name}-with-extension",
-            "The same with Z",
+            WITH_CHAIN,
             init([INIT_EXTS[0]], ack=ack, size=size),
             source=INIT_SOURCE + " flag table",
         )
@@ -142,7 +143,7 @@ def _init_packed() -> Iterator[Vector]:
         )
         yield accept(
             f"init/zid-{size}-bytes-ack",
-            "The same in InitAck with S",
+            f"In InitAck {size} bytes of ZenohID move all that follows: resolution, batch size, cookie",
             init(zid=zid, ack=True, size=(10, 2048)),
             source="packed byte table",
         )

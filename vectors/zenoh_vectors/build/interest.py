@@ -9,7 +9,7 @@ from zenoh_vectors.build.faults import extensions, integers, lying, plain, trunc
 from zenoh_vectors.build.octets import vle
 from zenoh_vectors.build.parts import Ext, Fields, Key, Message, Segment, chain, integer, message
 from zenoh_vectors.build.samples import node_id, qos, stamp
-from zenoh_vectors.build.vector import BAD_UTF8, TRAILING, Book, Vector
+from zenoh_vectors.build.vector import BAD_UTF8, TRAILING, WITH_CHAIN, Book, Vector
 
 MODES = ("final", "current", "future", "current-future")
 K, S, Q, T, R, N, M, A = (1 << bit for bit in range(8))
@@ -41,7 +41,7 @@ def interest_vectors() -> Iterator[Vector]:
     book = Book("interest", "message-reference, INTEREST")
     for mode, name in enumerate(MODES):
         yield book.ok(f"mode-{name}", f"Mode {mode} is {name}", interest(mode=mode))
-        yield book.ok(f"mode-{name}-with-extension", "The same with Z", interest([qos(0x08)], mode=mode))
+        yield book.ok(f"mode-{name}-with-extension", WITH_CHAIN, interest([qos(0x08)], mode=mode))
         yield from truncations(f"interest/{name}", interest(INTEREST_EXTS[2:], ident=300, mode=mode, key=Key(300, "ab", True)),
                                source=book.source)
     for options in range(256):

@@ -10,7 +10,7 @@ from zenoh_vectors.build.faults import extensions, integers, plain, truncations
 from zenoh_vectors.build.octets import le16, nibble, number, printed
 from zenoh_vectors.build.parts import Ext, Message, Segment, chain, integer, message, opaque, z64, zbuf, zid_segments
 from zenoh_vectors.build.samples import ROLES, ZID, ZID_SIZES, zid_of
-from zenoh_vectors.build.vector import ILLEGAL_VALUE, TRAILING, TRUNCATED, Book, Vector
+from zenoh_vectors.build.vector import ILLEGAL_VALUE, TRAILING, TRUNCATED, WITH_CHAIN, Book, Vector
 
 PATCH = z64("Patch", "patch", 0x27, 1)
 PAIRS = tuple((priority * 1000, priority * 1000 + 500) for priority in range(8))
@@ -45,7 +45,7 @@ def join_vectors() -> Iterator[Vector]:
     for seconds, size in product((False, True), (None, (0x0A, 8192))):
         name = ("seconds" if seconds else "milliseconds") + ("-with-size" if size else "")
         yield book.ok(name, f"JOIN, lease in {name}", join(seconds=seconds, size=size, lease=10 if seconds else 2500))
-        yield book.ok(f"{name}-with-extension", "The same with Z", join([PATCH], seconds=seconds, size=size, lease=10))
+        yield book.ok(f"{name}-with-extension", WITH_CHAIN, join([PATCH], seconds=seconds, size=size, lease=10))
     for version in (0, 8, 10, 255):
         yield book.ok(f"version-{version}", f"Version byte {version}", join(version=version))
     for count in ZID_SIZES:

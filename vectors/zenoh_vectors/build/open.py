@@ -21,14 +21,7 @@ from zenoh_vectors.build.parts import (
     unit,
     z64,
 )
-from zenoh_vectors.build.vector import (
-    TRAILING,
-    TRUNCATED,
-    Vector,
-    accept,
-    refuse,
-    refuse_at,
-)
+from zenoh_vectors.build.vector import TRAILING, TRUNCATED, WITH_CHAIN, Vector, accept, refuse, refuse_at
 
 COOKIE = bytes.fromhex("a1a2a3")
 
@@ -83,7 +76,7 @@ def open_vectors() -> Iterator[Vector]:
         )
         yield accept(
             f"open/{name}-with-extension",
-            "The same with Z",
+            WITH_CHAIN,
             open_([OPEN_COMMON[0]], ack=ack, seconds=seconds, lease=lease),
             source=OPEN_SOURCE + " flag table",
         )

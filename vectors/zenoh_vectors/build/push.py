@@ -38,7 +38,7 @@ from zenoh_vectors.build.samples import (
     ts_stack,
     zid_of,
 )
-from zenoh_vectors.build.vector import ILLEGAL_VALUE, OUT_OF_RANGE, TRAILING, Book, Vector
+from zenoh_vectors.build.vector import ILLEGAL_VALUE, OUT_OF_RANGE, TRAILING, WITH_CHAIN, Book, Vector
 
 Stamp = tuple[int, bytes]
 Enc = tuple[int, bytes | None]
@@ -90,7 +90,7 @@ def push_vectors() -> Iterator[Vector]:
     yield from keys("push", lambda key: push(key=key), "push, PUSH")
     for name, body in (("put", put()), ("del", delete())):
         yield book.ok(f"carries-{name}", f"PUSH carries {name.upper()}", push(body))
-        yield book.ok(f"carries-{name}-with-extension", "The same with Z", push(body, [qos(0x0D)]))
+        yield book.ok(f"carries-{name}-with-extension", WITH_CHAIN, push(body, [qos(0x0D)]))
         yield from truncations(f"push/{name}", push(body, [node_id(300)], key=Key(300, "ab", True)), source=book.source)
     yield from extensions("push", lambda exts: push(exts=exts), PUSH_EXTS, source="PUSH extension table")
     yield from network_extensions("push", lambda exts: push(exts=exts), PUSH_EXTS)

@@ -29,7 +29,7 @@ from zenoh_vectors.build.parts import (
 )
 from zenoh_vectors.build.push import Carry, opaque_sizes, source_infos
 from zenoh_vectors.build.samples import SIZES, filler, node_id, qos, source_info, stamp, ts_stack
-from zenoh_vectors.build.vector import BAD_UTF8, ILLEGAL_VALUE, Book, Vector
+from zenoh_vectors.build.vector import BAD_UTF8, ILLEGAL_VALUE, WITH_CHAIN, Book, Vector
 
 MODES = ("auto", "none", "monotonic", "latest")
 TARGETS = ("best-matching", "all", "all-complete")
@@ -90,7 +90,7 @@ def request_vectors() -> Iterator[Vector]:
         return request(exts=exts)
 
     yield book.ok("plain", "REQUEST with a bare QUERY", request())
-    yield book.ok("with-extension", "The same with Z", request(exts=[qos(0x0D)]))
+    yield book.ok("with-extension", WITH_CHAIN, request(exts=[qos(0x0D)]))
     yield from integers("request", request(), "id", 32, plain("id"), source=book.source, over="refuses")
     yield from keys("request", lambda key: request(key=key), book.source)
     yield from extensions("request", make, REQUEST_EXTS, source="REQUEST extension table")

@@ -37,7 +37,7 @@ from zenoh_vectors.build.samples import (
     ts_stack,
     zid_of,
 )
-from zenoh_vectors.build.vector import ILLEGAL_VALUE, TRAILING, TRUNCATED, Book, Vector
+from zenoh_vectors.build.vector import ILLEGAL_VALUE, TRAILING, TRUNCATED, WITH_CHAIN, Book, Vector
 
 RESPONSE_EXTS = (qos(0x0D), stamp(), responder_id(), ts_stack())
 FINAL_EXTS = (qos(0x0D), stamp())
@@ -97,7 +97,7 @@ def response_vectors() -> Iterator[Vector]:
     make = lambda exts: response(exts=exts)  # noqa: E731
     for name, body in (("reply-put", reply()), ("reply-del", reply(delete())), ("err", err())):
         yield book.ok(f"carries-{name}", f"RESPONSE with {name}", response(body))
-        yield book.ok(f"carries-{name}-with-extension", "The same with Z", response(body, [qos(0x0D)]))
+        yield book.ok(f"carries-{name}-with-extension", WITH_CHAIN, response(body, [qos(0x0D)]))
         yield from truncations(f"response/{name}", response(body, RESPONSE_EXTS[:3], ident=300, key=Key(300, "ab", True)),
                                source=book.source)
     yield from integers("response", response(), "id", 32, plain("id"), source=book.source, over="refuses")
@@ -130,7 +130,7 @@ def _responders() -> Iterator[Vector]:
 def final_vectors() -> Iterator[Vector]:
     book = Book("response-final", "reply, RESPONSE_FINAL")
     yield book.ok("plain", "RESPONSE_FINAL", final())
-    yield book.ok("with-extension", "The same with Z", final([qos(0x0D)]))
+    yield book.ok("with-extension", WITH_CHAIN, final([qos(0x0D)]))
     for bits in (0x20, 0x40, 0x60):
         yield book.ok(f"reserved-bits-{bits:02x}", "Bits 5 and 6 are reserved", final().flip(bits, f"RESPONSE_FINAL, {bits:#04x} set"),
                       ("reserved-bit", "response_final.header"))

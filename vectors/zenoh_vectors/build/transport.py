@@ -25,7 +25,7 @@ from zenoh_vectors.build.parts import (
 )
 from zenoh_vectors.build.push import push, put
 from zenoh_vectors.build.samples import SIZES, filler, qos
-from zenoh_vectors.build.vector import BAD_ENC, TRAILING, TRUNCATED, UNKNOWN_ID, Book, Vector
+from zenoh_vectors.build.vector import BAD_ENC, TRAILING, TRUNCATED, UNKNOWN_ID, WITH_CHAIN, Book, Vector
 
 TRANSPORT_QOS = qos(3, 0x31)
 REASONS = ("generic", "unsupported", "invalid", "max-sessions", "max-links", "expired", "unresponsive",
@@ -57,7 +57,7 @@ def oam_vectors(network: bool = False) -> Iterator[Vector]:
         body = 300 if enc == Z64 else b"\xb1\xb2"
         plain_oam = oam(enc=enc, body=body, network=network)
         yield book.ok(f"body-{word}", f"OAM whose body is {word}", plain_oam)
-        yield book.ok(f"body-{word}-with-extension", "The same with Z", oam([_oam_qos(network)], enc=enc, body=body, network=network))
+        yield book.ok(f"body-{word}-with-extension", WITH_CHAIN, oam([_oam_qos(network)], enc=enc, body=body, network=network))
         yield from truncations(f"{stem}/body-{word}", oam([_oam_qos(network)], ident=300, enc=enc, body=body, network=network),
                                source=book.source)
     yield book.bad("enc-11", "Bits 6:5 of the header are 11", oam(enc=UNIT | 0x60, network=network), BAD_ENC,
@@ -152,7 +152,7 @@ def frame_vectors() -> Iterator[Vector]:
     for reliable in (False, True):
         name = "reliable" if reliable else "best-effort"
         yield book.ok(name, f"FRAME, {name}, with one PUSH", frame(one, reliable=reliable))
-        yield book.ok(f"{name}-with-extension", "The same with Z", frame(one, [TRANSPORT_QOS], reliable=reliable))
+        yield book.ok(f"{name}-with-extension", WITH_CHAIN, frame(one, [TRANSPORT_QOS], reliable=reliable))
         yield book.ok(f"{name}-without-messages", "FRAME that holds nothing", frame(reliable=reliable))
     odd = frame(one).flip(0x40, "FRAME, R, bit 6 set")
     yield book.ok("reserved-bit-6", "Bit 6 is reserved in FRAME", odd, ("reserved-bit", "frame.header"))
@@ -198,7 +198,7 @@ def fragment_vectors() -> Iterator[Vector]:
         for more in (False, True):
             name = ("reliable" if reliable else "best-effort") + ("-more" if more else "-last")
             yield book.ok(name, f"FRAGMENT, R={int(reliable)}, M={int(more)}", fragment(reliable=reliable, more=more))
-            yield book.ok(f"{name}-with-extension", "The same with Z", fragment(exts=[FIRST], reliable=reliable, more=more))
+            yield book.ok(f"{name}-with-extension", WITH_CHAIN, fragment(exts=[FIRST], reliable=reliable, more=more))
     yield from integers("fragment", fragment(), "sn", 32, plain("sn"), source=book.source)
     for size in SIZES:
         yield book.ok(f"payload-{size}-bytes", f"A piece of {size} bytes", fragment(filler(size)))

@@ -9,6 +9,7 @@ from zenoh_vectors.build import (
     batches,
     conversations,
     declare,
+    everyday,
     init,
     interest,
     join,
@@ -21,6 +22,7 @@ from zenoh_vectors.build import (
 )
 from zenoh_vectors.build.covers import covers, errata_ids
 from zenoh_vectors.build.open import open_vectors
+from zenoh_vectors.build.remarks import remarked
 from zenoh_vectors.build.vector import Vector
 from zenoh_vectors.build.write import entry_of, file_text
 
@@ -51,6 +53,7 @@ FAMILIES: dict[str, Callable[[], Iterable[Vector]]] = {
     "scouting-ids": scouting.ids_vectors,
     "batch": batches.batch_vectors,
     "conversation": conversations.query_vectors,
+    "everyday": everyday.everyday_vectors,
     "encoding": primitives.encoding_vectors,
     "handshake": conversations.handshake_vectors,
     "keyexpr": primitives.keyexpr_vectors,
@@ -94,7 +97,7 @@ def digest(vector: Vector) -> str:
 
 def all_vectors() -> dict[str, list[Vector]]:
     """Every vector by file, sorted by id."""
-    return {name: sorted(unique(family()), key=lambda vector: vector.id) for name, family in sorted(FAMILIES.items())}
+    return {name: sorted(map(remarked, unique(family())), key=lambda vector: vector.id) for name, family in sorted(FAMILIES.items())}
 
 
 def texts() -> dict[str, str]:

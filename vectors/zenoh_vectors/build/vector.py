@@ -12,6 +12,8 @@ from zenoh_vectors.build.parts import Message, Segment, Segments, joined, offset
 Remark = tuple[str, str]
 """What a strict reader remarks about bytes that it accepts: kind, and path of the segment."""
 
+WITH_CHAIN = "Z set: an extension follows; a reader that overlooks Z takes its bytes for what comes next"
+"""Why a message stands once more with an extension."""
 TRUNCATED = "truncated"
 TRAILING = "trailing-bytes"
 BAD_UTF8 = "bad-utf8"

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from zenoh_vectors.build.core import is_core
 from zenoh_vectors.build.errata import Reading
 from zenoh_vectors.build.parts import Segments
 from zenoh_vectors.build.variants import is_plain, needs_of, variants
@@ -40,7 +41,8 @@ def erratum_entry(reading: Reading, ids: Mapping[str, str]) -> Entry:
 
 def entry_of(vector: Vector, covers: list[str], confirmed: list[str], errata: Mapping[str, str]) -> Entry:
     """A vector as the JSON holds it, keys in the order that a person reads."""
-    entry: Entry = {"id": vector.id, "about": vector.about, "covers": covers, "layer": vector.layer}
+    core = {"core": True} if is_core(vector) else {}
+    entry: Entry = {"id": vector.id, "about": vector.about, **core, "covers": covers, "layer": vector.layer}
     if needs := needs_of([segment.path for segment in vector.segments]):
         entry["needs"] = needs
     if vector.steps:

@@ -1,0 +1,31 @@
+"""The names of messages and extensions as a table, read off the vectors themselves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from zenoh_vectors.loader import Vector, load
+
+EXTENSION = re.compile(r"(?:.*\.)?(?P<owner>\w+)(?:\[[0-9]+\])?\.exts\.(?P<slug>\w+)\.header")
+NOTE = re.compile(r"(?P<name>\w+), id 0x(?P<id>[0-9a-f]+), (?P<enc>unit|z64|zbuf)(?P<mandatory>, mandatory)?(, Z)?")
+HEADER = re.compile(r"(?:.*\.)?(?P<owner>[a-z_]+)(?:\[[0-9]+\])?\.header")
+HEAD = "# Names\n\nMessages and extensions as paths (`segments`) and meanings (`means`) call them.\n"
+
+
+def table(vectors: Iterable[Vector] | None = None) -> str:
+    """Markdown: messages with the low five bits of their header, extensions with the message, id, encoding and M."""
+    messages: dict[str, int] = {}
+    extensions: set[tuple[str, str, str, str, str]] = set()
+    for vector in load() if vectors is None else vectors:
+        for segment in vector.segments if vector.canonical else ():
+            placed, told = EXTENSION.fullmatch(segment.path), NOTE.fullmatch(segment.note)
+            if placed and told and told["name"] != "Unknown":
+                mandatory = "yes" if told["mandatory"] else "no"
+                extensions.add((placed["owner"], told["name"], "0x" + told["id"], told["enc"], mandatory))
+            elif not placed and (message := HEADER.fullmatch(segment.path)):
+                messages.setdefault(message["owner"], segment.data[0] & 0x1F)
+    rows = [f"| `{name}` | {ident:#04x} |" for name, ident in sorted(messages.items())]
+    more = [f"| `{owner}` | `{name}` | {rest} |" for owner, name, *others in sorted(extensions) for rest in (" | ".join(others),)]
+    return "\n".join((HEAD, "| message in paths | id |", "|---|---|", *rows, "",
+                      "| in | extension in `means` | id | encoding | mandatory |", "|---|---|---|---|---|", *more, ""))  # fmt: skip
