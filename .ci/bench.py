@@ -1,6 +1,6 @@
 """Runs each package's benchmarks, `<package>/bench/bench_*.py`, one after the other; each prints its own ratios.
 
-    python .ci/bench.py [WORD...]      only files whose path has one of the words
+python .ci/bench.py [WORD...]      only files whose path has one of the words
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What tells how a tree of code stands, in numbers; to be compared before and after.
 
-    python .ci/counts.py [CHECKOUT]     one line a number
+python .ci/counts.py [CHECKOUT]     one line a number
 """
 
 from __future__ import annotations
@@ -29,7 +29,11 @@ def trees(root: Path) -> Trees:
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", *(f"{name}/*.py" for name in PACKAGES)],
         cwd=root, text=True, capture_output=True, check=True,
     ).stdout.split()  # fmt: skip
-    return {Path(name): ast.parse((root / name).read_text(encoding="utf-8")) for name in sorted(listed) if (root / name).exists()}
+    return {
+        Path(name): ast.parse((root / name).read_text(encoding="utf-8"))
+        for name in sorted(listed)
+        if (root / name).exists()
+    }
 
 
 def loose(root: Path, found: Trees) -> int:
@@ -87,7 +91,11 @@ def up(root: Path, found: Trees) -> int:
 
 def longest_file(root: Path, found: Trees) -> int:
     """Lines, tables apart."""
-    return max(len((root / path).read_text(encoding="utf-8").splitlines()) for path in found if not path.as_posix().startswith(TABLES))
+    return max(
+        len((root / path).read_text(encoding="utf-8").splitlines())
+        for path in found
+        if not path.as_posix().startswith(TABLES)
+    )
 
 
 def longest_function(root: Path, found: Trees) -> int:

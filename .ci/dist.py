@@ -1,6 +1,6 @@
 """Builds the wheel, installs it in a clean environment, and uses it from outside the checkout.
 
-    python .ci/dist.py [--keep FOLDER]      the wheel is kept in FOLDER, else thrown away
+python .ci/dist.py [--keep FOLDER]      the wheel is kept in FOLDER, else thrown away
 """
 
 from __future__ import annotations

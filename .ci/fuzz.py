@@ -1,7 +1,7 @@
 """Every oracle for a short time, one after the other; a finding fails.
 
-    python .ci/fuzz.py [OPTION...]      options of `zconform fuzz codec`
-    python .ci/fuzz.py codec ORACLE ... one command of `zconform fuzz`
+python .ci/fuzz.py [OPTION...]      options of `zconform fuzz codec`
+python .ci/fuzz.py codec ORACLE ... one command of `zconform fuzz`
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Fails on a Python file of more than 500 lines and on a function of more than 70; tables and data are excepted.
 
-    python .ci/sizes.py [FOLDER]
+python .ci/sizes.py [FOLDER]
 """
 
 from __future__ import annotations

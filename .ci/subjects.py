@@ -1,7 +1,7 @@
 """The subjects of commits: `area: what`, at most 72 characters, and a body that says why.
 
-    python .ci/subjects.py [RANGE]          the commits of a range of git; origin/main.. or main.. unless told
-    python .ci/subjects.py --message FILE   one message, before it is a commit (.pre-commit-config.yaml)
+python .ci/subjects.py [RANGE]          the commits of a range of git; origin/main.. or main.. unless told
+python .ci/subjects.py --message FILE   one message, before it is a commit (.pre-commit-config.yaml)
 """
 
 from __future__ import annotations

@@ -16,7 +16,12 @@ PUSH = Push(key=WireExpr(scope=0, suffix="a", mapping=True), body=Put(payload=b"
 def handshake(*modes: str) -> list[tuple[Side, bytes]]:
     syn = sane.init_syn(b"\x01", exts=sane.offers(*modes))
     ack = sane.init_ack(syn, b"\x02", b"cookie", exts=sane.offers(*modes))
-    steps = [(Side.INITIATOR, syn), (Side.RESPONDER, ack), (Side.INITIATOR, sane.open_syn(ack)), (Side.RESPONDER, sane.open_ack())]
+    steps = [
+        (Side.INITIATOR, syn),
+        (Side.RESPONDER, ack),
+        (Side.INITIATOR, sane.open_syn(ack)),
+        (Side.RESPONDER, sane.open_ack()),
+    ]
     return [(side, frame_batch(encode(message))) for side, message in steps]
 
 

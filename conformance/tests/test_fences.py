@@ -15,7 +15,9 @@ class Mute(Reference):
 
     def received(self, link, data, now):
         actions = super().received(link, data, now)
-        return [action for action in actions if action.end or (len(action.data) > 2 and action.data[2] & 0x1F in (1, 2))]
+        return [
+            action for action in actions if action.end or (len(action.data) > 2 and action.data[2] & 0x1F in (1, 2))
+        ]
 
 
 class Closing(Reference):

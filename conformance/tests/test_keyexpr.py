@@ -25,13 +25,24 @@ def test_these_are_refused_where_they_go_wrong(text: str, at: int) -> None:
     assert refused.value.at == at
 
 
-@pytest.mark.parametrize(("text", "canonical"), [("**/**", "**"), ("**/*", "*/**"), ("$*", "*"), ("**/*/**", "*/**"), ("a", "a")])
+@pytest.mark.parametrize(
+    ("text", "canonical"), [("**/**", "**"), ("**/*", "*/**"), ("$*", "*"), ("**/*/**", "*/**"), ("a", "a")]
+)
 def test_other_spellings_have_one_form(text: str, canonical: str) -> None:
     assert canonize(text) == canonical
 
 
 MEET = [("a", "a"), ("*", "a"), ("**", "a/b/c"), ("a/**", "a"), ("a/*/c", "a/b/*"), ("a$*", "$*b"), ("*/**", "a")]
-APART = [("a", "b"), ("*", "a/b"), ("a/**", "b"), ("a$*", "b$*"), ("*", "@a"), ("**", "@a"), ("a/*", "a/@b"), ("*/**", "@a")]
+APART = [
+    ("a", "b"),
+    ("*", "a/b"),
+    ("a/**", "b"),
+    ("a$*", "b$*"),
+    ("*", "@a"),
+    ("**", "@a"),
+    ("a/*", "a/@b"),
+    ("*/**", "@a"),
+]
 
 
 @pytest.mark.parametrize(("left", "right"), MEET)
@@ -46,7 +57,9 @@ def test_these_do_not_meet(left: str, right: str) -> None:
     assert not intersects(right, left)
 
 
-@pytest.mark.parametrize(("whole", "part"), [("**", "*"), ("a/**", "a/b/*"), ("*", "a$*"), ("a$*", "ab"), ("@a", "@a"), ("a/**", "a")])
+@pytest.mark.parametrize(
+    ("whole", "part"), [("**", "*"), ("a/**", "a/b/*"), ("*", "a$*"), ("a$*", "ab"), ("@a", "@a"), ("a/**", "a")]
+)
 def test_these_hold_the_others(whole: str, part: str) -> None:
     assert includes(whole, part)
 

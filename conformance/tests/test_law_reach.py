@@ -46,7 +46,11 @@ def counting(monkeypatch):
 def link(name, peer=PEER, exts=SEVERAL):
     """The INITs of a link, one of several unless `exts` say otherwise, and one KEEP_ALIVE of the responder."""
     syn = sane.init_syn(US, exts=exts)
-    said = [(Side.INITIATOR, syn), (Side.RESPONDER, sane.init_ack(syn, peer, b"c", exts=Exts(exts))), (Side.RESPONDER, KeepAlive())]
+    said = [
+        (Side.INITIATOR, syn),
+        (Side.RESPONDER, sane.init_ack(syn, peer, b"c", exts=Exts(exts))),
+        (Side.RESPONDER, KeepAlive()),
+    ]
     return [Event(0.0, name, side, Happened.BYTES, frame_batch(encode(message))) for side, message in said]
 
 

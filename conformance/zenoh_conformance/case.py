@@ -134,7 +134,9 @@ def pairwise(**values: Sequence[Any]) -> tuple[Parameters, ...]:
     }  # fmt: skip
     rows = []
     while wanted:
-        row = _greedy(min(wanted, key=lambda pair: (names.index(pair[0]), names.index(pair[1]), *pair[2:])), values, wanted)
+        row = _greedy(
+            min(wanted, key=lambda pair: (names.index(pair[0]), names.index(pair[1]), *pair[2:])), values, wanted
+        )
         wanted -= set(_pairs_of(row, names))
         rows.append({name: values[name][row[name]] for name in names})
     return tuple(rows)

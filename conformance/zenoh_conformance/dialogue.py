@@ -149,7 +149,13 @@ class Dialogue:
         lane = None if priority == sane.DEFAULT_PRIORITY else priority
         size = max(1, self.room - FRAGMENT_HEAD)
         pieces = fragment(
-            data, sn=frame.sn, size=size, mask=self.sn_mask, reliable=frame.reliable, marks=self.patch > 0, priority=lane
+            data,
+            sn=frame.sn,
+            size=size,
+            mask=self.sn_mask,
+            reliable=frame.reliable,
+            marks=self.patch > 0,
+            priority=lane,
         )
         for count, piece in enumerate(pieces):
             if count:
@@ -271,7 +277,9 @@ class Dialogue:
                 self._check_reason(seen.message.reason, allowed, stage)
                 return Refusal(seen.message.reason, self.end())
             if not isinstance(seen.message, KeepAlive):
-                self.deviate(expected=_refusals(allowed, by_close), got=self.text_of(seen, never), step=f"stage {stage}")
+                self.deviate(
+                    expected=_refusals(allowed, by_close), got=self.text_of(seen, never), step=f"stage {stage}"
+                )
         if self.ended is None or by_close:
             self.deviate(expected=_refusals(allowed, by_close), got=self.text_of(None), step=f"stage {stage}")
         return Refusal(None, self.end())

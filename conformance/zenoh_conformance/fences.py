@@ -57,7 +57,12 @@ def by_interest(us: Dialogue, key: str, within: float | None, step: str) -> None
     interest = us.new_id()
     wanted = InterestOptions.TOKENS | InterestOptions.RESTRICTED | InterestOptions.NAMED | InterestOptions.MAPPING
     us.say(Interest(id=interest, mode=InterestMode.CURRENT, options=wanted, key=_named(key)))
-    us.expect(Declare, where=lambda told: told.interest_id == interest and isinstance(told.body, DFinal), within=within, step=step)
+    us.expect(
+        Declare,
+        where=lambda told: told.interest_id == interest and isinstance(told.body, DFinal),
+        within=within,
+        step=step,
+    )
 
 
 def by_quiet(us: Dialogue, _key: str, _within: float | None, step: str) -> None:

@@ -269,7 +269,9 @@ class Party:
                 if isinstance(message, Declare):
                     self.names.note(self.us.wire.side.other, message.body)
                 heard = Heard(message, self._key_of(message), seen)
-                if not (isinstance(message, ResponseFinal) and message.id in self.us.fences) and not self.is_of_others(heard):
+                if not (isinstance(message, ResponseFinal) and message.id in self.us.fences) and not self.is_of_others(
+                    heard
+                ):
                     self._heard.append(heard)
         self._read = len(self.us.heard)
         return [one for one in self._heard if kind is None or isinstance(one.message, kind)]
@@ -283,7 +285,11 @@ class Party:
         holder = message.body if isinstance(message, Declare) else message
         key = getattr(holder, "key", None)
         sender = self.us.wire.side.other
-        return None if key is None else self.names.whole(sender, key, mapping=True if isinstance(holder, DKeyExpr) else None)
+        return (
+            None
+            if key is None
+            else self.names.whole(sender, key, mapping=True if isinstance(holder, DKeyExpr) else None)
+        )
 
     def now(self, kind: type[Any] | None = None) -> list[Heard]:
         """As `heard`, after a fence: what the node had for us has come."""
@@ -384,4 +390,3 @@ def parties(scene: Scene, *names: str) -> tuple[Party, ...]:
 def one_more(scene: Scene, name: str, beside: Party) -> Party:
     """One more live session, which comes later."""
     return Party(scene.session(name), name, beside.root)
-

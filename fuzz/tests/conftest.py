@@ -25,7 +25,17 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
     def made(fault: int = 0) -> Path:
         library = folder / f"tiny{fault}.so"
         if not library.exists():
-            command = [compiler, "-shared", "-fPIC", "-O1", f"-DFAULT={fault}", f"-I{header().parent}", str(TINY), "-o", str(library)]
+            command = [
+                compiler,
+                "-shared",
+                "-fPIC",
+                "-O1",
+                f"-DFAULT={fault}",
+                f"-I{header().parent}",
+                str(TINY),
+                "-o",
+                str(library),
+            ]
             subprocess.run(command, check=True)
         return library
 

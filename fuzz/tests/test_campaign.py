@@ -159,7 +159,8 @@ def test_a_death_is_minimised_too(tmp_path, tiny):
 
 
 @pytest.mark.parametrize(
-    ("kind", "part"), [("vector", '"layer": "transport"'), ("test", "def test_differential_"), ("deviation", "[[deviation]]")]
+    ("kind", "part"),
+    [("vector", '"layer": "transport"'), ("test", "def test_differential_"), ("deviation", "[[deviation]]")],
 )
 def test_a_finding_is_promoted(tmp_path, tiny, kind, part):
     place = kept(tmp_path, tiny, 0, b"\0\x03\x00", "accept-alike")
@@ -214,7 +215,9 @@ def test_durations_are_read_or_refused():
 
 
 def test_files_are_read_back_and_faults_named(tmp_path):
-    row = FindingRow(id="0123456789ab", oracle="decode", rule="r", signature="s", why="w", input="00", segments=(("a", "00", ""),))
+    row = FindingRow(
+        id="0123456789ab", oracle="decode", rule="r", signature="s", why="w", input="00", segments=(("a", "00", ""),)
+    )
     campaigns.write_ledger(tmp_path, {row.id: row})
     assert campaigns.read_ledger(tmp_path) == {row.id: row}
     campaigns.add_event(tmp_path, "begin", 0.0, {})

@@ -63,7 +63,9 @@ def test_the_codec_of_the_page_compiles_and_is_fuzzed(tmp_path):
     source = tmp_path / "tiny.c"
     source.write_text(page.partition("```c\n")[2].partition("```")[0], encoding="utf-8")
     library = tmp_path / "tiny.so"
-    subprocess.run(["cc", "-shared", "-fPIC", "-O1", f"-I{header().parent}", str(source), "-o", str(library)], check=True)
+    subprocess.run(
+        ["cc", "-shared", "-fPIC", "-O1", f"-I{header().parent}", str(source), "-o", str(library)], check=True
+    )
     target = LibraryTarget(load(library))
     judge = oracle.made("differential", (target,))
     assert oracle.judged(judge, b"\0\x04") == ()

@@ -96,4 +96,9 @@ def test_two_shards_on_spark_share_a_corpus(tmp_path: Path) -> None:
     assert outcome.inputs > 1000
     assert outcome.corpus == len(corpus_files(folder / "corpus")) > 10
     events = list(campaigns.read_events(folder))
-    assert [event["event"] for event in events if event["event"] in ("begin", "merge", "end")] == ["begin", "merge", "merge", "end"]
+    assert [event["event"] for event in events if event["event"] in ("begin", "merge", "end")] == [
+        "begin",
+        "merge",
+        "merge",
+        "end",
+    ]

@@ -128,7 +128,11 @@ def test_keyexpr_finds_a_relation_that_is_not_mutual(monkeypatch):
 
 @pytest.mark.parametrize(
     ("fault", "data", "rule"),
-    [(0, b"\0\x03\0", "accept-alike"), (8, b"\0\x03\0", "survives-every-input"), (9, b"\0\x04\x04", "memory-follows-the-input")],
+    [
+        (0, b"\0\x03\0", "accept-alike"),
+        (8, b"\0\x03\0", "survives-every-input"),
+        (9, b"\0\x04\x04", "memory-follows-the-input"),
+    ],
 )
 def test_differential_finds_what_a_library_does(tiny, fault, data, rule):
     target = LibraryTarget(load(tiny(fault)))
@@ -149,7 +153,11 @@ def test_a_codec_in_another_process_is_asked_in_batches_and_agrees():
 # --- zenoh-codec ------------------------------------------------------------------------------------------------------
 
 PUBLIC = {
-    "memory-follows-the-input": {"the length of a text", "the length of bytes, read from a plain run of bytes", "the count of a list"},
+    "memory-follows-the-input": {
+        "the length of a text",
+        "the length of bytes, read from a plain run of bytes",
+        "the count of a list",
+    },
     "survives-every-input": {"while writing", "while reading"},
     "mean-the-same": {"Hello.locators[]"},
     "write-what-was-read": {"does not write it again"},

@@ -68,14 +68,22 @@ def patched(tmp_path_factory):
         assert old in text, f"{file} has no {old!r}"
         path.write_text(text.replace(old, new.replace("{on}", f"{ON} {number}"), 1))
     root = work / "zenoh-codec" / "src" / "lib.rs"
-    root.write_text(root.read_text() + "\npub static FAULT: ::core::sync::atomic::AtomicU32 = ::core::sync::atomic::AtomicU32::new(0);\n")
-    (work / "Cargo.toml").write_text((work / "Cargo.toml").read_text() + '\n[patch.crates-io]\nzenoh-codec = { path = "zenoh-codec" }\n')
+    root.write_text(
+        root.read_text()
+        + "\npub static FAULT: ::core::sync::atomic::AtomicU32 = ::core::sync::atomic::AtomicU32::new(0);\n"
+    )
+    (work / "Cargo.toml").write_text(
+        (work / "Cargo.toml").read_text() + '\n[patch.crates-io]\nzenoh-codec = { path = "zenoh-codec" }\n'
+    )
     interface = work / "src" / "interface.rs"
     interface.write_text(interface.read_text() + SWITCH)
     lock = work / "Cargo.lock"
     block = rf'(name = "zenoh-codec"\nversion = "{re.escape(RELEASE)}"\n)source = .*\nchecksum = .*\n'
     lock.write_text(re.sub(block, r"\1", lock.read_text()))
-    environment = {"CARGO_TARGET_DIR": str(cache_folder() / "targets" / "cargo-patched"), "CARGO_PROFILE_RELEASE_OPT_LEVEL": "1"}
+    environment = {
+        "CARGO_TARGET_DIR": str(cache_folder() / "targets" / "cargo-patched"),
+        "CARGO_PROFILE_RELEASE_OPT_LEVEL": "1",
+    }
     subprocess.run([build.find_cargo(), "build", "--release", "--lib", "--offline", "--quiet"], cwd=work, check=True,
                    env=os.environ | environment)  # fmt: skip
     library = tmp_path_factory.mktemp("library") / "patched.so"

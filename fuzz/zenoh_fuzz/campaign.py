@@ -109,7 +109,16 @@ def hidden(row: FindingRow) -> FindingRow:
     """A finding as it may lie about: of one under embargo that there is one, and how often."""
     if not row.embargo:
         return row
-    return FindingRow(id=row.id, oracle=row.oracle, rule="under embargo", signature="", why="", input="", embargo=True, count=row.count)
+    return FindingRow(
+        id=row.id,
+        oracle=row.oracle,
+        rule="under embargo",
+        signature="",
+        why="",
+        input="",
+        embargo=True,
+        count=row.count,
+    )
 
 
 @contextmanager
@@ -121,9 +130,13 @@ def alone(folder: Path) -> Iterator[None]:
         lock = (folder / "lock").open("w", encoding="utf-8")
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as why:
-        raise UsageError(f"another campaign works in {folder}", step="fuzz codec", hint="--out names another folder") from why
+        raise UsageError(
+            f"another campaign works in {folder}", step="fuzz codec", hint="--out names another folder"
+        ) from why
     except OSError as why:
-        raise CannotGoOn(f"cannot work in {folder}", step="fuzz codec", seen=str(why), hint="--out names another folder") from why
+        raise CannotGoOn(
+            f"cannot work in {folder}", step="fuzz codec", seen=str(why), hint="--out names another folder"
+        ) from why
     try:
         yield
     finally:
@@ -133,7 +146,9 @@ def alone(folder: Path) -> Iterator[None]:
 class Campaign:
     """Runs an order; `show` gets the outcome so far, a few times a second."""
 
-    def __init__(self, order: Order, versions: Mapping[str, str], show: Callable[[Outcome], None] = lambda so_far: None) -> None:
+    def __init__(
+        self, order: Order, versions: Mapping[str, str], show: Callable[[Outcome], None] = lambda so_far: None
+    ) -> None:
         self.order, self.versions, self.show = order, dict(versions), show
         self.folder = order.folder / order.oracle
         self.corpus = self.folder / "corpus"
@@ -227,7 +242,11 @@ class Campaign:
                     if crew.time_left(until) < 1:
                         running.remove(one)
                     else:
-                        one.start(crew.time_left(until), self.order.seed + one.number + 1000 * self.outcome.restarts, self._folders())
+                        one.start(
+                            crew.time_left(until),
+                            self.order.seed + one.number + 1000 * self.outcome.restarts,
+                            self._folders(),
+                        )
             self._sum(workers)
             if crew.time_left(until) < -crew.LATE:
                 break
@@ -277,7 +296,11 @@ class Campaign:
     def _died(self, one: crew.Worker, death: crew.Death, ledger: Mapping[str, FindingRow]) -> None:
         last = [line for line in death.lines if line.strip()][-3:]
         if death.code in (CANNOT_WRITE, CANNOT_BEGIN):
-            raise CannotGoOn(last[-1].removeprefix("worker: ") if last else "a worker cannot begin", step="fuzz codec", seen=last[:-1])
+            raise CannotGoOn(
+                last[-1].removeprefix("worker: ") if last else "a worker cannot begin",
+                step="fuzz codec",
+                seen=last[:-1],
+            )
         if death.data is None:
             raise CannotGoOn(f"a worker ended with {death.why}, and no input was run", step="fuzz codec", seen=last,
                              hint=f"read {one.plan.folder / 'log.txt'}")  # fmt: skip
@@ -288,7 +311,9 @@ class Campaign:
         one.condemn(death.data)
         row = row_of_death(death, self.order.oracle, self.order.targets, self.versions)
         self._found(row, ledger)
-        campaigns.add_event(self.folder, "restart", time.monotonic() - self._began, {"worker": one.number, "seen": death.why})
+        campaigns.add_event(
+            self.folder, "restart", time.monotonic() - self._began, {"worker": one.number, "seen": death.why}
+        )
 
     def _keep(self, row: FindingRow) -> None:
         """In the campaign's folder; what is under embargo in the user's own, and nowhere else."""

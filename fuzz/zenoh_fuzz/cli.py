@@ -52,8 +52,19 @@ def targets_option(function: Any) -> Any:
               help="A folder of further inputs to begin with.")  # fmt: skip
 @click.option("--no-seeds", is_flag=True, help="Begin from nothing instead of the golden vectors.")
 @click.option("--no-merge", is_flag=True, help="Leave the corpus as it grew.")
-@click.option("--on", "engine", metavar="URL", help="Spark: local[N], spark://HOST:PORT or sc://HOST:PORT; --jobs shards at a time.")
-@click.option("--rounds", default=2, show_default=True, type=click.IntRange(1, 1000), help="With --on: how often the shards share.")
+@click.option(
+    "--on",
+    "engine",
+    metavar="URL",
+    help="Spark: local[N], spark://HOST:PORT or sc://HOST:PORT; --jobs shards at a time.",
+)
+@click.option(
+    "--rounds",
+    default=2,
+    show_default=True,
+    type=click.IntRange(1, 1000),
+    help="With --on: how often the shards share.",
+)
 @click.option("--no-behaviour", is_flag=True, help="Do not count behaviours as coverage.")
 @click.option("--out", default=OUT, show_default=True, type=click.Path(path_type=Path, file_okay=False),
               help="A folder for each oracle goes here.")  # fmt: skip
@@ -144,7 +155,9 @@ def _tell(shell: Shell, folder: Path, outcome: Any) -> None:
     shell.out.print(f"{outcome.inputs} inputs in {outcome.seconds:.0f} s ({outcome.rate:.0f} a second), {outcome.edges} edges, "
                     f"corpus of {outcome.corpus}, {len(outcome.findings)} findings ({len(outcome.fresh)} new)")  # fmt: skip
     if outcome.tolerated:
-        shell.out.print("known differences: " + ", ".join(f"{name} {count}" for name, count in outcome.tolerated.most_common()))
+        shell.out.print(
+            "known differences: " + ", ".join(f"{name} {count}" for name, count in outcome.tolerated.most_common())
+        )
     for row in sorted(outcome.findings.values(), key=lambda one: one.signature):
         for line in lines_of(_with_command(row, folder)):
             shell.out.print(line)

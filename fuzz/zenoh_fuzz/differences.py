@@ -41,7 +41,11 @@ class Difference:
     @cached_property
     def remarks(self) -> list[Diagnostic]:
         """Ours, those before a refusal too."""
-        return inputs.remarks(self.number, self.message) if self.refusal else [d for one in self.read for d in one.diagnostics]
+        return (
+            inputs.remarks(self.number, self.message)
+            if self.refusal
+            else [d for one in self.read for d in one.diagnostics]
+        )
 
     @cached_property
     def theirs_told(self) -> Any:
@@ -110,7 +114,11 @@ def claimed(refusal: DecodeError | None, plain: bool) -> str:
     if refusal is None:  # it reads on in another place than we do
         return f"the length of bytes{', read from a plain run of bytes' if plain else ''}"
     steps = refusal.path.split(".")
-    if "[" in steps[-1] or (len(steps) > 1 and "[" in steps[-2] and steps[-2].startswith("locators")) or steps[-1] == "count":
+    if (
+        "[" in steps[-1]
+        or (len(steps) > 1 and "[" in steps[-2] and steps[-2].startswith("locators"))
+        or steps[-1] == "count"
+    ):
         return "the count of a list"
     name = steps[-2] if steps[-1] in ("length", "bytes") and len(steps) > 1 else steps[-1]
     if name in texts():

@@ -46,7 +46,11 @@ def of_atheris() -> Behaviour:
     import atheris
 
     version = importlib.metadata.version("atheris")
-    if not version.startswith(TRIED) or not hasattr(atheris, "_reserve_counter") or not hasattr(atheris, "_trace_branch"):
+    if (
+        not version.startswith(TRIED)
+        or not hasattr(atheris, "_reserve_counter")
+        or not hasattr(atheris, "_trace_branch")
+    ):
         raise CannotGoOn(f"atheris {version} was not tried with behaviour counters", step="fuzz codec",
                          hint=f"install atheris {TRIED[-1]}*, or go without: --no-behaviour")  # fmt: skip
     return Behaviour(atheris._reserve_counter, lambda place: atheris._trace_branch(place))

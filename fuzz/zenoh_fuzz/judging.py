@@ -61,7 +61,10 @@ class Judge:
 
     def _start(self) -> None:
         env = environment()
-        if any(library is not None and _counts(library) for library in (library_of(text, coverage=False) for text in self.targets)):
+        if any(
+            library is not None and _counts(library)
+            for library in (library_of(text, coverage=False) for text in self.targets)
+        ):
             env["LD_PRELOAD"] = " ".join(map(str, preload(structure=False)))
         command = [sys.executable, "-m", "zenoh_fuzz.judging", self.oracle, *self.targets]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,

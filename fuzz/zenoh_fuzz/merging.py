@@ -39,7 +39,9 @@ def merged(plan: Plan, corpus: Path, beside: Path, others: Sequence[Path] = ()) 
             done = subprocess.run(command, capture_output=True, timeout=PATIENCE, check=False, env=environment(),
                                   stdin=subprocess.DEVNULL, start_new_session=True)  # fmt: skip
         except subprocess.TimeoutExpired as why:
-            raise CannotGoOn("merging the corpus takes too long", step="fuzz merge", hint="--no-merge leaves it as it is") from why
+            raise CannotGoOn(
+                "merging the corpus takes too long", step="fuzz merge", hint="--no-merge leaves it as it is"
+            ) from why
     finally:
         one.launcher.close()
     after = corpus_files(new)

@@ -62,7 +62,9 @@ class Shard:
                 names = ("shard", "what", "name", "data")
                 kinds = (pa.int32(), pa.string(), pa.string(), pa.binary())
                 columns = zip(*rows, strict=True)
-                yield pa.RecordBatch.from_arrays([pa.array(each, kind) for each, kind in zip(columns, kinds, strict=True)], list(names))
+                yield pa.RecordBatch.from_arrays(
+                    [pa.array(each, kind) for each, kind in zip(columns, kinds, strict=True)], list(names)
+                )
 
     def run(self, number: int) -> Iterator[tuple[int, str, str, bytes]]:
         """One shard: its new inputs, its findings, its numbers."""
@@ -83,7 +85,12 @@ class Shard:
             for name, row in outcome.findings.items():
                 said = {"row": row.to_json(), "first_seen": outcome.first_seen.get(name, 0.0)}
                 yield number, "finding", name, json.dumps(said).encode()
-            numbers = {"inputs": outcome.inputs, "edges": outcome.edges, "seconds": outcome.seconds, "restarts": outcome.restarts}
+            numbers = {
+                "inputs": outcome.inputs,
+                "edges": outcome.edges,
+                "seconds": outcome.seconds,
+                "restarts": outcome.restarts,
+            }
             yield number, "outcome", "", json.dumps(numbers).encode()
 
 
@@ -91,7 +98,9 @@ def engine(master: str) -> AbstractContextManager[SparkSession]:
     """A session on an engine, opened by what plugs it in. Raises CannotGoOn where nothing does."""
     found = list(entry_points(group=ENGINES, name="spark"))
     if not found:
-        raise CannotGoOn("what opens a Spark session is not installed", step=STEP, hint="install zenoh-conformance[spark]")
+        raise CannotGoOn(
+            "what opens a Spark session is not installed", step=STEP, hint="install zenoh-conformance[spark]"
+        )
     opened: AbstractContextManager[SparkSession] = found[0].load()("zenoh-fuzz", master, SETTINGS)
     return opened
 
@@ -110,7 +119,12 @@ class Rounds:
     """One campaign, round by round; its folder is like any other's."""
 
     def __init__(
-        self, spark: SparkSession, order: Order, versions: Mapping[str, str], folder: Path, show: Callable[[Outcome], None]
+        self,
+        spark: SparkSession,
+        order: Order,
+        versions: Mapping[str, str],
+        folder: Path,
+        show: Callable[[Outcome], None],
     ) -> None:
         self.spark, self.order, self.versions, self.folder, self.show = spark, order, dict(versions), folder, show
         self.corpus = folder / "corpus"
@@ -142,7 +156,9 @@ class Rounds:
             self._take(row.what, bytes(row.data))
         self.outcome.seconds = time.monotonic() - self._began
         self.outcome.corpus = len(corpus_files(self.corpus))
-        campaigns.add_event(self.folder, "merge", self.outcome.seconds, {"before": before, "after": self.outcome.corpus})
+        campaigns.add_event(
+            self.folder, "merge", self.outcome.seconds, {"before": before, "after": self.outcome.corpus}
+        )
         campaigns.write_ledger(self.folder, self.ledger)
         self._event("progress")
         self.show(self.outcome)

@@ -44,7 +44,9 @@ def vector(row: FindingRow) -> str:
     except DecodeError as refusal:
         told["refuses"] = {"why": refusal.why, "at": refusal.at, "path": refusal.path}
     else:
-        means = [to_json(one.message) for one in read] if number != inputs.VLE else [{"Vle": {"value": read[0].message}}]
+        means = (
+            [to_json(one.message) for one in read] if number != inputs.VLE else [{"Vle": {"value": read[0].message}}]
+        )
         told["means"] = means[0] if number < inputs.BATCH or number == inputs.VLE else {"Batch": {"messages": means}}
         told["canonical"] = not any(one.diagnostics for one in read)
     return json.dumps(told | {"source": f"fuzzing: {row.oracle}/{row.rule}", "confirmed_by": []}, indent=1) + "\n"
@@ -71,7 +73,7 @@ def deviation(row: FindingRow) -> str:
     """An entry of a list of known deviations, to be completed: which requirement it is, only a person can tell."""
     return f"""[[deviation]]
 requirement = ""  # which one this breaks
-versions    = "=={next((one for name, one in sorted(row.versions.items()) if name != 'ours'), '')}"
+versions    = "=={next((one for name, one in sorted(row.versions.items()) if name != "ours"), "")}"
 verdict     = "fail"
 cause       = {json.dumps(row.why[:160])}
 reason      = ""  # why it is tolerated

@@ -45,7 +45,13 @@ def row_of_death(death: Death, oracle: str, targets: Sequence[str], versions: Ma
 
 def death_finding(oracle: str, why: str, data: bytes, names: Sequence[str]) -> Finding:
     """One that ends its process, takes too long, or too much memory; `names` are the codecs that were there."""
-    kind = "takes too long" if "timeout" in why else "takes too much memory" if "out-of-memory" in why else "ends its process"
+    kind = (
+        "takes too long"
+        if "timeout" in why
+        else "takes too much memory"
+        if "out-of-memory" in why
+        else "ends its process"
+    )
     who = ", ".join(name for name in names if name != "ours") or "ours"
     return Finding(
         oracle=oracle, rule="survives-every-input", about=f"{who} {kind}, {why_without_numbers(why)}, {where(data)}",

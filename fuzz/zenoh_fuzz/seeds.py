@@ -60,7 +60,24 @@ def message_words() -> Iterator[bytes]:
 
 def key_words() -> Iterator[bytes]:
     """The pieces that keys are made of."""
-    yield from (b"/", b"*", b"**", b"$*", b"$*$*", b"@", b"@a", b"/**/", b"/*/**", b"**/*", b"a", b"ab", b"#", b"?", b"\n", b"\xc3\xa9")
+    yield from (
+        b"/",
+        b"*",
+        b"**",
+        b"$*",
+        b"$*$*",
+        b"@",
+        b"@a",
+        b"/**/",
+        b"/*/**",
+        b"**/*",
+        b"a",
+        b"ab",
+        b"#",
+        b"?",
+        b"\n",
+        b"\xc3\xa9",
+    )
 
 
 def dictionary(words: Iterable[bytes]) -> str:

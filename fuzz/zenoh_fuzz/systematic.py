@@ -40,7 +40,9 @@ def shapes() -> tuple[bytes, ...]:
         if len(data) > len(found.get(names, b"")):
             found[names] = data
     kept = sorted(found.items(), key=lambda item: (-len(item[0]), item[1]))
-    return tuple(data for names, data in kept if not any(names < other for other, _ in kept[: kept.index((names, data))]))
+    return tuple(
+        data for names, data in kept if not any(names < other for other, _ in kept[: kept.index((names, data))])
+    )
 
 
 def message_inputs() -> Iterator[bytes]:

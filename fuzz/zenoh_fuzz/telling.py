@@ -40,7 +40,9 @@ def command(row: FindingRow, where: str) -> str:
 def lines_of(row: FindingRow) -> list[str]:
     """The finding for a person."""
     if row.embargo:
-        return [f"{row.id}  under embargo: a current release crashes or starves; kept in your own data folder, told to nobody else"]
+        return [
+            f"{row.id}  under embargo: a current release crashes or starves; kept in your own data folder, told to nobody else"
+        ]
     seen = f", {row.count} inputs" if row.count > 1 else ""
     head = f"{row.id}  {row.oracle}/{row.rule}{seen}"
     return [head, f"    {row.why}", *(f"    {line}" for line in row.explanation[1:14]), f"    {row.repeat}"]

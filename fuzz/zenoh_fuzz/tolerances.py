@@ -119,7 +119,9 @@ def _encoding(message: Any, _: Difference) -> Any:
     return everywhere(message, change)
 
 
-@rewrite("resolution-of-six-bits", "a reader drops the two highest bits of the resolution", "resolution-reserved-ignored")
+@rewrite(
+    "resolution-of-six-bits", "a reader drops the two highest bits of the resolution", "resolution-reserved-ignored"
+)
 def _resolution(message: Any, _: Difference) -> Any:
     if isinstance(message, m.Init | m.Join) and message.resolution is not None:
         return dataclasses.replace(message, resolution=message.resolution & 0x3F)
@@ -144,7 +146,9 @@ def _queryable(message: Any, _: Difference) -> Any:
     return everywhere(message, change)
 
 
-@rewrite("wire-expr-flags-of-two-bits", "of the flags of an undeclaration's key two bits are read", "wire-expr-ext-suffix")
+@rewrite(
+    "wire-expr-flags-of-two-bits", "of the flags of an undeclaration's key two bits are read", "wire-expr-ext-suffix"
+)
 def _key_flags(message: Any, _: Difference) -> Any:
     def change(value: Any, wire: WireType | None) -> Any:
         return dataclasses.replace(value, flags=value.flags & 3) if isinstance(value, WireExprExt) else value
@@ -177,7 +181,9 @@ def _since(message: Any, difference: Difference) -> Any:
 
 # --- other verdicts ---------------------------------------------------------------------------------------------------
 
-LENGTH_IGNORED: Final = re.compile(r"\.exts\.(timestamp|responder_id|source_info|ts_stack)\b|^join\.exts\.qos\b|\.join\.exts\.qos\b")
+LENGTH_IGNORED: Final = re.compile(
+    r"\.exts\.(timestamp|responder_id|source_info|ts_stack)\b|^join\.exts\.qos\b|\.join\.exts\.qos\b"
+)
 """Paths inside the extensions that zenoh-rust reads straight on, whatever their length says."""
 
 
@@ -206,7 +212,12 @@ def _frame_before(difference: Difference) -> bool:
     return difference.alone(difference.theirs.size).explained(ACCEPT) != ""
 
 
-@verdict("region-name-unchecked", "a region name may be of any size and of any bytes", REFUSE, erratum="region-name-unchecked")
+@verdict(
+    "region-name-unchecked",
+    "a region name may be of any size and of any bytes",
+    REFUSE,
+    erratum="region-name-unchecked",
+)
 def _region(difference: Difference) -> bool:
     return difference.refusal is not None and difference.refusal.path.endswith("region_name.name")
 
@@ -217,7 +228,9 @@ def _marker(difference: Difference) -> bool:
     return any(holds(one.message, lambda value: isinstance(value, data.Shm | BodyShm)) for one in difference.read)
 
 
-@verdict("locator-has-a-form", "a locator is a protocol, a slash and an address; ours keeps whatever text it is", ACCEPT)
+@verdict(
+    "locator-has-a-form", "a locator is a protocol, a slash and an address; ours keeps whatever text it is", ACCEPT
+)
 def _locator(difference: Difference) -> bool:
     shown = [text for one in difference.read if isinstance(one.message, m.Hello) for text in one.message.locators or ()]
     return any(not LOCATOR.fullmatch(text) for text in shown)
@@ -227,7 +240,12 @@ LOCATOR: Final = re.compile(r"[^/?#]+/[^?#]+", re.DOTALL)
 """Protocol and address; what a question mark adds must stand in the codec's own order."""
 
 
-@verdict("key-of-an-undeclaration-not-empty", "N with nothing behind the scope is refused", ACCEPT, erratum="empty-wire-expr-suffix")
+@verdict(
+    "key-of-an-undeclaration-not-empty",
+    "N with nothing behind the scope is refused",
+    ACCEPT,
+    erratum="empty-wire-expr-suffix",
+)
 def _empty(difference: Difference) -> bool:
     return any(holds(one.message, lambda value: isinstance(value, WireExprExt) and value.flags & 1 and not value.suffix)
                for one in difference.read)  # fmt: skip

@@ -1,6 +1,6 @@
 """Handshakes a second through our link and dialogue, beside a bare socket that sends the same bytes; ratios of one run.
 
-    python harness/bench/bench_handshake.py [REACH]      the target is `reference` unless named
+python harness/bench/bench_handshake.py [REACH]      the target is `reference` unless named
 """
 
 from __future__ import annotations
@@ -83,7 +83,9 @@ def main() -> None:
     middle = {name: sorted(found)[ROUNDS // 2] for name, found in rates.items()}
     for name, rate in middle.items():
         print(f"{name:20} {rate:8.0f} handshakes/s")
-    print(f"{'ratio':20} {middle['link and dialogue'] / middle['bare socket']:8.2f} of the bare socket's, against {reach}")
+    print(
+        f"{'ratio':20} {middle['link and dialogue'] / middle['bare socket']:8.2f} of the bare socket's, against {reach}"
+    )
 
 
 if __name__ == "__main__":

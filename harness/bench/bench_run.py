@@ -1,6 +1,6 @@
 """The establishment set as responder: seconds and cases a second, against a healthy node and one that fails half of it.
 
-    python harness/bench/bench_run.py [REACH]      the healthy one is `wheel?role=router` unless named
+python harness/bench/bench_run.py [REACH]      the healthy one is `wheel?role=router` unless named
 """
 
 from __future__ import annotations

@@ -33,7 +33,9 @@ def echo():
 def tap(port):
     """Says its port, then passes on and records."""
     with tempfile.TemporaryDirectory() as folder:
-        passing = Tap(Locator.tcp("127.0.0.1", 0), Locator.tcp("127.0.0.1", port), Recording(Path(folder, "talk.jsonl")))
+        passing = Tap(
+            Locator.tcp("127.0.0.1", 0), Locator.tcp("127.0.0.1", port), Recording(Path(folder, "talk.jsonl"))
+        )
         print(passing.locator.port, flush=True)
         passing.serve()
 
@@ -73,7 +75,9 @@ def main():
             straight, through = quietest(port, size), quietest(tapped, size)
             added = (through - straight) / 2 * 1e6
             worst = max(worst, added if size <= 1400 else 0.0)
-            print(f"{size:6} bytes: the tap adds {added:5.0f} us a message, {through / straight:4.1f} times the way there")
+            print(
+                f"{size:6} bytes: the tap adds {added:5.0f} us a message, {through / straight:4.1f} times the way there"
+            )
     finally:
         near.kill()
         far.kill()

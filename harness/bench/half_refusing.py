@@ -1,6 +1,6 @@
 """A router that refuses every node whose ZenohID begins with an odd byte: half of what a run draws.
 
-    python half_refusing.py PORT
+python half_refusing.py PORT
 """
 
 from __future__ import annotations

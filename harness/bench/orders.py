@@ -1,6 +1,6 @@
 """The whole set of cases in drawn orders, all on one reference in memory for each role and profile: nothing may be red.
 
-    python harness/bench/orders.py [--runs 100] [--first 0]
+python harness/bench/orders.py [--runs 100] [--first 0]
 """
 
 from __future__ import annotations

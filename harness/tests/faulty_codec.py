@@ -64,8 +64,12 @@ def main(how):
                     return
                 if how == "banner":
                     print("Welcome!", flush=True)
-                say(ok=True, identity={"name": "mini", "version": "1", "language": "python"}, layers=["transport"],
-                    capabilities=["decode"])
+                say(
+                    ok=True,
+                    identity={"name": "mini", "version": "1", "language": "python"},
+                    layers=["transport"],
+                    capabilities=["decode"],
+                )
             case "capability":
                 say(ok=True) if how == "liar" else say(ok=False, unimplemented=True)
             case "stop":

@@ -1,6 +1,6 @@
 """Runs in the wheel's own environment: where our key expressions and the wheel's differ, as JSON.
 
-    python keyexpr_witness.py LONGEST_STRING LONGEST_PAIR
+python keyexpr_witness.py LONGEST_STRING LONGEST_PAIR
 """
 
 from __future__ import annotations

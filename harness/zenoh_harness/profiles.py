@@ -68,9 +68,7 @@ PROFILES: Final[Mapping[str, Profile]] = MappingProxyType(
             Profile(
                 name="timestamping", about="stamps the data that passes", offers=frozenset({"timestamping", "qos"})
             ),
-            Profile(
-                name=ON_THE_LINK, about="payloads never go through shared memory", offers=frozenset({"qos"})
-            ),
+            Profile(name=ON_THE_LINK, about="payloads never go through shared memory", offers=frozenset({"qos"})),
         )
     }
 )

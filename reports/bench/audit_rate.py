@@ -47,7 +47,9 @@ def in_one_process(path: str) -> None:
     marks.append(time.process_time())
     messages = sum(row.amount for row in facts if row.what == "messages")
     read, order, judge = (after - before for before, after in pairwise(marks))
-    print(f"one process: {len(rows)} packets, {messages} messages, {messages / (marks[-1] - marks[0]):,.0f} messages/s of CPU")
+    print(
+        f"one process: {len(rows)} packets, {messages} messages, {messages / (marks[-1] - marks[0]):,.0f} messages/s of CPU"
+    )
     print(f"  read {read:.2f} s, sort {order:.2f} s, hear, decode and judge {judge:.2f} s")
     print(f"  resident at most {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
 
@@ -104,7 +106,10 @@ def on_spark(path: str, master: str) -> None:
         f"{master}: {messages} messages, {messages / used:,.0f} messages/s of CPU, {messages / wall:,.0f}/s of wall ({wall:.1f} s); "
         f"up in {up:.1f} s, first job {cold:.1f} s"
     )
-    print("  MB resident: " + ", ".join(f"{name} {size:.0f}" for name, size in sorted(held.items(), key=lambda each: -each[1])[:5]))
+    print(
+        "  MB resident: "
+        + ", ".join(f"{name} {size:.0f}" for name, size in sorted(held.items(), key=lambda each: -each[1])[:5])
+    )
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """The site: seconds for one run as a command, for thirty targets in one process, its size, and the time to first paint.
 
-    python reports/bench/bench_site.py [RESULTS]      a run of the reference in memory unless named
+python reports/bench/bench_site.py [RESULTS]      a run of the reference in memory unless named
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ def one_run(place: Path, scratch: Path) -> None:
     took = [measured(command) for _ in range(3)]
     start = measured([sys.executable, "-c", "import zenoh_harness.cli"])
     seconds, worked = min(took)
-    print(f"one run        {seconds:6.2f} s as a command, {worked:.2f} s of a processor; {start[1]:.2f} s of it is the start")
+    print(
+        f"one run        {seconds:6.2f} s as a command, {worked:.2f} s of a processor; {start[1]:.2f} s of it is the start"
+    )
 
 
 def measured(command: list[str]) -> tuple[float, float]:

@@ -46,14 +46,20 @@ def chromium() -> Iterator[Any]:
 class Tab:
     """A page that notes what goes wrong on it, and what it asks for."""
 
-    def __init__(self, browser: Any, root: Path, *, width: int = DESK, scheme: str = "light", script: bool = True) -> None:
+    def __init__(
+        self, browser: Any, root: Path, *, width: int = DESK, scheme: str = "light", script: bool = True
+    ) -> None:
         self.root = root
-        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, java_script_enabled=script)
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, java_script_enabled=script
+        )
         self.page = context.new_page()
         self.faults: list[str] = []
         self.asked: set[str] = set()
         self.page.on("pageerror", lambda fault: self.faults.append(str(fault)))
-        self.page.on("console", lambda line: self.faults.append(line.text) if line.type in ("error", "warning") else None)
+        self.page.on(
+            "console", lambda line: self.faults.append(line.text) if line.type in ("error", "warning") else None
+        )
         self.page.on("request", lambda request: self.asked.add(request.url))
         self.page.on("requestfailed", lambda request: self.faults.append(f"failed: {request.url}"))
 
@@ -101,7 +107,9 @@ def test_everybody_can_read_every_page(site, chromium, scheme):
 
     tab = Tab(chromium, site, scheme=scheme)
     for name in PAGES:
-        found = Axe().run(tab.go(name), options={"preload": False})  # it would fetch the style sheet again, which the policy forbids
+        found = Axe().run(
+            tab.go(name), options={"preload": False}
+        )  # it would fetch the style sheet again, which the policy forbids
         told = [(one["id"], [node["html"][:200] for node in one["nodes"][:2]]) for one in found.response["violations"]]
         assert told == [], name
     assert tab.calm()
@@ -195,7 +203,14 @@ def test_the_keyboard_reaches_the_content(site, chromium):
 
 def test_what_a_target_says_does_nothing(make_run, tmp_path, chromium):
     key = Key(
-        target=EVIL, version=EVIL, role="responder", profile=EVIL, link=EVIL, requirement=EVIL, check=EVIL, parameters=((EVIL, EVIL),)
+        target=EVIL,
+        version=EVIL,
+        role="responder",
+        profile=EVIL,
+        link=EVIL,
+        requirement=EVIL,
+        check=EVIL,
+        parameters=((EVIL, EVIL),),
     )
     known = {"known": {"reason": EVIL, "see": "javascript:document.title='owned'", "expected": "fail"}}
     more = [

@@ -31,7 +31,9 @@ PATIENCE = 300
 
 
 @contextmanager
-def spark_class(scratch: Path, name: str, *arguments: str, says: str, env: dict[str, str] | None = None) -> Iterator[re.Match[str]]:
+def spark_class(
+    scratch: Path, name: str, *arguments: str, says: str, env: dict[str, str] | None = None
+) -> Iterator[re.Match[str]]:
     """One of Spark's own programs, up when it has said `says`; ended by its id."""
     import pyspark
 
@@ -103,7 +105,11 @@ JOB = HERE / "engine_job.py"
 def job(master: str, files: list[Path], *flags: str) -> dict[str, object]:
     """The tables of a job, in a process of its own: an engine's mark on a process does not go away."""
     done = subprocess.run(
-        [sys.executable, str(JOB), master, *flags, *map(str, files)], capture_output=True, text=True, timeout=1800, check=False
+        [sys.executable, str(JOB), master, *flags, *map(str, files)],
+        capture_output=True,
+        text=True,
+        timeout=1800,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])

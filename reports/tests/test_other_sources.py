@@ -37,7 +37,9 @@ def campaign(folder: Path, *, seed: int = 1, found: tuple[tuple[float, str], ...
         rows[id_] = files.FindingRow(
             id=id_, oracle="decode", rule="r", signature=name, why=f"why {name}", input="00", embargo=secret
         )
-        files.add_event(folder, "finding", seconds, {"id": id_} if secret else {"id": id_, "signature": name, "why": f"why {name}"})
+        files.add_event(
+            folder, "finding", seconds, {"id": id_} if secret else {"id": id_, "signature": name, "why": f"why {name}"}
+        )
     files.write_ledger(folder, rows)
     files.add_event(folder, "end", 60.0, {"inputs": 9000, "edges": 70, "corpus": 12})
     return folder / files.MANIFEST
@@ -51,7 +53,13 @@ def all_of(folder: Path) -> list[str]:
     bad = folder / "bad" / files.MANIFEST
     bad.parent.mkdir()
     bad.write_text("{")
-    return [str(campaign(folder / "a")), str(campaign(folder / "b", seed=2, found=((7.5, "a"),))), str(secret), str(cut), str(bad)]
+    return [
+        str(campaign(folder / "a")),
+        str(campaign(folder / "b", seed=2, found=((7.5, "a"),))),
+        str(secret),
+        str(cut),
+        str(bad),
+    ]
 
 
 def test_times_to_find_count_the_runs_that_found_nothing(tmp_path: Path) -> None:
@@ -72,7 +80,9 @@ def test_what_is_under_embargo_is_a_number(tmp_path: Path) -> None:
 
 def test_a_campaign_that_is_cut_off_says_where(tmp_path: Path) -> None:
     rows = [row for file in all_of(tmp_path) for row in campaigns.rows(file)]
-    faults = sorted((Path(row.file).parent.name, row.line, row.fault.split(":")[0]) for row in rows if row.type == "fault")
+    faults = sorted(
+        (Path(row.file).parent.name, row.line, row.fault.split(":")[0]) for row in rows if row.type == "fault"
+    )
 
     assert faults == [("bad", 0, "cannot be read"), ("d", 6, "is no JSON"), ("d", 7, "cut off")]
 
@@ -106,7 +116,9 @@ def collected(table: DataFrame) -> list[str]:
 
 def plainly(rows: Any) -> list[str]:
     def values(row: Any) -> tuple[Any, ...]:
-        return tuple(row) if isinstance(row, tuple) else tuple(getattr(row, each.name) for each in dataclasses.fields(row))
+        return (
+            tuple(row) if isinstance(row, tuple) else tuple(getattr(row, each.name) for each in dataclasses.fields(row))
+        )
 
     return sorted(repr(values(row)) for row in rows)
 

@@ -165,7 +165,8 @@ def test_what_is_shown_holds_no_controls_and_is_short():
 
 def test_parameters_share_a_page_and_causes_do_not(make_run):
     more = [
-        judgement(COOKIE, Verdict.FAIL, "x/y", cause=cause, parameters=(("at", str(n)),)) for n, cause in enumerate("aab")
+        judgement(COOKIE, Verdict.FAIL, "x/y", cause=cause, parameters=(("at", str(n)),))
+        for n, cause in enumerate("aab")
     ]
     (run,) = load(make_run("run", more=more))
     found = fold.deviations(run)

@@ -63,7 +63,9 @@ def test_every_red_of_a_faulty_node_is_derived_again(name):
             findings, scene = provoke(case, parameters, faulty.node)
             if findings:
                 cause = findings[0].cause
-                proof = proof_of(check, case.requirement, case.role, case.profile, parameters, cause, scene.conversation)
+                proof = proof_of(
+                    check, case.requirement, case.role, case.profile, parameters, cause, scene.conversation
+                )
                 if name in ASKS_FOR_FACTS:
                     with pytest.raises(Apart, match="facts that were not written down"):
                         derive.derive(proof)
@@ -78,7 +80,9 @@ def test_a_law_is_judged_again():
     _, scene = provoke(case, {}, all_faulty_nodes()["answers-with-version-8"].node)
     red = next(one for one in judge(scene.conversation) if one.findings and one.sender is case.role)
     cause = red.findings[0].cause
-    derived = derive.derive(proof_of(red.law.id, red.law.requirement, case.role, "default", {}, cause, scene.conversation))
+    derived = derive.derive(
+        proof_of(red.law.id, red.law.requirement, case.role, "default", {}, cause, scene.conversation)
+    )
     assert (derived.verdict, derived.cause) == ("fail", cause)
     assert derived.byte is not None
 
@@ -153,7 +157,9 @@ def test_what_a_process_did_does_not_follow_from_bytes():
     case = all_cases()["establishment-sane/a-sane-proposal-is-answered"]
     _, scene = provoke(case, {}, all_faulty_nodes()["answers-with-version-8"].node)
     with pytest.raises(Apart, match="there is no case of this name"):
-        derive.derive(proof_of("scripts/x", "target/stays-up", case.role, "default", {}, "signal 6", scene.conversation))
+        derive.derive(
+            proof_of("scripts/x", "target/stays-up", case.role, "default", {}, "signal 6", scene.conversation)
+        )
 
 
 def test_two_archives_are_equal():

@@ -126,7 +126,9 @@ def test_a_capture_holds_the_bytes_of_the_conversation(two, tmp_path):
     (tmp_path / "a.pcap").write_bytes(capture(talk))
     read = captures.read(tmp_path / "a.pcap", ()).conversation
     for side in Side:
-        assert b"".join(one.data for one in read if one.sender is side) == b"".join(one.data for one in talk if one.sender is side)
+        assert b"".join(one.data for one in read if one.sender is side) == b"".join(
+            one.data for one in talk if one.sender is side
+        )
 
 
 def test_a_capture_of_datagrams_and_of_large_pieces_is_whole(tmp_path):
@@ -222,7 +224,9 @@ def evil(check: str, **more) -> Judgement:
         target=EVIL, version=EVIL, role="responder", profile=EVIL, link=EVIL, requirement=more.pop("requirement", EVIL), check=check,
         parameters=((EVIL, EVIL),),
     )  # fmt: skip
-    return Judgement(**({"key": key, "level": "MUST", "verdict": Verdict.FAIL, "cause": EVIL, "end": EVIL, "repeat": EVIL} | more))
+    return Judgement(
+        **({"key": key, "level": "MUST", "verdict": Verdict.FAIL, "cause": EVIL, "end": EVIL, "repeat": EVIL} | more)
+    )
 
 
 @pytest.fixture
@@ -235,7 +239,9 @@ def hostile(make_run):
         evil("", verdict=Verdict.ERROR),
         evil("law/none", verdict=Verdict.NOT_OBSERVED),
     ]
-    return make_run("evil", name=EVIL, version=EVIL, kind=EVIL, reach=EVIL, more=more, planned=(EVIL,), command=EVIL, footer=False)
+    return make_run(
+        "evil", name=EVIL, version=EVIL, kind=EVIL, reach=EVIL, more=more, planned=(EVIL,), command=EVIL, footer=False
+    )
 
 
 def test_hostile_strings_are_text_everywhere(hostile):
@@ -342,7 +348,15 @@ def test_a_hundred_targets(make_run):
 
 def test_one_run_is_quick(make_run, tmp_path):
     """Ten seconds is the alarm on a machine that is busy; the figure itself stands in the benchmark."""
-    command = [sys.executable, "-m", "zenoh_harness.cli", "report", str(make_run("run")), "--out", str(tmp_path / "site")]
+    command = [
+        sys.executable,
+        "-m",
+        "zenoh_harness.cli",
+        "report",
+        str(make_run("run")),
+        "--out",
+        str(tmp_path / "site"),
+    ]
     assert subprocess.run(command, capture_output=True, timeout=10, check=False).returncode == 0
 
 

@@ -116,7 +116,9 @@ def test_files_are_taken_in_the_order_of_their_packets(tmp_path: Path) -> None:
     pcap.write(whole[:half], early)
 
     assert in_order([str(late), str(early), str(tmp_path / "none")]) == [str(early), str(late), str(tmp_path / "none")]
-    one, two = (audit.whole_audit(traffic.sorted_rows(packets(files))) for files in ([str(file)], [str(late), str(early)]))
+    one, two = (
+        audit.whole_audit(traffic.sorted_rows(packets(files))) for files in ([str(file)], [str(late), str(early)])
+    )
     assert tables.statistics(one) == tables.statistics(two)
     assert tables.findings(one) == tables.findings(two)
 
@@ -133,9 +135,9 @@ def test_the_audit_of_a_fleet_says_what_the_small_audit_says(path: Path, tmp_pat
         if row.what == "subjects":
             subjects[row.law] += row.amount
 
-    assert Counter((row.law, row.sender, row.packet, row.zid or row.node, row.cause) for row in tables.findings(here)) == Counter(
-        (charge.law, charge.role, charge.packet, charge.node, charge.cause) for charge in there.charges
-    )
+    assert Counter(
+        (row.law, row.sender, row.packet, row.zid or row.node, row.cause) for row in tables.findings(here)
+    ) == Counter((charge.law, charge.role, charge.packet, charge.node, charge.cause) for charge in there.charges)
     assert subjects == +there.subjects
     assert sum(row.amount for row in here if row.what == "messages") == there.messages
 
@@ -174,12 +176,20 @@ def test_the_stages_of_spark_make_the_plain_tables(spark: SparkSession, tmp_path
         (table, in_plain, PacketRow),
         (spark_traffic.flows(table), [row for said in flows for row in traffic.flow_rows(said)], traffic.FlowRow),
         (spark_traffic.batched(table), [row for said in flows for row in traffic.batch_rows(said)], traffic.BatchRow),
-        (spark_traffic.messages(table), [row for said in flows for row in traffic.message_rows(said)], traffic.MessageRow),
+        (
+            spark_traffic.messages(table),
+            [row for said in flows for row in traffic.message_rows(said)],
+            traffic.MessageRow,
+        ),
         (stages.findings(of_spark), tables.findings(facts), tables.FindingRow),
         (stages.nodes(of_spark), tables.nodes(facts), tables.NodeRow),
         (stages.statistics(of_spark), tables.statistics(facts), tables.StatisticsRow),
         (stages.extensions(of_spark), tables.extensions(facts), tables.ExtensionRow),
-        (stages.observed(of_spark, requirement_rows(spark, needed)), tables.observed(facts, needed), tables.ObservedRow),
+        (
+            stages.observed(of_spark, requirement_rows(spark, needed)),
+            tables.observed(facts, needed),
+            tables.ObservedRow,
+        ),
         (spark_traffic.counts(table), traffic.count_rows(counted), traffic.CountRow),
     ):
         assert collected(made) == plainly(expected), row.__name__

@@ -20,7 +20,13 @@ TABLES = Path("tables")
 
 @click.command("report")
 @click.argument("results", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
-@click.option("--out", default=OUT, show_default=True, type=click.Path(path_type=Path, file_okay=False), help="Where the site goes.")
+@click.option(
+    "--out",
+    default=OUT,
+    show_default=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Where the site goes.",
+)
 @click.option(
     "--since", type=click.Path(exists=True, path_type=Path), metavar="REPORT",
     help="The report before this one: its folder or report.json.",
@@ -29,8 +35,12 @@ TABLES = Path("tables")
 @click.option("--seal", is_flag=True, help="Write digests and the in-toto statement into the submissions in RESULTS.")
 @click.option("--parquet", is_flag=True, help="Write the tables as Parquet too.")
 @click.option("--force", is_flag=True, help="Write into a folder that holds other files, beside them.")
-@click.option("--spark", "with_spark", is_flag=True, help="Keep tables of all RESULTS and campaigns too, through Spark.")
-@click.option("--master", metavar="URL", help="The engine: local[*], spark://HOST:PORT, sc://HOST:PORT; asks for --spark.")
+@click.option(
+    "--spark", "with_spark", is_flag=True, help="Keep tables of all RESULTS and campaigns too, through Spark."
+)
+@click.option(
+    "--master", metavar="URL", help="The engine: local[*], spark://HOST:PORT, sc://HOST:PORT; asks for --spark."
+)
 @click.option(
     "--tables", default=TABLES, show_default=True, type=click.Path(path_type=Path, file_okay=False), help="Where they are kept.",
 )  # fmt: skip
@@ -69,7 +79,11 @@ def made(results: Sequence[Path], out: Path, since: Path | None, *, parquet: boo
     from zenoh_reports.pages.site import Report
 
     others = documents.found(results)
-    files = [file for file in results if file.suffix != ".json" and not (file.is_dir() and others and not holds_results(file))]
+    files = [
+        file
+        for file in results
+        if file.suffix != ".json" and not (file.is_dir() and others and not holds_results(file))
+    ]
     read, unread = runs.load(runs.found(files) if files else [])
     report = Report(read, unread, documents.load(others), earlier(since))
     site = build(report, parquet=parquet)
@@ -112,7 +126,9 @@ def earlier(since: Path | None) -> dict[str, Any] | None:
     file = since / "report.json" if since.is_dir() else since
     document = documents.read(file)
     if "report" not in document:
-        raise UsageError(f"{file} is no report.json", step="--since", hint="name the folder that an earlier report wrote")
+        raise UsageError(
+            f"{file} is no report.json", step="--since", hint="name the folder that an earlier report wrote"
+        )
     return document
 
 

@@ -40,7 +40,9 @@ def test_a_tree_that_differs_is_named_and_mended(tmp_path, capsys, monkeypatch):
 def test_the_same_input_gives_the_same_bytes(tmp_path):
     command = [sys.executable, "-m", "zenoh_vectors.build", "--into", str(tmp_path)]
     subprocess.run(command, check=True, capture_output=True, timeout=60, env={**os.environ, "PYTHONHASHSEED": "7"})
-    assert changed({file.name: file.read_text(encoding="utf-8") for file in data_folder().glob("*.json")}, tmp_path) == []
+    assert (
+        changed({file.name: file.read_text(encoding="utf-8") for file in data_folder().glob("*.json")}, tmp_path) == []
+    )
 
 
 def test_two_vectors_of_one_id_stop_the_builder(vectors):
@@ -98,7 +100,14 @@ def test_a_refusal_is_no_meaning_and_has_one_failure(vectors):
 
 def test_every_proper_beginning_of_some_vector_is_refused_somewhere(vectors):
     cut = {vector.refuses.path for vector in vectors if vector.refuses and vector.refuses.why == "truncated"}
-    for path in ("init.zid", "open.lease", "push.put.payload.length", "request.id", "declare.d_subscriber.id", "join.next_sn_reliable"):
+    for path in (
+        "init.zid",
+        "open.lease",
+        "push.put.payload.length",
+        "request.id",
+        "declare.d_subscriber.id",
+        "join.next_sn_reliable",
+    ):
         assert path in cut
 
 

@@ -94,7 +94,9 @@ def test_the_consumers_first_error_is_a_sentence(archive, tmp_path, named):
     ended = run(archive, tmp_path, REFUSES_ALL, named=named)
 
     assert ended.returncode == 2
-    assert ended.stderr.startswith("Name your codec: python consumer.py MODULE:DECODE") and ended.stderr.count("\n") == 1
+    assert (
+        ended.stderr.startswith("Name your codec: python consumer.py MODULE:DECODE") and ended.stderr.count("\n") == 1
+    )
 
 
 def test_the_consumer_is_short_and_has_nothing_of_ours(archive):
@@ -145,4 +147,6 @@ def test_the_seed_corpus_has_each_input_once(tmp_path, vectors):
     count = seeds.write_corpus(tmp_path / "seeds", layer=("transport", "network"))
     files = sorted((tmp_path / "seeds").iterdir())
     assert count == len(files) == len({file.read_bytes() for file in files})
-    assert {file.read_bytes() for file in files} == {p.data for v in vectors for p in v.parts if p.layer in ("transport", "network")}
+    assert {file.read_bytes() for file in files} == {
+        p.data for v in vectors for p in v.parts if p.layer in ("transport", "network")
+    }

@@ -50,7 +50,11 @@ def test_the_other_reading_of_a_pinned_point_fails_and_is_named(named):
 
 
 def test_an_open_point_never_fails(named):
-    vector = named("open/syn-lease-overlong-2") if "open/syn-lease-overlong-2" in _ids(named) else named("vle/value-5-in-2-bytes")
+    vector = (
+        named("open/syn-lease-overlong-2")
+        if "open/syn-lease-overlong-2" in _ids(named)
+        else named("vle/value-5-in-2-bytes")
+    )
     judged = judge(vector, VectorOutcome(None, "overlong", 0))
     assert judged.verdict == "pass" and judged.cause.startswith("open point vle-overlong-accepted")
 

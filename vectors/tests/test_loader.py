@@ -45,14 +45,26 @@ FAULTS = {
     "both": (GOOD | {"refuses": REFUSED["refuses"]}, "means", "exactly one"),
     "a meaning that is no object": (GOOD | {"means": []}, "means", "dict"),
     "nothing about canonical": (without(GOOD, "canonical"), "canonical", "missing"),
-    "a refusal beyond the bytes": (REFUSED | {"refuses": {"why": "truncated", "at": 3, "path": "x"}}, "refuses.at", "outside"),
+    "a refusal beyond the bytes": (
+        REFUSED | {"refuses": {"why": "truncated", "at": 3, "path": "x"}},
+        "refuses.at",
+        "outside",
+    ),
     "a refusal without a byte": (REFUSED | {"refuses": {"why": "truncated", "path": "x"}}, "refuses", '"at"'),
     "an erratum without a reading": (GOOD | {"errata": [{"id": "x", "stance": "PIN"}]}, "errata", "reading"),
-    "an erratum of no stance": (GOOD | {"errata": [{"id": "x", "stance": "NO", "reading": "as written"}]}, "errata", "stance"),
+    "an erratum of no stance": (
+        GOOD | {"errata": [{"id": "x", "stance": "NO", "reading": "as written"}]},
+        "errata",
+        "stance",
+    ),
     "a remark beyond the bytes": (GOOD | {"remarks": [["reserved-bit", 9, "open.header"]]}, "remarks", "outside"),
     "a field that does not exist": (GOOD | {"comment": "x"}, "comment", "no such field"),
     "no source": (without(GOOD, "source"), "source", "missing"),
-    "a step of nobody": (without(GOOD, "means", "bytes", "segments") | {"steps": [{"from": "us"}]}, "steps[0].from", "initiator"),
+    "a step of nobody": (
+        without(GOOD, "means", "bytes", "segments") | {"steps": [{"from": "us"}]},
+        "steps[0].from",
+        "initiator",
+    ),
 }
 
 
@@ -89,7 +101,9 @@ def test_an_id_that_stands_twice_is_named(tmp_path):
 def test_a_requirement_that_does_not_exist_is_named(tmp_path):
     written(tmp_path, GOOD)
     assert len(load(tmp_path, requirements={"session-establishment/open-id"})) == 1
-    with pytest.raises(VectorError, match=r"open.json: open/sample: covers: unknown requirement 'session-establishment/open-id'"):
+    with pytest.raises(
+        VectorError, match=r"open.json: open/sample: covers: unknown requirement 'session-establishment/open-id'"
+    ):
         load(tmp_path, requirements={"session-establishment/other"})
 
 

@@ -39,7 +39,9 @@ def test_refusals_point_at_the_byte_at_fault(vectors, ours):
             outcome = ours.decode(vector.layer, vector.data)
             at = outcome.size if outcome.means is not None else outcome.at
             if at != vector.refuses.at:
-                wrong.append(f"{vector.id}: expected {vector.refuses.at} ({vector.refuses.path}), found {at}: {outcome.why}")
+                wrong.append(
+                    f"{vector.id}: expected {vector.refuses.at} ({vector.refuses.path}), found {at}: {outcome.why}"
+                )
     assert wrong == []
 
 
@@ -49,7 +51,10 @@ def test_what_is_read_is_written_back_where_there_is_nothing_to_remark(vectors):
         if vector.means is not None and vector.layer in MESSAGES:
             decoded = codec.decode_whole(vector.data, Layer(vector.layer))
             kinds = {diagnostic.kind for diagnostic in decoded.diagnostics}
-            if kinds <= {"unknown-extension", "duplicate-extension", "unknown-value"} and codec.encode(decoded.message) != vector.data:
+            if (
+                kinds <= {"unknown-extension", "duplicate-extension", "unknown-value"}
+                and codec.encode(decoded.message) != vector.data
+            ):
                 lost.append(vector.id)
     assert lost == []
 

@@ -88,7 +88,9 @@ def difference(vector: Vector, outcome: VectorOutcome) -> str:
     """In one line: what was expected and what was found, at the first place where they part."""
     if vector.refuses is not None:
         refused = vector.refuses
-        return f"expected a refusal ({refused.why} at byte {refused.at}, {refused.path}), found {str(outcome.means)[:200]}"
+        return (
+            f"expected a refusal ({refused.why} at byte {refused.at}, {refused.path}), found {str(outcome.means)[:200]}"
+        )
     if outcome.means is None:
         where = "" if outcome.at is None else f" at byte {outcome.at}{beside(vector, outcome.at)}"
         return f"refused{where}: {outcome.why or 'no reason given'}"
@@ -110,7 +112,9 @@ def parts(want: Any, got: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
     """Where two meanings differ: path, expected, found."""
     if isinstance(want, Mapping) and isinstance(got, Mapping):
         for name in dict.fromkeys((*want, *got)):
-            yield from parts(want.get(name, "(absent)"), got.get(name, "(absent)"), f"{path}.{name}" if path else str(name))
+            yield from parts(
+                want.get(name, "(absent)"), got.get(name, "(absent)"), f"{path}.{name}" if path else str(name)
+            )
     elif isinstance(want, list) and isinstance(got, list) and len(want) == len(got):
         for place, pair in enumerate(zip(want, got, strict=True)):
             yield from parts(*pair, f"{path}[{place}]")

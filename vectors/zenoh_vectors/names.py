@@ -26,6 +26,10 @@ def table(vectors: Iterable[Vector] | None = None) -> str:
             elif not placed and (message := HEADER.fullmatch(segment.path)):
                 messages.setdefault(message["owner"], segment.data[0] & 0x1F)
     rows = [f"| `{name}` | {ident:#04x} |" for name, ident in sorted(messages.items())]
-    more = [f"| `{owner}` | `{name}` | {rest} |" for owner, name, *others in sorted(extensions) for rest in (" | ".join(others),)]
+    more = [
+        f"| `{owner}` | `{name}` | {rest} |"
+        for owner, name, *others in sorted(extensions)
+        for rest in (" | ".join(others),)
+    ]
     return "\n".join((HEAD, "| message in paths | id |", "|---|---|", *rows, "",
                       "| in | extension in `means` | id | encoding | mandatory |", "|---|---|---|---|---|", *more, ""))  # fmt: skip

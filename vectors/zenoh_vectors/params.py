@@ -1,7 +1,7 @@
 """The vectors as pytest parameters, one test a vector:
 
-    @pytest.mark.parametrize("vector", vector_params(layer="network"))
-    def test_my_decoder(vector): ...
+@pytest.mark.parametrize("vector", vector_params(layer="network"))
+def test_my_decoder(vector): ...
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 
-def select(*, layer: str | Collection[str] = (), refused: bool | None = None, prefix: str = "") -> list[tuple[str, Vector]]:
+def select(
+    *, layer: str | Collection[str] = (), refused: bool | None = None, prefix: str = ""
+) -> list[tuple[str, Vector]]:
     """Names and vectors: of these layers, refused ones or not, ids that begin so; conversations step by step."""
     layers = (layer,) if isinstance(layer, str) else tuple(layer)
     out = []

@@ -51,7 +51,9 @@ def told(scene: Scene, us: Party, within: float) -> Told | None:
 def asked_by(scene: Scene, us: Party, **how: Any) -> Request:
     """The application asks for `k`; the query, as it comes to us."""
     scene.agent.ask("get", id=named(us), key=us.whole("k/**"), **({"timeout_ms": LONG_MS} | how))
-    found: Request = us.expect(Request, lambda heard: heard.key == us.whole("k/**"), step="not reached: the query").message
+    found: Request = us.expect(
+        Request, lambda heard: heard.key == us.whole("k/**"), step="not reached: the query"
+    ).message
     return found
 
 
@@ -94,7 +96,9 @@ def a_get_ends_at_its_final(scene: Scene) -> None:
 
     events = told_until_end(scene, us)
 
-    us.us.require(replies(events) == ["01"], expected="one reply", got=f"{len(replies(events))}", step="the application")
+    us.us.require(
+        replies(events) == ["01"], expected="one reply", got=f"{len(replies(events))}", step="the application"
+    )
 
 
 @case("reply/not-complete-before-finals", role=Side.INITIATOR, needs=GET, control=a_get_ends_at_its_final)
@@ -115,7 +119,9 @@ def a_get_does_not_end_before_its_final(scene: Scene) -> None:
 
     first, early = told(scene, us, scene.unit), told(scene, us, scene.unit / 4)
     us.us.require(first is not None, expected="a reply", got="silence", step="not reached: the first reply")
-    us.us.require(early is None, expected="a get that goes on", got=str(early and early["event"]), step="before the final")
+    us.us.require(
+        early is None, expected="a get that goes on", got=str(early and early["event"]), step="before the final"
+    )
     answer(us, request, b"\x02", key="k/b")
     us.says(ResponseFinal(id=request.id))
     rest = told_until_end(scene, us)
@@ -159,7 +165,9 @@ def what_comes_after_the_timeout_is_not_told(scene: Scene) -> None:
     us.settles("after a late answer")
 
     late = told(scene, us, scene.unit / 8)
-    us.us.require(late is None, expected="nothing after the end", got=str(late and late["event"]), step="the application")
+    us.us.require(
+        late is None, expected="nothing after the end", got=str(late and late["event"]), step="the application"
+    )
 
 
 def gets(scene: Scene, mode: str) -> tuple[Party, list[str]]:
@@ -193,7 +201,9 @@ def an_application_gets_nothing_older(scene: Scene) -> None:
         application  a at 2, b at 1, a at 3
     """
     us, got = gets(scene, "monotonic")
-    us.us.require(got == ["a2", "b1", "a3"], expected="all but the older one", got=" ".join(got), step="the application")
+    us.us.require(
+        got == ["a2", "b1", "a3"], expected="all but the older one", got=" ".join(got), step="the application"
+    )
 
 
 @case("query/consolidation-latest-one-per-key", role=Side.INITIATOR, needs=GET, control=a_get_ends_at_its_final)
@@ -234,7 +244,9 @@ def served(scene: Scene, plan: list[dict[str, Any]]) -> tuple[Party, list[Any]]:
     asked = us.asks("k/**")
     us.expect_final(asked, step="the queryable ends")
     us.settles("not reached: the session works")
-    us.us.require(us.finals(asked) == 1, expected="one ResponseFinal", got=str(us.finals(asked)), step="the queryable ends")
+    us.us.require(
+        us.finals(asked) == 1, expected="one ResponseFinal", got=str(us.finals(asked)), step="the queryable ends"
+    )
     return us, us.answers(asked)
 
 
@@ -266,7 +278,9 @@ def a_queryable_that_fails_says_so(scene: Scene) -> None:
     us, got = served(scene, [{"error": "0e"}])
 
     errors = [heard.message.body for heard in got if isinstance(heard.message.body, Err)]
-    us.us.require(len(errors) == len(got) == 1, expected="one ERR", got=f"{len(errors)} of {len(got)}", step="the error")
+    us.us.require(
+        len(errors) == len(got) == 1, expected="one ERR", got=f"{len(errors)} of {len(got)}", step="the error"
+    )
     us.us.require(errors[0].payload == b"\x0e", expected="the payload as given", got="another", step="the error")
 
 
@@ -358,7 +372,12 @@ def an_application_counts_what_it_publishes(scene: Scene) -> None:
     us.us.require(rise, expected="numbers that rise", got="others", step="SourceInfo")
 
 
-@case("push/push-reaches-intersecting", role=Side.INITIATOR, needs=SUBSCRIBES, parameters=grid(declared=("k/a", "k/*", "k/**")))
+@case(
+    "push/push-reaches-intersecting",
+    role=Side.INITIATOR,
+    needs=SUBSCRIBES,
+    parameters=grid(declared=("k/a", "k/*", "k/**")),
+)
 def an_application_hears(scene: Scene, *, declared: str) -> None:
     """
     An application that subscribes is told of publications to keys that its own meets, with value and kind, and of no other.

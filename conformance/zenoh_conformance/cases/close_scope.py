@@ -29,7 +29,11 @@ WATCHED = InterestOptions.TOKENS | InterestOptions.RESTRICTED | InterestOptions.
 """Tokens, of one key that is named."""
 
 
-@case("session-establishment/open-ack-answers-open-syn", profile="two-links", needs=("multilink", "several-links", "finals"))
+@case(
+    "session-establishment/open-ack-answers-open-syn",
+    profile="two-links",
+    needs=("multilink", "several-links", "finals"),
+)
 def two_links_make_one_session(scene: Scene) -> None:
     """
     A node opens a second link with the key that it showed on the first: both are links of one session, and work asked for on either

@@ -75,7 +75,9 @@ def a_batch_that_is_cut_is_refused(scene: Scene, *, kept: int) -> None:
     us.expect_refusal("init", never=InitAck)
 
 
-@case("session-establishment/open-field-order", control=a_sane_handshake_is_accepted, parameters=grid(kept=range(5, 60)))
+@case(
+    "session-establishment/open-field-order", control=a_sane_handshake_is_accepted, parameters=grid(kept=range(5, 60))
+)
 def an_open_that_is_cut_in_its_cookie_is_refused(scene: Scene, *, kept: int) -> None:
     """
     A batch that ends inside the cookie of OpenSyn, at each of its bytes.
@@ -133,7 +135,9 @@ def a_very_large_proposal_is_answered_or_refused(scene: Scene, *, size: int) -> 
 
 
 @case(
-    "session-establishment/refusal-is-close", control=a_sane_handshake_is_accepted, parameters=grid(extra=(1, 2, 16, 300))
+    "session-establishment/refusal-is-close",
+    control=a_sane_handshake_is_accepted,
+    parameters=grid(extra=(1, 2, 16, 300)),
 )
 def keep_alives_behind_a_proposal_are_answered_or_closed(scene: Scene, *, extra: int) -> None:
     """

@@ -18,7 +18,9 @@ ROOM = 64
 
 
 @case(
-    "session-establishment/init-zid", control=a_sane_handshake_is_accepted, parameters=grid(after=("close", "fin", "rst"))
+    "session-establishment/init-zid",
+    control=a_sane_handshake_is_accepted,
+    parameters=grid(after=("close", "fin", "rst")),
 )
 def the_target_is_the_same_on_every_link(scene: Scene, *, after: str) -> None:
     """
@@ -92,7 +94,9 @@ def a_zid_that_ends_in_zeros_is_answered_or_closed(scene: Scene, *, zeros: int) 
     init_then_open(us, us.init_syn())
 
 
-@case("session-establishment/init-field-order", control=a_sane_proposal_is_answered, parameters=grid(length=range(1, 17)))
+@case(
+    "session-establishment/init-field-order", control=a_sane_proposal_is_answered, parameters=grid(length=range(1, 17))
+)
 def a_zid_longer_than_the_message_is_refused(scene: Scene, *, length: int) -> None:
     """
     The length nibble promises more bytes of ZenohID than there are.
@@ -147,7 +151,11 @@ def without_size_numbers_have_32_bits(scene: Scene, *, below: int) -> None:
     us.expect_live(step="past the edge")
 
 
-@case("session-establishment/batch-size-default", needs=("routing", "several-sessions"), control=a_sane_handshake_is_accepted)
+@case(
+    "session-establishment/batch-size-default",
+    needs=("routing", "several-sessions"),
+    control=a_sane_handshake_is_accepted,
+)
 def without_size_batches_are_large(scene: Scene) -> None:
     """
     InitSyn without S: batches of up to 65535 bytes, or of what InitAck states instead, arrive.
@@ -242,7 +250,9 @@ def every_resolution_makes_a_session(scene: Scene, *, resolution: int, number: s
 
 
 @case(
-    "session-establishment/refusal-is-close", control=a_sane_handshake_is_accepted, parameters=grid(extra=(1, 2, 16, 300))
+    "session-establishment/refusal-is-close",
+    control=a_sane_handshake_is_accepted,
+    parameters=grid(extra=(1, 2, 16, 300)),
 )
 def bytes_behind_open_are_answered_or_closed(scene: Scene, *, extra: int) -> None:
     """

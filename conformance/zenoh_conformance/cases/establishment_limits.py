@@ -143,7 +143,12 @@ def an_expired_session_is_told_so(scene: Scene) -> None:
             break
 
     us.require(us.closed is not None, expected="a Close", got=us.text_of(None), step="not reached: after the lease")
-    us.require(us.closed != reason_code("GENERIC"), expected="a reason", got="Close(GENERIC)", step="not reached: after the lease")
+    us.require(
+        us.closed != reason_code("GENERIC"),
+        expected="a reason",
+        got="Close(GENERIC)",
+        step="not reached: after the lease",
+    )
     told = us.closed == reason_code("EXPIRED")
     us.require(told, expected="Close(EXPIRED)", got=f"Close({us.closed})", step="after the lease")
 
@@ -167,7 +172,9 @@ def whatever_is_said_renews_the_lease(scene: Scene, *, what: str) -> None:
             us.send(KeepAlive() if what == "keep-alive" else us.frame())
         for _ in us.stream(0.3):
             pass
-        us.require(us.ended is None, expected="a session that lives", got=us.text_of(None), step="while something is said")
+        us.require(
+            us.ended is None, expected="a session that lives", got=us.text_of(None), step="while something is said"
+        )
 
     us.expect_live()
 

@@ -57,7 +57,9 @@ def an_initial_number_past_the_edge_is_refused(scene: Scene, *, fsn: int, past: 
     us.expect_refusal("open", never=OpenAck)
 
 
-@case("session-establishment/open-field-order", control=a_sane_handshake_is_accepted, parameters=grid(kept=(1, 2, 3, 4)))
+@case(
+    "session-establishment/open-field-order", control=a_sane_handshake_is_accepted, parameters=grid(kept=(1, 2, 3, 4))
+)
 def a_cut_open_is_refused(scene: Scene, *, kept: int) -> None:
     """
     OpenSyn that ends before its cookie does.

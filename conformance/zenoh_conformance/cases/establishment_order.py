@@ -70,7 +70,11 @@ def nothing_but_open_syn_follows(scene: Scene, *, what: str) -> None:
     us.expect_refusal("init-acked", never=OpenAck)
 
 
-@case("session-establishment/no-data-before-open", needs=("routing", "several-links"), control=a_sane_handshake_is_accepted)
+@case(
+    "session-establishment/no-data-before-open",
+    needs=("routing", "several-links"),
+    control=a_sane_handshake_is_accepted,
+)
 def data_before_open_goes_nowhere(scene: Scene) -> None:
     """
     A publication that is sent before OpenSyn reaches nobody.
@@ -96,7 +100,9 @@ def data_before_open_goes_nowhere(scene: Scene) -> None:
 
 
 @case(
-    "session-establishment/teardown-by-close", control=a_sane_handshake_is_accepted, parameters=grid(session=(True, False))
+    "session-establishment/teardown-by-close",
+    control=a_sane_handshake_is_accepted,
+    parameters=grid(session=(True, False)),
 )
 def close_ends_a_live_session(scene: Scene, *, session: bool) -> None:
     """

@@ -58,7 +58,9 @@ def a_session_does_work(scene: Scene) -> None:
     us.expect_live()
 
 
-@case("session-establishment/init-zid-length", control=a_sane_handshake_is_accepted, parameters=grid(length=range(1, 17)))
+@case(
+    "session-establishment/init-zid-length", control=a_sane_handshake_is_accepted, parameters=grid(length=range(1, 17))
+)
 def a_zid_of_every_length_is_accepted(scene: Scene, *, length: int) -> None:
     """
     A ZenohID of 1 to 16 bytes, its length nibble one less.
@@ -136,7 +138,9 @@ def a_lease_in_either_unit_is_accepted(scene: Scene, *, seconds: bool, lease: in
     us.expect_live()
 
 
-@case("session-establishment/init-ext-qos", control=a_sane_handshake_is_accepted, parameters=grid(offered=(True, False)))
+@case(
+    "session-establishment/init-ext-qos", control=a_sane_handshake_is_accepted, parameters=grid(offered=(True, False))
+)
 def qos_is_settled_by_both(scene: Scene, *, offered: bool) -> None:
     """
     InitAck carries QoS only if InitSyn did; the session works either way.

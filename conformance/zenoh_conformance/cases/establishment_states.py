@@ -179,7 +179,10 @@ def one_of_parallel_handshakes_comes_through(scene: Scene, *, count: int) -> Non
 
 
 @case(
-    "session-establishment/init-ack-answers-init-syn", needs=("several-links",), control=a_sane_handshake_is_accepted, alone=True
+    "session-establishment/init-ack-answers-init-syn",
+    needs=("several-links",),
+    control=a_sane_handshake_is_accepted,
+    alone=True,
 )
 def many_half_open_handshakes_do_no_harm(scene: Scene) -> None:
     """

@@ -34,7 +34,11 @@ KIND = tuple(DECLARED)
 
 def declares(who: Party, kind: str, key: str) -> int:
     """Declare something of a kind; its id."""
-    makes: dict[str, Any] = {"subscriber": who.declares_subscriber, "queryable": who.declares_queryable, "token": who.declares_token}
+    makes: dict[str, Any] = {
+        "subscriber": who.declares_subscriber,
+        "queryable": who.declares_queryable,
+        "token": who.declares_token,
+    }
     return int(makes[kind](key).id)
 
 
@@ -68,7 +72,9 @@ def expect_keys(watcher: Party, kind: str | None, wanted: list[str], *, step: st
     """Deviate unless the watcher was told of exactly these keys."""
     got = keys(watcher, kind)
     right = got == sorted(watcher.whole(key) for key in wanted)
-    watcher.us.require(right, expected=f"{len(wanted)} that were declared", got=f"{len(got)} of another choice", step=step)
+    watcher.us.require(
+        right, expected=f"{len(wanted)} that were declared", got=f"{len(got)} of another choice", step=step
+    )
 
 
 @case("declarations/forwarded-on-interest", needs=ROUTES, parameters=grid(kind=KIND))
@@ -90,11 +96,18 @@ def who_asks_is_told(scene: Scene, *, kind: str) -> None:
 
     text = waits_for(watcher, kind, "k/a", step="declared")
     other.retracts(TAKEN_BACK[kind], entity)
-    gone: Any = watcher.expect(Declare, lambda heard: isinstance(heard.message.body, TAKEN_BACK[kind]), step="taken back").message.body
+    gone: Any = watcher.expect(
+        Declare, lambda heard: isinstance(heard.message.body, TAKEN_BACK[kind]), step="taken back"
+    ).message.body
     watcher.us.require(gone.id == text.body.id, expected="the id that was told", got="another", step="taken back")
 
 
-@case("declarations/forwarded-on-interest", needs=ROUTES, control=who_asks_is_told, parameters=grid(kind=KIND, how=("left", "cut")))
+@case(
+    "declarations/forwarded-on-interest",
+    needs=ROUTES,
+    control=who_asks_is_told,
+    parameters=grid(kind=KIND, how=("left", "cut")),
+)
 def what_a_session_declared_is_taken_back_with_it(scene: Scene, *, kind: str, how: str) -> None:
     """
     The session that declared it ends: the watcher is told that it is gone.
@@ -113,7 +126,9 @@ def what_a_session_declared_is_taken_back_with_it(scene: Scene, *, kind: str, ho
     else:
         other.us.wire.reset()
 
-    watcher.expect(Declare, lambda heard: isinstance(heard.message.body, TAKEN_BACK[kind]), step=f"the session is gone: {how}")
+    watcher.expect(
+        Declare, lambda heard: isinstance(heard.message.body, TAKEN_BACK[kind]), step=f"the session is gone: {how}"
+    )
 
 
 @case("declarations/forwarded-on-interest", needs=ROUTES, control=who_asks_is_told, parameters=grid(kind=KIND))
@@ -135,7 +150,9 @@ def nobody_takes_back_what_another_declared(scene: Scene, *, kind: str) -> None:
     watcher.settles()
 
     gone = [one for one in watcher.heard(Declare) if isinstance(one.message.body, TAKEN_BACK[kind])]
-    watcher.us.require(not gone, expected="nothing taken back", got="what another one declared", step="another session's id")
+    watcher.us.require(
+        not gone, expected="nothing taken back", got="what another one declared", step="another session's id"
+    )
 
 
 @case("declarations/forwarded-on-interest", needs=ROUTES, control=who_asks_is_told, parameters=grid(kind=KIND))
@@ -181,7 +198,9 @@ def completeness_is_told(scene: Scene, *, complete: bool, distance: int) -> None
     watcher.us.require(text == complete, expected="completeness as declared", got="another", step="QueryableInfo")
 
 
-@case("interests/snapshot-sets-interest-id", needs=ROUTES, control=who_asks_is_told, parameters=grid(mode=BOTH, kind=KIND))
+@case(
+    "interests/snapshot-sets-interest-id", needs=ROUTES, control=who_asks_is_told, parameters=grid(mode=BOTH, kind=KIND)
+)
 def a_snapshot_names_its_interest(scene: Scene, *, mode: InterestMode, kind: str) -> None:
     """
     What is there when an interest comes is told with that interest's id.
@@ -200,7 +219,12 @@ def a_snapshot_names_its_interest(scene: Scene, *, mode: InterestMode, kind: str
     watcher.us.require(right, expected="the id of the interest", got=str(text.interest_id), step="the snapshot")
 
 
-@case("interests/snapshot-ends-with-final", needs=ROUTES, control=who_asks_is_told, parameters=grid(mode=BOTH, kind=KIND, there=(0, 2)))
+@case(
+    "interests/snapshot-ends-with-final",
+    needs=ROUTES,
+    control=who_asks_is_told,
+    parameters=grid(mode=BOTH, kind=KIND, there=(0, 2)),
+)
 def a_snapshot_ends(scene: Scene, *, mode: InterestMode, kind: str, there: int) -> None:
     """
     A snapshot ends with one D_FINAL that names the interest, after all that is there; also where nothing is.
@@ -246,7 +270,12 @@ def a_snapshot_of_many_is_whole(scene: Scene) -> None:
     expect_keys(watcher, "token", [f"k/{name}/{number}" for name in "ab" for number in range(100)], step="the snapshot")
 
 
-@case("interests/later-declarations-without-interest-id", needs=ROUTES, control=who_asks_is_told, parameters=grid(kind=KIND))
+@case(
+    "interests/later-declarations-without-interest-id",
+    needs=ROUTES,
+    control=who_asks_is_told,
+    parameters=grid(kind=KIND),
+)
 def what_comes_later_names_no_interest(scene: Scene, *, kind: str) -> None:
     """
     What is declared after the snapshot is told without an interest's id.
@@ -312,7 +341,12 @@ def after_final_nothing_is_told(scene: Scene, *, kind: str) -> None:
     expect_keys(watcher, kind, ["k/a"], step="after Final")
 
 
-@case("interests/restricted-to-key", needs=ROUTES, control=who_asks_is_told, parameters=grid(kind=KIND, restricted=(True, False)))
+@case(
+    "interests/restricted-to-key",
+    needs=ROUTES,
+    control=who_asks_is_told,
+    parameters=grid(kind=KIND, restricted=(True, False)),
+)
 def an_interest_is_restricted_to_its_key(scene: Scene, *, kind: str, restricted: bool) -> None:
     """
     With R what meets the key is told, of what is there and of what comes, and nothing else; without R all is.

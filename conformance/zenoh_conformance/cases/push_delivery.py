@@ -110,7 +110,12 @@ def each_session_gets_it_once(scene: Scene) -> None:
         each.expect_no_push(step=f"once to {each.name}", but=1)
 
 
-@case("push/push-reaches-intersecting", needs=ROUTES, control=a_publication_reaches_a_subscriber, parameters=grid(gone=(0, 1)))
+@case(
+    "push/push-reaches-intersecting",
+    needs=ROUTES,
+    control=a_publication_reaches_a_subscriber,
+    parameters=grid(gone=(0, 1)),
+)
 def the_rest_goes_on_when_one_leaves(scene: Scene, *, gone: int) -> None:
     """
     One of two subscribers of one key takes it back, or leaves; the other one goes on hearing.
@@ -177,7 +182,12 @@ def a_value_of_any_size_comes_whole(scene: Scene, *, size: int) -> None:
     subscriber.us.require(same, expected=f"{size} bytes as sent", got="others", step="the value")
 
 
-@case("push/put-delivers-value", needs=ROUTES, control=a_publication_reaches_a_subscriber, parameters=grid(reliable=(True, False)))
+@case(
+    "push/put-delivers-value",
+    needs=ROUTES,
+    control=a_publication_reaches_a_subscriber,
+    parameters=grid(reliable=(True, False)),
+)
 def values_come_in_order(scene: Scene, *, reliable: bool) -> None:
     """
     Values of one key on one channel come in the order in which they were said: the last one is the newest.
@@ -277,7 +287,12 @@ def numbers_of_the_target(asker: Party, owner: Party) -> list[int]:
     return [number for number, key in theirs.items() if key == asker.whole("k/theirs")]
 
 
-@case("push/push-mapping-side", needs=ROUTES, control=a_number_of_the_sender_names_the_key, parameters=grid(released=(False, True)))
+@case(
+    "push/push-mapping-side",
+    needs=ROUTES,
+    control=a_number_of_the_sender_names_the_key,
+    parameters=grid(released=(False, True)),
+)
 def a_number_of_nobody_names_nothing(scene: Scene, *, released: bool) -> None:
     """
     A number that was never declared, or was released, names no key: such a publication goes to nobody.

@@ -20,7 +20,13 @@ from .routing_plain import ROUTES, a_publication_reaches_a_subscriber, heard_of,
 
 STAMP = Timestamp(time=0x6500_0000_8000_0000, zid=ZenohID(b"\x11\x22\x33"))
 SOURCE = SourceInfo(zid=ZenohID(b"\x44\x55"), eid=300, sn=70_000)
-ENCODINGS = {"absent": None, "zero": Encoding(0), "known": Encoding(5), "schema": Encoding(3, b"a schema"), "large": Encoding(65535)}
+ENCODINGS = {
+    "absent": None,
+    "zero": Encoding(0),
+    "known": Encoding(5),
+    "schema": Encoding(3, b"a schema"),
+    "large": Encoding(65535),
+}
 OPAQUE = {"absent": None, "empty": b"", "text": b"a=b&c", "bytes": bytes(range(256))}
 
 FIELDS = pairwise(
@@ -106,10 +112,17 @@ def a_deletion_comes_as_one(scene: Scene, *, stamped: bool, attachment: str) -> 
     us.require(isinstance(push.body, Del), expected="DEL", got=type(push.body).__name__.upper(), step="the deletion")
     same = push.body.exts.get(DelAttachment) == gone.exts.get(DelAttachment)
     us.require(same, expected="the attachment as it was said", got="another", step="the deletion")
-    us.require(not stamped or push.body.timestamp == STAMP, expected="the timestamp", got="another", step="the deletion")
+    us.require(
+        not stamped or push.body.timestamp == STAMP, expected="the timestamp", got="another", step="the deletion"
+    )
 
 
-@case("push/source-info-names-origin", needs=ROUTES, control=a_publication_reaches_a_subscriber, parameters=grid(of=("put", "del")))
+@case(
+    "push/source-info-names-origin",
+    needs=ROUTES,
+    control=a_publication_reaches_a_subscriber,
+    parameters=grid(of=("put", "del")),
+)
 def the_source_passes_unchanged(scene: Scene, *, of: str) -> None:
     """
     SourceInfo comes as it was said: it names who published, not who passes on.

@@ -18,7 +18,12 @@ MANY = 300
 """Queries at once, and answers to one query."""
 
 
-@case("reply/final-always-comes", needs=ROUTES, control=a_query_reaches_a_queryable, parameters=grid(target=(None, *Target)))
+@case(
+    "reply/final-always-comes",
+    needs=ROUTES,
+    control=a_query_reaches_a_queryable,
+    parameters=grid(target=(None, *Target)),
+)
 def a_query_that_nobody_serves_is_final(scene: Scene, *, target: Target | None) -> None:
     """
     A query that nobody serves ends: with no answer, and one final.
@@ -33,7 +38,12 @@ def a_query_that_nobody_serves_is_final(scene: Scene, *, target: Target | None) 
     querier.expect_answers(asked, [], step="it ends")
 
 
-@case("query/query-zero-or-more-responses", needs=ROUTES, control=a_query_reaches_a_queryable, parameters=grid(answers=(0, 1, 2, 17)))
+@case(
+    "query/query-zero-or-more-responses",
+    needs=ROUTES,
+    control=a_query_reaches_a_queryable,
+    parameters=grid(answers=(0, 1, 2, 17)),
+)
 def any_number_of_answers_comes(scene: Scene, *, answers: int) -> None:
     """
     A query has as many answers as the queryable gives, none among them, and then its final.
@@ -52,7 +62,9 @@ def any_number_of_answers_comes(scene: Scene, *, answers: int) -> None:
     querier.expect_answers(asked, [bytes([number]) for number in range(answers)])
 
 
-@case("query/query-complete-on-finals", needs=ROUTES, control=a_query_reaches_a_queryable, parameters=grid(first=(0, 1)))
+@case(
+    "query/query-complete-on-finals", needs=ROUTES, control=a_query_reaches_a_queryable, parameters=grid(first=(0, 1))
+)
 def a_query_ends_with_its_last_source(scene: Scene, *, first: int) -> None:
     """
     Two queryables answer: the query ends when both have ended, whoever is first, and not before.
@@ -80,7 +92,12 @@ def a_query_ends_with_its_last_source(scene: Scene, *, first: int) -> None:
     querier.expect_answers(asked, [b"2"], step="after the last source")
 
 
-@case("reply/final-always-comes", needs=ROUTES, control=a_query_reaches_a_queryable, parameters=grid(how=("taken-back", "left", "cut")))
+@case(
+    "reply/final-always-comes",
+    needs=ROUTES,
+    control=a_query_reaches_a_queryable,
+    parameters=grid(how=("taken-back", "left", "cut")),
+)
 def a_query_ends_though_its_source_is_gone(scene: Scene, *, how: str) -> None:
     """
     A queryable leaves before its final: the query ends all the same.
@@ -94,7 +111,6 @@ def a_query_ends_though_its_source_is_gone(scene: Scene, *, how: str) -> None:
     queryable.replies(asked, b"1")
 
     if how == "taken-back":
-
         queryable.retracts(UQueryable, declared.id)
         queryable.finishes(asked)
     elif how == "left":
@@ -102,7 +118,9 @@ def a_query_ends_though_its_source_is_gone(scene: Scene, *, how: str) -> None:
     else:
         queryable.us.wire.reset()
 
-    querier.expect_answers(asked, [b"1"], step=f"its source is gone: {how}") if how != "cut" else querier.expect_final(asked)
+    querier.expect_answers(asked, [b"1"], step=f"its source is gone: {how}") if how != "cut" else querier.expect_final(
+        asked
+    )
 
 
 @case("reply/final-always-comes", needs=ROUTES, control=a_query_reaches_a_queryable)
@@ -167,7 +185,9 @@ def without_budget_all_answers_come(scene: Scene) -> None:
     querier.expect_answers(asked, [number.to_bytes(2, "big") for number in range(MANY)])
 
 
-@case("query/budget-stops-forwarding", needs=ROUTES, control=a_query_reaches_a_queryable, parameters=grid(budget=(1, 3)))
+@case(
+    "query/budget-stops-forwarding", needs=ROUTES, control=a_query_reaches_a_queryable, parameters=grid(budget=(1, 3))
+)
 def no_more_answers_come_than_the_budget_wants(scene: Scene, *, budget: int) -> None:
     """
     With a Budget the router forwards so many answers, and no more.
@@ -380,8 +400,6 @@ def answers_pass_without_frame(scene: Scene) -> None:
     queryable.finishes(asked)
 
     querier.expect_answers(asked, [b"1"])
-
-
 
 
 @case("query/budget-not-zero", needs=ROUTES, control=a_query_reaches_a_queryable)

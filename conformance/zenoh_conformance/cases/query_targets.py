@@ -105,7 +105,9 @@ def all_complete_ones_are_asked(scene: Scene) -> None:
     asked = querier.asks("k", target=Target.ALL_COMPLETE)
 
     got = asked_ones(asked, others)
-    querier.us.require(got == [0, 2], expected="the complete ones asked", got=f"{len(got)} of another choice", step="to whom")
+    querier.us.require(
+        got == [0, 2], expected="the complete ones asked", got=f"{len(got)} of another choice", step="to whom"
+    )
 
 
 @case("query/all-complete-reaches-complete", needs=ROUTES, control=a_query_reaches_a_queryable)
@@ -158,7 +160,9 @@ def the_best_match_is_asked(scene: Scene) -> None:
     asked = querier.asks("k", target=Target.BEST_MATCHING)
 
     got = asked_ones(asked, others)
-    querier.us.require(got in ([1], [2]), expected="one that is complete asked", got=f"{len(got)} asked", step="to whom")
+    querier.us.require(
+        got in ([1], [2]), expected="one that is complete asked", got=f"{len(got)} asked", step="to whom"
+    )
 
 
 @case("query/best-matching-reaches-one", needs=ROUTES, control=a_query_reaches_a_queryable)

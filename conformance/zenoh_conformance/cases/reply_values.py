@@ -44,7 +44,9 @@ def answered(scene: Scene, body: Any, *exts: Any, key: str | None = None) -> tup
     return querier, querier.expect_answer(asked)
 
 
-@case("query/parameters-opaque", needs=ROUTES, control=a_query_reaches_a_queryable, parameters=grid(parameters=PARAMETERS))
+@case(
+    "query/parameters-opaque", needs=ROUTES, control=a_query_reaches_a_queryable, parameters=grid(parameters=PARAMETERS)
+)
 def parameters_pass_unchanged(scene: Scene, *, parameters: str) -> None:
     """
     Parameters are a text of the applications: they come as they were said, whatever they are.
@@ -64,9 +66,13 @@ def parameters_pass_unchanged(scene: Scene, *, parameters: str) -> None:
     "push/source-info-names-origin",
     needs=ROUTES,
     control=a_query_reaches_a_queryable,
-    parameters=pairwise(source=(True, False), attachment=tuple(OPAQUE), body=tuple(ENCODINGS), mode=(None, *ConsolidationMode)),
+    parameters=pairwise(
+        source=(True, False), attachment=tuple(OPAQUE), body=tuple(ENCODINGS), mode=(None, *ConsolidationMode)
+    ),
 )
-def a_query_comes_with_all_its_fields(scene: Scene, *, source: bool, attachment: str, body: str, mode: int | None) -> None:
+def a_query_comes_with_all_its_fields(
+    scene: Scene, *, source: bool, attachment: str, body: str, mode: int | None
+) -> None:
     """
     SourceInfo, body and attachment of a query come as they were said, and so does its consolidation mode.
 
@@ -111,7 +117,12 @@ def an_answer_comes_with_all_its_fields(
     same_put(querier, put, response.body.body)
 
 
-@case("reply/reply-carries-put-semantics", needs=ROUTES, control=a_query_reaches_a_queryable, parameters=grid(stamped=(False, True)))
+@case(
+    "reply/reply-carries-put-semantics",
+    needs=ROUTES,
+    control=a_query_reaches_a_queryable,
+    parameters=grid(stamped=(False, True)),
+)
 def the_answer_that_it_is_deleted_comes_as_one(scene: Scene, *, stamped: bool) -> None:
     """
     A REPLY with a DEL comes as a DEL.
@@ -167,7 +178,12 @@ def an_error_may_be_structured(scene: Scene) -> None:
     querier.expect_answers(asked, [b"1", b'{"why": 1}'])
 
 
-@case("reply/responder-id-names-replier", needs=ROUTES, control=a_query_reaches_a_queryable, parameters=grid(of=("reply", "err")))
+@case(
+    "reply/responder-id-names-replier",
+    needs=ROUTES,
+    control=a_query_reaches_a_queryable,
+    parameters=grid(of=("reply", "err")),
+)
 def the_responder_passes_unchanged(scene: Scene, *, of: str) -> None:
     """
     ResponderId comes as it was said: it names who answered, not who passes on.
@@ -182,7 +198,12 @@ def the_responder_passes_unchanged(scene: Scene, *, of: str) -> None:
     querier.us.require(same, expected="ResponderId as it was said", got="another", step="the responder")
 
 
-@case("reply/response-key-of-value", needs=ROUTES, control=a_query_reaches_a_queryable, parameters=grid(key=("k", "k/a", "k/a/b")))
+@case(
+    "reply/response-key-of-value",
+    needs=ROUTES,
+    control=a_query_reaches_a_queryable,
+    parameters=grid(key=("k", "k/a", "k/a/b")),
+)
 def an_answer_keeps_its_key(scene: Scene, *, key: str) -> None:
     """
     An answer is about a key of its own, within what was asked: it comes under that key.
@@ -222,7 +243,9 @@ def an_answer_may_name_its_key_by_number(scene: Scene, *, how: str) -> None:
     queryable.settles()
     querier.declares_subscriber("k/b")
     queryable.now()
-    theirs = [n for n, key in queryable.names.spaces[queryable.us.wire.side.other].items() if key == querier.whole("k/b")]
+    theirs = [
+        n for n, key in queryable.names.spaces[queryable.us.wire.side.other].items() if key == querier.whole("k/b")
+    ]
     if how == "receiver" and not theirs:
         return  # it names nothing by number, so that there is nothing to mistake
     ours = queryable.names_key("k/a", theirs[0] if theirs else 5)
@@ -294,7 +317,9 @@ def thinned(scene: Scene, mode: int | None, allowed: list[list[bytes]]) -> None:
 
     querier.expect_final(asked, step="not reached: the query ends")
     got = [payload_of(heard.message) or b"" for heard in querier.answers(asked)]
-    querier.us.require(got in allowed, expected="the answers that the mode lets through", got=told(got), step="thinned out")
+    querier.us.require(
+        got in allowed, expected="the answers that the mode lets through", got=told(got), step="thinned out"
+    )
     if len(allowed) > 1:
         scene.follows("consolidation-by-querier" if len(got) == 4 else None)
 

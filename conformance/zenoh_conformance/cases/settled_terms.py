@@ -124,7 +124,11 @@ def every_pair_of_terms_is_at_work(scene: Scene, *, link: str, **terms: Any) -> 
         us.send(sane.close())
         us.expect_end(step=f"{NOT_REACHED}: after Close")
         us = scene.dialogue("again")
-    settle(us, interleaved=scene.dialogue("other") if link == "interleaved" and scene.can("several-links") else None, **terms)
+    settle(
+        us,
+        interleaved=scene.dialogue("other") if link == "interleaved" and scene.can("several-links") else None,
+        **terms,
+    )
 
     for _ in range(3):
         us.expect_live()
@@ -207,7 +211,16 @@ def goes_round(us: Dialogue) -> None:
 
 
 def settle(
-    us: Dialogue, *, interleaved: Dialogue | None, fsn: int, rid: int, batch: int, offers: str, patch: int, seconds: bool, first: str
+    us: Dialogue,
+    *,
+    interleaved: Dialogue | None,
+    fsn: int,
+    rid: int,
+    batch: int,
+    offers: str,
+    patch: int,
+    seconds: bool,
+    first: str,
 ) -> None:
     """The handshake, with these terms proposed."""
     exts: Exts[Any] = sane.offers(*OFFERS[offers], patch=patch)
@@ -230,7 +243,12 @@ def shows_its_role(scene: Scene, us: Dialogue, init: Init) -> None:
 def keeps_its_lease(us: Dialogue, theirs: Open) -> None:
     """Listen for a lease and more, saying something ourselves. Deviates after a silence of a quarter and half a quarter."""
     lease = theirs.lease * (1 if theirs.lease_in_seconds else 0.001)
-    us.require(lease <= LONGEST, expected="a lease that can be waited for", got="a longer one", step=f"{NOT_REACHED}: the lease")
+    us.require(
+        lease <= LONGEST,
+        expected="a lease that can be waited for",
+        got="a longer one",
+        step=f"{NOT_REACHED}: the lease",
+    )
     patience = 1.5 * lease / 4 + us.unit / 4
     last = us.wire.now()
     until = last + 2 * patience
@@ -240,4 +258,6 @@ def keeps_its_lease(us: Dialogue, theirs: Open) -> None:
             last = seen.time
         us.require(us.ended is None, expected="a session", got=us.text_of(None), step=f"{NOT_REACHED}: the lease")
         heard = us.wire.now() - last <= patience
-        us.require(heard, expected="something in each quarter of its lease", got="silence", step="the lease that it stated")
+        us.require(
+            heard, expected="something in each quarter of its lease", got="silence", step="the lease that it stated"
+        )

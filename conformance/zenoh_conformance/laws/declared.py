@@ -134,7 +134,9 @@ class UndeclaredWasDeclared(Network):
             known = (TAKES_BACK[type(body)], body.id) in text
             self.subject(seen)
             right = known or names_key(body)
-            self.require(right, at=seen, path="declare.body.id", expected="what was declared", got="an id that nothing has")
+            self.require(
+                right, at=seen, path="declare.body.id", expected="what was declared", got="an id that nothing has"
+            )
             text.discard((TAKES_BACK[type(body)], body.id))
 
 

@@ -69,7 +69,9 @@ class InterestIdOnlyInSnapshots(Interests):
         if mode and mode & CURRENT and not isinstance(declare.body, DFinal):
             self.subject(seen)
             due = self.is_due(seen, declare)
-            self.require(due, at=seen, path="declare.interest_id", expected="none after D_FINAL", got="an interest's id")
+            self.require(
+                due, at=seen, path="declare.interest_id", expected="none after D_FINAL", got="an interest's id"
+            )
         super().on_declare(seen, declare)
 
 
@@ -85,7 +87,9 @@ class FutureHasNoFinal(Interests):
     def on_declare(self, seen: Seen, declare: Declare) -> None:
         mode = self.answers(seen, declare)
         if mode and not mode & CURRENT and isinstance(declare.body, DFinal):
-            self.require(False, at=seen, path="declare", expected="no D_FINAL for an interest in the future", got="D_FINAL")
+            self.require(
+                False, at=seen, path="declare", expected="no D_FINAL for an interest in the future", got="D_FINAL"
+            )
         super().on_declare(seen, declare)
 
 

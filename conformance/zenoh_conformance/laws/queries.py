@@ -145,7 +145,9 @@ class FinalsEndRequests(Requests):
         if stands is not None:
             self.subject(seen)
             asked = stands is not At.NEVER
-            self.require(asked, at=seen, path="response_final.id", expected="the id of a query", got="one that none has")
+            self.require(
+                asked, at=seen, path="response_final.id", expected="the id of a query", got="one that none has"
+            )
         super().on_response_final(seen, final)
 
 

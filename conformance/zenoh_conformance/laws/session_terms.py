@@ -55,7 +55,13 @@ class ExpiredNeedsALease(_Reasons):
         if self.watched and self.init_syn is not None and self.open_ack is None:
             self.subject(seen)
             expired = close.reason == reason_code("EXPIRED")
-            self.require(not expired, at=seen, path="close.reason", expected="a reason that can hold", got="EXPIRED in a handshake")
+            self.require(
+                not expired,
+                at=seen,
+                path="close.reason",
+                expected="a reason that can hold",
+                got="EXPIRED in a handshake",
+            )
 
 
 @law("close/reason-connection-to-self")

@@ -60,7 +60,9 @@ class KeysFollowTheGrammar(Named):
         if whole is not None and (not key.scope or self.begun):
             self.subject(seen)
             right = keyexpr.is_canonical(whole)
-            self.require(right, at=seen, path=path_of(seen, "key"), expected="a canonical key expression", got="another")
+            self.require(
+                right, at=seen, path=path_of(seen, "key"), expected="a canonical key expression", got="another"
+            )
 
 
 @law("push/source-info-sn-monotonic", per="session")

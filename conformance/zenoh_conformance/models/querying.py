@@ -155,7 +155,11 @@ class Querying(RuleBasedStateMachine):
             self.require(us, right, "query/all-complete-reaches-complete", "the complete ones asked", "others")
         else:
             name = "query/query-target-default" if question.target is None else "query/best-matching-reaches-one"
-            right = (len(got) == 1 and got[0] in complete) if complete else len(got) in {min(1, len(matching)), len(matching)}
+            right = (
+                (len(got) == 1 and got[0] in complete)
+                if complete
+                else len(got) in {min(1, len(matching)), len(matching)}
+            )
             self.require(us, right, name, "the best match asked", "another choice")
 
     @precondition(lambda self: self.open_questions())

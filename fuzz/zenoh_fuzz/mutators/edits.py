@@ -97,7 +97,9 @@ def swap(segments: Segments, random: Random) -> Segments:
 
 def stuff(segments: Segments, random: Random) -> Segments:
     """A run of bytes where a segment stands."""
-    data = random.randbytes(1) * random.choice(SIZES) if random.random() < 0.5 else random.randbytes(random.choice(SIZES))
+    data = (
+        random.randbytes(1) * random.choice(SIZES) if random.random() < 0.5 else random.randbytes(random.choice(SIZES))
+    )
     return segments.replace(_some(segments.paths(), random), data, recompute=_lying(random))
 
 
@@ -119,7 +121,9 @@ def _part(segments: Segments, random: Random) -> str:
 
 
 def _extensions(segments: Segments) -> list[str]:
-    return [one.path.removesuffix(".header") for one in segments if ".exts." in one.path and one.path.endswith(".header")]
+    return [
+        one.path.removesuffix(".header") for one in segments if ".exts." in one.path and one.path.endswith(".header")
+    ]
 
 
 def extension(segments: Segments, random: Random) -> Segments:

@@ -25,7 +25,9 @@ class Decode(Oracle):
         except DecodeError as refusal:
             self.behaviour = refusal.path, refusal.why[:12]
             if not 0 <= refusal.at <= len(message):
-                yield self.found("a-refusal-points-at-a-byte", refusal.path, f"byte {refusal.at} of {len(message)}", data)
+                yield self.found(
+                    "a-refusal-points-at-a-byte", refusal.path, f"byte {refusal.at} of {len(message)}", data
+                )
             if not refusal.why or not refusal.path:
                 yield self.found("a-refusal-says-why", refusal.path, "a refusal without path or reason", data)
         else:

@@ -120,9 +120,7 @@ class Differential(Oracle):
         text = why or f"ours {ours.verdict} {ours.told()}; {target.name} {theirs.verdict} {_said(theirs)}"
         yield self._finding(target, ours, theirs, rule, f"{target.name}, {about}", text)
 
-    def _finding(
-        self, target: FuzzTarget, ours: Ours, theirs: Theirs, rule: str, about: str, why: str
-    ) -> Finding:
+    def _finding(self, target: FuzzTarget, ours: Ours, theirs: Theirs, rule: str, about: str, why: str) -> Finding:
         sides = (Side(name="ours", verdict=ours.verdict, told=ours.told()),
                  Side(name=target.name, verdict=theirs.verdict, told=_said(theirs)))  # fmt: skip
         grave = rule in ("memory-follows-the-input", "survives-every-input")

@@ -110,7 +110,22 @@ class Files(Oracle):
                 yield bytes([index]) + text.encode()
 
     def words(self) -> Iterable[bytes]:
-        yield from (b"{", b"}", b"[", b"]", b'"', b":", b",", b"null", b"true", b"-1", b"1e400", b"NaN", b"1" * 5000, b"[" * 200)
+        yield from (
+            b"{",
+            b"}",
+            b"[",
+            b"]",
+            b'"',
+            b":",
+            b",",
+            b"null",
+            b"true",
+            b"-1",
+            b"1e400",
+            b"NaN",
+            b"1" * 5000,
+            b"[" * 200,
+        )
         yield from (word.encode() for texts in SAMPLES.values() for text in texts for word in text.split('"')[1::2])
 
 

@@ -50,12 +50,18 @@ class KeyExpressions(Oracle):
             if not 0 <= refusal.at <= len(text) or not refusal.why:
                 yield self.found("a-refusal-points-at-a-character", refusal.why, f"{refusal}", data)
             if keyexpr.is_canonical(text):
-                yield self.found("what-is-canonical-can-be-made-so", "canonize", f"{text!r} cannot be made canonical", data)
+                yield self.found(
+                    "what-is-canonical-can-be-made-so", "canonize", f"{text!r} cannot be made canonical", data
+                )
             return
         if not keyexpr.is_canonical(canonical) or keyexpr.canonize(canonical) != canonical:
-            yield self.found("canonical-is-final", "canonize", f"{text!r} becomes {canonical!r}, which is not canonical", data)
+            yield self.found(
+                "canonical-is-final", "canonize", f"{text!r} becomes {canonical!r}, which is not canonical", data
+            )
         if keyexpr.is_canonical(text) and canonical != text:
-            yield self.found("canonical-is-final", "canonize of a canonical one", f"{text!r} becomes {canonical!r}", data)
+            yield self.found(
+                "canonical-is-final", "canonize of a canonical one", f"{text!r} becomes {canonical!r}", data
+            )
 
     def _laws_of_two(self, a: str, b: str, ours: tuple[bool, bool], data: bytes) -> Iterator[Finding]:
         meet, holds = ours
@@ -86,7 +92,9 @@ class KeyExpressions(Oracle):
             means = target.means(KEYEXPR, text)
             valid = means and means.get("KeyExpr", {}).get("valid")
             if valid is not None and valid != keyexpr.is_canonical(text.decode()):
-                yield self._differs(target, "valid-alike", "valid as it stands", f"{text!r} is {json.dumps(means)}", data)
+                yield self._differs(
+                    target, "valid-alike", "valid as it stands", f"{text!r} is {json.dumps(means)}", data
+                )
 
     def _related_alike(
         self, target: FuzzTarget, a: str, b: str, ours: tuple[bool, bool], data: bytes

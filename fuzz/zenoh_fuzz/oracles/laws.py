@@ -46,7 +46,9 @@ def conversation_of(data: bytes, *, cut: int = 0) -> Conversation:
 
 def said(found: Sequence[Judged]) -> list[tuple[str, str, int, list[str]]]:
     """What the laws say, without where it was seen."""
-    return [(one.law.__name__, one.sender.value, one.subjects, [str(each.cause) for each in one.findings]) for one in found]
+    return [
+        (one.law.__name__, one.sender.value, one.subjects, [str(each.cause) for each in one.findings]) for one in found
+    ]
 
 
 class Laws(Oracle):
@@ -62,7 +64,9 @@ class Laws(Oracle):
             pieces = judge(conversation_of(data, cut=cut))
             if said(pieces) != said(whole):
                 law = next(a[0] for a, b in zip(said(whole), said(pieces), strict=True) if a != b)
-                yield self.found("findings-do-not-depend-on-cuts", law, f"in pieces of {cut} bytes it says otherwise", data)
+                yield self.found(
+                    "findings-do-not-depend-on-cuts", law, f"in pieces of {cut} bytes it says otherwise", data
+                )
         if self.thorough or inputs.sampled(data, SAMPLE):
             told = conversation_of(data)
             if much := steps.excess(lambda: judge(told), 40 * len(told.events) + len(data) + 400):

@@ -60,13 +60,13 @@ class Roundtrip(Oracle):
         if traced.message != one.message or len(traced.diagnostics) != len(one.diagnostics) or traced.size != one.size:
             yield self.found("trace-is-decode", kind, f"trace reads {traced.message}"[:300], data)
         if traced.segments.join() != raw:
-            yield self.found("segments-are-the-bytes", kind, f"joined they are {traced.segments.join().hex()}"[:300], data)
+            yield self.found(
+                "segments-are-the-bytes", kind, f"joined they are {traced.segments.join().hex()}"[:300], data
+            )
         if segments(one.message).join() != again:
             yield self.found("segments-are-the-bytes", f"{kind}, written", "segments differ from encode", data)
 
-    def _explained(
-        self, data: bytes, number: int, message: bytes, read: list[Decoded], size: int
-    ) -> Iterable[Finding]:
+    def _explained(self, data: bytes, number: int, message: bytes, read: list[Decoded], size: int) -> Iterable[Finding]:
         layer = _layer(number)
         for one in read:
             if from_json(to_json(one.message), _layer_of(one, layer)) != one.message:

@@ -89,7 +89,9 @@ def test_batches_answer_as_single_requests_do():
     inputs = [b"\x04", b"\x1f", b"", b"\x03\x00"]
     raw = request_bytes(inputs)
     source = io.BytesIO(
-        json.dumps({"cmd": "batch", "seq": 7, "layer": "transport", "count": 4, "bytes": len(raw)}).encode() + b"\n" + raw
+        json.dumps({"cmd": "batch", "seq": 7, "layer": "transport", "count": 4, "bytes": len(raw)}).encode()
+        + b"\n"
+        + raw
     )
     sink = io.BytesIO()
     serve(OWN, source, sink)
@@ -97,9 +99,17 @@ def test_batches_answer_as_single_requests_do():
     assert json.loads(head) == {"seq": 7, "ok": True, "count": 4, "bytes": len(body)}
     for together, data in zip(records(body, 4), inputs, strict=True):
         alone = next(OWN.ask([Request.decode("transport", data)]))
-        assert (together.kind, together.size, together.data, together.at) == (alone.kind, alone.size, alone.data, alone.at)
+        assert (together.kind, together.size, together.data, together.at) == (
+            alone.kind,
+            alone.size,
+            alone.data,
+            alone.at,
+        )
 
 
 def test_relations():
-    assert next(OWN.ask([Request(command="relate", pair=("a/*", "a/b"))])).means == {"intersects": True, "includes": True}
+    assert next(OWN.ask([Request(command="relate", pair=("a/*", "a/b"))])).means == {
+        "intersects": True,
+        "includes": True,
+    }
     assert next(OWN.ask([Request(command="relate", pair=("a//b", "a"))])).kind is AnswerKind.REFUSED

@@ -109,7 +109,9 @@ def test_a_codec_that_dies_is_one_too(codec):
 
 
 def test_garbage_is_our_trouble_and_the_others_go_on(codec):
-    code, out = run("check", codec("if data == b'\\x7f': print('hello', flush=True); continue"), "--only", "vle/value-12[67]")
+    code, out = run(
+        "check", codec("if data == b'\\x7f': print('hello', flush=True); continue"), "--only", "vle/value-12[67]"
+    )
     assert code == 3 and "error" in out and "1 pass" in out
 
 

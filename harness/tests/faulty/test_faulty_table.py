@@ -23,7 +23,9 @@ def test_a_faulty_node_is_caught(name: str) -> None:
 
 
 def test_one_that_nothing_catches_is_told() -> None:
-    right = FaultyNode("right", Reference, ("close-scope/close-of-a-session-ends-all-its-links", "law/cookie-echo"), "", {})
+    right = FaultyNode(
+        "right", Reference, ("close-scope/close-of-a-session-ends-all-its-links", "law/cookie-echo"), "", {}
+    )
 
     assert uncaught(right) == ["close-scope/close-of-a-session-ends-all-its-links", "law/cookie-echo"]
 
@@ -49,7 +51,9 @@ def test_every_case_and_every_law_has_a_faulty_node() -> None:
 def test_every_faulty_node_names_checks_that_exist() -> None:
     known = {*all_cases(), *all_laws()}
 
-    assert [(name, check) for name, found in all_faulty_nodes().items() for check in found.caught_by if check not in known] == []
+    assert [
+        (name, check) for name, found in all_faulty_nodes().items() for check in found.caught_by if check not in known
+    ] == []
 
 
 def test_every_twin_is_a_case_of_the_same_role() -> None:

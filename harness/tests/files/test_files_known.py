@@ -104,7 +104,14 @@ def test_what_met_nothing_keeps_no_deviation(listed, verdict):
 
 @pytest.mark.parametrize(
     ("version", "shows"),
-    [("1a2b3c4d5e", True), ("1.10.2-5-g1a2b3c4", True), ("5d6e7f8", True), ("1a2b3c", False), ("1.10.2", False), ("", False)],
+    [
+        ("1a2b3c4d5e", True),
+        ("1.10.2-5-g1a2b3c4", True),
+        ("5d6e7f8", True),
+        ("1a2b3c", False),
+        ("1.10.2", False),
+        ("", False),
+    ],
 )
 def test_versions_may_be_commits(version, shows, tmp_path):
     path = tmp_path / "t.known.toml"

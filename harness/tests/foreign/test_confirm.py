@@ -90,7 +90,6 @@ def decoded(means, size: int) -> Answer:
     return Answer(kind=AnswerKind.DECODED, means=means, size=size)
 
 
-
 @pytest.mark.parametrize(
     ("piece", "answer", "why"),
     [
@@ -234,7 +233,9 @@ def test_every_recorded_disagreement_is_explained():
         for witness, (word, why) in (marks.get(confirmed.digest(vector), {}) if vector else {}).items():
             said.setdefault(witness, []).append((vector, Statement(Word(word), why)))
     for witness, pairs in said.items():
-        found = record.disagreements([vector for vector, _ in pairs], {witness: [comparable for _, comparable in pairs]})
+        found = record.disagreements(
+            [vector for vector, _ in pairs], {witness: [comparable for _, comparable in pairs]}
+        )
         assert [one for one in found if not one.explained] == []
 
 

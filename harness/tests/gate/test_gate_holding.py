@@ -17,7 +17,9 @@ INVENTED = "establishment-cookie/an-invented-cookie-is-refused"
 OPENED = "stage open: OpenAck where a refusal is required"
 
 
-def judgement(verdict, cause="", check=CHANGED, requirement=COOKIE, version="1.2", profile="default", level="MUST", **more):
+def judgement(
+    verdict, cause="", check=CHANGED, requirement=COOKIE, version="1.2", profile="default", level="MUST", **more
+):
     parameters = tuple(more.pop("parameters", {}).items())
     key = Key(
         target="mine", version=version, role="responder", profile=profile, link="tcp", requirement=requirement, check=check,
@@ -28,7 +30,13 @@ def judgement(verdict, cause="", check=CHANGED, requirement=COOKIE, version="1.2
 
 def entry(check=CHANGED, cause=OPENED, reason="so it is", owner="us", **more):
     lines = [f'{name} = "{value}"' for name, value in more.items()]
-    words = [f'check = "{check}"', 'verdict = "fail"', f'cause = "{cause}"', f'reason = "{reason}"', f'owner = "{owner}"']
+    words = [
+        f'check = "{check}"',
+        'verdict = "fail"',
+        f'cause = "{cause}"',
+        f'reason = "{reason}"',
+        f'owner = "{owner}"',
+    ]
     text = [line for line in words if line.partition(" ")[0] not in more]
     return "\n".join(["[[deviation]]", *text, *lines]) + "\n"
 
@@ -181,7 +189,9 @@ def test_an_unsteady_verdict_is_not_taken_in_and_a_quarantine_needs_an_owner_and
 
 def test_entries_in_another_form_have_no_lines_and_are_not_edited(tmp_path):
     path = tmp_path / "mine.known.toml"
-    path.write_text(f'deviation = [{{ check = "{CHANGED}", verdict = "fail", cause = "x", reason = "y", owner = "z" }}]\n')
+    path.write_text(
+        f'deviation = [{{ check = "{CHANGED}", verdict = "fail", cause = "x", reason = "y", owner = "z" }}]\n'
+    )
     placed = entries.read(path)
     assert placed[0].place == f"entry 1 of {path}"
     with pytest.raises(UsageError, match="is not in the form that can be edited"):
@@ -189,7 +199,9 @@ def test_entries_in_another_form_have_no_lines_and_are_not_edited(tmp_path):
 
 
 def told(tmp_path, found, code=Exit.NOT_CONFORMING):
-    return telling.Told(title="mine 1.2 as responder", held=found, code=code, out=tmp_path, update="zconform gate update x")
+    return telling.Told(
+        title="mine 1.2 as responder", held=found, code=code, out=tmp_path, update="zconform gate update x"
+    )
 
 
 def test_the_screen_stays_one_screen_and_says_which_lines_to_delete(tmp_path):

@@ -54,7 +54,9 @@ def test_from_the_first_list_to_a_fixed_deviation(gate, tmp_path, monkeypatch):
     listed.write_text("# our list\n" + listed.read_text())
     code, text = gate("update", BEFORE)
     assert "1 entries, 1 of them with a reason" in text
-    listed.write_text(listed.read_text().replace("due: say why this is accepted, and until when", "the next release mends it"))
+    listed.write_text(
+        listed.read_text().replace("due: say why this is accepted, and until when", "the next release mends it")
+    )
     assert gate(BEFORE)[0] == 0
 
     # and mended
@@ -74,7 +76,9 @@ def test_from_the_first_list_to_a_fixed_deviation(gate, tmp_path, monkeypatch):
 def test_a_cause_that_changed_is_red_and_its_entry_is_edited_in_place(gate, tmp_path):
     listed = tmp_path / "sample.known.toml"
     gate("init", BEFORE)
-    listed.write_text(listed.read_text().replace("stage open: OpenAck where a refusal is required", "stage init: silence"))
+    listed.write_text(
+        listed.read_text().replace("stage open: OpenAck where a refusal is required", "stage init: silence")
+    )
     code, text = gate(BEFORE)
     assert code == 1
     assert "CHANGED  session-establishment/cookie-must-match" in text

@@ -125,7 +125,9 @@ def test_the_last_message_of_a_frame_takes_it_along_and_the_numbers_close_up():
 
 
 def test_numbers_close_up_inside_the_settled_resolution():
-    assert [one.sn for one in messages(["drop:response_final@1"], *([one] for one in frames(127, 0, 1)), resolution=0)] == [127, 0]
+    assert [
+        one.sn for one in messages(["drop:response_final@1"], *([one] for one in frames(127, 0, 1)), resolution=0)
+    ] == [127, 0]
 
 
 def test_numbers_close_up_in_their_own_lane_only():

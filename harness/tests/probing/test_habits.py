@@ -66,7 +66,13 @@ def test_patience_follows_from_the_slowest_that_was_seen(habits, unit, patience,
 
 @pytest.mark.parametrize(
     ("half_open", "sessions", "few", "crowded"),
-    [(None, None, False, False), (1, None, True, False), (5, 40, True, False), (None, 4, True, True), (60, 60, False, False)],
+    [
+        (None, None, False, False),
+        (1, None, True, False),
+        (5, 40, True, False),
+        (None, 4, True, True),
+        (60, 60, False, False),
+    ],
 )
 def test_places_follow_from_what_it_serves_at_once(half_open, sessions, few, crowded):
     habits = Habits(half_open=half_open, sessions=sessions)
@@ -149,9 +155,7 @@ def test_another_sane_proposal_is_made_where_the_answer_to_the_usual_one_cannot_
     assert [type(offer).__name__ for offer in studied.offers] == ["QoS", "Patch"]
 
 
-@pytest.mark.parametrize(
-    "reach", ["reference", "reference?role=client", "wheel:1.10.2", "wheel:1.10.2?role=client"]
-)
+@pytest.mark.parametrize("reach", ["reference", "reference?role=client", "wheel:1.10.2", "wheel:1.10.2?role=client"])
 def test_nothing_is_odd_about_a_usual_node(reach):
     with open_target(parse(reach)).start() as node:
         habits = study(node)
@@ -175,7 +179,12 @@ def test_a_node_of_another_version_is_that_and_no_more(tmp_path, capsys):
     assert (told.out, len(told.err.splitlines())) == ("", 1)
 
 
-SANE = ("--only", "initiator-open-ack/a-refusal-of-open-is-taken", "--only", "initiator-open-ack/a-sane-handshake-makes-a-session")
+SANE = (
+    "--only",
+    "initiator-open-ack/a-refusal-of-open-is-taken",
+    "--only",
+    "initiator-open-ack/a-sane-handshake-makes-a-session",
+)
 REFUSED = ("--only", "initiator-init-ack/a-refusal-is-taken[reason=2,session=true]", *SANE[2:])
 
 

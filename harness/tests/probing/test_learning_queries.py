@@ -16,7 +16,9 @@ from zenoh_harness.reference.memory import MemoryScene
 
 def learned(node: type[Reference]) -> Mealy:
     """Its automaton."""
-    return learn_of(queries.AskedBetween(lambda: MemoryScene("query/query-complete-on-finals", node)), queries.SYMBOLS)[0]
+    return learn_of(queries.AskedBetween(lambda: MemoryScene("query/query-complete-on-finals", node)), queries.SYMBOLS)[
+        0
+    ]
 
 
 def test_the_table_is_total() -> None:

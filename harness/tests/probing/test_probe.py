@@ -20,7 +20,7 @@ from zenoh_harness.links.timing import Deadline
 from zenoh_harness.probing.probe import Facts, missing, probe
 from zenoh_harness.targets.catalogue import Catalogue
 
-NODE = (Path(__file__).parents[1] / "misbehaving_node.py")
+NODE = Path(__file__).parents[1] / "misbehaving_node.py"
 WHEEL = "wheel:1.10.2"
 
 

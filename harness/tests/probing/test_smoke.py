@@ -12,7 +12,7 @@ from zenoh_harness.cli import invoke
 from zenoh_harness.programs import processes
 from zenoh_harness.run import health
 
-NODE = (Path(__file__).parents[1] / "misbehaving_node.py")
+NODE = Path(__file__).parents[1] / "misbehaving_node.py"
 STUB = files("zenoh_harness") / "targets" / "nodes" / "agent_stub.py"
 
 

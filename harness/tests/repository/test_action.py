@@ -60,7 +60,9 @@ def step(tmp_path):
             "PYTHONPATH": os.pathsep.join(sys.path), "ZC_ACTION": str(ROOT), "ZC_TARGET": target, "ZC_DEPTH": "quick",
             "ZC_KNOWN": "our list.known.toml", "ZC_REQUIRE": "1.0.0", "ZC_VERSION": "", "ZC_ARGUMENTS": f"--only {ONLY} {more}",
         }  # fmt: skip
-        done = subprocess.run(["bash", "-c", script()], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["bash", "-c", script()], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
         return done.returncode, done.stdout + done.stderr
 
     return run

@@ -16,7 +16,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 PACKAGES = ("conformance", "vectors", "harness", "fuzz", "reports")
-RECIPES = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE | re.DOTALL))
+RECIPES = dict(
+    re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE | re.DOTALL)
+)
 BLOCK = re.compile(r"^ {4,}\S.*\n(?:(?:^\n)*^ {4,}\S.*\n)*", re.MULTILINE)
 PLACE = re.compile(r"# (?P<file>\S+/\S+\.\w+)(?:, after: (?P<line>.+))?")
 

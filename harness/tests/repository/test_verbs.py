@@ -13,7 +13,21 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-VERBS = ("test", "quick", "lint", "types", "arch", "vectors", "conform", "fuzz", "report", "bench", "docs", "dist", "soak")
+VERBS = (
+    "test",
+    "quick",
+    "lint",
+    "types",
+    "arch",
+    "vectors",
+    "conform",
+    "fuzz",
+    "report",
+    "bench",
+    "docs",
+    "dist",
+    "soak",
+)
 PASSED = ("CI", "DOCKER_*", "JAVA_HOME", "PIP_*", "UV_*", "CARGO_*", "RUSTUP_*", "SSL_CERT_*", "ZCONFORM_*")
 REQUIREMENT = re.compile(r'^\s*"(?P<name>[A-Za-z0-9_.-]+)(?P<extras>\[.*?\])?(?P<range>[^"]*)",?\s*(?P<why>#.*)?$')
 
@@ -80,11 +94,11 @@ def ci(tmp_path: Path):
     (tmp_path / ".ci/packages").write_text("# none is asked for\n")
 
     def run(failing: str) -> tuple[int, list[str]]:
-        script = f'''#!/bin/sh
+        script = f"""#!/bin/sh
 echo "verb $2, CI=$CI"
 [ "$2" = test ] && echo "===== 3 passed, 1 skipped in 0.12s ====="
 case " {failing} " in *" $2 "*) exit 1;; esac
-'''
+"""
         builder = tmp_path / ".tox/image/bin/zconform"
         builder.parent.mkdir(parents=True, exist_ok=True)
         builder.write_text(f'#!/bin/sh\necho "image $*"\ncase " {failing} " in *" build "*) exit 1;; esac\n')
@@ -124,7 +138,9 @@ def test_a_part_that_passes_its_ceiling_is_red(ci, tmp_path, monkeypatch):
     assert code == 1
     assert any(re.fullmatch(r"test +86400 s  TOO LONG, at most \d+ s", line) for line in lines)
     assert any(re.fullmatch(r"lint +86400 s  FAILED", line) for line in lines)
-    assert lines[-2].startswith("== failed: ") and lines[-2].endswith(" lint types arch vectors docs dist image conform fuzz test")
+    assert lines[-2].startswith("== failed: ") and lines[-2].endswith(
+        " lint types arch vectors docs dist image conform fuzz test"
+    )
 
 
 def test_ci_is_red_without_the_image_and_shows_why(ci):

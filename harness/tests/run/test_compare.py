@@ -19,7 +19,13 @@ def judged(verdict, cause="", *, check="close/one", number="", evidence=None, ex
     )  # fmt: skip
     details = {"known": {"expected": expected}} if expected else {}
     return Judgement(
-        key=key, level="MUST", verdict=Verdict(verdict), cause=cause, evidence=evidence, details=details, embargo=embargo
+        key=key,
+        level="MUST",
+        verdict=Verdict(verdict),
+        cause=cause,
+        evidence=evidence,
+        details=details,
+        embargo=embargo,
     )
 
 

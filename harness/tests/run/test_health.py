@@ -24,8 +24,8 @@ from zenoh_harness.targets import target
 from zenoh_harness.targets.reach import parse
 from zenoh_harness.targets.target import Grade
 
-NODE = (Path(__file__).parents[1] / "misbehaving_node.py")
-NO_NODE = (Path(__file__).parents[1] / "no_node.py")
+NODE = Path(__file__).parents[1] / "misbehaving_node.py"
+NO_NODE = Path(__file__).parents[1] / "no_node.py"
 
 
 def bad(how):

@@ -16,7 +16,9 @@ RIGHT = "reference?role=router&name=sample"
 
 
 def judgement(verdict, cause="", check="close/one", evidence=None):
-    key = Key(target="t", version="1", role="responder", profile="default", link="tcp", requirement="close/x", check=check)
+    key = Key(
+        target="t", version="1", role="responder", profile="default", link="tcp", requirement="close/x", check=check
+    )
     return Judgement(key=key, level="MUST", verdict=Verdict(verdict), cause=cause, evidence=evidence)
 
 
@@ -61,7 +63,9 @@ def test_the_worst_of_shards_counts_and_its_evidence_comes_along(tmp_path):
         (tmp_path / name / "evidence").mkdir(parents=True)
         (tmp_path / name / "evidence" / "x.jsonl").write_text(text)
         (tmp_path / name / "evidence" / "x.script").write_text(text)
-    first = part(tmp_path / "a", judgement("pass"), planned=["responder default close/one", "responder default close/two"])
+    first = part(
+        tmp_path / "a", judgement("pass"), planned=["responder default close/one", "responder default close/two"]
+    )
     second = part(tmp_path / "b", judgement("fail", "bad", evidence="evidence/x.jsonl"))
     made = merging.merge([first, second], merging.worst, tmp_path / "whole")
     assert made.judgements[0].verdict is Verdict.FAIL

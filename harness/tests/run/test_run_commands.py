@@ -59,7 +59,9 @@ def test_the_command_that_it_prints_repeats_it_and_so_does_its_script(tmp_path, 
 
 def test_a_known_deviation_is_0_and_one_that_has_gone_is_1(tmp_path, capsys):
     known = tmp_path / "k.toml"
-    known.write_text(f'[[deviation]]\ncheck="{COOKIE}"\nverdict="fail"\ncause="stage open: OpenAck *"\nreason="so"\nowner="us"\n')
+    known.write_text(
+        f'[[deviation]]\ncheck="{COOKIE}"\nverdict="fail"\ncause="stage open: OpenAck *"\nreason="so"\nowner="us"\n'
+    )
     common = ("--only", COOKIE, "--known", known)
     assert zconform("run", WRONG, *common, "--out", tmp_path / "a") == 0
     assert zconform("run", RIGHT, *common, "--out", tmp_path / "b") == 1

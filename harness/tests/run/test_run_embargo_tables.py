@@ -83,7 +83,9 @@ def test_what_is_not_grave_is_written_of_an_upstream_node_too(tmp_path, verdict)
 @pytest.mark.parametrize(("cause", "address"), [(SECRET, "https://x"), ("another death", "https://x"), (SECRET, "")])
 @pytest.mark.parametrize("verdict", GRAVE)
 def test_a_death_is_public_where_it_is_listed_with_its_cause_and_an_address(tmp_path, verdict, cause, address):
-    listed = ListedDeviation(verdict=Verdict(verdict), cause=SECRET, reason="so it is", check="close/one", public=address)
+    listed = ListedDeviation(
+        verdict=Verdict(verdict), cause=SECRET, reason="so it is", check="close/one", public=address
+    )
     judgement = register(tmp_path, listed, guarded=True).add(key(), Verdict(verdict), cause=cause)
     public = bool(cause == SECRET and address)
     assert (judgement.embargo, judgement.verdict is Verdict.KNOWN) == (not public, cause == SECRET)

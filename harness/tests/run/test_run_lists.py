@@ -87,7 +87,9 @@ def test_the_same_entry_of_two_lists_is_refused_and_one_list_twice_is_read_once(
         lists.read([path, other])
 
 
-@pytest.mark.parametrize("text", ["", ">=1", ">=1.0.0,<1.0.1", ">1.0,<1.0.5", "==1.4.*", "==1.0.4", "~=1.2", "!=1.0", ">=99999"])
+@pytest.mark.parametrize(
+    "text", ["", ">=1", ">=1.0.0,<1.0.1", ">1.0,<1.0.5", "==1.4.*", "==1.0.4", "~=1.2", "!=1.0", ">=99999"]
+)
 def test_ranges_that_have_versions(text):
     assert lists.satisfiable(SpecifierSet(text))
 

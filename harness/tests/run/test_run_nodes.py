@@ -463,7 +463,9 @@ def test_a_crash_of_a_current_release_is_only_counted(tmp_path):
 def test_what_the_list_knows_is_public_and_not_kept_back(tmp_path):
     world = World(tmp_path, current=True)
     world.case("killer", world.kills())
-    listed = ListedDeviation(check="fake/killer", verdict=Verdict.CRASH, cause="seen crash", reason="so it is", public="https://x")
+    listed = ListedDeviation(
+        check="fake/killer", verdict=Verdict.CRASH, cause="seen crash", reason="so it is", public="https://x"
+    )
     ran = world.run(data_folder=tmp_path / "data", known=Known([listed]))
     assert (ran.exit, ran.footer.embargoed, ran.judgements[0].verdict) == (Exit.CONFORMING, 0, Verdict.KNOWN)
 

@@ -82,7 +82,9 @@ def test_the_reading_of_requirements_that_ship(tmp_path, requirement):
 
 
 def listed(expires=None, verdict=Verdict.FAIL):
-    return ListedDeviation(verdict=verdict, cause="stage *: silence", reason="so it is", check="close/one", expires=expires)
+    return ListedDeviation(
+        verdict=verdict, cause="stage *: silence", reason="so it is", check="close/one", expires=expires
+    )
 
 
 def deviating(folder, *seen, expires=None):
@@ -155,4 +157,6 @@ def test_a_deviation_that_has_gone_is_a_fault_of_the_run(tmp_path, verdicts, exp
 def test_of_several_causes_each_must_be_listed(tmp_path, causes):
     made = register(tmp_path, listed(), today=TODAY)
     assert made.add(key(), Verdict.FAIL, cause=RIGHT, causes=causes).verdict is Verdict.FAIL
-    assert made.add(key(), Verdict.FAIL, cause=RIGHT, causes={RIGHT: 1, "stage init: silence": 1}).verdict.value == "known"
+    assert (
+        made.add(key(), Verdict.FAIL, cause=RIGHT, causes={RIGHT: 1, "stage init: silence": 1}).verdict.value == "known"
+    )

@@ -17,7 +17,19 @@ def judged(tmp_path, text):
     (tmp_path / "codec.c").write_text(text)
     compiled = ["gcc", "-Wall", "-Wextra", "-Werror", "-O1", "-o", tmp_path / "codec", tmp_path / "codec.c"]
     subprocess.run(compiled, check=True)
-    invoke(["run", f"stdio:{tmp_path}/codec", "--only", "vectors/vle/*", "--only", "vectors/close/*", "--out", f"{tmp_path}/r", "-q"])
+    invoke(
+        [
+            "run",
+            f"stdio:{tmp_path}/codec",
+            "--only",
+            "vectors/vle/*",
+            "--only",
+            "vectors/close/*",
+            "--out",
+            f"{tmp_path}/r",
+            "-q",
+        ]
+    )
     return {one.key.check: one for one in results.read(tmp_path / "r").judgements}
 
 

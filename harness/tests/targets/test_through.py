@@ -21,8 +21,16 @@ KEY = Key(
 )  # fmt: skip
 
 FAULTS = [
-    ("set:init.version=8", "establishment-sane/a-sane-proposal-is-answered", "session-establishment/init-version-current"),
-    ("double:init", "establishment-sane/a-sane-proposal-is-answered", "session-establishment/handshake-messages-in-order"),
+    (
+        "set:init.version=8",
+        "establishment-sane/a-sane-proposal-is-answered",
+        "session-establishment/init-version-current",
+    ),
+    (
+        "double:init",
+        "establishment-sane/a-sane-proposal-is-answered",
+        "session-establishment/handshake-messages-in-order",
+    ),
     ("drop:close", "establishment-init/an-unknown-version-is-closed", "session-establishment/refused-version-closes"),
     ("set:open.initial_sn=7", "establishment-sane/a-session-does-work", "session-establishment/initial-sn-own-start"),
 ]
@@ -62,7 +70,9 @@ def test_a_fault_made_of_the_real_router_is_noticed(tmp_path, rule, only, requir
 
 @pytest.mark.parametrize("rule", ["double:oam", "throttle:20000", "delay:0.05:open"])
 def test_what_changes_nothing_that_matters_is_no_fault(tmp_path, rule):
-    code, _ = run(tmp_path / "r", f"reference?role=router&as=responder&through={rule}", "establishment-sane/a-session-does-work")
+    code, _ = run(
+        tmp_path / "r", f"reference?role=router&as=responder&through={rule}", "establishment-sane/a-session-does-work"
+    )
     assert code == 0
 
 

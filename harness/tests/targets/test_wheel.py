@@ -70,7 +70,9 @@ def test_an_initiator_gives_us_time_to_answer(version):
         link.close()
 
 
-@pytest.mark.parametrize(("version", "patience"), [("1.0.0", 0.5), ("1.1.0", 0.5), ("1.1.1", math.inf), (VERSION, math.inf)])
+@pytest.mark.parametrize(
+    ("version", "patience"), [("1.0.0", 0.5), ("1.1.0", 0.5), ("1.1.1", math.inf), (VERSION, math.inf)]
+)
 def test_links_of_releases_that_give_up_soon_are_not_taken_late(version, patience):
     assert patience_of(version) == patience
 

@@ -28,12 +28,16 @@ LOST = "exec:/no/such/program {port}"
 
 def test_a_range_is_every_version_between_its_ends():
     assert expand(["wheel:1.9.0..1.10.1"]) == ["wheel:1.9.0", "wheel:1.10.0", "wheel:1.10.1"]
-    assert expand(["wheel:1.0.3..1.1.0?as=initiator"]) == [f"wheel:{v}?as=initiator" for v in ("1.0.3", "1.0.4", "1.1.0")]
+    assert expand(["wheel:1.0.3..1.1.0?as=initiator"]) == [
+        f"wheel:{v}?as=initiator" for v in ("1.0.3", "1.0.4", "1.1.0")
+    ]
     mixed = ["reference", "wheel:1.9.0..1.10.0", "reference", "wheel:1.9.0"]
     assert expand(mixed) == ["reference", "wheel:1.9.0", "wheel:1.10.0"]
 
 
-@pytest.mark.parametrize("target", ["wheel:soon..1.10.2", "wheel:..1.10.2", "wheel:5.0.0..6.0.0", "wheel:1.10.2..1.0.0"])
+@pytest.mark.parametrize(
+    "target", ["wheel:soon..1.10.2", "wheel:..1.10.2", "wheel:5.0.0..6.0.0", "wheel:1.10.2..1.0.0"]
+)
 def test_a_range_without_versions_is_refused(target):
     with pytest.raises(UsageError):
         expand([target])
@@ -120,7 +124,9 @@ def bisected(tmp_path, capsys, check, *targets):
 def test_where_a_check_turns_is_found(tmp_path, capsys):
     """A deviation that is listed is one all the same; what cannot be had is neither good nor bad."""
     known = tmp_path / "known.toml"
-    known.write_text(f'[[deviation]]\ncheck="{CHANGED}"\nverdict="fail"\ncause="stage open: OpenAck *"\nreason="so"\nowner="us"\n')
+    known.write_text(
+        f'[[deviation]]\ncheck="{CHANGED}"\nverdict="fail"\ncause="stage open: OpenAck *"\nreason="so"\nowner="us"\n'
+    )
     code, said = bisected(tmp_path, capsys, CHANGED, RIGHT, LOST, WRONG, f"{WRONG}&zid=e", "--known", str(known))
     assert code == 0
     assert f"first bad: {WRONG} (known); last good: {RIGHT}; not judged: {LOST}" in said.out

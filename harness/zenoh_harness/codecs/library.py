@@ -210,7 +210,9 @@ def _answer(raw: Raw) -> Answer:
         return Answer(kind=AnswerKind.RELATED, means=means)
     if raw.status != DECODED:
         return Answer(kind=AnswerKind.GARBAGE, why=f"status {raw.status}")
-    return Answer(kind=AnswerKind.DECODED, means=means, size=raw.size, data=raw.data, largest=largest, allocated=allocated)
+    return Answer(
+        kind=AnswerKind.DECODED, means=means, size=raw.size, data=raw.data, largest=largest, allocated=allocated
+    )
 
 
 def header() -> Path:
@@ -244,7 +246,9 @@ def tried(path: Path, *, name: str = "", patience: float = TRIAL, env: Mapping[s
                           seen=[signal.Signals(-done.returncode).name, *_last(done.stderr)])  # fmt: skip
     told = [line.strip() for line in done.stderr.decode(errors="replace").splitlines() if line.strip()]
     if done.returncode not in (CannotStart.exit_code, UsageError.exit_code) or not told:
-        raise CannotStart(f"{path} ends the process that loads it (code {done.returncode})", step="codec library", seen=told[-3:])
+        raise CannotStart(
+            f"{path} ends the process that loads it (code {done.returncode})", step="codec library", seen=told[-3:]
+        )
     raise CannotStart(told[0], seen=told[1:])
 
 

@@ -18,7 +18,9 @@ def checker() -> Check:
     import jsonschema
 
     def load(side: str) -> Any:
-        return json.loads((files("zenoh_harness") / "files" / "schemas" / f"codec-{side}.json").read_text(encoding="utf-8"))
+        return json.loads(
+            (files("zenoh_harness") / "files" / "schemas" / f"codec-{side}.json").read_text(encoding="utf-8")
+        )
 
     whole = load("request")
     one = {rule["properties"]["cmd"]["const"]: rule | {"$defs": whole["$defs"]} for rule in whole["oneOf"]}

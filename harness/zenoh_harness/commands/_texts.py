@@ -1,6 +1,6 @@
 """The one-line text of each subcommand, so that `zconform --help` need not import what it lists.
 
-    python -m zenoh_harness.commands._texts      write this table anew from the subcommands' own texts
+python -m zenoh_harness.commands._texts      write this table anew from the subcommands' own texts
 """
 
 from __future__ import annotations

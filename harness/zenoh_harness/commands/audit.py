@@ -51,12 +51,27 @@ def audit_options(function: Command) -> Command:
 @click.command()
 @click.argument("files", metavar="CAPTURE|CONVERSATION...", nargs=-1, type=click.Path(path_type=Path))
 @audit_options
-@click.option("--spark", "with_spark", is_flag=True, help="Judge captures of any size on Spark, and keep tables and a page.")
-@click.option("--master", metavar="URL", help="The engine: local[*], spark://HOST:PORT, sc://HOST:PORT; asks for --spark.")
-@click.option("--follow", metavar="DIR", type=click.Path(path_type=Path), help="Judge captures and take results as they arrive there.")
+@click.option(
+    "--spark", "with_spark", is_flag=True, help="Judge captures of any size on Spark, and keep tables and a page."
+)
+@click.option(
+    "--master", metavar="URL", help="The engine: local[*], spark://HOST:PORT, sc://HOST:PORT; asks for --spark."
+)
+@click.option(
+    "--follow",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Judge captures and take results as they arrive there.",
+)
 @click.option("--once", is_flag=True, help="With --follow: take what is there, and end.")
 def command(
-    shell: Shell, files: tuple[Path, ...], with_spark: bool, master: str | None, follow: Path | None, once: bool, **options: Any
+    shell: Shell,
+    files: tuple[Path, ...],
+    with_spark: bool,
+    master: str | None,
+    follow: Path | None,
+    once: bool,
+    **options: Any,
 ) -> int:
     """Hold the laws against what nodes said in a CAPTURE (pcap, pcapng) or a recorded CONVERSATION; one process reads it.
 
@@ -75,7 +90,9 @@ def command(
     return audit(shell, files, **options)
 
 
-def _at_scale(shell: Shell, files: tuple[Path, ...], *, ports: tuple[int, ...], out: Path | None, **options: Any) -> int:
+def _at_scale(
+    shell: Shell, files: tuple[Path, ...], *, ports: tuple[int, ...], out: Path | None, **options: Any
+) -> int:
     """Hand it to what reports plugs in. Raises CannotGoOn where that is not installed."""
     strange = [name for name in ("known", "patterns", "strict", "version") if options.pop(name, None)]
     if strange:
@@ -83,7 +100,9 @@ def _at_scale(shell: Shell, files: tuple[Path, ...], *, ports: tuple[int, ...], 
                          hint="leave them out, or judge the captures one by one")  # fmt: skip
     found = entry_points(group=AT_SCALE, name="spark")
     if not found:
-        raise CannotGoOn("what judges on Spark is not installed", step="audit --spark", hint="install zenoh-conformance[spark]")
+        raise CannotGoOn(
+            "what judges on Spark is not installed", step="audit --spark", hint="install zenoh-conformance[spark]"
+        )
     judge = next(iter(found)).load()
 
     def say(line: str) -> None:

@@ -47,7 +47,11 @@ class TargetOrVerb(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """As click's, with `judge` where no verb is named."""
-        if close := get_close_matches(args[0], [*self.commands], 1, 0.7) if args and args[0] not in self.commands else []:
+        if (
+            close := get_close_matches(args[0], [*self.commands], 1, 0.7)
+            if args and args[0] not in self.commands
+            else []
+        ):
             raise UsageError(f"no verb {args[0]!r}", step="gate", hint=f"did you mean gate {close[0]}?")
         if args and args[0] not in (*self.commands, "--help", "-h"):
             args = ["judge", *args]
@@ -86,14 +90,24 @@ def _run_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @command.command("judge")
 @_run_options
-@click.option("--summary", type=click.Path(path_type=Path, dir_okay=False), help="Write all of it as Markdown to this file.")
+@click.option(
+    "--summary", type=click.Path(path_type=Path, dir_okay=False), help="Write all of it as Markdown to this file."
+)
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write JUnit XML to this file.")
 @click.option("--sarif", type=click.Path(path_type=Path, dir_okay=False), help="Write SARIF to this file.")
-@click.option("--require", "wanted", metavar="REVISION[,..]", help="Hold it to these revisions; what came later is shown.")
+@click.option(
+    "--require", "wanted", metavar="REVISION[,..]", help="Hold it to these revisions; what came later is shown."
+)
 @shell_options()
 def judge(
-    shell: Shell, target: str, path: Path, summary: Path | None, junit: Path | None, sarif: Path | None,
-    wanted: str | None, **how: Any,
+    shell: Shell,
+    target: str,
+    path: Path,
+    summary: Path | None,
+    junit: Path | None,
+    sarif: Path | None,
+    wanted: str | None,
+    **how: Any,
 ) -> int:
     """Judge TARGET once and hold it against the list: what is new, changed, fixed, expired or not judged any more is red.
 
@@ -160,11 +174,17 @@ def update(shell: Shell, target: str, path: Path, owner: str, **how: Any) -> int
 @command.command("results")
 @click.argument("folder", metavar="RESULTS", type=click.Path(path_type=Path, exists=True))
 @click.option(
-    "--known", "path", required=True, metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
+    "--known",
+    "path",
+    required=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
     help="The target's list of known deviations.",
 )
 @click.option("--strict", is_flag=True, help="`warn` and `slow` count as deviations too.")
-@click.option("--summary", type=click.Path(path_type=Path, dir_okay=False), help="Write all of it as Markdown to this file.")
+@click.option(
+    "--summary", type=click.Path(path_type=Path, dir_okay=False), help="Write all of it as Markdown to this file."
+)
 @shell_options()
 def from_results(shell: Shell, folder: Path, path: Path, strict: bool, summary: Path | None) -> int:
     """Hold RESULTS that are there against the list, as merged shards are; no target is started.
@@ -180,7 +200,11 @@ def from_results(shell: Shell, folder: Path, path: Path, strict: bool, summary: 
     how = {"depth": "quick", "only": (), "strict": strict}
     code = ended(held, complete=read.complete, secret=secret > 0)
     why = "" if read.complete else f"{len(read.pending)} checks were pending"
-    return _tell(shell, replace(_told(read.header, replace(held, embargoed=secret), code, folder, path, how, {}), why=why), summary)
+    return _tell(
+        shell,
+        replace(_told(read.header, replace(held, embargoed=secret), code, folder, path, how, {}), why=why),
+        summary,
+    )
 
 
 @command.command("check")
@@ -203,7 +227,9 @@ def check(shell: Shell, paths: tuple[Path, ...]) -> int:
         for remark in lists.remarks(one.entry for one in placed):
             shell.note(f"{path}: {remark}")
         due = sum(one.reason_is_due for one in placed)
-        shell.note(f"{path}: {len(placed)} entries" + (f", {due} with a reason or an owner to be written" if due else ""))
+        shell.note(
+            f"{path}: {len(placed)} entries" + (f", {due} with a reason or an owner to be written" if due else "")
+        )
     return int(Exit.USAGE if wrong else Exit.CONFORMING)
 
 
@@ -316,9 +342,13 @@ def _written(shell: Shell, path: Path, held: Held, ran: Ran, options: Options) -
     """Tell what was written, and keep what was judged beside it; 0, for the list says what is now."""
     now = entries.read(path)
     due = sum(one.reason_is_due for one in now)
-    shell.note(f"{path}: {len(now)} entries" + (f", {due} of them with a reason or an owner to be written" if due else ""))
+    shell.note(
+        f"{path}: {len(now)} entries" + (f", {due} of them with a reason or an owner to be written" if due else "")
+    )
     for label in editing.left_out(held):
-        shell.note(f"not taken in: {plain(label)}: it has no steady cause; an entry for it is written by hand, and ends one day")
+        shell.note(
+            f"not taken in: {plain(label)}: it has no steady cause; an entry for it is written by hand, and ends one day"
+        )
     if held.embargoed:
         shell.note(f"not taken in: {held.embargoed} under embargo, in your data folder")
     if options.selection.whole:

@@ -81,7 +81,9 @@ class Learned:
 @click.argument("target", default="wheel")
 @click.argument("other", required=False)
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), default="zconform-learned", show_default=True)
-@click.option("--of", "of", type=click.Choice(list(SUBJECTS)), default="handshake", show_default=True, help="What is learned.")
+@click.option(
+    "--of", "of", type=click.Choice(list(SUBJECTS)), default="handshake", show_default=True, help="What is learned."
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="What is drawn, is drawn from this.")
 @shell_options()
 def command(shell: Shell, target: str, other: str | None, out: Path, of: str, seed: int) -> int:

@@ -40,7 +40,9 @@ COMBINED: Final = "matrix.json"
     show_default=True,
     help="Where to; `zconform report` takes the folder as one set of results.",
 )
-@click.option("--bisect", metavar="CHECK|SCRIPT", help="Find where this check or script turns, over the targets in order.")
+@click.option(
+    "--bisect", metavar="CHECK|SCRIPT", help="Find where this check or script turns, over the targets in order."
+)
 @shell_options()
 def command(
     shell: Shell, targets: tuple[str, ...], only: tuple[str, ...], jobs: int | None, depth: str, known: tuple[Path, ...],

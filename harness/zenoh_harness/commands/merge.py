@@ -18,7 +18,13 @@ from zenoh_harness.run.runner import RESULTS, Ran
 
 
 @click.command()
-@click.argument("folders", nargs=-1, required=True, metavar="RESULTS...", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.argument(
+    "folders",
+    nargs=-1,
+    required=True,
+    metavar="RESULTS...",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+)
 @click.option("--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="Where to.")
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write JUnit XML to this file too.")
 @click.option("--sarif", type=click.Path(path_type=Path, dir_okay=False), help="Write SARIF to this file too.")

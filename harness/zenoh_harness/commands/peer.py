@@ -26,12 +26,20 @@ from zenoh_harness.variants import all_variants
 @click.option("--listen", "listen", metavar="LOCATOR", help="Listen there; port 0 lets the kernel choose.")
 @click.option("--connect", "connect", metavar="LOCATOR", help="Connect there, again and again, as a client.")
 @click.option("--fault", metavar="NAME", help="Be the faulty node of that name (`zconform peer --faults` lists them).")
-@click.option("--variant", metavar="NAME", help="Be the conforming variant of that name (`zconform variants` lists them).")
+@click.option(
+    "--variant", metavar="NAME", help="Be the conforming variant of that name (`zconform variants` lists them)."
+)
 @click.option("--faults", is_flag=True, help="List the faulty nodes, and what catches each.")
 @click.option("--profile", default="default", show_default=True, help="Start in this profile.")
 @click.option("--zid", metavar="HEX", help="ZenohID as printed, most significant byte first.")
 def command(
-    listen: str | None, connect: str | None, fault: str | None, variant: str | None, faults: bool, profile: str, zid: str | None
+    listen: str | None,
+    connect: str | None,
+    fault: str | None,
+    variant: str | None,
+    faults: bool,
+    profile: str,
+    zid: str | None,
 ) -> None:
     """Run the reference node until it is told to stop.
 

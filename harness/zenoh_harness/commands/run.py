@@ -43,7 +43,9 @@ OUT: Final = "zconform-results"
 @click.option("--seed", type=int, default=0, show_default=True, help="What is drawn, is drawn from this.")
 @click.option("--shuffle", type=int, metavar="SEED", help="Run the cases in an order drawn from this.")
 @click.option("--depth", type=click.Choice(DEPTHS), default="full", show_default=True, help="How much of each check.")
-@click.option("--budget", metavar="TIME", help="How long it may take: 90s, 10m, 1h, none. Default: 10m at `full`, else none.")
+@click.option(
+    "--budget", metavar="TIME", help="How long it may take: 90s, 10m, 1h, none. Default: 10m at `full`, else none."
+)
 @click.option(
     "--out", type=click.Path(path_type=Path, file_okay=False), default=OUT, show_default=True, help="Where to."
 )
@@ -57,8 +59,12 @@ OUT: Final = "zconform-results"
 @click.option("--strict", is_flag=True, help="`warn` and `slow` count as deviations too.")
 @click.option("--with-embargoed", is_flag=True, help="Run what is kept back in your data folder, too.")
 @click.option("--shard", metavar="I/N", help="Only the I-th of N parts; `zconform merge` makes one of them again.")
-@click.option("--repeat", type=click.IntRange(1, 1000), default=1, metavar="N", help="Run N times; what differs is `flaky`.")
-@click.option("--last-failed", is_flag=True, help="Judge what was red in --out once more, and put it into those results.")
+@click.option(
+    "--repeat", type=click.IntRange(1, 1000), default=1, metavar="N", help="Run N times; what differs is `flaky`."
+)
+@click.option(
+    "--last-failed", is_flag=True, help="Judge what was red in --out once more, and put it into those results."
+)
 @click.option("--max-fail", type=click.IntRange(1), metavar="N", help="End after N deviations.")
 @click.option("--keep", is_flag=True, help="Leave the target up and tell how to attach to it.")
 @shell_options()
@@ -125,13 +131,17 @@ def check_files(*paths: Path | None) -> None:
     """Raise UsageError for a file that could not be written once the run is over."""
     for path in paths:
         if path is not None and not path.parent.is_dir():
-            raise UsageError(f"cannot write {path}", step="export", seen=f"there is no folder {path.parent}", hint="make it first")
+            raise UsageError(
+                f"cannot write {path}", step="export", seen=f"there is no folder {path.parent}", hint="make it first"
+            )
 
 
 def check_repetition(*, repeat: int, last_failed: bool, keep: bool, only: bool) -> None:
     """Raise UsageError for ways to repeat that do not go together."""
     if repeat > 1 and (last_failed or keep):
-        raise UsageError("--repeat starts a new target each time", step="--repeat", hint="leave out --last-failed and --keep")
+        raise UsageError(
+            "--repeat starts a new target each time", step="--repeat", hint="leave out --last-failed and --keep"
+        )
     if last_failed and only:
         raise UsageError("--last-failed selects by itself", step="--last-failed", hint="leave out --only")
 
@@ -139,7 +149,9 @@ def check_repetition(*, repeat: int, last_failed: bool, keep: bool, only: bool) 
 def check_judged(judged: Path | None, *, accept: bool, targets: int, selected: bool) -> None:
     """Raise UsageError where a list of what was judged is to be used or written, and cannot be."""
     if judged is None and accept:
-        raise UsageError("--accept says what to do with a file that is not named", step="--accept", hint="--judged FILE")
+        raise UsageError(
+            "--accept says what to do with a file that is not named", step="--accept", hint="--judged FILE"
+        )
     if judged is None:
         return
     if targets > 1:
@@ -147,7 +159,9 @@ def check_judged(judged: Path | None, *, accept: bool, targets: int, selected: b
     if accept and selected:
         raise UsageError("a selection judges less than there is to judge", step="--accept", hint="leave out --only")
     if not accept and not judged.exists():
-        raise UsageError(f"there is no {judged}", step="--judged", hint="--accept writes it, once you agree with what is judged")
+        raise UsageError(
+            f"there is no {judged}", step="--judged", hint="--accept writes it, once you agree with what is judged"
+        )
 
 
 def accepted(shell: Shell, path: Path, ran: Ran | None) -> None:

@@ -53,7 +53,15 @@ from zenoh_harness.links.tap import Recording, Sink, Tap, change_of
 @click.option("--laws", is_flag=True, help="Judge the recording at the end; exit 1 when a law was broken.")
 @shell_options(formats=False)
 def command(
-    shell: Shell, listen: str, to: str, record: Path, force: bool, links: int, changes: tuple[str, ...], side: str, laws: bool
+    shell: Shell,
+    listen: str,
+    to: str,
+    record: Path,
+    force: bool,
+    links: int,
+    changes: tuple[str, ...],
+    side: str,
+    laws: bool,
 ) -> int:
     """Stand between two nodes, record both directions, change what --change says.
 

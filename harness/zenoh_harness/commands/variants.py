@@ -18,7 +18,9 @@ from zenoh_harness.variants.table import Came, Result, Row, on_the_reference, ro
 
 @click.command()
 @click.argument("pattern", metavar="[GLOB]", default="*")
-@click.option("--run", is_flag=True, help="Judge each by every case and law, in memory, and show what is not judged and why.")
+@click.option(
+    "--run", is_flag=True, help="Judge each by every case and law, in memory, and show what is not judged and why."
+)
 @shell_options()
 def command(shell: Shell, pattern: str, run: bool) -> int:
     """The variants whose name matches: the reference with one permitted peculiarity each. Each is a target, variant:NAME.

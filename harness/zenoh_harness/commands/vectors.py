@@ -48,12 +48,16 @@ def list_vectors(shell: Shell, pattern: str, covering: str | None) -> None:
     \b
     Example:  zconform vectors list --covering 'session-establishment/cookie-*'
     """
-    found = [each for each in selected(pattern) if covering is None or any(fnmatchcase(r, covering) for r in each.covers)]
+    found = [
+        each for each in selected(pattern) if covering is None or any(fnmatchcase(r, covering) for r in each.covers)
+    ]
     if shell.as_json:
         shell.print_json([as_json(vector) for vector in found])
         return
     for vector in found:
-        shell.out.print(f"{vector.id:<64} {vector.layer:<12} {outcome(vector):<8} {plain(vector.about)}", soft_wrap=True)
+        shell.out.print(
+            f"{vector.id:<64} {vector.layer:<12} {outcome(vector):<8} {plain(vector.about)}", soft_wrap=True
+        )
     shell.note(summary(found))
 
 
@@ -80,7 +84,9 @@ def show(shell: Shell, ids: tuple[str, ...]) -> None:
 @command.command("check")
 @click.argument("target", metavar="[TARGET]", default="reference")
 @click.option("--only", metavar="GLOB", default="*", help="Only vectors whose id matches.")
-@click.option("-V", "--validate", is_flag=True, help="Hold every request and answer of a stdio codec against the schemas.")
+@click.option(
+    "-V", "--validate", is_flag=True, help="Hold every request and answer of a stdio codec against the schemas."
+)
 @shell_options()
 def check(shell: Shell, target: str, only: str, validate: bool) -> int:
     """Hold a codec against the vectors: each decoded, and each canonical one written again. Our own when none is named.

@@ -58,7 +58,16 @@ _FIELDS: Final = frozenset(
 SUFFIX: Final = ".known.toml"
 _EXPECTED: Final = {
     v.value: v
-    for v in (Verdict.FAIL, Verdict.WARN, Verdict.FLAKY, Verdict.SLOW, Verdict.CRASH, Verdict.HANG, Verdict.ZOMBIE, Verdict.PANIC)
+    for v in (
+        Verdict.FAIL,
+        Verdict.WARN,
+        Verdict.FLAKY,
+        Verdict.SLOW,
+        Verdict.CRASH,
+        Verdict.HANG,
+        Verdict.ZOMBIE,
+        Verdict.PANIC,
+    )
 }
 """The verdicts that can be expected."""
 
@@ -86,7 +95,9 @@ class Commits:
         """Whether a version (`1a2b3c4d..`, `1.10.2-5-g1a2b3c4`) is one of them."""
         words = [word.removeprefix("g") for word in re.split(r"[^0-9a-z]+", version.lower())]
         return any(
-            len(word) >= 7 and (word.startswith(each) or each.startswith(word)) for word in words for each in self.hashes
+            len(word) >= 7 and (word.startswith(each) or each.startswith(word))
+            for word in words
+            for each in self.hashes
         )
 
 
@@ -327,7 +338,9 @@ def _versions(where: str, row: Row) -> SpecifierSet | Commits:
         hashes = tuple(each.group(1) for each in found if each)
         if len(hashes) == len(found):
             return Commits(hashes)
-        raise FileFault(where, None, f"'versions' names no commits: {text!r}", hint='as in "commit 1a2b3c4, commit 5d6e7f8"')
+        raise FileFault(
+            where, None, f"'versions' names no commits: {text!r}", hint='as in "commit 1a2b3c4, commit 5d6e7f8"'
+        )
     try:
         return SpecifierSet(text)
     except InvalidSpecifier as why:

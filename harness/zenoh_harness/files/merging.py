@@ -58,7 +58,11 @@ def same_target(parts: Sequence[Part]) -> Header:
     first = parts[0][1].header
     for folder, part in parts[1:]:
         for word, mine, others in (
-            ("target", (first.name, first.version, first.digest), (part.header.name, part.header.version, part.header.digest)),
+            (
+                "target",
+                (first.name, first.version, first.digest),
+                (part.header.name, part.header.version, part.header.digest),
+            ),
             ("seed", first.seed, part.header.seed),
             ("harness", first.harness, part.header.harness),
         ):
@@ -118,4 +122,3 @@ def _exit(parts: Sequence[Part], chosen: Sequence[Judgement], pending: Sequence[
 
 def _why(parts: Sequence[Part]) -> str:
     return next((part.footer.why for _, part in parts if part.footer and part.footer.why), "")
-

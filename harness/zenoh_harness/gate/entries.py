@@ -56,7 +56,9 @@ def read(path: Path) -> list[PlacedEntry]:
     found = lists.read([path])
     places = blocks(path.read_text(encoding="utf-8-sig").splitlines())
     lines: Sequence[Lines | None] = places if len(places) == len(found) else [None] * len(found)
-    placed = [PlacedEntry(*row) for row in zip(found, [path] * len(found), range(1, len(found) + 1), lines, strict=True)]
+    placed = [
+        PlacedEntry(*row) for row in zip(found, [path] * len(found), range(1, len(found) + 1), lines, strict=True)
+    ]
     for one in placed:
         _hold_quarantine(one)
     return placed
@@ -66,7 +68,9 @@ def _hold_quarantine(one: PlacedEntry) -> None:
     """An unsteady verdict is excused for a time, and by somebody."""
     if one.entry.verdict is Verdict.FLAKY and not (one.entry.owner and one.entry.expires):
         where = f"{one.file}: entry {one.number}"
-        raise FileFault(where, None, "a quarantine (verdict 'flaky') needs 'owner' and 'expires'", hint="expires = 2027-01-31")
+        raise FileFault(
+            where, None, "a quarantine (verdict 'flaky') needs 'owner' and 'expires'", hint="expires = 2027-01-31"
+        )
 
 
 def blocks(lines: Sequence[str]) -> list[Lines]:

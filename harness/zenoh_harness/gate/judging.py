@@ -127,7 +127,9 @@ def hold(
     listed = [one for one in placed if one.entry.kind in ("", kind)]
     known = Known([one.entry for one in listed], today)
     excused = [known.excuse(one, causes(one)) is not None for one in told]
-    otherwise = [one for one, is_so in zip(told, excused, strict=True) if not is_so and deviates(one.verdict, strict=strict)]
+    otherwise = [
+        one for one, is_so in zip(told, excused, strict=True) if not is_so and deviates(one.verdict, strict=strict)
+    ]
     beyond = [one for one in otherwise if is_beyond(one.key.requirement, one.verdict, required)]
     unlisted = [one for one in otherwise if one not in beyond]
     fixed = {id(entry): shown for entry, shown in (known.gone() if complete else ())}
@@ -192,7 +194,12 @@ def _items(red: Iterable[tuple[Kind, PlacedEntry | None, Judgement]]) -> Iterato
 
 
 def _idle(
-    placed: Sequence[PlacedEntry], told: Sequence[Judgement], known: Known, spoken_of: set[int], kind: str, today: dt.date
+    placed: Sequence[PlacedEntry],
+    told: Sequence[Judgement],
+    known: Known,
+    spoken_of: set[int],
+    kind: str,
+    today: dt.date,
 ) -> Iterator[IdleEntry]:
     for one in placed:
         if one.number not in spoken_of and not known.was_met(one.entry):

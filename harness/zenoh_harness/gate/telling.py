@@ -48,7 +48,12 @@ class Told:
         silent = sum(counts[verdict] for verdict in _SILENT)
         right, listed = counts[Verdict.PASS] + counts[Verdict.SLOW], counts[Verdict.KNOWN]
         judged, warned = counts.total() - silent, counts[Verdict.WARN]
-        parts = {"as required": right, "as listed": listed, "warnings": warned, "otherwise": judged - right - listed - warned}
+        parts = {
+            "as required": right,
+            "as listed": listed,
+            "warnings": warned,
+            "otherwise": judged - right - listed - warned,
+        }
         told = [f"{number} {word}" for word, number in parts.items() if number or word == "as required"]
         rest = f"; {silent} do not apply or met nothing" if silent else ""
         return f"{judged} judged: {', '.join(told)}{rest}"
@@ -188,7 +193,9 @@ def as_json(told: Told) -> dict[str, Any]:
         "title": told.title,
         "exit": int(told.code),
         "verdict": told.verdict,
-        "counts": {verdict.value: number for verdict, number in sorted(told.held.counts.items(), key=lambda row: row[0].value)},
+        "counts": {
+            verdict.value: number for verdict, number in sorted(told.held.counts.items(), key=lambda row: row[0].value)
+        },
         "items": [_item_json(item) for item in told.held.items],
         "idle": [{"entry": one.placed.place, "name": one.placed.entry.name, "why": one.why} for one in told.held.idle],
         "reasons_due": [one.place for one in told.held.due],

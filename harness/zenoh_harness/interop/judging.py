@@ -161,6 +161,11 @@ def _excused(judgement: Judgement, parties: Sequence[Party], causes: Sequence[st
         asked = replace(judgement, key=replace(judgement.key, target=party.name, version=party.version))
         listed = party.known.excuse(asked, causes)
         if listed is not None:
-            note = {"expected": judgement.verdict.value, "reason": listed.reason, "see": listed.see, "public": listed.public}
+            note = {
+                "expected": judgement.verdict.value,
+                "reason": listed.reason,
+                "see": listed.see,
+                "public": listed.public,
+            }
             return replace(judgement, verdict=Verdict.KNOWN, details={**judgement.details, "known": note})
     return judgement

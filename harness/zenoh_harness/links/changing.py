@@ -1,14 +1,14 @@
 """Rules by which a tap changes what one side says, as text and as values. No sockets, no clock.
 
-    drop:response_final          every one; its FRAME goes on with the rest, or not at all when nothing is left in it
-    drop:init.exts.patch         a segment by its path; the lengths and chain bits around it are made true
-    double:frame@3               the third of each link
-    set:close.reason=0           a number (VLE; below 128 that is one byte), bytes (`0x0a0b`), else text
-    delay:0.2:keep_alive         it and what comes after it, 0.2 seconds later
-    throttle:2000                bytes a second
-    reorder:frame@2-3            those in the opposite order
-    drop:push@25%                a quarter of them, drawn from the seed
-    seed:7                       what is drawn, is drawn from this
+drop:response_final          every one; its FRAME goes on with the rest, or not at all when nothing is left in it
+drop:init.exts.patch         a segment by its path; the lengths and chain bits around it are made true
+double:frame@3               the third of each link
+set:close.reason=0           a number (VLE; below 128 that is one byte), bytes (`0x0a0b`), else text
+delay:0.2:keep_alive         it and what comes after it, 0.2 seconds later
+throttle:2000                bytes a second
+reorder:frame@2-3            those in the opposite order
+drop:push@25%                a quarter of them, drawn from the seed
+seed:7                       what is drawn, is drawn from this
 """
 
 from __future__ import annotations

@@ -86,14 +86,18 @@ def _habits(node: NodeInstance) -> Step:
     """What it is like, and what would make a run of it faster: no fault, whatever it is."""
     habits = node.habits = study(node)
     if habits.version is not None:
-        return Step("habits", f"it speaks protocol version {habits.version}", f"version {VERSION} is judged", fatal=True)
+        return Step(
+            "habits", f"it speaks protocol version {habits.version}", f"version {VERSION} is judged", fatal=True
+        )
     usual = "as with everybody: it answers and comes back at once"
     return Step("habits", note="\n      ".join([*(habits.lines() or [usual]), *_faster(node, habits)]))
 
 
 def _faster(node: NodeInstance, habits: Habits) -> Iterator[str]:
     """What its owner can do about the time that a run of it takes."""
-    if node.side is Side.INITIATOR and (habits.longest > LATE or any(one.after is None for one in habits.returns.values())):
+    if node.side is Side.INITIATOR and (
+        habits.longest > LATE or any(one.after is None for one in habits.returns.values())
+    ):
         yield f"-> a run waits each time that it comes back: let it try again sooner (zenoh-rust: connect/retry {RETRY})"
     if node.side is Side.RESPONDER and habits.answer > LATE / 2:
         yield "-> a run waits for each of its answers: let it look for new links more often"
@@ -106,7 +110,9 @@ def _profiles(target: NodeTarget) -> Step:
     if len(target.profiles) > 1:
         return Step("profiles", note=f"{len(target.profiles)} of {len(PROFILES)}")
     how = "put {profile} into the command, or name a command for each in a target file: profiles = { low-latency = 'exec:..' }"
-    return Step("profiles", note=f"{', '.join(target.profiles)} only: what needs another does not apply\n      -> {how}")
+    return Step(
+        "profiles", note=f"{', '.join(target.profiles)} only: what needs another does not apply\n      -> {how}"
+    )
 
 
 def _healthy(node: NodeInstance) -> Step:

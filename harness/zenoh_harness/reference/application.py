@@ -51,7 +51,16 @@ if TYPE_CHECKING:
 
 NAME = "application"
 """The name of its session."""
-COMMANDS = ("declare_subscriber", "declare_queryable", "declare_token", "undeclare", "put", "delete", "get", "answer_held")
+COMMANDS = (
+    "declare_subscriber",
+    "declare_queryable",
+    "declare_token",
+    "undeclare",
+    "put",
+    "delete",
+    "get",
+    "answer_held",
+)
 """What it can be asked."""
 PATIENCE_MS = 10_000
 """How long a get waits that says nothing of it."""

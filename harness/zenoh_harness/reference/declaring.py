@@ -119,7 +119,9 @@ class Declaring(Speaking):
         flags = WireExprFlags.SUFFIX | WireExprFlags.SENDERS_SCOPE
         return UNDECLARE[kind](id=entity, exts=Exts((WireExprExt(flags=int(flags), scope=0, suffix=key),)))
 
-    def tell(self, to: Link, owner: Link, kind: str, entity: int, interest: int | None = None, *, once: bool = False) -> None:
+    def tell(
+        self, to: Link, owner: Link, kind: str, entity: int, interest: int | None = None, *, once: bool = False
+    ) -> None:
         """Forward one declaration: of its own accord no session hears of one twice, each snapshot has them all.
 
         `once`: it is an answer for the moment, and not to be taken back later.

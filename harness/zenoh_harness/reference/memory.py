@@ -300,8 +300,12 @@ def fencing_of(node: type[Reference]) -> Fencing:
 def facts_of(node: type[Reference], profile: str) -> Mapping[str, Any]:
     """What is known of a node beforehand."""
     config = config_of(profile, **node.settings)
-    known = {"open_timeout_s": config.handshake_s, "lease_ms": config.lease_ms, "time_is_free": True,
-             "stated_role": ("router", "peer", "client")[config.whatami]}
+    known = {
+        "open_timeout_s": config.handshake_s,
+        "lease_ms": config.lease_ms,
+        "time_is_free": True,
+        "stated_role": ("router", "peer", "client")[config.whatami],
+    }
     return {**known, **node.facts}
 
 

@@ -143,7 +143,12 @@ class Reference(Responder, Initiator):
     def is_due(self, link: Link, message: object) -> bool:
         """Whether the state's table lists this message."""
         table = RESPONDER if link.side is Side.RESPONDER else INITIATOR
-        kinds: dict[AnyKind, Step] = {InitSyn: Step.INIT_SYN, InitAck: Step.INIT_ACK, OpenSyn: Step.OPEN_SYN, OpenAck: Step.OPEN_ACK}
+        kinds: dict[AnyKind, Step] = {
+            InitSyn: Step.INIT_SYN,
+            InitAck: Step.INIT_ACK,
+            OpenSyn: Step.OPEN_SYN,
+            OpenAck: Step.OPEN_ACK,
+        }
         return any(kind.matches(message) and step in table[link.state] for kind, step in kinds.items())
 
     def handshake(self, link: Link, message: Any) -> None:

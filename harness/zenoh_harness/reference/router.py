@@ -70,7 +70,11 @@ class Router(Querying):
     def receivers(self, link: Link, key: str) -> list[Link]:
         """The sessions that a publication goes to: who subscribes, and of our own application's those that pass on."""
         routers = link.inside is not None
-        return [other for other in self.others(link) if self.subscribes(other, key) or (routers and self.hears_unasked(other))]
+        return [
+            other
+            for other in self.others(link)
+            if self.subscribes(other, key) or (routers and self.hears_unasked(other))
+        ]
 
     def subscribes(self, link: Link, key: str) -> bool:
         """Whether a session has a subscriber for such a publication."""

@@ -47,7 +47,12 @@ def last_failed(run: Run, options: Options, before: Results, command: str = "") 
     ran = run(replace(options, out=place, selection=Selection(tuple(labels), options.selection.shard)))
     if ran is None:
         return None
-    kept = Results(before.header, before.planned, [one for one in before.judgements if not _about_lists(one.key.check)], before.footer)
+    kept = Results(
+        before.header,
+        before.planned,
+        [one for one in before.judgements if not _about_lists(one.key.check)],
+        before.footer,
+    )
     parts = [(options.out, kept), (place, results.read(place))]
     made = merging.merge(parts, merging.newest, options.out, strict=options.strict, command=command)
     shutil.rmtree(place, ignore_errors=True)  # all of it is in the results now
@@ -70,7 +75,9 @@ def results_before(out: Path) -> Results:
     try:
         before = results.read(out)
     except FileFault as why:
-        raise UsageError(f"there are no results in {out}", step="--last-failed", seen=str(why), hint="--out FOLDER of the run") from why
+        raise UsageError(
+            f"there are no results in {out}", step="--last-failed", seen=str(why), hint="--out FOLDER of the run"
+        ) from why
     if not failed(before):
         raise UsageError(f"nothing was red in {out}", step="--last-failed", hint="leave out --last-failed")
     return before

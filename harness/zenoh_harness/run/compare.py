@@ -14,9 +14,7 @@ from zenoh_harness.files.results import Results, check_label
 CALM: Final = SEVERITY[Verdict.KNOWN]
 """What is graver is red."""
 
-BAD: Final = frozenset(
-    GRAVE | {Verdict.FAIL, Verdict.WARN, Verdict.KNOWN, Verdict.FLAKY}
-)
+BAD: Final = frozenset(GRAVE | {Verdict.FAIL, Verdict.WARN, Verdict.KNOWN, Verdict.FLAKY})
 """Deviations, listed ones too: the list excuses the run, and the fault is still there."""
 GOOD: Final = frozenset({Verdict.PASS, Verdict.SLOW})
 """As required. All other verdicts say nothing about the target."""

@@ -59,7 +59,9 @@ class Controls:
         yield from self._rest()
 
     def _released(self) -> Iterator[Decision]:
-        while ready := [one for one in self._waiting if not any(self._due[name] for name in self._below(one.item.case))]:
+        while ready := [
+            one for one in self._waiting if not any(self._due[name] for name in self._below(one.item.case))
+        ]:
             self._waiting = [one for one in self._waiting if one not in ready]
             yield from map(self._worth, ready)
 
@@ -70,7 +72,11 @@ class Controls:
         self._due.clear()
 
     def _below(self, case: Case) -> set[str]:
-        return {name for name in (case.control, WORKS[case.role]) if name and name != case.id and not self._rests_on(name, case)}
+        return {
+            name
+            for name in (case.control, WORKS[case.role])
+            if name and name != case.id and not self._rests_on(name, case)
+        }
 
     def _rests_on(self, name: str, case: Case) -> bool:
         """Whether that one rests on this one."""

@@ -49,12 +49,18 @@ def ability(target: NodeTarget, node: NodeInstance, look: Ask | None) -> Ability
         return Ability(Facts(frozenset(capabilities) - habits.lacks, _without_none(known)))
     seen = look(node)
     claimed = target.claims | node.profile.offers
-    stated = claimed if target.claims else frozenset()  # who has no file claims nothing: what it does not do does not apply
+    stated = (
+        claimed if target.claims else frozenset()
+    )  # who has no file claims nothing: what it does not do does not apply
     broken = frozenset(probing.missing(stated, node.side, {node.profile.name: seen}))
     known |= {"lease_ms": seen.seen.get("lease ms"), "batch_size": seen.seen.get("batch size")}
     unasked = claimed - broken - frozenset(probing.askable(node.side, node.profile.name))
     return Ability(
-        Facts(frozenset(seen.capabilities | unasked | has | {node.side.value} | ASSUMED) - habits.lacks, _without_none(known)), broken
+        Facts(
+            frozenset(seen.capabilities | unasked | has | {node.side.value} | ASSUMED) - habits.lacks,
+            _without_none(known),
+        ),
+        broken,
     )
 
 

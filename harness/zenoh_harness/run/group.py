@@ -38,6 +38,7 @@ class Death:
     unhealthy: Unhealthy
     during: tuple[AttemptOutcome, ...]
 
+
 Kind = tuple[str, str]
 """What is red alike, whatever the parameters: case and cause."""
 
@@ -65,7 +66,9 @@ class Group:
         if items:
             yield from self.settled(items, first, self.lifecycle.unhealthy())
 
-    def settled(self, items: Sequence[Item], first: Sequence[AttemptOutcome], unhealthy: Unhealthy | None) -> Iterator[Decision]:
+    def settled(
+        self, items: Sequence[Item], first: Sequence[AttemptOutcome], unhealthy: Unhealthy | None
+    ) -> Iterator[Decision]:
         """What the first attempts are worth where the target is found well, or ill."""
         if unhealthy is not None:
             yield from self.after_death(items, first, unhealthy)
@@ -98,7 +101,9 @@ class Group:
         for earlier, outcome in zip(doubtful, again, strict=True):
             self._heard(outcome)
             self.confirmed[_kind(outcome)] += not outcome.held and outcome.cause == earlier.cause
-        return [decide(item, both, self.lifecycle.node.side) for item, *both in zip(items, doubtful, again, strict=True)]
+        return [
+            decide(item, both, self.lifecycle.node.side) for item, *both in zip(items, doubtful, again, strict=True)
+        ]
 
     def side_by_side(self, items: Sequence[Item], jobs: int, *, number: int = 1) -> list[AttemptOutcome]:
         """Every item once, at most so many busy at a time; `number` tells the how-manieth attempt this is."""
@@ -134,7 +139,9 @@ class Group:
             self.lifecycle.renew()
         return attempt(item, self.conditions(), number)
 
-    def after_death(self, items: Sequence[Item], first: Sequence[AttemptOutcome], unhealthy: Unhealthy) -> Iterator[Decision]:
+    def after_death(
+        self, items: Sequence[Item], first: Sequence[AttemptOutcome], unhealthy: Unhealthy
+    ) -> Iterator[Decision]:
         """One by one on a fresh target; who kills it again is charged; a death that none repeats charges none."""
         self.deaths.append(Death(unhealthy, tuple(first)))
         self.lifecycle.renew()

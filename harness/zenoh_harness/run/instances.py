@@ -70,7 +70,10 @@ class _Under:
     def decisions(self) -> Iterator[Decision]:
         """Waits for what came of them; what it was worth is looked at as it is asked for."""
         for done in self._work.wait(STUCK * len(self._items)):
-            outcomes, unhealthy = done or (self._lane.noted(self._items, [None] * len(self._items)), self._lane.lifecycle.unhealthy())
+            outcomes, unhealthy = done or (
+                self._lane.noted(self._items, [None] * len(self._items)),
+                self._lane.lifecycle.unhealthy(),
+            )
             yield from self._lane.settled(self._items, outcomes, unhealthy)
 
 

@@ -165,7 +165,11 @@ class Lifecycle:
             found = self._examine(self.node, self._budget)
         if not found.well:
             return found
-        return replace(found, verdict=Verdict.SLOW, cause=f"it stood still for {time.monotonic() - began:.0f} s, and went on by itself")
+        return replace(
+            found,
+            verdict=Verdict.SLOW,
+            cause=f"it stood still for {time.monotonic() - began:.0f} s, and went on by itself",
+        )
 
     @property
     def few_sessions(self) -> bool:

@@ -80,7 +80,9 @@ def _hold(where: str, one: ListedDeviation, others: Mapping[str, Collection[str]
     requirement = one.requirement or (case.requirement if case else law.requirement if law else "")
     due = verdict_for(level_of(requirement))
     if requirement and one.verdict in _OF_LEVEL and one.verdict is not due:
-        raise FileFault(where, None, f"can never match: {requirement} is {level_of(requirement)}, so that it is {due.value!r}")
+        raise FileFault(
+            where, None, f"can never match: {requirement} is {level_of(requirement)}, so that it is {due.value!r}"
+        )
 
 
 def _hold_check(where: str, check: str, others: Mapping[str, Collection[str]]) -> None:
@@ -102,7 +104,11 @@ def _hold_case(where: str, one: ListedDeviation, case: Case) -> None:
     for name, value in one.parameters.items():
         taken = {shown(values[name]) for values in case.parameters if name in values}
         if value not in taken:
-            hint = nearest(value, taken) if taken else nearest(name, {each for values in case.parameters for each in values})
+            hint = (
+                nearest(value, taken)
+                if taken
+                else nearest(name, {each for values in case.parameters for each in values})
+            )
             raise FileFault(where, None, f"can never match: {case.id} has no {name} = {value!r}", hint=hint)
 
 

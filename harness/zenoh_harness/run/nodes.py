@@ -192,7 +192,13 @@ class NodeRun:
         more = min(self.options.jobs, -(-items // ENOUGH)) - 1 if several else 0
         others = [lifecycle.another() for _ in range(more)]
         return Instances(
-            (first, *(Group(another, self._conditions(another, can), 1, first.law_results, first.deaths) for another in others)),
+            (
+                first,
+                *(
+                    Group(another, self._conditions(another, can), 1, first.law_results, first.deaths)
+                    for another in others
+                ),
+            ),
             self._allowance,
         )
 

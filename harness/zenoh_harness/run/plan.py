@@ -162,7 +162,9 @@ def plan_for(
         if case.role is not side:
             continue
         for item in (Item(case, parameters) for parameters in drawn(case.parameters, depth)):
-            if not (selection.here(item.label) and selection.takes(case.id, *case.aliases, item.label, case.requirement)):
+            if not (
+                selection.here(item.label) and selection.takes(case.id, *case.aliases, item.label, case.requirement)
+            ):
                 continue
             profile = pinned if pinned and case.profile == DEFAULT else case.profile
             if pinned and profile != pinned:

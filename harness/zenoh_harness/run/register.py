@@ -96,7 +96,12 @@ class Register:
         listed = self._options.known.excuse(judgement, causes)
         public = embargo.public(judgement, listed)
         if listed is not None:
-            note = {"expected": judgement.verdict.value, "reason": listed.reason, "see": listed.see, "public": listed.public}
+            note = {
+                "expected": judgement.verdict.value,
+                "reason": listed.reason,
+                "see": listed.see,
+                "public": listed.public,
+            }
             judgement = replace(judgement, verdict=Verdict.KNOWN, details={**judgement.details, "known": note})
         elif is_beyond(judgement.key.requirement, judgement.verdict, self._options.required):
             note = {"expected": judgement.verdict.value, "reason": BEYOND}
@@ -107,7 +112,11 @@ class Register:
         return replace(judgement, embargo=secret)
 
     def _with_evidence(
-        self, judgement: Judgement, conversation: Conversation | None, shows: Conversation | None, finding: Finding | None
+        self,
+        judgement: Judgement,
+        conversation: Conversation | None,
+        shows: Conversation | None,
+        finding: Finding | None,
     ) -> Judgement:
         """Keep what shows it, and as a script what provoked it."""
         if conversation is None or shows is None or (judgement.verdict in _QUIET and not judgement.embargo):

@@ -31,7 +31,9 @@ PROJECT: Final = "zconform.toml"
 FOLDER: Final = "targets"
 WORD: Final = re.compile(r"[A-Za-z0-9_.-]+")
 """What can only be a name."""
-_FIELDS: Final = frozenset({"name", "about", "language", "homepage", "reach", "claims", "profiles", "embargo", "panics"})
+_FIELDS: Final = frozenset(
+    {"name", "about", "language", "homepage", "reach", "claims", "profiles", "embargo", "panics"}
+)
 _POLICIES: Final = ("upstream", "own")
 
 
@@ -198,7 +200,9 @@ def _known(about: Mapping[str, Any], where: str) -> KnownTarget:
     for text in (*strings, *about.get("profiles", {}).values()):
         parse(text)
     if about.get("embargo", _POLICIES[0]) not in _POLICIES:
-        raise UsageError(f"{where}: embargo is {' or '.join(_POLICIES)}", step="known targets", seen=str(about["embargo"]))
+        raise UsageError(
+            f"{where}: embargo is {' or '.join(_POLICIES)}", step="known targets", seen=str(about["embargo"])
+        )
     return KnownTarget(
         name=about["name"],
         about=about.get("about", ""),

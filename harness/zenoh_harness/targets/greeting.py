@@ -48,7 +48,11 @@ def hear_greeting(link: Link, deadline: Deadline) -> bytes:
 
 def _malformed(batch: bytes) -> bool:
     """Whether somebody means an InitAck or a CLOSE by it: that is for the checks to judge, byte by byte."""
-    return _read(batch) is None and batch[0] & 0x1F in (_INIT, _CLOSE) and (batch[0] & 0x1F == _CLOSE or bool(batch[0] & _ACK))
+    return (
+        _read(batch) is None
+        and batch[0] & 0x1F in (_INIT, _CLOSE)
+        and (batch[0] & 0x1F == _CLOSE or bool(batch[0] & _ACK))
+    )
 
 
 def _read(batch: bytes) -> object:

@@ -32,7 +32,8 @@ class HoldsOneSession(Reference):
     "holds-four-sessions",
     permitted=LIMITS,
     unjudged=dict.fromkeys(
-        ("query-targets/all-complete-ones-are-asked", "query-targets/the-best-match-is-asked"), "more sessions than it holds"
+        ("query-targets/all-complete-ones-are-asked", "query-targets/the-best-match-is-asked"),
+        "more sessions than it holds",
     ),
 )
 class HoldsFourSessions(Reference):

@@ -91,7 +91,9 @@ class EndsByRst(_Silently):
 NO_REASON = {"establishment-limits/an-expired-session-is-told-so": "no CLOSE tells why the session ended"}
 
 
-@variant("ends-expired-sessions-for-generic", permitted="GENERIC tells no reason, and contradicts none", unjudged=NO_REASON)
+@variant(
+    "ends-expired-sessions-for-generic", permitted="GENERIC tells no reason, and contradicts none", unjudged=NO_REASON
+)
 class EndsExpiredSessionsForGeneric(Reference):
     """Says Close(GENERIC) to a session whose lease is over."""
 
@@ -160,7 +162,9 @@ class IsStrictAboutExtensions(Reference):
 @variant(
     "passes-over-what-is-odd-in-a-session",
     permitted="no page says what a node does with it in a session",
-    unjudged={"establishment-states/a-node-comes-back-after-every-end": "what is odd in a session is not refused there"},
+    unjudged={
+        "establishment-states/a-node-comes-back-after-every-end": "what is odd in a session is not refused there"
+    },
 )
 class PassesOverWhatIsOddInASession(Reference):
     """In a session it passes over what it cannot read, and what belongs to a handshake."""

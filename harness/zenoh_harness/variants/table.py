@@ -163,7 +163,9 @@ class Laws:
                 name = f"{law.id} ({role.value})"
                 if name not in bad:
                     came = Came.GREEN if name in self.met else Came.IDLE
-                    yield Result(law.id, name, came, "" if name in self.met else "met nothing to judge", law.requirement)
+                    yield Result(
+                        law.id, name, came, "" if name in self.met else "met nothing to judge", law.requirement
+                    )
 
 
 @dataclass(frozen=True, slots=True)

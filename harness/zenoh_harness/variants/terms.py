@@ -14,7 +14,8 @@ from zenoh_harness.reference.link import Link
 from . import variant
 
 LONG = dict.fromkeys(
-    ("settled-terms/a-stated-lease-is-kept", "settled-terms/its-stated-lease-is-kept"), "nobody waits for a lease that long"
+    ("settled-terms/a-stated-lease-is-kept", "settled-terms/its-stated-lease-is-kept"),
+    "nobody waits for a lease that long",
 )
 """What a long lease leaves unjudged."""
 
@@ -75,7 +76,9 @@ class NumbersOf64Bits(Reference):
 @variant(
     "requests-of-8-bits",
     permitted="session-establishment#resolution-byte",
-    unjudged=dict.fromkeys((*LARGE_IDS, "query-ends/many-queries-are-open-at-once"), "the id is beyond the range that is settled"),
+    unjudged=dict.fromkeys(
+        (*LARGE_IDS, "query-ends/many-queries-are-open-at-once"), "the id is beyond the range that is settled"
+    ),
 )
 class RequestsOf8Bits(Reference):
     """Has request ids of 8 bits."""

@@ -19,7 +19,9 @@ MARKS: Final = {
     Verdict.NOT_APPLICABLE: "-", Verdict.UNIMPLEMENTED: "-",
 }  # fmt: skip
 """One letter a verdict; a blank for what is not among the results."""
-LEGEND: Final = ". pass  k known  w warn  F fail  C crash  Z zombie  P panic  H hang  ~ flaky  s slow  E error  - not judged"
+LEGEND: Final = (
+    ". pass  k known  w warn  F fail  C crash  Z zombie  P panic  H hang  ~ flaky  s slow  E error  - not judged"
+)
 TALLEST: Final = 12
 """The longest name that heads a column."""
 TOLD: Final = (Way.WORSE, Way.BETTER)

@@ -77,7 +77,9 @@ def _segment(line: Line, sender: Side, flags: int, data: bytes = b"", *, at: int
     acknowledged = line.next[sender.other] if flags & ACK else 0
     ports = _ports(line, sender)
     number = line.next[sender] if at is None else at
-    head = struct.pack("!HHIIBBHHH", *ports, number & 0xFFFFFFFF, acknowledged & 0xFFFFFFFF, 5 << 4, flags, 0xFFFF, 0, 0)
+    head = struct.pack(
+        "!HHIIBBHHH", *ports, number & 0xFFFFFFFF, acknowledged & 0xFFFFFFFF, 5 << 4, flags, 0xFFFF, 0, 0
+    )
     sum_ = _checksum(_pseudo(sender, TCP, len(head) + len(data)) + head + data)
     return _packet(sender, TCP, head[:16] + struct.pack("!H", sum_) + head[18:] + data)
 

@@ -29,7 +29,14 @@ def lines(report: Report) -> Iterator[str]:
         line = front.line(report, run)
         found = report.found[run.slug]
         listed = sum(one.verdict is Verdict.KNOWN for one in found)
-        cells = (safe(run.label), f"**{run.word}**", int(run.exit), f"{line.judged} of {line.total}", len(found) - listed, listed)
+        cells = (
+            safe(run.label),
+            f"**{run.word}**",
+            int(run.exit),
+            f"{line.judged} of {line.total}",
+            len(found) - listed,
+            listed,
+        )
         yield f"| {' | '.join(map(str, cells))} |"
     for one in report.anomalies:
         yield f"\n> {safe(f'{one.run.label}: ' if one.run else '')}{safe(one.what)}"

@@ -142,7 +142,10 @@ def since(report: Report) -> Earlier | None:
                 link = report.page_of(cell.shown) if cell.shown is not None else ""
                 found.append(Since(run.label, ident, old, new, link or links.run(run)))
     return Earlier(
-        tuple(one for one in found if one.worse), tuple(one for one in found if not one.worse), tuple(fresh), tuple(labels.values())
+        tuple(one for one in found if one.worse),
+        tuple(one for one in found if not one.worse),
+        tuple(fresh),
+        tuple(labels.values()),
     )
 
 

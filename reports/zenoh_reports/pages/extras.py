@@ -17,7 +17,9 @@ def make(site: Site) -> None:
     from zenoh_reports.pages.draw import charts
 
     if documents.campaign:
-        campaigns = [{**one, "charts": charts.of_campaign(one, f"campaign-{n}")} for n, one in enumerate(documents.campaign)]
+        campaigns = [
+            {**one, "charts": charts.of_campaign(one, f"campaign-{n}")} for n, one in enumerate(documents.campaign)
+        ]
         site.page(links.CAMPAIGNS, "campaigns.html", campaigns=campaigns)
     if documents.audit:
         audits = [
@@ -25,7 +27,6 @@ def make(site: Site) -> None:
             for n, one in enumerate(documents.audit)
         ]
         site.page(links.AUDITS, "audits.html", audits=audits)
-
 
 
 def worst_first(rules: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -57,7 +57,9 @@ def make_one(site: Site, name: str, runs: list[Run]) -> None:
     if len(runs) > 2:
         from zenoh_reports.pages.draw import charts
 
-        chart = charts.stacked([run.label for run in runs], counts(lines), "Requirements by verdict, version by version")
+        chart = charts.stacked(
+            [run.label for run in runs], counts(lines), "Requirements by verdict, version by version"
+        )
     site.page(
         links.implementation(name), "implementation.html", name=name, lines=lines, about=about(runs), wanted=ABOUT,
         deviations=deviations(report, runs), probes=[one for one in report.documents.probe if _of(one, name)],

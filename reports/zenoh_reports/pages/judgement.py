@@ -165,7 +165,9 @@ def health(run: Run, judgement: Judgement) -> list[dict[str, str]]:
 
 def about_check(run: Run, judgement: Judgement) -> str:
     """What the case says of itself, as its script tells it."""
-    file = run.inside(str(PurePosixPath(judgement.evidence).with_suffix(scripts.SUFFIX))) if judgement.evidence else None
+    file = (
+        run.inside(str(PurePosixPath(judgement.evidence).with_suffix(scripts.SUFFIX))) if judgement.evidence else None
+    )
     if file is None:
         return ""
     try:

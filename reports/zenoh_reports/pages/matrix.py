@@ -94,7 +94,8 @@ def group(report: Report, page: str, level: str, idents: list[str]) -> Group:
         for ident in idents
     )
     judged = tuple(
-        sum(report.tables[run.slug].get(ident, Cell()).verdict not in SILENT for ident in idents) for run in report.single
+        sum(report.tables[run.slug].get(ident, Cell()).verdict not in SILENT for ident in idents)
+        for run in report.single
     )
     return Group(page, level, lines, judged)
 
@@ -117,5 +118,7 @@ def worse_in(cell_: Cell) -> str:
         profiles.setdefault(one.key.profile, []).append(one.verdict)
     each = {name: worst(verdicts) for name, verdicts in profiles.items()}
     base = SEVERITY[each["default"]] if "default" in each else 0
-    worse = [name for name, verdict in each.items() if SEVERITY[verdict] > base and verdict not in SILENT | {Verdict.PASS}]
+    worse = [
+        name for name, verdict in each.items() if SEVERITY[verdict] > base and verdict not in SILENT | {Verdict.PASS}
+    ]
     return ", ".join(worse) if "default" in each else ""

@@ -81,6 +81,7 @@ def _keep(
 
     messages = sum(row.messages for row in stored(STATISTICS))
     subjects = sum(row.subjects for row in stored(OBSERVED))
+
     def in_order(kept: Kept) -> list[Any]:
         return sorted(stored(kept), key=repr)
 

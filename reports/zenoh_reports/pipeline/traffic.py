@@ -31,9 +31,7 @@ def packets(
 
     `packed`: several to a row, which is what the stages below want where nothing else is done with packets.
     """
-    return table(
-        spark, "zenoh_capture", in_order(files), span=str(span), first=str(first), packed=str(packed).lower()
-    )
+    return table(spark, "zenoh_capture", in_order(files), span=str(span), first=str(first), packed=str(packed).lower())
 
 
 def packet_rows(parts: Iterable[pa.RecordBatch]) -> Iterator[PacketRow]:

@@ -200,7 +200,9 @@ def progress(rows: Iterable[CampaignRow]) -> list[ProgressRow]:
     """Coverage over time, by campaign, run and second."""
     found = (row for row in rows if row.type == "event" and row.event in ("begin", "progress", "end"))
     made = {
-        ProgressRow(row.day, row.campaign, row.oracle, row.round, row.seconds, row.inputs, row.edges, row.corpus, row.rate)
+        ProgressRow(
+            row.day, row.campaign, row.oracle, row.round, row.seconds, row.inputs, row.edges, row.corpus, row.rate
+        )
         for row in found
     }
     return sorted(made, key=lambda row: (row.day, row.campaign, row.round, row.seconds, row.inputs))
@@ -209,12 +211,16 @@ def progress(rows: Iterable[CampaignRow]) -> list[ProgressRow]:
 def times_to_find(rows: Iterable[CampaignRow]) -> list[FoundRow]:
     """How long each signature took, by oracle and signature; a run that never found it is in `of` alone."""
     events = [row for row in rows if row.type == "event"]
-    runs = {oracle: len({(row.campaign, row.round) for row in found}) for (oracle,), found in grouped(events, ["oracle"]).items()}
+    runs = {
+        oracle: len({(row.campaign, row.round) for row in found})
+        for (oracle,), found in grouped(events, ["oracle"]).items()
+    }
     made = []
-    for (oracle, signature), found in grouped((row for row in events if row.event == "finding"), ["oracle", "signature"]).items():
+    for (oracle, signature), found in grouped(
+        (row for row in events if row.event == "finding"), ["oracle", "signature"]
+    ).items():
         each_run = grouped(found, ["campaign", "round"]).values()
         times = [min(row.seconds for row in one) for one in each_run]
         why = min(row.why for row in found)
         made.append(FoundRow(oracle, signature, why, len(times), runs[oracle], min(times), float(median(times))))
     return made
-

@@ -128,7 +128,9 @@ class Run:
         header = self.results.header
         if header.command:
             return header.command
-        words = ["zconform", "interop", *header.reach.split(" <- ")] if self.interop else ["zconform", "run", header.reach]
+        words = (
+            ["zconform", "interop", *header.reach.split(" <- ")] if self.interop else ["zconform", "run", header.reach]
+        )
         return shlex.join([*words, *(["--seed", str(header.seed)] if header.seed else [])])
 
     @property
@@ -164,7 +166,9 @@ def found(places: Iterable[Path]) -> list[Path]:
     for place in places:
         inside = sorted(place.rglob(RESULTS)) if place.is_dir() else [place]
         if not inside:
-            raise UsageError(f"{place} holds no {RESULTS}", step="report", hint="name a folder that `zconform run --out` wrote")
+            raise UsageError(
+                f"{place} holds no {RESULTS}", step="report", hint="name a folder that `zconform run --out` wrote"
+            )
         for file in inside:
             files.setdefault(file.resolve(), file)
     return [files[key] for key in sorted(files)]
@@ -178,7 +182,9 @@ def load(files: Sequence[Path]) -> tuple[list[Run], list[Unread]]:
         try:
             run = read(file)
         except FileFault as fault:
-            unread.append(Unread(file.name if file.parent == Path() else f"{file.parent.name}/{file.name}", shortened(fault)))
+            unread.append(
+                Unread(file.name if file.parent == Path() else f"{file.parent.name}/{file.name}", shortened(fault))
+            )
             continue
         runs.setdefault(run.digest, run)
     ordered = sorted(runs.values(), key=lambda run: (run.identity.order, run.date, run.digest))
@@ -224,7 +230,9 @@ def name_apart(runs: Sequence[Run]) -> None:
     """Give each run a label and an address: name and version, and of the rest only what tells it from others."""
     for run in runs:
         one = run.identity
-        alike = [other.identity for other in runs if (other.identity.name, other.identity.version) == (one.name, one.version)]
+        alike = [
+            other.identity for other in runs if (other.identity.name, other.identity.version) == (one.name, one.version)
+        ]
         words = [one.name if run.interop else f"{one.name} {one.version}".strip()]
         if len({other.kind for other in alike}) > 1:
             words.append(one.kind)
@@ -276,7 +284,9 @@ def clean(text: str) -> str:
     """Text in which nothing but line ends is other than printable; as long as it was."""
     if text.isprintable() and _BIDI.isdisjoint(text):
         return text
-    return "".join(char if char == "\n" or (char.isprintable() and char not in _BIDI) else escaped(char) for char in text)
+    return "".join(
+        char if char == "\n" or (char.isprintable() and char not in _BIDI) else escaped(char) for char in text
+    )
 
 
 _BIDI: Final = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")

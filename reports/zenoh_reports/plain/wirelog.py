@@ -74,7 +74,11 @@ class Log:
         return next((row for row in self.rows if row.guilty), None)
 
 
-ENDS: Final = {Happened.OPEN: "opens the link", Happened.EOF: "ends its side of the link", Happened.RESET: "resets the link"}
+ENDS: Final = {
+    Happened.OPEN: "opens the link",
+    Happened.EOF: "ends its side of the link",
+    Happened.RESET: "resets the link",
+}
 
 
 def read(file: Path) -> tuple[Log | None, str]:
@@ -94,7 +98,9 @@ def read(file: Path) -> tuple[Log | None, str]:
 def log_of(conversation: Conversation) -> Log:
     """Every event, at most `MOST_EVENTS`, in order."""
     decoders = Decoders(conversation)
-    rows = [_row(number, event, conversation, decoders) for number, event in enumerate(conversation.events[:MOST_EVENTS], 1)]
+    rows = [
+        _row(number, event, conversation, decoders) for number, event in enumerate(conversation.events[:MOST_EVENTS], 1)
+    ]
     return Log(
         rows,
         left_out=max(0, len(conversation.events) - MOST_EVENTS),
@@ -113,11 +119,15 @@ def _row(number: int, event: Event, conversation: Conversation, decoders: Decode
         data=event.data,
     )  # fmt: skip
     seen = list(decoders.feed(event))
-    row.names = tuple(name_of(one.message) for one in seen if not one.around and one.kind not in ("batch", "undecodable"))
+    row.names = tuple(
+        name_of(one.message) for one in seen if not one.around and one.kind not in ("batch", "undecodable")
+    )
     if event.kind is Happened.BYTES:
         row.label = _label(seen)
         datagram = connection.framing is Framing.DATAGRAM
-        row.pieces = list(_pieces(event.data[:MOST_BYTES], [one for one in seen if one.kind == "batch"], datagram=datagram))
+        row.pieces = list(
+            _pieces(event.data[:MOST_BYTES], [one for one in seen if one.kind == "batch"], datagram=datagram)
+        )
     row.refusal = next((str(one.message) for one in seen if one.kind == "undecodable"), "")
     return row
 
@@ -154,7 +164,9 @@ def accuse(log: Log, script: scripts.Script) -> None:
     if charge is None:
         return
     for row in reversed(log.rows):
-        mine = row.by_target and (not charge.connection or row.connection.split(" ")[-1] in (charge.connection, row.connection))
+        mine = row.by_target and (
+            not charge.connection or row.connection.split(" ")[-1] in (charge.connection, row.connection)
+        )
         if mine and (charge.what in row.names or (charge.what == "undecodable bytes" and row.refusal)):
             row.guilty = True
             return

@@ -159,7 +159,9 @@ def by_script(proof: Mapping[str, Any], conversation: Conversation, role: Side) 
     charge = next((step for step in script.steps if step.do == "deviates"), None)
     if charge is None:
         raise Apart("it charges the target with nothing")
-    finding = Finding(requirement=script.requirement, sender=role, connection=charge.connection, got=charge.what, why="")
+    finding = Finding(
+        requirement=script.requirement, sender=role, connection=charge.connection, got=charge.what, why=""
+    )
     place = spoken(conversation, role, finding)
     if place is None:
         raise Apart(f"the target did not send {charge.what}")
@@ -176,7 +178,11 @@ def byte_of(conversation: Conversation, role: Side, finding: Finding) -> Byte | 
     place = spoken(conversation, role, finding)
     if place is not None:
         return place
-    events = [(n, e) for n, e in enumerate(conversation.events, 1) if not finding.connection or e.connection == finding.connection]
+    events = [
+        (n, e)
+        for n, e in enumerate(conversation.events, 1)
+        if not finding.connection or e.connection == finding.connection
+    ]
     if not events:
         return None
     number, event = events[-1]
@@ -194,10 +200,16 @@ def spoken(conversation: Conversation, role: Side, finding: Finding) -> Byte | N
         if event.sender is role and event.kind is Happened.BYTES:
             late = finding.time and event.time > finding.time + 1e-6
             if finding.got in names and _on(event, finding) and not late:
-                found = Byte(number, event.connection, event.time, sent.get(event.connection, 0), event.data, finding.got)
+                found = Byte(
+                    number, event.connection, event.time, sent.get(event.connection, 0), event.data, finding.got
+                )
             sent[event.connection] = sent.get(event.connection, 0) + len(event.data)
     return found
 
 
 def _on(event: Event, finding: Finding) -> bool:
-    return not finding.connection or event.connection == finding.connection or event.connection.endswith(f" {finding.connection}")
+    return (
+        not finding.connection
+        or event.connection == finding.connection
+        or event.connection.endswith(f" {finding.connection}")
+    )

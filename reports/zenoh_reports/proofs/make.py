@@ -47,7 +47,11 @@ def proof(run: Run, judgement: Judgement) -> str | None:
 def follows(judgement: Judgement) -> bool:
     """Whether the verdict follows from bytes: not where a process died or stalled, which no conversation shows."""
     known = dict(judgement.details).get("known")
-    text = known.get("expected") if judgement.verdict is Verdict.KNOWN and isinstance(known, dict) else judgement.verdict.value
+    text = (
+        known.get("expected")
+        if judgement.verdict is Verdict.KNOWN and isinstance(known, dict)
+        else judgement.verdict.value
+    )
     return text in (Verdict.FAIL.value, Verdict.WARN.value) and bool(judgement.evidence)
 
 

@@ -42,7 +42,10 @@ def verified(file: Path) -> int:
         print(f"{plain(file.name)}: {plain(str(why))}", file=sys.stderr)
         return 2
     except Apart as apart:
-        print(f"{plain(file.name)}: the verdict does not follow from the bytes alone: {plain(str(apart))}", file=sys.stderr)
+        print(
+            f"{plain(file.name)}: the verdict does not follow from the bytes alone: {plain(str(apart))}",
+            file=sys.stderr,
+        )
         return 3
     same, lines = compare(proof, derived)
     print("\n".join([f"{plain(file.name)}: {'verified' if same else 'NOT verified'}", *lines]))

@@ -26,7 +26,9 @@ def _of(requirement: Requirement, fact: Fact) -> Iterator[Mutant]:
     for owner in _owners(fact):
         for name, changes in RULES[fact.fact](fact, owner):
             where = f" in {owner.cls.__module__.rpartition('.')[2]}" if not fact.message else ""
-            yield Mutant(f"{requirement.id}: {name}{where}", changes, requirement.id, (owner.path.replace("_", "-") + "/",))
+            yield Mutant(
+                f"{requirement.id}: {name}{where}", changes, requirement.id, (owner.path.replace("_", "-") + "/",)
+            )
 
 
 OF_ONE = ("frame", "join", "init", "open")
@@ -39,7 +41,9 @@ def _owners(fact: Fact) -> list[Declaration]:
         return [each for each in map(registry.of, registry.MESSAGES) if each.cls.__name__ == fact.message]
     if fact.ext:
         kinds = [registry.of(each) for each in registry.EXTENSIONS]
-        return [each for each in kinds if each.name == fact.ext and each.cls.__module__.rpartition(".")[2] not in OF_ONE]
+        return [
+            each for each in kinds if each.name == fact.ext and each.cls.__module__.rpartition(".")[2] not in OF_ONE
+        ]
     return []
 
 
@@ -110,7 +114,11 @@ def of_id(fact: Fact, of: Declaration) -> Made:
     """The message under an id that nobody has."""
     every = {each.__name__: registry.of(each).read for each in registry.MESSAGES}
     tables = [*registry.READERS.values()]
-    tables += [table for table in tables_with(every, of.read) if isinstance(table, list) and not any(table is one for one in tables)]
+    tables += [
+        table
+        for table in tables_with(every, of.read)
+        if isinstance(table, list) and not any(table is one for one in tables)
+    ]
     changes: list[Change] = []
     for table in tables:
         if len(table) == 32 and table[of.id] is of.read:
@@ -132,7 +140,9 @@ def of_flag(fact: Fact, of: Declaration) -> Made:
 
 def of_field(fact: Fact, of: Declaration) -> Made:
     """The field read by another type."""
-    holder, name = (extension(of, fact.ext), fact.field.rpartition(".")[2]) if fact.ext and fact.message else (of, fact.field)
+    holder, name = (
+        (extension(of, fact.ext), fact.field.rpartition(".")[2]) if fact.ext and fact.message else (of, fact.field)
+    )
     if name == "body":
         yield "another id of the body", text(of, "CHILDREN[data[at] & 0x1f]", "CHILDREN[data[at] & 0x1f ^ 1]")
         return
@@ -158,7 +168,10 @@ def _types(of: Declaration, name: str, fact: Fact) -> Made:
     if f"{local} = {local}.decode()" in source:
         yield "Latin-1", text(of, f"{local}.decode()", f"{local}.decode('latin-1')")
     if f"{local} = data[at] | data[at + 1] << 8" in source:
-        yield "high byte first", text(of, f"{local} = data[at] | data[at + 1] << 8", f"{local} = data[at] << 8 | data[at + 1]")
+        yield (
+            "high byte first",
+            text(of, f"{local} = data[at] | data[at + 1] << 8", f"{local} = data[at] << 8 | data[at + 1]"),
+        )
     value = f"key_{name.partition('.')[2]}" if name.startswith("key.") else name
     if f"{item} = {value}\n" in source:
         yield "another value", text(of, f"{item} = {value}\n", f"{item} = corrupt({value})\n")
@@ -242,7 +255,9 @@ def of_bits(fact: Fact, of: Declaration) -> Made:
         yield _bit_change(holder, name, "item.value = value\n", f"item.value = CHANGED(value, {mask:#x})\n", fact, mask)
 
 
-def _bit_change(of: Declaration, name: str, old: str, new: str, fact: Fact, mask: int) -> tuple[str, tuple[Change, ...]]:
+def _bit_change(
+    of: Declaration, name: str, old: str, new: str, fact: Fact, mask: int
+) -> tuple[str, tuple[Change, ...]]:
     reserved = mask in (0x40, 0x80, 0xF8, 0xF0) and fact.field != "options"
     if reserved:
         return "refused", text(of, old, new.replace("CHANGED", "refuse"))
@@ -264,7 +279,10 @@ def of_value(fact: Fact, of: Declaration) -> Made:
     elif fact.field.endswith(".value"):
         holder = extension(of, fact.field.partition(".")[0]) if of.kind == "message" else of
         mask = 7 if holder.name == "QoS" else -1
-        yield "taken for another", text(holder, "item.value = value\n", f"item.value = swapped(value, {value}, {mask})\n")
+        yield (
+            "taken for another",
+            text(holder, "item.value = value\n", f"item.value = swapped(value, {value}, {mask})\n"),
+        )
     else:
         old = f"item.{fact.field} = {fact.field}\n"
         yield "taken for another", text(of, old, f"item.{fact.field} = swapped({fact.field}, {value})\n")
@@ -272,7 +290,10 @@ def of_value(fact: Fact, of: Declaration) -> Made:
 
 def of_meaning(fact: Fact, of: Declaration) -> Made:
     """The unit the other way round."""
-    yield "the other way round", text(of, "item.lease_in_seconds = lease_in_seconds", "item.lease_in_seconds = not lease_in_seconds")
+    yield (
+        "the other way round",
+        text(of, "item.lease_in_seconds = lease_in_seconds", "item.lease_in_seconds = not lease_in_seconds"),
+    )
 
 
 def of_presence(fact: Fact, of: Declaration) -> Made:

@@ -15,7 +15,7 @@ from zenoh_harness.targets.adapters.docker import zenohd
 from zenoh_harness.targets.build import BUILDERS, builder
 
 VERSION = f"0.0.{os.getpid()}"
-LITTLE = (Path(__file__).parents[2] / "little.c")
+LITTLE = Path(__file__).parents[2] / "little.c"
 IMAGE = f"zconform/zenohd:{VERSION}"
 
 CARGO = """#!/bin/sh

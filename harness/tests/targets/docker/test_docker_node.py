@@ -24,7 +24,12 @@ def containers(client):
     ("words", "error", "text", "hint"),
     [
         ("exit%207", CannotStart, "exit code 7", "run it by hand: docker run"),
-        ("memory&memory=16", CannotStart, "ended with SIGKILL for want of memory (its limit is 16 MiB)", "raise memory=MIB"),
+        (
+            "memory&memory=16",
+            CannotStart,
+            "ended with SIGKILL for want of memory (its limit is 16 MiB)",
+            "raise memory=MIB",
+        ),
         ("disk%20/tmp/file", CannotStart, "No space left on device", "it filled its disk: 16 MiB"),
         ("wait", CannotConnect, "nothing listens at port 7447", "does its program listen at 0.0.0.0:7447?"),
         ("listen%20{port}", NotZenoh, "does not answer", "does it speak Zenoh"),

@@ -58,9 +58,7 @@ def _witnesses(releases: Sequence[str], live: bool, tell: Callable[[str], None],
     return witnesses
 
 
-def _report(
-    shell: Shell, said: dict[str, list[Statement]], found: list[Disagreement], idle: list[str]
-) -> int:
+def _report(shell: Shell, said: dict[str, list[Statement]], found: list[Disagreement], idle: list[str]) -> int:
     loose = [one for one in found if not one.explained]
     if shell.as_json:
         counts = {name: _counts(statements) for name, statements in said.items()}

@@ -56,7 +56,9 @@ def write(path: Path, release: str) -> list[Effect]:
 
 def committed() -> dict[str, Any]:
     """The table as it was filled last: `witness`, and `rows`, each with the fields of an Effect that are not empty."""
-    found: dict[str, Any] = json.loads((files("zenoh_harness") / "foreign" / "live" / TABLE).read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads(
+        (files("zenoh_harness") / "foreign" / "live" / TABLE).read_text(encoding="utf-8")
+    )
     return found
 
 

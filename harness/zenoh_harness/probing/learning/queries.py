@@ -46,7 +46,9 @@ class Between:
         self.queryable.settles()
         self.querier.settles()
         self.queryable.settles()
-        news = [word for party, count in before for heard in party.heard()[count:] if (word := self._word(heard.message))]
+        news = [
+            word for party, count in before for heard in party.heard()[count:] if (word := self._word(heard.message))
+        ]
         return " ".join(news) or NOTHING
 
     def _word(self, message: Any) -> str:

@@ -18,7 +18,13 @@ from zenoh_harness.reference.multilink_method import OURS
 VERSIONS: Final = (8, 9, 10)
 BATCHES: Final = (16, 32, 48, 64, 128, 512)
 
-IN_PROFILE: Final = {"qos": DEFAULT, "patch": DEFAULT, "routing": DEFAULT, "multilink": "two-links", "auth": "user-password"}
+IN_PROFILE: Final = {
+    "qos": DEFAULT,
+    "patch": DEFAULT,
+    "routing": DEFAULT,
+    "multilink": "two-links",
+    "auth": "user-password",
+}
 """The profile in which a capability shows, where it has not the same name."""
 
 

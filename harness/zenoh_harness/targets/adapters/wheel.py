@@ -42,7 +42,9 @@ def open_target(reach: Reach) -> WheelTarget:
 @cache
 def settings() -> Mapping[str, Any]:
     """The file about zenoh-rust: versions, and the configuration of each profile."""
-    return MappingProxyType(tomllib.loads((files("zenoh_harness") / "targets" / "known" / "zenoh-rust.toml").read_text()))
+    return MappingProxyType(
+        tomllib.loads((files("zenoh_harness") / "targets" / "known" / "zenoh-rust.toml").read_text())
+    )
 
 
 def configuration(profile: Profile, side: Side, *, version: str = "", dictionary: Path | None = None) -> dict[str, Any]:
@@ -61,7 +63,9 @@ def configuration(profile: Profile, side: Side, *, version: str = "", dictionary
 
 def patience_of(version: str) -> float:
     """Seconds that a link of an initiator of that release may wait for us: half of its attempt, where that is as short as its pause."""
-    pauses = (one["connect/retry"]["period_init_ms"] for one in settings()["initiator-of"] if _is(version, one["versions"]))
+    pauses = (
+        one["connect/retry"]["period_init_ms"] for one in settings()["initiator-of"] if _is(version, one["versions"])
+    )
     return next((pause / 2000 for pause in pauses), math.inf)
 
 

@@ -24,7 +24,9 @@ SERIES: Final = tuple(f"#0300{n:02x}" for n in range(5))
 VERDICTS: Final = ("pass", "known", "warn", "slow", "fail", "flaky", "crash", "panic", "hang", "zombie", "error")
 FILLS: Final = {name: f"#0400{n:02x}" for n, name in enumerate(VERDICTS)}
 """Colours that stand for classes: they are replaced before anybody sees them."""
-_CLASSES: Final = {INK: "ink", GRID: "grid"} | {c: f"s{n}" for n, c in enumerate(SERIES)} | {c: name for name, c in FILLS.items()}
+_CLASSES: Final = (
+    {INK: "ink", GRID: "grid"} | {c: f"s{n}" for n, c in enumerate(SERIES)} | {c: name for name, c in FILLS.items()}
+)
 _SETTINGS: Final[dict[str, Any]] = {
     "svg.hashsalt": "zenoh-conformance", "svg.fonttype": "none", "font.size": 11, "axes.edgecolor": INK, "axes.labelcolor": INK,
     "xtick.color": INK, "ytick.color": INK, "text.color": INK, "axes.grid": True, "grid.color": GRID, "axes.axisbelow": True,
@@ -50,7 +52,13 @@ def stacked(names: Sequence[str], counts: Mapping[str, Sequence[int]], title: st
 
 
 def lines(
-    series: Mapping[str, Sequence[tuple[float, float]]], title: str, across: str, up: str, name: str, *, steps: bool = False
+    series: Mapping[str, Sequence[tuple[float, float]]],
+    title: str,
+    across: str,
+    up: str,
+    name: str,
+    *,
+    steps: bool = False,
 ) -> Markup:
     """Lines over a common axis; as steps where a value holds until the next one."""
 
@@ -119,7 +127,9 @@ def _named(element: Element, name: str, used: frozenset[str]) -> None:
     if ident in used:
         element.set("id", f"{name}-{ident}")
     for attribute, value in element.attrib.items():
-        element.set(attribute, _REFERENCE.sub(lambda found: f"#{name}-{found[1]}" if found[1] in used else found[0], value))
+        element.set(
+            attribute, _REFERENCE.sub(lambda found: f"#{name}-{found[1]}" if found[1] in used else found[0], value)
+        )
 
 
 _REFERENCE: Final = re.compile(r"#([A-Za-z][\w-]*)")
@@ -153,7 +163,9 @@ def of_campaign(one: Mapping[str, Any], name: str) -> list[tuple[Markup, str]]:
     for what, title in (("coverage", "Coverage over time"), ("findings", "Findings over time")):
         points = [(row["seconds"], row[what]) for row in progress if what in row]
         if len(points) > 1:
-            found.append((lines({what: points}, title, "seconds", what, f"{name}-{what}", steps=what == "findings"), title))
+            found.append(
+                (lines({what: points}, title, "seconds", what, f"{name}-{what}", steps=what == "findings"), title)
+            )
     curves = {str(each["name"]): survival(each["seconds"], each["within"]) for each in one.get("times", ())}
     if curves:
         title = "Time to find: the share of trials that have not found it yet"

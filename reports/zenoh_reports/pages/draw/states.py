@@ -63,9 +63,15 @@ def draw(start: str, edges: Edges, visits: Counter[tuple[str, str]] | None = Non
         _curve(spots[a], spots[b], _counted(labels, seen[a, b]), seen[a, b], far=layers[b] - layers[a] != 1)
         for (a, b), labels in edges.items() if a != b and a in spots and b in spots
     )  # fmt: skip
-    arches = [abs(layers[b] - layers[a]) for a, b in edges if a != b and a in layers and b in layers and layers[b] - layers[a] != 1]
+    arches = [
+        abs(layers[b] - layers[a])
+        for a, b in edges
+        if a != b and a in layers and b in layers and layers[b] - layers[a] != 1
+    ]
     width = MARGIN * 2 + max(layers.values(), default=0) * ACROSS + WIDE
-    height = max((y for _, y in spots.values()), default=0) + HIGH + MARGIN * 2 + (40 + 28 * max(arches) if arches else 0)
+    height = (
+        max((y for _, y in spots.values()), default=0) + HIGH + MARGIN * 2 + (40 + 28 * max(arches) if arches else 0)
+    )
     text = "; ".join(f"{a} to {b}: {', '.join(labels)}" for (a, b), labels in edges.items())
     return Drawn(width, height, boxes, curves, text)
 
@@ -95,12 +101,17 @@ def _curve(a: tuple[int, int], b: tuple[int, int], labels: tuple[str, ...], visi
     (ax, ay), (bx, by) = a, b
     if not far:
         x1, y1, x2, y2 = ax + WIDE, ay + HIGH // 2, bx, by + HIGH // 2
-        text = tuple(((x1 + x2) // 2, (y1 + y2) // 2 - 8 - (len(labels) - 1 - n) * LINE, label) for n, label in enumerate(labels))
+        text = tuple(
+            ((x1 + x2) // 2, (y1 + y2) // 2 - 8 - (len(labels) - 1 - n) * LINE, label) for n, label in enumerate(labels)
+        )
         return Curve(f"M{x1},{y1} L{x2 - 9},{y2}", f"{x2},{y2} {x2 - 9},{y2 - 5} {x2 - 9},{y2 + 5}", text, visits)
     x1, y1, x2, y2 = ax + WIDE * 2 // 3, ay + HIGH, bx + WIDE // 3, by + HIGH
     deep = max(y1, y2) + 50 + abs(bx - ax) // 7
     low = (max(y1, y2) + deep) // 2 - 4 - (len(labels) - 1) * LINE
     text = tuple(((x1 + x2) // 2, low + n * LINE, label) for n, label in enumerate(labels))
     return Curve(
-        f"M{x1},{y1} Q{(x1 + x2) // 2},{deep} {x2},{y2 + 9}", f"{x2},{y2} {x2 - 5},{y2 + 9} {x2 + 5},{y2 + 9}", text, visits
+        f"M{x1},{y1} Q{(x1 + x2) // 2},{deep} {x2},{y2 + 9}",
+        f"{x2},{y2} {x2 - 5},{y2 + 9} {x2 + 5},{y2 + 9}",
+        text,
+        visits,
     )

@@ -28,5 +28,8 @@ def table(
 ) -> DataFrame:  # fmt: skip
     """The rows of files through the source of that name; `wanted`: only those whose columns have one of these values."""
     spark.dataSource.register(SOURCES[name])
-    given = {"paths": json.dumps(list(paths)), "wanted": json.dumps({key: list(values) for key, values in (wanted or {}).items()})}
+    given = {
+        "paths": json.dumps(list(paths)),
+        "wanted": json.dumps({key: list(values) for key, values in (wanted or {}).items()}),
+    }
     return spark.read.format(name).options(**given, **options).load()

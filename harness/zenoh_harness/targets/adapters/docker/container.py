@@ -118,9 +118,7 @@ class Container:
         if not bound:
             # A container that has just ended loses its port some moments before the daemon tells how it ended.
             over = self.wait(Deadline.after(ENDING))
-            raise CannotStart(
-                f"{self.plan.image.name} has no published port", step="start", seen=str(over or "")
-            )
+            raise CannotStart(f"{self.plan.image.name} has no published port", step="start", seen=str(over or ""))
         return LOOPBACK, int(bound[0]["HostPort"])
 
     def poll(self) -> ContainerEnded | None:

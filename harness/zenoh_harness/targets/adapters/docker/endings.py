@@ -51,7 +51,9 @@ def ended(state: Mapping[str, Any], memory: int) -> ContainerEnded | None:
         return None
     code = int(state.get("ExitCode") or 0)
     if state.get("OOMKilled"):
-        return ContainerEnded(-9, 0, Kind.OUT_OF_MEMORY, f"SIGKILL for want of memory (its limit is {memory >> 20} MiB)")
+        return ContainerEnded(
+            -9, 0, Kind.OUT_OF_MEMORY, f"SIGKILL for want of memory (its limit is {memory >> 20} MiB)"
+        )
     if state.get("Error"):
         return ContainerEnded(code, 0, Kind.NEVER, f"never started: {state['Error']}")
     if code > SIGNALLED:

@@ -73,7 +73,9 @@ def _in_words(refusal: BaseException) -> tuple[str, str]:
     if "no space left on device" in text.lower():
         return "no space left on the daemon's disk", "free some (docker system df, docker image prune)"
     if _status(refusal) is not None:
-        hint = "a name is as in eclipse/zenoh:1.10.2" if "reference format" in text or "must be lowercase" in text else ""
+        hint = (
+            "a name is as in eclipse/zenoh:1.10.2" if "reference format" in text or "must be lowercase" in text else ""
+        )
         return f"the daemon says: {text}", hint
     for cause in _chain(refusal):
         if type(cause).__name__ in {"ReadTimeout", "ReadTimeoutError", "TimeoutError"}:

@@ -110,7 +110,15 @@ class DockerTarget:
                 hint="use a local daemon for as=initiator",
             )
         ours = listener.locator if listener else None
-        text = tell(self.reach, profile, role=self.role, zid=self.zid, ours=ours, folder=folder, version=_plain(self.identity.version))
+        text = tell(
+            self.reach,
+            profile,
+            role=self.role,
+            zid=self.zid,
+            ours=ours,
+            folder=folder,
+            version=_plain(self.identity.version),
+        )
         return Container(owner.daemon(), _plan(image, text, self.memory, folder, listens=listener is None))
 
     def _ready(self, node: ContainedNode) -> LaunchedNode:

@@ -66,6 +66,7 @@ _VERSION: Final = re.compile(r"\d+\.\d+\.\d+(-[0-9A-Za-z.]+)?")
 END_OF_LOG: Final = 30
 """Lines of a failed build that are shown."""
 
+
 @dataclass(frozen=True, slots=True)
 class Toolchain:
     """The compiler that is there."""
