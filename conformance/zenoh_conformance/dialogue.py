@@ -329,7 +329,7 @@ class Dialogue:
         if self.my_open is None:
             return False
         lease = self.my_open.lease if self.my_open.lease_in_seconds else self.my_open.lease / 1000
-        return max(self._pause, self.wire.now() - self._spoke) >= lease
+        return self._pause >= lease  # how long we have waited since is the target's to say
 
     # -- the sane handshake
 

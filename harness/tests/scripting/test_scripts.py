@@ -129,6 +129,7 @@ UNTOLD = {
     "is-another-on-every-link", "issues-no-cookie", "keeps-its-own-batch-size", "never-lets-a-session-expire",
     "raises-the-request-id-resolution", "raises-the-resolution", "reads-a-missing-size-as-64-bit", "refuses-both-of-two",
     "remembers-what-a-closed-session-declared", "stays-open-after-close", "shows-another-role",
+    "begins-with-a-number-of-the-zenohids",
 }  # fmt: skip
 """Those whose fault is a value, or shows in what two messages say together: it takes the check to tell it."""
 

@@ -85,7 +85,8 @@ def reds(
     """Every case and law that is red on a node, over all cases that run in memory; `whole`: see `sample`."""
     found: dict[str, Red] = {}
     for case in all_cases().values() if cases is None else cases:
-        if not runs_in_memory(case) or not concerned(node, case):
+        named = whole is not None and case.id in whole
+        if not runs_in_memory(case) or not (named or concerned(node, case)):
             continue
         for parameters in sample(case, whole):
             findings, scene = provoke(case, parameters, node)
