@@ -137,10 +137,8 @@ class Judged:
     findings: tuple[Finding, ...] = ()
 
 
-@cache
-def _nothing(law_: type[Law], side: Side) -> Judged:
-    """What a law says that met nothing of a side: most of them, of most conversations."""
-    return Judged(law_, side, 0)
+_NOTHING: dict[tuple[type[Law], Side], Judged] = {}
+"""What a law says that met nothing of a side: most of them, of most conversations."""
 
 
 @dataclass(slots=True)
@@ -335,7 +333,9 @@ class Judge:
 
     def _judged(self, law_: type[Law], side: Side) -> Judged:
         said = self._said.get((law_, side))
-        return _nothing(law_, side) if said is None else Judged(law_, side, said[0], tuple(said[1]))
+        if said is None:
+            return _NOTHING.get((law_, side)) or _NOTHING.setdefault((law_, side), Judged(law_, side, 0))
+        return Judged(law_, side, said[0], tuple(said[1]))
 
 
 @cache
