@@ -67,9 +67,11 @@ class Records:
         )
 
     def _details(self, decision: Decision) -> dict[str, object]:
-        """Where we broke, and by what the target was fenced, where that is not the usual query."""
+        """Where we broke, by what the target was fenced where that is not the usual query, and how it was found before and after."""
         fence = {"fence": str(self.fencing)} if self.fencing.how is not Fence.QUERY and decision.conversation else {}
-        return {**({"trace": decision.trace} if decision.trace else {}), **fence}
+        looked = decision.after and decision.verdict not in (Verdict.PASS, Verdict.NOT_OBSERVED)
+        health = {"health": {"before": decision.before, "after": decision.after}} if looked else {}
+        return {**({"trace": decision.trace} if decision.trace else {}), **fence, **health}
 
     def laws(self, laws: Iterable[type[Law]], wanted: Iterable[type[Law]], law_results: LawResults) -> None:
         """Each law that is wanted, and each that found something."""
