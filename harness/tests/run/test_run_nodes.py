@@ -306,22 +306,6 @@ def test_same_input_same_bytes_but_for_the_date(world, monkeypatch):
     assert results.read(world.out).header.date == "1970-01-02T00:00:00Z"
 
 
-def test_the_header_tells_when_the_run_began(world):
-    world.case("a")
-    before = results.now()
-    world.run()
-    assert before <= results.read(world.out).header.date <= results.now()
-
-
-def test_what_is_red_tells_how_the_target_was_found_before_and_after(world):
-    world.case("bad", lambda times, world: "no cookie")
-    world.case("killer", world.kills(Verdict.ZOMBIE))
-    told = {one.key.check: one.details.get("health") for one in world.run().judgements}
-    assert told["fake/bad"] == {"before": "works", "after": "works"}
-    assert told["fake/killer"] == {"before": "works", "after": "zombie: seen zombie"}
-    assert told["target/stays-up"] is None
-
-
 def test_interrupted_it_keeps_what_it_has_and_names_the_rest(world):
     for number in range(40):
         world.case(f"x{number:02}")
