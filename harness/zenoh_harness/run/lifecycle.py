@@ -37,6 +37,8 @@ class Unhealthy:
     cause: str
     conversation: Conversation | None = None
     """The health check that found it."""
+    wrote: tuple[str, ...] = ()
+    """The last lines of its output."""
 
 
 Examine = Callable[[NodeInstance, Budget | None], Health]
@@ -89,7 +91,7 @@ class Lifecycle:
         panics = frozenset(sign.cause for sign in health.vitals.signs)
         if not health.well:
             self._budget = Budget(calm=0.0, enough=health.grade, panics=panics)
-            return Unhealthy(health.verdict, f"from the start: {health.cause}", health.conversation)
+            return Unhealthy(health.verdict, f"from the start: {health.cause}", health.conversation, health.wrote)
         if self._examine is check:
             self._budget = replace(learn(self.node), panics=panics)
         return died
@@ -141,7 +143,7 @@ class Lifecycle:
             self.slow = Unhealthy(Verdict.SLOW, health.cause, health.conversation)
         if health.well or (health.verdict is Verdict.ZOMBIE and health.grade >= self._at_best):
             return None
-        return Unhealthy(health.verdict, health.cause, health.conversation)
+        return Unhealthy(health.verdict, health.cause, health.conversation, health.wrote)
 
     def _settled(self) -> Health:
         """A look at it. Where it holds few sessions, it is given time to let go of those that have ended."""

@@ -23,9 +23,9 @@ from zenoh_harness.errors import nearest
 from zenoh_harness.files import known
 from zenoh_harness.files.faults import FileFault
 from zenoh_harness.files.known import ListedDeviation
+from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.profiles import PROFILES
 from zenoh_harness.run.decide import level_of
-from zenoh_harness.run.records import STAYS_UP
 from zenoh_harness.scripting.shipped import script_cases
 from zenoh_harness.targets.reach import KINDS
 
