@@ -19,7 +19,7 @@ def every_name() -> Iterator[str]:
     for case in all_cases().values():
         yield case.id
         yield from case.aliases
-        yield from (Item(case, parameters).label for parameters in case.parameters if parameters)
+        yield from (Item(case, parameters).label for parameters in case.every_parameters if parameters)
     yield from (case.id for case in script_cases())
     yield from (case.id for case in model_cases("quick", 0))
     yield from all_laws()

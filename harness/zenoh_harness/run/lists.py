@@ -102,12 +102,12 @@ def _hold_case(where: str, one: ListedDeviation, case: Case) -> None:
     if one.role not in ("", case.role.value):
         raise FileFault(where, None, f"can never match: in {case.id} the target is the {case.role.value}")
     for name, value in one.parameters.items():
-        taken = {shown(values[name]) for values in case.parameters if name in values}
+        taken = {shown(values[name]) for values in case.every_parameters if name in values}
         if value not in taken:
             hint = (
                 nearest(value, taken)
                 if taken
-                else nearest(name, {each for values in case.parameters for each in values})
+                else nearest(name, {each for values in case.every_parameters for each in values})
             )
             raise FileFault(where, None, f"can never match: {case.id} has no {name} = {value!r}", hint=hint)
 
