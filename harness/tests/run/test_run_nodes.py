@@ -217,6 +217,13 @@ def test_in_a_quick_run_a_few_of_many_parameters_are_drawn(world):
     assert [dict(one.key.parameters).get("value") for one in ran.judgements[:-1]] == ["0", "33", "66", "99"]
 
 
+@pytest.mark.parametrize(("depth", "values"), [("quick", ["1"]), ("full", ["1"]), ("nightly", ["1", "10000"])])
+def test_what_costs_much_is_for_the_night(world, depth, values):
+    world.case("many", parameters=grid(value=(1,)), nightly=grid(value=(10_000,)))
+    ran = world.run(depth=depth)
+    assert [dict(one.key.parameters).get("value") for one in ran.judgements[:-1]] == values
+
+
 def test_those_that_must_be_alone_are(world):
     running, most = set(), []
 

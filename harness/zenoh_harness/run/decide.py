@@ -38,6 +38,8 @@ class Decision:
     """How the target was found by the last look before the attempt that shows it."""
     after: str = ""
     """How it was found by the first look after it."""
+    script: str = ""
+    """What is wrong with the script of what ended the target: that it does not repeat it, or was not tried."""
 
     @property
     def requirement(self) -> str:
@@ -140,7 +142,7 @@ def left_out(items: Sequence[Item], allowance: Allowance) -> Iterator[Decision]:
         )
 
 
-def charged(item: Item, unhealthy: Unhealthy, outcome: AttemptOutcome, attempts: int) -> Decision:
+def charged(item: Item, unhealthy: Unhealthy, outcome: AttemptOutcome, attempts: int, *, script: str = "") -> Decision:
     """The verdict on a case that was alone with a fresh target when the target died, again."""
     return Decision(
         item=item,
@@ -152,13 +154,19 @@ def charged(item: Item, unhealthy: Unhealthy, outcome: AttemptOutcome, attempts:
         shown=_shows(outcome, unhealthy),
         before=outcome.before,
         after=in_words(unhealthy.verdict, unhealthy.cause),
+        script=script,
     )
 
 
 def _shows(outcome: AttemptOutcome, unhealthy: Unhealthy) -> Conversation:
-    """Of a zombie the health check that failed; else what was said before the end, with how it ended."""
+    """Of a zombie the health check that failed; else what was said before the end. With how it ended, and what it wrote last."""
     shows = outcome.conversation
     if unhealthy.verdict is Verdict.ZOMBIE and unhealthy.conversation is not None:
         shows = unhealthy.conversation
-    about = {**outcome.conversation.about, "ended": unhealthy.cause}
+    about = {**outcome.conversation.about, **ended(unhealthy)}
     return Conversation(shows.connections, shows.events, about)
+
+
+def ended(unhealthy: Unhealthy) -> dict[str, str]:
+    """What evidence says of a target's end: how it ended, and the last lines that it wrote."""
+    return {"ended": unhealthy.cause, **({"wrote": "\n".join(unhealthy.wrote)} if unhealthy.wrote else {})}

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from zenoh_conformance.conversation import Side
 from zenoh_harness.run.attempt import AttemptOutcome, Conditions, Went, attempt
+from zenoh_harness.run.convict import Convicted
 from zenoh_harness.run.decide import Decision, charged, decide
 from zenoh_harness.run.law_results import LawResults
 from zenoh_harness.run.lifecycle import Lifecycle, Unhealthy
@@ -56,6 +57,11 @@ class Group:
     """Those that no case was charged with."""
     confirmed: Counter[Kind] = field(default_factory=Counter)
     """Case and cause to how often a repetition showed it again."""
+    convicted: Convicted = field(init=False)
+    """Whose script ends the target again."""
+
+    def __post_init__(self) -> None:
+        self.convicted = Convicted(self.lifecycle)
 
     def run(self, items: Sequence[Item]) -> Iterator[Decision]:
         """One decision an item, in order."""
@@ -168,7 +174,8 @@ class Group:
             unhealthy = self.lifecycle.unhealthy()
             if unhealthy is not None:
                 self.lifecycle.renew()
-                return charged(item, unhealthy, tries[-1], len(earlier) + len(tries)), True
+                lacks = self.convicted.lacks(item, tries[-1], unhealthy, self.conditions())
+                return charged(item, unhealthy, tries[-1], len(earlier) + len(tries), script=lacks), True
             self._heard(tries[-1])
             if tries[-1].held or tries[-1].went in SETTLED:
                 break

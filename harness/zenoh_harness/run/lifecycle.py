@@ -37,6 +37,8 @@ class Unhealthy:
     cause: str
     conversation: Conversation | None = None
     """The health check that found it."""
+    wrote: tuple[str, ...] = ()
+    """The last lines of its output."""
 
 
 def in_words(verdict: Verdict, cause: str) -> str:
@@ -97,7 +99,7 @@ class Lifecycle:
         panics = frozenset(sign.cause for sign in health.vitals.signs)
         if not health.well:
             self._budget = Budget(calm=0.0, enough=health.grade, panics=panics)
-            return Unhealthy(health.verdict, f"from the start: {health.cause}", health.conversation)
+            return Unhealthy(health.verdict, f"from the start: {health.cause}", health.conversation, health.wrote)
         if self._examine is check:
             self._budget = replace(learn(self.node), panics=panics)
         return died
@@ -149,7 +151,7 @@ class Lifecycle:
             self.slow = Unhealthy(Verdict.SLOW, health.cause, health.conversation)
         if health.well or (health.verdict is Verdict.ZOMBIE and health.grade >= self._at_best):
             return None
-        return Unhealthy(health.verdict, health.cause, health.conversation)
+        return Unhealthy(health.verdict, health.cause, health.conversation, health.wrote)
 
     def _looked(self, health: Health) -> Health:
         """Keep what a look found."""
