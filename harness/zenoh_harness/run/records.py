@@ -68,7 +68,7 @@ class Records:
         )
 
     def _details(self, decision: Decision) -> dict[str, object]:
-        """Where we broke, by what the target was fenced where not by the usual query, what its script lacks, how it was before and after."""
+        """Where we broke, by what the target was fenced if not as usual, what its script lacks, how it was before and after."""
         fence = {"fence": str(self.fencing)} if self.fencing.how is not Fence.QUERY and decision.conversation else {}
         looked = decision.after and decision.verdict not in (Verdict.PASS, Verdict.NOT_OBSERVED)
         health = {"health": {"before": decision.before, "after": decision.after}} if looked else {}
