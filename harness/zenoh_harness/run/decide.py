@@ -11,7 +11,7 @@ from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import Verdict, verdict_for
 from zenoh_harness.run.allowance import Allowance
 from zenoh_harness.run.attempt import AttemptOutcome, Went
-from zenoh_harness.run.lifecycle import Unhealthy
+from zenoh_harness.run.lifecycle import Unhealthy, in_words
 from zenoh_harness.run.plan import Item
 
 
@@ -34,6 +34,10 @@ class Decision:
     """Where we broke, when we did."""
     reading: str | None = None
     """Which of two readings the target follows, where the case could tell."""
+    before: str = ""
+    """How the target was found by the last look before the attempt that shows it."""
+    after: str = ""
+    """How it was found by the first look after it."""
     script: str = ""
     """What is wrong with the script of what ended the target: that it does not repeat it, or was not tried."""
 
@@ -75,6 +79,7 @@ def decide(item: Item, outcomes: Sequence[AttemptOutcome], side: Side = Side.RES
         finding=red.findings[0] if red.findings else None,
         trace=red.trace,
         reading=red.reading,
+        before=red.before,
     )
 
 
@@ -147,6 +152,8 @@ def charged(item: Item, unhealthy: Unhealthy, outcome: AttemptOutcome, attempts:
         attempts=attempts,
         conversation=outcome.conversation,
         shown=_shows(outcome, unhealthy),
+        before=outcome.before,
+        after=in_words(unhealthy.verdict, unhealthy.cause),
         script=script,
     )
 

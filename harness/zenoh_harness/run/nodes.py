@@ -233,7 +233,10 @@ class NodeRun:
         agent = Lock()
 
         def now() -> Conditions:
-            return Conditions(node=lifecycle.node, facts=can.facts, seed=self.options.seed, stop=self.stop, agent=agent)
+            return Conditions(
+                node=lifecycle.node, facts=can.facts, seed=self.options.seed, stop=self.stop, agent=agent,
+                found=lifecycle.condition,
+            )  # fmt: skip
 
         return now
 

@@ -68,10 +68,12 @@ class Records:
         )
 
     def _details(self, decision: Decision) -> dict[str, object]:
-        """Where we broke, what its script lacks, and by what the target was fenced, where that is not the usual query."""
+        """Where we broke, by what the target was fenced if not as usual, what its script lacks, how it was before and after."""
         fence = {"fence": str(self.fencing)} if self.fencing.how is not Fence.QUERY and decision.conversation else {}
+        looked = decision.after and decision.verdict not in (Verdict.PASS, Verdict.NOT_OBSERVED)
+        health = {"health": {"before": decision.before, "after": decision.after}} if looked else {}
         script = {"script": decision.script} if decision.script else {}
-        return {**({"trace": decision.trace} if decision.trace else {}), **fence, **script}
+        return {**({"trace": decision.trace} if decision.trace else {}), **fence, **script, **health}
 
     def laws(self, laws: Iterable[type[Law]], wanted: Iterable[type[Law]], law_results: LawResults) -> None:
         """Each law that is wanted, and each that found something."""
