@@ -77,6 +77,7 @@ PARTS: Mapping[str, Part] = {
     "atheris": Part(present=_package("atheris"), hint="atheris: the extra `fuzz`; Linux x86-64, Python 3.11 to 3.13"),
     "browser": Part(present=_program(*CHROMIUM_NAMES), hint="Chromium: the package chromium"),
     "cargo": Part(present=_answers("cargo", "--version"), hint="cargo and a stable Rust toolchain"),
+    "cc": Part(present=_program("cc", "gcc"), hint="a C compiler: the package gcc"),
     "grpc": Part(present=_package("grpc"), hint="Spark Connect: the extra `connect`"),
     "tshark": Part(present=_program("tshark"), hint="tshark: the package tshark"),
     "netns": Part(present=_namespaces, hint="network namespaces: the package iproute2, and root"),

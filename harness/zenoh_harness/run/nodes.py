@@ -13,6 +13,7 @@ from zenoh_conformance.conversation import Side
 from zenoh_conformance.law import Law
 from zenoh_conformance.verdict import Verdict
 from zenoh_harness.errors import CannotGoOn, TargetError
+from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.identity import Identity
 from zenoh_harness.profiles import ASSUMED
 from zenoh_harness.run.allowance import in_rounds, some
@@ -28,7 +29,7 @@ from zenoh_harness.run.law_results import LawResults
 from zenoh_harness.run.lifecycle import Examine, Lifecycle, Unhealthy
 from zenoh_harness.run.options import Options
 from zenoh_harness.run.plan import Item, Selection, groups, plan_for, shuffled, without
-from zenoh_harness.run.records import STAYS_UP, Records
+from zenoh_harness.run.records import Records
 from zenoh_harness.run.register import Register
 from zenoh_harness.run.sidebyside import Aside, SideBySide
 from zenoh_harness.targets.habits import Habits
@@ -255,7 +256,10 @@ class NodeRun:
         agent = Lock()
 
         def now() -> Conditions:
-            return Conditions(node=lifecycle.node, facts=can.facts, seed=self.options.seed, stop=self.stop, agent=agent)
+            return Conditions(
+                node=lifecycle.node, facts=can.facts, seed=self.options.seed, stop=self.stop, agent=agent,
+                found=lifecycle.condition,
+            )  # fmt: skip
 
         return now
 

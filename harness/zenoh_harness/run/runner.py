@@ -18,7 +18,7 @@ from zenoh_harness.codecs.own import OwnCodec
 from zenoh_harness.errors import CannotGoOn, Enough, HarnessError, OtherVersion
 from zenoh_harness.files import judged, known
 from zenoh_harness.files.known import Known
-from zenoh_harness.files.results import Footer, Header, ResultsWriter, check_label
+from zenoh_harness.files.results import Footer, Header, ResultsWriter, check_label, now
 from zenoh_harness.identity import Identity
 from zenoh_harness.run import lists
 from zenoh_harness.run.models import model_cases
@@ -180,6 +180,7 @@ def _header(reach: Reach, identity: Identity, parts: Sequence[Part], options: Op
         digest=identity.digest,
         harness=harness_version(),
         seed=options.seed,
+        date=now(),
         command=command,
         profiles=tuple(profiles),
     )
