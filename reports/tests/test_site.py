@@ -230,6 +230,19 @@ def test_no_verdict_is_forgotten():
         assert verdict.value in schema("audit")["properties"]["rules"]["items"]["properties"]["verdict"]["enum"]
 
 
+def test_any_version_stands_beside_any(make_run):
+    files = site_of(*(make_run(f"v{n}", version=f"1.{n}.0") for n in range(4)))
+    pairs = {name for name in files if name.startswith("diff/node-")}
+    assert len(pairs) == 6
+    assert "diff/node-1.0.0-exec..node-1.3.0-exec.html" in pairs
+    assert {f"../{name}" for name in pairs} <= set(parsed(files["diff/index.html"]).links)
+
+
+def test_of_many_versions_each_stands_beside_the_next_and_the_newest(make_run):
+    files = site_of(*(make_run(f"v{n}", version=f"1.{n}.0") for n in range(10)))
+    assert len([name for name in files if name.startswith("diff/node-")]) == 9 + 8
+
+
 def test_since_tells_what_became_worse(two):
     old, new = two
     before = json.loads(site_of(old)["report.json"])

@@ -55,3 +55,25 @@ def test_every_step_of_the_table_of_a_query_is_drawn():
     drawn = [label for labels in states.query_edges().values() for label in labels]
     words = [word for label in drawn for word in label.partition(" / ")[0].split(", ")]
     assert Counter(words) == Counter(says.value for row in QUERY.values() for says in row)
+
+
+def learned(*steps: tuple[int, str, str, int]) -> states.Learned:
+    told = tuple({"from": a, "said": said, "output": output, "to": b} for a, said, output, b in steps)
+    return states.Learned("x", 1, states.drawing.draw("state 0", {}), told, ())
+
+
+def test_learned_automata_are_walked_by_words_whatever_their_states_are_called():
+    one = learned((0, "a", "1", 1), (1, "a", "2", 1), (1, "b", "end", 2), (2, "a", "end", 2), (2, "b", "end", 2))
+    two = learned((0, "a", "1", 7), (7, "a", "3", 7), (7, "b", "end", 5), (5, "a", "end", 5), (5, "b", "end", 5))
+    rows = states.together([one, two])
+    assert [(row.after, row.said, row.answers, row.same) for row in rows] == [
+        ((), "a", ("1", "1"), True),
+        (("a",), "a", ("2", "3"), False),
+        (("a",), "b", ("end", "end"), True),
+    ]
+
+
+def test_a_step_that_one_automaton_lacks_is_shown_as_such():
+    first, second, *_ = states.together([learned((0, "a", "1", 1), (1, "a", "1", 0)), learned((0, "a", "1", 3))])
+    assert first.answers == ("1", "1")
+    assert (second.after, second.answers) == (("a",), ("1", None))

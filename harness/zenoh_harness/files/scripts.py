@@ -60,7 +60,7 @@ WORDED: Final = ("expect", "deviates", "needs")
 
 RENAMED: Final = {"departs": "deviates"}
 """Steps that once had another name; the old one is still read."""
-HEADER: Final = ("about", "requirement", "check", "target", "profile", "cause", "expected", "got")
+HEADER: Final = ("about", "requirement", "check", "target", "profile", "ability", "cause", "expected", "got")
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _PATH: Final = re.compile(r"[a-z][A-Za-z0-9_]*(?:\[\d+\])?(?:\.[a-zA-Z0-9_]+(?:\[\d+\])?)*")
 _ZID: Final = re.compile(r"\$zid\(([A-Za-z][A-Za-z0-9_-]*)\)(?:\[(-?\d*):(-?\d*)\])?")

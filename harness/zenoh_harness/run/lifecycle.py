@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from threading import Event, Lock
+from threading import Event, Lock, Thread
 from typing import Final
 
 from zenoh_conformance.conversation import Conversation, Side
@@ -129,6 +130,14 @@ class Lifecycle:
         another = Lifecycle(self.target, self.profile, self._examine, told=self._told, habits=self.habits)
         another._budget, another._at_best = self._budget, self._at_best
         return another
+
+    def prepare(self) -> None:
+        """Start it beside whatever else goes on; who asks for it then waits for what is left of its start, or learns why not."""
+        Thread(target=self._prepared, name="zconform-start", daemon=True).start()
+
+    def _prepared(self) -> None:
+        with suppress(TargetError, CannotGoOn):
+            self.node  # noqa: B018  keeps it
 
     @property
     def node(self) -> NodeInstance:

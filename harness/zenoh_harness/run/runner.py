@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event as Flag
@@ -132,7 +134,7 @@ def run_target(reach: Reach, options: Options, parts: Sequence[Part], command: s
     writer = ResultsWriter(options.out / RESULTS, header, planned)
     register = Register(writer, options, reach=str(reach))
     stopped: HarnessError | None = None
-    with writer:
+    with writer, seldom_collected():
         try:
             for part in parts:
                 register.reach, register.guarded = str(part.reach), part.guarded
@@ -154,6 +156,17 @@ def run_target(reach: Reach, options: Options, parts: Sequence[Part], command: s
         code = exit_code((one.verdict for one in register.judgements), strict=options.strict, interrupted=early)
         footer = writer.footer(code, why=stopped.what if stopped else "")
     return Ran(header=header, judgements=tuple(register.judgements), footer=footer, out=options.out, stopped=stopped)
+
+
+@contextmanager
+def seldom_collected() -> Iterator[None]:
+    """Garbage in circles is looked for less often: a run keeps what was said until its end, and each look walks over all of it."""
+    before = gc.get_threshold()
+    gc.set_threshold(50_000, 20, 50)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def _header(reach: Reach, identity: Identity, parts: Sequence[Part], options: Options, command: str) -> Header:

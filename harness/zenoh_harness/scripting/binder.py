@@ -61,6 +61,7 @@ def case_of(script: Script, name: str) -> Case:
         about=script.header.get("about", name),
         role=Side(script.header.get("target", Side.RESPONDER.value)),
         profile=script.header.get("profile", "default"),
+        needs=tuple(script.header.get("ability", "").split()),
         alone=True,
     )
 

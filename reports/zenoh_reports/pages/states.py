@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,6 +20,10 @@ TABLES: Final = (
     ("responder", "Session, of the side that listens", RESPONDER),
     ("initiator", "Session, of the side that connects", INITIATOR),
 )
+
+
+MOST_ROWS: Final = 400
+"""Rows of the table of learned automata."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +45,10 @@ def make(site: Site) -> None:
     ]
     query = drawing.draw(NOBODY.value, query_edges(), visits.queries)
     learned = [one for document in site.report.documents.learned for one in automata(document)]
-    site.page(links.AUTOMATA, "automata.html", tables=tables, query=query, learned=learned, visits=visits)
+    site.page(
+        links.AUTOMATA, "automata.html", tables=tables, query=query, learned=learned, visits=visits,
+        rows=together(learned)[:MOST_ROWS],
+    )  # fmt: skip
 
 
 def edges(table: Table) -> Edges:
@@ -86,6 +94,44 @@ def automata(document: dict[str, Any]) -> list[Learned]:
             )
         )  # fmt: skip
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """What each automaton answers to one thing said, after the same was said before."""
+
+    after: tuple[str, ...]
+    """What was said before: the shortest way there."""
+    said: str
+    answers: tuple[str | None, ...]
+    """One an automaton; None where it has no such step."""
+
+    @property
+    def same(self) -> bool:
+        """Whether all answer alike."""
+        return len(set(self.answers)) == 1
+
+
+def together(learned: Sequence[Learned]) -> list[Together]:
+    """Walk all automata by the same words, from their beginnings: their states may be numbered as they like."""
+    tables = [{(each["from"], each["said"]): (each["output"], each["to"]) for each in one.steps} for one in learned]
+    ends = [_sinks(list(one.steps)) for one in learned]
+    queue: list[tuple[tuple[str, ...], tuple[Any, ...]]] = [((), tuple(0 for _ in learned))] if learned else []
+    known, rows = {queue[0][1]} if queue else set(), []
+    while queue:
+        after, here = queue.pop(0)
+        said = dict.fromkeys(
+            what for table, state in zip(tables, here, strict=True) for at, what in table if at == state
+        )
+        for what in said:
+            met = [table.get((state, what), (None, None)) for table, state in zip(tables, here, strict=True)]
+            rows.append(Together(after, what, tuple(output for output, _ in met)))
+            there = tuple(state for _, state in met)
+            over = all(state is None or state in end for state, end in zip(there, ends, strict=True))
+            if there not in known and not over:
+                known.add(there)
+                queue.append(((*after, what), there))
+    return rows
 
 
 def _labels(by_output: dict[str, list[str]], *, end: bool) -> tuple[str, ...]:
