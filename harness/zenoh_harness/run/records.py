@@ -21,6 +21,9 @@ from zenoh_harness.targets.target import NodeTarget
 STAYS_UP: Final = "target/stays-up"
 """The check of health, which no case provokes; it is its own requirement."""
 
+FROM_THE_START: Final = (Verdict.ZOMBIE, Verdict.HANG)
+"""How a node may be found before anything odd was done, and still be judged."""
+
 
 class Records:
     """Turns decisions, counts of laws and deaths into records of one target and profile."""
@@ -122,7 +125,16 @@ class Records:
             )
             return
         state = unhealthy or slow or Unhealthy(Verdict.PASS, "")
-        self._register.add(key, state.verdict, cause=state.cause, conversation=state.conversation, repeat="")
+        told = self._told_already(key) if state.verdict in FROM_THE_START else ""
+        if told:  # what is ill from the start is said once, by the check that knows what it is
+            self._register.add(key, Verdict.NOT_OBSERVED, cause=f"{state.cause} ({told} judges that)", repeat="")
+        else:
+            self._register.add(key, state.verdict, cause=state.cause, conversation=state.conversation, repeat="")
+
+    def _told_already(self, key: Key) -> str:
+        """The first check that failed in this role: controls come before what rests on them."""
+        here = (one for one in self._register.judgements if one.key.role == key.role)
+        return next((one.key.check for one in here if one.verdict is Verdict.FAIL), "")
 
     def cannot_start(self, cause: str) -> None:
         """The profile could not be had, although the target says that it can."""
