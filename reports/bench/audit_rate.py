@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import argparse
 import resource
+import threading
 import time
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
+from typing import Self
 
 import psutil
 
@@ -34,6 +36,35 @@ def cpu() -> float:
             continue
         total += times.user + times.system + times.children_user + times.children_system
     return total
+
+
+class Watched:
+    """Looks, while it is open, what the processes below this one hold; says the most of each kind."""
+
+    def __init__(self, every: float = 0.5) -> None:
+        self._every, self._over = every, threading.Event()
+        self._most: dict[str, float] = {}
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name} {size:.0f} MB" for name, size in sorted(self._most.items()))
+
+    def _watch(self) -> None:
+        while not self._over.wait(self._every):
+            for process in psutil.Process().children(recursive=True):
+                try:
+                    name = "driver's Java" if process.name() == "java" else "a worker's Python"
+                    self._most[name] = max(self._most.get(name, 0.0), process.memory_info().rss / 2**20)
+                except psutil.Error:
+                    continue  # it ended while we looked
 
 
 def in_one_process(path: str) -> None:
