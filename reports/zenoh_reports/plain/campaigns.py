@@ -91,7 +91,7 @@ class FoundRow:
 def rows(manifest: str) -> Iterator[CampaignRow]:
     """The rows of a campaign whose manifest this is, or whose folder; never raises for what it reads."""
     path = Path(manifest) / MANIFEST if Path(manifest).is_dir() else Path(manifest)
-    unknown = {"file": str(path), "day": day_of(str(path)), "campaign": content_id(str(path))}
+    unknown: Here = {"file": str(path), "day": day_of(str(path)), "campaign": content_id(str(path))}
     told = row_of(CampaignRow, unknown, _document(path), _manifest)
     yield told
     if told.fault:

@@ -38,8 +38,8 @@ def row_of(row: Callable[..., Row], here: Here, found: object, made: Callable[[H
             return made(here, found)
         except ValueError as why:
             return row(**{**here, "fault": str(why)})
-    why = found.why if isinstance(found, Fault) else f"expected an object, found {type(found).__name__}"
-    return row(**{**here, "fault": why})
+    fault = found.why if isinstance(found, Fault) else f"expected an object, found {type(found).__name__}"
+    return row(**{**here, "fault": fault})
 
 
 def objects(path: str) -> Iterator[Found]:

@@ -86,7 +86,7 @@ def rows(path: str) -> Iterator[ResultRow]:
     """The rows of a results file; a fault where a line cannot be used, and the rest goes on. Never raises for what it reads."""
     known: Here | None = None
     secret = number_ = 0
-    unknown = {"file": path, "run": _named(path), "day": day_of(path)}
+    unknown: Here = {"file": path, "run": _named(path), "day": day_of(path)}
     for number_, found in objects(path):
         if isinstance(found, Mapping) and found.get("type") == "judgement" and found.get("embargo") is not False:
             secret += 1
