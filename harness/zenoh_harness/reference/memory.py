@@ -292,7 +292,8 @@ class MemoryScene:
 
 def able(profile: str, node: type[Reference] = Reference) -> frozenset[str]:
     """What a node does in a profile."""
-    return (CAPABILITIES | PROFILES[profile].offers) - node.lacks
+    config = config_of(profile, **node.settings)
+    return (CAPABILITIES | PROFILES[profile].offers | ({"patch"} if config.patch else set())) - node.lacks
 
 
 def fencing_of(node: type[Reference]) -> Fencing:
