@@ -60,6 +60,8 @@ class Case:
     """It needs the target for itself: nothing else may run beside it."""
     timed: bool = False
     """It mostly waits (timeouts of the target); run it beside the others, first started, last awaited."""
+    breaks: tuple[str, ...] = ()
+    """Laws, by id, that our own side breaks in it on purpose; any other that it breaks is a fault of ours."""
     aliases: tuple[str, ...] = ()
     """Ids that it had before."""
 
@@ -81,6 +83,7 @@ def case(
     parameters: Sequence[Parameters] = ({},),
     alone: bool = False,
     timed: bool = False,
+    breaks: Sequence[str] = (),
     aliases: Sequence[str] = (),
 ) -> Callable[[CaseFunction], CaseFunction]:
     """Register a function as the case of one requirement. Raises ValueError for a missing docstring or a taken id."""
@@ -98,6 +101,7 @@ def case(
             parameters=tuple(parameters),
             alone=alone,
             timed=timed,
+            breaks=tuple(breaks),
             aliases=tuple(aliases),
         )
         if not found.about:

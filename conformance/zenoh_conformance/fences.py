@@ -67,7 +67,7 @@ def by_interest(us: Dialogue, key: str, within: float | None, step: str) -> None
 
 def by_quiet(us: Dialogue, _key: str, _within: float | None, step: str) -> None:
     """The session outlives the quiet time, whatever is said meanwhile."""
-    for _ in us.stream(us.fencing.quiet):
+    for _ in us.stream(us.fencing.quiet, silent=False):
         pass
     us.require(
         us.ended is None and us.closed is None,
@@ -77,7 +77,7 @@ def by_quiet(us: Dialogue, _key: str, _within: float | None, step: str) -> None:
 
 def by_nothing(us: Dialogue, _key: str, _within: float | None, _step: str) -> None:
     """Whatever comes within the quiet time."""
-    for _ in us.stream(us.fencing.quiet):
+    for _ in us.stream(us.fencing.quiet, silent=False):
         pass
 
 

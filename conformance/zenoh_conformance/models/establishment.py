@@ -20,7 +20,7 @@ from zenoh_conformance.scene import Scene
 from zenoh_conformance.session import RESPONDER, Seen, State
 
 from .living import STANDING, Living, which
-from .modelled import MOST_LINKS, Modelled, Way, due, pick
+from .modelled import MOST_LINKS, OUT_OF_TURN, Modelled, Way, due, pick
 from .strokes import ODD, STEPS, TRAFFIC, UNACCEPTABLE, invented, odd, ordered, ways
 
 REQUIREMENT = "session-establishment/handshake-messages-in-order"
@@ -34,6 +34,8 @@ ALSO = (
     "session-establishment/init-field-order", "close/malformed-is-invalid", "close/own-zid-is-connection-to-self",
 )  # fmt: skip
 """Requirements whose breach it finds as well; each was shown to it once."""
+BREAKS = OUT_OF_TURN
+"""Laws that our own side breaks in it on purpose."""
 
 early = st.sampled_from((State.AWAIT_INIT, State.INIT_ACKED))
 byte = st.integers(0, 255)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -14,11 +14,24 @@ from zenoh_conformance.conversation import Conversation, Side
 from zenoh_conformance.dialogue import SN_MASK, Dialogue
 from zenoh_conformance.finding import Deviation
 from zenoh_conformance.kinds import InitAck, Kind, M, OpenAck
-from zenoh_conformance.law import judge
+from zenoh_conformance.law import all_laws, judge
 from zenoh_conformance.messages import Close, Init, KeepAlive
-from zenoh_conformance.requirement import requirements
+from zenoh_conformance.own_side import OwnFault, own_faults
+from zenoh_conformance.requirement import is_must
 from zenoh_conformance.scene import Scene
 from zenoh_conformance.session import RESPONDER, START, Seen, State, path_to, step
+
+KEPT = frozenset({"batch-size-is-receive-limit", "initial-sn-own-start", "qos-needs-both"})
+"""Requirements of the handshake's page that are about what follows it."""
+
+OUT_OF_TURN = (
+    "law/expired-needs-a-lease", "law/to-self-needs-one-zid", "law/what-is-said-decodes",
+    *(
+        law.id for law in all_laws().values()
+        if law.requirement.startswith("session-establishment/") and law.requirement.partition("/")[2] not in KEPT
+    ),
+)  # fmt: skip
+"""Laws that wrong, odd and untimely strokes break on purpose: all of the handshake. What was settled is kept to nevertheless."""
 
 MOST_LINKS = 3
 """Links that are kept open side by side."""
@@ -81,7 +94,7 @@ class Linked(RuleBasedStateMachine):
         """Let go, and let the laws judge."""
         for link in self.links:
             link.us.wire.shut()
-        judged(self.scene, Side.RESPONDER, self.known)
+        judged(self.scene, Side.RESPONDER, self.known, OUT_OF_TURN)
 
     # -- steps
 
@@ -190,18 +203,18 @@ def due(state: State) -> Seen:
     return next(seen for seen in RESPONDER[state] if seen not in (Seen.CLOSE, Seen.LINK_END))
 
 
-def judged(scene: Any, side: Side, known: frozenset[str]) -> None:
-    """Let the laws judge the whole conversation. Raises Deviation for the first finding against a MUST that is not known."""
+def judged(scene: Any, side: Side, known: frozenset[str], breaks: Collection[str] = ()) -> None:
+    """Let the laws judge the whole conversation. Raises Deviation for the first finding against a MUST that is not known.
+
+    Raises OwnFault where we broke another law than those in `breaks`, and the target none.
+    """
     conversation: Conversation | None = getattr(scene, "conversation", None)
-    for said in judge(conversation) if conversation is not None else ():
+    every = judge(conversation) if conversation is not None else []
+    for said in every:
         musts = [
             f for f in said.findings if said.sender is side and f.requirement not in known and is_must(f.requirement)
         ]
         if musts:
             raise Deviation(musts[0])
-
-
-def is_must(requirement: str) -> bool:
-    """Whether a deviation from it is a failure, and not a warning."""
-    text = requirements().get(requirement)
-    return text is None or str(text.level) not in ("SHOULD", "SHOULD NOT", "MAY")
+    for text in own_faults(every, side.other, breaks):
+        raise OwnFault(text)

@@ -17,7 +17,7 @@ from zenoh_conformance.dialogue import Dialogue
 from zenoh_conformance.errata import reading_of
 from zenoh_conformance.fences import BY_QUERY, Fence, Fencing
 from zenoh_conformance.finding import Finding
-from zenoh_conformance.scene import Agent
+from zenoh_conformance.scene import ANSWERS, Agent
 from zenoh_harness.errors import CannotConnect, HarnessError
 from zenoh_harness.profiles import ASSUMED, PROFILES
 
@@ -165,11 +165,15 @@ class MemoryWire:
     link = "memory"
 
     def __init__(self, world: MemoryWorld, name: str, side: Side) -> None:
-        self.world, self.name, self.side = world, name, side
+        self.world, self.name, self.side, self._done = world, name, side, False
         world.connect(name, side)
 
     def now(self) -> float:
         return self.world.now
+
+    @property
+    def done(self) -> bool:
+        return self._done
 
     def send(self, data: bytes) -> None:
         self.world.send(self.name, self.side, data)
@@ -183,12 +187,15 @@ class MemoryWire:
         return inbox.popleft() if inbox else None
 
     def finish(self) -> None:
+        self._done = True
         self.world.hang_up(self.name, self.side, Happened.EOF)
 
     def reset(self) -> None:
+        self._done = True
         self.world.hang_up(self.name, self.side, Happened.RESET)
 
     def shut(self) -> None:
+        self._done = True
         self.world.hang_up(self.name, self.side, Happened.EOF)
 
 
@@ -218,8 +225,6 @@ class MemoryAgent:
 class MemoryScene:
     """One case's stage around a reference node: a `zenoh_conformance.scene.Scene`."""
 
-    unit = UNIT
-
     def __init__(
         self, requirement: str, node: type[Reference] = Reference, *, role: Side = Side.RESPONDER, profile: str = "default",
         seed: int = 0,
@@ -227,7 +232,9 @@ class MemoryScene:
         self.requirement, self.role, self.profile, self._seed = requirement, role, profile, seed
         self._starts = 0
         self._node = node
+        self.unit = max(UNIT, ANSWERS * (node.habits.answers_after + node.habits.jitter))
         self.world = MemoryWorld(self._started)
+        self.dialogues: list[Dialogue] = []
         self.deviations: list[Finding] = []
         self.reading: str | None = None
         self._count = 0
@@ -270,6 +277,8 @@ class MemoryScene:
     def dialogue(self, name: str = "us", *, zid: bytes | None = None) -> Dialogue:
         us = Dialogue(self.wire(name), zid=zid or self.fresh_zid(), unit=self.unit, requirement=self.requirement)
         us.fencing = fencing_of(self._node)
+        self.dialogues.append(us)
+        us.beside_us = self.dialogues
         return us
 
     def session(self, name: str = "us", *, zid: bytes | None = None) -> Dialogue:
