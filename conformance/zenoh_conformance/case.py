@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from .conversation import Side
+from .fences import settle
 
 if TYPE_CHECKING:
     from .scene import Scene
@@ -68,6 +69,7 @@ class Case:
     def run(self, scene: Scene, parameters: Parameters) -> None:
         """Provoke it once. Raises `Deviation` for the target's fault."""
         self.function(scene, **parameters)
+        settle(scene.dialogues)
 
 
 _CASES: dict[str, Case] = {}

@@ -101,6 +101,8 @@ class Dialogue:
         """Whether we said CLOSE."""
         self.fencing = BY_QUERY
         """How the target is fenced."""
+        self.fenced = False
+        """Whether a fence was asked for on this link."""
         self.fences: set[int] = set()
         """Ids of the queries that were fences."""
         self.offers: Sequence[Any] = sane.OFFERS
@@ -235,10 +237,15 @@ class Dialogue:
         return self._unread.popleft() if self._unread else None
 
     @property
+    def is_live(self) -> bool:
+        """Whether both have opened the session, and nobody has ended it."""
+        opened = self.my_open is not None and self.their_open is not None
+        return opened and self.ended is None and self.closed is None and not self.left and not self.wire.done
+
+    @property
     def due(self) -> float:
         """When we have to say something in this session, as in each quarter of its lease; never, where it is not live."""
-        live = self.my_open is not None and self.their_open is not None and self.ended is None and self.closed is None
-        if not live or self.left or self.wire.done:
+        if not self.is_live:
             return inf
         lease = min(seconds(self.my_open), seconds(self.their_open))
         return self._spoke + max(lease / 4, LEAST_PAUSE)
@@ -404,6 +411,7 @@ class Dialogue:
         What came in the meantime, so that silence about something is shown and not waited for.
         """
         already = len(self.heard)
+        self.fenced = True
         try:
             PASSES[self.fencing.how](self, f"zconform/fence/{self.zid.hex()}/{already}", within, step)
         except Deviation as deviation:

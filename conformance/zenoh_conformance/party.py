@@ -35,13 +35,13 @@ from .messages import (
     USubscriber,
     UToken,
 )
-from .messages.declarations import QueryableInfo, WireExprExt, WireExprFlags
+from .messages.declarations import QueryableInfo
 from .messages.init import QoS as Lanes
 from .messages.init import QoSLink
 from .messages.interest import InterestMode, InterestOptions
 from .messages.network import QoS
 from .messages.request import Budget, QueryTarget, Target, Timeout
-from .names import Names, plain
+from .names import Names, named, plain
 from .primitives import WireExpr
 from .scene import Scene
 from .wire.extensions import Exts
@@ -356,16 +356,6 @@ class Party:
         got = [payload_of(heard.message) for heard in self.answers(asked)]
         self.us.require(got == [*payloads], expected=told(payloads), got=told(got), step=step)
         self.us.require(self.finals(asked) == 1, expected="one ResponseFinal", got=f"{self.finals(asked)}", step=step)
-
-
-def named(key: WireExpr | None) -> Exts[Any]:
-    """The extension by which what takes a declaration back says its key; none for a key that is not known."""
-    if key is None:
-        return Exts()
-    flags = WireExprFlags(0)
-    flags |= WireExprFlags.SUFFIX if key.suffix is not None else 0
-    flags |= WireExprFlags.SENDERS_SCOPE if key.mapping else 0
-    return Exts((WireExprExt(flags=int(flags), scope=key.scope, suffix=key.suffix),))
 
 
 def _without_mapping(key: WireExpr) -> WireExpr:

@@ -97,6 +97,10 @@ class Scene(Protocol):
         """What was said so far, on all links."""
 
     @property
+    def dialogues(self) -> Sequence[Dialogue]:
+        """All of ours so far."""
+
+    @property
     def agent(self) -> Agent:
         """The target's application. Raises HarnessError when it has none: cases say `needs=("agent",)`."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from hashlib import sha256
 from itertools import count
 from typing import Any
@@ -15,8 +16,8 @@ from typing import Any
 from zenoh_conformance.conversation import Connection, Conversation, Event, Framing, Happened, Side
 from zenoh_conformance.dialogue import Dialogue
 from zenoh_conformance.errata import reading_of
-from zenoh_conformance.fences import BY_QUERY, Fence, Fencing
-from zenoh_conformance.finding import Finding
+from zenoh_conformance.fences import BY_QUERY, Fencing, best
+from zenoh_conformance.finding import Deviation, Finding
 from zenoh_conformance.scene import ANSWERS, Agent
 from zenoh_harness.errors import CannotConnect, HarnessError
 from zenoh_harness.profiles import ASSUMED, PROFILES
@@ -276,7 +277,7 @@ class MemoryScene:
 
     def dialogue(self, name: str = "us", *, zid: bytes | None = None) -> Dialogue:
         us = Dialogue(self.wire(name), zid=zid or self.fresh_zid(), unit=self.unit, requirement=self.requirement)
-        us.fencing = fencing_of(self._node)
+        us.fencing = fencing_of(self._node, self.role, self.profile)
         self.dialogues.append(us)
         us.beside_us = self.dialogues
         return us
@@ -299,11 +300,17 @@ def able(profile: str, node: type[Reference] = Reference) -> frozenset[str]:
     return (CAPABILITIES | PROFILES[profile].offers) - node.lacks
 
 
-def fencing_of(node: type[Reference]) -> Fencing:
-    """How a node is fenced: by the best that it answers, else by a quiet time."""
+@cache
+def fencing_of(node: type[Reference], role: Side, profile: str) -> Fencing:
+    """How a node is fenced that says of itself that it finishes no queries: as the study of a real one finds out."""
     if "finals" not in node.lacks:
         return BY_QUERY
-    return Fencing(how=Fence.QUIET, quiet=UNIT / 4) if "interests" in node.lacks else Fencing(how=Fence.INTEREST)
+    scene = MemoryScene("target/habits", node, role=role, profile=profile)
+    us = Dialogue(scene.wire(), zid=scene.fresh_zid(), unit=scene.unit, requirement=scene.requirement)
+    try:
+        return best(open_session(us, PROFILES[profile]), scene.unit / 2, scene.unit / 4)[0]
+    except Deviation:
+        return BY_QUERY
 
 
 def facts_of(node: type[Reference], profile: str) -> Mapping[str, Any]:

@@ -9,7 +9,7 @@ from math import inf
 from typing import Any, Final
 
 from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.fences import BY_QUERY, Fence, Fencing
+from zenoh_conformance.fences import BY_QUERY, QUIET_ONES, Fence, Fencing
 from zenoh_conformance.sane import OFFERS
 from zenoh_conformance.scene import ANSWERS
 from zenoh_harness.links.timing import scaled
@@ -176,7 +176,7 @@ class Habits:
     @property
     def cost(self) -> float:
         """Seconds that a case takes beside handshakes and returns, about."""
-        return 0.02 + (3 * self.fencing.quiet if self.fencing.how is not Fence.QUERY else 0.0)
+        return 0.02 + (3 * self.fencing.quiet if self.fencing.how in QUIET_ONES else 0.0)
 
     def lines(self) -> list[str]:
         """What was found, for a person: only what is not as with everybody."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
 from zenoh_conformance import sane
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.fences import BY_QUERY, PASSES, Fence, Fencing
+from zenoh_conformance.fences import Fence, Fencing, best
 from zenoh_conformance.finding import Deviation
 from zenoh_conformance.kinds import InitSyn
 from zenoh_conformance.messages import Init, Push
@@ -77,7 +76,15 @@ def study(node: NodeInstance, *, rooms: bool = True) -> Habits:
     fencing, lacks = fence_of(us, answer)
     batch = us.theirs.batch_size if us.theirs is not None else None
     lacks = lacks if node.role != "router" else frozenset()  # a router that does not is at fault
-    found = replace(bare, answer=answer, fencing=fencing, leaves=left(us), batch=batch, offers=offers, lacks=lacks)
+    found = replace(
+        bare,
+        answer=answer,
+        fencing=fencing,
+        leaves=fencing.how is Fence.NOTHING,
+        batch=batch,
+        offers=offers,
+        lacks=lacks,
+    )
     if node.side is Side.INITIATOR:
         back = returns(node, us)
         dies = None if node.vitals().running or node.vitals().in_order else list(back)[-1]
@@ -187,23 +194,10 @@ def handshake(us: Dialogue, node: NodeInstance, **changes: Any) -> float | None:
 
 def fence_of(us: Dialogue, answer: float) -> tuple[Fencing, frozenset[str]]:
     """The best fence that a live session passes, and what it was seen not to do; it may leave meanwhile, by itself."""
-    within = max(scaled(UNIT) / 2, QUIET_TIMES * answer)
-    quiet = max(scaled(LEAST_QUIET), QUIET_TIMES * answer)
-    lacks: set[str] = set()
-    for how in (Fence.QUERY, Fence.INTEREST, Fence.QUIET):
-        us.fencing = Fencing(how=how, quiet=quiet)
-        with suppress(Deviation):
-            PASSES[how](us, f"zconform/habits/{us.zid.hex()}/{how.name.lower()}", within, "fence")
-            return (us.fencing if how is not Fence.QUERY else BY_QUERY), frozenset(lacks)
-        if left(us):
-            break
-        lacks.add(OF_FENCE[how])
-    return Fencing(how=Fence.NOTHING, quiet=quiet), frozenset(OF_FENCE.values())
-
-
-def left(us: Dialogue) -> bool:
-    """Whether the target has ended the session."""
-    return us.ended is not None or us.closed is not None
+    fencing, missed = best(
+        us, max(scaled(UNIT) / 2, QUIET_TIMES * answer), max(scaled(LEAST_QUIET), QUIET_TIMES * answer)
+    )
+    return fencing, frozenset(OF_FENCE[how] for how in missed if how in OF_FENCE)
 
 
 Way = tuple[Callable[[Dialogue], object], Callable[[Dialogue], object]]
