@@ -12,7 +12,7 @@ from zenoh_conformance.controls import Ground
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.law import Law
 from zenoh_conformance.verdict import Verdict
-from zenoh_harness.errors import CannotGoOn, TargetError
+from zenoh_harness.errors import CannotGoOn, OtherVersion, TargetError
 from zenoh_harness.identity import Identity
 from zenoh_harness.profiles import ASSUMED
 from zenoh_harness.run.allowance import in_rounds, some
@@ -58,7 +58,9 @@ class NodeRun:
         if "profile" in target.reach.options:
             profile_of(target, target.reach.options["profile"])
         self._habits: Habits | None = None
-        """What was learnt in the first profile that could be had."""
+        """What was learnt in the first profile that could be had; in each further one, what may differ there is looked at again."""
+        self._not_had: list[tuple[Records, TargetError]] = []
+        """Profiles that could not be had, and why, until one could."""
         self._allowance = options.allowance
         every, selection = list(cases), options.selection
         self._cases = {case.id: case for case in every}
@@ -125,11 +127,20 @@ class NodeRun:
         for number, (profile, items) in enumerate(self.plan.profiles.items(), 1):
             self._allowance = whole.share(len(items) / due)
             due -= len(items)
-            lifecycle = Lifecycle(self.target, profile, self._examine, told=self.options.told, habits=self._habits)
+            lifecycle = Lifecycle(self.target, profile, self._examine, told=self.options.told, earlier=self._habits)
             try:
-                self._profile(self._records(register, profile), lifecycle, items, first=number == 1)
+                self._profile(self._records(register, profile), lifecycle, items)
             finally:
                 self._let_go(lifecycle, last=number == len(self.plan.profiles))
+        if self._habits is None:
+            for _, why in self._not_had[:1]:
+                raise why
+
+    def _cannot_have(self) -> None:
+        """Record the profiles that could not be had, now that another one could."""
+        for records, why in self._not_had:
+            records.cannot_start(why.what)
+        self._not_had.clear()
 
     def _records(self, register: Register, profile: str) -> Records:
         return Records(self.target, profile, register, self.options.known, self.options.seed)
@@ -141,17 +152,24 @@ class NodeRun:
             self.options.kept.append(node)
         lifecycle.stop()
 
-    def _profile(self, records: Records, lifecycle: Lifecycle, items: Sequence[Item], *, first: bool) -> None:
+    def _profile(self, records: Records, lifecycle: Lifecycle, items: Sequence[Item]) -> None:
         try:
             unhealthy = lifecycle.begin()
+        except OtherVersion:
+            raise
         except TargetError as why:
-            if first:
-                raise
-            records.cannot_start(why.what)
+            self._not_had.append((records, why))
+            if len(self.plan.profiles) > 1:
+                self.options.found(
+                    f"{self.reach}: profile {lifecycle.profile} cannot be had, and is left out: {why.what}"
+                )
+            if self._habits is not None:
+                self._cannot_have()
             return
-        if self._habits is None:
-            self._habits = lifecycle.habits
-            self._tell_habits(len(items))
+        if self._habits is None or lifecycle.habits.lines() != self._habits.lines():
+            self._tell_habits(lifecycle, len(items))
+        self._habits = self._habits or lifecycle.habits
+        self._cannot_have()
         records.fencing = lifecycle.habits.fencing
         can = self._ability(lifecycle, items, unhealthy)
         able = self._able(records, can, items)
@@ -172,10 +190,15 @@ class NodeRun:
             instances.dismiss()
         self._close(records, instances, unhealthy)
 
-    def _tell_habits(self, items: int) -> None:
-        """What is not as with everybody, and how long it will take."""
-        habits = self._habits
-        if habits is None or not (lines := habits.lines()):
+    def _tell_habits(self, lifecycle: Lifecycle, items: int) -> None:
+        """What is not as with everybody, and how long it will take; of a later profile, what is not as in the first."""
+        habits = lifecycle.habits
+        lines = habits.lines()
+        if self._habits is not None:
+            other = [line for line in lines if line not in self._habits.lines()]
+            self.options.found(f"{self.reach}: in profile {lifecycle.profile}: {'; '.join(other) or 'as everybody'}")
+            return
+        if not lines:
             return
         instances = min(self.options.jobs, -(-items // ENOUGH)) if self.target.side is Side.INITIATOR else 1
         lines.append(f"about {habits.expected(self.size, instances):.0f} s for {self.size} checks")

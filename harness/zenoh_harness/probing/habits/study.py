@@ -23,7 +23,7 @@ from zenoh_harness.links.wires import Recorder
 from zenoh_harness.probing.habits.room import room
 from zenoh_harness.probing.habits.speaks import other_version
 from zenoh_harness.reference.credentials import open_session
-from zenoh_harness.targets.habits import CONNECT, UNIT, End, Habits, Return
+from zenoh_harness.targets.habits import CONNECT, TIMES, UNIT, End, Habits, Return
 from zenoh_harness.targets.target import NodeInstance
 
 REQUIREMENT: Final = "target/habits"
@@ -101,6 +101,29 @@ def study(node: NodeInstance, *, rooms: bool = True) -> Habits:
     one = frozenset({"several-links"}) if half_open == 1 else frozenset[str]()
     one |= ONE_AT_A_TIME if sessions == 1 else frozenset()
     return replace(found, half_open=half_open, sessions=sessions, lacks=found.lacks | one)
+
+
+def glance(node: NodeInstance, known: Habits) -> Habits:
+    """What may be otherwise in another profile of a node that was studied: how fast it answers, what it must be offered, its batch, its
+    fences. How it comes back, and how many it serves, is its program's, and not asked again: that takes many links.
+    """
+    offers = known.offers
+    us = visit(node, max(CONNECT, TIMES * known.longest))
+    ours: dict[str, Any] = {"exts": exts(*offers)} if node.side is Side.RESPONDER else {}
+    answer = handshake(us, node, **ours) if us is not None else None
+    if us is not None and answer is None and node.side is Side.RESPONDER:
+        us, answer, offers = _with_other_offers(us, node)
+    if us is None or answer is None:
+        return known
+    fencing, lacks = fence_of(us, answer)
+    batch = us.theirs.batch_size if us.theirs is not None else None
+    if known.way is End.RST:
+        us.wire.reset()
+    us.leave()
+    lacks = lacks if node.role != "router" else frozenset()
+    others = known.lacks - frozenset(OF_FENCE.values())
+    return replace(known, answer=max(answer, known.answer), offers=offers, fencing=fencing, batch=batch, lacks=others | lacks,
+                   leaves=fencing.how is Fence.NOTHING)  # fmt: skip
 
 
 def _once_more(node: NodeInstance, offers: tuple[Any, ...]) -> float:
