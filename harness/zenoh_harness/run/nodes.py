@@ -133,8 +133,8 @@ class NodeRun:
             finally:
                 self._let_go(lifecycle, last=number == len(self.plan.profiles))
         if self._habits is None:
-            for _, why in self._not_had[:1]:
-                raise why
+            for _, reason in self._not_had:
+                raise reason
 
     def _cannot_have(self) -> None:
         """Record the profiles that could not be had, now that another one could."""
