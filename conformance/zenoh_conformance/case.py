@@ -57,6 +57,8 @@ class Case:
     """The positive case beside it: a target that refuses everything passes nothing."""
     parameters: tuple[Parameters, ...] = ({},)
     """One judgement each."""
+    nightly: tuple[Parameters, ...] = ()
+    """More of them, which cost so much that only a run of that depth has them."""
     alone: bool = False
     """It needs the target for itself: nothing else may run beside it."""
     timed: bool = False
@@ -65,6 +67,11 @@ class Case:
     """Laws, by id, that our own side breaks in it on purpose; any other that it breaks is a fault of ours."""
     aliases: tuple[str, ...] = ()
     """Ids that it had before."""
+
+    @property
+    def every_parameters(self) -> tuple[Parameters, ...]:
+        """Those of any depth."""
+        return (*self.parameters, *self.nightly)
 
     def run(self, scene: Scene, parameters: Parameters) -> None:
         """Provoke it once. Raises `Deviation` for the target's fault."""
@@ -83,6 +90,7 @@ def case(
     profile: str = "default",
     control: CaseFunction | None = None,
     parameters: Sequence[Parameters] = ({},),
+    nightly: Sequence[Parameters] = (),
     alone: bool = False,
     timed: bool = False,
     breaks: Sequence[str] = (),
@@ -101,6 +109,7 @@ def case(
             profile=profile,
             control=id_of(control) if control else None,
             parameters=tuple(parameters),
+            nightly=tuple(nightly),
             alone=alone,
             timed=timed,
             breaks=tuple(breaks),

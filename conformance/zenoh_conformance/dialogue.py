@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
@@ -321,7 +322,7 @@ class Dialogue:
         allowed = (reason,) if isinstance(reason, int) else reason
         for seen in self.stream(within):
             if isinstance(seen.message, Close):
-                self._check_reason(seen.message.reason, allowed, stage)
+                self.expect_reason(seen.message.reason, allowed, stage)
                 return Refusal(seen.message.reason, self.end())
             if not isinstance(seen.message, KeepAlive):
                 self.deviate(
@@ -331,7 +332,8 @@ class Dialogue:
             self.deviate(expected=_refusals(allowed, by_close), got=self.text_of(None), step=f"stage {stage}")
         return Refusal(None, self.end())
 
-    def _check_reason(self, got: int, allowed: Sequence[int] | None, stage: str) -> None:
+    def expect_reason(self, got: int, allowed: Sequence[int] | None, stage: str) -> None:
+        """A CLOSE gives one of these reasons."""
         if allowed is not None and got not in allowed:
             self.deviate(expected=_refusals(allowed, True), got=f"Close({reason_name(got)})", step=f"stage {stage}")
 
@@ -355,6 +357,15 @@ class Dialogue:
         if seen is not None:
             return f"undecodable bytes ({seen.message})" if seen.kind == "undecodable" else name_of(seen.message)
         return {Happened.EOF: "link shut", Happened.RESET: "link reset"}.get(self.ended or Happened.OPEN, "silence")
+
+    @contextmanager
+    def about(self, requirement: str) -> Iterator[None]:
+        """What deviates meanwhile deviates from this requirement, and not from that of the whole check."""
+        before, self.requirement = self.requirement, requirement
+        try:
+            yield
+        finally:
+            self.requirement = before
 
     def deviate(self, *, expected: str, got: str, step: str = "", why: str = "", is_work: bool = False) -> None:
         """The target deviated from the requirement: ends the case. Raises Deviation always."""

@@ -7,6 +7,7 @@ sc://HOST:PORT       a Spark Connect server; our packages are shipped to it
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import socket
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 LOCAL = "local[*]"
 FORMS = "local[*], local[N], spark://HOST:PORT or sc://HOST:PORT"
 STEP = "start Spark"
+NEEDED = ("pyspark", "pyarrow", "pandas")
+NEEDED_BY_CONNECT = ("grpc", "grpc_status", "google.rpc", "zstandard")
+"""Packages that are asked for at the start, so that no job fails half way."""
 PATIENCE = 180.0
 """Seconds in which a cluster has to offer an executor."""
 COMMON = {
@@ -73,17 +77,14 @@ def kind_of(master: str) -> str:
 
 def _installed(kind: str) -> None:
     """Raises CannotGoOn for a package that the engine needs and that is not here."""
-    extra = "spark"
-    try:
-        import pyarrow as pa  # noqa: F401 - asked for here, so that no job fails half way
-        import pyspark  # noqa: F401
-
-        if kind == "sc":
-            extra = "connect"
-            import grpc  # noqa: F401
-    except ImportError as missing:
-        hint = f"install zenoh-conformance[{extra}]"
-        raise CannotGoOn(f"{missing.name} is not installed", step=STEP, hint=hint) from missing
+    extras = {"spark": NEEDED, **({"connect": NEEDED_BY_CONNECT} if kind == "sc" else {})}
+    for extra, names in extras.items():
+        for name in names:
+            try:
+                importlib.import_module(name)
+            except ImportError as missing:
+                hint = f"install zenoh-conformance[{extra}]"
+                raise CannotGoOn(f"{missing.name} is not installed", step=STEP, hint=hint) from missing
 
 
 def _classic(name: str, master: str, settings: dict[str, str], scratch: Path) -> SparkSession:

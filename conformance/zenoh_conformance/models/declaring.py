@@ -38,7 +38,7 @@ ALSO = (
     "push/push-only-intersecting", "interests/later-declarations-without-interest-id",
 )  # fmt: skip
 """Requirements whose breach it finds as well; each was shown to it once."""
-NEEDS = ("routing",)
+NEEDS = ("routing", "several-sessions", "interests")
 MOST = 3
 """Sessions that declare, and sessions that watch, at a time."""
 
@@ -226,9 +226,8 @@ class Declaring(RuleBasedStateMachine):
     def require(self, who: Party, holds: bool, requirement: str, expected: str, got: str) -> None:
         """Deviate from one requirement of its own, unless it is known to be deviated from."""
         if requirement not in self.known:
-            before, who.us.requirement = who.us.requirement, requirement
-            who.us.require(holds, expected=expected, got=got, step="what is declared")
-            who.us.requirement = before
+            with who.us.about(requirement):
+                who.us.require(holds, expected=expected, got=got, step="what is declared")
 
 
 def machine(stage: Callable[[], Scene], known: frozenset[str] = frozenset()) -> type[Declaring]:

@@ -6,8 +6,7 @@ keys meet, written by hand, and what the pages say of targets and finals. At the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -28,10 +27,10 @@ ALSO = (
     "query/query-reaches-intersecting", "query/query-only-intersecting", "query/all-reaches-every-match",
     "query/all-complete-reaches-complete", "query/best-matching-reaches-one", "query/query-target-default",
     "query/consolidation-none-forwards-all", "reply/exactly-one-final", "reply/nothing-after-final",
-    "reply/final-always-comes", "reply/response-correlates", "reply/final-matches-request",
+    "reply/final-always-comes", "reply/err-reaches-querier", "reply/response-correlates", "reply/final-matches-request",
 )  # fmt: skip
 """Requirements whose breach it finds as well; each was shown to it once."""
-NEEDS = ("routing",)
+NEEDS = ("routing", "several-sessions", "finals")
 BREAKS = ("law/nothing-after-final", "law/one-final")
 """Laws that our own side breaks in it on purpose."""
 MOST = 4
@@ -82,6 +81,8 @@ class Question:
     given: list[bytes | None] = field(default_factory=list)
     """What was answered while the source still owed its final, in order."""
     sources: list[Source] = field(default_factory=list)
+    errors: set[bytes] = field(default_factory=set)
+    """Those of `given` that are errors."""
 
 
 class Querying(RuleBasedStateMachine):
@@ -177,6 +178,7 @@ class Querying(RuleBasedStateMachine):
             body: Any = Reply(body=Put(payload=payload)) if how == "reply" else Err(payload=payload)
             who.party.replies(question.asked, key=key, body=body)
             question.given.append(payload)
+            question.errors |= {payload} if how == "err" else set()
         who.party.settles()
 
     @precondition(lambda self: self.open_questions())
@@ -211,7 +213,7 @@ class Querying(RuleBasedStateMachine):
     def await_final(self, question: Question) -> None:
         """Nobody owes a final any more: that of the query comes, now or a little later."""
         if "reply/final-always-comes" not in self.known:
-            with self.about(question.asked.by.us, "reply/final-always-comes"):
+            with question.asked.by.us.about("reply/final-always-comes"):
                 question.asked.by.expect_final(question.asked, step="the life of a query")
 
     # -- what holds
@@ -238,7 +240,9 @@ class Querying(RuleBasedStateMachine):
             self.require(us, finals == 1, name, "one ResponseFinal", str(finals))
         got = [payload_of(heard.message) for heard in querier.answers(question.asked)]
         if question.mode == ConsolidationMode.NONE:
+            lost = set(question.given) - set(got)
             right, name = got == question.given, "query/consolidation-none-forwards-all"
+            name = "reply/err-reaches-querier" if lost and lost <= question.errors else name
         else:
             right, name = set(got) <= set(question.given) and len(got) == len(set(got)), "reply/response-correlates"
         self.require(us, right, name, told(question.given), told(got))
@@ -257,17 +261,8 @@ class Querying(RuleBasedStateMachine):
     def require(self, us: Any, holds: bool, requirement: str, expected: str, got: str) -> None:
         """Deviate from one requirement of its own, unless it is known to be deviated from."""
         if requirement not in self.known:
-            with self.about(us, requirement):
+            with us.about(requirement):
                 us.require(holds, expected=expected, got=got, step="the life of a query")
-
-    @contextmanager
-    def about(self, us: Any, requirement: str) -> Iterator[None]:
-        """What deviates meanwhile deviates from this requirement."""
-        before, us.requirement = us.requirement, requirement
-        try:
-            yield
-        finally:
-            us.requirement = before
 
 
 def machine(stage: Callable[[], Scene], known: frozenset[str] = frozenset()) -> type[Querying]:

@@ -30,6 +30,7 @@ from zenoh_harness.links.links import connect
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.tap import Tap
 from zenoh_harness.links.timing import Deadline
+from zenoh_harness.profiles import PROFILES
 from zenoh_harness.targets.reach import parse
 from zenoh_harness.targets.target import open_target
 
@@ -76,14 +77,13 @@ def test_each_stands_in_its_place_and_what_runs_already_only_listens(tmp_path):
     assert dict(placed(parse(NEW), Side.INITIATOR).options) == {"as": "initiator", "role": "client", "zid": "b0b"}
     assert placed(parse("wheel?role=router&zid=5"), Side.INITIATOR).options["role"] == "router"
     assert placed(parse("tcp/127.0.0.1:1"), Side.RESPONDER) == parse("tcp/127.0.0.1:1")
-    for cannot in ("tcp/127.0.0.1:1", "reference"):
-        assert invoke(["interop", NEW, cannot, "--only", "liveliness", "--out", str(tmp_path / "out")]) == 2
+    assert invoke(["interop", NEW, "tcp/127.0.0.1:1", "--only", "liveliness", "--out", str(tmp_path / "out")]) == 2
 
 
 def test_a_pair_that_cannot_be_had_leaves_no_results_of_an_earlier_one(tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "results.jsonl").write_text("of an earlier run")
-    assert invoke(["interop", NEW, "reference", "--out", str(tmp_path / "out")]) == 2
+    assert invoke(["interop", NEW, "tcp/127.0.0.1:1", "--out", str(tmp_path / "out")]) == 2
     assert not (tmp_path / "out" / "results.jsonl").exists()
 
 
@@ -219,6 +219,23 @@ def test_a_node_that_dies_is_a_crash_and_the_pair_is_made_anew(tmp_path, monkeyp
 @pytest.mark.soak
 def test_every_scenario_both_ways_between_old_and_new(tmp_path):
     assert invoke(["interop", NEW, OLD, "--both", "--out", str(tmp_path / "out")]) == 0
+
+
+ONE = "low-latency"
+"""The profile whose recording is explained among the short tests; the others are in the soak."""
+
+
+@pytest.mark.parametrize(
+    "profile", [ONE, *(pytest.param(one, marks=pytest.mark.soak) for one in PROFILES if one != ONE)]
+)
+def test_the_recording_of_every_profile_is_explained_and_nobody_is_at_fault(tmp_path, profile, capsys):
+    pair = [f"{NEW}?profile={profile}"] * 2
+    code, _ = interop(tmp_path, *pair, "--only", "a-delete-arrives-as-one", "--only", "a-reply-keeps*")
+    recording = str(tmp_path / "out" / "conversation.jsonl")
+    assert code == 0
+    assert invoke(["explain", recording]) == 0
+    assert "refused" not in capsys.readouterr().out
+    assert invoke(["laws", "judge", recording, "--known", "zenoh-rust"]) == 0
 
 
 # --- the tap

@@ -56,6 +56,11 @@ class MemoryWorld:
         self._left_at: float | None = None
         """When the last link of a node that comes to us ended."""
 
+    def go_on_from(self, before: MemoryWorld) -> None:
+        """The node of another world, as that one has left it, and its clock; the conversation begins anew."""
+        self.node, self.now, self._made = before.node, before.now, before._made
+        self._left_at, self._utterances = before._left_at, before._utterances
+
     def connect(self, name: str, side: Side) -> None:
         """A link between us, on that side, and the node. Raises CannotConnect when it does not come."""
         names = ("harness", "target") if side is Side.INITIATOR else ("target", "harness")
@@ -297,7 +302,8 @@ class MemoryScene:
 
 def able(profile: str, node: type[Reference] = Reference) -> frozenset[str]:
     """What a node does in a profile."""
-    return (CAPABILITIES | PROFILES[profile].offers) - node.lacks
+    config = config_of(profile, **node.settings)
+    return (CAPABILITIES | PROFILES[profile].offers | ({"patch"} if config.patch else set())) - node.lacks
 
 
 @cache

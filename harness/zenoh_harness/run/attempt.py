@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from threading import Event as Flag
 from threading import Lock
@@ -15,9 +15,10 @@ from zenoh_conformance.finding import Deviation, Finding
 from zenoh_conformance.law import Judged, judge
 from zenoh_conformance.own_side import own_faults
 from zenoh_harness.errors import CannotConnect, HarnessError
+from zenoh_harness.links.timing import Deadline
 from zenoh_harness.run.limiter import Limiter
 from zenoh_harness.run.plan import Item
-from zenoh_harness.run.scenes import Facts, Overtime, Stage
+from zenoh_harness.run.scenes import Facts, Overtime, Pause, Stage
 from zenoh_harness.scripting.binder import Elsewhere
 from zenoh_harness.targets.target import NodeInstance
 
@@ -56,6 +57,8 @@ class AttemptOutcome:
     """Where we broke."""
     reading: str | None = None
     """Which of two readings the target follows, where the case could tell."""
+    before: str = ""
+    """How the target was found by the last look before it."""
 
     @property
     def held(self) -> bool:
@@ -73,8 +76,14 @@ class Conditions:
     stop: Flag = field(default_factory=Flag)
     agent: Lock = field(default_factory=Lock)
     """A node has one application: cases that use it take turns."""
+    timeout: float | None = None
+    """Seconds that a case may take; None for what cases take at most."""
+    pause: Pause | None = None
+    """Where one case is looked at by a person."""
     floor: Limiter | None = None
     """Where places are few: those who are busy at a time."""
+    found: str = ""
+    """How the target was found by the last look."""
 
 
 def attempt(item: Item, conditions: Conditions, number: int = 1) -> AttemptOutcome:
@@ -85,7 +94,7 @@ def attempt(item: Item, conditions: Conditions, number: int = 1) -> AttemptOutco
         outcome = _performed(item, _stage(item, conditions, number))
     if conditions.stop.is_set() and not outcome.held:
         return AttemptOutcome(item=item, went=Went.STOPPED)
-    return outcome
+    return replace(outcome, before=conditions.found)
 
 
 def _stage(item: Item, conditions: Conditions, number: int) -> Stage:
@@ -97,6 +106,8 @@ def _stage(item: Item, conditions: Conditions, number: int) -> Stage:
         stop=conditions.stop,
         label=f"{conditions.node.side.value} {conditions.node.profile.name} {item.label} {number}",
         floor=conditions.floor,
+        deadline=Deadline.after(conditions.timeout) if conditions.timeout is not None else None,
+        pause=conditions.pause if conditions.pause and (item.label, number) == (conditions.pause.label, 1) else None,
     )
 
 

@@ -15,14 +15,15 @@ from typing import Final
 
 from zenoh_conformance.conversation import Conversation, Side
 from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.fences import settle
+from zenoh_conformance.fences import Fence, settle
 from zenoh_conformance.finding import Deviation
 from zenoh_conformance.messages import DQueryable, Push, Put, Query, Reply, Request, Response, ResponseFinal
 from zenoh_conformance.primitives import WireExpr
-from zenoh_conformance.verdict import Verdict
+from zenoh_conformance.verdict import GRAVE, Verdict
 from zenoh_harness.errors import AgentError, CannotConnect
+from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.links.timing import Deadline, scaled
-from zenoh_harness.links.wires import Recorder
+from zenoh_harness.links.wires import LinkWire, Recorder
 from zenoh_harness.programs.processes import Usage
 from zenoh_harness.programs.signs import Sign, grave
 from zenoh_harness.reference.credentials import open_session
@@ -30,12 +31,14 @@ from zenoh_harness.targets.agent import Agent
 from zenoh_harness.targets.habits import End, Habits, habits_of
 from zenoh_harness.targets.target import Grade, NodeInstance, Vitals
 
-REQUIREMENT: Final = "target/stays-up"
 PATIENCE: Final = 3.0
 """Seconds that a node which never was measured may take for one step."""
 
 FLOOR: Final = 0.25
 """Seconds below which nothing is slow."""
+
+LAST: Final = 10
+"""Lines of each stream that are kept of a program that ended or is ill."""
 
 SETTLE: Final = 0.5
 """Seconds in which a process that shut its links ends, if that is why."""
@@ -83,6 +86,8 @@ class Health:
     """Memory, threads and descriptors after the check; None where they cannot be seen."""
     conversation: Conversation
     """What was said during the check: evidence."""
+    wrote: tuple[str, ...] = ()
+    """The last lines of its output, where it is ill."""
 
     @property
     def well(self) -> bool:
@@ -152,7 +157,7 @@ class _Check:
         return Health(
             grade=self.grade, verdict=verdict, cause=cause, latency=latency, vitals=vitals,
             usage=self.node.program.usage() if self.node.program else None,
-            conversation=self.recorder.conversation,
+            conversation=self.recorder.conversation, wrote=wrote(self.node) if verdict in GRAVE else (),
         )  # fmt: skip
 
     def _panic(self, vitals: Vitals) -> Sign | None:
@@ -166,6 +171,9 @@ class _Check:
             raise _Ill(Verdict.CRASH, death(self.node.vitals()))
         self.grade = Grade.PROCESS
         # Handshakes alone show nothing: an old release is dead to its users, routes no more, and still answers every INIT.
+        if self.budget and self.budget.enough <= Grade.SOCKET:  # it opened no session even while nothing was odd
+            self._link("first").shut()
+            return
         first = self._session("first")
         if self.budget and self.grade >= self.budget.enough:
             return
@@ -182,13 +190,8 @@ class _Check:
 
     def _session(self, name: str) -> Dialogue:
         """A new session: a node that answers none hangs; one that refuses it, or answers some, is a zombie."""
-        try:
-            patience = max(self.unit, self.habits.patience) if self.node.side is Side.INITIATOR else self.unit
-            wire = self.recorder.wire(self.node, name, Deadline(time.monotonic() + patience))
-        except CannotConnect as why:
-            raise self._ill(Verdict.HANG, _unreachable(self.node)) from why
-        self.grade = max(self.grade, Grade.SOCKET)
-        dialogue = Dialogue(wire, zid=_zid(), unit=self.unit, requirement=REQUIREMENT)
+        wire = self._link(name)
+        dialogue = Dialogue(wire, zid=_zid(), unit=self.unit, requirement=STAYS_UP)
         self.habits.prepare(dialogue)
         self.open.append(dialogue)
         try:
@@ -201,6 +204,16 @@ class _Check:
             raise self._ill(Verdict.HANG if hangs else Verdict.ZOMBIE, f"no new session: {why.finding.cause}") from why
         self.grade = max(self.grade, Grade.HANDSHAKE)
         return dialogue
+
+    def _link(self, name: str) -> LinkWire:
+        """A new link: a node of which none is to be had hangs."""
+        try:
+            patience = max(self.unit, self.habits.patience) if self.node.side is Side.INITIATOR else self.unit
+            wire = self.recorder.wire(self.node, name, Deadline(time.monotonic() + patience))
+        except CannotConnect as why:
+            raise self._ill(Verdict.HANG, _unreachable(self.node)) from why
+        self.grade = max(self.grade, Grade.SOCKET)
+        return wire
 
     def _ill(self, verdict: Verdict, cause: str) -> _Ill:
         """A process that a signal stopped hangs, whatever was waited for."""
@@ -228,7 +241,10 @@ class _Check:
         far.say(Request(id=request, key=_key(key), body=Query()))
         self._step(lambda: self._serve(near, key), "a query does not arrive")
         self._step(lambda: far.expect(Response, where=lambda one: one.id == request), "a reply does not arrive")
-        self._step(lambda: far.expect(ResponseFinal, where=lambda one: one.id == request), "a query is not finished")
+        if far.fencing.how is Fence.QUERY:  # else it was seen to finish none: that is judged by itself
+            self._step(
+                lambda: far.expect(ResponseFinal, where=lambda one: one.id == request), "a query is not finished"
+            )
 
     def _serve(self, near: Dialogue, key: str) -> None:
         asked = near.expect(Request)
@@ -301,6 +317,12 @@ def death(vitals: Vitals) -> str:
     first = vitals.signs[0].line.strip() if vitals.signs else ""
     ended = str(vitals.ended) if vitals.ended else "gone"
     return f"{ended}: {first}" if first else ended
+
+
+def wrote(node: NodeInstance) -> tuple[str, ...]:
+    """The last lines that a program of ours wrote, of each stream; nothing of one that is not ours."""
+    program = node.program
+    return tuple(line for name in ("stdout", "stderr") for line in program.last_lines(LAST, name)) if program else ()
 
 
 def _unreachable(node: NodeInstance) -> str:

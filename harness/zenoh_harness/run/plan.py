@@ -138,8 +138,9 @@ class Plan:
         yield from (item for item, _ in self.left_out)
 
 
-def drawn(parameters: Sequence[Parameters], depth: str) -> Sequence[Parameters]:
-    """All parameter sets, or with `quick` a few of them, the first and the last among them."""
+def drawn(case: Case, depth: str) -> Sequence[Parameters]:
+    """All parameter sets, or with `quick` a few of them, the first and the last among them; with `nightly` the costly ones, too."""
+    parameters = case.every_parameters if depth == "nightly" else case.parameters
     if depth != "quick" or len(parameters) <= QUICK:
         return parameters
     return [parameters[at * (len(parameters) - 1) // (QUICK - 1)] for at in range(QUICK)]
@@ -161,7 +162,7 @@ def plan_for(
     for case in cases:
         if case.role is not side:
             continue
-        for item in (Item(case, parameters) for parameters in drawn(case.parameters, depth)):
+        for item in (Item(case, parameters) for parameters in drawn(case, depth)):
             if not (
                 selection.here(item.label) and selection.takes(case.id, *case.aliases, item.label, case.requirement)
             ):
@@ -192,8 +193,16 @@ def shuffled(plan: Plan, seed: int) -> Plan:
     )
 
 
-def groups(items: Sequence[Item], deaths: Callable[[], int] = lambda: 0) -> Iterator[Sequence[Item]]:
-    """The items in groups, each twice as long as the one before while nothing dies: what waits, waits in one go."""
+def groups(
+    items: Sequence[Item], deaths: Callable[[], int] = lambda: 0, *, each: bool = False
+) -> Iterator[Sequence[Item]]:
+    """The items in groups, each twice as long as the one before while nothing dies: what waits, waits in one go.
+
+    `each`: every item for itself, since the next one has another target.
+    """
+    if each:
+        yield from ([item] for item in items)
+        return
     at, size, died = 0, GROUP, deaths()
     while at < len(items):
         yield items[at : at + size]
