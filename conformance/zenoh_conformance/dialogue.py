@@ -275,7 +275,7 @@ class Dialogue:
         allowed = (reason,) if isinstance(reason, int) else reason
         for seen in self.stream(within):
             if isinstance(seen.message, Close):
-                self._check_reason(seen.message.reason, allowed, stage)
+                self.expect_reason(seen.message.reason, allowed, stage)
                 return Refusal(seen.message.reason, self.end())
             if not isinstance(seen.message, KeepAlive):
                 self.deviate(
@@ -285,7 +285,8 @@ class Dialogue:
             self.deviate(expected=_refusals(allowed, by_close), got=self.text_of(None), step=f"stage {stage}")
         return Refusal(None, self.end())
 
-    def _check_reason(self, got: int, allowed: Sequence[int] | None, stage: str) -> None:
+    def expect_reason(self, got: int, allowed: Sequence[int] | None, stage: str) -> None:
+        """A CLOSE gives one of these reasons."""
         if allowed is not None and got not in allowed:
             self.deviate(expected=_refusals(allowed, True), got=f"Close({reason_name(got)})", step=f"stage {stage}")
 
@@ -310,6 +311,15 @@ class Dialogue:
             return f"undecodable bytes ({seen.message})" if seen.kind == "undecodable" else name_of(seen.message)
         return {Happened.EOF: "link shut", Happened.RESET: "link reset"}.get(self.ended or Happened.OPEN, "silence")
 
+    @contextmanager
+    def about(self, requirement: str) -> Iterator[None]:
+        """What deviates meanwhile deviates from this requirement, and not from that of the whole check."""
+        before, self.requirement = self.requirement, requirement
+        try:
+            yield
+        finally:
+            self.requirement = before
+
     def deviate(self, *, expected: str, got: str, step: str = "", why: str = "", is_work: bool = False) -> None:
         """The target deviated from the requirement: ends the case. Raises Deviation always."""
         raise Deviation(
@@ -323,15 +333,6 @@ class Dialogue:
         """Deviate unless it holds."""
         if not holds:
             self.deviate(expected=str(expected), got=str(got), step=step, why=why)
-
-    @contextmanager
-    def about(self, requirement: str) -> Iterator[None]:
-        """What deviates meanwhile deviates from this requirement."""
-        before, self.requirement = self.requirement, requirement
-        try:
-            yield
-        finally:
-            self.requirement = before
 
     @property
     def overslept(self) -> bool:

@@ -182,6 +182,7 @@ def without_size_batches_are_large(scene: Scene) -> None:
 
 @case(
     "session-establishment/batch-size-may-be-lowered",
+    control=a_sane_handshake_is_accepted,
     profile="small-batch",
     needs=("small-batch",),
     parameters=grid(size=(65535, 8192, 1024, 512, 511, 256)),

@@ -22,7 +22,12 @@ LEASE_MS = 1000
 """The lease that we state where we wait until it is over."""
 
 
-@case("session-establishment/refused-resources-closes", profile="one-session", needs=("one-session", "several-links"))
+@case(
+    "session-establishment/refused-resources-closes",
+    profile="one-session",
+    needs=("one-session", "several-links"),
+    control=a_sane_handshake_is_accepted,
+)
 def a_session_too_many_is_closed(scene: Scene) -> None:
     """
     A target that holds one session refuses the second by CLOSE, and takes it once the first has left.

@@ -13,9 +13,10 @@ from zenoh_conformance.conversation import Conversation, Side
 from zenoh_conformance.finding import Deviation, Finding
 from zenoh_conformance.law import Judged, judge
 from zenoh_harness.errors import CannotConnect, HarnessError
+from zenoh_harness.links.timing import Deadline
 from zenoh_harness.run.limiter import Limiter
 from zenoh_harness.run.plan import Item
-from zenoh_harness.run.scenes import Facts, Overtime, Stage
+from zenoh_harness.run.scenes import Facts, Overtime, Pause, Stage
 from zenoh_harness.scripting.binder import Elsewhere
 from zenoh_harness.targets.target import NodeInstance
 
@@ -73,6 +74,10 @@ class Conditions:
     stop: Flag = field(default_factory=Flag)
     agent: Lock = field(default_factory=Lock)
     """A node has one application: cases that use it take turns."""
+    timeout: float | None = None
+    """Seconds that a case may take; None for what cases take at most."""
+    pause: Pause | None = None
+    """Where one case is looked at by a person."""
     floor: Limiter | None = None
     """Where places are few: those who are busy at a time."""
     found: str = ""
@@ -99,6 +104,8 @@ def _stage(item: Item, conditions: Conditions, number: int) -> Stage:
         stop=conditions.stop,
         label=f"{conditions.node.side.value} {conditions.node.profile.name} {item.label} {number}",
         floor=conditions.floor,
+        deadline=Deadline.after(conditions.timeout) if conditions.timeout is not None else None,
+        pause=conditions.pause if conditions.pause and (item.label, number) == (conditions.pause.label, 1) else None,
     )
 
 

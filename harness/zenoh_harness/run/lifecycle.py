@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from threading import Event, Lock, Thread
 from typing import Final
 
+from zenoh_conformance.connection import Decoders
 from zenoh_conformance.conversation import Conversation, Side
 from zenoh_conformance.sane import VERSION
 from zenoh_conformance.verdict import Verdict
@@ -85,11 +86,13 @@ class Lifecycle:
     def begin(self) -> Unhealthy | None:
         """Start, and learn the latency budget before anything odd is done; what is wrong from the start, if anything.
 
-        Raises TargetError for a node that cannot be had at all: it does not start, it hangs, it ends by itself.
+        Raises TargetError for a node that cannot be had at all: it does not start, it says nothing, it ends by itself.
         """
         died = self._study() if self._examine is check and not self._studied else None
         health = self._looked(self._examine(self.node, None))
-        if health.verdict in (Verdict.CRASH, Verdict.HANG):
+        if health.verdict is Verdict.CRASH or (
+            health.verdict is Verdict.HANG and not says_anything(health, self.node.side)
+        ):
             raise TargetError(
                 f"{self.target.reach} does not work in profile {self.profile}",
                 step=f"first look, {health.grade.name.lower()}",
@@ -240,3 +243,11 @@ class Lifecycle:
     def _end(self, node: NodeInstance | None) -> None:
         if node is not None:
             node.stop()
+
+
+def says_anything(health: Health, side: Side) -> bool:
+    """Whether a message that can be read came from the target during a look at it: such a node is judged, however little it does."""
+    conversation = health.conversation
+    decoders = Decoders(conversation)
+    heard = (seen for event in conversation for seen in decoders.feed(event) if seen.sender is side)
+    return any(seen.kind not in ("batch", "undecodable", "unread") for seen in heard)

@@ -12,7 +12,7 @@ from zenoh_conformance.controls import Ground
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.law import Law
 from zenoh_conformance.verdict import Verdict
-from zenoh_harness.errors import CannotGoOn, TargetError
+from zenoh_harness.errors import CannotGoOn, TargetError, UsageError
 from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.identity import Identity
 from zenoh_harness.profiles import ASSUMED
@@ -56,6 +56,10 @@ class NodeRun:
         self.reach, self.role, self.guarded = target.reach, target.side.value, guarded(target)
         self.stop = Flag()
         self._examine, self._look = examine, look
+        if options.fresh and not target.restartable:
+            raise UsageError(
+                f"{target.reach} is not ours to start again", step="--fresh", hint="give a target that can be started"
+            )
         if "profile" in target.reach.options:
             profile_of(target, target.reach.options["profile"])
         self._habits: Habits | None = None
@@ -211,8 +215,9 @@ class NodeRun:
 
     def _crew(self, lifecycle: Lifecycle, can: Ability, items: int) -> Instances:
         """One instance; of a node that comes to us, and so talks with one case at a time, as many as have enough to do."""
-        first = Group(lifecycle, self._conditions(lifecycle, can), self._jobs(lifecycle), LawResults())
-        several = self.target.side is Side.INITIATOR and self.target.restartable
+        fresh = self.options.fresh
+        first = Group(lifecycle, self._conditions(lifecycle, can), self._jobs(lifecycle), LawResults(), fresh=fresh)
+        several = self.target.side is Side.INITIATOR and self.target.restartable and not fresh
         more = min(self.options.jobs, -(-items // ENOUGH)) - 1 if several else 0
         others = [lifecycle.another() for _ in range(more)]
         return Instances(
@@ -258,7 +263,7 @@ class NodeRun:
         def now() -> Conditions:
             return Conditions(
                 node=lifecycle.node, facts=can.facts, seed=self.options.seed, stop=self.stop, agent=agent,
-                found=lifecycle.condition,
+                found=lifecycle.condition, timeout=self.options.timeout, pause=self.options.pause,
             )  # fmt: skip
 
         return now
@@ -282,7 +287,7 @@ class NodeRun:
             yield from left_out(items, self._allowance)
             return
         group = instances.first
-        timed = [item for item in items if group.jobs > 1 and waits(item)]
+        timed = [item for item in items if group.jobs > 1 and not group.fresh and waits(item)]
         alone = [item for item in items if item.case.alone]
         others = [item for item in items if item not in timed and item not in alone]
         if instances.several:
@@ -290,7 +295,7 @@ class NodeRun:
             return
         born, conditions = lifecycle.generation, group.conditions()
         waiting = SideBySide([_bound(item, conditions) for item in timed], max(1, len(timed)))
-        for these in groups(others, instances.losses):
+        for these in groups(others, instances.losses, each=group.fresh):
             yield from left_out(these, self._allowance) if self._allowance.over() else group.run(these)
         outcomes = group.noted(timed, waiting.wait(STUCK))
         if lifecycle.generation == born:
@@ -298,7 +303,7 @@ class NodeRun:
         else:  # their target was lost under them
             for these in groups(timed):
                 yield from group.run(these)
-        for these in groups(alone):
+        for these in groups(alone, each=group.fresh):
             yield from left_out(these, self._allowance) if self._allowance.over() else group.run(these)
 
 

@@ -134,7 +134,8 @@ def once(
     idle = idle or ground.missing(case, parameters, finding)
     came = Came.IDLE if idle else Came.RED if finding else Came.GREEN
     why = idle or (finding.cause if finding else "")
-    return Result(case.id, label, came, why, case.requirement, scene.conversation), scene.conversation
+    requirement = (finding.requirement if finding else "") or case.requirement
+    return Result(case.id, label, came, why, requirement, scene.conversation), scene.conversation
 
 
 class Laws:
