@@ -31,6 +31,8 @@ ALSO = (
 )  # fmt: skip
 """Requirements whose breach it finds as well; each was shown to it once."""
 NEEDS = ("routing", "several-sessions", "finals")
+BREAKS = ("law/nothing-after-final", "law/one-final")
+"""Laws that our own side breaks in it on purpose."""
 MOST = 4
 """Queryables at a time."""
 
@@ -101,7 +103,7 @@ class Querying(RuleBasedStateMachine):
         """Let go, and let the laws judge."""
         for each in (*self.queriers, *(source.party for source in self.sources)):
             each.us.wire.shut()
-        judged(self.scene, Side.RESPONDER, self.known)
+        judged(self.scene, Side.RESPONDER, self.known, BREAKS)
 
     # -- steps
 
