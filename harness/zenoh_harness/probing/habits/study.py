@@ -158,6 +158,7 @@ def routes(node: NodeInstance, habits: Habits) -> bool:
         if near is None or far is None:
             return False
         for us in (near, far):
+            us.beside_us = (near, far)
             if handshake(habits.prepare(us), node, exts=exts(*habits.offers)) is None:
                 return False
         near.subscribe(key)
