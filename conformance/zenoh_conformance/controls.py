@@ -6,6 +6,7 @@ every check that ends with a query.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -13,6 +14,9 @@ from typing import Final
 from .case import Case, Parameters
 from .conversation import Side
 from .finding import Finding
+
+UNREAD: Final = "undecodable bytes"
+"""How the text of what cannot be read begins."""
 
 WORKS: Final[Mapping[Side, str]] = {
     Side.RESPONDER: "establishment-sane/a-session-does-work",
@@ -27,16 +31,23 @@ class Ground:
 
     cases: Mapping[str, Case]
     _came: dict[str, list[tuple[Parameters, bool]]] = field(default_factory=dict)
+    _ill: dict[str, str] = field(default_factory=dict)
+    """What the target said that cannot be read, but for numbers, to the check that was charged with it."""
 
-    def note(self, case: str, parameters: Parameters, passed: bool) -> None:
+    def note(self, case: str, parameters: Parameters, passed: bool, finding: Finding | None = None) -> None:
         """A check passed, or did anything else."""
         self._came.setdefault(case, []).append((parameters, passed))
+        if finding is not None and finding.got.startswith(UNREAD):
+            self._ill.setdefault(words_of(finding), case)
 
     def missing(self, case: Case, parameters: Parameters, finding: Finding | None) -> str:
         """Why the check says nothing about its requirement, naming what does; empty where it does say something."""
         if finding is not None and not finding.reached:
             judge = next(self._judges(case, finding), "")
             return f"{finding.cause}{f' ({judge} judges that)' if judge else ''}"
+        charged = self._ill.get(words_of(finding), case.id) if finding is not None else case.id
+        if charged != case.id:
+            return f"rests on {charged}, which tells of the same bytes"
         broken = [check for check in self._judges(case, finding) if self.stands(check, parameters) is False]
         return f"rests on {broken[0]}, which did not pass" if broken else ""
 
@@ -54,6 +65,11 @@ class Ground:
         if came is None:
             return None
         return any(passed for _, passed in alike(came, parameters))
+
+
+def words_of(finding: Finding) -> str:
+    """What came, without its numbers: the same fault stands at another byte after another message."""
+    return re.sub(r"\d+", "n", finding.got)
 
 
 def alike(came: list[tuple[Parameters, bool]], parameters: Parameters) -> list[tuple[Parameters, bool]]:

@@ -93,7 +93,7 @@ class Controls:
         missing = self.ground.missing(case, parameters, decision.finding) if decision.verdict in DOUBTED else ""
         if missing:
             decision = replace(decision, verdict=Verdict.NOT_OBSERVED, cause=missing, finding=None)
-        self.ground.note(case.id, parameters, decision.verdict in (Verdict.PASS, Verdict.SLOW))
+        self.ground.note(case.id, parameters, decision.verdict in (Verdict.PASS, Verdict.SLOW), decision.finding)
         return decision
 
     def _depth(self, case: Case) -> int:
