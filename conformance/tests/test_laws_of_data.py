@@ -145,6 +145,14 @@ def test_one_beside_it_is_not(law: str) -> None:
     assert findings(f"law/{law}", told(REDS[law][2])) == []
 
 
+@pytest.mark.parametrize(("ours", "theirs", "red"), [(1, 1, False), (1, 0, True), (2, 0, True), (2, 1, True)])
+def test_only_a_peer_ends_for_a_peer_what_none_asked(ours: int, theirs: int, red: bool) -> None:
+    talk = told([tell(DFinal(), 0)], init={"whatami": ours}, answer={"whatami": theirs})
+    assert bool(findings("law/interest-id-is-known", talk)) is red
+    talk.say(*tell(token(1), 0))
+    assert findings("law/interest-id-is-known", talk)
+
+
 @pytest.mark.parametrize("law", [law for law in REDS if law not in ("what-is-said-decodes", "keys-follow-the-grammar")])
 def test_what_began_before_we_looked_is_not_judged_by_what_we_missed(law: str) -> None:
     """Laws that need the beginning say nothing without it; the others see the same."""

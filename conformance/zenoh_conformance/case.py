@@ -56,12 +56,19 @@ class Case:
     """The positive case beside it: a target that refuses everything passes nothing."""
     parameters: tuple[Parameters, ...] = ({},)
     """One judgement each."""
+    nightly: tuple[Parameters, ...] = ()
+    """More of them, which cost so much that only a run of that depth has them."""
     alone: bool = False
     """It needs the target for itself: nothing else may run beside it."""
     timed: bool = False
     """It mostly waits (timeouts of the target); run it beside the others, first started, last awaited."""
     aliases: tuple[str, ...] = ()
     """Ids that it had before."""
+
+    @property
+    def every_parameters(self) -> tuple[Parameters, ...]:
+        """Those of any depth."""
+        return (*self.parameters, *self.nightly)
 
     def run(self, scene: Scene, parameters: Parameters) -> None:
         """Provoke it once. Raises `Deviation` for the target's fault."""
@@ -79,6 +86,7 @@ def case(
     profile: str = "default",
     control: CaseFunction | None = None,
     parameters: Sequence[Parameters] = ({},),
+    nightly: Sequence[Parameters] = (),
     alone: bool = False,
     timed: bool = False,
     aliases: Sequence[str] = (),
@@ -96,6 +104,7 @@ def case(
             profile=profile,
             control=id_of(control) if control else None,
             parameters=tuple(parameters),
+            nightly=tuple(nightly),
             alone=alone,
             timed=timed,
             aliases=tuple(aliases),

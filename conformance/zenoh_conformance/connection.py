@@ -13,7 +13,7 @@ from typing import Any
 
 from .batch import LOWLATENCY_PREFIX, STREAM_PREFIX, decode_batch, decompress
 from .codec import Decoded, Layer, decode_whole
-from .conversation import Begins, Connection, Conversation, Event, Framing, Happened, Side
+from .conversation import SIDES, Begins, Connection, Conversation, Event, Framing, Happened, Side
 from .messages import Frame, Init, Join, Open
 from .sane import DEFAULT_PRIORITY
 from .wire import registry
@@ -108,7 +108,7 @@ class ConnectionDecoder:
 
     def __init__(self, connection: Connection | None = None) -> None:
         self.connection = connection or Connection("")
-        self.directions = {side: Direction() for side in Side}
+        self.directions = {side: Direction() for side in SIDES}
         streamed = self.connection.framing is Framing.STREAM
         self.nature = Nature.UNICAST if streamed else Nature.UNKNOWN
         if self.connection.begins in (Begins.COMPRESSED, Begins.LOWLATENCY):

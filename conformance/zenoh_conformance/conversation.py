@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Final
 
 
 class Side(Enum):
@@ -23,6 +24,10 @@ class Side(Enum):
     @property
     def other(self) -> Side:
         return Side.RESPONDER if self is Side.INITIATOR else Side.INITIATOR
+
+
+SIDES: Final = tuple(Side)
+"""Both: what is made for every connection asks for them often enough to feel Enum's own iteration."""
 
 
 class Happened(Enum):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -322,6 +323,15 @@ class Dialogue:
         """Deviate unless it holds."""
         if not holds:
             self.deviate(expected=str(expected), got=str(got), step=step, why=why)
+
+    @contextmanager
+    def about(self, requirement: str) -> Iterator[None]:
+        """What deviates meanwhile deviates from this requirement."""
+        before, self.requirement = self.requirement, requirement
+        try:
+            yield
+        finally:
+            self.requirement = before
 
     @property
     def overslept(self) -> bool:

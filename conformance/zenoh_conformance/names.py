@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .conversation import Side
+from .conversation import SIDES, Side
 from .messages import DKeyExpr, UKeyExpr
 from .primitives import WireExpr
 
@@ -16,7 +16,7 @@ from .primitives import WireExpr
 class Names:
     """The ids that each side of a session has declared, and the whole keys that they stand for."""
 
-    spaces: dict[Side, dict[int, str]] = field(default_factory=lambda: {side: {} for side in Side})
+    spaces: dict[Side, dict[int, str]] = field(default_factory=lambda: {side: {} for side in SIDES})
 
     def note(self, sender: Side, body: object) -> None:
         """Learn from a declaration; any other body changes nothing."""

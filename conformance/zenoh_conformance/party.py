@@ -7,6 +7,7 @@ begins with `/` is whole. Nothing here waits for silence: what does not come is 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -80,7 +81,11 @@ class Party:
         """Queries that came here: by `id` of their `Asked.request`, the id that they have here."""
         self._read = 0
         self._heard: list[Heard] = []
+        self._fresh = 0
+        """Before it everything was expected."""
         self._used: set[int] = set()
+        self._ends: Counter[int] = Counter()
+        self._answers: dict[int, list[Heard]] = {}
 
     # -- saying
 
@@ -262,6 +267,11 @@ class Party:
 
     def heard(self, kind: type[Any] | None = None) -> list[Heard]:
         """Network messages that came so far, of one class or all; left out are answers to our own fences, and what others say."""
+        self._listen()
+        return [one for one in self._heard if kind is None or isinstance(one.message, kind)]
+
+    def _listen(self) -> None:
+        """Take in what came since."""
         new = self.us.heard[self._read :]
         for seen in new:
             if seen.kind in NETWORK:
@@ -273,8 +283,11 @@ class Party:
                     heard
                 ):
                     self._heard.append(heard)
+                    if isinstance(message, ResponseFinal):
+                        self._ends[message.id] += 1
+                    elif isinstance(message, Response):
+                        self._answers.setdefault(message.id, []).append(heard)
         self._read = len(self.us.heard)
-        return [one for one in self._heard if kind is None or isinstance(one.message, kind)]
 
     def is_of_others(self, heard: Heard) -> bool:
         """Whether it is about a key that is not below our root: the node, and whoever else it serves, may have things of their own."""
@@ -307,7 +320,12 @@ class Party:
         return found
 
     def _unused(self, kind: type[Any], where: Callable[[Heard], bool]) -> Heard | None:
-        for at, heard in enumerate(self.heard()):
+        self._listen()
+        while self._fresh in self._used:
+            self._used.remove(self._fresh)
+            self._fresh += 1
+        for at in range(self._fresh, len(self._heard)):
+            heard = self._heard[at]
             if isinstance(heard.message, kind) and at not in self._used and where(heard):
                 self._used.add(at)
                 return heard
@@ -345,11 +363,13 @@ class Party:
 
     def finals(self, asked: Asked) -> int:
         """How often the query has come to an end here so far."""
-        return sum(heard.message.id == asked.id for heard in self.heard(ResponseFinal))
+        self._listen()
+        return self._ends[asked.id]
 
     def answers(self, asked: Asked) -> list[Heard]:
         """What has answered so far, errors too, in order."""
-        return [heard for heard in self.heard(Response) if heard.message.id == asked.id]
+        self._listen()
+        return [*self._answers.get(asked.id, ())]
 
     def expect_answer(self, asked: Asked, *, step: str = "the answer") -> Any:
         """The next answer: the RESPONSE."""

@@ -27,6 +27,8 @@ class Talk:
     handshake: bool = True
     link: str = "a"
     init: dict[str, Any] = field(default_factory=dict)
+    answer: dict[str, Any] = field(default_factory=dict)
+    """What InitSyn and InitAck have otherwise."""
     conversation: Conversation = field(default_factory=Conversation)
     sn: dict[Side, int] = field(default_factory=lambda: dict.fromkeys(Side, 0))
 
@@ -34,7 +36,7 @@ class Talk:
         self.conversation.connections[self.link] = Connection(self.link)
         if self.handshake:
             syn = sane.init_syn(ZIDS[WE], **self.init)
-            ack = sane.init_ack(syn, ZIDS[THEY], b"cookie")
+            ack = sane.init_ack(syn, ZIDS[THEY], b"cookie", **self.answer)
             for side, message in ((WE, syn), (THEY, ack), (WE, sane.open_syn(ack)), (THEY, sane.open_ack())):
                 self.batch(side, encode(message))
 

@@ -48,6 +48,17 @@ def test_a_right_codec_stays_green_and_its_corpus_is_kept(tmp_path):
 
 
 @engine
+def test_a_full_disk_ends_it_and_is_told(tmp_path):
+    folder = tmp_path / "decode" / "workers" / "0"
+    folder.mkdir(parents=True)
+    for name in ("log.txt", "state.new"):
+        (folder / name).symlink_to("/dev/full")
+    with pytest.raises(CannotGoOn, match=r"state\.json: .*No space left on device") as told:
+        Campaign(order(tmp_path, merge=False), {"ours": "x"}).run()
+    assert told.value.hint == "is the disk full?"
+
+
+@engine
 def test_it_goes_on_after_findings_and_knows_them_again(tmp_path, tiny):
     asked = order(tmp_path, "differential", targets=(f"lib:{tiny(8)}",), merge=False)
     first = Campaign(asked, {"ours": "x", "tiny 1": "1"}).run()

@@ -238,7 +238,7 @@ FAULTS = 20
 @pytest.mark.needs("cargo")
 def test_planted_faults_are_found(current):
     data = [*seeds.message_seeds(), *systematic.message_inputs()]
-    mutants = [one for one in by_hand.mutants() if not one.name.startswith("keys") and "length-prefix" not in one.name]
+    mutants = [one for one in by_hand.mutants() if not one.name.startswith("keys")]
     chosen = mutants[:: max(1, len(mutants) // FAULTS)][:FAULTS]
     lost = []
     for mutant in chosen:
@@ -247,6 +247,17 @@ def test_planted_faults_are_found(current):
             if not any(oracle.judged(each, one) for one in data for each in made):
                 lost.append(mutant.name)
     assert lost == []
+
+
+@pytest.mark.parametrize(
+    "mutant",
+    [one for one in by_hand.mutants() if "length-prefix" in one.name or one.name.startswith("strings: slices")],
+    ids=lambda one: one.name,
+)
+def test_faults_that_only_lengths_around_messages_show_are_found(mutant):
+    with planted(mutant):
+        made = oracle.made("roundtrip")
+        assert any(oracle.judged(made, one) for one in made.seeds())
 
 
 def test_inputs_are_what_their_first_byte_says():

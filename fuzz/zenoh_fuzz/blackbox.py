@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import os
 import struct
 from pathlib import Path
 from typing import Final
@@ -18,7 +19,7 @@ class BlackBox:
     def __init__(self, path: Path) -> None:
         """Open or make it; OSError when that cannot be."""
         with path.open("a+b") as file:
-            file.truncate(SIZE)
+            os.posix_fallocate(file.fileno(), 0, SIZE)  # on a disk that is full a hole in it would end the worker
             self._map = mmap.mmap(file.fileno(), SIZE)
         self.clear()
 

@@ -300,6 +300,7 @@ class Campaign:
                 last[-1].removeprefix("worker: ") if last else "a worker cannot begin",
                 step="fuzz codec",
                 seen=last[:-1],
+                hint="is the disk full?" if death.code == CANNOT_WRITE else "",
             )
         if death.data is None:
             raise CannotGoOn(f"a worker ended with {death.why}, and no input was run", step="fuzz codec", seen=last,

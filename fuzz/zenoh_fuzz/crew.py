@@ -11,7 +11,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from io import RawIOBase
 from pathlib import Path
 from typing import Any, Final
 
@@ -83,22 +85,24 @@ class Worker:
         ]  # fmt: skip
         self.before, self.runs = self.before + self.runs, 0
         self.lines, self.held = [], None
+        log = (self.plan.folder / "log.txt").open("ab", buffering=0)
         self.process = subprocess.Popen(
             command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True, env=environment(),
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
-        self.tail = threading.Thread(target=self._follow, args=(self.process,), daemon=True)
+        self.tail = threading.Thread(target=self._follow, args=(self.process, log), daemon=True)
         self.tail.start()
 
-    def _follow(self, process: subprocess.Popen[bytes]) -> None:
+    def _follow(self, process: subprocess.Popen[bytes], log: RawIOBase) -> None:
         assert process.stderr is not None
-        with (self.plan.folder / "log.txt").open("ab") as log:
+        # What it says is read to the end whatever becomes of the log: who stops reading stops the worker.
+        with log:
             for raw in process.stderr:
-                log.write(raw)
+                with suppress(OSError):  # a disk that is full: the worker meets it too, and tells
+                    log.write(raw)
                 line = raw.decode(errors="replace").rstrip()
                 if found := STATUS.match(line):
                     self.runs, self.edges, self.features, self.corpus = (int(found[n]) for n in range(1, 5))
-                    log.flush()
                 elif done := DONE.match(line):
                     self.runs = int(done[1])
                 else:

@@ -1,6 +1,7 @@
 """Which faulty nodes the models alone find, the laws alone, the cases alone, and all of them together; in memory.
 
     python harness/bench/shares.py [--seconds 5] [--seeds 3] [--jobs 2] [NAME...]      all faulty nodes unless named
+    python harness/bench/shares.py --of 'routing_*' --model querying --model declaring  of some files, by some models
 
 A faulty node counts as found by the models when any of the seeds finds it, each model within so many seconds of the processor.
 """
@@ -11,6 +12,7 @@ import argparse
 import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import partial
 
 from hypothesis import HealthCheck, Phase, Verbosity, settings
@@ -44,13 +46,14 @@ class Found:
     """What the first seed that found it was told."""
 
 
-def search(name: str, seed: int, seconds: float) -> str | None:
-    """What the model of the faulty node's role finds within the time; None when it finds nothing."""
+def search(name: str, seed: int, seconds: float, only: tuple[str, ...] = ()) -> str | None:
+    """What the models of the faulty node's role (or those of `only`) find within the time; None when they find nothing."""
     faulty_node, cases = all_faulty_nodes()[name], all_cases()
     roles = {cases[check].role for check in faulty_node.caught_by if check in cases} or set(Side)
     models = [
         module for module in import_all("zenoh_conformance.models")
         if hasattr(module, "machine") and getattr(module, "ROLE", Side.RESPONDER) in roles
+        and (not only or module.__name__.rpartition(".")[2] in only)
     ]  # fmt: skip
     profiles = {cases[check].profile for check in faulty_node.caught_by if check in cases}
     models.sort(key=lambda module: getattr(module, "PROFILE", "default") not in profiles)
@@ -84,13 +87,15 @@ def explored(module, node, seed: int, seconds: float) -> str | None:
     return None
 
 
-def one(name: str, seeds: int, seconds: float) -> Found:
+def one(name: str, seeds: int, seconds: float, only: tuple[str, ...] = ()) -> Found:
     found, faulty_node = Found(name), all_faulty_nodes()[name]
     for seed in range(seeds):
-        cause = search(name, seed, seconds)
+        cause = search(name, seed, seconds, only)
         if cause is not None:
             found.models += 1
             found.by = found.by or cause
+    if only:
+        return found
     red = reds(faulty_node.node, whole=faulty_node.caught_by)
     found.laws = any(check.startswith("law/") for check in red)
     found.cases = any(not check.startswith("law/") for check in red)
@@ -103,13 +108,23 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--of", default="*", metavar="GLOB", help="the files of faulty nodes")
+    parser.add_argument("--model", action="append", default=[], help="this model; cases and laws are left out")
     options = parser.parse_args()
-    names = options.names or list(all_faulty_nodes())
+    names = options.names or [
+        name for name, node in all_faulty_nodes().items()
+        if fnmatchcase(node.node.__module__.rpartition(".")[2], options.of)
+    ]  # fmt: skip
+    search_one = partial(one, seeds=options.seeds, seconds=options.seconds, only=tuple(options.model))
+    every = []
     with ProcessPoolExecutor(options.jobs) as pool:
-        every = list(pool.map(partial(one, seeds=options.seeds, seconds=options.seconds), names))
-    for each in every:
-        marks = ("laws" if each.laws else "", "cases" if each.cases else "")
-        print(f"{each.name:44} models {each.models}/{options.seeds} {marks[0]:5} {marks[1]:6} {each.by[:70]}")
+        for each in pool.map(search_one, names):
+            every.append(each)
+            marks = ("laws" if each.laws else "", "cases" if each.cases else "")
+            print(
+                f"{each.name:44} models {each.models}/{options.seeds} {marks[0]:5} {marks[1]:6} {each.by[:70]}",
+                flush=True,
+            )
     all_of_them = sum(bool(each.models or each.laws or each.cases) for each in every)
     print(
         f"{len(every)} faulty nodes: models {sum(bool(each.models) for each in every)}, laws {sum(e.laws for e in every)}, "

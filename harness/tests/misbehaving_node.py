@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import os
 import select
 import socket
 import sys
@@ -67,6 +68,10 @@ def main():
         while True:
             sock, _ = server.accept()
             held.append(sock)
+            if how == "dies" and len(held) > 1:
+                print("one\ntwo", flush=True)
+                print("last words", file=sys.stderr, flush=True)
+                os.abort()
             try:
                 serve(how, sock, others)
             except (OSError, IndexError, ValueError):

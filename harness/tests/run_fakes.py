@@ -63,6 +63,7 @@ class FakeTarget:
         self.reach = parse("wheel:1.0.0")
         self.identity = Identity(name="fake", version="1.0.0", kind="wheel")
         self.side, self.embargo, self.restartable = side, "upstream" if current else "own", restartable
+        self.apart = False
         self.profiles = {name: PROFILES[name] for name in profiles}
         self.shows = {"qos", "routing"}
         self.nodes = []

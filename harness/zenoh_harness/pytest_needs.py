@@ -72,10 +72,12 @@ def _namespaces() -> bool:
 PARTS: Mapping[str, Part] = {
     "docker": Part(present=_answers("docker", "version"), hint="Docker Engine, running, and the right to use it"),
     "java": Part(present=_java, hint="a Java runtime 17 or newer: openjdk-17-jre-headless, or the extra `spark`"),
+    "javac": Part(present=_program("javac"), hint="a Java compiler 17 or newer: openjdk-17-jdk-headless"),
     "spark": Part(present=_package("pyspark"), hint="pyspark: the extra `spark`"),
     "atheris": Part(present=_package("atheris"), hint="atheris: the extra `fuzz`; Linux x86-64, Python 3.11 to 3.13"),
     "browser": Part(present=_program(*CHROMIUM_NAMES), hint="Chromium: the package chromium"),
     "cargo": Part(present=_answers("cargo", "--version"), hint="cargo and a stable Rust toolchain"),
+    "cc": Part(present=_program("cc", "gcc"), hint="a C compiler: the package gcc"),
     "grpc": Part(present=_package("grpc"), hint="Spark Connect: the extra `connect`"),
     "tshark": Part(present=_program("tshark"), hint="tshark: the package tshark"),
     "netns": Part(present=_namespaces, hint="network namespaces: the package iproute2, and root"),

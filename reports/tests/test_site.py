@@ -119,6 +119,59 @@ def test_the_judgement_page_shows_the_bytes_and_offers_them(two):
         assert any(link.endswith(suffix) for link in parsed(files[name]).links)
 
 
+def judged_page(make_run, check: str, **told) -> str:
+    key = Key(
+        target="node",
+        version="1.0.0",
+        role="codec",
+        profile="default",
+        link="none",
+        requirement="close/reason-code",
+        check=check,
+    )
+    files = site_of(make_run("run", more=[Judgement(key=key, level="MUST", verdict=Verdict.FAIL, cause="so", **told)]))
+    return files[f"run/node-1.0.0-exec/{runs.address(f'codec-default-{check}')}.html"].decode()
+
+
+@pytest.mark.parametrize(
+    ("told", "left", "right"),
+    [
+        ({"how": "written", "seen": "2301"}, "the vector", "written instead"),
+        ({"how": "read", "seen": "2301"}, "the vector", "what was read, as the bytes that mean it"),
+        ({"how": "refused", "at": 1}, "the vector", "taken, before it was refused at byte 1"),
+        ({"how": "taken", "at": 1}, "required: to be taken this far, and refused at byte 1", "taken whole"),
+    ],
+)
+def test_a_vector_stands_beside_what_was_made_of_it(make_run, told, left, right):
+    details = {"bytes": "2300", "beside": {"bytes": "2300", "layer": "transport", **told}}
+    page = judged_page(make_run, "vectors/close/x", details=details)
+    assert f'<th scope="col">{left}</th><th scope="col">{right}</th>' in page
+    assert "close.reason <strong>← first difference, byte 1</strong>" in page
+
+
+@pytest.mark.parametrize(
+    "beside", [None, 7, {"bytes": "zz"}, {"bytes": "00", "layer": "transport", "how": "sings"}, {"layer": []}]
+)
+def test_what_stands_beside_a_vector_may_be_anything(make_run, beside):
+    assert "The vector" in judged_page(make_run, "vectors/close/x", details={"bytes": "2300", "beside": beside})
+
+
+def test_the_page_tells_how_the_target_was_found_before_and_after(make_run):
+    page = judged_page(make_run, "x/y", details={"health": {"before": "works", "after": "zombie: no new session"}})
+    before, after = (re.search(f"Health {when}</dt><dd>(.*?)</dd>", page)[1] for when in ("before", "after"))
+    assert "pass" in before
+    assert "zombie" in after
+    assert "no new session" in after
+
+
+def test_the_date_of_a_run_is_on_the_front_page_and_on_its_own(make_run):
+    file = make_run("run") / "results.jsonl"
+    file.write_text(file.read_text().replace('"seed":0,', '"seed":0,"date":"2026-01-31T12:34:56Z",', 1))
+    files = site_of(file.parent)
+    for name in ("index.html", "run/node-1.0.0-exec/index.html", "implementation/node.html"):
+        assert b"2026-01-31 12:34 UTC" in files[name], name
+
+
 def test_a_capture_holds_the_bytes_of_the_conversation(two, tmp_path):
     _, new = two
     file = next((new / "evidence").glob("*.jsonl"))
@@ -175,6 +228,19 @@ def test_no_verdict_is_forgotten():
         assert verdict in fold.SILENT or verdict.value in VERDICTS
         assert verdict.value in schema("report")["properties"]["verdicts"]["items"]["properties"]["verdict"]["enum"]
         assert verdict.value in schema("audit")["properties"]["rules"]["items"]["properties"]["verdict"]["enum"]
+
+
+def test_any_version_stands_beside_any(make_run):
+    files = site_of(*(make_run(f"v{n}", version=f"1.{n}.0") for n in range(4)))
+    pairs = {name for name in files if name.startswith("diff/node-")}
+    assert len(pairs) == 6
+    assert "diff/node-1.0.0-exec..node-1.3.0-exec.html" in pairs
+    assert {f"../{name}" for name in pairs} <= set(parsed(files["diff/index.html"]).links)
+
+
+def test_of_many_versions_each_stands_beside_the_next_and_the_newest(make_run):
+    files = site_of(*(make_run(f"v{n}", version=f"1.{n}.0") for n in range(10)))
+    assert len([name for name in files if name.startswith("diff/node-")]) == 9 + 8
 
 
 def test_since_tells_what_became_worse(two):

@@ -8,14 +8,18 @@ from __future__ import annotations
 from zenoh_conformance.case import case, grid
 from zenoh_conformance.messages import Put, Reply, Request, Response, ResponseFinal, UQueryable
 from zenoh_conformance.messages.request import Budget, Target
-from zenoh_conformance.party import Party, parties
+from zenoh_conformance.party import Asked, Party, parties
 from zenoh_conformance.scene import Scene
 
 from .query_targets import RID_8
 from .routing_plain import ROUTES, a_query_reaches_a_queryable, low_latency
 
-MANY = 300
-"""Queries at once, and answers to one query."""
+MANY, MOST = 300, 10_000
+"""Queries at once, and answers to one query; MOST by night."""
+LONG_MS = 600_000
+"""A Timeout that no run comes to."""
+HANDFUL = 100
+"""So many are said before they are looked for: what waits for us never fills a link."""
 
 
 @case(
@@ -307,30 +311,42 @@ def a_value() -> Reply:
     return Reply(body=Put(payload=b"stray"))
 
 
-@case("reply/exactly-one-final", needs=ROUTES, control=a_query_reaches_a_queryable)
-def many_queries_are_open_at_once(scene: Scene) -> None:
+@case(
+    "reply/exactly-one-final",
+    needs=ROUTES,
+    control=a_query_reaches_a_queryable,
+    parameters=grid(number=(MANY,)),
+    nightly=grid(number=(MOST,)),
+)
+def many_queries_are_open_at_once(scene: Scene, *, number: int) -> None:
     """
-    Hundreds of queries are open at once, and are answered in another order: each gets its own answer and its own final.
+    Hundreds of queries (by night ten thousand) are open at once, and are answered in another order: each gets its own answer and final.
 
-        querier    REQUEST, three hundred times
+        querier    REQUEST, so many times
         queryable  RESPONSE, RESPONSE_FINAL to each, the last one first
         target     to the querier: each under its id
     """
     querier, queryable = parties(scene, "querier", "queryable")
     queryable.declares_queryable("k")
-    asked = [querier.asks("k", parameters=str(number)) for number in range(MANY)]
-    for each in asked:
-        queryable.takes(each)
+    asked: list[Asked] = []
+    for first in range(0, number, HANDFUL):
+        some = range(first, min(first + HANDFUL, number))
+        asked += [querier.asks("k", parameters=str(one), timeout_ms=LONG_MS) for one in some]
+        for each in asked[first:]:
+            queryable.takes(each)
+        queryable.settles()  # who only hears is taken for dead
 
-    for number, each in reversed([*enumerate(asked)]):
-        queryable.replies(each, number.to_bytes(2, "big"))
-        queryable.finishes(each)
-    for each in asked:
-        querier.expect_final(each, step="each of many")
-    querier.settles()
+    for after in range(number, 0, -HANDFUL):
+        some = range(max(0, after - HANDFUL), after)
+        for one in reversed(some):
+            queryable.replies(asked[one], one.to_bytes(2, "big"))
+            queryable.finishes(asked[one])
+        for one in some:
+            querier.expect_final(asked[one], step="each of many")
+        querier.settles()
 
     got = [[one.message.body.body.payload for one in querier.answers(each)] for each in asked]
-    right = got == [[number.to_bytes(2, "big")] for number in range(MANY)]
+    right = got == [[one.to_bytes(2, "big")] for one in range(number)]
     querier.us.require(right, expected="its own answer to each", got="others", step="each of many")
     once = all(querier.finals(each) == 1 for each in asked)
     querier.us.require(once, expected="one ResponseFinal for each", got="another count", step="each of many")

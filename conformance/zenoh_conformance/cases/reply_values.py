@@ -62,6 +62,14 @@ def parameters_pass_unchanged(scene: Scene, *, parameters: str) -> None:
     queryable.takes(asked, step="the same parameters")
 
 
+WITH_A_QUERY: tuple[tuple[type[Any], str, str], ...] = (
+    (SourceInfo, "SourceInfo", "push/source-info-names-origin"),
+    (QueryBody, "the body", "query/query-ext-query-body"),
+    (QueryAttachment, "the attachment", "message-reference/attachment-opaque"),
+)
+"""What may go with a query, and the requirement that it comes through."""
+
+
 @case(
     "push/source-info-names-origin",
     needs=ROUTES,
@@ -89,11 +97,13 @@ def a_query_comes_with_all_its_fields(
     asked = querier.asks("k", query_exts=chain, consolidation=mode)
 
     got = queryable.expect_request(asked).body
-    for kind, name in ((SourceInfo, "SourceInfo"), (QueryBody, "the body"), (QueryAttachment, "the attachment")):
+    for kind, name, requirement in WITH_A_QUERY:
         same = got.exts.get(kind) == asked.request.body.exts.get(kind)
-        queryable.us.require(same, expected=f"{name} as it was said", got="another", step="the query")
+        with queryable.us.about(requirement):
+            queryable.us.require(same, expected=f"{name} as it was said", got="another", step="the query")
     same = (got.consolidation or 0) == (mode or 0)
-    queryable.us.require(same, expected="the mode as it was said", got="another", step="the query")
+    with queryable.us.about("query/query-consolidation"):
+        queryable.us.require(same, expected="the mode as it was said", got="another", step="the query")
 
 
 @case("reply/reply-carries-put-semantics", needs=ROUTES, control=a_query_reaches_a_queryable, parameters=FIELDS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from zenoh_conformance import sane
 from zenoh_conformance.codec import Layer
 from zenoh_conformance.connection import Nature, Seen
-from zenoh_conformance.conversation import Happened, Side
+from zenoh_conformance.conversation import SIDES, Happened, Side
 from zenoh_conformance.kinds import InitAck, InitSyn
 from zenoh_conformance.law import Law, law
 from zenoh_conformance.messages import Fragment, Frame, Init, Open
@@ -26,7 +26,7 @@ class _Unicast(Law):
 
     def __init__(self) -> None:
         super().__init__()
-        self.said: dict[Side, set[str]] = {side: set() for side in Side}
+        self.said: dict[Side, set[str]] = {side: set() for side in SIDES}
 
     def on_any(self, seen: Seen, message: object) -> None:
         said = self.said[seen.sender]

@@ -13,6 +13,10 @@ CURRENT = 1
 """Bit of the mode: what is there now is asked for."""
 
 
+UNASKED = 0
+"""The id under which a peer ends what it told another peer unasked (erratum `peers-end-what-none-asked`)."""
+
+
 class Interests(Network):
     """The interests of each side, and which snapshots are due."""
 
@@ -53,7 +57,8 @@ class InterestIdIsKnown(Interests):
 
     def on_declare(self, seen: Seen, declare: Declare) -> None:
         mode = self.answers(seen, declare)
-        if mode is not None:
+        unasked = declare.interest_id == UNASKED and isinstance(declare.body, DFinal) and self.between_peers
+        if mode is not None and not (mode == 0 and unasked):
             self.subject(seen)
             path = "declare.interest_id"
             self.require(mode > 0, at=seen, path=path, expected="the id of an INTEREST", got="one that none has")

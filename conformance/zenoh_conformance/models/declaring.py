@@ -226,9 +226,8 @@ class Declaring(RuleBasedStateMachine):
     def require(self, who: Party, holds: bool, requirement: str, expected: str, got: str) -> None:
         """Deviate from one requirement of its own, unless it is known to be deviated from."""
         if requirement not in self.known:
-            before, who.us.requirement = who.us.requirement, requirement
-            who.us.require(holds, expected=expected, got=got, step="what is declared")
-            who.us.requirement = before
+            with who.us.about(requirement):
+                who.us.require(holds, expected=expected, got=got, step="what is declared")
 
 
 def machine(stage: Callable[[], Scene], known: frozenset[str] = frozenset()) -> type[Declaring]:

@@ -6,8 +6,7 @@ keys meet, written by hand, and what the pages say of targets and finals. At the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -209,7 +208,7 @@ class Querying(RuleBasedStateMachine):
     def await_final(self, question: Question) -> None:
         """Nobody owes a final any more: that of the query comes, now or a little later."""
         if "reply/final-always-comes" not in self.known:
-            with self.about(question.asked.by.us, "reply/final-always-comes"):
+            with question.asked.by.us.about("reply/final-always-comes"):
                 question.asked.by.expect_final(question.asked, step="the life of a query")
 
     # -- what holds
@@ -255,17 +254,8 @@ class Querying(RuleBasedStateMachine):
     def require(self, us: Any, holds: bool, requirement: str, expected: str, got: str) -> None:
         """Deviate from one requirement of its own, unless it is known to be deviated from."""
         if requirement not in self.known:
-            with self.about(us, requirement):
+            with us.about(requirement):
                 us.require(holds, expected=expected, got=got, step="the life of a query")
-
-    @contextmanager
-    def about(self, us: Any, requirement: str) -> Iterator[None]:
-        """What deviates meanwhile deviates from this requirement."""
-        before, us.requirement = us.requirement, requirement
-        try:
-            yield
-        finally:
-            us.requirement = before
 
 
 def machine(stage: Callable[[], Scene], known: frozenset[str] = frozenset()) -> type[Querying]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from zenoh_conformance.case import all_cases
+from zenoh_conformance.case import Case, Parameters, all_cases
 from zenoh_conformance.law import all_laws
 from zenoh_harness.faulty import FaultyNode, all_faulty_nodes
 from zenoh_harness.faulty.table import provoke, reds, row, runs_in_memory, uncaught
@@ -15,6 +15,17 @@ pytestmark = pytest.mark.spread
 
 def test_nothing_is_red_on_the_reference() -> None:
     assert {check: red.causes for check, red in reds(Reference).items()} == {}
+
+
+COSTLY = [(case, values) for case in all_cases().values() if runs_in_memory(case) for values in case.nightly]
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(("case", "values"), COSTLY, ids=lambda one: getattr(one, "id", str(one)))
+def test_nothing_that_only_a_night_has_is_red_on_the_reference(case: Case, values: Parameters) -> None:
+    findings, _ = provoke(case, values, Reference)
+
+    assert findings == []
 
 
 @pytest.mark.parametrize("name", all_faulty_nodes())

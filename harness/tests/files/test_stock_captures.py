@@ -1,4 +1,4 @@
-"""Captures of stock nodes of zenoh-rust 1.10.0 on loopback, rewritten without machine data: read, explained, and clean."""
+"""Captures of stock nodes of zenoh-rust (1.10.0; `peers` 1.10.2) on loopback, without machine data: read, explained, and clean."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ KINDS = {
     "compression": {"init", "open", "frame", "push", "put", "request", "response", "declare", "fragment", "close"},
     "scouting": {"scout", "hello"},
     "multicast": {"join"},
+    "peers": {"scout", "hello", "init", "open", "declare", "push", "request", "response", "network_oam", "close"},
 }
 """What is in each, at least."""
 

@@ -30,6 +30,7 @@ from zenoh_harness.links.links import connect
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.tap import Tap
 from zenoh_harness.links.timing import Deadline
+from zenoh_harness.profiles import PROFILES
 from zenoh_harness.targets.reach import parse
 from zenoh_harness.targets.target import open_target
 
@@ -219,6 +220,23 @@ def test_a_node_that_dies_is_a_crash_and_the_pair_is_made_anew(tmp_path, monkeyp
 @pytest.mark.soak
 def test_every_scenario_both_ways_between_old_and_new(tmp_path):
     assert invoke(["interop", NEW, OLD, "--both", "--out", str(tmp_path / "out")]) == 0
+
+
+ONE = "low-latency"
+"""The profile whose recording is explained among the short tests; the others are in the soak."""
+
+
+@pytest.mark.parametrize(
+    "profile", [ONE, *(pytest.param(one, marks=pytest.mark.soak) for one in PROFILES if one != ONE)]
+)
+def test_the_recording_of_every_profile_is_explained_and_nobody_is_at_fault(tmp_path, profile, capsys):
+    pair = [f"{NEW}?profile={profile}"] * 2
+    code, _ = interop(tmp_path, *pair, "--only", "a-delete-arrives-as-one", "--only", "a-reply-keeps*")
+    recording = str(tmp_path / "out" / "conversation.jsonl")
+    assert code == 0
+    assert invoke(["explain", recording]) == 0
+    assert "refused" not in capsys.readouterr().out
+    assert invoke(["laws", "judge", recording, "--known", "zenoh-rust"]) == 0
 
 
 # --- the tap

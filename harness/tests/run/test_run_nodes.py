@@ -217,6 +217,13 @@ def test_in_a_quick_run_a_few_of_many_parameters_are_drawn(world):
     assert [dict(one.key.parameters).get("value") for one in ran.judgements[:-1]] == ["0", "33", "66", "99"]
 
 
+@pytest.mark.parametrize(("depth", "values"), [("quick", ["1"]), ("full", ["1"]), ("nightly", ["1", "10000"])])
+def test_what_costs_much_is_for_the_night(world, depth, values):
+    world.case("many", parameters=grid(value=(1,)), nightly=grid(value=(10_000,)))
+    ran = world.run(depth=depth)
+    assert [dict(one.key.parameters).get("value") for one in ran.judgements[:-1]] == values
+
+
 def test_those_that_must_be_alone_are(world):
     running, most = set(), []
 
@@ -295,13 +302,15 @@ def test_in_another_order_the_same_is_said(world):
     assert len({tuple(plain), tuple(one), tuple(two)}) == 3
 
 
-def test_same_input_same_bytes(world, tmp_path):
+def test_same_input_same_bytes_but_for_the_date(world, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
     for number in range(40):
         world.case(f"x{number:02}", (lambda times, world: "always") if number % 7 == 0 else (lambda times, world: None))
     world.run()
     first = (world.out / "results.jsonl").read_bytes()
     world.run(jobs=7)
     assert (world.out / "results.jsonl").read_bytes() == first
+    assert results.read(world.out).header.date == "1970-01-02T00:00:00Z"
 
 
 def test_interrupted_it_keeps_what_it_has_and_names_the_rest(world):
@@ -412,7 +421,8 @@ def test_of_several_initiators_a_death_that_no_case_repeats_charges_none(tmp_pat
     assert (ran.judgements[-1].key.check, ran.judgements[-1].verdict) == ("target/stays-up", Verdict.CRASH)
 
 
-def test_several_initiators_say_what_one_says(tmp_path):
+def test_several_initiators_say_what_one_says(tmp_path, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
     world = coming(tmp_path)
     world.case("bad", lambda times, world: "no cookie")
     text = []

@@ -97,7 +97,26 @@ def test_a_wrong_byte_written_is_told_with_its_place(judged):
     bad = next(one for one in ran.judgements if one.verdict.value == "fail")
     assert bad.cause.startswith("encode")
     assert bad.details["bytes"]
+    beside = bad.details["beside"]
+    assert (beside["how"], beside["layer"]) == ("written", "transport")
+    assert beside["seen"] == beside["bytes"][:-2] + "ee"
     assert bad.repeat.startswith("zconform run stdio:planted --only vectors/close/")
+
+
+@pytest.mark.parametrize(
+    ("change", "how"),
+    [
+        (lambda answer: Answer(kind=AnswerKind.REFUSED, why="no", at=1), {"how": "refused", "at": 1}),
+        (
+            lambda answer: replace(answer, means={"Close": {"session": True, "reason": 255}}),
+            {"how": "read", "seen": "23ff"},
+        ),
+    ],
+)
+def test_what_a_reader_made_of_it_stands_beside_the_vectors_bytes(judged, change, how):
+    _, ran = judged(lambda request, answer: change(answer) if answer.kind is AnswerKind.DECODED else answer)
+    bad = next(one for one in ran.judgements if one.verdict.value == "fail")
+    assert bad.details["beside"] == {"bytes": bad.details["bytes"], "layer": "transport", **how}
 
 
 def test_a_layer_that_it_does_not_do_is_unimplemented(judged):

@@ -50,7 +50,8 @@ def test_there_is_room_for_as_many_as_memory_holds(monkeypatch):
 
 
 def ran(tmp_path, capsys, *words):
-    code = invoke(["matrix", *words, "--out", str(tmp_path / "m")])
+    again = () if "--again" in words else ("--again", "0")
+    code = invoke(["matrix", *words, *again, "--out", str(tmp_path / "m")])
     return code, capsys.readouterr()
 
 

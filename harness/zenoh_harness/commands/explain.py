@@ -22,6 +22,9 @@ from zenoh_harness.files import captures, conversations
 from zenoh_harness.files.faults import FileFault
 from zenoh_harness.files.given import HINTS, Given, digits, given
 
+ENDS = {"ended": "the target ended", "wrote": "it wrote last"}
+"""What evidence may tell of a target's end."""
+
 _NAMES = [layer.value for layer in Layer]
 
 
@@ -125,6 +128,9 @@ def _capture_told(name: str, data: bytes) -> Iterator[Explained]:
 
 def conversation_told(conversation: Conversation) -> Iterator[Explained]:
     """Event by event; bytes as the batches that they complete, read as the session has come to be."""
+    for name, what in ENDS.items():
+        if said := conversation.about.get(name):
+            yield Explained(f"{what}: {said}" if "\n" not in said else "\n    ".join((f"{what}:", *said.split("\n"))))
     decoders = Decoders(conversation)
     for event in conversation:
         who = _who(event)

@@ -16,23 +16,33 @@ from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import unknown
 from zenoh_harness.faulty import FaultyNode, all_faulty_nodes
 from zenoh_harness.faulty.table import Row, row, runs_in_memory
+from zenoh_harness.scripting.convicting import Says, convictions, counted
 
 
 @click.command()
 @click.argument("pattern", metavar="[GLOB]", default="*")
 @click.option("--run", is_flag=True, help="Judge each by every case and law, in memory, and show what is red and why.")
 @click.option("--by-check", is_flag=True, help="With --run: a line a check, with the faulty nodes on which it is red.")
+@click.option(
+    "--scripts",
+    "recorded",
+    is_flag=True,
+    help="Record each red as a script, and say it to the node and to a healthy one.",
+)
 @shell_options()
-def command(shell: Shell, pattern: str, run: bool, by_check: bool) -> int:
+def command(shell: Shell, pattern: str, run: bool, by_check: bool, recorded: bool) -> int:
     """The faulty nodes whose name matches: the reference with one fault each, and what catches them.
 
     \b
     Example:  zconform faulty 'believes-*' --run
-    Exit code 1 when one is not caught by what should catch it, or when a check is red on it that it does not explain.
+    Exit code 1 when one is not caught by what should catch it, or when a check is red on it that it does not explain; with
+    --scripts when one accuses the healthy node.
     """
     found = [each for name, each in all_faulty_nodes().items() if fnmatchcase(name, pattern)]
     if not found:
         raise unknown("faulty node", pattern, all_faulty_nodes())
+    if recorded:
+        return _show_scripts(shell, found)
     if not run and not by_check:
         _list(shell, found)
         return int(Exit.CONFORMING)
@@ -67,6 +77,33 @@ def _show(shell: Shell, rows: Sequence[Row], by_check: bool, whole: bool) -> Non
     shell.note(
         f"{len(rows)} faulty nodes, {sum(len(each.red) for each in rows)} reds; {bad} faulty nodes are not as they should be"
     )
+
+
+def _show_scripts(shell: Shell, found: Sequence[FaultyNode]) -> int:
+    """What the scripts of their reds say of them, and of the healthy node; by name those that do not tell them apart."""
+    rows = []
+    with shell.progress(len(found), "faulty nodes") as advance:
+        for each in found:
+            rows += convictions(each)
+            advance(1, each.name)
+    if shell.as_json:
+        shell.print_json(
+            [
+                {"node": one.node, "check": one.label, "cause": one.cause, "faulty": one.faulty.value,
+                 "healthy": one.healthy.value, "why": one.why}
+                for one in rows
+            ]
+        )  # fmt: skip
+    else:
+        for one in rows:
+            if not one.holds:
+                text = f"{one.node}: {one.label}: {one.faulty.value} on it, {one.healthy.value} on the healthy one: {one.why}"
+                shell.out.print(plain(text), soft_wrap=True)
+        for (bad, good), count in counted(rows).most_common():
+            text = f"{count:6} scripts: {bad.value} on the faulty node, {good.value} on the healthy one"
+            shell.out.print(text, soft_wrap=True)
+    accused = any(one.healthy is Says.RED for one in rows)
+    return int(Exit.NOT_CONFORMING if accused else Exit.CONFORMING)
 
 
 def told(each: Row) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ import click
 from zenoh_conformance.verdict import Exit, Verdict
 from zenoh_harness.commands._known import known_option
 from zenoh_harness.console import Shell, plain, shell_options
+from zenoh_harness.files.results import Results
 from zenoh_harness.run.checks import every_name
 from zenoh_harness.run.compare import BAD, GOOD
 from zenoh_harness.run.options import DEPTHS
@@ -20,9 +22,22 @@ from zenoh_harness.run.plan import Selection
 from zenoh_harness.scripting.shipped import shipped
 from zenoh_harness.versions.bisect import Turn, turns
 from zenoh_harness.versions.matrix import Done, Matrix, expand, room
-from zenoh_harness.versions.table import LEGEND, changes_told, document, line, rows, table
+from zenoh_harness.versions.steady import Ask, Column, asked_again, doubtful
+from zenoh_harness.versions.table import (
+    LEGEND,
+    alike,
+    by_cause,
+    changes_told,
+    document,
+    line,
+    rows,
+    table,
+    told_unsteady,
+)
 
 COMBINED: Final = "matrix.json"
+MOST_LABELS: Final = 500
+"""More checks than these are not named one by one: all are asked."""
 
 
 @click.command()
@@ -41,12 +56,19 @@ COMBINED: Final = "matrix.json"
     help="Where to; `zconform report` takes the folder as one set of results.",
 )
 @click.option(
+    "--again",
+    type=click.IntRange(0, 20),
+    default=2,
+    show_default=True,
+    help="How often both sides of a change are asked again before it is told.",
+)
+@click.option(
     "--bisect", metavar="CHECK|SCRIPT", help="Find where this check or script turns, over the targets in order."
 )
 @shell_options()
 def command(
     shell: Shell, targets: tuple[str, ...], only: tuple[str, ...], jobs: int | None, depth: str, known: tuple[Path, ...],
-    out: Path, bisect: str | None,
+    out: Path, again: int, bisect: str | None,
 ) -> int:  # fmt: skip
     """Judge each TARGET, ranges such as wheel:1.0.0..1.10.2 included, and print what changed from one to the next.
 
@@ -62,14 +84,34 @@ def command(
         return _bisect(shell, reached, bisect, Matrix(out / "bisect", options))
     Selection(only).check(every_name())
     options += [part for glob in only for part in ("--only", glob)]
-    ordered = _run(shell, reached, Matrix(out, options, min(jobs or room(), len(reached))))
+    matrix = Matrix(out, options, min(jobs or room(), len(reached)))
+    ordered = asked_again(_run(shell, reached, matrix), _once_more(shell, out, options, bool(only)), again)
     text = document(ordered)
     (out / COMBINED).write_text(json.dumps(text, indent=1) + "\n", encoding="utf-8")
     if shell.as_json:
         shell.print_json(text)
     else:
         _print(shell, ordered, out)
-    return int(_exit(ordered))
+    return int(_exit([one.done for one in ordered]))
+
+
+def _once_more(shell: Shell, out: Path, options: Sequence[str], selected: bool) -> Ask:
+    """Asks a target again, for these checks or for all that was asked; nothing of it stays, so that `report` counts it once."""
+
+    def ask(reach: str, labels: Sequence[str]) -> Results | None:
+        few = bool(labels) and len(labels) <= MOST_LABELS
+        kept = options[: options.index("--only")] if few and selected else options
+        more = [part for label in labels for part in ("--only", label)] if few else []
+        folder = out / "again"
+        try:
+            done = Matrix(folder, [*kept, *more]).one(reach)
+            found = done.results
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        shell.note(f"again  {reach}  {f'{len(labels)} checks' if few else 'all'}  {done.seconds:5.0f} s")
+        return found
+
+    return ask
 
 
 def _run(shell: Shell, reached: Sequence[str], matrix: Matrix) -> list[Done]:
@@ -83,14 +125,14 @@ def _run(shell: Shell, reached: Sequence[str], matrix: Matrix) -> list[Done]:
     return [done[reach] for reach in reached]
 
 
-def _print(shell: Shell, ordered: Sequence[Done], out: Path) -> None:
-    every = rows(ordered)
-    turned = {requirement: row for requirement, row in every.items() if len(set(row)) > 1}
-    for text in table([one.reach for one in ordered], turned):
+def _print(shell: Shell, ordered: Sequence[Column], out: Path) -> None:
+    every, shown = rows(ordered), by_cause(ordered)
+    turned = [row for row in every.values() if len({*row} - {Verdict.FLAKY.value}) > 1]
+    for text in table([one.reach for one in ordered], shown, alike(ordered, shown)):
         shell.out.print(plain(text), soft_wrap=True)
-    if turned:
+    if shown:
         shell.out.print(LEGEND, soft_wrap=True)
-    for text in changes_told(ordered):
+    for text in (*changes_told(ordered), *told_unsteady(doubtful(ordered))):
         shell.out.print(plain(text), soft_wrap=True)
     shell.out.print(f"\n{len(turned)} of {len(every)} requirements changed their verdict over {len(ordered)} targets")
     shell.out.print(f"Results in {plain(str(out))}: one folder a target, all of it in {COMBINED}", soft_wrap=True)

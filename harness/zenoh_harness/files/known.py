@@ -143,9 +143,10 @@ class ListedDeviation:
 
     def about(self, key: Key) -> bool:
         """Whether the judgement of that key is one of those that it speaks of, whatever its verdict."""
+        if self.check not in ("", key.check):
+            return False
         wanted = (
             (self.requirement, key.requirement),
-            (self.check, key.check),
             (self.role, key.role),
             (self.profile, key.profile),
             (self.link, key.link),

@@ -11,6 +11,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Final, Self
@@ -40,6 +41,8 @@ class Header:
     spec: str = "1.0.0"
     harness: str = "0.1.0"
     seed: int = 0
+    date: str = ""
+    """When the run began, UTC: `2026-01-31T12:00:00Z`. Empty in results that were written before there was a date."""
     command: str = ""
     """The command line that does it again."""
     profiles: tuple[str, ...] = ()
@@ -95,6 +98,13 @@ def check_label(check: str, parameters: Sequence[tuple[str, str]] = ()) -> str:
     return f"{check}[{','.join(f'{name}={value}' for name, value in parameters)}]" if parameters else check
 
 
+def now() -> str:
+    """The time for a header: UTC, to the second; that of SOURCE_DATE_EPOCH, where somebody wants the same file twice."""
+    told = os.environ.get("SOURCE_DATE_EPOCH", "")
+    time = datetime.fromtimestamp(int(told), UTC) if told.isdigit() else datetime.now(UTC)
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 # --- rows
 
 
@@ -120,6 +130,7 @@ def header_row(header: Header) -> Row:
         "spec": header.spec,
         "harness": header.harness,
         "seed": header.seed,
+        **({"date": header.date} if header.date else {}),
         "command": header.command,
         "profiles": list(header.profiles),
         "facts": dict(header.facts),
@@ -307,7 +318,7 @@ def _header(path: Path, number: int, row: Row) -> Header:
         name: faults.field(path, number, target, name, str) for name in ("reach", "name", "version", "role", "kind")
     }
     text["digest"] = faults.field(path, number, target, "digest", str, "")
-    more = {name: faults.field(path, number, row, name, str, "") for name in ("spec", "harness", "command")}
+    more = {name: faults.field(path, number, row, name, str, "") for name in ("spec", "harness", "command", "date")}
     return Header(
         **text,
         **more,

@@ -16,6 +16,7 @@ from urllib.parse import quote
 from zenoh_conformance.requirement import Requirement, requirements
 from zenoh_conformance.specification import PUBLISHED, REVISION, pages
 from zenoh_conformance.verdict import GRAVE, Judgement, Verdict
+from zenoh_harness.files import laid_out
 from zenoh_harness.files.results import Results, check_label
 
 _LEVELS: Final = {
@@ -39,7 +40,7 @@ def write(results: Iterable[Results], path: Path) -> None:
 
 def text(results: Iterable[Results]) -> str:
     """The file's text."""
-    return json.dumps(document(results), indent=2, ensure_ascii=True) + "\n"
+    return laid_out.text(document(results), 4)
 
 
 def document(results: Iterable[Results]) -> dict[str, Any]:

@@ -31,8 +31,8 @@ XORed in at an offset; `auto` is the batch's length, `length` that of the next p
 
 `deviates WHAT` ends a script that was recorded: the target deviated by WHAT, and the script holds when it does not.
 `check NAME` at its head is what judged: a law, to which the target is held once the steps are done, or a case, which judges
-by itself where no step can tell what it saw. `us needs batch_size 65000` is what made the next step lawful: where the
-target has settled for less, nothing is observed.
+by itself where no step can tell what it saw, or `target/stays-up`: whoever replays it looks whether the target lives.
+`us needs batch_size 65000` is what made the next step lawful: where the target has settled for less, nothing is observed.
 The same as data, one JSON document: `schemas/script.schema.json`.
 """
 
@@ -49,6 +49,9 @@ from zenoh_harness.files.faults import FileFault
 
 FORMAT: Final = 1
 SUFFIX: Final = ".script"
+STAYS_UP: Final = "target/stays-up"
+"""The check of health, which is its own requirement: the script of what ended a target is held to it."""
+
 ACTS: Final = ("open", "finish", "reset", "shut", "fence")
 """What a connection does without more words: `open` opens a link or waits for the target to come."""
 
@@ -57,7 +60,7 @@ WORDED: Final = ("expect", "deviates", "needs")
 
 RENAMED: Final = {"departs": "deviates"}
 """Steps that once had another name; the old one is still read."""
-HEADER: Final = ("about", "requirement", "check", "target", "profile", "cause", "expected", "got")
+HEADER: Final = ("about", "requirement", "check", "target", "profile", "ability", "cause", "expected", "got")
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _PATH: Final = re.compile(r"[a-z][A-Za-z0-9_]*(?:\[\d+\])?(?:\.[a-zA-Z0-9_]+(?:\[\d+\])?)*")
 _ZID: Final = re.compile(r"\$zid\(([A-Za-z][A-Za-z0-9_-]*)\)(?:\[(-?\d*):(-?\d*)\])?")
@@ -124,8 +127,8 @@ class Script:
 
     @property
     def requirement(self) -> str:
-        """What it is about; `target/stays-up` when it does not say."""
-        return self.header.get("requirement", "target/stays-up")
+        """What it is about; `STAYS_UP` when it does not say."""
+        return self.header.get("requirement", STAYS_UP)
 
 
 # --- text

@@ -16,7 +16,7 @@ from zenoh_conformance.law import Judge
 from zenoh_conformance.verdict import Verdict, exit_code
 from zenoh_harness.errors import AgentError, AgentUnimplemented, CannotGoOn
 from zenoh_harness.files.evidence import slug
-from zenoh_harness.files.results import Header, ResultsWriter
+from zenoh_harness.files.results import Header, ResultsWriter, now
 from zenoh_harness.interop.judging import RECORDING, Party, Records, StepOutcome, pair_name, versions
 from zenoh_harness.interop.pair import Pair
 from zenoh_harness.interop.scenario import Step
@@ -163,6 +163,7 @@ class InteropRun:
             role="responder+initiator",
             kind="interop",
             harness=harness_version(),
+            date=now(),
             command=command,
             profiles=("+".join(profiles),),
         )

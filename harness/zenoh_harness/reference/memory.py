@@ -55,6 +55,11 @@ class MemoryWorld:
         self._left_at: float | None = None
         """When the last link of a node that comes to us ended."""
 
+    def go_on_from(self, before: MemoryWorld) -> None:
+        """The node of another world, as that one has left it, and its clock; the conversation begins anew."""
+        self.node, self.now, self._made = before.node, before.now, before._made
+        self._left_at, self._utterances = before._left_at, before._utterances
+
     def connect(self, name: str, side: Side) -> None:
         """A link between us, on that side, and the node. Raises CannotConnect when it does not come."""
         names = ("harness", "target") if side is Side.INITIATOR else ("target", "harness")

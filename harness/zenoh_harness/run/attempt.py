@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from threading import Event as Flag
 from threading import Lock
@@ -54,6 +54,8 @@ class AttemptOutcome:
     """Where we broke."""
     reading: str | None = None
     """Which of two readings the target follows, where the case could tell."""
+    before: str = ""
+    """How the target was found by the last look before it."""
 
     @property
     def held(self) -> bool:
@@ -73,6 +75,8 @@ class Conditions:
     """A node has one application: cases that use it take turns."""
     floor: Limiter | None = None
     """Where places are few: those who are busy at a time."""
+    found: str = ""
+    """How the target was found by the last look."""
 
 
 def attempt(item: Item, conditions: Conditions, number: int = 1) -> AttemptOutcome:
@@ -83,7 +87,7 @@ def attempt(item: Item, conditions: Conditions, number: int = 1) -> AttemptOutco
         outcome = _performed(item, _stage(item, conditions, number))
     if conditions.stop.is_set() and not outcome.held:
         return AttemptOutcome(item=item, went=Went.STOPPED)
-    return outcome
+    return replace(outcome, before=conditions.found)
 
 
 def _stage(item: Item, conditions: Conditions, number: int) -> Stage:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from zenoh_conformance.case import all_cases
 from zenoh_conformance.law import all_laws
 from zenoh_conformance.requirement import requirements
+from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.run.models import model_cases
 from zenoh_harness.run.plan import Item
-from zenoh_harness.run.records import STAYS_UP
 from zenoh_harness.run.vectors import golden
 from zenoh_harness.scripting.shipped import script_cases
 
@@ -19,7 +19,7 @@ def every_name() -> Iterator[str]:
     for case in all_cases().values():
         yield case.id
         yield from case.aliases
-        yield from (Item(case, parameters).label for parameters in case.parameters if parameters)
+        yield from (Item(case, parameters).label for parameters in case.every_parameters if parameters)
     yield from (case.id for case in script_cases())
     yield from (case.id for case in model_cases("quick", 0))
     yield from all_laws()

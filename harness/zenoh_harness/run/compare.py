@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import groupby
@@ -83,17 +83,21 @@ def told(one: Judgement | None) -> str:
     return f"{one.verdict.value}: {one.cause}" if one.cause else one.verdict.value
 
 
-def changes(old: Results, new: Results) -> list[Change]:
-    """The judgements whose verdict or cause differ, the worse ones first; who and which version is not compared.
+Said = Callable[[Judgement | None], str]
+"""A judgement in one line: what differs there is a change."""
+
+
+def changes(old: Results, new: Results, said: Said = told) -> list[Change]:
+    """The judgements of which not the same is said (verdict and cause), the worse ones first; who and which version is not compared.
 
     What only one side has is left out where the other has findings under embargo: it might be one of them.
     """
-    was = {_place(one.key): one for one in old.judgements}
-    now = {_place(one.key): one for one in new.judgements}
+    was = {place_of(one.key): one for one in old.judgements}
+    now = {place_of(one.key): one for one in new.judgements}
     pairs = (Change(was.get(place), now.get(place)) for place in dict.fromkeys((*was, *now)))
     found = [
         pair for pair in pairs
-        if told(pair.before) != told(pair.after) and not (_silent(pair.before) and _silent(pair.after))
+        if said(pair.before) != said(pair.after) and not (_silent(pair.before) and _silent(pair.after))
         and not (pair.after is None and _secrets(new)) and not (pair.before is None and _secrets(old))
     ]  # fmt: skip
     return sorted(found, key=lambda pair: (list(Way).index(pair.way), pair.key.requirement, pair.key.check))
@@ -108,7 +112,8 @@ def _secrets(one: Results) -> bool:
     return one.footer is not None and one.footer.embargoed > 0
 
 
-def _place(key: Key) -> tuple[object, ...]:
+def place_of(key: Key) -> tuple[object, ...]:
+    """What makes two judgements answers to the same question, of whatever target and version."""
     return (key.role, key.profile, key.link, key.requirement, key.check, key.parameters)
 
 
@@ -119,16 +124,17 @@ class Comparison:
     first: Change
     labels: tuple[str, ...]
     """Profile and parameters of each."""
+    said: Said = told
 
     @property
     def was(self) -> str:
         """Verdict and cause before."""
-        return told(self.first.before)
+        return self.said(self.first.before)
 
     @property
     def now(self) -> str:
         """Verdict and cause after."""
-        return told(self.first.after)
+        return self.said(self.first.after)
 
     def as_json(self) -> dict[str, Any]:
         """The same as data; evidence and command are those of the side that deviates, the newer one's where both do."""
@@ -141,17 +147,17 @@ class Comparison:
         }  # fmt: skip
 
 
-def gathered(found: Iterable[Change]) -> list[Comparison]:
+def gathered(found: Iterable[Change], said: Said = told) -> list[Comparison]:
     """Those that are alike as one, in the same order."""
 
     def alike(change: Change) -> tuple[object, ...]:
         key = change.key
         return (
-            list(Way).index(change.way), key.requirement, key.check, key.role, told(change.before), told(change.after)
+            list(Way).index(change.way), key.requirement, key.check, key.role, said(change.before), said(change.after)
         )  # fmt: skip
 
     groups = (list(group) for _, group in groupby(sorted(found, key=alike), key=alike))
-    return [Comparison(group[0], tuple(_label(one.key) for one in group)) for group in groups]
+    return [Comparison(group[0], tuple(_label(one.key) for one in group), said) for group in groups]
 
 
 def _label(key: Key) -> str:

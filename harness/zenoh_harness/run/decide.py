@@ -11,7 +11,7 @@ from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import Verdict, verdict_for
 from zenoh_harness.run.allowance import Allowance
 from zenoh_harness.run.attempt import AttemptOutcome, Went
-from zenoh_harness.run.lifecycle import Unhealthy
+from zenoh_harness.run.lifecycle import Unhealthy, in_words
 from zenoh_harness.run.plan import Item
 
 
@@ -34,6 +34,12 @@ class Decision:
     """Where we broke, when we did."""
     reading: str | None = None
     """Which of two readings the target follows, where the case could tell."""
+    before: str = ""
+    """How the target was found by the last look before the attempt that shows it."""
+    after: str = ""
+    """How it was found by the first look after it."""
+    script: str = ""
+    """What is wrong with the script of what ended the target: that it does not repeat it, or was not tried."""
 
     @property
     def requirement(self) -> str:
@@ -73,6 +79,7 @@ def decide(item: Item, outcomes: Sequence[AttemptOutcome], side: Side = Side.RES
         finding=red.findings[0] if red.findings else None,
         trace=red.trace,
         reading=red.reading,
+        before=red.before,
     )
 
 
@@ -135,7 +142,7 @@ def left_out(items: Sequence[Item], allowance: Allowance) -> Iterator[Decision]:
         )
 
 
-def charged(item: Item, unhealthy: Unhealthy, outcome: AttemptOutcome, attempts: int) -> Decision:
+def charged(item: Item, unhealthy: Unhealthy, outcome: AttemptOutcome, attempts: int, *, script: str = "") -> Decision:
     """The verdict on a case that was alone with a fresh target when the target died, again."""
     return Decision(
         item=item,
@@ -145,13 +152,21 @@ def charged(item: Item, unhealthy: Unhealthy, outcome: AttemptOutcome, attempts:
         attempts=attempts,
         conversation=outcome.conversation,
         shown=_shows(outcome, unhealthy),
+        before=outcome.before,
+        after=in_words(unhealthy.verdict, unhealthy.cause),
+        script=script,
     )
 
 
 def _shows(outcome: AttemptOutcome, unhealthy: Unhealthy) -> Conversation:
-    """Of a zombie the health check that failed; else what was said before the end, with how it ended."""
+    """Of a zombie the health check that failed; else what was said before the end. With how it ended, and what it wrote last."""
     shows = outcome.conversation
     if unhealthy.verdict is Verdict.ZOMBIE and unhealthy.conversation is not None:
         shows = unhealthy.conversation
-    about = {**outcome.conversation.about, "ended": unhealthy.cause}
+    about = {**outcome.conversation.about, **ended(unhealthy)}
     return Conversation(shows.connections, shows.events, about)
+
+
+def ended(unhealthy: Unhealthy) -> dict[str, str]:
+    """What evidence says of a target's end: how it ended, and the last lines that it wrote."""
+    return {"ended": unhealthy.cause, **({"wrote": "\n".join(unhealthy.wrote)} if unhealthy.wrote else {})}

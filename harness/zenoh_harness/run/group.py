@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from zenoh_conformance.conversation import Side
 from zenoh_harness.run.attempt import AttemptOutcome, Conditions, Went, attempt
+from zenoh_harness.run.convict import Convicted
 from zenoh_harness.run.decide import Decision, charged, decide
 from zenoh_harness.run.law_results import LawResults
 from zenoh_harness.run.lifecycle import Lifecycle, Unhealthy
@@ -56,6 +57,11 @@ class Group:
     """Those that no case was charged with."""
     confirmed: Counter[Kind] = field(default_factory=Counter)
     """Case and cause to how often a repetition showed it again."""
+    convicted: Convicted = field(init=False)
+    """Whose script ends the target again."""
+
+    def __post_init__(self) -> None:
+        self.convicted = Convicted(self.lifecycle)
 
     def run(self, items: Sequence[Item]) -> Iterator[Decision]:
         """One decision an item, in order."""
@@ -78,7 +84,7 @@ class Group:
             self._heard(outcome)
         again = self._repeated([outcome for outcome in first if not outcome.held and outcome.went not in SETTLED])
         for item, outcome in zip(items, first, strict=True):
-            yield again.get(item.label) or decide(item, [outcome], self.lifecycle.node.side)
+            yield again.get(item.label) or self._decided(item, [outcome])
 
     def _repeated(self, red: Sequence[AttemptOutcome]) -> dict[str, Decision]:
         """Label to decision of the red ones that had to be shown again: some of each kind, all where those were otherwise."""
@@ -101,9 +107,11 @@ class Group:
         for earlier, outcome in zip(doubtful, again, strict=True):
             self._heard(outcome)
             self.confirmed[_kind(outcome)] += not outcome.held and outcome.cause == earlier.cause
-        return [
-            decide(item, both, self.lifecycle.node.side) for item, *both in zip(items, doubtful, again, strict=True)
-        ]
+        return [self._decided(item, both) for item, *both in zip(items, doubtful, again, strict=True)]
+
+    def _decided(self, item: Item, outcomes: Sequence[AttemptOutcome]) -> Decision:
+        """The verdict, right after a look that found the target well."""
+        return replace(decide(item, outcomes, self.lifecycle.node.side), after=self.lifecycle.condition)
 
     def side_by_side(self, items: Sequence[Item], jobs: int, *, number: int = 1) -> list[AttemptOutcome]:
         """Every item once, at most so many busy at a time; `number` tells the how-manieth attempt this is."""
@@ -166,11 +174,12 @@ class Group:
             unhealthy = self.lifecycle.unhealthy()
             if unhealthy is not None:
                 self.lifecycle.renew()
-                return charged(item, unhealthy, tries[-1], len(earlier) + len(tries)), True
+                lacks = self.convicted.lacks(item, tries[-1], unhealthy, self.conditions())
+                return charged(item, unhealthy, tries[-1], len(earlier) + len(tries), script=lacks), True
             self._heard(tries[-1])
             if tries[-1].held or tries[-1].went in SETTLED:
                 break
-        return decide(item, [*held, *tries], self.lifecycle.node.side), False
+        return self._decided(item, [*held, *tries]), False
 
 
 def _kind(outcome: AttemptOutcome) -> Kind:

@@ -18,8 +18,9 @@ from zenoh_conformance.dialogue import Dialogue
 from zenoh_conformance.finding import Deviation
 from zenoh_conformance.messages import DQueryable, Push, Put, Query, Reply, Request, Response, ResponseFinal
 from zenoh_conformance.primitives import WireExpr
-from zenoh_conformance.verdict import Verdict
+from zenoh_conformance.verdict import GRAVE, Verdict
 from zenoh_harness.errors import AgentError, CannotConnect
+from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.links.timing import Deadline, scaled
 from zenoh_harness.links.wires import Recorder
 from zenoh_harness.programs.processes import Usage
@@ -29,12 +30,14 @@ from zenoh_harness.targets.agent import Agent
 from zenoh_harness.targets.habits import End, Habits, habits_of
 from zenoh_harness.targets.target import Grade, NodeInstance, Vitals
 
-REQUIREMENT: Final = "target/stays-up"
 PATIENCE: Final = 3.0
 """Seconds that a node which never was measured may take for one step."""
 
 FLOOR: Final = 0.25
 """Seconds below which nothing is slow."""
+
+LAST: Final = 10
+"""Lines of each stream that are kept of a program that ended or is ill."""
 
 SETTLE: Final = 0.5
 """Seconds in which a process that shut its links ends, if that is why."""
@@ -82,6 +85,8 @@ class Health:
     """Memory, threads and descriptors after the check; None where they cannot be seen."""
     conversation: Conversation
     """What was said during the check: evidence."""
+    wrote: tuple[str, ...] = ()
+    """The last lines of its output, where it is ill."""
 
     @property
     def well(self) -> bool:
@@ -151,7 +156,7 @@ class _Check:
         return Health(
             grade=self.grade, verdict=verdict, cause=cause, latency=latency, vitals=vitals,
             usage=self.node.program.usage() if self.node.program else None,
-            conversation=self.recorder.conversation,
+            conversation=self.recorder.conversation, wrote=wrote(self.node) if verdict in GRAVE else (),
         )  # fmt: skip
 
     def _panic(self, vitals: Vitals) -> Sign | None:
@@ -186,7 +191,7 @@ class _Check:
         except CannotConnect as why:
             raise self._ill(Verdict.HANG, _unreachable(self.node)) from why
         self.grade = max(self.grade, Grade.SOCKET)
-        dialogue = Dialogue(wire, zid=_zid(), unit=self.unit, requirement=REQUIREMENT)
+        dialogue = Dialogue(wire, zid=_zid(), unit=self.unit, requirement=STAYS_UP)
         self.habits.prepare(dialogue)
         self.open.append(dialogue)
         try:
@@ -299,6 +304,12 @@ def death(vitals: Vitals) -> str:
     first = vitals.signs[0].line.strip() if vitals.signs else ""
     ended = str(vitals.ended) if vitals.ended else "gone"
     return f"{ended}: {first}" if first else ended
+
+
+def wrote(node: NodeInstance) -> tuple[str, ...]:
+    """The last lines that a program of ours wrote, of each stream; nothing of one that is not ours."""
+    program = node.program
+    return tuple(line for name in ("stdout", "stderr") for line in program.last_lines(LAST, name)) if program else ()
 
 
 def _unreachable(node: NodeInstance) -> str:

@@ -39,8 +39,8 @@ class Instances:
 
     def dismiss(self) -> None:
         """End all but the first."""
-        for lane in self.lanes[1:]:
-            lane.lifecycle.stop()
+        tasks = [lane.lifecycle.stop for lane in self.lanes[1:]]
+        SideBySide(tasks, len(tasks)).wait(STUCK)
 
     @property
     def several(self) -> bool:

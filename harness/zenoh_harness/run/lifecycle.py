@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from threading import Event, Lock
+from threading import Event, Lock, Thread
 from typing import Final
 
 from zenoh_conformance.conversation import Conversation, Side
@@ -37,6 +38,14 @@ class Unhealthy:
     cause: str
     conversation: Conversation | None = None
     """The health check that found it."""
+    wrote: tuple[str, ...] = ()
+    """The last lines of its output."""
+
+
+def in_words(verdict: Verdict, cause: str) -> str:
+    """How a look found it: `works`, or the verdict and why."""
+    said = {Verdict.PASS: "works", Verdict.SLOW: "works, slowly"}
+    return said.get(verdict) or f"{verdict.value}: {cause}"
 
 
 Examine = Callable[[NodeInstance, Budget | None], Health]
@@ -61,6 +70,8 @@ class Lifecycle:
         self._studied = habits is not None
         self.generation = 0
         """How many instances there were."""
+        self.condition = ""
+        """How it was found by the last look, in a few words."""
         self.slow: Unhealthy | None = None
         """The first time that it was slow."""
         self._budget: Budget | None = None
@@ -77,7 +88,7 @@ class Lifecycle:
         Raises TargetError for a node that cannot be had at all: it does not start, it hangs, it ends by itself.
         """
         died = self._study() if self._examine is check and not self._studied else None
-        health = self._examine(self.node, None)
+        health = self._looked(self._examine(self.node, None))
         if health.verdict in (Verdict.CRASH, Verdict.HANG):
             raise TargetError(
                 f"{self.target.reach} does not work in profile {self.profile}",
@@ -89,7 +100,7 @@ class Lifecycle:
         panics = frozenset(sign.cause for sign in health.vitals.signs)
         if not health.well:
             self._budget = Budget(calm=0.0, enough=health.grade, panics=panics)
-            return Unhealthy(health.verdict, f"from the start: {health.cause}", health.conversation)
+            return Unhealthy(health.verdict, f"from the start: {health.cause}", health.conversation, health.wrote)
         if self._examine is check:
             self._budget = replace(learn(self.node), panics=panics)
         return died
@@ -120,6 +131,14 @@ class Lifecycle:
         another._budget, another._at_best = self._budget, self._at_best
         return another
 
+    def prepare(self) -> None:
+        """Start it beside whatever else goes on; who asks for it then waits for what is left of its start, or learns why not."""
+        Thread(target=self._prepared, name="zconform-start", daemon=True).start()
+
+    def _prepared(self) -> None:
+        with suppress(TargetError, CannotGoOn):
+            self.node  # noqa: B018  keeps it
+
     @property
     def node(self) -> NodeInstance:
         """The instance, started when there is none. Raises TargetError when it cannot be had."""
@@ -136,12 +155,17 @@ class Lifecycle:
         """Look at it; what is wrong, or None. Nobody is worse than he was from the start."""
         if self.left():
             self.renew()
-        health = self._settled()
+        health = self._looked(self._settled())
         if health.verdict is Verdict.SLOW and self.slow is None:
             self.slow = Unhealthy(Verdict.SLOW, health.cause, health.conversation)
         if health.well or (health.verdict is Verdict.ZOMBIE and health.grade >= self._at_best):
             return None
-        return Unhealthy(health.verdict, health.cause, health.conversation)
+        return Unhealthy(health.verdict, health.cause, health.conversation, health.wrote)
+
+    def _looked(self, health: Health) -> Health:
+        """Keep what a look found."""
+        self.condition = in_words(health.verdict, health.cause)
+        return health
 
     def _settled(self) -> Health:
         """A look at it. Where it holds few sessions, it is given time to let go of those that have ended."""
@@ -195,6 +219,7 @@ class Lifecycle:
                 hint="start it again by hand, or give a target that can be started (wheel, exec:, docker:)",
             )  # fmt: skip
         self._end(self._let_go())
+        self.condition = "started anew"
         self._told(f"starting {self.target.reach} ({self.profile}) again")
         return self.node
 

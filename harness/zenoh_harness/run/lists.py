@@ -23,9 +23,9 @@ from zenoh_harness.errors import nearest
 from zenoh_harness.files import known
 from zenoh_harness.files.faults import FileFault
 from zenoh_harness.files.known import ListedDeviation
+from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.profiles import PROFILES
 from zenoh_harness.run.decide import level_of
-from zenoh_harness.run.records import STAYS_UP
 from zenoh_harness.scripting.shipped import script_cases
 from zenoh_harness.targets.reach import KINDS
 
@@ -104,12 +104,12 @@ def _hold_case(where: str, one: ListedDeviation, case: Case) -> None:
     if one.role not in ("", case.role.value):
         raise FileFault(where, None, f"can never match: in {case.id} the target is the {case.role.value}")
     for name, value in one.parameters.items():
-        taken = {shown(values[name]) for values in case.parameters if name in values}
+        taken = {shown(values[name]) for values in case.every_parameters if name in values}
         if value not in taken:
             hint = (
                 nearest(value, taken)
                 if taken
-                else nearest(name, {each for values in case.parameters for each in values})
+                else nearest(name, {each for values in case.every_parameters for each in values})
             )
             raise FileFault(where, None, f"can never match: {case.id} has no {name} = {value!r}", hint=hint)
 

@@ -13,6 +13,7 @@ from zenoh_conformance.conversation import Side
 from zenoh_conformance.law import Law
 from zenoh_conformance.verdict import Verdict
 from zenoh_harness.errors import CannotGoOn, TargetError
+from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.identity import Identity
 from zenoh_harness.profiles import ASSUMED
 from zenoh_harness.run.allowance import in_rounds, some
@@ -28,9 +29,9 @@ from zenoh_harness.run.law_results import LawResults
 from zenoh_harness.run.lifecycle import Examine, Lifecycle, Unhealthy
 from zenoh_harness.run.options import Options
 from zenoh_harness.run.plan import Item, Selection, groups, plan_for, shuffled, without
-from zenoh_harness.run.records import STAYS_UP, Records
+from zenoh_harness.run.records import Records
 from zenoh_harness.run.register import Register
-from zenoh_harness.run.sidebyside import SideBySide
+from zenoh_harness.run.sidebyside import Aside, SideBySide
 from zenoh_harness.targets.habits import Habits
 from zenoh_harness.targets.target import NodeTarget, profile_of
 
@@ -59,6 +60,10 @@ class NodeRun:
             profile_of(target, target.reach.options["profile"])
         self._habits: Habits | None = None
         """What was learnt in the first profile that could be had."""
+        self._prepared: dict[str, Lifecycle] = {}
+        """Instances that start already, by their profile."""
+        self._leaving = Aside()
+        """Instances that end."""
         self._allowance = options.allowance
         every, selection = list(cases), options.selection
         self._cases = {case.id: case for case in every}
@@ -122,14 +127,29 @@ class NodeRun:
         whole, due = self.options.allowance.share(1 / self.options.shares), sum(map(len, self.plan.profiles.values()))
         for item, why in self.plan.left_out:
             self._left_out(self._records(register, item.case.profile), item, why)
-        for number, (profile, items) in enumerate(self.plan.profiles.items(), 1):
-            self._allowance = whole.share(len(items) / due)
-            due -= len(items)
-            lifecycle = Lifecycle(self.target, profile, self._examine, told=self.options.told, habits=self._habits)
-            try:
-                self._profile(self._records(register, profile), lifecycle, items, first=number == 1)
-            finally:
-                self._let_go(lifecycle, last=number == len(self.plan.profiles))
+        try:
+            for number, (profile, items) in enumerate(self.plan.profiles.items(), 1):
+                self._allowance = whole.share(len(items) / due)
+                due -= len(items)
+                lifecycle = self._prepared.pop(profile, None) or self._lifecycle(profile)
+                try:
+                    self._profile(self._records(register, profile), lifecycle, items, first=number == 1)
+                finally:
+                    self._let_go(lifecycle, last=number == len(self.plan.profiles))
+        finally:
+            for unused in self._prepared.values():
+                unused.stop()
+            self._leaving.wait()
+
+    def _lifecycle(self, profile: str) -> Lifecycle:
+        return Lifecycle(self.target, profile, self._examine, told=self.options.told, habits=self._habits)
+
+    def _prepare_the_next(self, profile: str) -> None:
+        """Where instances are not in each other's way, the next one starts while this one is judged: a start is mostly waiting."""
+        later = [*self.profiles, profile][self.profiles.index(profile) + 1]
+        if self.target.apart and self.target.side is Side.RESPONDER and later != profile:
+            self._prepared[later] = self._lifecycle(later)
+            self._prepared[later].prepare()
 
     def _records(self, register: Register, profile: str) -> Records:
         return Records(self.target, profile, register, self.options.known, self.options.seed)
@@ -139,7 +159,10 @@ class NodeRun:
         node = lifecycle.hand_over() if last and self.options.kept is not None and not self.stop.is_set() else None
         if node is not None and self.options.kept is not None:
             self.options.kept.append(node)
-        lifecycle.stop()
+        if self.target.apart:
+            self._leaving.add(lifecycle.stop)
+        else:
+            lifecycle.stop()
 
     def _profile(self, records: Records, lifecycle: Lifecycle, items: Sequence[Item], *, first: bool) -> None:
         try:
@@ -152,6 +175,7 @@ class NodeRun:
         if self._habits is None:
             self._habits = lifecycle.habits
             self._tell_habits(len(items))
+        self._prepare_the_next(lifecycle.profile)
         records.fencing = lifecycle.habits.fencing
         can = self._ability(lifecycle, items, unhealthy)
         able = self._able(records, can, items)
@@ -232,7 +256,10 @@ class NodeRun:
         agent = Lock()
 
         def now() -> Conditions:
-            return Conditions(node=lifecycle.node, facts=can.facts, seed=self.options.seed, stop=self.stop, agent=agent)
+            return Conditions(
+                node=lifecycle.node, facts=can.facts, seed=self.options.seed, stop=self.stop, agent=agent,
+                found=lifecycle.condition,
+            )  # fmt: skip
 
         return now
 

@@ -138,8 +138,9 @@ class Plan:
         yield from (item for item, _ in self.left_out)
 
 
-def drawn(parameters: Sequence[Parameters], depth: str) -> Sequence[Parameters]:
-    """All parameter sets, or with `quick` a few of them, the first and the last among them."""
+def drawn(case: Case, depth: str) -> Sequence[Parameters]:
+    """All parameter sets, or with `quick` a few of them, the first and the last among them; with `nightly` the costly ones, too."""
+    parameters = case.every_parameters if depth == "nightly" else case.parameters
     if depth != "quick" or len(parameters) <= QUICK:
         return parameters
     return [parameters[at * (len(parameters) - 1) // (QUICK - 1)] for at in range(QUICK)]
@@ -161,7 +162,7 @@ def plan_for(
     for case in cases:
         if case.role is not side:
             continue
-        for item in (Item(case, parameters) for parameters in drawn(case.parameters, depth)):
+        for item in (Item(case, parameters) for parameters in drawn(case, depth)):
             if not (
                 selection.here(item.label) and selection.takes(case.id, *case.aliases, item.label, case.requirement)
             ):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
+from dataclasses import replace
 
 from zenoh_conformance.fences import BY_QUERY, Fence
 from zenoh_conformance.law import Law
 from zenoh_conformance.verdict import Key, Verdict, verdict_for
 from zenoh_harness.files import evidence
 from zenoh_harness.files.known import Known
-from zenoh_harness.run.decide import Decision, level_of
+from zenoh_harness.files.scripts import STAYS_UP
+from zenoh_harness.run.decide import Decision, ended, level_of
 from zenoh_harness.run.group import Death
 from zenoh_harness.run.law_results import LawResults, Said
 from zenoh_harness.run.lifecycle import Unhealthy
@@ -18,8 +19,8 @@ from zenoh_harness.run.plan import Item
 from zenoh_harness.run.register import Register
 from zenoh_harness.targets.target import NodeTarget
 
-STAYS_UP: Final = "target/stays-up"
-"""The check of health, which no case provokes; it is its own requirement."""
+NO_CASE = "no case repeats it, and the script was not tried"
+"""What the script of a death is worth that nobody is charged with."""
 
 
 class Records:
@@ -67,9 +68,12 @@ class Records:
         )
 
     def _details(self, decision: Decision) -> dict[str, object]:
-        """Where we broke, and by what the target was fenced, where that is not the usual query."""
+        """Where we broke, by what the target was fenced if not as usual, what its script lacks, how it was before and after."""
         fence = {"fence": str(self.fencing)} if self.fencing.how is not Fence.QUERY and decision.conversation else {}
-        return {**({"trace": decision.trace} if decision.trace else {}), **fence}
+        looked = decision.after and decision.verdict not in (Verdict.PASS, Verdict.NOT_OBSERVED)
+        health = {"health": {"before": decision.before, "after": decision.after}} if looked else {}
+        script = {"script": decision.script} if decision.script else {}
+        return {**({"trace": decision.trace} if decision.trace else {}), **fence, **script, **health}
 
     def laws(self, laws: Iterable[type[Law]], wanted: Iterable[type[Law]], law_results: LawResults) -> None:
         """Each law that is wanted, and each that found something."""
@@ -116,9 +120,9 @@ class Records:
                 key,
                 deaths[0].unhealthy.verdict,
                 cause=deaths[0].unhealthy.cause,
-                conversation=evidence.merged(parts),
+                conversation=replace(evidence.merged(parts), about=ended(deaths[0].unhealthy)),
                 repeat="",
-                details={"deaths": len(deaths), "during": labels},
+                details={"deaths": len(deaths), "during": labels, "script": NO_CASE},
             )
             return
         state = unhealthy or slow or Unhealthy(Verdict.PASS, "")

@@ -16,9 +16,9 @@ from zenoh_harness.errors import Enough
 from zenoh_harness.files import evidence, scripts
 from zenoh_harness.files.results import ResultsWriter, check_label
 from zenoh_harness.run import embargo
+from zenoh_harness.run.convict import script_of
 from zenoh_harness.run.decide import is_beyond, level_of
 from zenoh_harness.run.options import DEPTH, Options
-from zenoh_harness.scripting.recorder import record
 
 BEYOND: Final = "not in the revisions that are required"
 """The reason of what is excused because nobody asks for it yet."""
@@ -71,7 +71,7 @@ class Register:
         if judgement.verdict not in _QUIET:
             label = check_label(key.check, key.parameters)
             judgement = replace(judgement, repeat=self.repeat(label) if repeat is None else repeat)
-        judgement = self._with_evidence(judgement, conversation, shows or conversation, finding)
+        judgement = self._with_evidence(judgement, verdict, conversation, shows or conversation, finding)
         self._writer.judgement(judgement)
         self.judgements.append(judgement)
         self._end_when_enough(judgement)
@@ -114,11 +114,12 @@ class Register:
     def _with_evidence(
         self,
         judgement: Judgement,
+        verdict: Verdict,
         conversation: Conversation | None,
         shows: Conversation | None,
         finding: Finding | None,
     ) -> Judgement:
-        """Keep what shows it, and as a script what provoked it."""
+        """Keep what shows it, and as a script what provoked it; `verdict` is what it is where nothing is excused."""
         if conversation is None or shows is None or (judgement.verdict in _QUIET and not judgement.embargo):
             if judgement.embargo:
                 embargo.keep(judgement, self._options.data_folder)
@@ -127,8 +128,14 @@ class Register:
         relative = evidence.save(shows, place, self._name(judgement.key))
         key = judgement.key
         check = check_label(key.check, key.parameters)
-        header = {"requirement": key.requirement, "check": check, "profile": key.profile}
-        script = record(conversation, header=header, finding=finding)
+        script = script_of(
+            conversation,
+            requirement=key.requirement,
+            check=check,
+            profile=key.profile,
+            verdict=verdict,
+            finding=finding,
+        )
         scripts.write(script, (place / relative).with_suffix(scripts.SUFFIX))
         return judgement if judgement.embargo else replace(judgement, evidence=relative)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event as Flag
@@ -16,7 +18,7 @@ from zenoh_harness.codecs.own import OwnCodec
 from zenoh_harness.errors import CannotGoOn, Enough, HarnessError, OtherVersion
 from zenoh_harness.files import judged, known
 from zenoh_harness.files.known import Known
-from zenoh_harness.files.results import Footer, Header, ResultsWriter, check_label
+from zenoh_harness.files.results import Footer, Header, ResultsWriter, check_label, now
 from zenoh_harness.identity import Identity
 from zenoh_harness.run import lists
 from zenoh_harness.run.models import model_cases
@@ -132,7 +134,7 @@ def run_target(reach: Reach, options: Options, parts: Sequence[Part], command: s
     writer = ResultsWriter(options.out / RESULTS, header, planned)
     register = Register(writer, options, reach=str(reach))
     stopped: HarnessError | None = None
-    with writer:
+    with writer, seldom_collected():
         try:
             for part in parts:
                 register.reach, register.guarded = str(part.reach), part.guarded
@@ -156,6 +158,17 @@ def run_target(reach: Reach, options: Options, parts: Sequence[Part], command: s
     return Ran(header=header, judgements=tuple(register.judgements), footer=footer, out=options.out, stopped=stopped)
 
 
+@contextmanager
+def seldom_collected() -> Iterator[None]:
+    """Garbage in circles is looked for less often: a run keeps what was said until its end, and each look walks over all of it."""
+    before = gc.get_threshold()
+    gc.set_threshold(50_000, 20, 50)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
 def _header(reach: Reach, identity: Identity, parts: Sequence[Part], options: Options, command: str) -> Header:
     profiles = dict.fromkeys(profile for part in parts for profile in part.profiles)
     return Header(
@@ -167,6 +180,7 @@ def _header(reach: Reach, identity: Identity, parts: Sequence[Part], options: Op
         digest=identity.digest,
         harness=harness_version(),
         seed=options.seed,
+        date=now(),
         command=command,
         profiles=tuple(profiles),
     )

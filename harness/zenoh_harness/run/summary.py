@@ -11,7 +11,7 @@ from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import GRAVE, Exit, Judgement, Verdict, worst
 from zenoh_harness.console import plain
 from zenoh_harness.files.results import check_label
-from zenoh_harness.run.records import STAYS_UP
+from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.run.runner import Ran
 
 if TYPE_CHECKING:
@@ -193,6 +193,8 @@ def _tell(each: DeviationBlock, out: Console, folder: Path) -> None:
         out.print(f"       with     {plain(values)}  ({each.count} of its values)", soft_wrap=True)
     if one.evidence:
         out.print(f"       evidence {folder / one.evidence} (and .script, for zconform replay)", soft_wrap=True)
+    if lacks := dict(one.details).get("script"):
+        out.print(f"       script   {plain(str(lacks))}", soft_wrap=True)
     if one.repeat:
         out.print(f"       repeat   {one.repeat}", soft_wrap=True)
 

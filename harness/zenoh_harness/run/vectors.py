@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from threading import Event as Flag
 from typing import Final
 
 from zenoh_conformance.verdict import Key, Verdict, verdict_for, worst
 from zenoh_harness.codecs.codec import Answer, AnswerKind, Codec, Request
+from zenoh_harness.codecs.own import OwnCodec
 from zenoh_harness.errors import UsageError
 from zenoh_harness.run.decide import level_of
 from zenoh_harness.run.options import Options
@@ -41,6 +42,8 @@ class VectorAnswer:
     """FAIL stands for a deviation, whatever the level."""
     cause: str = ""
     reading: str | None = None
+    seen: Mapping[str, object] = field(default_factory=dict)
+    """What stands beside the vector's bytes: see `beside`."""
 
 
 @cache
@@ -96,9 +99,10 @@ class VectorRun:
         decoded = next(answers)
         encoded = next(answers) if writes(vector) else None
         text = of_decoding(vector, decoded)
-        if text.verdict is not Verdict.PASS or encoded is None:
-            return text
-        return of_encoding(vector, decoded, encoded) or text
+        if text.verdict is not Verdict.PASS:
+            return replace(text, seen=beside(vector, decoded))
+        wrong = of_encoding(vector, decoded, encoded) if encoded is not None else None
+        return text if wrong is None else replace(wrong, seen=written(vector, decoded, encoded))
 
     def _record(self, register: Register, vector: Vector, requirement: str, text: VectorAnswer) -> None:
         key = Key(
@@ -111,11 +115,32 @@ class VectorRun:
             check=check_of(vector),
         )
         verdict = verdict_for(level_of(requirement)) if text.verdict is Verdict.FAIL else text.verdict
-        register.add(key, verdict, cause=text.cause, read=text.reading, details=_details(vector, text.verdict))
+        details = {} if text.verdict is Verdict.PASS else {"bytes": vector.data.hex(), "beside": dict(text.seen)}
+        register.add(key, verdict, cause=text.cause, read=text.reading, details=details)
 
 
-def _details(vector: Vector, verdict: Verdict) -> Mapping[str, object]:
-    return {} if verdict is Verdict.PASS else {"bytes": vector.data.hex()}
+def beside(vector: Vector, answer: Answer) -> Mapping[str, object]:
+    """What a reader made of a vector, so that it can be shown byte by byte: `how` it went, `at` which byte, or as bytes, `seen`.
+
+    `refused` (at this byte), `taken` (it must be refused at this byte), `read` (the bytes that its meaning is).
+    """
+    what = {"bytes": vector.data.hex(), "layer": vector.layer}
+    if answer.kind is AnswerKind.REFUSED:
+        return {**what, "how": "refused", **({} if answer.at is None else {"at": answer.at})}
+    if answer.kind is not AnswerKind.DECODED or answer.means is None:
+        return what
+    if vector.refuses is not None:
+        return {**what, "how": "taken", "at": vector.refuses.at}
+    meant = OwnCodec().encode(vector.layer, answer.means).data
+    return what if meant is None else {**what, "how": "read", "seen": meant.hex()}
+
+
+def written(vector: Vector, decoded: Answer, encoded: Answer | None) -> Mapping[str, object]:
+    """The same of a writer: `written`, the bytes that came instead."""
+    own = encoded is not None and encoded.kind is AnswerKind.ENCODED
+    data = encoded.data if encoded is not None and own else decoded.data
+    what = {"bytes": vector.data.hex(), "layer": vector.layer}
+    return what if data is None else {**what, "how": "written", "seen": data.hex()}
 
 
 def check_of(vector: Vector) -> str:

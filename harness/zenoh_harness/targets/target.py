@@ -112,6 +112,8 @@ class NodeTarget(Protocol):
     """Capabilities that its own file claims: a probe that misses one is a failure."""
     restartable: bool
     """Whether `start` can make it again after it died."""
+    apart: bool
+    """Whether an instance in another profile may be up beside it: it takes nothing (a port, a folder, multicast) that the other has."""
 
     @property
     def identity(self) -> Identity:

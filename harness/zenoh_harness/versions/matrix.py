@@ -23,11 +23,11 @@ from zenoh_harness.errors import UsageError
 from zenoh_harness.files import results
 from zenoh_harness.files.evidence import slug
 from zenoh_harness.files.results import Results, check_label
+from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.programs import processes
 from zenoh_harness.run.compare import BAD
 from zenoh_harness.run.plan import matches
-from zenoh_harness.run.records import STAYS_UP
 from zenoh_harness.targets.adapters.wheel import settings
 from zenoh_harness.targets.reach import parse
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby, pairwise
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
 from typing import Any, Final
 
-from zenoh_conformance.verdict import WORST_FIRST, Verdict, worst
-from zenoh_harness.run.compare import Change, Comparison, Way, changes, gathered
-from zenoh_harness.run.summary import public
+from zenoh_conformance.verdict import SEVERITY, WORST_FIRST, Judgement, Verdict, worst
+from zenoh_harness.files.results import check_label
+from zenoh_harness.run.compare import BAD, Comparison, Way, gathered, told
 from zenoh_harness.versions.matrix import Done
+from zenoh_harness.versions.steady import Column, Unsteady, behaviour, doubtful, judged, standing
 
 MARKS: Final = {
     Verdict.PASS: ".", Verdict.KNOWN: "k", Verdict.WARN: "w", Verdict.FAIL: "F", Verdict.CRASH: "C", Verdict.ZOMBIE: "Z",
@@ -24,8 +26,8 @@ LEGEND: Final = (
 )
 TALLEST: Final = 12
 """The longest name that heads a column."""
-TOLD: Final = (Way.WORSE, Way.BETTER)
-"""What is told from version to version; the rest is in the results."""
+WORDS: Final = {Way.WORSE: "worse ", Way.BETTER: "better", Way.OTHER: "other "}
+"""How a change is headed."""
 
 
 def line(one: Done) -> str:
@@ -38,35 +40,110 @@ def line(one: Done) -> str:
     return text if found.complete else f"incomplete, {one.text}: {text}"
 
 
-def rows(done: Sequence[Done]) -> dict[str, list[str]]:
+def rows(columns: Sequence[Column]) -> dict[str, list[str]]:
     """Requirement to its worst verdict on each target; empty where there is none."""
-    worst_of: list[dict[str, Verdict]] = []
-    for one in done:
-        per: dict[str, list[Verdict]] = {}
-        for judgement in public(one.results.judgements) if one.results else ():
-            per.setdefault(judgement.key.requirement, []).append(judgement.verdict)
-        worst_of.append({requirement: worst(found) for requirement, found in per.items()})
-    requirements = sorted({requirement for found in worst_of for requirement in found})
+    found = [_by_requirement(column) for column in columns]
+    requirements = sorted({requirement for one in found for requirement in one})
     return {
-        requirement: [found[requirement].value if requirement in found else "" for found in worst_of]
+        requirement: [worst(each.verdict for each in one[requirement]).value if requirement in one else "" for one in found]
         for requirement in requirements
-    }
+    }  # fmt: skip
 
 
-def table(reached: Sequence[str], shown: dict[str, list[str]]) -> Iterator[str]:
-    """One column a target, headed by its name from top to bottom, or by a number; one row a requirement."""
+def _by_requirement(column: Column) -> dict[str, list[Judgement]]:
+    """What it said first, but for what it did not stand by."""
+    found: dict[str, list[Judgement]] = {}
+    for place, one in column.judgements.items():
+        found.setdefault(one.key.requirement, []).append(
+            one if len(set(map(told, column.answers(place)))) <= 1 else replace(one, verdict=Verdict.FLAKY, cause="")
+        )
+    return found
+
+
+def by_cause(columns: Sequence[Column]) -> dict[str, list[str]]:
+    """The rows that are not the same on all targets: one a requirement, or one a cause where those came and went apart."""
+    found = [_by_requirement(column) for column in columns]
+    shown: dict[str, list[str]] = {}
+    for requirement, row in rows(columns).items():
+        troubles = _troubles([one.get(requirement, []) for one in found])
+        if len(troubles) < 2:
+            shown[requirement] = row
+        else:
+            shown |= {f"{requirement}  {text}": cells for text, cells in troubles.items()}
+    return {text: row for text, row in shown.items() if len({cell for cell in row if cell != Verdict.FLAKY.value}) > 1}
+
+
+def _troubles(of_target: Sequence[Sequence[Judgement]]) -> dict[str, list[str]]:
+    """What is wrong with a requirement, check and cause, to a row: those that came and went together as one."""
+    seen: dict[tuple[str, str], list[Verdict | None]] = {}
+    for at, judgements in enumerate(of_target):
+        for one in judgements:
+            if one.verdict in BAD and one.cause:
+                row = seen.setdefault((one.key.check, one.cause), [None] * len(of_target))
+                row[at] = max(one.verdict, row[at] or one.verdict, key=lambda verdict: SEVERITY[verdict])
+    together: dict[tuple[bool, ...], list[tuple[str, str]]] = {}
+    for what, row in seen.items():
+        together.setdefault(tuple(cell is not None for cell in row), []).append(what)
+    return {_name(whats): _cells(whats, seen, of_target) for whats in together.values()}
+
+
+def _name(whats: Sequence[tuple[str, str]]) -> str:
+    (check, cause), more = min(whats), len(whats) - 1
+    return f"{check}: {cause}{f', and {more} more' if more else ''}"
+
+
+def _cells(
+    whats: Sequence[tuple[str, str]], seen: dict[tuple[str, str], list[Verdict | None]],
+    of_target: Sequence[Sequence[Judgement]],
+) -> list[str]:  # fmt: skip
+    """The verdict where one of these causes shows; else how its checks came out otherwise."""
+    checks = {check for check, _ in whats}
+    cells = []
+    for at, judgements in enumerate(of_target):
+        bad = [verdict for what in whats if (verdict := seen[what][at]) is not None]
+        others = [
+            one.verdict for one in judgements if one.key.check in checks and not (one.verdict in BAD and one.cause)
+        ]
+        cells.append(worst(bad).value if bad else worst(others).value if others else "")
+    return cells
+
+
+def alike(columns: Sequence[Column], shown: dict[str, list[str]]) -> list[list[int]]:
+    """The targets in groups of neighbours between which nothing changed."""
+    groups: list[list[int]] = []
+    for at, column in enumerate(columns):
+        before = groups[-1][-1] if groups else None
+        if before is not None and _same(columns[before], column, [(row[before], row[at]) for row in shown.values()]):
+            groups[-1].append(at)
+        else:
+            groups.append([at])
+    return groups
+
+
+def _same(before: Column, after: Column, cells: Sequence[tuple[str, str]]) -> bool:
+    both = bool(before.judgements) and bool(after.judgements)
+    return both and all(one == other for one, other in cells) and not standing(before, after)
+
+
+def table(reached: Sequence[str], shown: dict[str, list[str]], groups: Sequence[Sequence[int]] = ()) -> Iterator[str]:
+    """One column a target (or group of them), headed by its name from top to bottom, or by a number; one row a requirement."""
     if not shown:
         return
+    groups = groups or [[at] for at in range(len(reached))]
     heads = _heads(reached)
     yield ""
-    if max(map(len, heads)) > TALLEST:
-        yield from (f"{number}  {one}" for number, one in enumerate(reached, 1))
-        heads = [str(number) for number in range(1, len(reached) + 1)]
+    if max(map(len, heads)) > TALLEST or len(groups) < len(reached):
+        yield from (
+            f"{number}  {reached[one[0]]}{f' .. {heads[one[-1]]}, {len(one)} that behave alike' if len(one) > 1 else ''}"
+            for number, one in enumerate(groups, 1)
+        )
+        heads = [str(number) for number in range(1, len(groups) + 1)]
     tallest = max(map(len, heads))
     for at in range(tallest):
         yield "".join(head.rjust(tallest)[at] for head in heads).rstrip()
     for requirement, row in shown.items():
-        yield "".join(MARKS[Verdict(verdict)] if verdict else " " for verdict in row) + f"  {requirement}"
+        cells = [row[one[0]] for one in groups]
+        yield "".join(MARKS[Verdict(verdict)] if verdict else " " for verdict in cells) + f"  {requirement}"
 
 
 def _heads(reached: Sequence[str]) -> list[str]:
@@ -77,15 +154,14 @@ def _heads(reached: Sequence[str]) -> list[str]:
     return [part[2] for part in text] if alike else list(reached)
 
 
-def changes_told(done: Sequence[Done]) -> Iterator[str]:
-    """From each target to the next: what deviates anew, what does no more; a requirement's checks under it."""
-    for before, after, text in steps(done):
+def changes_told(columns: Sequence[Column]) -> Iterator[str]:
+    """From each target to the next: what deviates anew, what does no more, what else changed; a requirement's checks under it."""
+    for before, after, text in steps(columns):
         if text:
             yield f"\n{before} -> {after}"
         for (way, requirement), group in groupby(text, key=lambda one: (one.first.way, one.first.key.requirement)):
             several = list(group)
-            word = "worse " if way is Way.WORSE else "better"
-            yield f"  {word} {requirement}  ({several[0].first.level}, {several[0].first.key.role})"
+            yield f"  {WORDS[way]} {requirement}  ({several[0].first.level}, {several[0].first.key.role})"
             yield from (f"         {text}" for one in several for text in _told(one))
 
 
@@ -94,36 +170,43 @@ def _told(one: Comparison) -> tuple[str, str]:
     return f"{one.first.key.check}{many}", f"    {one.was}  ->  {one.now}"
 
 
-def steps(done: Sequence[Done]) -> Iterator[tuple[str, str, list[Comparison]]]:
-    """Each target that was judged and the next such, with what changed in either direction."""
-    for before, after in pairwise(one for one in done if one.results is not None and one.results.judgements):
-        assert before.results is not None
-        assert after.results is not None
-        yield before.reach, after.reach, gathered(_telling(changes(before.results, after.results)))
+def steps(columns: Sequence[Column]) -> Iterator[tuple[str, str, list[Comparison]]]:
+    """Each target that was judged and the next such, with what changed in either direction and stood when both were asked again."""
+    for before, after in judged(columns):
+        found = standing(before, after)
+        verdicts = [change for change in found if change.way is not Way.OTHER]
+        others = [change for change in found if change.way is Way.OTHER]
+        yield before.reach, after.reach, [*gathered(verdicts), *gathered(others, behaviour)]
 
 
-def _telling(found: Iterable[Change]) -> list[Change]:
-    return [change for change in found if change.way in TOLD and not _a_list_is_wrong(change)]
+def told_unsteady(found: Sequence[Unsteady]) -> Iterator[str]:
+    """What was said now so, now otherwise: each with its rate."""
+    if found:
+        yield "\nAsked again, and not the same each time: no change from one to the next"
+    for one in found:
+        times = sum(number for _, number in one.said)
+        yield f"  {one.reach}  {one.key.requirement}"
+        yield f"         {check_label(one.key.check, one.key.parameters)}"
+        yield from (f"             {number} of {times}: {text}" for text, number in one.said)
 
 
-def _a_list_is_wrong(change: Change) -> bool:
-    """Whether it is about the list of known deviations, and not the target."""
-    return change.key.check.partition("/")[0] in ("known", "judged")
-
-
-def document(done: Sequence[Done]) -> dict[str, Any]:
-    """All of it as data: targets, requirements by target, steps."""
+def document(columns: Sequence[Column]) -> dict[str, Any]:
+    """All of it as data: targets, requirements by target, what differs by cause, steps, and what did not stand."""
+    shown = by_cause(columns)
     return {
         "targets": [
             {
-                "reach": one.reach, "exit": one.code, "seconds": round(one.seconds, 1), "summary": line(one),
-                "told": line(one),  # the name of 0.1 for `summary`
-                "results": str(one.folder),
+                "reach": one.reach, "exit": one.done.code, "seconds": round(one.done.seconds, 1), "summary": line(one.done),
+                "told": line(one.done),  # the name of 0.1 for `summary`
+                "results": str(one.done.folder),
             }
-            for one in done
+            for one in columns
         ],
-        "requirements": rows(done),
+        "requirements": rows(columns),
+        "causes": shown,
+        "alike": [[columns[at].reach for at in group] for group in alike(columns, shown)],
         "changes": [
-            {"before": before, "after": after, "changes": [one.as_json() for one in text]} for before, after, text in steps(done)
+            {"before": before, "after": after, "changes": [one.as_json() for one in text]} for before, after, text in steps(columns)
         ],
+        "unsteady": [one.as_json() for one in doubtful(columns)],
     }  # fmt: skip

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, Final
 
 from zenoh_conformance.lock import lock
 from zenoh_conformance.requirement import requirements
 from zenoh_conformance.specification import REVISION
+from zenoh_harness.files import laid_out
 from zenoh_reports.pages import changes, links
 from zenoh_reports.pages.site import Report
 from zenoh_reports.plain import fold
@@ -35,7 +35,7 @@ def document(report: Report) -> dict[str, Any]:
 
 def text(report: Report) -> str:
     """As it is written."""
-    return json.dumps(document(report), indent=1, ensure_ascii=True) + "\n"
+    return laid_out.text(document(report), 2)
 
 
 def target(report: Report, run: Run) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any, Final
 
 from zenoh_conformance.verdict import SEVERITY, Judgement, Verdict
@@ -16,6 +16,8 @@ from zenoh_reports.plain.fold import SILENT
 from zenoh_reports.plain.runs import Run
 
 MOST_TOLD: Final = 1000
+MOST_ALIKE: Final = 8
+"""Versions of one target of which each is laid beside each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +42,45 @@ class Step:
 def steps(report: Report) -> list[Step]:
     """Neighbouring versions of every target, of one kind and role; the newest step first."""
     if "steps" not in report.memo:
-        alike: dict[tuple[str, ...], list[Run]] = defaultdict(list)
-        for run in report.single:
-            alike[run.identity.name, run.identity.kind, run.identity.role].append(run)
-        pairs = [pair for runs in alike.values() for pair in pairwise(runs)]
-        report.memo["steps"] = [Step(old, new, tuple(changes(old.results, new.results))) for old, new in pairs[::-1]]
+        pairs = [pair for runs in alike(report) for pair in pairwise(runs)]
+        report.memo["steps"] = [step(old, new) for old, new in pairs[::-1]]
     found: list[Step] = report.memo["steps"]
+    return found
+
+
+def step(old: Run, new: Run) -> Step:
+    """What changed from one to the other."""
+    return Step(old, new, tuple(changes(old.results, new.results)))
+
+
+def alike(report: Report) -> list[list[Run]]:
+    """The versions of each target, of one kind and role, the oldest first."""
+    found: dict[tuple[str, ...], list[Run]] = defaultdict(list)
+    for run in report.single:
+        found[run.identity.name, run.identity.kind, run.identity.role].append(run)
+    return [*found.values()]
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The versions of one target, each with each."""
+
+    name: str
+    runs: tuple[Run, ...]
+    steps: Mapping[tuple[str, str], Step]
+    """By the slugs of the older and the newer one."""
+
+
+def grids(report: Report) -> list[Grid]:
+    """Every older version beside every newer one; where there are many, beside the next and the newest."""
+    near = {(one.old.slug, one.new.slug): one for one in steps(report)}
+    found = []
+    for runs in alike(report):
+        pairs = [*combinations(runs, 2)] if len(runs) <= MOST_ALIKE else [(run, runs[-1]) for run in runs[:-1]]
+        every = {(old.slug, new.slug): near.get((old.slug, new.slug)) or step(old, new) for old, new in pairs}
+        every |= {ends: one for ends, one in near.items() if one.old in runs}
+        if len(runs) > 2:
+            found.append(Grid(f"{runs[0].identity.name} ({runs[0].identity.kind})", tuple(runs), every))
     return found
 
 
@@ -56,10 +91,12 @@ def make(site: Site) -> None:
     earlier = since(report)
     if not every and earlier is None and len(report.single) < 2:
         return
-    site.page(links.CHANGES, "changes.html", steps=every, earlier=earlier)
-    for step in every:
-        rows = [Row(one, place(report, one)) for one in gathered(step.found)[:MOST_TOLD]]
-        site.page(step.link, "diff.html", step=step, rows=rows, left_out=max(0, len(gathered(step.found)) - MOST_TOLD))
+    versions = grids(report)
+    site.page(links.CHANGES, "changes.html", steps=every, grids=versions, earlier=earlier)
+    pages = {one.link: one for one in (*every, *(one for grid in versions for one in grid.steps.values()))}
+    for each in pages.values():
+        rows = [Row(one, place(report, one)) for one in gathered(each.found)[:MOST_TOLD]]
+        site.page(each.link, "diff.html", step=each, rows=rows, left_out=max(0, len(gathered(each.found)) - MOST_TOLD))
 
 
 @dataclass(frozen=True, slots=True)

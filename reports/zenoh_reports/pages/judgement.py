@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, Final
 
 from zenoh_conformance.errata import errata
 from zenoh_conformance.explain import explain
 from zenoh_conformance.lock import lock
 from zenoh_conformance.requirement import requirements
-from zenoh_conformance.verdict import Judgement
+from zenoh_conformance.verdict import Judgement, Verdict
 from zenoh_harness.errors import HarnessError
 from zenoh_harness.files import conversations, scripts
 from zenoh_reports.exports.captures import capture
@@ -24,8 +24,13 @@ from zenoh_reports.plain.runs import Run, address
 from zenoh_reports.plain.wirelog import Log, Piece
 from zenoh_reports.proofs import make as proofs
 
-MOST_DRAWN = 1
-"""Members of a group whose conversation is drawn; of the others there are the files."""
+TOLD_APART: Final = ("known", "bytes", "health", "beside")
+"""Details that have a place of their own on the page."""
+ILL: Final = {
+    "works": Verdict.PASS.value, "works, slowly": Verdict.SLOW.value,
+    **{one.value: one.value for one in (Verdict.CRASH, Verdict.HANG, Verdict.PANIC, Verdict.ZOMBIE)},
+}  # fmt: skip
+"""What a look says in words to its verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +73,9 @@ def make(site: Site, run: Run, found: Deviation) -> None:
     site.page(
         links.deviation(run, found), "judgement.html", run=run, found=found, first=first, ident=ident, requirement=requirement,
         sections=sections(requirement.ref) if requirement else [], says=fold.says(ident), parts=bytediff.parts_of(first.cause),
-        members=members, evidence=shown, known=known(first), vector=vector(first), health=health(run, first),
+        members=members, evidence=shown, known=known(first), vector=vector(first),
+        vector_diff=bytediff.vector_diff(dict(first.details).get("beside")),
+        health=health(run, first),
         errata=[errata()[name] for name in requirement.erratum if name in errata()] if requirement else [],
         about=about_check(run, first), details=plain_details(first),
         proven=any(file.what == "proof" for member in members for file in member.downloads),
@@ -154,13 +161,22 @@ def vector(judgement: Judgement) -> list[Piece]:
     return [Piece(line.at, line.data.hex(" "), line.path, line.note) for line in explain(data).lines]
 
 
-def health(run: Run, judgement: Judgement) -> list[dict[str, str]]:
-    """Whether the target went on working in that role and profile, as far as the run looked."""
+def health(run: Run, judgement: Judgement) -> list[tuple[str, str, str]]:
+    """(when, verdict, in words): how the target was found before and after; else in that role and profile, as the run tells."""
+    told = dict(judgement.details).get("health")
+    if isinstance(told, dict):
+        looks = [
+            ("before", str(told.get("before") or "not looked at")),
+            ("after", str(told.get("after") or "not looked at")),
+        ]
+        return [(when, ILL.get(words.partition(":")[0], ""), words) for when, words in looks]
     same = [
         one for one in run.judgements
         if one.key.check == fold.ONCE and (one.key.role, one.key.profile) == (judgement.key.role, judgement.key.profile)
     ]  # fmt: skip
-    return [{"verdict": one.verdict.value, "cause": one.cause} for one in same if one is not judgement]
+    return [
+        ("afterwards, in this role and profile", one.verdict.value, one.cause) for one in same if one is not judgement
+    ]
 
 
 def about_check(run: Run, judgement: Judgement) -> str:
@@ -179,7 +195,7 @@ def about_check(run: Run, judgement: Judgement) -> str:
 def plain_details(judgement: Judgement) -> list[tuple[str, str]]:
     """The other details, as text."""
     text: dict[str, Any] = dict(judgement.details)
-    return [(str(name), _said(value)) for name, value in text.items() if name not in ("known", "bytes")]
+    return [(str(name), _said(value)) for name, value in text.items() if name not in TOLD_APART]
 
 
 def _said(value: Any) -> str:

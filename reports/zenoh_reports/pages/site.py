@@ -13,6 +13,7 @@ from zenoh_conformance.requirement import requirements
 from zenoh_conformance.specification import REVISION
 from zenoh_conformance.verdict import Judgement
 from zenoh_reports.pages import links
+from zenoh_reports.pages.compiled import Beside
 from zenoh_reports.pages.links import Here
 from zenoh_reports.plain import fold
 from zenoh_reports.plain.anomalies import Anomaly, anomalies
@@ -118,7 +119,7 @@ def environment() -> Environment:
     """Templates that escape everything, and fail on what is not given."""
     made = Environment(
         loader=PackageLoader("zenoh_reports.pages"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True, keep_trailing_newline=True, finalize=finalized,
+        lstrip_blocks=True, keep_trailing_newline=True, finalize=finalized, bytecode_cache=Beside(),
     )  # fmt: skip
     made.filters.update(shown=shown, shown_lines=shown_lines, plural=plural, address=address, values=fold.values)
     made.globals.update(signs=SIGNS, requirements=requirements, sources=SOURCES)

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from zenoh_conformance.connection import Decoders
-from zenoh_conformance.conversation import Conversation, Event, Happened, Side
-from zenoh_conformance.kinds import name_of
-from zenoh_conformance.session import ANSWERS, INITIATOR, RESPONDER, START, Seen, State, Table, step
-from zenoh_harness.errors import HarnessError
-from zenoh_harness.files import conversations
+from zenoh_conformance.query import NOTHING, QUERY
+from zenoh_conformance.query import START as NOBODY
+from zenoh_conformance.session import ANSWERS, INITIATOR, RESPONDER, START, Table
 from zenoh_reports.pages import links
 from zenoh_reports.pages.draw import states as drawing
 from zenoh_reports.pages.draw.states import Drawn, Edges
-from zenoh_reports.pages.site import Report, Site
-from zenoh_reports.plain.runs import Run
+from zenoh_reports.pages.site import Site
+from zenoh_reports.pages.visits import visited
 
 TABLES: Final = (
     ("responder", "Session, of the side that listens", RESPONDER),
     ("initiator", "Session, of the side that connects", INITIATOR),
 )
-MOST_CONVERSATIONS: Final = 400
-"""Conversations in which visits are counted."""
 
-Visits = Counter[tuple[str, str]]
+
+MOST_ROWS: Final = 400
+"""Rows of the table of learned automata."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +39,16 @@ class Learned:
 
 def make(site: Site) -> None:
     """Write the page."""
-    visits, counted = visited(site.report)
-    tables = [(title, drawing.draw(START[role].value, edges(table), visits[role])) for role, title, table in TABLES]
+    visits = visited(site.report.single)
+    tables = [
+        (title, drawing.draw(START[role].value, edges(table), visits.sessions[role])) for role, title, table in TABLES
+    ]
+    query = drawing.draw(NOBODY.value, query_edges(), visits.queries)
     learned = [one for document in site.report.documents.learned for one in automata(document)]
-    site.page(links.AUTOMATA, "automata.html", tables=tables, learned=learned, counted=counted)
+    site.page(
+        links.AUTOMATA, "automata.html", tables=tables, query=query, learned=learned, visits=visits,
+        rows=together(learned)[:MOST_ROWS],
+    )  # fmt: skip
 
 
 def edges(table: Table) -> Edges:
@@ -58,62 +61,20 @@ def edges(table: Table) -> Edges:
     return {ends: tuple(labels) for ends, labels in found.items()}
 
 
-def visited(report: Report) -> tuple[dict[str, Visits], int]:
-    """How often each arrow was taken by the targets, in the conversations that were kept; and how many those are."""
-    visits: dict[str, Visits] = {"responder": Counter(), "initiator": Counter()}
-    count = 0
-    for conversation in kept(report.single):
-        count += 1
-        for role, a, b in walk(conversation):
-            visits[role][a, b] += 1
-    return visits, count
+def query_edges() -> Edges:
+    """The arrows of a query's table, each with what is said to the router and what it says then."""
+    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for phase, exits in QUERY.items():
+        for says, (answer, there) in exits.items():
+            found[phase.value, there.value].append(says.value if answer == NOTHING else f"{says.value} / {answer}")
+    return {ends: tuple(_together(labels)) for ends, labels in found.items()}
 
 
-def kept(runs: Iterable[Run]) -> Iterator[Conversation]:
-    """The conversations beside the results, at most `MOST_CONVERSATIONS`."""
-    left = MOST_CONVERSATIONS
-    for run in runs:
-        for name in dict.fromkeys(one.evidence for one in run.judgements if one.evidence):
-            file = run.inside(name)
-            if file is None or not left:
-                continue
-            left -= 1
-            try:
-                yield conversations.read(file)
-            except HarnessError:
-                continue
-
-
-NAMES: Final = {seen.value: seen for seen in Seen}
-
-
-def walk(conversation: Conversation) -> Iterator[tuple[str, str, str]]:
-    """(role of the target, from, to): the arrows of the table that the target's connections took."""
-    decoders = Decoders(conversation)
-    state: dict[str, State] = {}
-    for event in conversation:
-        connection = conversation.connection(event.connection)
-        target = Side.INITIATOR if connection.initiator == "target" else Side.RESPONDER
-        if event.sender is target:
-            list(decoders.feed(event))
-            continue
-        table = RESPONDER if target is Side.RESPONDER else INITIATOR
-        for seen in heard(event, decoders):
-            here = state.setdefault(event.connection, START[target.value])
-            if here is State.CLOSED:
-                break
-            state[event.connection] = there = step(table, here, seen)
-            if seen in table[here]:
-                yield target.value, here.value, there.value
-
-
-def heard(event: Event, decoders: Decoders) -> list[Seen]:
-    """What an event is to the table."""
-    text = [
-        NAMES.get(name_of(one.message).partition("(")[0], Seen.GARBAGE)
-        for one in decoders.feed(event) if one.kind != "batch" and not one.around
-    ]  # fmt: skip
-    return [Seen.LINK_END] if event.kind in (Happened.EOF, Happened.RESET) else text
+def _together(labels: list[str]) -> list[str]:
+    """Labels in lines of a few words, those without an answer together."""
+    silent = [label for label in labels if " / " not in label]
+    lines = [", ".join(silent[at : at + 3]) for at in range(0, len(silent), 3)]
+    return [label for label in labels if " / " in label] + lines
 
 
 def automata(document: dict[str, Any]) -> list[Learned]:
@@ -133,6 +94,44 @@ def automata(document: dict[str, Any]) -> list[Learned]:
             )
         )  # fmt: skip
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """What each automaton answers to one thing said, after the same was said before."""
+
+    after: tuple[str, ...]
+    """What was said before: the shortest way there."""
+    said: str
+    answers: tuple[str | None, ...]
+    """One an automaton; None where it has no such step."""
+
+    @property
+    def same(self) -> bool:
+        """Whether all answer alike."""
+        return len(set(self.answers)) == 1
+
+
+def together(learned: Sequence[Learned]) -> list[Together]:
+    """Walk all automata by the same words, from their beginnings: their states may be numbered as they like."""
+    tables = [{(each["from"], each["said"]): (each["output"], each["to"]) for each in one.steps} for one in learned]
+    ends = [_sinks(list(one.steps)) for one in learned]
+    queue: list[tuple[tuple[str, ...], tuple[Any, ...]]] = [((), tuple(0 for _ in learned))] if learned else []
+    known, rows = {queue[0][1]} if queue else set(), []
+    while queue:
+        after, here = queue.pop(0)
+        said = dict.fromkeys(
+            what for table, state in zip(tables, here, strict=True) for at, what in table if at == state
+        )
+        for what in said:
+            met = [table.get((state, what), (None, None)) for table, state in zip(tables, here, strict=True)]
+            rows.append(Together(after, what, tuple(output for output, _ in met)))
+            there = tuple(state for _, state in met)
+            over = all(state is None or state in end for state, end in zip(there, ends, strict=True))
+            if there not in known and not over:
+                known.add(there)
+                queue.append(((*after, what), there))
+    return rows
 
 
 def _labels(by_output: dict[str, list[str]], *, end: bool) -> tuple[str, ...]:

@@ -98,7 +98,6 @@ def _audit(source: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "audit": 1, "name": name, "captures": [{"name": name}], "messages": int(source.get("messages", 0)),
         "connections": int(source.get("connections", 0)),
-        "seconds": max((one["time"] for one in findings), default=0.0),
         "nodes": [
             {"id": node, "role": ", ".join(map(str, at)), "findings": per_node[node]} for node, at in sorted(source["nodes"].items())
         ],
@@ -134,8 +133,6 @@ def of_tables(document: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "audit": 1, "name": ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else ""),
         "captures": [{"name": name} for name in names], "messages": document["messages"],
-        "connections": len({one["connection"] for one in findings}),
-        "seconds": max((one["time"] for one in findings), default=0.0),
         "nodes": [
             {"id": row["zid"] or row["node"], "role": row["says"], "findings": per_node[row["zid"] or row["node"]]}
             for row in document["nodes"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from typing import Final
+from typing import Any, Final
 
 from zenoh_conformance.codec import encode
 from zenoh_conformance.explain import Layer, explain
@@ -72,6 +72,41 @@ def diff_of(cause: str, guilty: Row | None) -> Diff | None:
     expected = pieces(encode(Close(session=session, reason=reason)), Layer.BATCH)
     left = f"required: {wanted}" if close else "required: a refusal, for example"
     return side_by_side(expected, seen, left_name=left, right_name=f"seen: {guilty.label}")
+
+
+def vector_diff(beside: Any) -> Diff | None:
+    """A vector beside what the codec made of it, as `zenoh_harness.run.vectors.beside` tells it; None where nothing can be laid out."""
+    try:
+        data, seen = bytes.fromhex(beside["bytes"]), bytes.fromhex(beside.get("seen", ""))
+        layer, how, at = str(beside["layer"]), beside.get("how"), beside.get("at")
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None
+    place = at if isinstance(at, int) and 0 <= at <= len(data) else None
+    if how in ("written", "read"):
+        name = "written instead" if how == "written" else "what was read, as the bytes that mean it"
+        return side_by_side(laid_out(data, layer), laid_out(seen, layer), left_name="the vector", right_name=name)
+    if how == "refused" and place is not None:
+        right = f"taken, before it was refused at byte {place}"
+        return side_by_side(laid_out(data, layer), cut(data, layer, place), left_name="the vector", right_name=right)
+    if how == "taken" and place is not None:
+        left = f"required: to be taken this far, and refused at byte {place}"
+        return side_by_side(cut(data, layer, place), laid_out(data, layer), left_name=left, right_name="taken whole")
+    return None
+
+
+def laid_out(data: bytes, layer: str) -> list[Piece]:
+    """A vector's segments; an integer or a key by itself is one."""
+    if layer in iter(Layer):
+        return pieces(data, Layer(layer))
+    return (
+        [Piece(0, data.hex(" "), layer, data.decode("utf-8", "replace") if layer == "keyexpr" else "")] if data else []
+    )
+
+
+def cut(data: bytes, layer: str, at: int) -> list[Piece]:
+    """The segments before byte `at`, the one that it falls into cut short."""
+    before = [one for one in laid_out(data, layer) if one.at < at]
+    return [replace(one, hex=one.hex[: (at - one.at) * 3].rstrip()) for one in before]
 
 
 def pieces(data: bytes, layer: Layer) -> list[Piece]:

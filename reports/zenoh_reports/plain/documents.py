@@ -15,7 +15,6 @@ from typing import Any, Final
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files.campaigns import MANIFEST
 from zenoh_harness.files.faults import FileFault
-from zenoh_reports.plain import arrivals
 
 KINDS: Final = ("probe", "learned", "campaign", "audit")
 """The documents that a report takes besides results; `schemas/` describes the last three."""
@@ -47,6 +46,8 @@ def load(files: Iterable[Path]) -> Documents:
     """Read and check each. Raises FileFault for what is none of them."""
     documents = Documents()
     for file in files:
+        from zenoh_reports.plain import arrivals  # most reports have no documents, and need not wait
+
         for document in (arrivals.campaign(file),) if file.name == MANIFEST else converted(file):
             kind = kind_of(file, document)
             getattr(documents, kind).append(document)
@@ -55,6 +56,8 @@ def load(files: Iterable[Path]) -> Documents:
 
 def converted(file: Path) -> list[dict[str, Any]]:
     """The documents in a file: itself, or those that follow from what `zconform audit` printed. Raises FileFault."""
+    from zenoh_reports.plain import arrivals
+
     found = parsed(file)
     try:
         if arrivals.is_audit(found):

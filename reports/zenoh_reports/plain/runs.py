@@ -135,8 +135,14 @@ class Run:
 
     @property
     def date(self) -> str:
-        """The day of the run as the submission tells it, or nothing: results hold no clock."""
-        return str(self.about.get("date", ""))
+        """When the run began, as its header tells it; else the day that its submission tells, or nothing."""
+        return self.results.header.date or str(self.about.get("date", ""))
+
+    @property
+    def when(self) -> str:
+        """The same for people: `2026-01-31 12:00 UTC`."""
+        found = re.fullmatch(r"(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}):\d{2}Z", self.date)
+        return f"{found[1]} {found[2]} UTC" if found else self.date
 
     def inside(self, relative: str) -> Path | None:
         """A file of this run by its relative path; None where there is none, or where the path leads out of the folder."""
@@ -241,7 +247,7 @@ def name_apart(runs: Sequence[Run]) -> None:
             words.append(one.role)
         alike = [other for other in alike if other.role == one.role]
         if len(alike) > 1:
-            words.append(run.date or one.file[:8])
+            words.append(run.when or one.file[:8])
         run.label = " ".join(shown(word) for word in words)
     taken: set[str] = set()
     for run in reversed(runs):

@@ -59,8 +59,9 @@ def lines(
     name: str,
     *,
     steps: bool = False,
+    counts: bool = False,
 ) -> Markup:
-    """Lines over a common axis; as steps where a value holds until the next one."""
+    """Lines over a common axis that begins at 0; as steps where a value holds until the next one; `counts` are whole numbers."""
 
     def draw(axes: Axes) -> None:
         for index, (label, points) in enumerate(series.items()):
@@ -70,7 +71,12 @@ def lines(
             axes.plot(xs, ys, dashes, drawstyle=style, color=SERIES[index % len(SERIES)], label=plain(label))
         axes.set_xlabel(across)
         axes.set_ylabel(up)
+        axes.set_xlim(left=0)
         axes.set_ylim(bottom=0)
+        if counts:
+            highest = max((y for points in series.values() for _, y in points), default=0)
+            axes.set_ylim(0, max(highest * 1.05, 1))
+            axes.locator_params(axis="y", integer=True)
         if len(series) > 1:
             axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
@@ -162,15 +168,27 @@ def of_campaign(one: Mapping[str, Any], name: str) -> list[tuple[Markup, str]]:
     progress = [row for row in one.get("progress", ()) if isinstance(row, dict)]
     for what, title in (("coverage", "Coverage over time"), ("findings", "Findings over time")):
         points = [(row["seconds"], row[what]) for row in progress if what in row]
-        if len(points) > 1:
-            found.append(
-                (lines({what: points}, title, "seconds", what, f"{name}-{what}", steps=what == "findings"), title)
+        if points:
+            whole = lines(
+                {what: from_nothing(points)},
+                title,
+                "seconds",
+                what,
+                f"{name}-{what}",
+                steps=what == "findings",
+                counts=True,
             )
+            found.append((whole, title))
     curves = {str(each["name"]): survival(each["seconds"], each["within"]) for each in one.get("times", ())}
     if curves:
         title = "Time to find: the share of trials that have not found it yet"
         found.append((lines(curves, title, "seconds", "share", f"{name}-times", steps=True), title))
     return found
+
+
+def from_nothing(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The same with its beginning: nothing, at 0."""
+    return [*points] if points[0][0] == 0 else [(0.0, 0.0), *points]
 
 
 def survival(seconds: Sequence[float | None], within: float) -> list[tuple[float, float]]:
@@ -186,8 +204,10 @@ def survival(seconds: Sequence[float | None], within: float) -> list[tuple[float
 def of_audit(one: Mapping[str, Any], name: str) -> list[tuple[Markup, str]]:
     """Findings over the time of the capture."""
     times = sorted(float(each["time"]) for each in one.get("findings", ()) if "time" in each)
-    if len(times) < 2:
+    if not times:
         return []
     title = "Findings over the time of the capture"
     points = [(time, float(number)) for number, time in enumerate(times, 1)]
-    return [(lines({"findings": points}, title, "seconds", "findings", f"{name}-findings", steps=True), title)]
+    end = max(times[-1], float(one.get("seconds", 0)))
+    series = {"findings": [*from_nothing(points), (end, points[-1][1])]}
+    return [(lines(series, title, "seconds", "findings", f"{name}-findings", steps=True, counts=True), title)]

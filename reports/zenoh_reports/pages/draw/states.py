@@ -59,19 +59,13 @@ def draw(start: str, edges: Edges, visits: Counter[tuple[str, str]] | None = Non
         spots[state] = (MARGIN + layer * ACROSS, MARGIN + max(above, 30) + column[layer] * (DOWN + above))
         column[layer] += 1
     boxes = tuple(Box(x, y, state, stays[state]) for state, (x, y) in spots.items())
-    curves = tuple(
-        _curve(spots[a], spots[b], _counted(labels, seen[a, b]), seen[a, b], far=layers[b] - layers[a] != 1)
-        for (a, b), labels in edges.items() if a != b and a in spots and b in spots
-    )  # fmt: skip
-    arches = [
-        abs(layers[b] - layers[a])
-        for a, b in edges
-        if a != b and a in layers and b in layers and layers[b] - layers[a] != 1
-    ]
+    drawn = {
+        (a, b): _counted(labels, seen[a, b]) for (a, b), labels in edges.items() if a != b and a in spots and b in spots
+    }
+    lows = _lows({ends: labels for ends, labels in drawn.items() if layers[ends[1]] - layers[ends[0]] != 1}, spots)
+    curves = tuple(_curve(spots[a], spots[b], labels, seen[a, b], lows.get((a, b))) for (a, b), labels in drawn.items())
     width = MARGIN * 2 + max(layers.values(), default=0) * ACROSS + WIDE
-    height = (
-        max((y for _, y in spots.values()), default=0) + HIGH + MARGIN * 2 + (40 + 28 * max(arches) if arches else 0)
-    )
+    height = max([*(y + HIGH for _, y in spots.values()), *lows.values()], default=0) + MARGIN
     text = "; ".join(f"{a} to {b}: {', '.join(labels)}" for (a, b), labels in edges.items())
     return Drawn(width, height, boxes, curves, text)
 
@@ -97,18 +91,31 @@ def _layers(start: str, edges: Edges) -> dict[str, int]:
     return {state: last if state in ends else layer for state, layer in layers.items()}
 
 
-def _curve(a: tuple[int, int], b: tuple[int, int], labels: tuple[str, ...], visits: int, *, far: bool) -> Curve:
+def _lows(arches: Edges, spots: Mapping[str, tuple[int, int]]) -> dict[tuple[str, str], int]:
+    """How far down each arch reaches: the short ones first, and each below those that it crosses, so that labels stay apart."""
+    placed: list[tuple[int, int, int]] = []
+    lows: dict[tuple[str, str], int] = {}
+    for a, b in sorted(arches, key=lambda ends: (abs(spots[ends[1]][0] - spots[ends[0]][0]), ends)):
+        left, right = sorted((spots[a][0], spots[b][0]))
+        own = LINE * len(arches[a, b]) + 10
+        above = [low for x1, x2, low in placed if x1 < right and left < x2]
+        lows[a, b] = max([max(spots[a][1], spots[b][1]) + HIGH + 10, *above]) + own
+        placed.append((left, right, lows[a, b]))
+    return lows
+
+
+def _curve(a: tuple[int, int], b: tuple[int, int], labels: tuple[str, ...], visits: int, low: int | None) -> Curve:
+    """A straight line to the next layer; an arch below everything, down to `low`, to any other."""
     (ax, ay), (bx, by) = a, b
-    if not far:
+    if low is None:
         x1, y1, x2, y2 = ax + WIDE, ay + HIGH // 2, bx, by + HIGH // 2
         text = tuple(
             ((x1 + x2) // 2, (y1 + y2) // 2 - 8 - (len(labels) - 1 - n) * LINE, label) for n, label in enumerate(labels)
         )
         return Curve(f"M{x1},{y1} L{x2 - 9},{y2}", f"{x2},{y2} {x2 - 9},{y2 - 5} {x2 - 9},{y2 + 5}", text, visits)
     x1, y1, x2, y2 = ax + WIDE * 2 // 3, ay + HIGH, bx + WIDE // 3, by + HIGH
-    deep = max(y1, y2) + 50 + abs(bx - ax) // 7
-    low = (max(y1, y2) + deep) // 2 - 4 - (len(labels) - 1) * LINE
-    text = tuple(((x1 + x2) // 2, low + n * LINE, label) for n, label in enumerate(labels))
+    deep = 2 * low - (y1 + y2) // 2  # a quadratic curve comes half as far as its point
+    text = tuple(((x1 + x2) // 2, low - 6 - (len(labels) - 1 - n) * LINE, label) for n, label in enumerate(labels))
     return Curve(
         f"M{x1},{y1} Q{(x1 + x2) // 2},{deep} {x2},{y2 + 9}",
         f"{x2},{y2} {x2 - 5},{y2 + 9} {x2 + 5},{y2 + 9}",

@@ -1,0 +1,44 @@
+"""What was red is red again as a script, on the node that it was recorded of, and never on the healthy one."""
+
+from __future__ import annotations
+
+import pytest
+
+from zenoh_harness.cli import invoke
+from zenoh_harness.faulty import all_faulty_nodes
+from zenoh_harness.scripting.convicting import Convicts, Says, convictions, counted
+
+SHARE = 0.95
+"""Of all scripts, those that tell the faulty node from the healthy one."""
+
+SOME = list(all_faulty_nodes())[::12]
+"""Those that stand for all among the short tests."""
+
+
+def not_as_they_should(found: list[Convicts]) -> list[Convicts]:
+    return [one for one in found if not one.holds]
+
+
+def accused(found: list[Convicts]) -> list[Convicts]:
+    return [one for one in found if one.healthy is Says.RED]
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_each_script_of_a_faulty_node_convicts_it_and_not_the_healthy_one(name: str) -> None:
+    found = list(convictions(all_faulty_nodes()[name]))
+    assert found
+    assert accused(found) == []
+    assert len(not_as_they_should(found)) <= len(found) * (1 - SHARE)
+
+
+@pytest.mark.soak
+def test_of_all_scripts_nineteen_in_twenty_convict_and_none_accuses_the_healthy_one() -> None:
+    found = [one for node in all_faulty_nodes().values() for one in convictions(node)]
+    assert {one.node for one in found} == set(all_faulty_nodes())
+    assert accused(found) == []
+    assert len(not_as_they_should(found)) <= len(found) * (1 - SHARE), counted(found)
+
+
+def test_the_verb_tells_how_many_convict(capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["faulty", "believes-any-cookie", "--scripts"]) == 0
+    assert "red on the faulty node, green on the healthy one" in capsys.readouterr().out
