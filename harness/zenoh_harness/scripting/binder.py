@@ -61,11 +61,10 @@ def case_of(script: Script, name: str) -> Case:
         id=name,
         requirement=script.requirement,
         function=lambda scene: judged(script, scene),
-        needs=_needs(script),
+        needs=tuple(sorted({*script.header.get("ability", "").split(), *_needs(script)})),
         about=script.header.get("about", name),
         role=Side(script.header.get("target", Side.RESPONDER.value)),
         profile=script.header.get("profile", "default"),
-        needs=tuple(script.header.get("ability", "").split()),
         alone=True,
     )
 
