@@ -19,6 +19,7 @@ from zenoh_harness.faulty import find_faulty_node
 from zenoh_harness.reference import Config, Reference
 from zenoh_harness.reference.joined import Joined
 from zenoh_harness.reference.memory import MemoryScene
+from zenoh_harness.variants.talking import PassesOnLater
 
 STEPS = 8
 
@@ -48,7 +49,7 @@ def explored(model: ModuleType, node: type[Reference], *, seed: int, examples: i
 
 
 @pytest.mark.parametrize("model", [querying, declaring])
-@pytest.mark.parametrize("node", [Reference, Joined, Consolidating])
+@pytest.mark.parametrize("node", [Reference, Joined, Consolidating, PassesOnLater])
 def test_nothing_is_found_on_who_is_right(model: ModuleType, node: type[Reference]) -> None:
     assert explored(model, node, seed=1, examples=12) is None
 
