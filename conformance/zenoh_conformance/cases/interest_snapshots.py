@@ -134,7 +134,18 @@ def what_a_session_declared_is_taken_back_with_it(scene: Scene, *, kind: str, ho
     )
 
 
-@case("declarations/forwarded-on-interest", needs=ROUTES, control=who_asks_is_told, parameters=grid(kind=KIND))
+@case(
+    "declarations/forwarded-on-interest",
+    needs=ROUTES,
+    control=who_asks_is_told,
+    parameters=grid(kind=KIND),
+    breaks=(
+        "law/undeclared-queryable-names-key",
+        "law/undeclared-subscriber-names-key",
+        "law/undeclared-token-names-key",
+        "law/undeclared-was-declared",
+    ),
+)
 def nobody_takes_back_what_another_declared(scene: Scene, *, kind: str) -> None:
     """
     Ids count in their own session: another one's undeclaration of the same id takes nothing back.
@@ -429,7 +440,13 @@ def an_aggregate_is_one_declaration(scene: Scene, *, kind: str) -> None:
     expect_keys(watcher, kind, ["k/**"], step="aggregated")
 
 
-@case("declarations/entity-sent-once", needs=ROUTES, control=who_asks_is_told, parameters=grid(kind=KIND))
+@case(
+    "declarations/entity-sent-once",
+    needs=ROUTES,
+    control=who_asks_is_told,
+    parameters=grid(kind=KIND),
+    breaks=("law/entity-sent-once",),
+)
 def what_is_declared_again_is_told_once(scene: Scene, *, kind: str) -> None:
     """
     A session declares the same thing twice, under the same id: the watcher is told once.

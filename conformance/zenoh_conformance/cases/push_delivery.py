@@ -69,6 +69,7 @@ def a_publication_goes_under_no_other_key(scene: Scene) -> None:
     needs=ROUTES,
     control=a_publication_reaches_a_subscriber,
     parameters=tuple({"said": text} for text in NO_KEYS),
+    breaks=("law/keys-follow-the-grammar",),
 )
 def what_is_no_key_reaches_nobody(scene: Scene, *, said: str) -> None:
     """
@@ -315,6 +316,7 @@ def numbers_of_the_target(asker: Party, owner: Party) -> list[int]:
     needs=ROUTES,
     control=a_number_of_the_sender_names_the_key,
     parameters=grid(released=(False, True)),
+    breaks=("law/scope-is-declared",),
 )
 def a_number_of_nobody_names_nothing(scene: Scene, *, released: bool) -> None:
     """

@@ -68,6 +68,8 @@ def a_query_reaches_a_queryable(scene: Scene, *, declared: str, said: str) -> No
     queryable.replies(asked, b"1")
     queryable.finishes(asked)
 
+    with querier.us.about("reply/final-always-comes"):
+        querier.expect_final(asked)
     querier.expect_answers(asked, [b"1"])
 
 

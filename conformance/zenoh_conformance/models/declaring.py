@@ -38,7 +38,7 @@ ALSO = (
     "push/push-only-intersecting", "interests/later-declarations-without-interest-id",
 )  # fmt: skip
 """Requirements whose breach it finds as well; each was shown to it once."""
-NEEDS = ("routing",)
+NEEDS = ("routing", "several-sessions", "interests")
 MOST = 3
 """Sessions that declare, and sessions that watch, at a time."""
 

@@ -27,10 +27,12 @@ ALSO = (
     "query/query-reaches-intersecting", "query/query-only-intersecting", "query/all-reaches-every-match",
     "query/all-complete-reaches-complete", "query/best-matching-reaches-one", "query/query-target-default",
     "query/consolidation-none-forwards-all", "reply/exactly-one-final", "reply/nothing-after-final",
-    "reply/final-always-comes", "reply/response-correlates", "reply/final-matches-request",
+    "reply/final-always-comes", "reply/err-reaches-querier", "reply/response-correlates", "reply/final-matches-request",
 )  # fmt: skip
 """Requirements whose breach it finds as well; each was shown to it once."""
-NEEDS = ("routing",)
+NEEDS = ("routing", "several-sessions", "finals")
+BREAKS = ("law/nothing-after-final", "law/one-final")
+"""Laws that our own side breaks in it on purpose."""
 MOST = 4
 """Queryables at a time."""
 
@@ -79,6 +81,8 @@ class Question:
     given: list[bytes | None] = field(default_factory=list)
     """What was answered while the source still owed its final, in order."""
     sources: list[Source] = field(default_factory=list)
+    errors: set[bytes] = field(default_factory=set)
+    """Those of `given` that are errors."""
 
 
 class Querying(RuleBasedStateMachine):
@@ -99,7 +103,7 @@ class Querying(RuleBasedStateMachine):
         """Let go, and let the laws judge."""
         for each in (*self.queriers, *(source.party for source in self.sources)):
             each.us.wire.shut()
-        judged(self.scene, Side.RESPONDER, self.known)
+        judged(self.scene, Side.RESPONDER, self.known, BREAKS)
 
     # -- steps
 
@@ -197,6 +201,7 @@ class Querying(RuleBasedStateMachine):
             body: Any = Reply(body=Put(payload=payload)) if how == "reply" else Err(payload=payload)
             who.party.replies(question.asked, key=key, body=body)
             question.given.append(payload)
+            question.errors |= {payload} if how == "err" else set()
         who.party.settles()
 
     @precondition(lambda self: self.open_questions())
@@ -260,7 +265,9 @@ class Querying(RuleBasedStateMachine):
             querier.awaits(lambda: len(querier.answers(question.asked)) >= len(question.given))
         got = [payload_of(heard.message) for heard in querier.answers(question.asked)]
         if question.mode == ConsolidationMode.NONE:
+            lost = set(question.given) - set(got)
             right, name = got == question.given, "query/consolidation-none-forwards-all"
+            name = "reply/err-reaches-querier" if lost and lost <= question.errors else name
         else:
             right, name = set(got) <= set(question.given) and len(got) == len(set(got)), "reply/response-correlates"
         self.require(us, right, name, told(question.given), told(got))
