@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import sane
+from .codec import encode
 from .connection import Seen
 from .dialogue import Dialogue
 from .messages import (
