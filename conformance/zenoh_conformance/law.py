@@ -1,6 +1,7 @@
 """Laws: folds over conversations, which never know whose conversation it is.
 
-A law's annotated attributes are its state, its `on_<message>` methods are its steps, `end` closes. A new instance is made
+A law's annotated attributes are its state, its `on_<message>` methods are its steps, `end` closes. `on_alone` is a step for
+whatever is a transport message, or bytes that are none: not what is nested in one, not the batch. A new instance is made
 for each connection, each session, or once for the conversation, as the law declares. Laws count *subjects*: a law that met
 nothing says `not-observed`, never `pass`. They can begin in the middle of a session: what they did not see, they do not judge.
 """
@@ -197,8 +198,8 @@ class Judge:
         self._decoders = Decoders(conversation)
         self._running: dict[str, dict[type[Law], Law]] = {}
         """What is looked at (a connection, a session, "" for the conversation) to the laws that look."""
-        self._steps: dict[str, dict[str, Sequence[Step]]] = {}
-        """Connection to kind to steps."""
+        self._steps: dict[str, dict[tuple[str, bool], Sequence[Step]]] = {}
+        """Connection to steps, by kind and whether the message stands alone."""
         self._instances: dict[str, dict[type[Law], Law]] = {}
         """Connection to the instances that look at it."""
         self._known_as: dict[str, tuple[Nature, str | None]] = {}
@@ -231,23 +232,26 @@ class Judge:
             self._instances[connection] = {law_: one for law_, one in instances.items() if law_.per is not Per.SESSION}
 
     def _see(self, seen: Seen) -> None:
-        for step in self._steps_of(seen.connection, seen.kind):
-            step(seen, seen.message)
+        message = seen.message
+        for step in self._steps_of(seen.event.connection, seen.kind, not seen.around):
+            step(seen, message)
 
     def _after(self, event: Event) -> None:
         if event.kind in (Happened.EOF, Happened.RESET):
             self._end(event)
 
-    def _steps_of(self, connection: str, kind: str) -> Sequence[Step]:
+    def _steps_of(self, connection: str, kind: str, alone: bool) -> Sequence[Step]:
         """The steps that messages of a kind are on a connection, kept until its session or its end changes them."""
-        known = self._steps.setdefault(connection, {})
-        found = known.get(kind)
+        known = self._steps.get(connection)
+        if known is None:
+            known = self._steps[connection] = {}
+        found = known.get((kind, alone))
         if found is None:
             nature = self._decoders.nature(connection)
             self._known_as.setdefault(connection, (nature, None))
-            named = steps_for(self._laws, kind, nature)
+            named = steps_for(self._laws, kind, nature, alone)
             found = [getattr(self._instance(law_, connection), name) for law_, names in named for name in names]
-            known[kind] = found
+            known[kind, alone] = found
         return found
 
     def _end(self, event: Event) -> None:
@@ -345,10 +349,13 @@ def ending(laws: tuple[type[Law], ...], nature: Nature) -> tuple[type[Law], ...]
 
 
 @cache
-def steps_for(laws: tuple[type[Law], ...], kind: str, nature: Nature) -> tuple[tuple[type[Law], tuple[str, ...]], ...]:
+def steps_for(
+    laws: tuple[type[Law], ...], kind: str, nature: Nature, alone: bool
+) -> tuple[tuple[type[Law], tuple[str, ...]], ...]:
     """The laws that have a step for messages of a kind on links of that nature, with the names of those steps."""
+    wanted = ("on_alone", f"on_{kind}") if alone and kind != "batch" else (f"on_{kind}",)
     looking = (law_ for law_ in laws if nature in law_.natures)
-    named = ((law_, tuple(name for name in ("on_any", f"on_{kind}") if hasattr(law_, name))) for law_ in looking)
+    named = ((law_, tuple(name for name in wanted if hasattr(law_, name))) for law_ in looking)
     return tuple((law_, names) for law_, names in named if names)
 
 

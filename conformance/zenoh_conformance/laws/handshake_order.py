@@ -10,7 +10,7 @@ from zenoh_conformance.law import Law, law
 from zenoh_conformance.messages import Close, Fragment, Frame, Init, Open
 from zenoh_conformance.wire.errors import DecodeError
 
-from .handshake import Handshake, is_handshake_traffic
+from .handshake import Handshake
 
 PROMPT = 0.2
 """Seconds from InitAck to an OpenSyn that nobody need have waited for in vain."""
@@ -22,8 +22,8 @@ class InitSynFirst(Handshake):
 
     spoke = False
 
-    def on_any(self, seen: Seen, message: object) -> None:
-        if not self.watched or seen.sender is not Side.INITIATOR or self.spoke or not is_handshake_traffic(seen):
+    def on_alone(self, seen: Seen, message: object) -> None:
+        if self.spoke or not self.watched or seen.sender is not Side.INITIATOR:
             return
         self.spoke = True
         self.subject(seen)
@@ -37,8 +37,8 @@ class _Answer(Handshake):
     answer: AnyKind = InitAck
     asked = False
 
-    def on_any(self, seen: Seen, message: object) -> None:
-        if not is_handshake_traffic(seen) or (self.lossy and not self.watched):
+    def on_alone(self, seen: Seen, message: object) -> None:
+        if self.answered or (self.lossy and not self.watched):
             return  # of datagrams the answer itself may be what was not seen
         if self.question.matches(message) and not self.asked and self.is_due:
             self.asked, self.asker = True, seen.sender
@@ -127,7 +127,7 @@ class NoDataBeforeOpen(Handshake):
         )
         if early:
             self.subject(seen)
-        self.require(not early, at=seen, expected="OPEN first", got=name_of(message))
+            self.require(False, at=seen, expected="OPEN first", got=name_of(message))
 
     on_fragment = on_frame
 
@@ -197,9 +197,7 @@ class NothingAfterClose(Law):
         super().__init__()
         self.closed: set[Side] = set()
 
-    def on_any(self, seen: Seen, message: object) -> None:
-        if seen.around or seen.kind == "batch":
-            return
+    def on_alone(self, seen: Seen, message: object) -> None:
         if seen.sender in self.closed:
             self.require(False, at=seen, expected="nothing after Close", got=name_of(message))
         elif isinstance(message, Close):
@@ -208,16 +206,18 @@ class NothingAfterClose(Law):
 
 
 @law("session-establishment/no-challenge-round")
-class NoChallengeRound(Handshake):
+class NoChallengeRound(Law):
     """Neither side says INIT or OPEN twice on one link."""
 
     def __init__(self) -> None:
         super().__init__()
         self.said: set[tuple[Side, str]] = set()
 
-    def on_any(self, seen: Seen, message: object) -> None:
-        if self.watched and seen.kind in ("init", "open"):
+    def on_init(self, seen: Seen, message: object) -> None:
+        if self.watched:
             again = (seen.sender, seen.kind) in self.said
             self.said.add((seen.sender, seen.kind))
             self.subject(seen)
             self.require(not again, at=seen, expected=f"one {seen.kind.upper()} of each side", got=name_of(message))
+
+    on_open = on_init

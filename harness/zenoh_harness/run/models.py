@@ -46,6 +46,7 @@ def _case(module: ModuleType, depth: str, seed: int) -> Case:
         profile=getattr(module, "PROFILE", "default"),
         needs=(*getattr(module, "NEEDS", ()), *(MANY if role is Side.RESPONDER else ())),
         alone=True,
+        breaks=getattr(module, "BREAKS", ()),
     )
 
 
