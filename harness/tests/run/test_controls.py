@@ -109,3 +109,25 @@ def test_a_death_is_told_whatever_stands() -> None:
     )
 
     assert told[item(REFUSAL).label].verdict is Verdict.CRASH
+
+
+def test_what_deviates_as_a_plain_session_does_shows_no_more() -> None:
+    """Even where its own control stands: it failed at a step that another check judges."""
+    told = settled(
+        [item(SKIPPED), item(SANE), item(WORK)],
+        [came(SKIPPED, Verdict.FAIL, 0, found("stage open")), came(SANE, Verdict.FAIL, finding=found("stage open")),
+         came(WORK, Verdict.NOT_OBSERVED, finding=found("not reached: open"))],
+    )  # fmt: skip
+
+    assert told[item(SANE).label].verdict is Verdict.FAIL
+    assert told[item(SKIPPED).label].verdict is Verdict.NOT_OBSERVED
+    assert told[item(SKIPPED).label].cause == f"deviates as {SANE} does, which judges that"
+
+
+def test_what_deviates_at_another_step_stands() -> None:
+    told = settled(
+        [item(SKIPPED), item(SANE), item(WORK)],
+        [came(SANE, Verdict.PASS), came(WORK, Verdict.PASS), came(SKIPPED, Verdict.FAIL, 0, found("stage open"))],
+    )
+
+    assert told[item(SKIPPED).label].verdict is Verdict.FAIL

@@ -17,6 +17,7 @@ import click
 from zenoh_conformance.lock import lock, revisions
 from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import Exit
+from zenoh_harness.commands import _flakes
 from zenoh_harness.commands.run import accepted, check_files, command_line, export
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import UsageError, nearest, unknown
@@ -231,6 +232,9 @@ def check(shell: Shell, paths: tuple[Path, ...]) -> int:
             f"{path}: {len(placed)} entries" + (f", {due} with a reason or an owner to be written" if due else "")
         )
     return int(Exit.USAGE if wrong else Exit.CONFORMING)
+
+
+command.add_command(_flakes.command)
 
 
 def _options(target: str, how: dict[str, Any]) -> tuple[Reach, Options]:

@@ -42,6 +42,7 @@ def _case(module: ModuleType, depth: str, seed: int) -> Case:
         profile=getattr(module, "PROFILE", "default"),
         needs=getattr(module, "NEEDS", ()),
         alone=True,
+        breaks=getattr(module, "BREAKS", ()),
     )
 
 

@@ -15,6 +15,7 @@ from zenoh_conformance.dialogue import Dialogue
 from zenoh_conformance.finding import Deviation, Finding
 from zenoh_conformance.kinds import AnyKind, InitAck, InitSyn, Kind, OpenAck, OpenSyn, reason_code
 from zenoh_conformance.law import Law, all_laws, judge
+from zenoh_conformance.own_side import ANY
 from zenoh_conformance.sane import DEFAULT_BATCH, DEFAULT_PRIORITY
 from zenoh_conformance.scene import Scene
 from zenoh_conformance.wire import registry, vle
@@ -63,6 +64,7 @@ def case_of(script: Script, name: str) -> Case:
         profile=script.header.get("profile", "default"),
         needs=tuple(script.header.get("ability", "").split()),
         alone=True,
+        breaks=ANY,
     )
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
 from zenoh_conformance import sane
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.fences import BY_QUERY, PASSES, Fence, Fencing
+from zenoh_conformance.fences import Fence, Fencing, best
 from zenoh_conformance.finding import Deviation
 from zenoh_conformance.kinds import InitSyn
 from zenoh_conformance.messages import Init, Push
@@ -24,7 +23,7 @@ from zenoh_harness.links.wires import Recorder
 from zenoh_harness.probing.habits.room import room
 from zenoh_harness.probing.habits.speaks import other_version
 from zenoh_harness.reference.credentials import open_session
-from zenoh_harness.targets.habits import CONNECT, UNIT, End, Habits, Return
+from zenoh_harness.targets.habits import CONNECT, TIMES, UNIT, End, Habits, Return
 from zenoh_harness.targets.target import NodeInstance
 
 REQUIREMENT: Final = "target/habits"
@@ -77,7 +76,15 @@ def study(node: NodeInstance, *, rooms: bool = True) -> Habits:
     fencing, lacks = fence_of(us, answer)
     batch = us.theirs.batch_size if us.theirs is not None else None
     lacks = lacks if node.role != "router" else frozenset()  # a router that does not is at fault
-    found = replace(bare, answer=answer, fencing=fencing, leaves=left(us), batch=batch, offers=offers, lacks=lacks)
+    found = replace(
+        bare,
+        answer=answer,
+        fencing=fencing,
+        leaves=fencing.how is Fence.NOTHING,
+        batch=batch,
+        offers=offers,
+        lacks=lacks,
+    )
     if node.side is Side.INITIATOR:
         back = returns(node, us)
         dies = None if node.vitals().running or node.vitals().in_order else list(back)[-1]
@@ -94,6 +101,29 @@ def study(node: NodeInstance, *, rooms: bool = True) -> Habits:
     one = frozenset({"several-links"}) if half_open == 1 else frozenset[str]()
     one |= ONE_AT_A_TIME if sessions == 1 else frozenset()
     return replace(found, half_open=half_open, sessions=sessions, lacks=found.lacks | one)
+
+
+def glance(node: NodeInstance, known: Habits) -> Habits:
+    """What may be otherwise in another profile of a node that was studied: how fast it answers, what it must be offered, its batch, its
+    fences. How it comes back, and how many it serves, is its program's, and not asked again: that takes many links.
+    """
+    offers = known.offers
+    us = visit(node, max(CONNECT, TIMES * known.longest))
+    ours: dict[str, Any] = {"exts": exts(*offers)} if node.side is Side.RESPONDER else {}
+    answer = handshake(us, node, **ours) if us is not None else None
+    if us is not None and answer is None and node.side is Side.RESPONDER:
+        us, answer, offers = _with_other_offers(us, node)
+    if us is None or answer is None:
+        return known
+    fencing, lacks = fence_of(us, answer)
+    batch = us.theirs.batch_size if us.theirs is not None else None
+    if known.way is End.RST:
+        us.wire.reset()
+    us.leave()
+    lacks = lacks if node.role != "router" else frozenset()
+    others = known.lacks - frozenset(OF_FENCE.values())
+    return replace(known, answer=max(answer, known.answer), offers=offers, fencing=fencing, batch=batch, lacks=others | lacks,
+                   leaves=fencing.how is Fence.NOTHING)  # fmt: skip
 
 
 def _once_more(node: NodeInstance, offers: tuple[Any, ...]) -> float:
@@ -187,23 +217,10 @@ def handshake(us: Dialogue, node: NodeInstance, **changes: Any) -> float | None:
 
 def fence_of(us: Dialogue, answer: float) -> tuple[Fencing, frozenset[str]]:
     """The best fence that a live session passes, and what it was seen not to do; it may leave meanwhile, by itself."""
-    within = max(scaled(UNIT) / 2, QUIET_TIMES * answer)
-    quiet = max(scaled(LEAST_QUIET), QUIET_TIMES * answer)
-    lacks: set[str] = set()
-    for how in (Fence.QUERY, Fence.INTEREST, Fence.QUIET):
-        us.fencing = Fencing(how=how, quiet=quiet)
-        with suppress(Deviation):
-            PASSES[how](us, f"zconform/habits/{us.zid.hex()}/{how.name.lower()}", within, "fence")
-            return (us.fencing if how is not Fence.QUERY else BY_QUERY), frozenset(lacks)
-        if left(us):
-            break
-        lacks.add(OF_FENCE[how])
-    return Fencing(how=Fence.NOTHING, quiet=quiet), frozenset(OF_FENCE.values())
-
-
-def left(us: Dialogue) -> bool:
-    """Whether the target has ended the session."""
-    return us.ended is not None or us.closed is not None
+    fencing, missed = best(
+        us, max(scaled(UNIT) / 2, QUIET_TIMES * answer), max(scaled(LEAST_QUIET), QUIET_TIMES * answer)
+    )
+    return fencing, frozenset(OF_FENCE[how] for how in missed if how in OF_FENCE)
 
 
 Way = tuple[Callable[[Dialogue], object], Callable[[Dialogue], object]]
