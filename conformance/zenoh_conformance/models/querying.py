@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar
 
 from hypothesis import strategies as st
@@ -160,7 +161,7 @@ class Querying(RuleBasedStateMachine):
         matching, complete = self.able(question)
         if question.target in (Target.ALL, Target.ALL_COMPLETE):
             for source in matching if question.target is Target.ALL else complete:
-                source.party.awaits(lambda source=source: self.has_come(source, question.asked))
+                source.party.awaits(partial(self.has_come, source, question.asked))
             return
         us, some = question.asked.by.us, complete or matching
         deadline = us.wire.now() + us.unit

@@ -88,7 +88,8 @@ def _needs(script: Script) -> tuple[str, ...]:
 def judged(script: Script, scene: Scene) -> None:
     """Do what it says, and hold the target to the check that it was recorded of. Raises Deviation, or Elsewhere.
 
-    A law's script is held to that law; that of a case, where no step can tell what the case saw, to the case itself.
+    A law's script is held to that law; that of a case to the case itself, which says the same and knows what it looks for: a
+    step would take a cookie that all links share for that of the right one, or silence for silence enough.
     That of a target's end is held to nothing here: whoever asks for it looks at the target's health afterwards.
     """
     check = script.header.get("check", "")
@@ -98,7 +99,7 @@ def judged(script: Script, scene: Scene) -> None:
     law = all_laws().get(check)
     if law is not None:
         _held(script, scene, law)
-    elif check and not _tells_it(script) and (found := _case(check)) is not None:
+    elif check and (found := _case(check)) is not None:
         found[0].run(scene, found[1])
     else:
         perform(script, scene)
@@ -108,11 +109,6 @@ def _done(script: Script, scene: Scene) -> None:
     """Do the steps as far as the target goes with them."""
     with suppress(Elsewhere, Deviation):
         _Performance(script, scene, law=True).run()
-
-
-def _tells_it(script: Script) -> bool:
-    """Whether a step tells what the check saw; of silence only the check knows for how long it is none."""
-    return any(step.do == "deviates" and step.what != "silence" for step in script.steps)
 
 
 def _held(script: Script, scene: Scene, law: type[Law]) -> None:
