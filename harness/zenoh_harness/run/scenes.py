@@ -83,6 +83,11 @@ class StageWire:
         """The link protocol."""
         return self._below.link
 
+    @property
+    def done(self) -> bool:
+        """Whether we have ended it, or our direction of it."""
+        return self._below.done
+
     def now(self) -> float:
         """Seconds since the conversation began."""
         return self._below.now()
@@ -256,6 +261,7 @@ class Stage:
         dialogue = Dialogue(self.wire(name), zid=mine, unit=self.unit, requirement=self.requirement)
         self._habits.prepare(dialogue)
         self.dialogues.append(dialogue)
+        dialogue.beside_us = self.dialogues
         return dialogue
 
     def session(self, name: str = "us", *, zid: bytes | None = None) -> Dialogue:
