@@ -13,16 +13,16 @@ from typing import Any
 
 from .batch import LOWLATENCY_PREFIX, STREAM_PREFIX, decode_batch, decompress
 from .codec import Decoded, Layer, decode_whole
-from .conversation import Begins, Connection, Conversation, Event, Framing, Happened, Side
-from .messages import Frame, Init, Join, Open
+from .conversation import SIDES, Begins, Connection, Conversation, Event, Framing, Happened, Side
+from .messages import Fragment, Frame, Init, Join, Open
 from .sane import DEFAULT_PRIORITY
 from .wire import registry
 from .wire.errors import DecodeError, Diagnostic
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Seen:
-    """One message as it went by, or the bytes that are none."""
+    """One message as it went by, or the bytes that are none. Nobody changes it: frozen it would take five times as long to make."""
 
     event: Event
     """The event whose bytes completed it."""
@@ -53,7 +53,7 @@ class Seen:
         return self.event.time
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class SeenBatch(Seen):
     """A batch, before what it holds."""
 
@@ -108,7 +108,7 @@ class ConnectionDecoder:
 
     def __init__(self, connection: Connection | None = None) -> None:
         self.connection = connection or Connection("")
-        self.directions = {side: Direction() for side in Side}
+        self.directions = {side: Direction() for side in SIDES}
         streamed = self.connection.framing is Framing.STREAM
         self.nature = Nature.UNICAST if streamed else Nature.UNKNOWN
         if self.connection.begins in (Begins.COMPRESSED, Begins.LOWLATENCY):
@@ -223,28 +223,31 @@ def kind_of(message: Any) -> str:
 
 def nested(event: Event, message: Any, raw: bytes, diagnostics: tuple[Diagnostic, ...] = ()) -> Iterator[Seen]:
     """A message and, after it, each message that it holds, with paths."""
-    yield from _inside(event, message, kind_of(message), raw, diagnostics, (), None)
+    kind = kind_of(message)
+    yield from _inside(event, kind, message, kind, raw, diagnostics, (), None)
 
 
 def _inside(
-    event: Event, message: Any, path: str, raw: bytes, diagnostics: tuple[Diagnostic, ...], around: tuple[Any, ...],
+    event: Event, kind: str, message: Any, path: str, raw: bytes, diagnostics: tuple[Diagnostic, ...], around: tuple[Any, ...],
     channel: tuple[bool, int] | None,
 ) -> Iterator[Seen]:  # fmt: skip
-    reliable = getattr(message, "reliable", None)
-    if reliable is not None:
-        channel = (reliable, priority_of(message))
-    yield Seen(event, kind_of(message), message, path, raw, diagnostics, around, channel)
-    holds = (*around, message)
+    if isinstance(message, Frame | Fragment):
+        channel = (message.reliable, priority_of(message))
+    yield Seen(event, kind, message, path, raw, diagnostics, around, channel)
     if isinstance(message, Frame):
-        theirs = _by_message(diagnostics, f"{path}.messages[")
+        holds = (*around, message)
+        theirs = _by_message(diagnostics, f"{path}.messages[") if diagnostics else {}
         for index, inner in enumerate(message.messages):
-            below = f"{path}.messages[{index}].{kind_of(inner)}"
-            yield from _inside(event, inner, below, raw, tuple(theirs.get(index, ())), holds, channel)
+            kind = kind_of(inner)
+            below = f"{path}.messages[{index}].{kind}"
+            yield from _inside(event, kind, inner, below, raw, tuple(theirs.get(index, ())), holds, channel)
+        return
     body = getattr(message, "body", None)
     if body is not None and not isinstance(body, int | bytes):
-        below = f"{path}.{kind_of(body)}"
-        own = tuple(each for each in diagnostics if each.path.startswith(below))
-        yield from _inside(event, body, below, raw, own, holds, channel)
+        kind = kind_of(body)
+        below = f"{path}.{kind}"
+        own = tuple(each for each in diagnostics if each.path.startswith(below)) if diagnostics else ()
+        yield from _inside(event, kind, body, below, raw, own, (*around, message), channel)
 
 
 def _by_message(diagnostics: tuple[Diagnostic, ...], prefix: str) -> dict[int, list[Diagnostic]]:

@@ -6,6 +6,7 @@ every check that ends with a query.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -14,11 +15,30 @@ from .case import Case, Parameters
 from .conversation import Side
 from .finding import Finding
 
+UNREAD: Final = "undecodable bytes"
+"""How the text of what cannot be read begins."""
+
 WORKS: Final[Mapping[Side, str]] = {
     Side.RESPONDER: "establishment-sane/a-session-does-work",
     Side.INITIATOR: "initiator-open-ack/a-sane-handshake-makes-a-session",
 }
 """The case that judges, by the target's role, whether a session works at all."""
+
+BASIC: Final[Mapping[Side, tuple[str, ...]]] = {
+    Side.RESPONDER: (
+        "establishment-sane/a-sane-proposal-is-answered",
+        "establishment-sane/a-sane-handshake-is-accepted",
+        WORKS[Side.RESPONDER],
+    ),
+    Side.INITIATOR: ("initiator-init-ack/a-sane-answer-is-followed", WORKS[Side.INITIATOR]),
+}
+"""The cases that judge the steps of a plain session, in order, by the target's role: what deviates as one of them did shows no more."""
+
+
+def steps_before(case: Case) -> tuple[str, ...]:
+    """The basic cases that come before a case; of a basic one those before it."""
+    basic = BASIC[case.role]
+    return basic[: basic.index(case.id)] if case.id in basic else basic
 
 
 @dataclass(slots=True)
@@ -27,16 +47,24 @@ class Ground:
 
     cases: Mapping[str, Case]
     _came: dict[str, list[tuple[Parameters, bool]]] = field(default_factory=dict)
+    _found: dict[str, Finding] = field(default_factory=dict)
+    """What the basic cases found."""
 
-    def note(self, case: str, parameters: Parameters, passed: bool) -> None:
-        """A check passed, or did anything else."""
+    def note(self, case: str, parameters: Parameters, passed: bool, finding: Finding | None = None) -> None:
+        """A check passed, or did anything else, perhaps with a finding."""
         self._came.setdefault(case, []).append((parameters, passed))
+        if finding is not None:
+            self._found.setdefault(case, finding)
 
     def missing(self, case: Case, parameters: Parameters, finding: Finding | None) -> str:
         """Why the check says nothing about its requirement, naming what does; empty where it does say something."""
         if finding is not None and not finding.reached:
             judge = next(self._judges(case, finding), "")
             return f"{finding.cause}{f' ({judge} judges that)' if judge else ''}"
+        if finding is not None:
+            alike = [name for name in steps_before(case) if name in self._found and same(self._found[name], finding)]
+            if alike:
+                return f"deviates as {alike[0]} does, which judges that"
         broken = [check for check in self._judges(case, finding) if self.stands(check, parameters) is False]
         return f"rests on {broken[0]}, which did not pass" if broken else ""
 
@@ -60,3 +88,15 @@ def alike(came: list[tuple[Parameters, bool]], parameters: Parameters) -> list[t
     """Those whose values agree with these wherever both have them; all of them where none does."""
     same = [one for one in came if all(one[0][name] == value for name, value in parameters.items() if name in one[0])]
     return same or came
+
+
+def same(one: Finding, other: Finding) -> bool:
+    """Whether two findings are of one thing at one step; bytes that cannot be read come in answer to whatever was asked."""
+    if one.got.startswith(UNREAD):
+        return words_of(one.got) == words_of(other.got)
+    return (one.path, one.expected, one.got) == (other.path, other.expected, other.got)
+
+
+def words_of(text: str) -> str:
+    """What came, without its numbers: the same fault stands at another byte after another message."""
+    return re.sub(r"\d+", "n", text)

@@ -42,6 +42,7 @@ def _check_chunk(text: str, chunk: str, at: int) -> None:
         raise KeyExprError(text, at + match.start(), f"{match.group()!r} may not stand here")
 
 
+@lru_cache(maxsize=4096)
 def is_canonical(text: str) -> bool:
     """Whether the text is a key expression in canonical form."""
     try:

@@ -1,6 +1,7 @@
 """Laws: folds over conversations, which never know whose conversation it is.
 
-A law's annotated attributes are its state, its `on_<message>` methods are its steps, `end` closes. A new instance is made
+A law's annotated attributes are its state, its `on_<message>` methods are its steps, `end` closes. `on_alone` is a step for
+whatever is a transport message, or bytes that are none: not what is nested in one, not the batch. A new instance is made
 for each connection, each session, or once for the conversation, as the law declares. Laws count *subjects*: a law that met
 nothing says `not-observed`, never `pass`. They can begin in the middle of a session: what they did not see, they do not judge.
 """
@@ -18,7 +19,7 @@ from typing import Any, TypeVar
 
 from .case import import_all
 from .connection import Decoders, Nature, Seen
-from .conversation import Begins, Conversation, Event, Framing, Happened, Side
+from .conversation import SIDES, Begins, Conversation, Event, Framing, Happened, Side
 from .finding import Finding
 from .pieces import Pieces
 
@@ -53,14 +54,15 @@ class Law:
     """What was sent may be missing, or out of order: one connection is of datagrams that were not seen from the beginning."""
 
     def __init__(self) -> None:
-        self.subjects: Counter[Side] = Counter()
+        self.subjects: dict[Side, int] = {}
         self.findings: list[Finding] = []
         self.more = 0
         """Findings past the bound."""
 
     def subject(self, seen: Seen, sender: Side | None = None) -> None:
         """Count that there was something to judge, charged to the sender of what was seen unless told otherwise."""
-        self.subjects[sender or seen.sender] += 1
+        charged = sender or seen.sender
+        self.subjects[charged] = self.subjects.get(charged, 0) + 1
 
     def require(
         self, holds: bool, *, at: Seen, path: str = "", expected: object = "", got: object = "", why: str = "",
@@ -136,6 +138,10 @@ class Judged:
     findings: tuple[Finding, ...] = ()
 
 
+_NOTHING: dict[tuple[type[Law], Side], Judged] = {}
+"""What a law says that met nothing of a side: most of them, of most conversations."""
+
+
 @dataclass(slots=True)
 class _Sessions:
     """Which session a connection belongs to: the pair of ZIDs that INIT showed.
@@ -192,8 +198,8 @@ class Judge:
         self._decoders = Decoders(conversation)
         self._running: dict[str, dict[type[Law], Law]] = {}
         """What is looked at (a connection, a session, "" for the conversation) to the laws that look."""
-        self._steps: dict[str, dict[str, Sequence[Step]]] = {}
-        """Connection to kind to steps."""
+        self._steps: dict[str, dict[tuple[str, bool], Sequence[Step]]] = {}
+        """Connection to steps, by kind and whether the message stands alone."""
         self._instances: dict[str, dict[type[Law], Law]] = {}
         """Connection to the instances that look at it."""
         self._known_as: dict[str, tuple[Nature, str | None]] = {}
@@ -222,25 +228,30 @@ class Judge:
         if self._known_as.get(connection) != now:
             self._known_as[connection] = now
             self._steps.pop(connection, None)
-            self._instances.pop(connection, None)
+            instances = self._instances.get(connection, {})
+            self._instances[connection] = {law_: one for law_, one in instances.items() if law_.per is not Per.SESSION}
 
     def _see(self, seen: Seen) -> None:
-        for step in self._steps_of(seen.connection, seen.kind):
-            step(seen, seen.message)
+        message = seen.message
+        for step in self._steps_of(seen.event.connection, seen.kind, not seen.around):
+            step(seen, message)
 
     def _after(self, event: Event) -> None:
         if event.kind in (Happened.EOF, Happened.RESET):
             self._end(event)
 
-    def _steps_of(self, connection: str, kind: str) -> Sequence[Step]:
+    def _steps_of(self, connection: str, kind: str, alone: bool) -> Sequence[Step]:
         """The steps that messages of a kind are on a connection, kept until its session or its end changes them."""
-        known = self._steps.setdefault(connection, {})
-        found = known.get(kind)
+        known = self._steps.get(connection)
+        if known is None:
+            known = self._steps[connection] = {}
+        found = known.get((kind, alone))
         if found is None:
             nature = self._decoders.nature(connection)
-            named = steps_for(self._laws, kind, nature)
+            self._known_as.setdefault(connection, (nature, None))
+            named = steps_for(self._laws, kind, nature, alone)
             found = [getattr(self._instance(law_, connection), name) for law_, names in named for name in names]
-            known[kind] = found
+            known[kind, alone] = found
         return found
 
     def _end(self, event: Event) -> None:
@@ -269,15 +280,16 @@ class Judge:
         return instance
 
     def _found(self, law_: type[Law], connection: str) -> Law:
-        which = connection if law_.per is Per.CONNECTION else ""
-        if law_.per is Per.SESSION:
+        per = law_.per
+        which = connection if per is Per.CONNECTION else ""
+        if per is Per.SESSION:
             which = self._sessions.of.get(connection, connection)
         looking = self._running.get(which)
         if looking is None:
             looking = self._running[which] = {}
         instance = looking.get(law_)
         if instance is None:
-            earlier = self._running.get(connection, {}).pop(law_, None) if law_.per is Per.SESSION else None
+            earlier = self._running.get(connection, {}).pop(law_, None) if per is Per.SESSION else None
             instance = looking[law_] = earlier or law_()
         known = self._conversation.connection(connection)
         if known.begins is not Begins.START:
@@ -298,10 +310,12 @@ class Judge:
 
     def _take(self, law_: type[Law], instance: Law) -> None:
         """What an instance has found so far goes to what is said."""
+        if not instance.subjects and not instance.findings:
+            return
         for side in {*instance.subjects, *(finding.sender for finding in instance.findings)}:
             count, findings = self._said.setdefault((law_, side), (0, []))
             findings += [f for f in instance.findings if f.sender is side][: MOST_FINDINGS - len(findings)]
-            self._said[law_, side] = (count + instance.subjects[side], findings)
+            self._said[law_, side] = (count + instance.subjects.get(side, 0), findings)
 
     def drain(self) -> list[Judged]:
         """What was said since the last time, of a conversation that goes on; each subject and finding is told once."""
@@ -319,8 +333,13 @@ class Judge:
             for law_, instance in looking.items():
                 self._settle(law_, instance)
         self._running.clear()
-        said = [(law_, side, *self._said.get((law_, side), (0, []))) for law_ in self._laws for side in Side]
-        return [Judged(law_, side, subjects, tuple(findings)) for law_, side, subjects, findings in said]
+        return [self._judged(law_, side) for law_ in self._laws for side in SIDES]
+
+    def _judged(self, law_: type[Law], side: Side) -> Judged:
+        said = self._said.get((law_, side))
+        if said is None:
+            return _NOTHING.get((law_, side)) or _NOTHING.setdefault((law_, side), Judged(law_, side, 0))
+        return Judged(law_, side, said[0], tuple(said[1]))
 
 
 @cache
@@ -330,10 +349,13 @@ def ending(laws: tuple[type[Law], ...], nature: Nature) -> tuple[type[Law], ...]
 
 
 @cache
-def steps_for(laws: tuple[type[Law], ...], kind: str, nature: Nature) -> tuple[tuple[type[Law], tuple[str, ...]], ...]:
+def steps_for(
+    laws: tuple[type[Law], ...], kind: str, nature: Nature, alone: bool
+) -> tuple[tuple[type[Law], tuple[str, ...]], ...]:
     """The laws that have a step for messages of a kind on links of that nature, with the names of those steps."""
+    wanted = ("on_alone", f"on_{kind}") if alone and kind != "batch" else (f"on_{kind}",)
     looking = (law_ for law_ in laws if nature in law_.natures)
-    named = ((law_, tuple(name for name in ("on_any", f"on_{kind}") if hasattr(law_, name))) for law_ in looking)
+    named = ((law_, tuple(name for name in wanted if hasattr(law_, name))) for law_ in looking)
     return tuple((law_, names) for law_, names in named if names)
 
 

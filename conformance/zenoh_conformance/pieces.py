@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from .codec import Layer, decode
 from .connection import Seen, nested
-from .conversation import Side
+from .conversation import SIDES, Side
 from .fragments import Defragmenter
 from .messages import Init
 from .wire.errors import DecodeError
@@ -67,5 +67,5 @@ class Pieces:
     def forget(self, connection: str) -> None:
         """The connection has ended."""
         self._codes.pop(connection, None)
-        for side in Side:
+        for side in SIDES:
             self._open.pop((connection, side), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -102,3 +103,21 @@ def test_two_shards_on_spark_share_a_corpus(tmp_path: Path) -> None:
         "merge",
         "end",
     ]
+
+
+@pytest.mark.soak
+@pytest.mark.needs("java", "spark")
+def test_two_executors_do_more_than_one_also_when_one_of_them_is_lost(tmp_path: Path) -> None:
+    sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
+    from bench_on_spark import campaign
+
+    one = campaign(tmp_path / "one", "decode", 1, 30)
+    two = campaign(tmp_path / "two", "decode", 2, 30)
+    lost = campaign(tmp_path / "lost", "decode", 2, 30, lose=True)
+
+    assert two.inputs > 1.2 * one.inputs
+    for name, outcome in (("one", one), ("two", two), ("lost", lost)):
+        folder = tmp_path / name / "decode"
+        assert outcome.corpus == len(corpus_files(folder / "corpus")) > 10
+        assert [event["event"] for event in campaigns.read_events(folder)].count("merge") == 2
+    assert lost.inputs > 1000

@@ -72,6 +72,7 @@ def _namespaces() -> bool:
 PARTS: Mapping[str, Part] = {
     "docker": Part(present=_answers("docker", "version"), hint="Docker Engine, running, and the right to use it"),
     "java": Part(present=_java, hint="a Java runtime 17 or newer: openjdk-17-jre-headless, or the extra `spark`"),
+    "javac": Part(present=_program("javac"), hint="a Java compiler 17 or newer: openjdk-17-jdk-headless"),
     "spark": Part(present=_package("pyspark"), hint="pyspark: the extra `spark`"),
     "atheris": Part(present=_package("atheris"), hint="atheris: the extra `fuzz`; Linux x86-64, Python 3.11 to 3.13"),
     "browser": Part(present=_program(*CHROMIUM_NAMES), hint="Chromium: the package chromium"),

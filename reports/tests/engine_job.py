@@ -16,6 +16,8 @@ from typing import Any
 
 import pyarrow as pa
 
+sys.path.insert(0, str(Path(__file__).parent))
+from conftest import SMALL
 from zenoh_conformance.requirement import requirements
 from zenoh_reports.pipeline import audit, clusters, history, judgements, traffic
 from zenoh_reports.pipeline.captures import said
@@ -40,12 +42,12 @@ def main() -> None:
     captures = [file for file in files if file.endswith(".pcap")]
     results = [file for file in files if file.endswith(".jsonl")]
     needed = list(requirements().values())
-    with session("engines", master) as spark:
+    with session("engines", master, SMALL) as spark:
         packets = traffic.packets(spark, captures, span=4000)
         if lose:
             packets = packets.mapInArrow(partial(die_once, f"{captures[0]}.died"), packets.schema)
-        facts = audit.across(audit.facts(packets))
-        judged = judgements.judgements(judgements.results(spark, results))
+        facts = audit.across(audit.facts(packets).persist()).persist()
+        judged = judgements.judgements(judgements.results(spark, results)).persist()
         found = audit.findings(facts)
         tables = {
             "messages": traffic.messages(packets), "findings": found, "statistics": audit.statistics(facts),

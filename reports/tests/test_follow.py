@@ -7,10 +7,10 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
+import time
 from collections import Counter
+from itertools import zip_longest
 from pathlib import Path
-from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,7 +22,7 @@ from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.files import pcap
 from zenoh_harness.files.captures import PORTS
 from zenoh_reports.plain import audit, tables, traffic
-from zenoh_reports.plain.follow import Checkpoint, arrived, goes_on, packet_of
+from zenoh_reports.plain.follow import Checkpoint, Plan, arrived, goes_on, packet_of
 from zenoh_reports.plain.packets import Span, packets, rows
 
 if TYPE_CHECKING:
@@ -114,9 +114,19 @@ def test_a_checkpoint_of_somebody_else_is_refused(tmp_path: Path) -> None:
         Checkpoint(tmp_path)
 
 
+class Killed(BaseException):
+    """Stands for SIGKILL: nothing that follows is done."""
+
+
+def killed(*_given: object) -> None:
+    raise Killed
+
+
 @pytest.mark.needs("java", "spark")
-def test_what_arrives_is_counted_once_and_alerted_once(spark: SparkSession, tmp_path: Path) -> None:
-    """A batch that is ended before its commit is done again; a finding that comes again is no second alert."""
+def test_what_arrives_is_counted_once_and_alerted_once(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A batch that is ended on its way, twice, is done again; a finding that comes again is no second alert."""
     from zenoh_reports.pipeline import follow as stages
 
     file = captured(tmp_path, plant=wrong_version)
@@ -126,10 +136,15 @@ def test_what_arrives_is_counted_once_and_alerted_once(spark: SparkSession, tmp_
     said: list[str] = []
 
     shutil.copy(parts[0], arriving)
-    followed = stages.Followed(spark, out, (), said.append)
-    plan = followed.checkpoint.next(arrived(arriving, settled=-1))
-    assert plan is not None
-    followed._captures(plan)  # and no commit: it was killed
+    for owner, step in (
+        (stages.Followed, "_across"),
+        (Checkpoint, "commit"),
+    ):  # facts are written; all but the commit is
+        with monkeypatch.context() as ended:
+            ended.setattr(owner, step, killed)
+            with pytest.raises(Killed):
+                stages.follow(spark, arriving, out, once=True, say=said.append, settled=-1)
+    assert not said
     assert stages.follow(spark, arriving, out, once=True, say=said.append, settled=-1) == 1
     shutil.copy(parts[1], arriving)
     assert stages.follow(spark, arriving, out, once=True, say=said.append, settled=-1) == 0
@@ -141,41 +156,66 @@ def test_what_arrives_is_counted_once_and_alerted_once(spark: SparkSession, tmp_
     )
 
 
+STEPS = (
+    "checkpoint/plans/{:08}.json", "tables/facts/batch={}", "tables/facts/batch={}/_SUCCESS", "checkpoint/across/{}.pickle",
+    "alerts/{:08}.jsonl", "checkpoint/commits/{:08}.json",
+)  # fmt: skip
+"""What a batch writes, in order: a job is killed when one of them is there."""
+KILLS = 10
+PATIENCE = 600.0
+
+
 @pytest.mark.soak
 @pytest.mark.needs("java", "spark")
 def test_killed_ten_times_while_files_arrive_each_message_is_counted_once(tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+    from test_judgement_stages import a_year
+
     file = captured(tmp_path, plant=wrong_version)
-    parts = parts_of(file, tmp_path / "parts", 12)
+    whole = audit.whole_audit(traffic.sorted_rows(packets([str(file)])))
     arriving, out = tmp_path / "in", tmp_path / "out"
     arriving.mkdir()
-    random = Random(3)
-    waits = iter(parts)
+    captures, nights = parts_of(file, tmp_path / "parts", KILLS + 2), a_year(tmp_path / "year", 2)
+    waits = [each for pair in zip_longest(captures, map(Path, nights)) for each in pair if each is not None]
 
-    def arrive() -> None:
-        part = next(waits, None)
-        if part is not None:
+    def arrive(count: int = 1) -> None:
+        for part in waits[:count]:
             shutil.copy(part, tmp_path / "arriving")
-            (tmp_path / "arriving").rename(arriving / part.name)
+            (tmp_path / "arriving").rename(arriving / "-".join(part.parts[-3:]))
+        del waits[:count]
 
-    for _ in range(10):
+    for kill in range(KILLS):
         arrive()
-        job = start(arriving, out, "on")
-        end = threading.Timer(random.uniform(5, 40), os.killpg, (job.pid, signal.SIGKILL))
-        end.start()
+        job, number = start(arriving, out, "on"), len(list(out.glob("checkpoint/commits/*.json")))
         arrive()
+        await_file(out / STEPS[kill % len(STEPS)].format(number), job)
+        os.killpg(job.pid, signal.SIGKILL)
         job.wait()
-        end.join()
-    for _ in parts:
-        arrive()
-    assert start(arriving, out, "once").wait() == 0
+    arrive(len(waits))
+    assert start(arriving, out, "once").wait() in (0, 1)
 
-    assert counted(out) == by_kind(tables.statistics(audit.whole_audit(traffic.sorted_rows(packets([str(file)])))))
+    assert counted(out) == by_kind(tables.statistics(whole))
+    judged = [row["id"] for row in pq.read_table(out / "tables" / "judgements").to_pylist()]
+    assert len(judged) == len(set(judged)) == sum(text.count('"judgement"') for text in map(_text, nights))
+
+
+def _text(path: str) -> str:
+    return Path(path).read_text()
+
+
+def await_file(file: Path, job: subprocess.Popen[bytes]) -> None:
+    """Until a job has written a file."""
+    until = time.monotonic() + PATIENCE
+    while not file.exists():
+        assert job.poll() is None and time.monotonic() < until, f"{file} never came"
+        time.sleep(0.01)  # files tell nobody
 
 
 def start(arriving: Path, out: Path, how: str) -> subprocess.Popen[bytes]:
     """The job in a process group of its own, so that it can be ended with its Java."""
     command = [sys.executable, str(Path(__file__).parent / "follow_job.py"), str(arriving), str(out), how]
-    return subprocess.Popen(command, start_new_session=True)
+    around = {**os.environ, "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1"}
+    return subprocess.Popen(command, start_new_session=True, env=around)
 
 
 def by_kind(rows) -> Counter:
@@ -193,3 +233,27 @@ def counted(out: Path) -> Counter:
     for row in pq.read_table(out / "tables" / "statistics").to_pylist():
         made[row["kind"]] += row["messages"]
     return made
+
+
+@pytest.mark.needs("java", "spark")
+def test_results_between_two_captures_keep_the_flows_and_another_version_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from zenoh_reports.pipeline import follow as stages
+    from zenoh_reports.shipping import code
+
+    for name in ("keep_results", "derive"):
+        monkeypatch.setattr(stages, name, lambda *_given: None)
+    said: list[str] = []
+    followed = stages.Followed(None, tmp_path, (), said.append)  # type: ignore[arg-type] - no table is made
+    kept = {"newest": 7, "flows": 0, "code": code()}
+    followed.checkpoint.commit(Plan(0, 0, ("a.pcap",), (), ("a",)), kept)
+    followed.batch(Plan(1, 1, (), ("results.jsonl",), ("b",)))
+
+    assert followed.checkpoint.last() == kept
+    assert followed._flows(kept) == 0
+    assert followed._flows({**kept, "code": "another"}) is None
+    assert said == [
+        "batch 1: 0 captures, 1 results",
+        "connections that were open at batch 0 were kept by another version: they go on as met under way",
+    ]

@@ -77,3 +77,22 @@ def test_what_names_no_engine_is_a_usage_error(wrong: str) -> None:
 def test_where_nobody_listens_it_says_so_at_once(form: str) -> None:
     with pytest.raises(CannotGoOn, match="nobody answers"), session(master=f"{form}://127.0.0.1:9"):
         pass
+
+
+@pytest.mark.needs("spark")
+@pytest.mark.parametrize(
+    ("master", "name", "extra"),
+    [
+        ("local[1]", "pandas", "spark"),
+        ("sc://127.0.0.1:9", "zstandard", "connect"),
+        ("sc://127.0.0.1:9", "grpc", "connect"),
+    ],
+)
+def test_a_package_that_is_missing_is_named_with_its_extra(
+    master: str, name: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, name, None)
+
+    with pytest.raises(CannotGoOn, match=f"{name} is not installed") as text, session(master=master):
+        pass
+    assert f"zenoh-conformance[{extra}]" in str(text.value)

@@ -16,7 +16,7 @@ from zenoh_harness.errors import UsageError
 from zenoh_reports.plain import fold, runs
 from zenoh_reports.plain.anomalies import anomalies
 from zenoh_reports.plain.fold import Why
-from zenoh_reports.plain.versions import version_key
+from zenoh_reports.plain.versions import version_key, version_order
 
 COOKIE = "session-establishment/cookie-must-match"
 
@@ -37,6 +37,20 @@ def test_versions_sort_as_versions():
     assert sorted(["1.10.2", "1.9.0", "2", "1.0.0-rc1", "main", "1.0.0"], key=version_key) == [
         "1.0.0-rc1", "1.0.0", "1.9.0", "1.10.2", "2", "main",
     ]  # fmt: skip
+
+
+VERSIONS = [
+    "1.10.2", "1.9.0", "1.9", "2", "1.0.0-rc1", "main", "1.0.0", "1.0.0.dev3", "1.0.0a2.dev1", "1.0.0a2", "1.0.0b1", "1.0.0rc10",
+    "1.0.0.post1", "1.0.0.post1.dev2", "1.0.0+local", "1.0.0+local.10", "1.0.0+local.9", "1!0.1", "0.11.0", "1.10.2 / 1.9.0",
+    "1.9.0 / 1.10.2", "main-10", "main-9", "1.9.0+1.10.2", "", "1.0.0.1", "99999999999999999999.1", "1.1",
+]  # fmt: skip
+
+
+def test_as_text_versions_sort_as_versions_too():
+    for one in VERSIONS:
+        for other in VERSIONS:
+            by_key, by_text = version_key(one) < version_key(other), version_order(one) < version_order(other)
+            assert by_key is by_text, (one, other)
 
 
 def test_a_wheel_a_container_and_two_nights_stay_apart(make_run):

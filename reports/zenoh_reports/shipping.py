@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import zipfile
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 
@@ -26,14 +27,19 @@ def members() -> list[tuple[Path, str]]:
     return [(file, name) for name, file in sorted(found.items())]
 
 
+@cache
+def code() -> str:
+    """A name for the code that runs here: what one version has pickled another may not be able to read."""
+    digest = blake2b(digest_size=6)
+    for file, name in members():
+        digest.update(name.encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()
+
+
 def archive(folder: Path) -> Path:
     """The archive under `folder`, named by its content, so that workers never meet an old one. Raises OSError on a full disk."""
-    digest = blake2b(digest_size=6)
-    files = members()
-    for file, name in files:
-        digest.update(name.encode() + b"\0" + file.read_bytes())
-    path = folder / f"zenoh-conformance-{digest.hexdigest()}.zip"
+    path = folder / f"zenoh-conformance-{code()}.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out:
-        for file, name in files:
+        for file, name in members():
             out.writestr(zipfile.ZipInfo(name), file.read_bytes())
     return path

@@ -118,6 +118,12 @@ def test_the_archive_names_messages_and_extensions(archive):
     assert "| `request` | `QueryTarget` | 0x4 | z64 | yes |" in names and "Unknown" not in names
 
 
+def test_the_archive_tells_the_form_of_joins_numbers(archive):
+    names = (archive / "NAMES.md").read_text()
+    assert "| `sns[0][0]` | 0 Control, reliable | `sns[0].reliable` |" in names
+    assert "| `sns[7][1]` | 7 Background, best_effort | `sns[7].best_effort` |" in names
+
+
 def test_the_packed_archive_is_the_same_each_time(tmp_path):
     export(tmp_path / "a.tar.gz")
     export(tmp_path / "b.tar.gz")

@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from zenoh_conformance import sane
 from zenoh_conformance.case import case
-from zenoh_conformance.messages import Push, Request, Response, ResponseFinal
+from zenoh_conformance.messages import (
+    Declare,
+    DFinal,
+    DSubscriber,
+    DToken,
+    NetworkOam,
+    Push,
+    Request,
+    Response,
+    ResponseFinal,
+)
+from zenoh_conformance.messages.interest import InterestMode, InterestOptions
 from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.party import Heard, Party, parties
 from zenoh_conformance.scene import Scene
+from zenoh_conformance.wire.layer import Enc
 
+from .interest_snapshots import who_asks_is_told
 from .push_values import priority_and_congestion_control_pass
 from .routing_plain import ROUTES, a_query_reaches_a_queryable, heard_of
 
 NEEDS = (*ROUTES, "qos")
+UNKNOWN = 0x7FFF
+"""An OAM id that stands for nothing."""
 
 
 def is_data(who: Party, heard: Heard) -> None:
@@ -80,6 +98,71 @@ def a_final_without_qos_is_data(scene: Scene) -> None:
     final = querier.heard(ResponseFinal)[-1]
     if final.message.exts.get(QoS) is None:
         is_data(querier, final)
+
+
+def tells(body: type[Any]) -> Callable[[Heard], bool]:
+    """Whether a DECLARE tells that."""
+    return lambda heard: isinstance(heard.message.body, body)
+
+
+@case("message-reference/default-qos-declare", needs=NEEDS, control=who_asks_is_told)
+def a_declaration_without_qos_is_data(scene: Scene) -> None:
+    """
+    A DECLARE without QoS, in the lane of Data, is one as any other; what the target tells without QoS is Data, too.
+
+        watcher  INTEREST (CurrentFuture)
+        other    DECLARE (subscriber), without QoS, in the lane of Data
+        target   to the watcher: DECLARE (subscriber)
+    """
+    watcher, other = parties(scene, "watcher", "other")
+    watcher.asks_interest(InterestOptions.SUBSCRIBERS, InterestMode.CURRENT_FUTURE, "k/**")
+    watcher.settles()
+
+    other.says(Declare(body=DSubscriber(id=other.us.new_id(), key=other.key("k/a"))))
+    other.settles()
+
+    told = watcher.expect(Declare, tells(DSubscriber), step="declared without QoS")
+    if told.message.exts.get(QoS) is None:
+        is_data(watcher, told)
+
+
+@case("message-reference/default-qos-interest", needs=NEEDS, control=who_asks_is_told)
+def an_interest_without_qos_is_data(scene: Scene) -> None:
+    """
+    An INTEREST without QoS, in the lane of Data, is served; with the same said in QoS it is no other.
+
+        other    DECLARE (token)
+        watcher  INTEREST (Current), without QoS, in the lane of Data
+        target   to the watcher: DECLARE (token), DECLARE (D_FINAL)
+    """
+    watcher, other = parties(scene, "watcher", "other")
+    other.declares_token("k/a")
+
+    interest = watcher.asks_interest(InterestOptions.TOKENS, InterestMode.CURRENT, "k/**")
+
+    for body in (DToken, DFinal):
+        watcher.expect(Declare, tells(body), step="an interest without QoS")
+    watcher.ends_interest(interest.id)
+
+
+@case("message-reference/default-qos-oam", needs=NEEDS, control=a_query_reaches_a_queryable)
+def an_oam_without_qos_is_data(scene: Scene) -> None:
+    """
+    A network OAM without QoS has its place in the lane of Data, between others: those are served as before.
+
+        publisher  PUSH, OAM (an id that nobody knows) without QoS, PUSH: in the lane of Data
+        target     to the subscriber: both PUSHes
+    """
+    publisher, subscriber = heard_of(scene, whole=False)
+
+    publisher.puts("k", b"before")
+    publisher.says(NetworkOam(id=UNKNOWN, enc=Enc.UNIT))
+    publisher.puts("k", b"after")
+    publisher.settles("after an OAM")
+
+    for value in (b"before", b"after"):
+        same = subscriber.expect_push("k", step="around an OAM").body.payload == value
+        subscriber.us.require(same, expected="what was said around it", got="another", step="around an OAM")  # fmt: skip
 
 
 def answered(scene: Scene) -> Party:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from zenoh_conformance.connection import Seen
-from zenoh_conformance.conversation import Side
+from zenoh_conformance.conversation import SIDES, Side
 from zenoh_conformance.law import Law, law
 from zenoh_conformance.messages import (
     Declare,
@@ -52,7 +52,7 @@ class ScopeIsDeclared(Named):
 
     def __init__(self) -> None:
         super().__init__()
-        self.ever: dict[Side, set[int]] = {side: set() for side in Side}
+        self.ever: dict[Side, set[int]] = {side: set() for side in SIDES}
         """All ids that a side ever declared: what it released the other side may not have heard of yet."""
 
     def on_declare(self, seen: Seen, declare: Declare) -> None:
@@ -86,7 +86,7 @@ class EntitySentOnce(Network):
 
     def __init__(self) -> None:
         super().__init__()
-        self.told: dict[Side, dict[tuple[type[Any], int], Any]] = {side: {} for side in Side}
+        self.told: dict[Side, dict[tuple[type[Any], int], Any]] = {side: {} for side in SIDES}
         self.answering: dict[tuple[Side, int], set[tuple[type[Any], int, Any]]] = {}
         """(Who asked, interest) to what its snapshot had."""
         self.lasting: set[tuple[Side, int]] = set()
@@ -123,7 +123,7 @@ class UndeclaredWasDeclared(Network):
 
     def __init__(self) -> None:
         super().__init__()
-        self.told: dict[Side, set[tuple[type[Any], int]]] = {side: set() for side in Side}
+        self.told: dict[Side, set[tuple[type[Any], int]]] = {side: set() for side in SIDES}
 
     def on_declare(self, seen: Seen, declare: Declare) -> None:
         body = declare.body

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from zenoh_conformance import sane
 from zenoh_conformance.connection import Seen
 from zenoh_conformance.conversation import Happened, Side
 from zenoh_conformance.kinds import AnyKind, InitAck, InitSyn, OpenAck, OpenSyn, name_of
@@ -9,7 +10,10 @@ from zenoh_conformance.law import Law, law
 from zenoh_conformance.messages import Close, Fragment, Frame, Init, Open
 from zenoh_conformance.wire.errors import DecodeError
 
-from .handshake import Handshake, is_handshake_traffic
+from .handshake import Handshake
+
+PROMPT = 0.2
+"""Seconds from InitAck to an OpenSyn that nobody need have waited for in vain."""
 
 
 @law("session-establishment/init-syn-first")
@@ -18,8 +22,8 @@ class InitSynFirst(Handshake):
 
     spoke = False
 
-    def on_any(self, seen: Seen, message: object) -> None:
-        if not self.watched or seen.sender is not Side.INITIATOR or self.spoke or not is_handshake_traffic(seen):
+    def on_alone(self, seen: Seen, message: object) -> None:
+        if self.spoke or not self.watched or seen.sender is not Side.INITIATOR:
             return
         self.spoke = True
         self.subject(seen)
@@ -33,8 +37,8 @@ class _Answer(Handshake):
     answer: AnyKind = InitAck
     asked = False
 
-    def on_any(self, seen: Seen, message: object) -> None:
-        if not is_handshake_traffic(seen) or (self.lossy and not self.watched):
+    def on_alone(self, seen: Seen, message: object) -> None:
+        if self.answered or (self.lossy and not self.watched):
             return  # of datagrams the answer itself may be what was not seen
         if self.question.matches(message) and not self.asked and self.is_due:
             self.asked, self.asker = True, seen.sender
@@ -123,7 +127,7 @@ class NoDataBeforeOpen(Handshake):
         )
         if early:
             self.subject(seen)
-        self.require(not early, at=seen, expected="OPEN first", got=name_of(message))
+            self.require(False, at=seen, expected="OPEN first", got=name_of(message))
 
     on_fragment = on_frame
 
@@ -140,8 +144,14 @@ class NoDataBeforeOpen(Handshake):
 
 @law("session-establishment/refusal-is-close")
 class RefusalIsClose(Handshake):
-    """A side that refuses in the middle of a handshake says CLOSE before it goes."""
+    """
+    A side that refuses in the middle of a handshake says CLOSE before it goes.
 
+    Who takes no more links, or waits no longer, ends a link without a look at what came last, and no page forbids it: an end
+    counts where it can only be the answer.
+    """
+
+    acked_at = 0.0
     closed: Side | None = None
     gone: Side | None = None
 
@@ -154,12 +164,25 @@ class RefusalIsClose(Handshake):
         if self.gone is None:
             self.gone = sender
             asked = self.last
-            if asked is not None and asked.sender is not sender and self.in_the_middle and self.closed is None:
+            if asked is not None and asked.sender is not sender and self.closed is None and self.is_answer(asked):
                 self.subject(asked, sender)
                 self.require(
                     sender is Side.INITIATOR, at=asked, sender=sender, path="", expected="Close",
                     got="link shut" if how is Happened.EOF else "link reset",
                 )  # fmt: skip
+
+    def on_init(self, seen: Seen, init: Init) -> None:
+        super().on_init(seen, init)
+        if init.ack:
+            self.acked_at = seen.time
+
+    def is_answer(self, asked: Seen) -> bool:
+        """Whether an end answers that message: a first one that all must refuse, or one that came at once."""
+        if not self.in_the_middle:
+            return False
+        if self.init_ack is None:
+            return self.init_syn is not None and self.init_syn.version != sane.VERSION
+        return asked.time - self.acked_at < PROMPT
 
     @property
     def in_the_middle(self) -> bool:
@@ -174,9 +197,7 @@ class NothingAfterClose(Law):
         super().__init__()
         self.closed: set[Side] = set()
 
-    def on_any(self, seen: Seen, message: object) -> None:
-        if seen.around or seen.kind == "batch":
-            return
+    def on_alone(self, seen: Seen, message: object) -> None:
         if seen.sender in self.closed:
             self.require(False, at=seen, expected="nothing after Close", got=name_of(message))
         elif isinstance(message, Close):
@@ -185,16 +206,18 @@ class NothingAfterClose(Law):
 
 
 @law("session-establishment/no-challenge-round")
-class NoChallengeRound(Handshake):
+class NoChallengeRound(Law):
     """Neither side says INIT or OPEN twice on one link."""
 
     def __init__(self) -> None:
         super().__init__()
         self.said: set[tuple[Side, str]] = set()
 
-    def on_any(self, seen: Seen, message: object) -> None:
-        if self.watched and seen.kind in ("init", "open"):
+    def on_init(self, seen: Seen, message: object) -> None:
+        if self.watched:
             again = (seen.sender, seen.kind) in self.said
             self.said.add((seen.sender, seen.kind))
             self.subject(seen)
             self.require(not again, at=seen, expected=f"one {seen.kind.upper()} of each side", got=name_of(message))
+
+    on_open = on_init

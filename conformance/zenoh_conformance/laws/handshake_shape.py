@@ -5,7 +5,7 @@ from __future__ import annotations
 from zenoh_conformance import sane
 from zenoh_conformance.codec import Layer
 from zenoh_conformance.connection import Nature, Seen
-from zenoh_conformance.conversation import Happened, Side
+from zenoh_conformance.conversation import SIDES, Happened, Side
 from zenoh_conformance.kinds import InitAck, InitSyn
 from zenoh_conformance.law import Law, law
 from zenoh_conformance.messages import Fragment, Frame, Init, Open
@@ -26,9 +26,9 @@ class _Unicast(Law):
 
     def __init__(self) -> None:
         super().__init__()
-        self.said: dict[Side, set[str]] = {side: set() for side in Side}
+        self.said: dict[Side, set[str]] = {side: set() for side in SIDES}
 
-    def on_any(self, seen: Seen, message: object) -> None:
+    def on_init(self, seen: Seen, message: object) -> None:
         said = self.said[seen.sender]
         if seen.kind == self.kind:
             others = {"join"} if self.kind != "join" else {"init", "open"}
@@ -37,8 +37,9 @@ class _Unicast(Law):
             self.require(
                 not mixed, at=seen, expected=f"no {self.kind.upper()}", got=f"one beside {', '.join(mixed).upper()}"
             )
-        if seen.kind in ("init", "open", "join"):
-            said.add(seen.kind)
+        said.add(seen.kind)
+
+    on_open = on_join = on_init
 
 
 @law("session-establishment/init-unicast-only")
@@ -69,10 +70,11 @@ class _Whole(Handshake):
     first = False
     """The batch has just begun: what does not decode now is its first message."""
 
-    def on_any(self, seen: Seen, message: object) -> None:
-        if seen.kind == "batch":
-            self.first = True
-            return
+    def on_batch(self, seen: Seen, batch: bytes) -> None:
+        """What comes next is its first message."""
+        self.first = True
+
+    def on_alone(self, seen: Seen, message: object) -> None:
         began, self.first = self.first, False
         if not (isinstance(message, DecodeError) and seen.event.kind is Happened.BYTES and seen.raw[:1]):
             return

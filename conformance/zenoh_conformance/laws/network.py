@@ -14,6 +14,8 @@ from zenoh_conformance.law import Law
 from zenoh_conformance.messages import Declare, Init
 from zenoh_conformance.names import Names
 
+from .handshake import common
+
 
 class Network(Law):
     """Keeps the first INIT of each side; `begun` tells that the session was seen from its beginning."""
@@ -21,12 +23,15 @@ class Network(Law):
     def __init__(self) -> None:
         super().__init__()
         self.inits: dict[Side, Init] = {}
+        self.common: frozenset[str] = frozenset()
+        """The extensions that the INITs so far have in common."""
         self.unread: set[Side] = set()
         """Sides that said what we cannot read: it may have been anything."""
 
     def on_init(self, seen: Seen, init: Init) -> None:
         """Keep it."""
         self.inits.setdefault(seen.sender, init)
+        self.common = common(self.inits.values())
 
     def on_undecodable(self, seen: Seen, refusal: Any) -> None:
         """From here on we do not know all that this side said."""
@@ -55,7 +60,7 @@ class Network(Law):
 
     def agreed(self, name: str) -> bool:
         """Whether both INITs carried the extension of that name."""
-        return self.begun and all(any(type(ext).__name__ == name for ext in one.exts) for one in self.inits.values())
+        return self.begun and name in self.common
 
 
 class Named(Network):

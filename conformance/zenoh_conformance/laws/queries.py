@@ -6,7 +6,7 @@ from collections import OrderedDict
 from enum import Enum
 
 from zenoh_conformance.connection import Seen
-from zenoh_conformance.conversation import Side
+from zenoh_conformance.conversation import SIDES, Side
 from zenoh_conformance.law import law
 from zenoh_conformance.messages import Query, Reply, Request, Response, ResponseFinal
 from zenoh_conformance.messages.query import ConsolidationMode
@@ -32,8 +32,8 @@ class Requests(Network):
 
     def __init__(self) -> None:
         super().__init__()
-        self.open: dict[Side, dict[int, Request]] = {side: {} for side in Side}
-        self.over: dict[Side, OrderedDict[int, None]] = {side: OrderedDict() for side in Side}
+        self.open: dict[Side, dict[int, Request]] = {side: {} for side in SIDES}
+        self.over: dict[Side, OrderedDict[int, None]] = {side: OrderedDict() for side in SIDES}
         self.forgot = False
         """Some that were over are no longer known."""
 

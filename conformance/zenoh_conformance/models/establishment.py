@@ -13,14 +13,17 @@ from hypothesis.stateful import initialize, precondition, rule
 
 from zenoh_conformance.cases.establishing import answered_or_closed
 from zenoh_conformance.codec import encode
+from zenoh_conformance.dialogue import Sendable
 from zenoh_conformance.kinds import InitAck, OpenAck
 from zenoh_conformance.messages import Frame, Push, Put
 from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.scene import Scene
 from zenoh_conformance.session import RESPONDER, Seen, State
 
+from . import blame
+from .blame import PLAIN, Way
 from .living import STANDING, Living, which
-from .modelled import MOST_LINKS, Modelled, Way, due, pick
+from .modelled import MOST_LINKS, OUT_OF_TURN, Modelled, due, pick
 from .strokes import ODD, STEPS, TRAFFIC, UNACCEPTABLE, invented, odd, ordered, ways
 
 REQUIREMENT = "session-establishment/handshake-messages-in-order"
@@ -34,6 +37,9 @@ ALSO = (
     "session-establishment/init-field-order", "close/malformed-is-invalid", "close/own-zid-is-connection-to-self",
 )  # fmt: skip
 """Requirements whose breach it finds as well; each was shown to it once."""
+NEEDS = ("several-links", "several-sessions")
+BREAKS = OUT_OF_TURN
+"""Laws that our own side breaks in it on purpose."""
 
 early = st.sampled_from((State.AWAIT_INIT, State.INIT_ACKED))
 byte = st.integers(0, 255)
@@ -57,11 +63,11 @@ class Establishment(Living):
     def go_on(self, which: int) -> None:
         """The next legal step of a link; of a live one, work. The cheapest rule has the fewest arguments: it is drawn most."""
         links = self.in_state(*STANDING)
-        link = pick(links, which) if links else self.reach(State.AWAIT_INIT, Way())
+        link = pick(links, which) if links else self.reach(State.AWAIT_INIT, PLAIN)
         if link.state is State.LIVE:
-            link.us.expect_live()
+            self.lives(link)
         else:
-            self.legal_step(link, due(link.state), Way())
+            self.legal_step(link, due(link.state), PLAIN)
 
     @rule(which=which, state=early, way=ways)
     def go_on_another_way(self, which: int, state: State, way: Way) -> None:
@@ -72,7 +78,7 @@ class Establishment(Living):
     def go_on_with_more(self, which: int, state: State, value: int) -> None:
         """The next legal step, with an extension that is to be skipped."""
         link = self.at(which, state)
-        self.legal_step(link, due(link.state), Way(), lambda message: odd(message, value, mandatory=False))
+        self.legal_step(link, due(link.state), PLAIN, lambda message: odd(message, value, mandatory=False))
 
     @rule(which=which, state=early, how=st.integers(0, 4), value=byte)
     def go_on_oddly(self, which: int, state: State, how: int, value: int) -> None:
@@ -80,6 +86,12 @@ class Establishment(Living):
         link = self.at(which, state)
         odd_ones, stage = ODD[link.state], link.state.value
         message = odd_ones[how % len(odd_ones)](link, value)
+        with link.us.about(blame.REFUSED_BY_CLOSE):
+            self.is_answered_or_closed(link, message, stage)
+        self.over(link, Seen.UNACCEPTABLE)
+
+    def is_answered_or_closed(self, link: Modelled, message: Sendable, stage: str) -> None:
+        """What is odd is answered, and all goes on, or closed."""
         if link.state is State.AWAIT_INIT:
             ack = answered_or_closed(link.us, message, InitAck, stage)
             last = None if ack is None else answered_or_closed(link.us, link.us.open_syn(ack), OpenAck, "init-acked")
@@ -87,7 +99,6 @@ class Establishment(Living):
             last = answered_or_closed(link.us, message, OpenAck, stage)
         if last is not None:
             link.us.expect_live()
-        self.over(link, Seen.UNACCEPTABLE)
 
     @rule(which=which, state=early, choice=st.integers(0, len(STEPS) - 1))
     def speak_out_of_turn(self, which: int, state: State, choice: int) -> None:
@@ -108,15 +119,16 @@ class Establishment(Living):
     @rule(which=which, state=early, other=which)
     def publish_too_early(self, which: int, state: State, other: int) -> None:
         """What is published before OPEN comes to nobody."""
-        link, there = self.at(which, state), self.client(other, Way())
+        link, there = self.at(which, state), self.client(other, PLAIN)
         key = f"zconform/early/{there.us.zid.hex()}"
         there.us.subscribe(key)
-        there.us.fence(step="live: subscribed")
+        self.lives(there, "live: subscribed")
         push = Push(key=WireExpr(scope=0, suffix=key, mapping=True), body=Put(payload=b"early"))
         link.us.send(Frame(sn=0, messages=(push,)))
         self.no_step(link, Seen.FRAME)
         came = [seen for seen in there.us.fence() if seen.kind == "push"]
-        there.us.require(not came, expected="nothing", got="the publication", step=f"{state.value}: Frame")
+        with there.us.about("session-establishment/no-data-before-open"):
+            there.us.require(not came, expected="nothing", got="the publication", step=f"{state.value}: Frame")
 
     @rule(which=which, how=st.integers(0, len(UNACCEPTABLE[State.AWAIT_INIT]) - 1), value=byte)
     def propose_wrongly(self, which: int, how: int, value: int) -> None:
@@ -130,10 +142,14 @@ class Establishment(Living):
 
     def speak_wrongly(self, link: Modelled, how: int, value: int) -> None:
         """The message that is due, wrong, is refused; where a page says for which reason, for that one."""
-        wrong = [each for each in UNACCEPTABLE[link.state] if each.about not in self.known or not each.about]
-        stroke = wrong[how % len(wrong)]
+        wrong = [each for each in UNACCEPTABLE[link.state] if not each.listed or each.about not in self.known]
+        stroke, stage = wrong[how % len(wrong)], f"{link.state.value}: {Seen.UNACCEPTABLE.value}"
         link.us.send(stroke.make(link, value))
-        self.refused(link, Seen.UNACCEPTABLE, None if stroke.why in self.known else stroke.reasons)
+        with link.us.about(stroke.about):
+            refusal = self.refused(link, Seen.UNACCEPTABLE)
+        if refusal.reason is not None and stroke.why not in self.known:
+            with link.us.about(stroke.why):
+                link.us.expect_reason(refusal.reason, stroke.reasons, stage)
 
     @rule(which=which, kept=st.integers(1, 60))
     def stop_in_the_middle(self, which: int, kept: int) -> None:
@@ -142,12 +158,11 @@ class Establishment(Living):
         whole = link.us.framed(encode(link.us.init_syn()))
         link.us.send_bytes(whole[: min(kept, len(whole) - 1)])
         link.us.wire.finish()
-        self.reach(State.INIT_ACKED, Way())
+        self.reach(State.INIT_ACKED, PLAIN)
         seen = link.us.next(0)
-        got = link.us.text_of(seen)
-        link.us.require(
-            seen is None or seen.kind == "close", expected="no answer", got=got, step="await-init: half a batch"
-        )
+        right, got = seen is None or seen.kind == "close", link.us.text_of(seen)
+        with link.us.about("session-establishment/init-field-order"):
+            link.us.require(right, expected="no answer", got=got, step="await-init: half a batch")
         self.over(link, Seen.LINK_END)
 
     @rule(which=which, together=st.booleans())
@@ -166,9 +181,11 @@ class Establishment(Living):
         """A cookie opens its own link only: one that is issued beside it does not."""
         link = self.at(which, State.INIT_ACKED)
         donor = self.scene.dialogue("donor")
-        ack = donor.ask(donor.init_syn(), expect=InitAck, step="await-init: InitSyn")
+        with donor.about(blame.INIT_IS_ANSWERED):
+            ack = donor.ask(donor.init_syn(), expect=InitAck, step="await-init: InitSyn")
         link.us.send(link.us.open_syn(ack))
-        self.refused(link, Seen.UNACCEPTABLE)
+        with link.us.about("session-establishment/cookie-prevents-replay"):
+            self.refused(link, Seen.UNACCEPTABLE)
         donor.wire.shut()
 
 

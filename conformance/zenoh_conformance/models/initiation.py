@@ -7,7 +7,7 @@ else; what it does is compared with the table. At the end every law judges the w
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from hypothesis import strategies as st
@@ -26,8 +26,9 @@ from zenoh_conformance.scene import Scene
 from zenoh_conformance.session import Seen, State
 from zenoh_conformance.wire.extensions import Exts
 
-from .living import TO_SELF
-from .modelled import Modelled, judged
+from . import blame
+from .blame import TO_SELF, guilty
+from .modelled import OUT_OF_TURN, Modelled, judged
 from .strokes import LEASES, STEPS, TRAFFIC, broken, cut, large, odd, ordered, packed, twice
 
 REQUIREMENT = "session-establishment/open-syn-answers-init-ack"
@@ -39,47 +40,57 @@ ALSO = (
 )  # fmt: skip
 """Requirements whose breach it finds as well; each was shown to it once."""
 ROLE = Side.INITIATOR
+BREAKS = OUT_OF_TURN
+"""Laws that our own side breaks in it on purpose."""
 EARLY = (State.INIT_SENT, State.OPEN_SENT)
 SHORT: Mapping[str, Any] = {"lease_in_seconds": False, "lease": 1500}
 """A lease that a session outlives only if somebody keeps it alive."""
 
 Answer = Callable[[Dialogue, Init, int], Sendable]
+SE = "session-establishment"
 
-WRONG: Mapping[State, tuple[Answer, ...]] = {
+WRONG: Mapping[State, tuple[tuple[str, Answer], ...]] = {
     State.INIT_SENT: (
-        lambda us, syn, value: cut(us.init_ack(syn, exts=()), value),
-        lambda us, syn, value: odd(us.init_ack(syn), value, mandatory=True),
-        lambda us, syn, value: broken(us.init_ack(syn, exts=())),
-        lambda us, syn, value: us.init_ack(syn, resolution=raised(syn, value)),
-        lambda us, syn, value: segments(us.init_ack(syn)).replace("init.zid", bytes(len(us.zid))),
-        lambda us, syn, value: packed(us.init_ack(syn), 3),
+        (f"{SE}/init-field-order", lambda us, syn, value: cut(us.init_ack(syn, exts=()), value)),
+        ("primitives/unknown-mandatory-rejected", lambda us, syn, value: odd(us.init_ack(syn), value, mandatory=True)),
+        ("primitives/truncated-is-refused", lambda us, syn, value: broken(us.init_ack(syn, exts=()))),
+        (f"{SE}/raised-resolution-refused", lambda us, syn, value: us.init_ack(syn, resolution=raised(syn, value))),
+        (
+            f"{SE}/init-packed-byte",
+            lambda us, syn, value: segments(us.init_ack(syn)).replace("init.zid", bytes(len(us.zid))),
+        ),
+        ("primitives/whatami-3-refused", lambda us, syn, value: packed(us.init_ack(syn), 3)),
     ),
     State.OPEN_SENT: (
-        lambda us, syn, value: segments(us.open_ack(initial_sn=0x0FFF_FFFF)).join()[: 1 + value % 5],
-        lambda us, syn, value: odd(us.open_ack(), value, mandatory=True),
-        lambda us, syn, value: broken(us.open_ack()),
+        (
+            f"{SE}/open-field-order",
+            lambda us, syn, value: segments(us.open_ack(initial_sn=0x0FFF_FFFF)).join()[: 1 + value % 5],
+        ),
+        ("primitives/unknown-mandatory-rejected", lambda us, syn, value: odd(us.open_ack(), value, mandatory=True)),
+        ("primitives/truncated-is-refused", lambda us, syn, value: broken(us.open_ack())),
     ),
 }
-"""Answers that must be refused."""
+"""Answers that must be refused, and the requirement that each is about."""
 
-ODD: Mapping[State, tuple[Answer, ...]] = {
+ODD: Mapping[State, tuple[tuple[str, Answer], ...]] = {
     State.INIT_SENT: (
-        lambda us, syn, value: twice(us.init_ack(syn)),
-        lambda us, syn, value: packed(us.init_ack(syn), 4 << value % 2),
-        lambda us, syn, value: us.init_ack(syn, version=(sane.VERSION + 1 + value) % 256),
-        lambda us, syn, value: us.init_ack(syn, resolution=proposed(syn) | 0x10 << value % 4),
-        lambda us, syn, value: us.init_ack(syn, resolution=None, batch_size=None),
-        lambda us, syn, value: us.init_ack(syn, whatami=sane.CLIENT),
-        lambda us, syn, value: us.init_ack(syn, exts=not_offered(syn)),
-        lambda us, syn, value: large(us.init_ack(syn), 9_000),
+        ("", lambda us, syn, value: twice(us.init_ack(syn))),
+        ("", lambda us, syn, value: packed(us.init_ack(syn), 4 << value % 2)),
+        ("", lambda us, syn, value: us.init_ack(syn, version=(sane.VERSION + 1 + value) % 256)),
+        ("", lambda us, syn, value: us.init_ack(syn, resolution=proposed(syn) | 0x10 << value % 4)),
+        ("", lambda us, syn, value: us.init_ack(syn, resolution=None, batch_size=None)),
+        ("", lambda us, syn, value: us.init_ack(syn, whatami=sane.CLIENT)),
+        (f"{SE}/frame-transport-by-default", lambda us, syn, value: us.init_ack(syn, exts=not_offered(syn))),
+        ("", lambda us, syn, value: large(us.init_ack(syn), 9_000)),
     ),
     State.OPEN_SENT: (
-        lambda us, syn, value: twice(us.open_ack()),
-        lambda us, syn, value: segments(us.open_ack()).join() + b"\x04\x5a\x5a\x5a\x5a",
-        lambda us, syn, value: us.open_ack(lease_in_seconds=bool(value % 2), lease=2 ** (30 + value % 19)),
+        ("", lambda us, syn, value: twice(us.open_ack())),
+        ("", lambda us, syn, value: segments(us.open_ack()).join() + b"\x04\x5a\x5a\x5a\x5a"),
+        ("", lambda us, syn, value: us.open_ack(lease_in_seconds=bool(value % 2), lease=2 ** (30 + value % 19))),
     ),
 }
-"""Answers of which no page says what an initiator makes of them: it goes on or gives up, and does not hang."""
+"""Answers of which no page says what an initiator makes of them: it goes on or gives up, and does not hang. With what they are about,
+where that is more than the step."""
 
 
 def proposed(syn: Init) -> int:
@@ -99,19 +110,55 @@ def raised(syn: Init, value: int) -> int:
     return low + (1 if value % 2 or low >> 2 & 3 == 3 else 4) if low & 3 < 3 else low | 0x0F
 
 
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """How a legal handshake is answered."""
+
+    lowered: int = 0x0F
+    """The resolution is the smaller of this and the proposal, field by field."""
+    cookie: bytes = b"\x5a" * 16
+    batch_size: int = sane.DEFAULT_BATCH
+    whatami: int = sane.ROUTER
+    sn: int = 0
+    lease: Mapping[str, Any] = field(default_factory=dict)
+    zid: int = 8
+    pieces: int = 0
+    """Bytes of a piece; 0 for whole messages."""
+    more: int | None = None
+    """What an extension that is to be skipped holds."""
+
+    def parts(self) -> list[tuple[str, Answered]]:
+        """What is special in it: what each is about, and an answer that has it alone."""
+        here = [(name, getattr(self, name)) for name in ABOUT]
+        about = {**ABOUT, "lease": blame.LIVES} if self.lease and blame.is_long(self.lease) else ABOUT
+        return [(about[name], Answered(**{name: value})) for name, value in here if value != getattr(Answered(), name)]
+
+
+ABOUT: Mapping[str, str] = {
+    "zid": f"{SE}/init-zid-length", "whatami": f"{SE}/init-whatami", "lowered": f"{SE}/lowered-resolution-is-used",
+    "batch_size": f"{SE}/batch-size-effective-minimum", "cookie": f"{SE}/cookie-is-opaque",
+    "sn": f"{SE}/initial-sn-in-range", "lease": f"{SE}/lease-unit", "more": blame.SKIPPED, "pieces": blame.LIVES,
+}  # fmt: skip
+"""What each field of an answer is about."""
+
 cookies = st.builds(
     lambda size, byte: bytes([byte]) * size, st.sampled_from([1, 16, 64, 65, 128, 255, 1000]), st.integers(0, 255)
 )
 """Of lengths on both sides of what one might think a cookie can have."""
 
-acks = st.fixed_dictionaries(
-    {"lowered": st.integers(0, 15), "cookie": cookies},
-    optional={
-        "batch_size": st.sampled_from([65535, 49152, 8192, 512, 128]),
-        "whatami": st.sampled_from([sane.ROUTER, sane.PEER]),
-    },
+answers = st.builds(
+    Answered,
+    lowered=st.integers(0, 15),
+    cookie=cookies,
+    batch_size=st.sampled_from([65535, 49152, 8192, 512, 128]),
+    whatami=st.sampled_from([sane.ROUTER, sane.PEER]),
+    sn=st.sampled_from([0, 1, 0x7F]),
+    lease=st.sampled_from([{}, SHORT, *LEASES]),
+    zid=st.sampled_from([8, 4, 15, 16]),
+    pieces=st.sampled_from([0, 0, 1, 7]),
+    more=st.sampled_from([None, 1, 2, 3]),
 )
-"""What a sane InitAck may vary."""
+"""What a sane answer may vary."""
 
 
 class Initiation(RuleBasedStateMachine):
@@ -125,48 +172,73 @@ class Initiation(RuleBasedStateMachine):
         self.scene = type(self).stage()
         self.count = 0
 
-    @rule(ack=acks, sn=st.sampled_from([0, 1, 0x7F]), lease=st.sampled_from([{}, SHORT, *LEASES]),
-          zid=st.sampled_from([8, 4, 15, 16]), pieces=st.sampled_from([0, 0, 1, 7]), more=st.sampled_from([None, 1, 2, 3]))  # fmt: skip
-    def answer(
-        self, ack: dict[str, Any], sn: int, lease: dict[str, Any], zid: int, pieces: int, more: int | None
-    ) -> None:
+    @rule(how=answers)
+    def answer(self, how: Answered) -> None:
         """We answer as we may, and the session works."""
+        try:
+            us = self.works(how)
+        except Deviation as found:
+            raise self.blamed(found, how) from None
+        with us.about(f"{SE}/batch-size-effective-minimum"):
+            right = us.largest <= how.batch_size
+            us.require(right, expected=f"at most {how.batch_size} bytes", got="a larger batch", step="batch")
+        us.wire.shut()
+
+    def works(self, how: Answered) -> Dialogue:
+        """A session that works, answered so. Raises Deviation."""
         for tries_left in (2, 1, 0):
-            us = self.answered(dict(ack), sn, lease, zid, pieces, more)
+            us = self.answered(how)
             try:
-                us.expect_live()
+                with us.about(blame.LIVES):
+                    us.expect_live()
                 break
             except Deviation:  # it may leave one or two by CLOSE: it settles on one of several links
                 if us.closed is None or not tries_left:
                     raise
                 us.wire.shut()
-        largest = ack.get("batch_size", sane.DEFAULT_BATCH)
-        us.require(us.largest <= largest, expected="at most what was answered", got="a larger batch", step="batch")
-        us.wire.shut()
+        return us
 
-    def answered(
-        self, fields: dict[str, Any], sn: int, lease: dict[str, Any], zid: int, pieces: int, more: int | None
-    ) -> Dialogue:
+    def blamed(self, found: Deviation, how: Answered) -> Deviation:
+        """The fault of a session that was answered in a special way: what of it alone is enough to bring it about."""
+        if found.finding.requirement not in (blame.FOLLOWED, blame.LIVES):
+            return found
+        requirement = guilty(how.parts(), Answered(), self.comes_through)
+        return Deviation(replace(found.finding, requirement=requirement)) if requirement else found
+
+    def comes_through(self, how: Answered) -> bool:
+        """Whether a session that is answered so works."""
+        try:
+            self.works(how).wire.shut()
+        except Deviation:
+            return False
+        return True
+
+    def answered(self, how: Answered) -> Dialogue:
         """A link on which we have said all that a session takes."""
-        us, syn = self.led(State.INIT_SENT, zid)
-        lowered = fields.pop("lowered")
-        resolution = min(proposed(syn) & 3, lowered & 3) | min(proposed(syn) & 12, lowered & 12)
-        self.say(us, us.init_ack(syn, resolution=resolution, **fields), pieces, more)
-        back = us.expect(OpenSyn, step="init-sent")
-        same = back.cookie == fields["cookie"]
-        us.require(same, expected="the cookie issued", got="another cookie", step="open.cookie")
-        us.initial_sn, us.largest = sn, 0
-        self.say(us, us.open_ack(**lease), pieces, more)
+        us, syn = self.led(State.INIT_SENT, how.zid)
+        with us.about(blame.FOLLOWED):
+            lowest = min(proposed(syn) & 3, how.lowered & 3) | min(proposed(syn) & 12, how.lowered & 12)
+            ack = us.init_ack(syn, resolution=lowest, cookie=how.cookie, batch_size=how.batch_size, whatami=how.whatami)
+            self.say(us, ack, how)
+            back = us.expect(OpenSyn, step="init-sent")
+        with us.about(f"{SE}/cookie-echo"):
+            same = back.cookie == how.cookie
+            us.require(same, expected="the cookie issued", got="another cookie", step="open.cookie")
+        us.initial_sn, us.largest = how.sn, 0
+        self.say(us, us.open_ack(**how.lease), how)
         return us
 
     @rule(state=st.sampled_from(EARLY), how=st.integers(0, 7), value=st.integers(0, 255))
     def answer_oddly(self, state: State, how: int, value: int) -> None:
         """The answer that is due, with something that may be taken or not."""
         us, syn = self.led(state)
-        message = ODD[state][how % len(ODD[state])](us, syn, value)
+        about, odd_one = ODD[state][how % len(ODD[state])]
+        us.requirement = about or (blame.FOLLOWED if state is State.INIT_SENT else blame.LIVES)
+        message = odd_one(us, syn, value)
         if state is State.OPEN_SENT:
             believed_or_refused(us, message)
         elif followed_or_refused(us, message) is not None:
+            us.requirement = about or blame.LIVES
             believed_or_refused(us, us.open_ack())
         us.wire.shut()
 
@@ -175,6 +247,7 @@ class Initiation(RuleBasedStateMachine):
     def be_the_target(self) -> None:
         """Who answers with the initiator's own ZenohID is told that he is the initiator."""
         us, syn = self.led(State.INIT_SENT)
+        us.requirement = TO_SELF
         us.send(replace(us.init_ack(syn), zid=ZenohID(syn.zid.raw)))
         refuses_itself(us, step="init-sent: itself")
         us.wire.shut()
@@ -184,6 +257,7 @@ class Initiation(RuleBasedStateMachine):
         """A step that is no answer is refused."""
         if what not in {State.INIT_SENT: (Seen.INIT_ACK,), State.OPEN_SENT: (Seen.OPEN_ACK,)}[state]:
             us, _ = self.led(state)
+            us.requirement = blame.IN_ORDER
             us.send(STEPS[what](Modelled(us)))
             us.expect_refusal(f"{state.value}: {what.value}", never=OpenSyn)
             us.wire.shut()
@@ -192,6 +266,7 @@ class Initiation(RuleBasedStateMachine):
     def answer_too_early(self, what: Seen) -> None:
         """What belongs to a session is no InitAck."""
         us, _ = self.led(State.INIT_SENT)
+        us.requirement = blame.IN_ORDER
         us.send(TRAFFIC[what](Modelled(us)))
         seen = us.next(us.unit / 4)
         followed = seen is not None and OpenSyn.matches(seen.message)
@@ -202,8 +277,8 @@ class Initiation(RuleBasedStateMachine):
     def answer_wrongly(self, state: State, how: int, value: int) -> None:
         """The answer that is due, wrong, is refused."""
         us, syn = self.led(state)
-        wrong = WRONG[state]
-        us.send(wrong[how % len(wrong)](us, syn, value))
+        us.requirement, wrong = WRONG[state][how % len(WRONG[state])]
+        us.send(wrong(us, syn, value))
         us.expect_refusal(f"{state.value}: unacceptable", never=OpenSyn)
         us.wire.shut()
 
@@ -211,15 +286,17 @@ class Initiation(RuleBasedStateMachine):
     def refuse(self, state: State, reason: int, session: bool) -> None:
         """CLOSE is taken."""
         us, _ = self.led(state)
+        us.requirement = blame.CLOSED
         us.send(sane.close(reason, session=session))
         us.expect_end(step="after Close")
         us.wire.shut()
 
-    def say(self, us: Dialogue, message: Init | Open, pieces: int, more: int | None) -> None:
+    def say(self, us: Dialogue, message: Init | Open, how: Answered) -> None:
         """An answer, whole or in pieces, perhaps with an extension that is to be skipped."""
-        framed = us.framed(encode(message if more is None else odd(message, more, mandatory=False)))
-        for at in range(0, len(framed), pieces or len(framed)):
-            us.send_bytes(framed[at : at + (pieces or len(framed))])
+        framed = us.framed(encode(message if how.more is None else odd(message, how.more, mandatory=False)))
+        size = how.pieces or len(framed)
+        for at in range(0, len(framed), size):
+            us.send_bytes(framed[at : at + size])
 
     def led(self, state: State, zid: int = 8) -> tuple[Dialogue, Init]:
         """A link on which the target waits for the answer of that state, and its proposal."""
@@ -232,7 +309,7 @@ class Initiation(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """Let the laws judge."""
-        judged(self.scene, Side.INITIATOR, self.known)
+        judged(self.scene, Side.INITIATOR, self.known, BREAKS)
 
 
 def machine(stage: Callable[[], Scene], known: frozenset[str] = frozenset()) -> type[Initiation]:

@@ -13,7 +13,9 @@ from zenoh_conformance.kinds import InitAck, OpenAck, reason_code
 from zenoh_conformance.messages import Close, KeepAlive
 from zenoh_conformance.session import RESPONDER, Seen, State, step
 
-from .modelled import MOST_LINKS, Linked, Modelled, Way
+from . import blame
+from .blame import PLAIN, TO_SELF, Way
+from .modelled import MOST_LINKS, Linked, Modelled, due
 from .strokes import STEPS, ordered, ways
 
 STANDING = (State.AWAIT_INIT, State.INIT_ACKED, State.LIVE)
@@ -22,7 +24,6 @@ TRIES = 20
 """How often a node tries to come back within one unit of patience."""
 TIME_IS_FREE = "time_is_free"
 """The fact that waiting takes no time here: the clock is ours."""
-TO_SELF = "close/own-zid-is-connection-to-self"
 
 which = st.integers(0, MOST_LINKS - 1)
 
@@ -34,7 +35,7 @@ class Living(Linked):
     def live_sessions_live(self) -> None:
         """Whatever was done on one link, the live sessions of others work."""
         for link in self.in_state(State.LIVE):
-            link.us.expect_live()
+            self.lives(link)
 
     @rule(which=which, what=st.sampled_from(ordered(STEPS)))
     def shake_hands_again(self, which: int, what: Seen) -> None:
@@ -52,7 +53,7 @@ class Living(Linked):
         """KEEP_ALIVEs are no work and no fault."""
         link = self.at(which, State.LIVE)
         link.us.send(*[KeepAlive()] * times)
-        link.us.expect_live()
+        self.lives(link)
 
     @rule(
         here=st.integers(0, MOST_LINKS),
@@ -65,16 +66,21 @@ class Living(Linked):
         to = self.client(there, way)
         sender = self.client(here, way)
         if sender is to:
-            sender = self.reach(State.LIVE, Way())
+            sender = self.reach(State.LIVE, PLAIN)
         key = f"zconform/{to.us.zid.hex()}/{len(to.keys)}"
         to.keys.append(key)
         to.us.subscribe(key)
-        to.us.fence(step="live: subscribed")
+        self.lives(to, "live: subscribed")
+        before = len(to.us.heard)
         sender.us.publish(key, bytes(size if size + 128 < room(sender) else 5))
-        sender.us.fence(step="live: published")
-        heard = to.us.fence(step="live: heard")
+        self.lives(sender, "live: published")
+        self.lives(to, "live: heard")
+        heard = to.us.heard[before:]
+        if not self.scene.can("routing"):
+            return  # a peer need not pass on what others publish
         came = any(seen.kind == "push" or (seen.kind == "fragment" and not seen.message.more) for seen in heard)
-        to.us.require(came, expected="the publication", got="nothing", step="live: work together")
+        with to.us.about("push/push-reaches-intersecting"):
+            to.us.require(came, expected="the publication", got="nothing", step="live: work together")
 
     @rule(
         which=which,
@@ -88,24 +94,29 @@ class Living(Linked):
         link = self.at(which, state)
         if politely:
             link.us.send(sane.close(reason, session=session))
-            link.us.expect_end(step="after Close")
+            self.ends(link)
         link.us.wire.shut()
         link.state = step(RESPONDER, link.state, Seen.CLOSE if politely else Seen.LINK_END)
+
+    def ends(self, link: Modelled) -> None:
+        """A link on which we said CLOSE is over."""
+        with link.us.about(blame.TEARDOWN if link.state is State.LIVE else blame.CLOSED):
+            link.us.expect_end(step="after Close")
 
     @rule(which=which, session=st.booleans(), way=ways)
     def return_after_close(self, which: int, session: bool, way: Way) -> None:
         """A node that left by CLOSE has a session again before long."""
         link = self.at(which, State.LIVE)
         link.us.send(sane.close(session=session))
-        link.us.expect_end(step="after Close")
+        self.ends(link)
         self.over(link, Seen.CLOSE)
         for tries_left in reversed(range(TRIES)):
             try:
                 self.reach(State.LIVE, way, zid=link.us.zid)
                 return
-            except Deviation:
+            except Deviation as found:
                 if not tries_left:
-                    raise
+                    raise self.blamed(found, way) from None
                 self.over(self.links[-1], Seen.LINK_END)
                 self.pass_time(link.us.unit / TRIES)
 
@@ -118,15 +129,18 @@ class Living(Linked):
         """A further link of a node that has a session is answered or closed, and does no harm."""
         first = self.at(which, State.LIVE)
         link = self.link(zid=first.us.zid)
-        ack = answered_or_closed(link.us, link.us.init_syn(), InitAck, "init")
-        if ack is not None:
-            answered_or_closed(link.us, link.us.open_syn(ack), OpenAck, "open")
+        with link.us.about(blame.REFUSED_BY_CLOSE):
+            ack = answered_or_closed(link.us, link.us.init_syn(), InitAck, "init")
+            if ack is not None:
+                answered_or_closed(link.us, link.us.open_syn(ack), OpenAck, "open")
         self.over(link, Seen.LINK_END)
 
     def open_two_at_once(self, which: int) -> None:
         """Of two handshakes of one node at once, one at least comes to its end."""
         links = [self.link()]
         links.append(self.link(zid=links[0].us.zid))
+        for link in links:
+            link.us.requirement = blame.OPEN_IS_ANSWERED
         acks = [answered_or_closed(link.us, link.us.init_syn(), InitAck, "init") for link in links]
         opened = [
             answered_or_closed(link.us, link.us.open_syn(ack), OpenAck, "open") is not None
@@ -141,6 +155,7 @@ class Living(Linked):
         if self.them is None or TO_SELF in self.known:
             return
         us = self.link(zid=self.them).us
+        us.requirement = TO_SELF
         ack = answered_or_closed(us, us.init_syn(), InitAck, "init")
         if ack is not None:
             us.send(us.open_syn(ack))
@@ -156,6 +171,11 @@ class Living(Linked):
     def pause(self, which: int, state: State) -> None:
         """A quarter of our patience is endured in every state, and nothing comes of it."""
         link = self.at(which, state)
+        with link.us.about(blame.LIVES if link.state is State.LIVE else blame.ANSWERED[due(link.state)]):
+            self.is_endured(link)
+
+    def is_endured(self, link: Modelled) -> None:
+        """A pause on a link that is open."""
         for seen in link.us.stream(link.us.unit / 4):
             quiet = isinstance(seen.message, KeepAlive) or link.state is State.LIVE
             link.us.require(quiet, expected="patience", got=link.us.text_of(seen), step=f"{link.state.value}: a pause")
@@ -169,7 +189,10 @@ class Living(Linked):
         for link in self.in_state(State.AWAIT_INIT, State.INIT_ACKED):
             self.over(link, Seen.LINK_END)
         link = self.reach(State.LIVE, Way(lease={"lease_in_seconds": seconds, "lease": 1 if seconds else 1000}))
-        (self.keep if kept else self.lose)(link.us)
+        with link.us.about(
+            f"session-establishment/{'any-message-renews-lease' if kept else 'lease-expiry-ends-session'}"
+        ):
+            (self.keep if kept else self.lose)(link.us)
         self.over(link, Seen.LINK_END)
 
     def keep(self, us: Dialogue) -> None:
@@ -188,7 +211,8 @@ class Living(Linked):
         over = us.ended is not None or us.closed is not None
         us.require(over, expected="the session's end", got="a session that lives on", step="live: its lease is over")
         text = us.closed in (None, reason_code("GENERIC"), reason_code("EXPIRED"))
-        us.require(text, expected="Close(EXPIRED)", got=f"Close({us.closed})", step="live: its lease is over")
+        with us.about("close/expired-lease-is-expired"):
+            us.require(text, expected="Close(EXPIRED)", got=f"Close({us.closed})", step="live: its lease is over")
 
     def pass_time(self, seconds: float) -> None:
         """Let time pass, on a link that says nothing."""

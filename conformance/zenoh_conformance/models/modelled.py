@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -11,14 +11,30 @@ from hypothesis.stateful import RuleBasedStateMachine
 from zenoh_conformance import sane
 from zenoh_conformance.codec import encode
 from zenoh_conformance.conversation import Conversation, Side
-from zenoh_conformance.dialogue import SN_MASK, Dialogue
+from zenoh_conformance.dialogue import SN_MASK, Dialogue, Refusal
 from zenoh_conformance.finding import Deviation
 from zenoh_conformance.kinds import InitAck, Kind, M, OpenAck
-from zenoh_conformance.law import judge
+from zenoh_conformance.law import all_laws, judge
 from zenoh_conformance.messages import Close, Init, KeepAlive
-from zenoh_conformance.requirement import requirements
+from zenoh_conformance.own_side import OwnFault, own_faults
+from zenoh_conformance.requirement import is_must
 from zenoh_conformance.scene import Scene
 from zenoh_conformance.session import RESPONDER, START, Seen, State, path_to, step
+
+from . import blame
+from .blame import PLAIN, Way, guilty, parts_of
+
+KEPT = frozenset({"batch-size-is-receive-limit", "initial-sn-own-start", "qos-needs-both"})
+"""Requirements of the handshake's page that are about what follows it."""
+
+OUT_OF_TURN = (
+    "law/expired-needs-a-lease", "law/to-self-needs-one-zid", "law/what-is-said-decodes",
+    *(
+        law.id for law in all_laws().values()
+        if law.requirement.startswith("session-establishment/") and law.requirement.partition("/")[2] not in KEPT
+    ),
+)  # fmt: skip
+"""Laws that wrong, odd and untimely strokes break on purpose: all of the handshake. What was settled is kept to nevertheless."""
 
 MOST_LINKS = 3
 """Links that are kept open side by side."""
@@ -33,22 +49,12 @@ class Modelled:
     syn: Init | None = None
     ack: Init | None = None
     steps: list[Seen] = field(default_factory=list)
+    way: Way = PLAIN
+    """How its handshake is said."""
+    returns: bool = False
+    """Whether its node was there before: it may need a while, and blame is looked for at last."""
     keys: list[str] = field(default_factory=list)
     """What was subscribed to on it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Way:
-    """How a legal handshake is said: what INIT and OPEN state, and how its bytes come."""
-
-    init: Mapping[str, Any] = field(default_factory=dict)
-    lease: Mapping[str, Any] = field(default_factory=dict)
-    first: str = "zero"
-    """Which number is the first, of those that the resolution allows: one of `FIRSTS`."""
-    zid: int = 8
-    """Bytes of our ZenohID."""
-    pieces: int = 0
-    """Bytes of a piece; 0 for whole messages."""
 
 
 FIRSTS: Mapping[str, Callable[[int], int]] = {
@@ -81,14 +87,15 @@ class Linked(RuleBasedStateMachine):
         """Let go, and let the laws judge."""
         for link in self.links:
             link.us.wire.shut()
-        judged(self.scene, Side.RESPONDER, self.known)
+        judged(self.scene, Side.RESPONDER, self.known, OUT_OF_TURN)
 
     # -- steps
 
-    def link(self, way: Way = Way(), zid: bytes | None = None) -> Modelled:
+    def link(self, way: Way = PLAIN, zid: bytes | None = None) -> Modelled:
         """A new link, before anything is said."""
         mine = zid or (self.scene.fresh_zid() * 2)[: way.zid - 1] + b"\x5a"
-        self.links.append(Modelled(self.scene.dialogue(f"link{len(self.links)}", zid=mine)))
+        us = self.scene.dialogue(f"link{len(self.links)}", zid=mine)
+        self.links.append(Modelled(us, way=way, returns=zid is not None))
         return self.links[-1]
 
     def reach(self, goal: State, way: Way, zid: bytes | None = None) -> Modelled:
@@ -98,20 +105,51 @@ class Linked(RuleBasedStateMachine):
             self.legal_step(link, seen, way)
         return link
 
-    def legal_step(
-        self, link: Modelled, seen: Seen, way: Way, dress: Callable[[Any], Any] = lambda message: message
-    ) -> None:
+    def legal_step(self, link: Modelled, seen: Seen, way: Way, dress: Callable[[Any], Any] | None = None) -> None:
         """Take a step that the table lists, and hear the answer that it lists."""
-        if seen is Seen.INIT_SYN:
-            link.syn = link.us.init_syn(**way.init)
-            link.ack = self.asked(link, dress(link.syn), InitAck, way.pieces)
-            self.compare(link)
-        elif seen is Seen.OPEN_SYN:
-            assert link.ack is not None
-            link.us.initial_sn = FIRSTS[way.first](mask_of(link.ack))
-            self.asked(link, dress(link.us.open_syn(link.ack, **way.lease)), OpenAck, way.pieces)
+        link.way, said = way, dress or (lambda message: message)
+        try:
+            with link.us.about(blame.SKIPPED if dress else blame.ANSWERED.get(seen, blame.IN_ORDER)):
+                if seen is Seen.INIT_SYN:
+                    link.syn = link.us.init_syn(**way.init)
+                    link.ack = self.asked(link, said(link.syn), InitAck, way.pieces)
+                    self.compare(link)
+                elif seen is Seen.OPEN_SYN:
+                    assert link.ack is not None
+                    link.us.initial_sn = FIRSTS[way.first](mask_of(link.ack))
+                    self.asked(link, said(link.us.open_syn(link.ack, **way.lease)), OpenAck, way.pieces)
+        except Deviation as found:
+            if link.returns:
+                raise
+            raise self.blamed(found, way) from None
         link.steps.append(seen)
         link.state = step(RESPONDER, link.state, seen)
+
+    def blamed(self, found: Deviation, way: Way) -> Deviation:
+        """The fault of a handshake that was said in a special way: what of it alone is enough to bring it about.
+
+        Asked of new links: where the plain handshake fails too, or only several things together bring it about, it stays as it was.
+        """
+        requirement = guilty(parts_of(way), PLAIN, self.comes_through)
+        return Deviation(replace(found.finding, requirement=requirement)) if requirement else found
+
+    def comes_through(self, way: Way) -> bool:
+        """Whether a handshake said in that way makes a session that works."""
+        before = len(self.links)
+        try:
+            link = self.link(way)
+            ack = self.asked(link, link.us.init_syn(**way.init), InitAck, way.pieces)
+            link.us.initial_sn = FIRSTS[way.first](mask_of(ack))
+            self.asked(link, link.us.open_syn(ack, **way.lease), OpenAck, way.pieces)
+            link.us.fence()
+            link.us.fence()  # numbers go on behind the first one
+        except Deviation:
+            return False
+        finally:
+            for link in self.links[before:]:
+                link.us.wire.shut()
+            del self.links[before:]
+        return True
 
     def asked(self, link: Modelled, message: Any, answer: Kind[M], pieces: int) -> M:
         """Say a message, whole or in pieces, and hear its answer."""
@@ -130,13 +168,23 @@ class Linked(RuleBasedStateMachine):
         assert ack is not None
         us.require(bool(ack.cookie), expected="a cookie", got="none", step="init.cookie")
         self.them = self.them or ack.zid.raw
-        same = self.them == ack.zid.raw
-        us.require(same, expected="the ZenohID of before", got="another", step="init.zid")
+        with us.about("session-establishment/init-zid"):
+            same = self.them == ack.zid.raw
+            us.require(same, expected="the ZenohID of before", got="another", step="init.zid")
 
-    def refused(self, link: Modelled, what: Seen, reasons: Sequence[int] | None = None) -> None:
-        """CLOSE (for one of these reasons) or the link's end, and nothing else."""
-        link.us.expect_refusal(f"{link.state.value}: {what.value}", reason=reasons)
+    def refused(self, link: Modelled, what: Seen) -> Refusal:
+        """CLOSE or the link's end, and nothing else."""
+        refusal = link.us.expect_refusal(f"{link.state.value}: {what.value}")
         self.over(link, what)
+        return refusal
+
+    def lives(self, link: Modelled, step: str = "the session works") -> None:
+        """The session does work."""
+        try:
+            with link.us.about(blame.LIVES):
+                link.us.expect_live(step)
+        except Deviation as found:
+            raise self.blamed(found, link.way) from None
 
     def no_step(self, link: Modelled, what: Seen) -> None:
         """CLOSE, the link's end, or nothing: a second message then tells that nothing was opened."""
@@ -165,7 +213,7 @@ class Linked(RuleBasedStateMachine):
     def at(self, which: int, state: State) -> Modelled:
         """A link in that state: one that is there, or a new one, led there by the shortest path."""
         there = self.in_state(state)
-        return pick(there, which) if there else self.reach(state, Way())
+        return pick(there, which) if there else self.reach(state, PLAIN)
 
     def client(self, which: int, way: Way) -> Modelled:
         """A live link of a client: one that is there, or a new one."""
@@ -190,18 +238,16 @@ def due(state: State) -> Seen:
     return next(seen for seen in RESPONDER[state] if seen not in (Seen.CLOSE, Seen.LINK_END))
 
 
-def judged(scene: Any, side: Side, known: frozenset[str]) -> None:
-    """Let the laws judge the whole conversation. Raises Deviation for the first finding against a MUST that is not known."""
+def judged(scene: Any, side: Side, known: frozenset[str], breaks: Collection[str] = ()) -> None:
+    """Let the laws judge the whole conversation. Raises Deviation for the earliest finding against a MUST that is not known.
+
+    Raises OwnFault where we broke another law than those in `breaks`, and the target none.
+    """
     conversation: Conversation | None = getattr(scene, "conversation", None)
-    for said in judge(conversation) if conversation is not None else ():
-        musts = [
-            f for f in said.findings if said.sender is side and f.requirement not in known and is_must(f.requirement)
-        ]
-        if musts:
-            raise Deviation(musts[0])
-
-
-def is_must(requirement: str) -> bool:
-    """Whether a deviation from it is a failure, and not a warning."""
-    text = requirements().get(requirement)
-    return text is None or str(text.level) not in ("SHOULD", "SHOULD NOT", "MAY")
+    said = judge(conversation) if conversation is not None else []
+    findings = [finding for one in said if one.sender is side for finding in one.findings]
+    musts = [one for one in findings if one.requirement not in known and is_must(one.requirement)]
+    if musts:
+        raise Deviation(min(musts, key=lambda one: one.time))
+    for text in own_faults(said, side.other, breaks):
+        raise OwnFault(text)

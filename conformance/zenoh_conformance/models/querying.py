@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar
 
 from hypothesis import strategies as st
@@ -27,10 +28,12 @@ ALSO = (
     "query/query-reaches-intersecting", "query/query-only-intersecting", "query/all-reaches-every-match",
     "query/all-complete-reaches-complete", "query/best-matching-reaches-one", "query/query-target-default",
     "query/consolidation-none-forwards-all", "reply/exactly-one-final", "reply/nothing-after-final",
-    "reply/final-always-comes", "reply/response-correlates", "reply/final-matches-request",
+    "reply/final-always-comes", "reply/err-reaches-querier", "reply/response-correlates", "reply/final-matches-request",
 )  # fmt: skip
 """Requirements whose breach it finds as well; each was shown to it once."""
-NEEDS = ("routing",)
+NEEDS = ("routing", "several-sessions", "finals")
+BREAKS = ("law/nothing-after-final", "law/one-final")
+"""Laws that our own side breaks in it on purpose."""
 MOST = 4
 """Queryables at a time."""
 
@@ -79,6 +82,8 @@ class Question:
     given: list[bytes | None] = field(default_factory=list)
     """What was answered while the source still owed its final, in order."""
     sources: list[Source] = field(default_factory=list)
+    errors: set[bytes] = field(default_factory=set)
+    """Those of `given` that are errors."""
 
 
 class Querying(RuleBasedStateMachine):
@@ -99,7 +104,7 @@ class Querying(RuleBasedStateMachine):
         """Let go, and let the laws judge."""
         for each in (*self.queriers, *(source.party for source in self.sources)):
             each.us.wire.shut()
-        judged(self.scene, Side.RESPONDER, self.known)
+        judged(self.scene, Side.RESPONDER, self.known, BREAKS)
 
     # -- steps
 
@@ -126,6 +131,7 @@ class Querying(RuleBasedStateMachine):
         asked = querier.asks(key, target=whom, consolidation=mode, parameters=str(self.count))
         question = Question(asked, key, whom, mode)
         querier.settles()
+        self.await_choice(question)
         for source in self.sources:
             if source.here and self.came(source, asked):
                 question.sources.append(source)
@@ -134,15 +140,37 @@ class Querying(RuleBasedStateMachine):
         self.questions.append(question)
 
     def came(self, source: Source, asked: Asked) -> bool:
-        """Whether a query came to a source."""
-        here = source.party.now(Request)
+        """Whether a query came to a source, after a fence."""
+        source.party.settles(step=f"not reached: {source.party.name} is served")
+        return self.has_come(source, asked)
+
+    @staticmethod
+    def has_come(source: Source, asked: Asked) -> bool:
+        """Whether a query came to a source so far."""
+        here = source.party.heard(Request)
         return any(one.message.body.parameters == asked.request.body.parameters for one in here)
+
+    def able(self, question: Question) -> tuple[list[Source], list[Source]]:
+        """Who matches, and who of those is complete, by the table."""
+        serving = [source for source in self.sources if source.here and source.serves]
+        matching = [source for source in serving if meets(source.key, question.key)]
+        return matching, [source for source in matching if source.complete and holds(source.key, question.key)]
+
+    def await_choice(self, question: Question) -> None:
+        """Wait for the query where it is due: a node may pass it on after it has answered the fence of who asked."""
+        matching, complete = self.able(question)
+        if question.target in (Target.ALL, Target.ALL_COMPLETE):
+            for source in matching if question.target is Target.ALL else complete:
+                source.party.awaits(partial(self.has_come, source, question.asked))
+            return
+        us, some = question.asked.by.us, complete or matching
+        deadline = us.wire.now() + us.unit
+        while some and not any(self.came(one, question.asked) for one in some) and us.wire.now() < deadline:
+            us.next(us.unit / 16)
 
     def compare_choice(self, question: Question) -> None:
         """Who was asked, against the table."""
-        serving = [source for source in self.sources if source.here and source.serves]
-        matching = [source for source in serving if meets(source.key, question.key)]
-        complete = [source for source in matching if source.complete and holds(source.key, question.key)]
+        matching, complete = self.able(question)
         got = question.sources
         us = question.asked.by.us
         strangers = [source for source in got if source not in matching]
@@ -174,6 +202,7 @@ class Querying(RuleBasedStateMachine):
             body: Any = Reply(body=Put(payload=payload)) if how == "reply" else Err(payload=payload)
             who.party.replies(question.asked, key=key, body=body)
             question.given.append(payload)
+            question.errors |= {payload} if how == "err" else set()
         who.party.settles()
 
     @precondition(lambda self: self.open_questions())
@@ -233,9 +262,13 @@ class Querying(RuleBasedStateMachine):
         else:
             name = "reply/exactly-one-final" if finals else "reply/final-always-comes"
             self.require(us, finals == 1, name, "one ResponseFinal", str(finals))
+        if question.mode == ConsolidationMode.NONE:
+            querier.awaits(lambda: len(querier.answers(question.asked)) >= len(question.given))
         got = [payload_of(heard.message) for heard in querier.answers(question.asked)]
         if question.mode == ConsolidationMode.NONE:
+            lost = set(question.given) - set(got)
             right, name = got == question.given, "query/consolidation-none-forwards-all"
+            name = "reply/err-reaches-querier" if lost and lost <= question.errors else name
         else:
             right, name = set(got) <= set(question.given) and len(got) == len(set(got)), "reply/response-correlates"
         self.require(us, right, name, told(question.given), told(got))

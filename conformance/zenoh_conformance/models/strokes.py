@@ -20,7 +20,8 @@ from zenoh_conformance.wire.extensions import Exts, Unknown
 from zenoh_conformance.wire.layer import Enc
 from zenoh_conformance.wire.segment import Segments
 
-from .modelled import FIRSTS, Modelled, Way, mask_of
+from .blame import Way
+from .modelled import FIRSTS, Modelled, mask_of
 
 Stroke = Callable[[Modelled, int], Sendable]
 
@@ -75,12 +76,14 @@ class Wrong:
     """The message that is due, with a content that must be refused."""
 
     make: Stroke
-    about: str = ""
-    """The requirement that it is about, where a target may be known to deviate from it."""
+    about: str
+    """The requirement that it is about."""
     reasons: tuple[int, ...] | None = None
     """Reasons that a CLOSE may have."""
     why: str = ""
     """The requirement that these are about."""
+    listed: bool = False
+    """Whether a target may be known to deviate in this: it is left out there."""
 
 
 INVALID, UNSUPPORTED = reason_code("INVALID"), reason_code("UNSUPPORTED")
@@ -143,33 +146,48 @@ def _another_version(link: Modelled, value: int) -> Init:
     return link.us.init_syn(version=(sane.VERSION + 1 + value) % 256 if value < 255 else 0)
 
 
+SE = "session-establishment"
+
 UNACCEPTABLE: dict[State, tuple[Wrong, ...]] = {
     State.AWAIT_INIT: (
-        Wrong(_another_version, reasons=(UNSUPPORTED,), why="session-establishment/unknown-version-is-unsupported"),
-        Wrong(lambda link, value: packed(link.us.init_syn(), 3), "", *MALFORMED),
+        Wrong(_another_version, f"{SE}/refused-version-closes", (UNSUPPORTED,), f"{SE}/unknown-version-is-unsupported"),
+        Wrong(lambda link, value: packed(link.us.init_syn(), 3), "primitives/whatami-3-refused", *MALFORMED),
         Wrong(
             lambda link, value: segments(link.us.init_syn()).replace("init.zid", bytes(len(link.us.zid))),
-            "",
+            f"{SE}/init-packed-byte",
             *MALFORMED,
         ),
-        Wrong(lambda link, value: cut(link.us.init_syn(exts=()), value), "", *MALFORMED),
-        Wrong(lambda link, value: odd(link.us.init_syn(), value, mandatory=True), "", *MANDATORY),
-        Wrong(lambda link, value: broken(link.us.init_syn(exts=Exts()))),
+        Wrong(lambda link, value: cut(link.us.init_syn(exts=()), value), f"{SE}/init-field-order", *MALFORMED),
+        Wrong(
+            lambda link, value: odd(link.us.init_syn(), value, mandatory=True),
+            "primitives/unknown-mandatory-rejected",
+            *MANDATORY,
+        ),
+        Wrong(lambda link, value: broken(link.us.init_syn(exts=Exts())), "primitives/truncated-is-refused"),
     ),
     State.INIT_ACKED: (
-        Wrong(_changed_cookie),
-        Wrong(lambda link, value: _opening(link, cookie=acked(link)[1][: value % len(acked(link)[1])])),
+        Wrong(_changed_cookie, f"{SE}/cookie-must-match"),
+        Wrong(
+            lambda link, value: _opening(link, cookie=acked(link)[1][: value % len(acked(link)[1])]),
+            f"{SE}/cookie-must-match",
+        ),
         Wrong(
             lambda link, value: _opening(link, cookie=acked(link)[1] + bytes([value])),
-            about="session-establishment/cookie-must-match",
+            f"{SE}/cookie-must-match",
+            listed=True,
         ),
         Wrong(
             lambda link, value: _opening(link, initial_sn=mask_of(link.ack) + 1),
-            about="session-establishment/initial-sn-out-of-range-refused",
+            f"{SE}/initial-sn-out-of-range-refused",
+            listed=True,
         ),
-        Wrong(lambda link, value: cut(_opening(link), value)),
-        Wrong(lambda link, value: odd(_opening(link), value, mandatory=True), "", *MANDATORY),
-        Wrong(lambda link, value: broken(_opening(link))),
+        Wrong(lambda link, value: cut(_opening(link), value), f"{SE}/open-field-order"),
+        Wrong(
+            lambda link, value: odd(_opening(link), value, mandatory=True),
+            "primitives/unknown-mandatory-rejected",
+            *MANDATORY,
+        ),
+        Wrong(lambda link, value: broken(_opening(link)), "primitives/truncated-is-refused"),
     ),
 }
 

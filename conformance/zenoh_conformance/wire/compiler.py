@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from . import extensions, notes, registry
@@ -28,8 +29,20 @@ def build(declaration: Declaration, *, after_exts: frozenset[str]) -> None:
     if clash := TAKEN & {field.name for field in declaration.fields}:
         raise ValueError(f"{declaration.name}: a field cannot be called {', '.join(sorted(clash))}")
     declaration.read = _reader(declaration, after_exts, traced=False)
-    declaration.trace = _reader(declaration, after_exts, traced=True)
+    declaration.trace = _when_called(lambda: _reader(declaration, after_exts, traced=True))
     declaration.write = _writer(declaration, after_exts)
+
+
+def _when_called(make: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
+    """What `make` makes, made once it is called: nobody traces most of the messages."""
+    made: list[Callable[..., Any]] = []
+
+    def call(*arguments: Any) -> Any:
+        if not made:
+            made.append(make())
+        return made[0](*arguments)
+
+    return call
 
 
 def _reader(of: Declaration, after_exts: frozenset[str], *, traced: bool) -> Any:

@@ -73,6 +73,35 @@ def test_a_list_by_requirement():
     assert code == 0 and out.splitlines() and all(line.startswith("open/") for line in out.splitlines())
 
 
+def listed(*words):
+    """The first word of each line, and the lines."""
+    lines = run("list", *words, "-q")[1].splitlines()
+    return [line.split()[0] for line in lines], lines
+
+
+def test_many_numbers_of_one_field_are_a_line():
+    (few, lines), (each, _) = listed("interest/*"), listed("interest/*", "--all")
+    assert len(few) < len(each)
+    assert {name for name in few if "*" not in name} <= set(each)
+    line = next(line for line in lines if " interest.id at " in line)
+    assert line.startswith("interest/id-*")
+    assert "numbers: 0, 1, " in line
+
+
+def test_the_core_and_what_nobody_has_confirmed_can_be_asked_for():
+    assert 300 < len(listed("--core", "--all")[0]) < 600
+    assert listed("--core", "--unconfirmed") == ([], [])
+    names, lines = listed("put/*", "--unconfirmed")
+    assert "put/shm-no-slice" in names
+    assert all(line.endswith("(nobody has confirmed it)") for line in lines)
+
+
+def test_a_vector_that_nobody_confirms_says_why():
+    _, out = run("show", "put/shm-no-slice")
+    assert "agreed   nobody" in out
+    assert "zenoh-codec 1.10.2 cannot: " in out
+
+
 def test_a_pattern_without_vectors_offers_the_nearest():
     error, _ = run("list", "opne/syn")
     assert isinstance(error, HarnessError) and "opne/syn" in str(error)

@@ -210,6 +210,19 @@ def test_the_same_statements_make_the_same_files(kept):
     assert before == [(folder / name).read_bytes() for name in ("confirmed.json", "unconfirmed.json")]
 
 
+def test_what_others_said_stays_when_one_is_asked_again(kept):
+    """Live nodes are not asked each time; what they said is lost only when the bytes are others."""
+    asked, said, folder = kept
+    before = json.loads((folder / "unconfirmed.json").read_text())
+    record.keep(asked, {"one": said["one"]}, whole=True)
+    assert json.loads((folder / "unconfirmed.json").read_text()) == before
+    assert confirmed.read()[asked[1].id][confirmed.digest(asked[1])] == ["two"]
+    record.keep(asked[:1], {"one": said["one"][:1]})
+    assert json.loads((folder / "unconfirmed.json").read_text()) == before
+    record.keep(asked[:2], {"one": said["one"][:2]}, whole=True)
+    assert set(json.loads((folder / "unconfirmed.json").read_text())) == {asked[1].id}
+
+
 def test_a_disagreement_is_explained_or_told(kept, tmp_path, monkeypatch):
     asked, said, _ = kept
     [found] = record.disagreements(asked, said)

@@ -33,8 +33,12 @@ FAULTS = [
     ),
     ("drop:close", "establishment-init/an-unknown-version-is-closed", "session-establishment/refused-version-closes"),
     ("set:open.initial_sn=7", "establishment-sane/a-session-does-work", "session-establishment/initial-sn-own-start"),
+    ("drop:response_final", "establishment-sane/a-session-does-work", "reply/final-always-comes"),
 ]
 MORE = [
+    ("set:init.batch_size=0xffff", "establishment-fields/without-size-batches-are-large",
+     "session-establishment/batch-size-default"),
+    ("drop:init.exts.qos", "establishment-sane/every-role-is-accepted", "session-establishment/qos-needs-both"),
     ("set:init.packed=0x34", "establishment-sane/a-sane-proposal-is-answered", "session-establishment/init-packed-reserved"),
     ("set:init.resolution=0xfa", "establishment-sane/a-sane-proposal-is-answered", "session-establishment/resolution-reserved-zero"),
     ("set:init.resolution=10", "establishment-init/no-resolution-is-raised", "session-establishment/resolution-not-raised"),
@@ -52,6 +56,9 @@ MORE = [
 ]  # fmt: skip
 
 
+HARMLESS = {Verdict.PASS, Verdict.KNOWN, Verdict.NOT_OBSERVED, Verdict.NOT_APPLICABLE}
+
+
 def run(folder, target, only):
     code = cli.invoke(["run", target, "--only", only, "--depth", "quick", "--budget", "none", "--out", str(folder)])
     assert not processes.running()
@@ -66,6 +73,31 @@ def test_a_fault_made_of_the_real_router_is_noticed(tmp_path, rule, only, requir
     assert code == 1
     assert found.header.name == f"zenoh-rust through {rule}"
     assert requirement in {one.key.requirement for one in found.judgements if one.verdict is Verdict.FAIL}
+
+
+def test_one_that_never_answers_open_syn_is_judged(tmp_path):
+    """It says InitAck: whatever speaks Zenoh is judged, and what is ill from the start is said once."""
+    only = "establishment-sane/a-*"
+    code, found = run(tmp_path / "r", f"{WHEEL}?role=router&as=responder&through=drop:open", only)
+    assert code == 1
+    red = {
+        one.key.check
+        for one in found.judgements
+        if one.verdict is Verdict.FAIL and not one.key.check.startswith("law/")
+    }
+    assert red == {"establishment-sane/a-sane-handshake-is-accepted"}
+    [health] = [one for one in found.judgements if one.key.check == "target/stays-up"]
+    assert health.verdict is Verdict.NOT_OBSERVED
+    assert "a-sane-handshake-is-accepted judges that" in health.cause
+
+
+def test_one_without_final_answers_is_red_for_that_alone(tmp_path):
+    """Fenced by an interest; its health is not looked for by a query either."""
+    target = f"{WHEEL}?role=router&as=responder&through=drop:response_final"
+    code, found = run(tmp_path / "r", target, "routing-plain/*")
+    assert code == 1
+    red = {one.key.requirement for one in found.judgements if one.verdict not in HARMLESS}
+    assert red == {"reply/final-always-comes"}
 
 
 def convicted(folder, faults):

@@ -16,7 +16,7 @@ from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import unknown
 from zenoh_harness.faulty import FaultyNode, all_faulty_nodes
 from zenoh_harness.faulty.table import Row, row, runs_in_memory
-from zenoh_harness.scripting.convicting import Says, convictions, counted
+from zenoh_harness.scripting.convicting import Convicts, Says, convictions, counted
 
 
 @click.command()
@@ -81,7 +81,7 @@ def _show(shell: Shell, rows: Sequence[Row], by_check: bool, whole: bool) -> Non
 
 def _show_scripts(shell: Shell, found: Sequence[FaultyNode]) -> int:
     """What the scripts of their reds say of them, and of the healthy node; by name those that do not tell them apart."""
-    rows = []
+    rows: list[Convicts] = []
     with shell.progress(len(found), "faulty nodes") as advance:
         for each in found:
             rows += convictions(each)

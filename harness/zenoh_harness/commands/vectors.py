@@ -15,6 +15,7 @@ from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import Verdict, exit_code, worst
 from zenoh_harness.codecs.codec import Answer, Codec
 from zenoh_harness.codecs.own import OwnCodec
+from zenoh_harness.commands._vectors import Line, agreed, folded
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import UsageError, unknown
 from zenoh_harness.foreign.confirm.command import command as confirm
@@ -41,23 +42,34 @@ command.add_command(confirm)
 @command.command("list")
 @click.argument("pattern", metavar="[GLOB]", default="*")
 @click.option("--covering", metavar="REQUIREMENT", help="Only those that cover this requirement (a GLOB).")
+@click.option("--core", is_flag=True, help="Only those that the author of a codec reads first.")
+@click.option("--unconfirmed", is_flag=True, help="Only those that nobody else has confirmed.")
+@click.option(
+    "--all", "each", is_flag=True, help="A line for each, also of the many numbers at the edges of one field."
+)
 @shell_options()
-def list_vectors(shell: Shell, pattern: str, covering: str | None) -> None:
+def list_vectors(shell: Shell, pattern: str, covering: str | None, core: bool, unconfirmed: bool, each: bool) -> None:
     """The vectors whose id matches, with layer and outcome.
 
     \b
     Example:  zconform vectors list --covering 'session-establishment/cookie-*'
+              zconform vectors list --core
     """
     found = [
-        each for each in selected(pattern) if covering is None or any(fnmatchcase(r, covering) for r in each.covers)
+        one
+        for one in selected(pattern)
+        if (covering is None or any(fnmatchcase(r, covering) for r in one.covers))
+        and (one.core or not core)
+        and not (unconfirmed and one.confirmed_by)
     ]
     if shell.as_json:
         shell.print_json([as_json(vector) for vector in found])
         return
-    for vector in found:
-        shell.out.print(
-            f"{vector.id:<64} {vector.layer:<12} {outcome(vector):<8} {plain(vector.about)}", soft_wrap=True
-        )
+    for line in [Line((vector,)) for vector in found] if each or shell.verbose else folded(found):
+        vector = line.vectors[0]
+        alone = "" if any(one.confirmed_by for one in line.vectors) else " (nobody has confirmed it)"
+        text = f"{line.name:<64} {vector.layer:<12} {outcome(vector):<8} {plain(line.about)}{alone}"
+        shell.out.print(text, soft_wrap=True)
     shell.note(summary(found))
 
 
@@ -256,4 +268,4 @@ def told(vector: Vector) -> Iterator[str]:
         yield f"  erratum  {erratum.id} ({erratum.stance}), {erratum.reading}"
     for ident in vector.covers:
         yield f"  covers   {ident}"
-    yield f"  agreed   {', '.join(vector.confirmed_by) or 'nobody has been asked'}"
+    yield from agreed(vector)

@@ -161,6 +161,7 @@ class RefusesAnInitialSnOfZero(Reference):
     also={
         "*initial-number*": "its one number is past every edge",
         "law/initial-sn-random": "it is always the same number",
+        "law/sn-within-resolution": "with its frames it goes on from there",
         "initiator-init-ack/a-lower-resolution-is-taken": "the same fault as initiator",
         "initiator-fields/a-resolution-at-most-*": "the same fault as initiator",
     },

@@ -37,7 +37,9 @@ def is_final(message: Declare) -> bool:
 
 
 @faulty(
-    "tells-nobody", caught_by=f"{SNAPSHOTS}/who-asks-is-told", also={f"{SNAPSHOTS}/*": "nothing that comes is told"}
+    "tells-nobody",
+    caught_by=f"{SNAPSHOTS}/who-asks-is-told",
+    also={f"{SNAPSHOTS}/*": "nothing that comes is told", "qos-defaults/a-declaration*": "nor what has no QoS"},
 )
 class TellsNobody(Reference):
     """Answers interests, and tells nothing that comes later."""
@@ -197,7 +199,10 @@ class NamesTheInterestLaterToo(_SaysOtherwise):
         yield replace(message, interest_id=first) if message.interest_id is None and is_entity else message
 
 
-@faulty("ends-no-snapshot", caught_by=f"{SNAPSHOTS}/a-snapshot-ends")
+@faulty(
+    "ends-no-snapshot", caught_by=f"{SNAPSHOTS}/a-snapshot-ends",
+    also={"qos-defaults/an-interest*": "nor where QoS is not said"},
+)  # fmt: skip
 class EndsNoSnapshot(Reference):
     """Says no D_FINAL."""
 
@@ -298,7 +303,7 @@ class TellsAllKinds(Reference):
 @faulty(
     "tells-no-tokens",
     caught_by=(f"{SNAPSHOTS}/options-select-what-is-told", f"{SNAPSHOTS}/a-snapshot-of-many-is-whole"),
-    also={f"{SNAPSHOTS}/*": "tokens are not told"},
+    also={f"{SNAPSHOTS}/*": "tokens are not told", "qos-defaults/an-interest*": "it asks for tokens"},
 )
 class TellsNoTokens(Reference):
     """Knows no tokens where it is asked for them."""

@@ -8,34 +8,12 @@ from typing import Any
 from zenoh_conformance import keyexpr
 from zenoh_conformance.messages import DKeyExpr, Push, UKeyExpr
 from zenoh_conformance.primitives import WireExpr
-from zenoh_conformance.wire.extensions import Exts
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.link import Link
 
 from . import faulty
 
 DELIVERY = "push-delivery"
-VALUES = "push-values"
-
-
-class _Changes(Reference):
-    """Changes each publication before it goes on."""
-
-    def on_push(self, link: Link, push: Push, *, reliable: bool = True) -> None:
-        super().on_push(link, self.changed(push), reliable=reliable)
-
-    def changed(self, push: Push) -> Push:
-        """The publication, as it goes on."""
-        return replace(push, body=self.body(push.body))
-
-    def body(self, body: Any) -> Any:
-        """Its value or deletion, as it goes on."""
-        return body
-
-
-def without(body: Any, name: str) -> Any:
-    """A body without an extension."""
-    return replace(body, exts=Exts(ext for ext in body.exts if name not in type(ext).__name__))
 
 
 @faulty(
@@ -93,6 +71,16 @@ class PublishesForEachSubscriber(Reference):
             for held in other.subscribers.values()
             if keyexpr.intersects(key, held.key)
         ]
+
+
+@faulty("publishes-under-another-key", caught_by=f"{DELIVERY}/a-publication-goes-under-no-other-key")
+class PublishesUnderAnotherKey(Reference):
+    """Passes a publication on once more, to everybody, under a key that nobody has asked for."""
+
+    def on_push(self, link: Link, push: Push, *, reliable: bool = True) -> None:
+        super().on_push(link, push, reliable=reliable)
+        for other in self.others(link):
+            self.say(other, replace(push, key=WireExpr(suffix="astray", mapping=True)))
 
 
 @faulty(

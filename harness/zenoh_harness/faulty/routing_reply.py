@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from zenoh_conformance.messages import Del, Err, Put, Reply, Response
+from zenoh_conformance.messages import Del, Err, Put, Reply, Response, ResponseFinal
 from zenoh_conformance.messages.response import ResponderId
 from zenoh_conformance.primitives import ZenohID
 from zenoh_conformance.wire.extensions import Exts
@@ -219,3 +219,16 @@ class TakesNoQosForBackground(Reference):
     def lane_of(self, link: Link, message: Any) -> int:
         silent = link.terms.qos and not any(type(ext).__name__ == "QoS" for ext in message.exts)
         return 7 if silent else super().lane_of(link, message)
+
+
+@faulty(
+    "ends-no-query",
+    caught_by=("establishment-sane/a-session-does-work", "routing-plain/a-query-reaches-a-queryable"),
+    also={"*": "our fences are queries"},
+)
+class EndsNoQuery(Reference):
+    """Says no final to anybody; all else it does."""
+
+    def say(self, link: Link, message: Any, *, reliable: bool = True) -> None:
+        if not isinstance(message, ResponseFinal):
+            super().say(link, message, reliable=reliable)

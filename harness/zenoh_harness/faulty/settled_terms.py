@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from zenoh_conformance import sane
 from zenoh_conformance.dialogue import SN_MASK
 from zenoh_conformance.kinds import reason_code
 from zenoh_conformance.messages import Init, KeepAlive, Open
+from zenoh_conformance.messages.init import QoS
 from zenoh_conformance.primitives import WhatAmI
+from zenoh_conformance.wire.extensions import Exts
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import INVALID, Refused
 from zenoh_harness.reference.link import Link
@@ -91,6 +94,21 @@ class TellsEverybodyThatHeIsItself(Reference):
             super().check_open(link, open_)
         except Refused as refused:
             raise Refused(reason_code("CONNECTION_TO_SELF") if refused.reason == INVALID else refused.reason) from None
+
+
+@faulty(
+    "uses-lanes-that-it-declined",
+    caught_by="law/qos-needs-both",
+    also={
+        "establishment-extensions/qos-and-qos-link-*": "its answer has neither",
+        "law/qos-answered-in-kind": "its answer has neither",
+    },
+)
+class UsesLanesThatItDeclined(Reference):
+    """Leaves QoS out of its InitAck, and goes on as if it were there."""
+
+    def answer_exts(self, link: Link, syn: Init) -> Exts[Any]:
+        return Exts(ext for ext in super().answer_exts(link, syn) if not isinstance(ext, QoS))
 
 
 def another_role(init: Init) -> Init:

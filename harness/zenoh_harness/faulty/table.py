@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from zenoh_conformance.case import Case, Parameters, all_cases
 from zenoh_conformance.conversation import Conversation
 from zenoh_conformance.finding import Deviation, Finding
-from zenoh_conformance.law import judge
+from zenoh_conformance.law import all_laws, judge
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.configured import CHANGES
 from zenoh_harness.reference.declaring import Declaring
@@ -126,6 +126,14 @@ class Row:
         return [
             pattern for pattern in self.faulty_node.also if not any(fnmatchcase(check, pattern) for check in self.red)
         ]
+
+
+def broken_by(faulty_node: FaultyNode) -> frozenset[str]:
+    """The requirements that a faulty node breaks: those of the checks that catch it, and of those that it says are red too."""
+    judges = {name: case.requirement for name, case in all_cases().items()}
+    judges |= {name: law.requirement for name, law in all_laws().items()}
+    patterns = (*faulty_node.caught_by, *faulty_node.also)
+    return frozenset(judges[check] for check in judges if any(fnmatchcase(check, pattern) for pattern in patterns))
 
 
 def uncaught(faulty_node: FaultyNode) -> list[str]:

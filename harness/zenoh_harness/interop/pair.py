@@ -3,7 +3,8 @@
     application A -- node A (listens)  <---- tap ----  node B (connects) -- application B
 
 B is started like any initiator and comes to a listener of ours first; the tap then takes that address over. A node without
-an application of its own gets a wheel client, which talks to it through a second tap that nobody records.
+an application of its own gets a wheel client, which talks to it through a second tap that nobody records. Where none can reach
+it (it connects, or passes nothing on), one application is alone (`lone.py`), and what is said on the link is judged.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from typing import Final, Self
 
 from zenoh_conformance.conversation import Conversation, Event, Side
 from zenoh_harness.errors import AgentUnimplemented, CannotConnect, UsageError
+from zenoh_harness.interop.lone import ROUTES, Opening, routes, stir
 from zenoh_harness.interop.talk import Fences, Missed, Talk
-from zenoh_harness.interop.voice import Voice
+from zenoh_harness.interop.voice import PATIENCE, Voice
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.tap import Tap
 from zenoh_harness.profiles import DEFAULT, ON_THE_LINK
@@ -59,7 +61,7 @@ class Pair:
         """Opens nothing yet. Raises UsageError for a target that cannot stand in its place."""
         self.targets: Mapping[Side, NodeTarget] = {
             Side.RESPONDER: open_target(placed(responder, Side.RESPONDER)),
-            Side.INITIATOR: open_target(_reachable(placed(initiator, Side.INITIATOR))),
+            Side.INITIATOR: open_target(_listening_too(placed(initiator, Side.INITIATOR))),
         }
         for side, target in self.targets.items():
             if target.side is not side:
@@ -68,7 +70,7 @@ class Pair:
         self.voices: dict[Side, Voice] = {}
         self.lacking = ""
         """What an application does not have, without which no scenario can be run."""
-        self._sink = sink
+        self._sink = Opening(sink)
         self._tap: Tap | None = None
         self._fences: Fences | None = None
         self._all = contextlib.ExitStack()
@@ -108,7 +110,12 @@ class Pair:
     def dead(self) -> dict[Side, str]:
         """Which nodes have ended, and how."""
         vitals = {side: node.vitals() for side, node in self.nodes.items()}
-        return {side: f"the node ended with {seen.ended}" for side, seen in vitals.items() if not seen.running}
+        alone = len(self.voices) < len(Side)  # who has no agent may end, and be started again
+        return {
+            side: f"the node ended with {seen.ended}"
+            for side, seen in vitals.items()
+            if not seen.running and not (alone and seen.in_order)
+        }
 
     def _start(self) -> None:
         for side, target in self.targets.items():
@@ -116,18 +123,53 @@ class Pair:
         near, far = self.nodes[Side.INITIATOR], self.nodes[Side.RESPONDER]
         self._tap = self._all.enter_context(_taking_over(near, far.locator, self._sink))
         for side, node in self.nodes.items():
-            self.voices[side] = Voice(node.agent or self._application(side), side)
+            if node.agent is not None or _has_door(self.targets[side]):
+                self.voices[side] = Voice(node.agent or self._application(side), side)
+        if len(self.voices) < len(Side):
+            self._alone(Side.INITIATOR, "has no application of its own, and none can reach it")
+            return
         try:
             self._fences = Fences(*self.voices.values())
-            self._fences.join(*self.voices.values())
+            own = all(node.agent is not None for node in self.nodes.values())
+            self._join(2 * PATIENCE if own else ROUTES)
         except AgentUnimplemented as why:
             self.lacking = "; ".join(why.seen)
-        except Missed as why:
-            raise CannotConnect("the two nodes do not come together", step="interop", seen=str(why)) from why
 
-    def _application(self, side: Side) -> Agent:
-        """A wheel client that is attached to the node."""
-        reach = parse(f"wheel?role=client&zid={APPLICATIONS[side]}")
+    def _join(self, within: float) -> None:
+        """Until both hear each other; where one passes nothing on, the other is alone. Raises CannotConnect."""
+        assert self._fences is not None, "not started"
+        try:
+            self._fences.join(*self.voices.values(), within=within)
+        except Missed as why:
+            if within == 2 * PATIENCE:
+                raise CannotConnect("the two nodes do not come together", step="interop", seen=str(why)) from why
+            silent = next((side for side in self.nodes if not self._passes_on(side)), None)
+            if silent is None:
+                self._join(2 * PATIENCE)
+            else:
+                self._alone(silent, "has no application of its own, and passes nothing on from one at its door")
+
+    def _passes_on(self, side: Side) -> bool:
+        """Whether a node carries data between applications that are attached to it; who has his own needs not."""
+        return self.nodes[side].agent is not None or routes(self.voices[side], Voice(self._application(side, 1), side))
+
+    def _alone(self, side: Side, why: str) -> None:
+        """No scenario is possible; what the other application makes both say on the link is. Raises CannotConnect."""
+        near = self.nodes[Side.INITIATOR]
+        assert isinstance(near, LaunchedNode), "only what we start connects to us"
+        self._sink.wait(near)
+        self.lacking = f"the {side.value} {why}; what both say on the link is judged"
+        self.voices.pop(side, None)
+
+    def stir(self) -> None:
+        """Let the application that is alone do all that applications do."""
+        if len(self.voices) < len(Side):
+            for voice in self.voices.values():
+                stir(voice)
+
+    def _application(self, side: Side, number: int = 0) -> Agent:
+        """A wheel client that is attached to the node; `number` tells several apart."""
+        reach = parse(f"wheel?role=client&zid={APPLICATIONS[side]}{number or ''}")
         client = self._all.enter_context(open_target(reach).start())
         assert client.agent is not None, "a wheel has an agent"
         self._all.enter_context(_taking_over(client, _door(self.targets[side], self.nodes[side]), _unheard))
@@ -147,16 +189,18 @@ def _taking_over(node: NodeInstance, to: Locator, sink: Callable[[Event], None])
     return Tap(node.locator, to, sink)
 
 
-def _reachable(reach: Reach) -> Reach:
+def _listening_too(reach: Reach) -> Reach:
     """A container that connects is told to listen too, where its application can attach itself."""
     if reach.kind != "docker":
-        if not has_application(reach):
-            raise UsageError(f"{reach} has no application of its own, and none can reach it", step="interop",
-                             hint="name it first: it listens; or ?agent=stdio")  # fmt: skip
         return reach
     port = processes.free_port()
     listen = shlex.quote(f'listen/endpoints:["tcp/127.0.0.1:{port}"]')
     return reach.with_options(args=f"{reach.options.get('args', '')} --cfg {listen}".strip())
+
+
+def _has_door(target: NodeTarget) -> bool:
+    """Whether an application can attach itself."""
+    return target.side is Side.RESPONDER or target.reach.kind == "docker"
 
 
 def _door(target: NodeTarget, node: NodeInstance) -> Locator:

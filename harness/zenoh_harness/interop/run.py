@@ -123,6 +123,9 @@ class InteropRun:
     def _all(self, records: Records) -> CannotGoOn | None:
         """Every step; why it ended early."""
         try:
+            if self._pair.lacking:
+                self.options.told(f"{pair_name(records.parties)}: {self._pair.lacking}")
+            self._pair.stir()
             for step in self.steps:
                 self._step(step, records)
                 self.options.advance(1, step.label)
@@ -150,7 +153,7 @@ class InteropRun:
             reach=str(self.responder if target.side is Side.RESPONDER else self.initiator),
             name=target.reach.called(identity.name),
             version=identity.version,
-            known=known_for(identity.name, self._known, kind=identity.kind),
+            known=known_for(identity.name, self._known, kind=identity.kind, nodes=[target.role]),
             guarded=guarded(target),
         )
 
@@ -173,7 +176,7 @@ class InteropRun:
     def _step(self, step: Step, records: Records) -> None:
         """Once; a red one again, on a pair at rest: what does not repeat is flaky, never green."""
         if self._pair.lacking:
-            records.step(step, StepOutcome(verdict=Verdict.UNIMPLEMENTED, cause=self._pair.lacking))
+            records.step(step, self._not_possible())
             return
         first = self._attempt(step)
         if first.verdict in (Verdict.FAIL, Verdict.HANG, Verdict.CRASH):
@@ -183,6 +186,16 @@ class InteropRun:
                 first = replace(first, verdict=Verdict.FLAKY, cause=cause)
             first = replace(first, attempts=2)
         records.step(step, first)
+
+    def _not_possible(self) -> StepOutcome:
+        """What a step is where an application is lacking: `unimplemented`, but for a node that has died."""
+        dead = self._pair.dead()
+        if dead:
+            cause = "; ".join(f"{side.value}: {how}" for side, how in dead.items())
+            return StepOutcome(
+                verdict=Verdict.CRASH, cause=cause, conversation=self._heard("", cause), blamed=tuple(dead)
+            )
+        return StepOutcome(verdict=Verdict.UNIMPLEMENTED, cause=self._pair.lacking)
 
     def _attempt(self, step: Step) -> StepOutcome:
         verdict, cause = self._went(step)

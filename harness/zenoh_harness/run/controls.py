@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from zenoh_conformance.case import Case
-from zenoh_conformance.controls import WORKS, Ground
+from zenoh_conformance.controls import WORKS, Ground, steps_before
 from zenoh_conformance.verdict import Verdict
 from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.run.decide import Decision
@@ -74,7 +74,7 @@ class Controls:
     def _below(self, case: Case) -> set[str]:
         return {
             name
-            for name in (case.control, WORKS[case.role])
+            for name in (case.control, WORKS[case.role], *steps_before(case))
             if name and name != case.id and not self._rests_on(name, case)
         }
 
@@ -93,7 +93,8 @@ class Controls:
         missing = self.ground.missing(case, parameters, decision.finding) if decision.verdict in DOUBTED else ""
         if missing:
             decision = replace(decision, verdict=Verdict.NOT_OBSERVED, cause=missing, finding=None)
-        self.ground.note(case.id, parameters, decision.verdict in (Verdict.PASS, Verdict.SLOW))
+        passed = decision.verdict in (Verdict.PASS, Verdict.SLOW)
+        self.ground.note(case.id, parameters, passed, decision.finding if decision.verdict is Verdict.FAIL else None)
         return decision
 
     def _depth(self, case: Case) -> int:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from threading import Event, Lock
+from threading import Event, Lock, Thread
 from typing import Final
 
+from zenoh_conformance.connection import Decoders
 from zenoh_conformance.conversation import Conversation, Side
 from zenoh_conformance.sane import VERSION
 from zenoh_conformance.verdict import Verdict
 from zenoh_harness.errors import CannotGoOn, OtherVersion, TargetError
 from zenoh_harness.links.timing import Deadline
-from zenoh_harness.probing.habits.study import study
+from zenoh_harness.probing.habits.study import glance, study
 from zenoh_harness.programs.signs import grave
 from zenoh_harness.run.health import Budget, Health, check, death, learn
 from zenoh_harness.targets.habits import UNKNOWN, Habits
@@ -62,11 +64,13 @@ class Lifecycle:
         *,
         told: Callable[[str], None] = lambda _text: None,
         habits: Habits | None = None,
+        earlier: Habits | None = None,
     ) -> None:
+        """`habits` were learnt in this profile; `earlier`, in another one: what may differ here is learnt anew."""
         self.target, self.profile = target, profile
         self.habits = habits or UNKNOWN
-        """What was learnt of the target: in this profile, unless it was in an earlier one."""
-        self._studied = habits is not None
+        """What was learnt of the target."""
+        self._studied, self._earlier = habits is not None, earlier
         self.generation = 0
         """How many instances there were."""
         self.condition = ""
@@ -84,11 +88,13 @@ class Lifecycle:
     def begin(self) -> Unhealthy | None:
         """Start, and learn the latency budget before anything odd is done; what is wrong from the start, if anything.
 
-        Raises TargetError for a node that cannot be had at all: it does not start, it hangs, it ends by itself.
+        Raises TargetError for a node that cannot be had at all: it does not start, it says nothing, it ends by itself.
         """
         died = self._study() if self._examine is check and not self._studied else None
         health = self._looked(self._examine(self.node, None))
-        if health.verdict in (Verdict.CRASH, Verdict.HANG):
+        if health.verdict is Verdict.CRASH or (
+            health.verdict is Verdict.HANG and not says_anything(health, self.node.side)
+        ):
             raise TargetError(
                 f"{self.target.reach} does not work in profile {self.profile}",
                 step=f"first look, {health.grade.name.lower()}",
@@ -107,7 +113,8 @@ class Lifecycle:
     def _study(self) -> Unhealthy | None:
         """Learn its habits; a death, or a panic, that sane sessions and plain refusals brought about."""
         before = frozenset(sign.cause for sign in self.node.vitals().signs)
-        self.habits = self.node.habits = study(self.node)
+        node = self.node
+        self.habits = node.habits = study(node) if self._earlier is None else glance(node, self._earlier)
         if self.habits.version is not None:
             speaks = f"speaks protocol version {self.habits.version} and not {VERSION}"
             raise OtherVersion(f"{self.target.reach} {speaks}: there is nothing to judge here")
@@ -129,6 +136,14 @@ class Lifecycle:
         another = Lifecycle(self.target, self.profile, self._examine, told=self._told, habits=self.habits)
         another._budget, another._at_best = self._budget, self._at_best
         return another
+
+    def prepare(self) -> None:
+        """Start it beside whatever else goes on; who asks for it then waits for what is left of its start, or learns why not."""
+        Thread(target=self._prepared, name="zconform-start", daemon=True).start()
+
+    def _prepared(self) -> None:
+        with suppress(TargetError, CannotGoOn):
+            self.node  # noqa: B018  keeps it
 
     @property
     def node(self) -> NodeInstance:
@@ -231,3 +246,11 @@ class Lifecycle:
     def _end(self, node: NodeInstance | None) -> None:
         if node is not None:
             node.stop()
+
+
+def says_anything(health: Health, side: Side) -> bool:
+    """Whether a message that can be read came from the target during a look at it: such a node is judged, however little it does."""
+    conversation = health.conversation
+    decoders = Decoders(conversation)
+    heard = (seen for event in conversation for seen in decoders.feed(event) if seen.sender is side)
+    return any(seen.kind not in ("batch", "undecodable", "unread") for seen in heard)

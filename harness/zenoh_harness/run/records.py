@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Final
 
+from zenoh_conformance.controls import BASIC
 from zenoh_conformance.fences import BY_QUERY, Fence
 from zenoh_conformance.law import Law
 from zenoh_conformance.verdict import Key, Verdict, verdict_for
@@ -21,6 +23,12 @@ from zenoh_harness.targets.target import NodeTarget
 
 NO_CASE = "no case repeats it, and the script was not tried"
 """What the script of a death is worth that nobody is charged with."""
+
+FROM_THE_START: Final = (Verdict.ZOMBIE, Verdict.HANG)
+"""How a node may be found before anything odd was done, and still be judged."""
+
+ROUTED: Final = "routing-plain/"
+"""How the checks begin that judge whether a node routes at all."""
 
 
 class Records:
@@ -126,7 +134,17 @@ class Records:
             )
             return
         state = unhealthy or slow or Unhealthy(Verdict.PASS, "")
-        self._register.add(key, state.verdict, cause=state.cause, conversation=state.conversation, repeat="")
+        told = self._told_already(key) if state.verdict in FROM_THE_START else ""
+        if told:  # what is ill from the start is said once, by the check that knows what it is
+            self._register.add(key, Verdict.NOT_OBSERVED, cause=f"{state.cause} ({told} judges that)", repeat="")
+        else:
+            self._register.add(key, state.verdict, cause=state.cause, conversation=state.conversation, repeat="")
+
+    def _told_already(self, key: Key) -> str:
+        """The first check of plain work that failed in this role."""
+        plain = BASIC[self._target.side]
+        here = (one for one in self._register.judgements if one.key.role == key.role and one.verdict is Verdict.FAIL)
+        return next((one.key.check for one in here if one.key.check in plain or one.key.check.startswith(ROUTED)), "")
 
     def cannot_start(self, cause: str) -> None:
         """The profile could not be had, although the target says that it can."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import gc
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event as Flag
@@ -132,7 +134,7 @@ def run_target(reach: Reach, options: Options, parts: Sequence[Part], command: s
     writer = ResultsWriter(options.out / RESULTS, header, planned)
     register = Register(writer, options, reach=str(reach))
     stopped: HarnessError | None = None
-    with writer:
+    with writer, seldom_collected():
         try:
             for part in parts:
                 register.reach, register.guarded = str(part.reach), part.guarded
@@ -156,6 +158,17 @@ def run_target(reach: Reach, options: Options, parts: Sequence[Part], command: s
     return Ran(header=header, judgements=tuple(register.judgements), footer=footer, out=options.out, stopped=stopped)
 
 
+@contextmanager
+def seldom_collected() -> Iterator[None]:
+    """Garbage in circles is looked for less often: a run keeps what was said until its end, and each look walks over all of it."""
+    before = gc.get_threshold()
+    gc.set_threshold(50_000, 20, 50)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
 def _header(reach: Reach, identity: Identity, parts: Sequence[Part], options: Options, command: str) -> Header:
     profiles = dict.fromkeys(profile for part in parts for profile in part.profiles)
     return Header(
@@ -173,16 +186,21 @@ def _header(reach: Reach, identity: Identity, parts: Sequence[Part], options: Op
     )
 
 
-def known_for(name: str, own: Iterable[Path] = (), *, kind: str = "") -> Known:
+def nodes_of(parts: Iterable[Part]) -> frozenset[str]:
+    """What the target is in a network, of all that is run against it."""
+    return frozenset(part.reach.options.get("role", "router") for part in parts)
+
+
+def known_for(name: str, own: Iterable[Path] = (), *, kind: str = "", nodes: Collection[str] = ()) -> Known:
     """The deviations that ship for a target of that name, those of the current folder's `targets`, and the user's own.
 
-    `kind`: the kind of target through which it is reached; entries about another one are left out. Raises FileFault for an
-    entry that names nothing, or can never match.
+    `kind`: the kind of target through which it is reached, `nodes`: what it is in a network; entries about another one are left
+    out. Raises FileFault for an entry that names nothing, or can never match.
     """
     users = Path("targets") / f"{name}{known.SUFFIX}"
     shipped = [path for path in known.shipped_lists() if path.name == f"{name}{known.SUFFIX}"]
     every = [*shipped, *([users] if "/" not in name and users.exists() else []), *own]
-    return known.of(lists.read(every), kind=kind)
+    return known.of(lists.read(every), kind=kind, nodes=nodes)
 
 
 def _strict_checks(register: Register, options: Options, parts: Sequence[Part]) -> None:

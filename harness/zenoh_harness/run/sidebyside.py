@@ -62,3 +62,20 @@ class SideBySide(Generic[Value]):
             if each is not None:
                 each(value)
         return [self._results.get(index) for index, _ in self._tasks]
+
+
+class Aside:
+    """What is done beside everything else, and waited for once."""
+
+    def __init__(self) -> None:
+        self._threads: list[Thread] = []
+
+    def add(self, task: Callable[[], object]) -> None:
+        """Begin it."""
+        self._threads.append(Thread(target=task, name="zconform-aside", daemon=True))
+        self._threads[-1].start()
+
+    def wait(self) -> None:
+        """Until all of it is done."""
+        for thread in self._threads:
+            thread.join()

@@ -143,6 +143,7 @@ class KnownNode:
         self.role = target.role
         self.claims = known.claims | target.claims
         self.restartable = target.restartable
+        self.apart = all(one.apart for one in (target, *self._others.values()))
         self.profiles: Mapping[str, Profile] = {
             **target.profiles,
             **{name: known_profile(name) for name in known.profiles},

@@ -112,6 +112,8 @@ class NodeTarget(Protocol):
     """Capabilities that its own file claims: a probe that misses one is a failure."""
     restartable: bool
     """Whether `start` can make it again after it died."""
+    apart: bool
+    """Whether an instance in another profile may be up beside it: it takes nothing (a port, a folder, multicast) that the other has."""
 
     @property
     def identity(self) -> Identity:
@@ -174,7 +176,12 @@ _ADAPTERS: Final[Mapping[str, str]] = {
 
 def open_target(reach: Reach) -> NodeTarget:
     """The node target behind `reach`, not started yet; UsageError when it has no such face or no adapter yet."""
-    return cast(NodeTarget, reach.dress(_adapter(reach, Face.NODE, "open_target")(reach)))
+    target = cast(NodeTarget, _adapter(reach, Face.NODE, "open_target")(reach))
+    if reach.options.keys() & {"before", "after"}:
+        from zenoh_harness.targets.attended import Attended
+
+        target = cast(NodeTarget, Attended(target))
+    return cast(NodeTarget, reach.dress(target))
 
 
 def open_codec(reach: Reach) -> object:

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from zenoh_conformance.verdict import Judgement, Key
 from zenoh_harness.files.results import Results, check_label
+from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.run.compare import BAD, GOOD, Change, Said, Way, changes, place_of, told
-from zenoh_harness.run.records import STAYS_UP
 from zenoh_harness.run.summary import public
 from zenoh_harness.versions.matrix import Done
 

@@ -10,7 +10,7 @@ import json
 import pickle
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -26,6 +26,7 @@ from zenoh_reports.plain.audit import AuditRow, order_of
 from zenoh_reports.plain.follow import SETTLED, Checkpoint, Plan, arrived, goes_on, packet_of
 from zenoh_reports.plain.packets import PackedRow, gathered
 from zenoh_reports.plain.tables import DeviationRow, FindingRow, NodeRow, StatisticsRow
+from zenoh_reports.shipping import code
 
 from . import audit as stages
 from .captures import rows_as
@@ -94,7 +95,7 @@ class Followed:
             with told("read results", str(self.store.folder)):
                 keep_results(self.spark, plan.results, self.store)
                 derive(self.spark, self.store)
-        said = {"newest": self.checkpoint.last().get("newest", 0)}
+        said = dict(self.checkpoint.last())
         if plan.captures:
             with told("judge captures", self.place(plan.number)):
                 said = self._captures(plan)
@@ -111,7 +112,7 @@ class Followed:
 
     def _captures(self, plan: Plan) -> dict[str, Any]:
         before = self.checkpoint.last()
-        flows = before.get("flows")
+        flows = self._flows(before)
         facts = self._facts(plan, flows, before.get("newest", 0))
         facts.write.mode("overwrite").option("partitionOverwriteMode", "static").partitionBy("what").parquet(
             self.place(plan.number)
@@ -120,7 +121,17 @@ class Followed:
         across = self._across(plan, flows, written)
         self._alert(plan, written.where("what = 'finding'"), across)
         newest = written.agg(F.max("time")).collect()[0][0] or 0
-        return {"newest": max(newest, before.get("newest", 0)), "flows": plan.number}
+        return {"newest": max(newest, before.get("newest", 0)), "flows": plan.number, "code": code()}
+
+    def _flows(self, before: Mapping[str, Any]) -> int | None:
+        """The batch whose flows go on; None for none, also where another version of this program kept them."""
+        flows: int | None = before.get("flows")
+        if flows is not None and before.get("code") != code():
+            self.say(
+                f"connections that were open at batch {flows} were kept by another version: they go on as met under way"
+            )
+            return None
+        return flows
 
     def _facts(self, plan: Plan, flows: int | None, newest: int) -> DataFrame:
         """The facts of the batch, and the flows that go on."""

@@ -57,7 +57,8 @@ def _last(judgements: DataFrame) -> DataFrame:
 
 def flakes(judgements: DataFrame) -> DataFrame:
     """The rate of each check of each version."""
-    text = of_runs(judgements, [*SUBJECT, "version"]).groupBy(*SUBJECT, "version").agg(
+    names = (*SUBJECT, "version", "version_order")
+    text = of_runs(judgements, names).groupBy(*names).agg(
         F.count("*").alias("runs"),
         F.count_if(F.col("verdict") == FLAKY).alias("flaky"),
         F.count_if(F.col("before") != F.col("verdict")).alias("changes"),

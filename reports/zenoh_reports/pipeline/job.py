@@ -59,7 +59,7 @@ def derive(spark: SparkSession, store: Store) -> None:
     judged = store.get(spark, JUDGEMENTS)
     needed = judgements.requirement_rows(spark, requirements().values())
     newest = judgements.newest(judged)
-    store.put(judgements.matrix(newest, needed).orderBy("page", "requirement", "target", "version"), MATRIX)
+    store.put(judgements.matrix(newest, needed).orderBy("page", "requirement", "target", "version_order"), MATRIX)
     store.put(history.history(judged), HISTORY)
     store.put(history.flakes(judged), FLAKES)
     store.put(clusters.of_judgements(newest), CLUSTERS)

@@ -72,7 +72,7 @@ def runs(results: DataFrame) -> DataFrame:
 
 
 HEAD = (
-    "day", "file", "target", "version", "kind", "digest", "role", "reach", "spec", "harness", "seed",
+    "day", "file", "target", "version", "version_order", "kind", "digest", "role", "reach", "spec", "harness", "seed",
 )  # fmt: skip
 """What a run's header says of it."""
 
@@ -107,6 +107,6 @@ def matrix(judgements: DataFrame, requirements: DataFrame) -> DataFrame:
         F.sum("unobserved").alias("unobserved"),
         F.size(F.array_distinct(F.flatten(F.collect_list("seen")))).alias("runs"),
     )
-    every = requirements.join(judgements.select(*COLUMN).distinct(), how="cross")
+    every = requirements.join(judgements.select(*COLUMN, "version_order").distinct(), how="cross")
     cells = every.join(worst, on=["requirement", *COLUMN], how="left")
     return shaped(cells.fillna({"verdict": Verdict.NOT_OBSERVED.value, "cause": ""}).fillna(0), MatrixRow)

@@ -29,6 +29,8 @@ from .packets import PLACES, PacketRow
 from .traffic import NUMBER, Spoken, by_flow
 
 MINUTE: Final = 60_000_000_000
+FIRST: Final = frozenset({"batch", "undecodable"})
+"""What comes first of all that an event holds."""
 WIDE: Final = frozenset({"init", "open"})
 """The messages that are brought together for the laws that look across connections."""
 
@@ -84,15 +86,18 @@ class _Watch:
     extensions: Counter[tuple[Side, str, str, int]] = field(default_factory=Counter)
     rows: list[AuditRow] = field(default_factory=list)
     """Nodes and handshakes."""
+    minute: int = 0
+    """Of what is seen now, since 1970."""
     several: set[Side] = field(default_factory=set)
     """The sides whose INIT said that their session may have several links."""
 
     def __call__(self, seen: Seen) -> None:
         kind = seen.kind
-        if kind == "batch":
-            return
-        sender = seen.event.sender
-        minute = self.one.at(seen.event.time) // MINUTE
+        if kind in FIRST:
+            self.minute = self.one.at(seen.event.time) // MINUTE
+            if kind == "batch":
+                return
+        sender, minute = seen.event.sender, self.minute
         size = len(seen.raw) if not seen.around else _payload(seen.message)
         known = self.counts.get((sender, kind, minute))
         if known is None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, Final
 
 from zenoh_harness.files.campaigns import EVENTS, FORMAT, LEDGER, MANIFEST
 
 from .judgements import content_id, grouped
-from .lines import Fault, number, objects, text, texts
+from .lines import Fault, Here, number, objects, row_of, text, texts
 from .results import DAY, day_of
 
 
@@ -91,31 +91,32 @@ class FoundRow:
 def rows(manifest: str) -> Iterator[CampaignRow]:
     """The rows of a campaign whose manifest this is, or whose folder; never raises for what it reads."""
     path = Path(manifest) / MANIFEST if Path(manifest).is_dir() else Path(manifest)
-    told = _document(path)
-    blank = CampaignRow(file=str(path), day=day_of(str(path)), campaign=content_id(str(path)))
-    try:
-        if isinstance(told, Fault):
-            raise ValueError(told.why)
-        blank = _about(blank, told)
-        yield replace(blank, type="manifest", seed=number(told, "seed", 0), command=text(told, "command", ""))
-    except ValueError as why:
-        yield replace(blank, fault=str(why))
+    unknown: Here = {"file": str(path), "day": day_of(str(path)), "campaign": content_id(str(path))}
+    told = row_of(CampaignRow, unknown, _document(path), _manifest)
+    yield told
+    if told.fault:
         return
+    shared = {name: getattr(told, name) for name in SHARED}
     secrets = _secrets(path.parent / LEDGER)
-    yield from _events(replace(blank, file=str(path.parent / EVENTS)), secrets)
-    yield from _ledger(replace(blank, file=str(path.parent / LEDGER)))
+    yield from _events({**shared, "file": str(path.parent / EVENTS)}, secrets)
+    yield from _ledger({**shared, "file": str(path.parent / LEDGER)})
     if secrets:
-        yield replace(blank, type="embargoed", count=len(secrets))
+        yield CampaignRow(**shared, file=str(path.parent / LEDGER), type="embargoed", count=len(secrets))
 
 
-def _about(blank: CampaignRow, told: Mapping[str, Any]) -> CampaignRow:
+SHARED: Final = ("campaign", "day", "kind", "oracle", "targets")
+"""What stands on every row of a campaign, as its manifest says it."""
+
+
+def _manifest(here: Here, told: Mapping[str, Any]) -> CampaignRow:
     if told.get("campaign") != FORMAT:
         raise ValueError(f"has format {told.get('campaign')!r:.20}; this version reads {FORMAT}")
     began = text(told, "began", "")
     day = DAY.match(began)
-    return replace(
-        blank, campaign=content_id(text(told, "id"), began), day=day[1] if day else blank.day, kind=text(told, "kind"),
-        oracle=text(told, "oracle"), targets=texts(told, "targets"),
+    about = {"campaign": content_id(text(told, "id"), began), "day": day[1] if day else here["day"]}
+    return CampaignRow(
+        **{**here, **about}, type="manifest", kind=text(told, "kind"), oracle=text(told, "oracle"), targets=texts(told, "targets"),
+        seed=number(told, "seed", 0), command=text(told, "command", ""),
     )  # fmt: skip
 
 
@@ -136,30 +137,21 @@ def _secrets(ledger: Path) -> frozenset[str]:
     )
 
 
-def _events(blank: CampaignRow, secrets: frozenset[str]) -> Iterator[CampaignRow]:
+def _events(shared: Here, secrets: frozenset[str]) -> Iterator[CampaignRow]:
     """The events; one about a finding without its signature is under embargo."""
-    if not Path(blank.file).exists():
+    if not Path(shared["file"]).exists():
         return
     round_ = 0
-    for line, found in objects(blank.file):
-        here = replace(blank, line=line, round=round_)
-        if isinstance(found, Fault):
-            yield replace(here, fault=found.why)
-            continue
-        round_ += found.get("event") == "begin"
-        try:
-            row = _event(replace(here, round=round_), found)
-        except ValueError as why:
-            yield replace(here, fault=str(why))
-            continue
-        if row.event == "finding" and (not row.signature or row.finding in secrets):
-            continue
-        yield row
+    for line, found in objects(shared["file"]):
+        round_ += isinstance(found, Mapping) and found.get("event") == "begin"
+        row = row_of(CampaignRow, {**shared, "line": line, "round": round_}, found, _event)
+        if row.event != "finding" or (row.signature and row.finding not in secrets):
+            yield row
 
 
-def _event(blank: CampaignRow, found: Mapping[str, Any]) -> CampaignRow:
-    return replace(
-        blank, type="event", event=text(found, "event"), seconds=_decimal(found, "seconds"), inputs=number(found, "inputs", 0),
+def _event(here: Here, found: Mapping[str, Any]) -> CampaignRow:
+    return CampaignRow(
+        **here, type="event", event=text(found, "event"), seconds=_decimal(found, "seconds"), inputs=number(found, "inputs", 0),
         edges=number(found, "edges", 0), features=number(found, "features", 0),
         corpus=number(found, "corpus", number(found, "after", 0)), rate=_decimal(found, "rate"), worker=number(found, "worker", 0),
         finding=text(found, "id", ""), signature=text(found, "signature", ""), why=text(found, "why", ""),
@@ -173,27 +165,25 @@ def _decimal(row: Mapping[str, Any], name: str) -> float:
     return float(value)
 
 
-def _ledger(blank: CampaignRow) -> Iterator[CampaignRow]:
-    if not Path(blank.file).exists():
+def _ledger(shared: Here) -> Iterator[CampaignRow]:
+    if not Path(shared["file"]).exists():
         return
-    found = _document(Path(blank.file))
+    found = _document(Path(shared["file"]))
     if isinstance(found, Fault):
-        yield replace(blank, fault=found.why)
+        yield CampaignRow(**shared, fault=found.why)
         return
     entries = found.get("findings", [])
     for line, each in enumerate(entries if isinstance(entries, list) else [], 1):
-        try:
-            if not isinstance(each, dict):
-                raise ValueError(f"expected an object, found {type(each).__name__}")
-            if each.get("embargo", False) is not False:
-                continue
-            yield replace(
-                blank, line=line, type="finding", finding=text(each, "id"), rule=text(each, "rule"),
-                signature=text(each, "signature"), why=text(each, "why"), standing=text(each, "standing", "new"),
-                grave=each.get("grave") is True, count=number(each, "count", 1),
-            )  # fmt: skip
-        except ValueError as why:
-            yield replace(blank, line=line, fault=str(why))
+        if not isinstance(each, dict) or each.get("embargo", False) is False:
+            yield row_of(CampaignRow, {**shared, "line": line}, each, _finding)
+
+
+def _finding(here: Here, found: Mapping[str, Any]) -> CampaignRow:
+    return CampaignRow(
+        **here, type="finding", finding=text(found, "id"), rule=text(found, "rule"), signature=text(found, "signature"),
+        why=text(found, "why"), standing=text(found, "standing", "new"), grave=found.get("grave") is True,
+        count=number(found, "count", 1),
+    )  # fmt: skip
 
 
 def progress(rows: Iterable[CampaignRow]) -> list[ProgressRow]:

@@ -68,6 +68,8 @@ class FlakeRow:
     check: str
     parameters: str
     version: str
+    version_order: str
+    """As text it sorts as versions do."""
     runs: int
     flaky: int
     """Runs that said so themselves."""
@@ -119,7 +121,7 @@ def against(rows: Iterable[JudgementRow], baseline: Iterable[JudgementRow]) -> l
 def flakes(rows: Iterable[JudgementRow]) -> list[FlakeRow]:
     """The rate of each check of each version, by what was judged and version."""
     made = []
-    for key, runs in of_runs(rows, [*SUBJECT, "version"]).items():
+    for key, runs in of_runs(rows, [*SUBJECT, "version", "version_order"]).items():
         flaky = sum(row.verdict == FLAKY for row in runs)
         changes = sum(row.verdict != before.verdict for before, row in pairwise(runs))
         retried = sum(row.attempts > 1 for row in runs)

@@ -13,6 +13,7 @@ from zenoh_conformance.requirement import Requirement
 from zenoh_conformance.verdict import SEVERITY, Verdict
 
 from .results import ResultRow
+from .versions import version_order
 
 UNOBSERVED: Final = tuple(verdict.value for verdict, rank in SEVERITY.items() if rank < SEVERITY[Verdict.PASS])
 """Verdicts of what judged nothing."""
@@ -35,6 +36,8 @@ class RunRow:
     file: str
     target: str
     version: str
+    version_order: str
+    """As text it sorts as versions do."""
     kind: str
     digest: str
     role: str
@@ -67,6 +70,8 @@ class JudgementRow:
     kind: str
     target: str
     version: str
+    version_order: str
+    """As text it sorts as versions do."""
     role: str
     profile: str
     link: str
@@ -94,6 +99,8 @@ class MatrixRow:
     says: str
     target: str
     version: str
+    version_order: str
+    """As text it sorts as versions do."""
     kind: str
     profile: str
     verdict: str
@@ -144,7 +151,8 @@ def _run(lines: Sequence[ResultRow]) -> RunRow:
     pending = len(foot.names) if foot else max(0, planned - judged)
     why = foot.why if foot else (min(line.fault for line in of["fault"]) if of["fault"] and not of["header"] else "")
     return RunRow(
-        run=head.run, day=head.day, file=head.file, target=head.target, version=head.version, kind=head.kind,
+        run=head.run, day=head.day, file=head.file, target=head.target, version=head.version,
+        version_order=head.version_order, kind=head.kind,
         digest=head.digest, role=head.role, reach=head.reach, spec=head.spec, harness=head.harness, seed=head.seed,
         complete=foot is not None and not pending, why=why, judgements=judged, planned=planned, pending=pending,
         embargoed=foot.embargoed if foot else 0, exit=foot.exit if foot else -1, faults=len(of["fault"]),
@@ -183,7 +191,7 @@ def matrix(rows: Iterable[JudgementRow], requirements: Iterable[Requirement]) ->
         _cell(needed, column, found.get((needed.id, *column), []))
         for needed in requirements for column in every
     ]  # fmt: skip
-    return sorted(made, key=attrgetter("page", "requirement", *COLUMN))
+    return sorted(made, key=attrgetter("page", "requirement", "target", "version_order", "kind", "profile"))
 
 
 def _cell(needed: Requirement, column: tuple[Any, ...], rows: Sequence[JudgementRow]) -> MatrixRow:
@@ -192,7 +200,7 @@ def _cell(needed: Requirement, column: tuple[Any, ...], rows: Sequence[Judgement
     target, version, kind, profile = column
     return MatrixRow(
         page=needed.id.partition("/")[0], requirement=needed.id, level=str(needed.level), says=needed.says,
-        target=target, version=version, kind=kind, profile=profile,
+        target=target, version=version, version_order=version_order(version), kind=kind, profile=profile,
         verdict=worst.verdict if worst else Verdict.NOT_OBSERVED.value, cause=worst.cause if worst else "",
         judgements=sum(row.verdict == worst.verdict for row in rows) if worst else 0,
         judged=len(rows) - unobserved, unobserved=unobserved, runs=len({row.run for row in rows}),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, TypeVar
 
 LONGEST: Final = 16 << 20
 """Bytes of a line; a longer one is left out, so that memory stays bounded."""
@@ -24,6 +24,22 @@ class Fault:
 
 Found = tuple[int, Mapping[str, Any] | Fault]
 """Line number from 1 (0: the file itself), and the object or why there is none."""
+
+
+Here = Mapping[str, Any]
+"""What is known of a row before its line is looked at: column to value."""
+Row = TypeVar("Row")
+
+
+def row_of(row: Callable[..., Row], here: Here, found: object, made: Callable[[Here, Mapping[str, Any]], Row]) -> Row:
+    """The row that is `made` of what was found; where none can be, one that says why, in its column `fault`."""
+    if isinstance(found, Mapping):
+        try:
+            return made(here, found)
+        except ValueError as why:
+            return row(**{**here, "fault": str(why)})
+    fault = found.why if isinstance(found, Fault) else f"expected an object, found {type(found).__name__}"
+    return row(**{**here, "fault": fault})
 
 
 def objects(path: str) -> Iterator[Found]:
@@ -54,9 +70,7 @@ def _object(line: bytes) -> Mapping[str, Any] | Fault:
     except (ValueError, RecursionError) as why:
         cut = "" if line.endswith(b"\n") else "cut off: "
         return Fault(f"{cut}is no JSON: {why}"[:200])
-    if not isinstance(row, dict):
-        return Fault(f"expected an object, found {type(row).__name__}")
-    return row
+    return row if isinstance(row, dict) else Fault(f"expected an object, found {type(row).__name__}")
 
 
 def text(row: Mapping[str, Any], name: str, default: str | None = None) -> str:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +18,8 @@ from typing import Any, Final
 from zenoh_conformance.verdict import SEVERITY
 from zenoh_harness.files.results import FORMAT
 
-from .lines import Fault, fields, number, objects, text, texts
+from .lines import Fault, Here, fields, number, objects, row_of, text, texts
+from .versions import version_order
 
 DAY: Final = re.compile(r"(\d{4}-\d{2}-\d{2})")
 HEAD: Final = 1 << 16
@@ -38,6 +40,8 @@ class ResultRow:
     """`header`, `plan`, `judgement`, `footer`, `fault`."""
     target: str = ""
     version: str = ""
+    version_order: str = ""
+    """As text it sorts as versions do."""
     kind: str = ""
     """Of target: wheel, docker, exec, ..."""
     digest: str = ""
@@ -74,74 +78,78 @@ class ResultRow:
     """Why this line is no row of its kind."""
 
 
+SHARED: Final = ("run", "day", "file", "target", "version", "version_order", "kind", "digest")
+"""What stands on every row of a run, as its header says it."""
+
+
 def rows(path: str) -> Iterator[ResultRow]:
     """The rows of a results file; a fault where a line cannot be used, and the rest goes on. Never raises for what it reads."""
-    known: ResultRow | None = None
-    secret = 0
-    number_ = 0
+    known: Here | None = None
+    secret = number_ = 0
+    unknown: Here = {"file": path, "run": _named(path), "day": day_of(path)}
     for number_, found in objects(path):
-        blank = replace(known or ResultRow(file=path, run=_named(path), day=day_of(path)), line=number_)
-        if isinstance(found, Fault):
-            yield replace(blank, fault=found.why)
-            continue
-        if found.get("type") == "judgement" and found.get("embargo") is not False:
+        if isinstance(found, Mapping) and found.get("type") == "judgement" and found.get("embargo") is not False:
             secret += 1
             continue
-        try:
-            row = _row(blank, found, secret)
-        except ValueError as why:
-            row = replace(blank, fault=str(why))
+        row = row_of(ResultRow, {**(known or unknown), "line": number_}, found, partial(_row, secret=secret))
         if row.type == "header" and known is None:
-            known = replace(
-                blank, run=row.run, day=row.day, target=row.target, version=row.version, kind=row.kind,
-                digest=row.digest,
-            )  # fmt: skip
-        elif known is None:
-            yield replace(blank, fault=row.fault or f"expected the header, found {row.type!r}; the file is left out")
+            known = {name: getattr(row, name) for name in SHARED}
+        elif known is None and not isinstance(found, Fault):
+            yield ResultRow(
+                **unknown,
+                line=number_,
+                fault=row.fault or f"expected the header, found {row.type!r}; the file is left out",
+            )
             return
         yield row
     if not number_:
-        yield ResultRow(
-            file=path, run=_named(path), day=day_of(path), fault="is empty: the run ended before its header"
-        )
+        yield ResultRow(**unknown, fault="is empty: the run ended before its header")
 
 
-def _row(blank: ResultRow, found: Mapping[str, Any], secret: int) -> ResultRow:
+def _row(here: Here, found: Mapping[str, Any], *, secret: int) -> ResultRow:
     kind = found.get("type")
     if kind == "judgement":
-        return _judgement(blank, found)
+        return _judgement(here, found)
     if kind == "header":
-        return _header(blank, found)
+        return _header(here, found)
     if kind == "plan":
-        return replace(blank, type="plan", names=texts(found, "checks"))
+        return ResultRow(**here, type="plan", names=texts(found, "checks"))
     if kind == "footer":
-        return replace(
-            blank, type="footer", judged=number(found, "judged"), exit=number(found, "exit"), names=texts(found, "pending"),
+        return ResultRow(
+            **here, type="footer", judged=number(found, "judged"), exit=number(found, "exit"), names=texts(found, "pending"),
             embargoed=max(number(found, "embargoed", 0), secret), why=text(found, "why", ""),
         )  # fmt: skip
     raise ValueError(f"unknown type of line {kind!r:.40}")
 
 
-def _header(blank: ResultRow, found: Mapping[str, Any]) -> ResultRow:
+def _header(here: Here, found: Mapping[str, Any]) -> ResultRow:
     if found.get("format") != FORMAT:
         raise ValueError(f"has format {found.get('format')!r:.20}; this version reads {FORMAT}")
     target = fields(found, "target")
     date = DAY.match(text(found, "date", ""))
-    return replace(
-        blank, type="header", run=text(found, "run", "") or blank.run, day=date[1] if date else blank.day,
-        target=text(target, "name"), version=text(target, "version"), kind=text(target, "kind"),
-        digest=text(target, "digest", ""), role=text(target, "role"), reach=text(target, "reach"), spec=text(found, "spec", ""),
-        harness=text(found, "harness", ""), seed=number(found, "seed", 0), command=text(found, "command", ""),
-        names=texts(found, "profiles"),
-    )  # fmt: skip
+    about = {
+        "run": text(found, "run", "") or here["run"], "day": date[1] if date else here["day"], "target": text(target, "name"),
+        "version": text(target, "version"), "version_order": version_order(text(target, "version")), "kind": text(target, "kind"),
+        "digest": text(target, "digest", ""),
+    }  # fmt: skip
+    return ResultRow(**{**here, **about}, **_settings(found, target), type="header")
 
 
-def _judgement(blank: ResultRow, found: Mapping[str, Any]) -> ResultRow:
-    verdict = text(found, "verdict")
+def _settings(found: Mapping[str, Any], target: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "role": text(target, "role"), "reach": text(target, "reach"), "spec": text(found, "spec", ""),
+        "harness": text(found, "harness", ""), "seed": number(found, "seed", 0), "command": text(found, "command", ""),
+        "names": texts(found, "profiles"),
+    }  # fmt: skip
+
+
+def _judgement(here: Here, found: Mapping[str, Any]) -> ResultRow:
+    verdict, version = text(found, "verdict"), text(found, "version")
     if verdict not in RANKS:
         raise ValueError(f"field 'verdict' is none of ours: {verdict!r:.40}")
-    return replace(
-        blank, type="judgement", target=text(found, "target"), version=text(found, "version"), role=text(found, "role"),
+    about = {"target": text(found, "target"), "version": version, "version_order": version_order(version)}
+    return ResultRow(
+        **{**here, **about}, type="judgement", role=text(found, "role"),
         profile=text(found, "profile"), link=text(found, "link"), requirement=text(found, "requirement"),
         level=text(found, "level"), check=text(found, "check"), parameters=_parameters(found), verdict=verdict,
         severity=RANKS[verdict], reading=_maybe(found, "reading"), cause=text(found, "cause", ""), end=text(found, "end", ""),
@@ -178,11 +186,6 @@ def _named(path: str) -> str:
     except OSError:
         digest.update(path.encode())
     return digest.hexdigest()
-
-
-def as_dict(row: ResultRow) -> dict[str, Any]:
-    """The row as the tables hold it."""
-    return asdict(row)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from fnmatch import fnmatchcase
 from typing import Final
 
 import click
@@ -26,10 +27,13 @@ RELEASES: Final = ("1.10.2", "1.9.0")
 
 @click.command("confirm")
 @click.option("--release", "releases", multiple=True, default=RELEASES, show_default=True, help="A release to ask.")
+@click.option(
+    "--only", metavar="GLOB", default="*", help="Only vectors whose id matches; what was said of others stays."
+)
 @click.option("--live/--no-live", default=True, help="Ask live nodes of these releases too.")
 @click.option("--write/--no-write", default=True, help="Write the answers beside the vectors.")
 @shell_options()
-def command(releases: Sequence[str], live: bool, write: bool, shell: Shell) -> int:
+def command(releases: Sequence[str], only: str, live: bool, write: bool, shell: Shell) -> int:
     """Ask zenoh-rust's codec and live nodes about each golden vector; write down who agrees.
 
     \b
@@ -37,16 +41,18 @@ def command(releases: Sequence[str], live: bool, write: bool, shell: Shell) -> i
     Exit codes: 1 when a disagreement is neither an erratum nor explained.
     """
     try:
-        vectors = load()
+        vectors = [vector for vector in load() if fnmatchcase(vector.id, only)]
     except VectorError as why:
         raise UsageError("the vectors cannot be read", step="confirm", seen=str(why)) from why
+    if not vectors:
+        raise UsageError(f"no vector is called {only!r}", step="confirm", hint="zconform vectors list")
     with ExitStack() as stack:
         witnesses = _witnesses(releases, live, shell.note, stack)
         said = {witness.name: list(witness.statements(vectors)) for witness in witnesses}
     if write:
-        keep(vectors, said)
+        keep(vectors, said, whole=only == "*")
     found = disagreements(vectors, said)
-    return _report(shell, said, found, idle_rows(found, list(said)))
+    return _report(shell, said, found, idle_rows(found, list(said)) if only == "*" else [])
 
 
 def _witnesses(releases: Sequence[str], live: bool, tell: Callable[[str], None], stack: ExitStack) -> list[Witness]:

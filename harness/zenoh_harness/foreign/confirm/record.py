@@ -37,17 +37,24 @@ def unconfirmed_file() -> Path:
     return confirmed.file().with_name("unconfirmed.json")
 
 
-def keep(vectors: Sequence[Vector], said: Mapping[str, Sequence[Statement]]) -> None:
-    """Write down what each witness says about all vectors, and forget what was said about others."""
+def keep(vectors: Sequence[Vector], said: Mapping[str, Sequence[Statement]], *, whole: bool = False) -> None:
+    """Write down what each witness says about these vectors; what others said of the same bytes stays.
+
+    What was said of further vectors stays, too, unless these are the `whole` of them.
+    """
     for witness, statements in said.items():
         agreed = [v.id for v, statement in zip(vectors, statements, strict=True) if statement.word is Word.AGREES]
         confirmed.record(vectors, witness, agreed)
-    rows: Rows = {}
+    kept: Rows = json.loads(unconfirmed_file().read_text(encoding="utf-8")) if unconfirmed_file().is_file() else {}
+    rows = {} if whole else dict(kept)
     for place, vector in enumerate(vectors):
         rest = {witness: statements[place] for witness, statements in said.items()}
         comparable = {name: [s.word.value, s.why] for name, s in rest.items() if s.word is not Word.AGREES}
-        if comparable:
-            rows[vector.id] = {confirmed.digest(vector): comparable}
+        mark = confirmed.digest(vector)
+        others = {name: word for name, word in kept.get(vector.id, {}).get(mark, {}).items() if name not in said}
+        rows.pop(vector.id, None)
+        if others or comparable:
+            rows[vector.id] = {mark: dict(sorted((others | comparable).items()))}
     lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(rows[name], ensure_ascii=False)}" for name in sorted(rows))
     unconfirmed_file().write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
 

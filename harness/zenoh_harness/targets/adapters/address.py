@@ -32,6 +32,7 @@ class AddressTarget:
     """Somebody else's node, in the one profile that the target string names (else default)."""
 
     restartable = False
+    apart = False
     claims: frozenset[str] = frozenset()
     side = Side.RESPONDER
 

@@ -41,6 +41,7 @@ class CommandTarget:
     """A program of somebody's, started by us."""
 
     restartable = True
+    apart = False
     claims: frozenset[str] = frozenset()
     panics: tuple[str, ...] = ()
     """Forms of a panic that its own file names."""

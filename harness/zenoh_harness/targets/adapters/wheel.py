@@ -87,6 +87,7 @@ class WheelTarget:
     """A node of one version: a router listens, a peer or client connects to us, unless `as=` differs."""
 
     restartable = True
+    apart = True
     embargo = "upstream"
 
     def __init__(self, reach: Reach) -> None:

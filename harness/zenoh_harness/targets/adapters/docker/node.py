@@ -40,6 +40,7 @@ class DockerTarget:
     """A node in a container; `zenohd` in every profile, another program in the one that its arguments make."""
 
     restartable = True
+    apart = False
 
     def __init__(self, reach: Reach) -> None:
         about = settings()
