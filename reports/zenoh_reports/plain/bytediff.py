@@ -14,7 +14,6 @@ from zenoh_conformance.kinds import REASONS, reason_code
 from zenoh_conformance.messages import Close
 from zenoh_reports.plain.wirelog import Piece, Row
 
-
 LAYERS: Final = frozenset(map(str, Layer))
 """Those whose bytes have segments."""
 
