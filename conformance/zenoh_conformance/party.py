@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import sane
+from .codec import encode
 from .connection import Seen
 from .dialogue import Dialogue
 from .messages import (
@@ -87,6 +88,7 @@ class Party:
         """What takes it back, and the id, of what was declared here, to its key."""
         self._read = 0
         self._heard: list[Heard] = []
+        self._of_others: list[Heard] = []
         self._fresh = 0
         """Before it everything was expected."""
         self._used: set[int] = set()
@@ -273,9 +275,9 @@ class Party:
                 if isinstance(message, Declare):
                     self.names.note(self.us.wire.side.other, message.body)
                 heard = Heard(message, self._key_of(message), seen)
-                if not (isinstance(message, ResponseFinal) and message.id in self.us.fences) and not self.is_of_others(
-                    heard
-                ):
+                if self.is_of_others(heard):
+                    self._of_others.append(heard)
+                elif not (isinstance(message, ResponseFinal) and message.id in self.us.fences):
                     self._heard.append(heard)
                     if isinstance(message, ResponseFinal):
                         self._ends[message.id] += 1
@@ -287,6 +289,11 @@ class Party:
         """Whether it is about a key that is not below our root: the node, and whoever else it serves, may have things of their own."""
         own = isinstance(heard.message, Push | Declare | Request) and heard.key is not None
         return own and not f"{heard.key}/".startswith(f"{self.root}/")
+
+    def strays(self, mark: bytes) -> int:
+        """How much came here, after a fence, that is about keys of others and yet holds these bytes, which nobody else says."""
+        self.now()
+        return sum(mark in encode(heard.message) for heard in self._of_others)
 
     def _key_of(self, message: Any) -> str | None:
         holder = message.body if isinstance(message, Declare) else message
@@ -302,6 +309,17 @@ class Party:
         """As `heard`, after a fence: what the node had for us has come."""
         self.settles(step=f"not reached: {self.name} is served")
         return self.heard(kind)
+
+    def awaits(self, holds: Callable[[], bool]) -> bool:
+        """Read until it holds, for as long as our patience lasts, then to a fence: whether it holds.
+
+        What one session said may reach another one after the first was answered: only what must not come is shown by fences.
+        """
+        deadline = self.us.wire.now() + self.us.unit
+        while not holds() and self.us.next(max(0.0, deadline - self.us.wire.now())) is not None:
+            pass
+        self.settles(step=f"not reached: {self.name} is served")
+        return holds()
 
     def expect(
         self, kind: type[Any], where: Callable[[Heard], bool] = lambda heard: True, *, step: str, what: str = ""

@@ -9,6 +9,7 @@ import pytest
 from zenoh_conformance.case import Case, all_cases
 from zenoh_conformance.controls import Ground
 from zenoh_conformance.conversation import Conversation, Side
+from zenoh_conformance.kinds import InitSyn
 from zenoh_conformance.law import Judged, all_laws, judge
 from zenoh_conformance.messages import Push, Put
 from zenoh_conformance.models.modelled import judged
@@ -115,3 +116,12 @@ def test_a_slip_in_a_model_is_one_too() -> None:
     with pytest.raises(OwnFault, match=LANES):
         judged(scene, Side.RESPONDER, frozenset())
     judged(scene, Side.RESPONDER, frozenset(), (LANES,))
+
+
+def test_how_a_link_ends_that_a_case_leaves_open_is_no_slip() -> None:
+    leaves = Case(
+        id="own/leaves", requirement="target/habits", about="Leaves.", role=Side.INITIATOR,
+        function=lambda scene: scene.dialogue().expect(InitSyn),
+    )  # fmt: skip
+    with open_target(parse("reference?role=client")).start() as node:
+        assert attempt(Item(leaves, {}), Conditions(node=node)).held
