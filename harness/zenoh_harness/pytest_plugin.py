@@ -303,9 +303,9 @@ def _conversation(path: Path | None) -> list[str]:
     """What was said, byte by byte, to its end."""
     if path is None or not path.is_file():
         return []
-    from zenoh_harness.commands.explain import conversation_told
     from zenoh_harness.console import plain
     from zenoh_harness.files import conversations
+    from zenoh_harness.files.explained import conversation_told
 
     lines = []
     for event in conversation_told(conversations.read(path)):
