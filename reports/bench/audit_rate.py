@@ -173,8 +173,9 @@ def on_spark(path: str, master: str, *, cold_only: bool = False) -> None:
             messages = once()
             wall, by_kind = time.monotonic() - wall, cpu_by_kind() - before
             used = sum(by_kind.values())
+            split = ", ".join(f"{kind} {each:.1f} s" for kind, each in sorted(by_kind.items()))
             print(
-                f"{master}, {how}: {messages} messages, {messages / used:,.0f} messages/s of CPU ({', '.join(f'{kind} {each:.1f} s' for kind, each in sorted(by_kind.items()))}), "
+                f"{master}, {how}: {messages} messages, {messages / used:,.0f} messages/s of CPU ({split}), "
                 f"{messages / wall:,.0f}/s of wall ({wall:.1f} s)",
                 flush=True,
             )
