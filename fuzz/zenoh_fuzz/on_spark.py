@@ -200,11 +200,12 @@ class Rounds:
 
 def rows_of(shards: Any) -> list[Any]:
     """What all shards hand back. Raises CannotGoOn where one failed again and again, with what its worker said last."""
+    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     try:
         rows: list[Any] = shards.collect()
-    except PySparkException as why:
+    except (PySparkException, Py4JError) as why:
         said = [line.strip() for line in str(why).splitlines() if line.strip() and not line.lstrip().startswith("at ")]
         hint = "workers need zenoh-conformance[fuzz], installed as here"
         raise CannotGoOn(

@@ -98,6 +98,7 @@ def _classic(name: str, master: str, settings: dict[str, str], scratch: Path) ->
     os.environ.update(PYSPARK_PYTHON=sys.executable, PYSPARK_DRIVER_PYTHON=sys.executable)
     if host:
         os.environ["SPARK_LOCAL_IP"] = host
+    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
@@ -106,7 +107,7 @@ def _classic(name: str, master: str, settings: dict[str, str], scratch: Path) ->
         builder = builder.config(key, value)
     try:
         spark = builder.getOrCreate()
-    except (PySparkException, OSError) as why:
+    except (PySparkException, Py4JError, OSError) as why:
         raise CannotGoOn(f"no session with {master}", step=STEP, seen=str(why).splitlines()[:3]) from why
     if kind_of(master) == "spark":
         _await_executor(spark, master)
@@ -189,10 +190,10 @@ def _await_executor(spark: SparkSession, master: str) -> None:
 
 
 def _quiet(scratch: Path) -> Path:
-    """A logging configuration that lets errors through and nothing else."""
+    """A logging configuration that lets nothing through that a Python exception says too."""
     file = scratch / "log4j2.properties"
     file.write_text(
-        "rootLogger.level = error\nrootLogger.appenderRef.stderr.ref = stderr\n"
+        "rootLogger.level = fatal\nrootLogger.appenderRef.stderr.ref = stderr\n"
         "appender.stderr.type = Console\nappender.stderr.name = stderr\nappender.stderr.target = SYSTEM_ERR\n"
         "appender.stderr.layout.type = PatternLayout\nappender.stderr.layout.pattern = %p %c{1}: %m%n\n"
     )

@@ -185,6 +185,8 @@ def an_open_sent_too_soon_opens_nothing(scene: Scene, *, together: bool) -> None
 
     for seen in us.stream():
         opened = OpenAck.matches(seen.message)
+        if InitAck.matches(seen.message):
+            us.require(bool(seen.message.cookie), expected="a cookie", got="none", step="not reached: init.cookie")
         us.require(not opened, expected="no OpenAck", got="OpenAck", step="stage open")
         if seen.kind == "close":
             return

@@ -88,7 +88,7 @@ def a_longer_cookie_is_refused(scene: Scene, *, what: str) -> None:
     "session-establishment/cookie-must-match",
     control=a_sane_handshake_is_accepted,
     parameters=grid(length=(0, 1, 255, 65_536)),
-    breaks=("law/cookie-echo", "law/open-is-whole", "law/open-syn-answers-init-ack"),
+    breaks=("law/*",),  # the target drew what stands behind the length: it may read as any message
 )
 def a_cookie_length_that_lies_is_refused(scene: Scene, *, length: int) -> None:
     """
@@ -139,7 +139,7 @@ def a_cookie_of_another_link_is_refused(scene: Scene) -> None:
         target  Close, or the link ends; never OpenAck
     """
     us, other = scene.dialogue(), scene.dialogue("other")
-    first = us.ask(us.init_syn(), expect=InitAck, step="not reached: init")
+    first = issued(us)
     other.ask(other.init_syn(), expect=InitAck, step="not reached: init")
 
     other.send(other.open_syn(first))
@@ -159,7 +159,7 @@ def a_used_cookie_opens_no_second_session(scene: Scene) -> None:
         target  Close, or the link ends; never OpenAck
     """
     us = scene.dialogue()
-    ack = us.ask(us.init_syn(), expect=InitAck, step="not reached: init")
+    ack = issued(us)
     us.ask(us.open_syn(ack), expect=OpenAck, step="not reached: open")
     us.leave()
     other = scene.dialogue("other", zid=us.zid)

@@ -28,7 +28,7 @@ from zenoh_harness.run.checks import every_name
 from zenoh_harness.run.folder import claimed
 from zenoh_harness.run.options import DEPTHS, Options
 from zenoh_harness.run.plan import Selection, Shard
-from zenoh_harness.run.runner import Ran, known_for, parts_of, run_target
+from zenoh_harness.run.runner import Ran, known_for, nodes_of, parts_of, run_target
 from zenoh_harness.targets.catalogue import find
 from zenoh_harness.targets.reach import Reach
 from zenoh_harness.targets.target import NodeInstance
@@ -241,7 +241,8 @@ def one_target(
     if not parts:
         shell.note(f"{reach}: nothing to judge is selected")
         return None
-    options = replace(options, known=known_for(parts[0].identity.name, known, kind=parts[0].identity.kind))
+    who = parts[0].identity
+    options = replace(options, known=known_for(who.name, known, kind=who.kind, nodes=nodes_of(parts)))
     for remark in lists.remarks(options.known.deviations):
         shell.note(remark)
     with claimed(options.out), shell.progress(sum(part.size for part in parts), str(reach)) as advance:

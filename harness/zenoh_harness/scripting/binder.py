@@ -34,6 +34,9 @@ _KINDS: dict[str, AnyKind] = {kind.name: kind for kind in (InitSyn, InitAck, Ope
 TELLING = frozenset({"init", "open", "close", "push", "request", "response", "response_final"})
 """Kinds of the target's messages that a script waits for; what a node says on its own accord is not expected."""
 
+PASSED_ON = frozenset({"Push", "Request", "Response", "Declare"})
+"""What a script with several connections waits for on one of them, because another said it."""
+
 ENDS = ("link shut", "link reset")
 """Deviations that a CLOSE may come before."""
 
@@ -59,13 +62,27 @@ def case_of(script: Script, name: str) -> Case:
         id=name,
         requirement=script.requirement,
         function=lambda scene: judged(script, scene),
+        needs=tuple(sorted({*script.header.get("ability", "").split(), *_needs(script)})),
         about=script.header.get("about", name),
         role=Side(script.header.get("target", Side.RESPONDER.value)),
         profile=script.header.get("profile", "default"),
-        needs=tuple(script.header.get("ability", "").split()),
         alone=True,
         breaks=ANY,
     )
+
+
+def _needs(script: Script) -> tuple[str, ...]:
+    """What a node must do for it: one that goes on beside an open connection needs several, and what is passed on, routing."""
+    up: set[str] = set()
+    beside = False
+    for step in script.steps:
+        if step.do == "open":
+            beside |= bool(up)
+            up.add(step.connection)
+        elif step.do in LEAVING or (step.do == "expect" and step.what == "end"):
+            up.discard(step.connection)
+    passed_on = any(step.do == "expect" and step.what in PASSED_ON for step in script.steps)
+    return ("several-links", "several-sessions", *(("routing",) if passed_on else ())) if beside else ()
 
 
 def judged(script: Script, scene: Scene) -> None:

@@ -101,6 +101,8 @@ class Habits:
     """Sessions that it holds at once; None: all that were tried."""
     batch: int | None = None
     """The batch size that it settles for, where it is not the default."""
+    message: int | None = None
+    """The largest value that it was seen to pass on; None: all that were tried, or none."""
     leaves: bool = False
     """Whether it ends a sane session by itself."""
     offers: tuple[Any, ...] = OFFERS
@@ -197,6 +199,8 @@ class Habits:
             lines.append(f"answers {self.half_open} handshake{'s' * (self.half_open != 1)} at a time")
         if self.sessions is not None:
             lines.append(f"holds {self.sessions} session{'s' * (self.sessions != 1)} at once")
+        if self.message is not None:
+            lines.append(f"passes on values of {self.message} bytes, and not much larger ones")
         odd = {end: back for end, back in self.returns.items() if back.ended or back.after is None or back.after > 0.5}
         lines += [f"after {end.value}: {back}" for end, back in odd.items()]
         if self.linger < inf:

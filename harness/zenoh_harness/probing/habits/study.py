@@ -14,7 +14,7 @@ from zenoh_conformance.dialogue import Dialogue
 from zenoh_conformance.fences import Fence, Fencing, best
 from zenoh_conformance.finding import Deviation
 from zenoh_conformance.kinds import InitSyn
-from zenoh_conformance.messages import Init, Push
+from zenoh_conformance.messages import Init
 from zenoh_conformance.messages.init import Patch, QoS
 from zenoh_conformance.wire.extensions import exts
 from zenoh_harness.errors import CannotConnect
@@ -50,6 +50,12 @@ OTHER_OFFERS: Final[tuple[tuple[Any, ...], ...]] = ((QoS(), Patch(value=1)), (Pa
 
 ONE_AT_A_TIME: Final = frozenset({"several-links", "several-sessions", "routing"})
 """What a node that holds one session cannot show."""
+
+MESSAGES: Final = (200_000, 60_000, 30_000, 4_000)
+"""Sizes of the values of which the largest one is looked for that a node passes on: no page says how large one may be."""
+
+MANY: Final = 6
+"""Sessions, or half-open handshakes, that a node must serve at once for what opens many of them, as the models do."""
 
 OF_FENCE: Final[Mapping[Fence, str]] = {Fence.QUERY: "finals", Fence.INTEREST: "interests"}
 """What a node does that can be fenced so."""
@@ -92,15 +98,30 @@ def study(node: NodeInstance, *, rooms: bool = True) -> Habits:
     us.leave()
     found = replace(found, answer=max(answer, _once_more(node, offers)), brief=_ends_after_sessions(node))
     if found.brief:
-        return replace(found, half_open=1, sessions=1, lacks=found.lacks | ONE_AT_A_TIME)
+        return replace(found, half_open=1, sessions=1, lacks=found.lacks | cramped(1, 1))
     if node.role != "router" and not routes(node, found):
         found = replace(found, lacks=found.lacks | {"routing"})
     if not rooms:
         return found
     half_open, sessions = room(node, found.answer, offers)
-    one = frozenset({"several-links"}) if half_open == 1 else frozenset[str]()
-    one |= ONE_AT_A_TIME if sessions == 1 else frozenset()
-    return replace(found, half_open=half_open, sessions=sessions, lacks=found.lacks | one)
+    found = replace(found, half_open=half_open, sessions=sessions, lacks=found.lacks | cramped(half_open, sessions))
+    return found if "routing" in found.lacks else replace(found, message=largest(node, found))
+
+
+def largest(node: NodeInstance, habits: Habits) -> int | None:
+    """The largest value that it passes on, of those that are tried; None where all are, or none is."""
+    most, *between, least = MESSAGES
+    if routes(node, habits, most) or not routes(node, habits, least):
+        return None
+    return next((size for size in between if routes(node, habits, size)), least)
+
+
+def cramped(half_open: int | None, sessions: int | None) -> frozenset[str]:
+    """What a node cannot show that serves so many handshakes and sessions at once; None: as many as were tried."""
+    lacks = frozenset({"several-links"}) if half_open == 1 else frozenset[str]()
+    lacks |= ONE_AT_A_TIME if sessions == 1 else frozenset()
+    lacks |= {"many-links"} if half_open is not None and half_open < MANY else frozenset()
+    return lacks | ({"many-sessions"} if sessions is not None and sessions < MANY else frozenset())
 
 
 def glance(node: NodeInstance, known: Habits) -> Habits:
@@ -150,27 +171,36 @@ def _ends_after_sessions(node: NodeInstance) -> bool:
     return bool(getattr(node, "is_brief", False)) or (_again(node) and node.vitals().in_order)
 
 
-def routes(node: NodeInstance, habits: Habits) -> bool:
-    """Whether it passes a publication of one session on to another that subscribes; a peer need not."""
+def routes(node: NodeInstance, habits: Habits, size: int = 1) -> bool:
+    """Whether it passes a publication of that size of one session on to another that subscribes; a peer need not."""
     near, far = (visit(node) for _ in range(2))
     key = "zconform/habits/routed"
     try:
         if near is None or far is None:
             return False
         for us in (near, far):
+            us.beside_us = (near, far)
             if handshake(habits.prepare(us), node, exts=exts(*habits.offers)) is None:
                 return False
         near.subscribe(key)
         near.fence()
-        far.publish(key, b"x")
-        far.fence()
-        near.expect(Push, within=max(scaled(UNIT) / 2, QUIET_TIMES * habits.answer))
+        far.publish(key, bytes(size))
+        within = max(scaled(UNIT) / 2, QUIET_TIMES * habits.answer)
+        _passed(near, within)
     except Deviation:
         return False
     finally:
         for us in filter(None, (near, far)):
             us.leave()
     return True
+
+
+def _passed(us: Dialogue, within: float) -> None:
+    """Hear a publication, or the last of its fragments. Raises Deviation."""
+    for seen in us.stream(within):
+        if seen.kind == "push" or (seen.kind == "fragment" and not seen.message.more):
+            return
+    us.deviate(expected="Push", got=us.text_of(None))
 
 
 def _with_other_offers(us: Dialogue, node: NodeInstance) -> tuple[Dialogue | None, float | None, tuple[Any, ...]]:
