@@ -103,3 +103,13 @@ def test_what_is_over_is_not_kept_alive(end):
     near.leave() if end == "leave" else getattr(near.wire, end)()
     far.next(2)
     assert not kept_alive(scene)["us"]
+
+
+def test_each_link_may_have_a_clock_of_its_own():
+    one, other = MemoryScene("a/b", Reference), MemoryScene("a/b", Reference)
+    one.world.now = 1000
+    near, far = live(one, lease=10), live(other, lease=10)
+    near.beside_us = (near, far)
+    near.next(0.5)
+    assert one.world.now == pytest.approx(1000.5)
+    assert not kept_alive(other)

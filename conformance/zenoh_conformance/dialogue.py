@@ -229,8 +229,8 @@ class Dialogue:
         deadline = self.wire.now() + (self.unit if within is None else within)
         kept = [us for us in self.beside_us if us is not self] + [self] * (not silent)
         while not self._unread and self.ended is None:
-            due = min((us.due for us in kept), default=inf)
-            event = self.wire.receive(max(0.0, min(deadline, due) - self.wire.now()))
+            pause = min((us.due - us.wire.now() for us in kept), default=inf)
+            event = self.wire.receive(max(0.0, min(deadline - self.wire.now(), pause)))
             if event is not None:
                 self._take(event)
             elif sum(us.keep_alive() for us in kept) == 0:

@@ -194,6 +194,7 @@ class _Check:
         dialogue = Dialogue(wire, zid=_zid(), unit=self.unit, requirement=STAYS_UP)
         self.habits.prepare(dialogue)
         self.open.append(dialogue)
+        dialogue.beside_us = self.open
         try:
             open_session(dialogue, self.node.profile)
         except Deviation as why:

@@ -179,6 +179,7 @@ def routes(node: NodeInstance, habits: Habits, size: int = 1) -> bool:
         if near is None or far is None:
             return False
         for us in (near, far):
+            us.beside_us = (near, far)
             if handshake(habits.prepare(us), node, exts=exts(*habits.offers)) is None:
                 return False
         near.subscribe(key)
