@@ -177,8 +177,12 @@ def whatever_is_said_renews_the_lease(scene: Scene, *, what: str) -> None:
             us.send(KeepAlive() if what == "keep-alive" else us.frame())
         for _ in us.stream(0.3):
             pass
+        late = "not reached: we were silent for longer than the lease that we stated" if us.overslept else ""
         us.require(
-            us.ended is None, expected="a session that lives", got=us.text_of(None), step="while something is said"
+            us.ended is None,
+            expected="a session that lives",
+            got=us.text_of(None),
+            step=late or "while something is said",
         )
 
     us.expect_live()
