@@ -2,12 +2,17 @@
 
 import pytest
 
-from zenoh_conformance.conversation import Side
-from zenoh_conformance.fences import BY_QUERY, Fence, Fencing
+from zenoh_conformance.case import all_cases
+from zenoh_conformance.controls import Ground
+from zenoh_conformance.conversation import Happened, Side
+from zenoh_conformance.fences import BY_QUERY, Fence, Fencing, settle
 from zenoh_conformance.finding import Deviation
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import Action
-from zenoh_harness.reference.memory import MemoryScene
+from zenoh_harness.reference.memory import MemoryScene, fencing_of
+from zenoh_harness.variants.fenced import DeclaresBack, EndsLinksInItsOwnTime
+from zenoh_harness.variants.limits import AnswersNoInterests, AnswersNothingInASession, FinishesNoQueries
+from zenoh_harness.variants.table import Came, once
 
 
 class Mute(Reference):
@@ -35,9 +40,13 @@ def fenced(node, how):
     return us.fence()
 
 
-@pytest.mark.parametrize("how", list(Fence))
-def test_a_usual_node_passes_every_fence(how):
+@pytest.mark.parametrize("how", [how for how in Fence if how is not Fence.DECLARATION])
+def test_a_usual_node_passes_every_fence_but_that_of_who_declares_back(how):
     assert isinstance(fenced(Reference, how), list)
+
+
+def test_who_declares_back_is_fenced_by_a_declaration():
+    assert [seen.kind for seen in fenced(DeclaresBack, Fence.DECLARATION)] == ["frame", "declare", "d_subscriber"]
 
 
 @pytest.mark.parametrize(
@@ -45,6 +54,8 @@ def test_a_usual_node_passes_every_fence(how):
     [
         (Mute, Fence.QUERY, "silence where ResponseFinal"),
         (Mute, Fence.INTEREST, "silence where Declare"),
+        (Reference, Fence.DECLARATION, "silence where Declare"),
+        (Closing, Fence.DECLARATION, "Close"),
         (Closing, Fence.QUERY, "Close"),
         (Closing, Fence.INTEREST, "Close"),
     ],
@@ -70,3 +81,77 @@ def test_who_ends_the_session_does_not_outlive_a_quiet_time():
 def test_a_fence_says_what_it_is():
     assert str(BY_QUERY) == "a query that nobody serves"
     assert str(Fencing(how=Fence.QUIET, quiet=0.25)) == "a quiet time of 0.25 s"
+    end = "the end of the link after our CLOSE, and until then a quiet time of 0.25 s"
+    assert str(Fencing(how=Fence.END, quiet=0.25)) == end
+
+
+# -- the variants that can be fenced in one way only
+
+ONLY = {
+    Fence.QUERY: AnswersNoInterests, Fence.INTEREST: FinishesNoQueries, Fence.DECLARATION: DeclaresBack,
+    Fence.END: AnswersNothingInASession, Fence.QUIET: EndsLinksInItsOwnTime,
+}  # fmt: skip
+
+
+class Deaf:
+    """It is deaf in a session whose lease is stated in milliseconds."""
+
+    def on_message(self, link, seen):
+        if not (link.live and is_odd(link)):
+            super().on_message(link, seen)
+
+
+class Hasty:
+    """It ends a session whose lease is stated in milliseconds, before long, or when something is said in it."""
+
+    def on_message(self, link, seen):
+        self.end(link) if link.live and is_odd(link) else super().on_message(link, seen)
+
+    def on_time(self, link):
+        self.end(link) if link.live and is_odd(link) else super().on_time(link)
+
+
+def is_odd(link):
+    return link.their_open is not None and not link.their_open.lease_in_seconds
+
+
+@pytest.mark.parametrize("how", ONLY)
+@pytest.mark.parametrize("role", list(Side))
+def test_each_kind_is_learnt_of_a_node_that_can_be_fenced_so_only(how, role):
+    assert fencing_of(ONLY[how], role, "default").how is how
+
+
+LEASES = {
+    Side.RESPONDER: "establishment-sane/a-lease-in-either-unit-is-accepted",
+    Side.INITIATOR: "initiator-open-ack/our-lease-is-taken-in-either-unit",
+}
+SECONDS, MILLISECONDS = {"seconds": True, "lease": 10}, {"seconds": False, "lease": 10_000}
+
+
+def came(node, role, values):
+    case = all_cases()[LEASES[role]]
+    return once(case, values, node, Ground(all_cases()))[0].came
+
+
+@pytest.mark.parametrize("how", ONLY)
+@pytest.mark.parametrize("role", list(Side))
+def test_each_kind_convicts_who_does_not_keep_a_session(how, role):
+    """A quiet time alone knows nothing of who is deaf, but who ends his sessions does not outlive it."""
+    faults = (Hasty,) if how is Fence.QUIET else (Deaf, Hasty)
+    for fault in faults:
+        node = type("Faulty", (fault, ONLY[how]), {})
+        assert fencing_of(node, role, "default").how is how
+        assert came(node, role, SECONDS) is Came.GREEN
+        assert came(node, role, MILLISECONDS) is Came.RED
+
+
+def test_the_end_of_links_is_asked_of_sessions_that_are_live_and_were_fenced():
+    scene = MemoryScene("a/b", AnswersNothingInASession)
+    fenced, left, never = scene.sessions("fenced", "left", "never")
+    fenced.fence()
+    left.fence()
+    left.leave()
+    settle(scene.dialogues)
+    assert (fenced.ended, never.ended) == (Happened.EOF, None)
+    assert fenced.left
+    assert not never.left

@@ -1,16 +1,25 @@
 """What we are late with ourselves is never the target's fault."""
 
+from collections import Counter
+
 import pytest
 
 from zenoh_conformance import sane
+from zenoh_conformance.codec import encode
 from zenoh_conformance.conversation import Framing, Happened, Side
 from zenoh_conformance.dialogue import Dialogue
 from zenoh_conformance.finding import Deviation
+from zenoh_conformance.kinds import InitAck, OpenAck
+from zenoh_conformance.messages import KeepAlive
+from zenoh_harness.reference import Reference
+from zenoh_harness.reference.habits import Habits
+from zenoh_harness.reference.memory import MemoryScene
 
 
 class Wire:
     """A wire whose other end shuts the link, on a clock that the test moves."""
 
+    done = False
     name, link, framing, side = "us", "tcp", Framing.STREAM, Side.INITIATOR
 
     def __init__(self):
@@ -42,3 +51,65 @@ def test_a_session_that_ends_after_our_own_silence_is_no_finding(pause, reached,
     with pytest.raises(Deviation) as ended:
         us.expect_live()
     assert ended.value.finding.reached is reached
+
+
+def live(scene, lease):
+    us = scene.dialogue()
+    us.ask(us.open_syn(us.ask(us.init_syn(), expect=InitAck), lease=lease), expect=OpenAck)
+    return us
+
+
+def kept_alive(scene):
+    events = [event for event in scene.conversation.events if event.sender is Side.INITIATOR and event.data]
+    return Counter(event.connection for event in events if event.data[2:] == encode(KeepAlive()))
+
+
+class Late(Reference):
+    """It says everything 0.9 s late."""
+
+    habits = Habits(answers_after=0.9)
+
+
+def test_our_session_is_kept_alive_while_an_answer_is_waited_for():
+    scene = MemoryScene("a/b", Late)
+    us = live(scene, lease=1)
+    for _ in range(3):
+        us.expect_live()
+    assert kept_alive(scene)["us"] >= 6
+    assert not us.overslept
+
+
+def test_another_session_of_ours_is_kept_alive_meanwhile():
+    scene = MemoryScene("a/b", Reference)
+    near, far = live(scene, lease=1), live(scene, lease=10)
+    for _ in range(4):
+        far.next(0.5)
+    near.expect_live()
+    assert kept_alive(scene)["us"] == 8
+    assert kept_alive(scene)["us-2"] == 0
+
+
+def test_who_is_to_be_silent_is():
+    scene = MemoryScene("a/b", Reference)
+    us = live(scene, lease=1)
+    assert [seen.kind for seen in us.stream(3) if seen.kind == "close"] == ["close"]
+    assert not kept_alive(scene)
+
+
+@pytest.mark.parametrize("end", ["leave", "reset", "finish"])
+def test_what_is_over_is_not_kept_alive(end):
+    scene = MemoryScene("a/b", Reference)
+    near, far = live(scene, lease=1), live(scene, lease=10)
+    near.leave() if end == "leave" else getattr(near.wire, end)()
+    far.next(2)
+    assert not kept_alive(scene)["us"]
+
+
+def test_each_link_may_have_a_clock_of_its_own():
+    one, other = MemoryScene("a/b", Reference), MemoryScene("a/b", Reference)
+    one.world.now = 1000
+    near, far = live(one, lease=10), live(other, lease=10)
+    near.beside_us = (near, far)
+    near.next(0.5)
+    assert one.world.now == pytest.approx(1000.5)
+    assert not kept_alive(other)

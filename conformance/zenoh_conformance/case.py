@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from .conversation import Side
+from .fences import settle
 
 if TYPE_CHECKING:
     from .scene import Scene
@@ -62,6 +63,8 @@ class Case:
     """It needs the target for itself: nothing else may run beside it."""
     timed: bool = False
     """It mostly waits (timeouts of the target); run it beside the others, first started, last awaited."""
+    breaks: tuple[str, ...] = ()
+    """Laws, by id, that our own side breaks in it on purpose; any other that it breaks is a fault of ours."""
     aliases: tuple[str, ...] = ()
     """Ids that it had before."""
 
@@ -73,6 +76,7 @@ class Case:
     def run(self, scene: Scene, parameters: Parameters) -> None:
         """Provoke it once. Raises `Deviation` for the target's fault."""
         self.function(scene, **parameters)
+        settle(scene.dialogues)
 
 
 _CASES: dict[str, Case] = {}
@@ -89,6 +93,7 @@ def case(
     nightly: Sequence[Parameters] = (),
     alone: bool = False,
     timed: bool = False,
+    breaks: Sequence[str] = (),
     aliases: Sequence[str] = (),
 ) -> Callable[[CaseFunction], CaseFunction]:
     """Register a function as the case of one requirement. Raises ValueError for a missing docstring or a taken id."""
@@ -107,6 +112,7 @@ def case(
             nightly=tuple(nightly),
             alone=alone,
             timed=timed,
+            breaks=tuple(breaks),
             aliases=tuple(aliases),
         )
         if not found.about:

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any
 
 from . import sane
@@ -50,6 +51,12 @@ SN_MASK = {0: 0x7F, 1: 0x3FFF, 2: 0x0FFF_FFFF, 3: 0x7FFF_FFFF_FFFF_FFFF}
 """Sequence-number masks by FSN code, as the baseline keeps them (erratum sn-fills-vle-bytes)."""
 
 
+LEAST_PAUSE = 0.05
+"""Seconds that we are silent at least, however short a lease is."""
+
+OVERSLEPT = f"{NOT_REACHED}: we were silent for longer than the lease that we stated"
+"""The step of what is no fault of whoever ended the session then."""
+
 PREFIX = 2
 """Bytes of a batch's length, which count for its size."""
 
@@ -89,8 +96,14 @@ class Dialogue:
         self.largest = 0
         """Bytes of the target's largest batch after its OPEN so far: only there a size is settled."""
         self.initial_sn = initial_sn
+        self.beside_us: Sequence[Dialogue] = ()
+        """All dialogues of the scene: each is kept alive while another one waits."""
+        self.left = False
+        """Whether we said CLOSE."""
         self.fencing = BY_QUERY
         """How the target is fenced."""
+        self.fenced = False
+        """Whether a fence was asked for on this link."""
         self.fences: set[int] = set()
         """Ids of the queries that were fences."""
         self.offers: Sequence[Any] = sane.OFFERS
@@ -125,6 +138,8 @@ class Dialogue:
                 list(self._pieces.feed(seen))  # numbers are counted as both INITs settled
             elif isinstance(seen.message, Open):
                 self.my_open = seen.message
+            elif isinstance(seen.message, Close):
+                self.left = True
         self.wire.send(data)
 
     def framed(self, batch: bytes) -> bytes:
@@ -133,16 +148,18 @@ class Dialogue:
         return frame_batch(batch, self.wire.framing.value, prefix=ours.prefix, compressed=ours.compressed)
 
     def say(self, *messages: Network, reliable: bool = True, priority: int | None = None) -> None:
-        """Network messages in one FRAME with the next sequence number; in FRAGMENTs what is larger than the batch that was settled;
-        bare on a low-latency session."""
+        """Network messages in one FRAME with the next sequence number; in FRAGMENTs, one after the other, where they are larger than
+        the batch that was settled; bare on a low-latency session."""
         if self._decoder.directions[self.wire.side].lowlatency:
             self.send(*messages)
             return
         frame = self.frame(*messages, reliable=reliable, priority=priority)
         if len(encode(frame)) <= self.room:
             self.send(frame)
-        else:
-            self._say_fragments(b"".join(encode(message) for message in messages), frame)
+            return
+        self._say_fragments(encode(messages[0]), frame)
+        for message in messages[1:]:
+            self.say(message, reliable=reliable, priority=priority)
 
     def _say_fragments(self, data: bytes, frame: Frame) -> None:
         """A message in pieces that fit; the first one, marked where that was settled, has the number of `frame`."""
@@ -204,15 +221,45 @@ class Dialogue:
 
     # -- hearing
 
-    def next(self, within: float | None = None) -> Seen | None:
-        """The next message of the target (nested ones each on their own), or None: the link ended, or time ran out."""
+    def next(self, within: float | None = None, *, silent: bool = True) -> Seen | None:
+        """The next message of the target (nested ones each on their own), or None: the link ended, or time ran out.
+
+        Our other sessions are kept alive meanwhile, and this one unless it is to be `silent`.
+        """
         deadline = self.wire.now() + (self.unit if within is None else within)
+        kept = [us for us in self.beside_us if us is not self] + [self] * (not silent)
         while not self._unread and self.ended is None:
-            event = self.wire.receive(max(0.0, deadline - self.wire.now()))
-            if event is None:
+            pause = min((us.due - us.wire.now() for us in kept), default=inf)
+            event = self.wire.receive(max(0.0, min(deadline - self.wire.now(), pause)))
+            if event is not None:
+                self._take(event)
+            elif sum(us.keep_alive() for us in kept) == 0:
                 break
-            self._take(event)
         return self._unread.popleft() if self._unread else None
+
+    @property
+    def is_live(self) -> bool:
+        """Whether both have opened the session, and nobody has ended it."""
+        opened = self.my_open is not None and self.their_open is not None
+        return opened and self.ended is None and self.closed is None and not self.left and not self.wire.done
+
+    @property
+    def due(self) -> float:
+        """When we have to say something in this session, as in each quarter of its lease; never, where it is not live."""
+        if not self.is_live:
+            return inf
+        lease = min(seconds(self.my_open), seconds(self.their_open))
+        return self._spoke + max(lease / 4, LEAST_PAUSE)
+
+    def keep_alive(self) -> bool:
+        """Say KEEP_ALIVE, if something is due; whether it was said."""
+        if self.wire.now() < self.due:
+            return False
+        while self.ended is None and (event := self.wire.receive(0.0)) is not None:
+            self._take(event)
+        if self.due < inf:
+            self.send(KeepAlive())
+        return self.due < inf
 
     def _take(self, event: Event) -> None:
         for seen in self._decoder.feed(event):
@@ -235,10 +282,10 @@ class Dialogue:
         elif isinstance(message, Open):
             self.their_open = message
 
-    def stream(self, within: float | None = None) -> Iterator[Seen]:
+    def stream(self, within: float | None = None, *, silent: bool = True) -> Iterator[Seen]:
         """The target's messages until the link ends or `within` seconds have passed in all."""
         deadline = self.wire.now() + (self.unit if within is None else within)
-        while (seen := self.next(max(0.0, deadline - self.wire.now()))) is not None:
+        while (seen := self.next(max(0.0, deadline - self.wire.now()), silent=silent)) is not None:
             yield seen
 
     def expect(
@@ -251,7 +298,7 @@ class Dialogue:
     ) -> M:
         """The next message of that kind (and for which `where` holds). Before LIVE nothing may come in between."""
         wanted = kind(what)
-        for seen in self.stream(within):
+        for seen in self.stream(within, silent=False):
             if wanted.matches(seen.message) and (where is None or where(seen.message)):
                 return seen.message
             if isinstance(seen.message, Close) or (self.their_open is None and not isinstance(seen.message, KeepAlive)):
@@ -337,10 +384,8 @@ class Dialogue:
     @property
     def overslept(self) -> bool:
         """Whether we were silent for longer than our own lease, as on a busy machine: whoever ends the session then is right."""
-        if self.my_open is None:
-            return False
-        lease = self.my_open.lease if self.my_open.lease_in_seconds else self.my_open.lease / 1000
-        return self._pause >= lease  # how long we have waited since is the target's to say
+        # How long we have waited since is the target's to say.
+        return self._pause >= seconds(self.my_open)
 
     # -- the sane handshake
 
@@ -377,12 +422,13 @@ class Dialogue:
         What came in the meantime, so that silence about something is shown and not waited for.
         """
         already = len(self.heard)
+        self.fenced = True
         try:
             PASSES[self.fencing.how](self, f"zconform/fence/{self.zid.hex()}/{already}", within, step)
         except Deviation as deviation:
             found = replace(deviation.finding, is_work=True)
             if self.overslept and (self.ended is not None or self.closed is not None):
-                found = replace(found, path=f"{NOT_REACHED}: we were silent for longer than the lease that we stated")
+                found = replace(found, path=OVERSLEPT)
             raise Deviation(found) from None
         return self.heard[already:]
 
@@ -409,8 +455,8 @@ class Dialogue:
     # -- plain session work
 
     def declare(self, body: Declaration) -> None:
-        """One declaration, with the priority and congestion control that the baseline uses for them."""
-        self.say(Declare(exts=exts(sane.qos(sane.DECLARE_QOS)), body=body))
+        """One declaration, in the lane of whatever is asked after it."""
+        self.say(Declare(exts=exts(sane.qos(sane.OUR_DECLARE_QOS)), body=body))
 
     def subscribe(self, key: str) -> int:
         """Declare a subscriber, by its whole name; its id."""
@@ -423,9 +469,17 @@ class Dialogue:
         self.say(Push(key=WireExpr(scope=0, suffix=key, mapping=True), body=Put(payload=payload)))
 
     def leave(self, reason: int = 0) -> None:
-        """CLOSE the session and shut the link, in order."""
-        self.send(sane.close(reason))
+        """CLOSE what was begun, and shut the link, in order."""
+        if self.mine is not None or self.theirs is not None:
+            self.send(sane.close(reason))
         self.wire.shut()
+
+
+def seconds(stated: Open | None) -> float:
+    """The lease that an OPEN states, in seconds; without end where there is none."""
+    if stated is None:
+        return inf
+    return stated.lease if stated.lease_in_seconds else stated.lease / 1000
 
 
 def as_bytes(part: Sendable) -> bytes:

@@ -6,10 +6,13 @@ Pages: primitives#wire-expr, declarations#key-expr.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from .conversation import SIDES, Side
 from .messages import DKeyExpr, UKeyExpr
+from .messages.declarations import WireExprExt, WireExprFlags
 from .primitives import WireExpr
+from .wire.extensions import Exts
 
 
 @dataclass(slots=True)
@@ -39,3 +42,13 @@ class Names:
 def plain(key: str) -> WireExpr:
     """A key expression by its whole name."""
     return WireExpr(scope=0, suffix=key, mapping=True)
+
+
+def named(key: WireExpr | None) -> Exts[Any]:
+    """The extension by which what takes a declaration back says its key; none for a key that is not known."""
+    if key is None:
+        return Exts()
+    flags = WireExprFlags(0)
+    flags |= WireExprFlags.SUFFIX if key.suffix is not None else 0
+    flags |= WireExprFlags.SENDERS_SCOPE if key.mapping else 0
+    return Exts((WireExprExt(flags=int(flags), scope=key.scope, suffix=key.suffix),))

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from . import sane
 from .codec import encode
 from .connection import Seen
 from .dialogue import Dialogue
-from .fragments import fragment
 from .messages import (
     Declare,
     Del,
@@ -34,6 +33,9 @@ from .messages import (
     Response,
     ResponseFinal,
     UKeyExpr,
+    UQueryable,
+    USubscriber,
+    UToken,
 )
 from .messages.declarations import QueryableInfo
 from .messages.init import QoS as Lanes
@@ -41,13 +43,16 @@ from .messages.init import QoSLink
 from .messages.interest import InterestMode, InterestOptions
 from .messages.network import QoS
 from .messages.request import Budget, QueryTarget, Target, Timeout
-from .names import Names, plain
+from .names import Names, named, plain
 from .primitives import WireExpr
 from .scene import Scene
 from .wire.extensions import Exts
 
 NETWORK = ("push", "declare", "interest", "request", "response", "response_final", "oam")
 """Kinds of network messages."""
+
+TAKEN_BACK: dict[type[Any], type[Any]] = {DSubscriber: USubscriber, DQueryable: UQueryable, DToken: UToken}
+"""Declarations of entities, and what takes each back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +84,11 @@ class Party:
         self.names = Names()
         self.took: dict[int, int] = {}
         """Queries that came here: by `id` of their `Asked.request`, the id that they have here."""
+        self.keys: dict[tuple[type[Any], int], WireExpr] = {}
+        """What takes it back, and the id, of what was declared here, to its key."""
         self._read = 0
         self._heard: list[Heard] = []
+        self._of_others: list[Heard] = []
         self._fresh = 0
         """Before it everything was expected."""
         self._used: set[int] = set()
@@ -110,27 +118,13 @@ class Party:
         for message in messages:
             if isinstance(message, Declare):
                 self.names.note(self.us.wire.side, message.body)
-        for message in messages:
-            data = encode(message)
-            if len(data) < self.room:
-                self.us.say(message, **channel)
-            else:
-                self._in_pieces(data, **channel)
-
-    @property
-    def room(self) -> int:
-        """Bytes that a message may have to go whole: half of the batch that was settled is enough for all that stands around it."""
-        sizes = [init.batch_size or sane.DEFAULT_BATCH for init in (self.us.mine, self.us.theirs) if init is not None]
-        return min([*sizes, sane.DEFAULT_BATCH]) // 2
-
-    def _in_pieces(self, data: bytes, *, reliable: bool = True, priority: int | None = None) -> None:
-        lane = sane.DEFAULT_PRIORITY if priority is None else priority
-        for piece in fragment(data, sn=0, size=self.room, reliable=reliable, priority=priority):
-            self.us.send(replace(piece, sn=self.us.next_sn(reliable, lane)))
+            self.us.say(message, **channel)
 
     def declares(self, body: Any, interest: int | None = None) -> None:
-        """One declaration."""
-        self.says(Declare(interest_id=interest, exts=Exts((sane.qos(sane.DECLARE_QOS),)), body=body))
+        """One declaration, in the lane of whatever is asked after it."""
+        if type(body) in TAKEN_BACK:
+            self.keys[TAKEN_BACK[type(body)], body.id] = body.key
+        self.says(Declare(interest_id=interest, exts=Exts((sane.qos(sane.OUR_DECLARE_QOS),)), body=body))
 
     def names_key(self, key: str | WireExpr, expr_id: int | None = None) -> WireExpr:
         """Give a key a number; the key by its number."""
@@ -173,8 +167,10 @@ class Party:
         return self.us.new_id() if entity is None else entity
 
     def retracts(self, kind: type[Any], entity: int, exts: Exts[Any] | None = None) -> None:
-        """Take back what was declared: USubscriber, UQueryable or UToken."""
-        self.declares(kind(id=entity, exts=Exts() if exts is None else exts))
+        """Take back what was declared, by its id and key: USubscriber, UQueryable or UToken."""
+        if exts is None:
+            exts = named(self.keys.pop((kind, entity), None))
+        self.declares(kind(id=entity, exts=exts))
         self.settles(f"not reached: {self.name} takes back")
 
     def asks_interest(
@@ -279,9 +275,9 @@ class Party:
                 if isinstance(message, Declare):
                     self.names.note(self.us.wire.side.other, message.body)
                 heard = Heard(message, self._key_of(message), seen)
-                if not (isinstance(message, ResponseFinal) and message.id in self.us.fences) and not self.is_of_others(
-                    heard
-                ):
+                if self.is_of_others(heard):
+                    self._of_others.append(heard)
+                elif not (isinstance(message, ResponseFinal) and message.id in self.us.fences):
                     self._heard.append(heard)
                     if isinstance(message, ResponseFinal):
                         self._ends[message.id] += 1
@@ -293,6 +289,11 @@ class Party:
         """Whether it is about a key that is not below our root: the node, and whoever else it serves, may have things of their own."""
         own = isinstance(heard.message, Push | Declare | Request) and heard.key is not None
         return own and not f"{heard.key}/".startswith(f"{self.root}/")
+
+    def strays(self, mark: bytes) -> int:
+        """How much came here, after a fence, that is about keys of others and yet holds these bytes, which nobody else says."""
+        self.now()
+        return sum(mark in encode(heard.message) for heard in self._of_others)
 
     def _key_of(self, message: Any) -> str | None:
         holder = message.body if isinstance(message, Declare) else message
@@ -309,13 +310,24 @@ class Party:
         self.settles(step=f"not reached: {self.name} is served")
         return self.heard(kind)
 
+    def awaits(self, holds: Callable[[], bool]) -> bool:
+        """Read until it holds, for as long as our patience lasts, then to a fence: whether it holds.
+
+        What one session said may reach another one after the first was answered: only what must not come is shown by fences.
+        """
+        deadline = self.us.wire.now() + self.us.unit
+        while not holds() and self.us.next(max(0.0, deadline - self.us.wire.now())) is not None:
+            pass
+        self.settles(step=f"not reached: {self.name} is served")
+        return holds()
+
     def expect(
         self, kind: type[Any], where: Callable[[Heard], bool] = lambda heard: True, *, step: str, what: str = ""
     ) -> Heard:
         """The first message of that class which fits and was not expected before; deviates when none comes in time."""
         deadline = self.us.wire.now() + self.us.unit
         while (found := self._unused(kind, where)) is None:
-            if self.us.next(max(0.0, deadline - self.us.wire.now())) is None:
+            if self.us.next(max(0.0, deadline - self.us.wire.now()), silent=False) is None:
                 self.us.deviate(expected=what or kind.__name__, got=self.us.text_of(None), step=step)
         return found
 
@@ -358,7 +370,7 @@ class Party:
         """The query comes to its end here."""
         deadline = self.us.wire.now() + (self.us.unit if within is None else within)
         while not self.finals(asked):
-            if self.us.next(max(0.0, deadline - self.us.wire.now())) is None:
+            if self.us.next(max(0.0, deadline - self.us.wire.now()), silent=False) is None:
                 self.us.deviate(expected="ResponseFinal", got=self.us.text_of(None), step=step)
 
     def finals(self, asked: Asked) -> int:

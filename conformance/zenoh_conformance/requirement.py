@@ -167,6 +167,12 @@ def requirements() -> Requirements:
     return read_requirements({file.name: file.read_text(encoding="utf-8") for file in files})
 
 
+def is_must(requirement: str) -> bool:
+    """Whether a deviation from it is a failure, and not a warning; so it is where nobody knows it."""
+    known = requirements().get(requirement)
+    return known is None or known.level not in (Level.SHOULD, Level.MAY)
+
+
 def read_requirements(texts: Mapping[str, str]) -> Requirements:
     """The requirements in these files, name (`<page>.toml`) to text. Raises SpecificationError."""
     return Requirements(

@@ -27,6 +27,9 @@ DEFAULT_PRIORITY = 5
 DECLARE_QOS = 0x08
 """Control priority, block: what the baseline sends declarations with (erratum qos-wire-default)."""
 
+OUR_DECLARE_QOS = DECLARE_QOS | DEFAULT_PRIORITY
+"""What ours are sent with: in the lane of what is asked after them, since lanes are in no order among each other."""
+
 OFFERS = (InitQoS(),)
 """What our INIT offers unless told otherwise: the baseline's own default."""
 

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from .conversation import Conversation, Event, Framing, Side
+
+ANSWERS: Final = 10
+"""Answers of a target that fit into one unit of patience."""
 
 if TYPE_CHECKING:
     from .dialogue import Dialogue
@@ -38,6 +41,10 @@ class Wire(Protocol):
     @property
     def link(self) -> str:
         """`tcp`, `udp`, ..."""
+
+    @property
+    def done(self) -> bool:
+        """Whether we have ended the link, or our direction of it."""
 
     def now(self) -> float:
         """Seconds since the conversation began: the clock of its events."""
@@ -88,6 +95,10 @@ class Scene(Protocol):
     @property
     def conversation(self) -> Conversation:
         """What was said so far, on all links."""
+
+    @property
+    def dialogues(self) -> Sequence[Dialogue]:
+        """All of ours so far."""
 
     @property
     def agent(self) -> Agent:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ENGINES: Final = "zenoh_conformance.engines"
-"""The entry-point group whose `spark` opens a session: `session(name, master, settings)`."""
+"""The entry-point group whose `spark` opens a session: `session(name, master, settings, ship=)`; workers have us installed."""
 STEP: Final = "fuzz codec --on"
 SCHEMA: Final = "shard int, what string, name string, data binary"
 SETTINGS: Final = {"spark.speculation": "false", "spark.task.maxFailures": "8"}
@@ -101,7 +101,7 @@ def engine(master: str) -> AbstractContextManager[SparkSession]:
         raise CannotGoOn(
             "what opens a Spark session is not installed", step=STEP, hint="install zenoh-conformance[spark]"
         )
-    opened: AbstractContextManager[SparkSession] = found[0].load()("zenoh-fuzz", master, SETTINGS)
+    opened: AbstractContextManager[SparkSession] = found[0].load()("zenoh-fuzz", master, SETTINGS, ship=False)
     return opened
 
 
@@ -152,7 +152,7 @@ class Rounds:
         shard = Shard(replace(self.order, seconds=seconds), self.versions, packed(corpora), number)
         numbers = self.spark.range(0, shards, 1, shards)
         before = len(corpus_files(self.corpus))
-        for row in numbers.mapInArrow(shard, SCHEMA).collect():
+        for row in rows_of(numbers.mapInArrow(shard, SCHEMA)):
             self._take(row.what, bytes(row.data))
         self.outcome.seconds = time.monotonic() - self._began
         self.outcome.corpus = len(corpus_files(self.corpus))
@@ -196,6 +196,22 @@ class Rounds:
             told = {"id": row.id} if row.embargo else {"id": row.id, "signature": row.signature, "why": row.why}
             campaigns.add_event(self.folder, "finding", now, told)
         self.outcome.findings[row.id] = row
+
+
+def rows_of(shards: Any) -> list[Any]:
+    """What all shards hand back. Raises CannotGoOn where one failed again and again, with what its worker said last."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        rows: list[Any] = shards.collect()
+    except (PySparkException, Py4JError) as why:
+        said = [line.strip() for line in str(why).splitlines() if line.strip() and not line.lstrip().startswith("at ")]
+        hint = "workers need zenoh-conformance[fuzz], installed as here"
+        raise CannotGoOn(
+            "a shard failed on every executor that tried it", step=STEP, seen=said[-2:], hint=hint
+        ) from why
+    return rows
 
 
 def packed(folders: list[Path]) -> bytes:

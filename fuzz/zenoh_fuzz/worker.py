@@ -42,6 +42,7 @@ class Worker:
         self._next = time.monotonic() + EVERY
         self._mutator: Mutator | None = None
         self._last = b""
+        self._kept = f"{plan.corpus}{os.sep}"
         atexit.register(self.flush)
 
     def one_input(self, data: bytes) -> None:
@@ -137,7 +138,7 @@ class Worker:
         """The engine has kept the last input when there is a file of its name."""
         if self._last and self._mutator:
             name = sha1(self._last, usedforsecurity=False).hexdigest()
-            if (self.plan.corpus / name).exists():
+            if os.path.exists(self._kept + name):  # noqa: PTH110  asked of every input; a Path takes five times as long
                 self._mutator.credit()
 
 

@@ -3,6 +3,7 @@
 exits     its program ends with 255 when its session cannot be opened; it comes back at once after CLOSE, 0.8 s after FIN or RST
 never     it comes once, and never again; its program goes on
 mute      it answers no query and no interest, and says nothing
+lingers   the same, and it ends its link 1.4 s after our CLOSE
 leaves    it says CLOSE by itself once its session is open, and its program ends with 0
 segv      its program dies of SIGSEGV when its InitSyn is refused
 panics    it writes a panic to its log when its InitSyn is refused, and comes again
@@ -70,7 +71,10 @@ def session(sock):
         sys.exit(0)
     by_close = False
     with contextlib.suppress(OSError):
-        by_close = work(sock, serves=HOW != "mute")
+        by_close = work(sock, serves=HOW not in ("mute", "lingers"))
+        if HOW == "lingers" and by_close:
+            sock.settimeout(1.4)
+            sock.recv(1)
     return True, by_close
 
 

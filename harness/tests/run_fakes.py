@@ -59,7 +59,9 @@ class FakeTarget:
     role = "router"
     claims = frozenset({"routing"})
 
-    def __init__(self, *, side=Side.RESPONDER, profiles=(DEFAULT,), starts_left=99, current=False, restartable=True):
+    def __init__(
+        self, *, side=Side.RESPONDER, profiles=(DEFAULT,), starts_left=99, current=False, restartable=True, without=()
+    ):
         self.reach = parse("wheel:1.0.0")
         self.identity = Identity(name="fake", version="1.0.0", kind="wheel")
         self.side, self.embargo, self.restartable = side, "upstream" if current else "own", restartable
@@ -67,10 +69,10 @@ class FakeTarget:
         self.profiles = {name: PROFILES[name] for name in profiles}
         self.shows = {"qos", "routing"}
         self.nodes = []
-        self.starts_left = starts_left
+        self.starts_left, self.without = starts_left, without
 
     def start(self, profile=DEFAULT):
-        if self.starts_left == 0:
+        if self.starts_left == 0 or profile in self.without:
             raise CannotStart("it does not start any more", step="start")
         self.starts_left -= 1
         self.nodes.append(FakeNode(self, profile))

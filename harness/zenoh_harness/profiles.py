@@ -24,9 +24,11 @@ class Profile:
     """Whether a session must send something every quarter of a second to live."""
 
 
-ASSUMED: Final = frozenset({"routing", "interests", "finals", "several-links", "several-sessions"})
+ASSUMED: Final = frozenset(
+    {"routing", "interests", "finals", "several-links", "several-sessions", "many-links", "many-sessions"}
+)
 """What a node is taken to do until it was seen not to: it passes data on between those who are connected to it, answers an interest,
-finishes a query that nobody serves, looks at several links at once, holds several sessions."""
+finishes a query that nobody serves, looks at several links at once, holds several sessions; and many of both."""
 
 DEFAULT: Final = "default"
 

@@ -100,7 +100,7 @@ class Target(pytest.Collector):
         from zenoh_harness.files.known import find as find_list
         from zenoh_harness.run.options import Options
         from zenoh_harness.run.plan import Selection
-        from zenoh_harness.run.runner import known_for, parts_of
+        from zenoh_harness.run.runner import known_for, nodes_of, parts_of
         from zenoh_harness.targets.catalogue import find
 
         selection = Selection(only or tuple(self.config.getoption("--target-only")))
@@ -109,7 +109,7 @@ class Target(pytest.Collector):
             parts = parts_of(reach, Options(out=self.folder(), selection=selection))
             for part in parts:
                 own, identity = map(find_list, self.config.getoption("--target-known")), parts[0].identity
-                known = known_for(identity.name, own, kind=identity.kind)
+                known = known_for(identity.name, own, kind=identity.kind, nodes=nodes_of(parts))
                 part.options = replace(part.options, known=known)
         except HarnessError as why:
             raise pytest.UsageError(str(why)) from why

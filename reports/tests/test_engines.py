@@ -57,6 +57,19 @@ def test_a_cluster_makes_what_one_machine_makes_also_when_a_worker_is_lost(files
         assert job(master, files, "--lose-an-executor") == here
 
 
+def test_a_cluster_without_workers_is_told_and_left(tmp_path: Path) -> None:
+    lines = (
+        "import sys; from zenoh_reports import spark; spark.PATIENCE = 3.0; spark.session('x', sys.argv[1]).__enter__()"
+    )
+    with engines.cluster(tmp_path, 0) as master:
+        done = subprocess.run(
+            [sys.executable, "-c", lines, master], capture_output=True, text=True, timeout=engines.PATIENCE, check=False
+        )
+
+    assert done.returncode == 1
+    assert f"no worker of {master} takes our work in 3 s" in done.stderr.replace("\n", " ")
+
+
 @pytest.mark.needs("grpc")
 def test_a_connect_server_makes_what_one_machine_makes(files: list[Path], tmp_path: Path) -> None:
     here = job("local[2]", files)

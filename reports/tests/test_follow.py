@@ -214,7 +214,8 @@ def await_file(file: Path, job: subprocess.Popen[bytes]) -> None:
 def start(arriving: Path, out: Path, how: str) -> subprocess.Popen[bytes]:
     """The job in a process group of its own, so that it can be ended with its Java."""
     command = [sys.executable, str(Path(__file__).parent / "follow_job.py"), str(arriving), str(out), how]
-    return subprocess.Popen(command, start_new_session=True)
+    around = {**os.environ, "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1"}
+    return subprocess.Popen(command, start_new_session=True, env=around)
 
 
 def by_kind(rows) -> Counter:

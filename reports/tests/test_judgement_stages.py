@@ -13,6 +13,7 @@ import pytest
 
 from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import Judgement, Key, Verdict
+from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.files.results import Footer, Header, footer_row, header_row, judgement_row, line
 from zenoh_reports.plain import clusters as plain_clusters
 from zenoh_reports.plain import history as plain_history
@@ -244,6 +245,23 @@ def test_causes_that_differ_in_values_are_one_signature_and_in_a_word_one_cluste
 
     assert sorted(row.findings for row in found) == [1, 1, 2]
     assert len({row.cluster for row in found}) == 2
+
+
+@pytest.mark.needs("spark")
+def test_a_full_disk_is_told_as_one_whatever_java_says(tmp_path: Path) -> None:
+    from py4j.protocol import Py4JError
+
+    from zenoh_reports.pipeline.store import told
+
+    said = (
+        "An error occurred while calling o650.parquet.\n: org.apache.spark.SparkException: Task failed while writing rows\n"
+        "\tat org.apache.spark.X(X.scala:1)\n\t... 22 more\nCaused by: java.io.IOException: No space left on device\n\tat java.X\n"
+    )
+    with pytest.raises(CannotGoOn, match="the disk is full") as text, told("write table runs", "/t/runs"):
+        raise Py4JError(said)
+
+    assert "/t/runs" in str(text.value) and "java.io.IOException" in str(text.value)
+    assert "o650" not in str(text.value) and "22 more" not in str(text.value)
 
 
 @pytest.mark.needs("java", "spark")

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import resource
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -413,17 +414,13 @@ def test_a_hundred_targets(make_run):
 
 
 def test_one_run_is_quick(make_run, tmp_path):
-    """Ten seconds is the alarm on a machine that is busy; the figure itself stands in the benchmark."""
-    command = [
-        sys.executable,
-        "-m",
-        "zenoh_harness.cli",
-        "report",
-        str(make_run("run")),
-        "--out",
-        str(tmp_path / "site"),
-    ]
-    assert subprocess.run(command, capture_output=True, timeout=10, check=False).returncode == 0
+    """Of a processor, three seconds are the alarm; the figure itself, under one, stands in the benchmark."""
+    out = tmp_path / "site"
+    command = [sys.executable, "-m", "zenoh_harness.cli", "report", str(make_run("run")), "--out", str(out)]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert subprocess.run(command, capture_output=True, timeout=120, check=False).returncode == 0
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 3
 
 
 @pytest.mark.parametrize(

@@ -50,10 +50,11 @@ stands twice in one query is read with the filters of one of its places.
 
 @contextmanager
 def session(
-    name: str = "zenoh-reports", master: str = LOCAL, settings: Mapping[str, str] | None = None
+    name: str = "zenoh-reports", master: str = LOCAL, settings: Mapping[str, str] | None = None, *, ship: bool = True
 ) -> Iterator[SparkSession]:
     """A session on the engine that `master` names, ended at the end; `settings` go over ours.
 
+    `ship`: what the pipeline needs of our packages goes to the workers. It would hide the whole of them where they are installed.
     Raises UsageError for a master that is none, CannotGoOn without pyspark, Java, a server that listens, or a worker.
     """
     kind = kind_of(master)
@@ -62,6 +63,8 @@ def session(
         make = _connect if kind == "sc" else _classic
         spark = make(name, master, dict(settings or {}), Path(scratch))
         try:
+            if ship:
+                _ship(spark, kind, Path(scratch))
             yield spark
         finally:
             spark.stop()
@@ -95,6 +98,7 @@ def _classic(name: str, master: str, settings: dict[str, str], scratch: Path) ->
     os.environ.update(PYSPARK_PYTHON=sys.executable, PYSPARK_DRIVER_PYTHON=sys.executable)
     if host:
         os.environ["SPARK_LOCAL_IP"] = host
+    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
@@ -103,12 +107,22 @@ def _classic(name: str, master: str, settings: dict[str, str], scratch: Path) ->
         builder = builder.config(key, value)
     try:
         spark = builder.getOrCreate()
-    except (PySparkException, OSError) as why:
+    except (PySparkException, Py4JError, OSError) as why:
         raise CannotGoOn(f"no session with {master}", step=STEP, seen=str(why).splitlines()[:3]) from why
     if kind_of(master) == "spark":
         _await_executor(spark, master)
-        spark.sparkContext.addPyFile(str(archive(scratch)))
     return spark
+
+
+def _ship(spark: SparkSession, kind: str, scratch: Path) -> None:
+    """Our packages to where the workers are; those of this machine have them. Raises CannotGoOn where they cannot be written."""
+    try:
+        if kind == "spark":
+            spark.sparkContext.addPyFile(str(archive(scratch)))
+        elif kind == "sc":
+            spark.addArtifacts(str(archive(scratch)), pyfile=True)
+    except OSError as why:
+        raise CannotGoOn("our packages cannot be sent to the workers", step=STEP, seen=str(why)) from why
 
 
 def _driver(scratch: Path, host: str) -> dict[str, str]:
@@ -138,7 +152,6 @@ def _connect(name: str, master: str, settings: dict[str, str], scratch: Path) ->
         spark: SparkSession = SparkSession.builder.remote(master).appName(name).getOrCreate()
         for key, value in {**COMMON, **settings}.items():
             spark.conf.set(key, value)
-        spark.addArtifacts(str(archive(scratch)), pyfile=True)
     except (PySparkException, OSError) as why:
         raise CannotGoOn(f"no session with {master}", step=STEP, seen=str(why).splitlines()[:3]) from why
     return spark
@@ -177,10 +190,10 @@ def _await_executor(spark: SparkSession, master: str) -> None:
 
 
 def _quiet(scratch: Path) -> Path:
-    """A logging configuration that lets errors through and nothing else."""
+    """A logging configuration that lets nothing through that a Python exception says too."""
     file = scratch / "log4j2.properties"
     file.write_text(
-        "rootLogger.level = error\nrootLogger.appenderRef.stderr.ref = stderr\n"
+        "rootLogger.level = fatal\nrootLogger.appenderRef.stderr.ref = stderr\n"
         "appender.stderr.type = Console\nappender.stderr.name = stderr\nappender.stderr.target = SYSTEM_ERR\n"
         "appender.stderr.layout.type = PatternLayout\nappender.stderr.layout.pattern = %p %c{1}: %m%n\n"
     )

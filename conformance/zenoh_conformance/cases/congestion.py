@@ -27,8 +27,11 @@ def said_and_read_late(publisher: Party, subscriber: Party, qos: int) -> list[in
     for number in range(MANY):
         body = Put(payload=bytes([number]) * LARGE)
         publisher.says(Push(key=publisher.key("k"), exts=Exts((QoS(value=qos),)), body=body))
+    end = Push(key=publisher.key("k"), exts=Exts((QoS(value=BLOCK),)), body=Put(payload=b"end"))
+    publisher.says(end)
     publisher.settles("not reached: all was said")
-    return [one.message.body.payload[0] for one in subscriber.now(Push) if len(one.message.body.payload) == LARGE]
+    subscriber.awaits(lambda: any(one.message.body.payload == b"end" for one in subscriber.heard(Push)))
+    return [one.message.body.payload[0] for one in subscriber.heard(Push) if len(one.message.body.payload) == LARGE]
 
 
 def in_order(subscriber: Party, got: list[int]) -> None:

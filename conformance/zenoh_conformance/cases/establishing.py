@@ -68,6 +68,11 @@ def no_step_forward(us: Dialogue, stage: str) -> None:
 def answered_or_closed(us: Dialogue, what: Sendable, answer: Kind[M], stage: str) -> M | None:
     """The answer that is due, or None after CLOSE; an end of the link without CLOSE deviates, and so does silence."""
     us.send(what)
+    return answer_or_close(us, answer, stage)
+
+
+def answer_or_close(us: Dialogue, answer: Kind[M], stage: str) -> M | None:
+    """The same of what was said before."""
     for seen in us.stream():
         if answer.matches(seen.message):
             return seen.message

@@ -39,7 +39,12 @@ def a_handshake_in_pieces_is_accepted(scene: Scene, *, pieces: int) -> None:
     us.expect_live()
 
 
-@case("session-establishment/init-field-order", control=a_sane_proposal_is_answered, parameters=grid(kept=range(1, 23)))
+@case(
+    "session-establishment/init-field-order",
+    control=a_sane_proposal_is_answered,
+    parameters=grid(kept=range(1, 23)),
+    breaks=("law/init-syn-first",),
+)
 def a_proposal_that_stops_is_not_answered(scene: Scene, *, kept: int) -> None:
     """
     The link ends inside the batch of InitSyn, at each of its bytes.
@@ -59,7 +64,12 @@ def a_proposal_that_stops_is_not_answered(scene: Scene, *, kept: int) -> None:
     us.require(seen is None or seen.kind == "close", expected="no answer", got=us.text_of(seen), step="stage init")
 
 
-@case("session-establishment/init-field-order", control=a_sane_proposal_is_answered, parameters=grid(kept=range(1, 21)))
+@case(
+    "session-establishment/init-field-order",
+    control=a_sane_proposal_is_answered,
+    parameters=grid(kept=range(1, 21)),
+    breaks=("law/init-is-whole", "law/init-syn-first"),
+)
 def a_batch_that_is_cut_is_refused(scene: Scene, *, kept: int) -> None:
     """
     A batch that ends inside InitSyn, with its extension, at each of its bytes; its length prefix is that of the rest.
@@ -76,7 +86,10 @@ def a_batch_that_is_cut_is_refused(scene: Scene, *, kept: int) -> None:
 
 
 @case(
-    "session-establishment/open-field-order", control=a_sane_handshake_is_accepted, parameters=grid(kept=range(5, 60))
+    "session-establishment/open-field-order",
+    control=a_sane_handshake_is_accepted,
+    parameters=grid(kept=range(5, 60)),
+    breaks=("law/open-is-whole", "law/open-syn-answers-init-ack"),
 )
 def an_open_that_is_cut_in_its_cookie_is_refused(scene: Scene, *, kept: int) -> None:
     """
@@ -172,6 +185,8 @@ def an_open_sent_too_soon_opens_nothing(scene: Scene, *, together: bool) -> None
 
     for seen in us.stream():
         opened = OpenAck.matches(seen.message)
+        if InitAck.matches(seen.message):
+            us.require(bool(seen.message.cookie), expected="a cookie", got="none", step="not reached: init.cookie")
         us.require(not opened, expected="no OpenAck", got="OpenAck", step="stage open")
         if seen.kind == "close":
             return

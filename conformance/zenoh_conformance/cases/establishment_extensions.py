@@ -121,6 +121,7 @@ def an_unknown_optional_extension_of_open_is_skipped(scene: Scene, *, id: int, e
     "primitives/unknown-mandatory-rejected",
     control=an_unknown_optional_extension_of_init_is_skipped,
     parameters=_unknown(UNKNOWN_INIT),
+    breaks=("law/init-is-whole", "law/init-syn-first"),
 )
 def an_unknown_mandatory_extension_of_init_is_refused(scene: Scene, *, id: int, enc: str, which: int) -> None:  # noqa: A002
     """
@@ -140,6 +141,7 @@ def an_unknown_mandatory_extension_of_init_is_refused(scene: Scene, *, id: int, 
     "primitives/unknown-mandatory-rejected",
     control=an_unknown_optional_extension_of_open_is_skipped,
     parameters=_unknown(UNKNOWN_OPEN),
+    breaks=("law/open-is-whole", "law/open-syn-answers-init-ack"),
 )
 def an_unknown_mandatory_extension_of_open_is_refused(scene: Scene, *, id: int, enc: str, which: int) -> None:  # noqa: A002
     """
@@ -160,6 +162,7 @@ def an_unknown_mandatory_extension_of_open_is_refused(scene: Scene, *, id: int, 
     "primitives/unknown-mandatory-may-close",
     control=an_unknown_optional_extension_of_init_is_skipped,
     parameters=grid(message=("init", "open")),
+    breaks=("law/init-is-whole", "law/init-syn-first", "law/open-is-whole", "law/open-syn-answers-init-ack"),
 )
 def an_unknown_mandatory_extension_is_closed_for_a_reason(scene: Scene, *, message: str) -> None:
     """
@@ -200,6 +203,7 @@ def what_may_be_declined_is_no_reason_to_refuse(scene: Scene, *, what: str) -> N
     "session-establishment/refusal-is-close",
     control=a_sane_handshake_is_accepted,
     parameters=grid(what=(*INIT_KNOWN, *ODD_INIT)),
+    breaks=("law/init-is-whole", "law/init-syn-first"),
 )
 def odd_extensions_of_init_are_answered_or_closed(scene: Scene, *, what: str) -> None:
     """
@@ -217,6 +221,7 @@ def odd_extensions_of_init_are_answered_or_closed(scene: Scene, *, what: str) ->
     "session-establishment/refusal-is-close",
     control=a_sane_handshake_is_accepted,
     parameters=grid(what=(*OPEN_KNOWN, *ODD_OPEN)),
+    breaks=("law/open-is-whole", "law/open-syn-answers-init-ack"),
 )
 def odd_extensions_of_open_are_answered_or_closed(scene: Scene, *, what: str) -> None:
     """
@@ -235,6 +240,7 @@ def odd_extensions_of_open_are_answered_or_closed(scene: Scene, *, what: str) ->
     "primitives/truncated-is-refused",
     control=an_unknown_optional_extension_of_init_is_skipped,
     parameters=grid(message=("init", "open"), what=tuple(BROKEN)),
+    breaks=("law/init-is-whole", "law/init-syn-first", "law/open-is-whole", "law/open-syn-answers-init-ack"),
 )
 def a_broken_chain_is_refused(scene: Scene, *, message: str, what: str) -> None:
     """

@@ -45,6 +45,7 @@ def the_target_is_the_same_on_every_link(scene: Scene, *, after: str) -> None:
     "session-establishment/refusal-is-close",
     control=a_sane_handshake_is_accepted,
     parameters=grid(bits=(0x04, 0x08, 0x0C)),
+    breaks=("law/init-packed-reserved",),
 )
 def reserved_bits_beside_the_role_are_answered_or_closed(scene: Scene, *, bits: int) -> None:
     """
@@ -63,6 +64,7 @@ def reserved_bits_beside_the_role_are_answered_or_closed(scene: Scene, *, bits: 
     "session-establishment/refusal-is-close",
     control=a_sane_handshake_is_accepted,
     parameters=grid(bits=(0x10, 0x20, 0x40, 0x80, 0xF0)),
+    breaks=("law/resolution-reserved-zero",),
 )
 def reserved_bits_of_the_resolution_are_answered_or_closed(scene: Scene, *, bits: int) -> None:
     """
@@ -95,7 +97,10 @@ def a_zid_that_ends_in_zeros_is_answered_or_closed(scene: Scene, *, zeros: int) 
 
 
 @case(
-    "session-establishment/init-field-order", control=a_sane_proposal_is_answered, parameters=grid(length=range(1, 17))
+    "session-establishment/init-field-order",
+    control=a_sane_proposal_is_answered,
+    parameters=grid(length=range(1, 17)),
+    breaks=("law/init-is-whole", "law/init-syn-first"),
 )
 def a_zid_longer_than_the_message_is_refused(scene: Scene, *, length: int) -> None:
     """
@@ -272,6 +277,7 @@ def bytes_behind_open_are_answered_or_closed(scene: Scene, *, extra: int) -> Non
     "close/malformed-is-invalid",
     control=a_sane_proposal_is_answered,
     parameters=grid(what=("empty-after-header", "cut", "role-3", "zid-zero", "garbage")),
+    breaks=("law/init-is-whole", "law/init-syn-first"),
 )
 def a_malformed_message_is_called_invalid(scene: Scene, *, what: str) -> None:
     """

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from zenoh_conformance import sane
 from zenoh_conformance.case import case, grid
-from zenoh_conformance.dialogue import Dialogue
+from zenoh_conformance.dialogue import OVERSLEPT, Dialogue
 from zenoh_conformance.kinds import InitAck, OpenAck, reason_code
 from zenoh_conformance.messages import Close, KeepAlive
 from zenoh_conformance.messages.init import Auth
@@ -177,13 +177,8 @@ def whatever_is_said_renews_the_lease(scene: Scene, *, what: str) -> None:
             us.send(KeepAlive() if what == "keep-alive" else us.frame())
         for _ in us.stream(0.3):
             pass
-        late = "not reached: we were silent for longer than the lease that we stated" if us.overslept else ""
-        us.require(
-            us.ended is None,
-            expected="a session that lives",
-            got=us.text_of(None),
-            step=late or "while something is said",
-        )
+        step = OVERSLEPT if us.overslept else "while something is said"
+        us.require(us.ended is None, expected="a session that lives", got=us.text_of(None), step=step)
 
     us.expect_live()
 

@@ -38,6 +38,7 @@ def an_initial_number_at_the_edge_is_accepted(scene: Scene, *, fsn: int, sn: int
     "session-establishment/initial-sn-out-of-range-refused",
     control=an_initial_number_at_the_edge_is_accepted,
     parameters=grid(fsn=(0, 1, 2)),
+    breaks=("law/initial-sn-in-range",),
 )
 def an_initial_number_past_the_edge_is_refused(scene: Scene, *, fsn: int, past: int = 1) -> None:
     """
@@ -58,7 +59,10 @@ def an_initial_number_past_the_edge_is_refused(scene: Scene, *, fsn: int, past: 
 
 
 @case(
-    "session-establishment/open-field-order", control=a_sane_handshake_is_accepted, parameters=grid(kept=(1, 2, 3, 4))
+    "session-establishment/open-field-order",
+    control=a_sane_handshake_is_accepted,
+    parameters=grid(kept=(1, 2, 3, 4)),
+    breaks=("law/open-is-whole", "law/open-syn-answers-init-ack"),
 )
 def a_cut_open_is_refused(scene: Scene, *, kept: int) -> None:
     """

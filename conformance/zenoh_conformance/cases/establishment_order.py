@@ -33,6 +33,7 @@ WRONG: dict[str, Callable[[Dialogue], Sendable]] = {
     "session-establishment/handshake-messages-in-order",
     control=a_sane_handshake_is_accepted,
     parameters=grid(what=tuple(WRONG)),
+    breaks=("law/handshake-messages-in-order", "law/init-syn-first"),
 )
 def nothing_but_init_syn_begins(scene: Scene, *, what: str) -> None:
     """
@@ -52,6 +53,7 @@ def nothing_but_init_syn_begins(scene: Scene, *, what: str) -> None:
     "session-establishment/handshake-messages-in-order",
     control=a_sane_handshake_is_accepted,
     parameters=grid(what=("init-syn", "init-ack", "open-ack", "garbage")),
+    breaks=("law/handshake-messages-in-order", "law/no-challenge-round", "law/open-syn-answers-init-ack"),
 )
 def nothing_but_open_syn_follows(scene: Scene, *, what: str) -> None:
     """
@@ -74,6 +76,7 @@ def nothing_but_open_syn_follows(scene: Scene, *, what: str) -> None:
     "session-establishment/no-data-before-open",
     needs=("routing", "several-links"),
     control=a_sane_handshake_is_accepted,
+    breaks=("law/lease-proposed-by-both", "law/no-data-before-open", "law/open-syn-answers-init-ack"),
 )
 def data_before_open_goes_nowhere(scene: Scene) -> None:
     """

@@ -66,6 +66,7 @@ def an_unknown_optional_extension_of_init_ack_is_skipped(scene: Scene, *, id: in
     role=INITIATOR,
     control=an_unknown_optional_extension_of_init_ack_is_skipped,
     parameters=_unknown(UNKNOWN_INIT),
+    breaks=("law/init-ack-answers-init-syn", "law/init-is-whole"),
 )
 def an_unknown_mandatory_extension_of_init_ack_is_refused(scene: Scene, *, id: int, enc: str) -> None:  # noqa: A002
     """
@@ -107,6 +108,7 @@ def an_unknown_optional_extension_of_open_ack_is_skipped(scene: Scene, *, id: in
     role=INITIATOR,
     control=an_unknown_optional_extension_of_open_ack_is_skipped,
     parameters=_unknown(UNKNOWN_OPEN),
+    breaks=("law/open-ack-answers-open-syn", "law/open-is-whole"),
 )
 def an_unknown_mandatory_extension_of_open_ack_is_refused(scene: Scene, *, id: int, enc: str) -> None:  # noqa: A002
     """
@@ -127,6 +129,7 @@ def an_unknown_mandatory_extension_of_open_ack_is_refused(scene: Scene, *, id: i
     role=INITIATOR,
     control=an_unknown_optional_extension_of_open_ack_is_skipped,
     parameters=grid(message=("init", "open"), what=tuple(BROKEN)),
+    breaks=("law/init-ack-answers-init-syn", "law/init-is-whole", "law/open-ack-answers-open-syn", "law/open-is-whole"),
 )
 def a_broken_chain_of_ours_is_refused(scene: Scene, *, message: str, what: str) -> None:
     """
@@ -148,6 +151,13 @@ def a_broken_chain_of_ours_is_refused(scene: Scene, *, message: str, what: str) 
     role=INITIATOR,
     control=a_sane_answer_is_followed,
     parameters=grid(what=(*EVERY_INIT, *ODD_INIT)),
+    breaks=(
+        "law/compression-needs-both",
+        "law/init-ack-answers-init-syn",
+        "law/init-is-whole",
+        "law/low-latency-needs-both",
+        "law/qos-answered-in-kind",
+    ),
 )
 def odd_extensions_of_init_ack_are_followed_or_refused(scene: Scene, *, what: str) -> None:
     """
@@ -167,6 +177,7 @@ def odd_extensions_of_init_ack_are_followed_or_refused(scene: Scene, *, what: st
     role=INITIATOR,
     control=a_sane_handshake_makes_a_session,
     parameters=grid(what=(*OPEN_KNOWN, *OPEN_ACK_ODD)),
+    breaks=("law/lease-proposed-by-both", "law/open-ack-answers-open-syn", "law/open-is-whole"),
 )
 def odd_extensions_of_open_ack_are_believed_or_refused(scene: Scene, *, what: str) -> None:
     """
@@ -185,6 +196,7 @@ def odd_extensions_of_open_ack_are_believed_or_refused(scene: Scene, *, what: st
     role=INITIATOR,
     control=a_sane_handshake_makes_a_session,
     parameters=grid(mode=MODES),
+    breaks=("law/compression-needs-both", "law/low-latency-needs-both"),
 )
 def a_mode_that_was_not_offered_is_not_used(scene: Scene, *, mode: str) -> None:
     """

@@ -114,6 +114,7 @@ def a_resolution_at_most_as_proposed_is_taken(scene: Scene, *, fsn: int, rid: in
     role=INITIATOR,
     control=a_resolution_at_most_as_proposed_is_taken,
     parameters=grid(fsn=range(4), rid=range(4)),
+    breaks=("law/resolution-not-raised",),
 )
 def no_raised_resolution_is_taken(scene: Scene, *, fsn: int, rid: int) -> None:
     """
@@ -166,8 +167,13 @@ def our_batch_size_is_taken(scene: Scene, *, size: int) -> None:
     "session-establishment/open-syn-answers-init-ack",
     role=INITIATOR,
     control=a_sane_answer_is_followed,
-    parameters=grid(what=("version-0", "version-8", "version-10", "version-255", "reserved-role-bits", "reserved-resolution-bits",
-                          "empty-cookie", "client", "keep-alives-behind")),
+    parameters=grid(
+        what=(
+            "version-0", "version-8", "version-10", "version-255", "reserved-role-bits", "reserved-resolution-bits",
+            "empty-cookie", "client", "keep-alives-behind",
+        )
+    ),
+    breaks=("law/init-packed-reserved", "law/init-version-current", "law/resolution-reserved-zero"),
 )  # fmt: skip
 def an_odd_answer_is_followed_or_refused(scene: Scene, *, what: str) -> None:
     """
@@ -224,6 +230,7 @@ def an_answer_without_size_is_read_one_way_or_the_other(scene: Scene) -> None:
     role=INITIATOR,
     control=a_sane_answer_is_followed,
     parameters=grid(kept=range(1, 40)),
+    breaks=("law/init-ack-answers-init-syn", "law/init-is-whole"),
 )
 def an_answer_that_is_cut_is_refused(scene: Scene, *, kept: int) -> None:
     """
@@ -292,6 +299,7 @@ def our_lease_of_any_length_is_believed_or_refused(scene: Scene, *, seconds: boo
     role=INITIATOR,
     control=a_sane_handshake_makes_a_session,
     parameters=grid(kept=range(1, 7)),
+    breaks=("law/open-ack-answers-open-syn", "law/open-is-whole"),
 )
 def an_open_ack_that_is_cut_is_refused(scene: Scene, *, kept: int) -> None:
     """
@@ -310,7 +318,12 @@ def an_open_ack_that_is_cut_is_refused(scene: Scene, *, kept: int) -> None:
     us.expect_refusal("open")
 
 
-@case("session-establishment/session-live-after-open-ack", role=INITIATOR, control=a_sane_handshake_makes_a_session)
+@case(
+    "session-establishment/session-live-after-open-ack",
+    role=INITIATOR,
+    control=a_sane_handshake_makes_a_session,
+    breaks=("law/frame-transport-by-default", "law/what-is-said-decodes"),
+)
 def an_open_ack_with_a_cookie_is_believed_or_refused(scene: Scene) -> None:
     """
     OpenAck carries a cookie as OpenSyn does, though it has no such field: what follows it is no message.

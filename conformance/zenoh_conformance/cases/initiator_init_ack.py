@@ -94,6 +94,7 @@ def a_lower_resolution_is_taken(scene: Scene, *, fsn: int) -> None:
     role=INITIATOR,
     control=a_sane_answer_is_followed,
     parameters=grid(field=("fsn", "rid")),
+    breaks=("law/resolution-not-raised",),
 )
 def a_raised_resolution_is_refused(scene: Scene, *, field: str) -> None:
     """
@@ -140,6 +141,7 @@ WRONG_ACKS: dict[str, tuple[str, Callable[[Dialogue, Init], Sendable]]] = {
     role=INITIATOR,
     control=a_sane_answer_is_followed,
     parameters=grid(what=tuple(WRONG_ACKS)),
+    breaks=("law/init-ack-answers-init-syn", "law/init-is-whole"),
 )
 def a_wrong_answer_is_refused(scene: Scene, *, what: str) -> None:
     """
@@ -186,6 +188,7 @@ OTHER_ANSWERS: dict[str, Callable[[Dialogue, Init], Sendable]] = {
     role=INITIATOR,
     control=a_sane_answer_is_followed,
     parameters=grid(what=tuple(OTHER_ANSWERS)),
+    breaks=("law/handshake-messages-in-order", "law/init-ack-answers-init-syn"),
 )
 def nothing_but_init_ack_is_followed(scene: Scene, *, what: str) -> None:
     """
@@ -208,6 +211,7 @@ def nothing_but_init_ack_is_followed(scene: Scene, *, what: str) -> None:
     role=INITIATOR,
     control=a_sane_answer_is_followed,
     parameters=grid(what=(*IN_PASSING, "empty")),
+    breaks=("law/init-ack-answers-init-syn", "law/no-data-before-open"),
 )
 def session_traffic_is_no_answer(scene: Scene, *, what: str) -> None:
     """
@@ -230,6 +234,7 @@ def session_traffic_is_no_answer(scene: Scene, *, what: str) -> None:
     role=INITIATOR,
     control=a_sane_answer_is_followed,
     parameters=grid(reason=(*range(9), 255), session=(True, False)),
+    breaks=("law/expired-needs-a-lease",),
 )
 def a_refusal_is_taken(scene: Scene, *, reason: int, session: bool) -> None:
     """

@@ -91,6 +91,12 @@ OTHER_ANSWERS: dict[str, Callable[[Dialogue], Sendable]] = {
     role=INITIATOR,
     control=a_sane_handshake_makes_a_session,
     parameters=grid(what=tuple(OTHER_ANSWERS)),
+    breaks=(
+        "law/handshake-messages-in-order",
+        "law/no-challenge-round",
+        "law/open-ack-answers-open-syn",
+        "law/open-is-whole",
+    ),
 )
 def nothing_but_open_ack_activates(scene: Scene, *, what: str) -> None:
     """
@@ -112,6 +118,7 @@ def nothing_but_open_ack_activates(scene: Scene, *, what: str) -> None:
     role=INITIATOR,
     control=a_sane_handshake_makes_a_session,
     parameters=grid(reason=(*range(9), 255), session=(True, False)),
+    breaks=("law/expired-needs-a-lease", "law/to-self-needs-one-zid"),
 )
 def a_refusal_of_open_is_taken(scene: Scene, *, reason: int, session: bool) -> None:
     """

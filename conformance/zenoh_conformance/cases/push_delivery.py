@@ -41,11 +41,35 @@ def a_publication_reaches_no_other(scene: Scene, *, declared: str, said: str) ->
     subscriber.expect_no_push(but=1)
 
 
+@case("push/push-only-intersecting", needs=ROUTES, control=a_publication_reaches_a_subscriber)
+def a_publication_goes_under_no_other_key(scene: Scene) -> None:
+    """
+    What is published comes under its own key, and nowhere under another one: not to who wants it, and not to who wants nothing.
+
+        subscriber  DECLARE (subscriber)
+        publisher   PUSH (a value that nobody else has)
+        target      to the subscriber: PUSH; to the publisher and the stranger: nothing with that value, of whatever key
+    """
+    publisher, subscriber, stranger = parties(scene, "publisher", "subscriber", "stranger")
+    subscriber.declares_subscriber("k")
+    mark = publisher.us.zid + b" was here"
+
+    publisher.puts("k", mark)
+    subscriber.expect_push("k", step="not reached: the publication")
+    publisher.settles()
+
+    for each in (publisher, subscriber, stranger):
+        each.us.require(
+            each.strays(mark) == 0, expected="no key but its own", got="another", step=f"to the {each.name}"
+        )
+
+
 @case(
     "push/push-only-intersecting",
     needs=ROUTES,
     control=a_publication_reaches_a_subscriber,
     parameters=tuple({"said": text} for text in NO_KEYS),
+    breaks=("law/keys-follow-the-grammar",),
 )
 def what_is_no_key_reaches_nobody(scene: Scene, *, said: str) -> None:
     """
@@ -292,6 +316,7 @@ def numbers_of_the_target(asker: Party, owner: Party) -> list[int]:
     needs=ROUTES,
     control=a_number_of_the_sender_names_the_key,
     parameters=grid(released=(False, True)),
+    breaks=("law/scope-is-declared",),
 )
 def a_number_of_nobody_names_nothing(scene: Scene, *, released: bool) -> None:
     """

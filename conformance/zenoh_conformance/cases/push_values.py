@@ -180,7 +180,12 @@ def priority_and_congestion_control_pass(scene: Scene, *, value: int | None) -> 
     subscriber.us.require(got & 0x1F == wanted, expected="QoS as it was said", got="another", step="QoS")
 
 
-@case("push/shm-not-understood-rejects", needs=ROUTES, control=a_publication_reaches_a_subscriber)
+@case(
+    "push/shm-not-understood-rejects",
+    needs=ROUTES,
+    control=a_publication_reaches_a_subscriber,
+    breaks=("law/shared-memory-is-agreed",),
+)
 def a_value_in_shared_memory_is_refused(scene: Scene) -> None:
     """
     Nobody has shown shared memory in INIT; a PUT with the Shm marker is refused: it comes to nobody.

@@ -215,7 +215,7 @@ def no_more_answers_come_than_the_budget_wants(scene: Scene, *, budget: int) -> 
     us.require(came == budget, expected="as many answers as the budget", got="fewer", step="within the budget")
 
 
-@case("reply/exactly-one-final", needs=ROUTES, control=a_query_reaches_a_queryable)
+@case("reply/exactly-one-final", needs=ROUTES, control=a_query_reaches_a_queryable, breaks=("law/one-final",))
 def a_second_final_changes_nothing(scene: Scene) -> None:
     """
     A queryable ends twice: the querier is told once, and what follows goes on.
@@ -234,7 +234,7 @@ def a_second_final_changes_nothing(scene: Scene) -> None:
     querier.expect_answers(asked, [], step="one final")
 
 
-@case("reply/exactly-one-final", needs=ROUTES, control=a_query_reaches_a_queryable)
+@case("reply/exactly-one-final", needs=ROUTES, control=a_query_reaches_a_queryable, breaks=("law/one-final",))
 def of_two_sources_one_cannot_end_for_both(scene: Scene) -> None:
     """
     One of two queryables ends twice: that does not stand for the other one.
@@ -262,7 +262,9 @@ def of_two_sources_one_cannot_end_for_both(scene: Scene) -> None:
     querier.expect_answers(asked, [b"2"], step="the other one's answer")
 
 
-@case("reply/nothing-after-final", needs=ROUTES, control=a_query_reaches_a_queryable)
+@case(
+    "reply/nothing-after-final", needs=ROUTES, control=a_query_reaches_a_queryable, breaks=("law/nothing-after-final",)
+)
 def an_answer_after_the_final_is_dropped(scene: Scene) -> None:
     """
     A queryable answers after it has ended: the querier gets nothing after the final.
@@ -282,7 +284,12 @@ def an_answer_after_the_final_is_dropped(scene: Scene) -> None:
     querier.expect_answers(asked, [b"1"], step="nothing after the final")
 
 
-@case("reply/response-correlates", needs=ROUTES, control=a_query_reaches_a_queryable)
+@case(
+    "reply/response-correlates",
+    needs=ROUTES,
+    control=a_query_reaches_a_queryable,
+    breaks=("law/finals-end-requests", "law/responses-answer-requests"),
+)
 def an_answer_to_nothing_goes_nowhere(scene: Scene) -> None:
     """
     Answers and finals to a query that never was come to nobody, and end nothing.
@@ -418,7 +425,7 @@ def answers_pass_without_frame(scene: Scene) -> None:
     querier.expect_answers(asked, [b"1"])
 
 
-@case("query/budget-not-zero", needs=ROUTES, control=a_query_reaches_a_queryable)
+@case("query/budget-not-zero", needs=ROUTES, control=a_query_reaches_a_queryable, breaks=("law/budget-not-zero",))
 def a_budget_of_zero_is_not_passed_on(scene: Scene) -> None:
     """
     A Budget of zero is none of the values that the page allows: a router refuses the query or takes it for one without, and says no

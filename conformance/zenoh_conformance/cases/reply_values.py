@@ -13,12 +13,12 @@ from zenoh_conformance.messages.query import ConsolidationMode, QueryAttachment,
 from zenoh_conformance.messages.request import Target
 from zenoh_conformance.messages.response import ResponderId
 from zenoh_conformance.party import Asked, Party, parties, payload_of, told
-from zenoh_conformance.primitives import Encoding, Timestamp, WireExpr, ZenohID
+from zenoh_conformance.primitives import Encoding, Timestamp, ZenohID
 from zenoh_conformance.scene import Scene
 from zenoh_conformance.wire.extensions import Exts
 
 from .push_values import ENCODINGS, FIELDS, OPAQUE, SOURCE, STAMP, same_put
-from .routing_plain import ROUTES, a_query_reaches_a_queryable
+from .routing_plain import BY_NUMBER, ROUTES, a_query_reaches_a_queryable, by_number
 
 PARAMETERS = ("", "a", "a=1;b=2", "a=1&b=2", "ü=漢", "?#/*$ %00", "x" * 5000)
 """What may stand behind a question: no page gives it a form."""
@@ -238,7 +238,7 @@ def an_answer_keeps_its_key(scene: Scene, *, key: str) -> None:
     "reply/response-mapping-side",
     needs=ROUTES,
     control=a_query_reaches_a_queryable,
-    parameters=grid(how=("scope", "scope-and-suffix", "receiver")),
+    parameters=BY_NUMBER,
 )
 def an_answer_may_name_its_key_by_number(scene: Scene, *, how: str) -> None:
     """
@@ -253,19 +253,12 @@ def an_answer_may_name_its_key_by_number(scene: Scene, *, how: str) -> None:
     queryable.settles()
     querier.declares_subscriber("k/b")
     queryable.now()
-    theirs = [
-        n for n, key in queryable.names.spaces[queryable.us.wire.side.other].items() if key == querier.whole("k/b")
-    ]
-    if how == "receiver" and not theirs:
-        return  # it names nothing by number, so that there is nothing to mistake
-    ours = queryable.names_key("k/a", theirs[0] if theirs else 5)
+    named = by_number(queryable, how)
+    if named is None:
+        return
+    key, whole = named
     queryable.declares_queryable("k/**")
     asked = querier.asks("k/**", consolidation=1)
-    key, whole = {
-        "scope": (ours, "k/a"),
-        "scope-and-suffix": (WireExpr(scope=ours.scope, suffix="/c", mapping=True), "k/a/c"),
-        "receiver": (WireExpr(scope=ours.scope, mapping=False), "k/b"),
-    }[how]
 
     queryable.replies(asked, b"1", key=key)
     queryable.finishes(asked)

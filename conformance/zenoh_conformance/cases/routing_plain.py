@@ -5,6 +5,7 @@ from __future__ import annotations
 from zenoh_conformance import sane
 from zenoh_conformance.case import case, grid
 from zenoh_conformance.party import Party, parties
+from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.scene import Scene
 
 ROUTES = ("routing", "interests", "finals", "several-sessions")
@@ -94,6 +95,26 @@ def low_latency(scene: Scene, *names: str) -> tuple[Party, ...]:
     dialogues = [scene.dialogue(name).open(exts=sane.offers("LowLatency")) for name in names]
     root = f"zconform/{dialogues[0].zid.hex()}"
     return tuple(Party(us, name, root) for us, name in zip(dialogues, names, strict=True))
+
+
+BY_NUMBER = grid(how=("scope", "scope-and-suffix", "receiver"))
+"""Ways to name a key by a number."""
+
+
+def by_number(who: Party, how: str) -> tuple[WireExpr, str] | None:
+    """k/a by a number of who says it, k/a/c by the same with a suffix, or k/b by a number of the target, and which of them it is.
+
+    None where the target has given k/b no number, so that there is nothing to mistake.
+    """
+    theirs = [number for number, key in who.names.spaces[who.us.wire.side.other].items() if key == who.whole("k/b")]
+    if how == "receiver" and not theirs:
+        return None
+    ours = who.names_key("k/a", theirs[0] if theirs else 5)
+    return {
+        "scope": (ours, "k/a"),
+        "scope-and-suffix": (WireExpr(scope=ours.scope, suffix="/c", mapping=True), "k/a/c"),
+        "receiver": (WireExpr(scope=ours.scope, mapping=False), "k/b"),
+    }[how]
 
 
 KINDS = grid(kind=("subscriber", "queryable", "token"))

@@ -241,7 +241,11 @@ def shows_its_role(scene: Scene, us: Dialogue, init: Init) -> None:
 
 
 def keeps_its_lease(us: Dialogue, theirs: Open) -> None:
-    """Listen for a lease and more, saying something ourselves. Deviates after a silence of a quarter and half a quarter."""
+    """
+    Listen, saying something ourselves. Deviates after a silence of a quarter and half a quarter.
+
+    Twice, after some work each: who looks once a while whether he said something meanwhile, is silent for the longest then.
+    """
     lease = theirs.lease * (1 if theirs.lease_in_seconds else 0.001)
     us.require(
         lease <= LONGEST,
@@ -250,11 +254,18 @@ def keeps_its_lease(us: Dialogue, theirs: Open) -> None:
         step=f"{NOT_REACHED}: the lease",
     )
     patience = 1.5 * lease / 4 + us.unit / 4
+    for _ in range(2):
+        us.expect_live(step=f"{NOT_REACHED}: the lease")
+        listens(us, patience, min(lease / 5, 0.5))
+
+
+def listens(us: Dialogue, patience: float, word: float) -> None:
+    """Listen for that long, with a word of ours now and then. Deviates where nothing is said for all of it."""
     last = us.wire.now()
-    until = last + 2 * patience
+    until = last + 1.05 * patience
     while us.wire.now() < until:
         us.send(KeepAlive())
-        for seen in us.stream(min(lease / 5, 0.5)):
+        for seen in us.stream(word):
             last = seen.time
         us.require(us.ended is None, expected="a session", got=us.text_of(None), step=f"{NOT_REACHED}: the lease")
         heard = us.wire.now() - last <= patience

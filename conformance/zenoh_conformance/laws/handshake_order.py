@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from zenoh_conformance import sane
 from zenoh_conformance.connection import Seen
 from zenoh_conformance.conversation import Happened, Side
 from zenoh_conformance.kinds import AnyKind, InitAck, InitSyn, OpenAck, OpenSyn, name_of
@@ -10,6 +11,9 @@ from zenoh_conformance.messages import Close, Fragment, Frame, Init, Open
 from zenoh_conformance.wire.errors import DecodeError
 
 from .handshake import Handshake
+
+PROMPT = 0.2
+"""Seconds from InitAck to an OpenSyn that nobody need have waited for in vain."""
 
 
 @law("session-establishment/init-syn-first")
@@ -140,8 +144,14 @@ class NoDataBeforeOpen(Handshake):
 
 @law("session-establishment/refusal-is-close")
 class RefusalIsClose(Handshake):
-    """A side that refuses in the middle of a handshake says CLOSE before it goes."""
+    """
+    A side that refuses in the middle of a handshake says CLOSE before it goes.
 
+    Who takes no more links, or waits no longer, ends a link without a look at what came last, and no page forbids it: an end
+    counts where it can only be the answer.
+    """
+
+    acked_at = 0.0
     closed: Side | None = None
     gone: Side | None = None
 
@@ -154,12 +164,25 @@ class RefusalIsClose(Handshake):
         if self.gone is None:
             self.gone = sender
             asked = self.last
-            if asked is not None and asked.sender is not sender and self.in_the_middle and self.closed is None:
+            if asked is not None and asked.sender is not sender and self.closed is None and self.is_answer(asked):
                 self.subject(asked, sender)
                 self.require(
                     sender is Side.INITIATOR, at=asked, sender=sender, path="", expected="Close",
                     got="link shut" if how is Happened.EOF else "link reset",
                 )  # fmt: skip
+
+    def on_init(self, seen: Seen, init: Init) -> None:
+        super().on_init(seen, init)
+        if init.ack:
+            self.acked_at = seen.time
+
+    def is_answer(self, asked: Seen) -> bool:
+        """Whether an end answers that message: a first one that all must refuse, or one that came at once."""
+        if not self.in_the_middle:
+            return False
+        if self.init_ack is None:
+            return self.init_syn is not None and self.init_syn.version != sane.VERSION
+        return asked.time - self.acked_at < PROMPT
 
     @property
     def in_the_middle(self) -> bool:

@@ -29,6 +29,8 @@ ALSO = (OF_ONE_LINK,)
 """Requirements whose breach it finds as well; each was shown to it once."""
 PROFILE = "two-links"
 NEEDS = ("multilink", "several-links", "several-sessions", "finals")
+BREAKS = ("law/to-self-needs-one-zid",)
+"""Laws that our own side breaks in it on purpose."""
 MOST_SESSIONS, MOST_LINKS = 2, 2
 SHARE = 0.4
 """Of the runs that a model has: it has few rules, and a session takes a real node a while to end."""
@@ -135,7 +137,7 @@ class Closing(RuleBasedStateMachine):
         for links in self.sessions:
             for us in links:
                 us.wire.shut()
-        judged(self.scene, Side.RESPONDER, self.known)
+        judged(self.scene, Side.RESPONDER, self.known, BREAKS)
 
 
 def machine(stage: Callable[[], Scene], known: frozenset[str] = frozenset()) -> type[Closing]:

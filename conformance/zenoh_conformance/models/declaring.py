@@ -187,9 +187,19 @@ class Declaring(RuleBasedStateMachine):
         self.publisher.settles()
         for who in self.declarers:
             due = any(kind == "subscriber" and meets(mine, key) for (kind, _), mine in who.things.items())
-            got = sum(getattr(one.message.body, "payload", None) == payload for one in who.party.now(Push))
+            got = self.got(who.party, payload, due)
             name = "push/push-reaches-intersecting" if due else "push/push-only-intersecting"
             self.require(who.party, got == int(due), name, f"{int(due)} Push", str(got))
+
+    @staticmethod
+    def got(who: Party, payload: bytes, due: bool) -> int:
+        """How often a publication came; what is due is waited for."""
+
+        def count() -> int:
+            return sum(getattr(one.message.body, "payload", None) == payload for one in who.heard(Push))
+
+        who.awaits(lambda: not due or bool(count()))
+        return count()
 
     # -- what holds
 

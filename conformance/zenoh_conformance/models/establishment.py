@@ -23,7 +23,7 @@ from zenoh_conformance.session import RESPONDER, Seen, State
 from . import blame
 from .blame import PLAIN, Way
 from .living import STANDING, Living, which
-from .modelled import MOST_LINKS, Modelled, due, pick
+from .modelled import MOST_LINKS, OUT_OF_TURN, Modelled, due, pick
 from .strokes import ODD, STEPS, TRAFFIC, UNACCEPTABLE, invented, odd, ordered, ways
 
 REQUIREMENT = "session-establishment/handshake-messages-in-order"
@@ -38,6 +38,8 @@ ALSO = (
 )  # fmt: skip
 """Requirements whose breach it finds as well; each was shown to it once."""
 NEEDS = ("several-links", "several-sessions")
+BREAKS = OUT_OF_TURN
+"""Laws that our own side breaks in it on purpose."""
 
 early = st.sampled_from((State.AWAIT_INIT, State.INIT_ACKED))
 byte = st.integers(0, 255)

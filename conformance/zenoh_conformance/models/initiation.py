@@ -28,7 +28,7 @@ from zenoh_conformance.wire.extensions import Exts
 
 from . import blame
 from .blame import TO_SELF, guilty
-from .modelled import Modelled, judged
+from .modelled import OUT_OF_TURN, Modelled, judged
 from .strokes import LEASES, STEPS, TRAFFIC, broken, cut, large, odd, ordered, packed, twice
 
 REQUIREMENT = "session-establishment/open-syn-answers-init-ack"
@@ -40,6 +40,8 @@ ALSO = (
 )  # fmt: skip
 """Requirements whose breach it finds as well; each was shown to it once."""
 ROLE = Side.INITIATOR
+BREAKS = OUT_OF_TURN
+"""Laws that our own side breaks in it on purpose."""
 EARLY = (State.INIT_SENT, State.OPEN_SENT)
 SHORT: Mapping[str, Any] = {"lease_in_seconds": False, "lease": 1500}
 """A lease that a session outlives only if somebody keeps it alive."""
@@ -128,8 +130,7 @@ class Answered:
     def parts(self) -> list[tuple[str, Answered]]:
         """What is special in it: what each is about, and an answer that has it alone."""
         here = [(name, getattr(self, name)) for name in ABOUT]
-        about = {**ABOUT, "lease": blame.LIVES} if self.lease and blame.is_long(self.lease) else ABOUT
-        return [(about[name], Answered(**{name: value})) for name, value in here if value != getattr(Answered(), name)]
+        return [(ABOUT[name], Answered(**{name: value})) for name, value in here if value != getattr(Answered(), name)]
 
 
 ABOUT: Mapping[str, str] = {
@@ -307,7 +308,7 @@ class Initiation(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """Let the laws judge."""
-        judged(self.scene, Side.INITIATOR, self.known)
+        judged(self.scene, Side.INITIATOR, self.known, BREAKS)
 
 
 def machine(stage: Callable[[], Scene], known: frozenset[str] = frozenset()) -> type[Initiation]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -14,14 +14,27 @@ from zenoh_conformance.conversation import Conversation, Side
 from zenoh_conformance.dialogue import SN_MASK, Dialogue, Refusal
 from zenoh_conformance.finding import Deviation
 from zenoh_conformance.kinds import InitAck, Kind, M, OpenAck
-from zenoh_conformance.law import judge
+from zenoh_conformance.law import all_laws, judge
 from zenoh_conformance.messages import Close, Init, KeepAlive
-from zenoh_conformance.requirement import requirements
+from zenoh_conformance.own_side import OwnFault, own_faults
+from zenoh_conformance.requirement import is_must
 from zenoh_conformance.scene import Scene
 from zenoh_conformance.session import RESPONDER, START, Seen, State, path_to, step
 
 from . import blame
 from .blame import PLAIN, Way, guilty, parts_of
+
+KEPT = frozenset({"batch-size-is-receive-limit", "initial-sn-own-start", "qos-needs-both"})
+"""Requirements of the handshake's page that are about what follows it."""
+
+OUT_OF_TURN = (
+    "law/expired-needs-a-lease", "law/to-self-needs-one-zid", "law/what-is-said-decodes",
+    *(
+        law.id for law in all_laws().values()
+        if law.requirement.startswith("session-establishment/") and law.requirement.partition("/")[2] not in KEPT
+    ),
+)  # fmt: skip
+"""Laws that wrong, odd and untimely strokes break on purpose: all of the handshake. What was settled is kept to nevertheless."""
 
 MOST_LINKS = 3
 """Links that are kept open side by side."""
@@ -74,7 +87,7 @@ class Linked(RuleBasedStateMachine):
         """Let go, and let the laws judge."""
         for link in self.links:
             link.us.wire.shut()
-        judged(self.scene, Side.RESPONDER, self.known)
+        judged(self.scene, Side.RESPONDER, self.known, OUT_OF_TURN)
 
     # -- steps
 
@@ -225,17 +238,16 @@ def due(state: State) -> Seen:
     return next(seen for seen in RESPONDER[state] if seen not in (Seen.CLOSE, Seen.LINK_END))
 
 
-def judged(scene: Any, side: Side, known: frozenset[str]) -> None:
-    """Let the laws judge the whole conversation. Raises Deviation for the earliest finding against a MUST that is not known."""
+def judged(scene: Any, side: Side, known: frozenset[str], breaks: Collection[str] = ()) -> None:
+    """Let the laws judge the whole conversation. Raises Deviation for the earliest finding against a MUST that is not known.
+
+    Raises OwnFault where we broke another law than those in `breaks`, and the target none.
+    """
     conversation: Conversation | None = getattr(scene, "conversation", None)
-    said = judge(conversation) if conversation is not None else ()
+    said = judge(conversation) if conversation is not None else []
     findings = [finding for one in said if one.sender is side for finding in one.findings]
     musts = [one for one in findings if one.requirement not in known and is_must(one.requirement)]
     if musts:
         raise Deviation(min(musts, key=lambda one: one.time))
-
-
-def is_must(requirement: str) -> bool:
-    """Whether a deviation from it is a failure, and not a warning."""
-    text = requirements().get(requirement)
-    return text is None or str(text.level) not in ("SHOULD", "SHOULD NOT", "MAY")
+    for text in own_faults(said, side.other, breaks):
+        raise OwnFault(text)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar
 
 from hypothesis import strategies as st
@@ -31,6 +32,8 @@ ALSO = (
 )  # fmt: skip
 """Requirements whose breach it finds as well; each was shown to it once."""
 NEEDS = ("routing", "several-sessions", "finals")
+BREAKS = ("law/nothing-after-final", "law/one-final")
+"""Laws that our own side breaks in it on purpose."""
 MOST = 4
 """Queryables at a time."""
 
@@ -101,7 +104,7 @@ class Querying(RuleBasedStateMachine):
         """Let go, and let the laws judge."""
         for each in (*self.queriers, *(source.party for source in self.sources)):
             each.us.wire.shut()
-        judged(self.scene, Side.RESPONDER, self.known)
+        judged(self.scene, Side.RESPONDER, self.known, BREAKS)
 
     # -- steps
 
@@ -128,6 +131,7 @@ class Querying(RuleBasedStateMachine):
         asked = querier.asks(key, target=whom, consolidation=mode, parameters=str(self.count))
         question = Question(asked, key, whom, mode)
         querier.settles()
+        self.await_choice(question)
         for source in self.sources:
             if source.here and self.came(source, asked):
                 question.sources.append(source)
@@ -136,15 +140,37 @@ class Querying(RuleBasedStateMachine):
         self.questions.append(question)
 
     def came(self, source: Source, asked: Asked) -> bool:
-        """Whether a query came to a source."""
-        here = source.party.now(Request)
+        """Whether a query came to a source, after a fence."""
+        source.party.settles(step=f"not reached: {source.party.name} is served")
+        return self.has_come(source, asked)
+
+    @staticmethod
+    def has_come(source: Source, asked: Asked) -> bool:
+        """Whether a query came to a source so far."""
+        here = source.party.heard(Request)
         return any(one.message.body.parameters == asked.request.body.parameters for one in here)
+
+    def able(self, question: Question) -> tuple[list[Source], list[Source]]:
+        """Who matches, and who of those is complete, by the table."""
+        serving = [source for source in self.sources if source.here and source.serves]
+        matching = [source for source in serving if meets(source.key, question.key)]
+        return matching, [source for source in matching if source.complete and holds(source.key, question.key)]
+
+    def await_choice(self, question: Question) -> None:
+        """Wait for the query where it is due: a node may pass it on after it has answered the fence of who asked."""
+        matching, complete = self.able(question)
+        if question.target in (Target.ALL, Target.ALL_COMPLETE):
+            for source in matching if question.target is Target.ALL else complete:
+                source.party.awaits(partial(self.has_come, source, question.asked))
+            return
+        us, some = question.asked.by.us, complete or matching
+        deadline = us.wire.now() + us.unit
+        while some and not any(self.came(one, question.asked) for one in some) and us.wire.now() < deadline:
+            us.next(us.unit / 16)
 
     def compare_choice(self, question: Question) -> None:
         """Who was asked, against the table."""
-        serving = [source for source in self.sources if source.here and source.serves]
-        matching = [source for source in serving if meets(source.key, question.key)]
-        complete = [source for source in matching if source.complete and holds(source.key, question.key)]
+        matching, complete = self.able(question)
         got = question.sources
         us = question.asked.by.us
         strangers = [source for source in got if source not in matching]
@@ -236,6 +262,8 @@ class Querying(RuleBasedStateMachine):
         else:
             name = "reply/exactly-one-final" if finals else "reply/final-always-comes"
             self.require(us, finals == 1, name, "one ResponseFinal", str(finals))
+        if question.mode == ConsolidationMode.NONE:
+            querier.awaits(lambda: len(querier.answers(question.asked)) >= len(question.given))
         got = [payload_of(heard.message) for heard in querier.answers(question.asked)]
         if question.mode == ConsolidationMode.NONE:
             lost = set(question.given) - set(got)

@@ -6,6 +6,7 @@ from types import ModuleType
 
 import pytest
 
+from zenoh_conformance import keyexpr
 from zenoh_conformance.case import all_cases
 from zenoh_conformance.law import all_laws
 from zenoh_conformance.models import declaring, querying
@@ -15,6 +16,7 @@ from zenoh_harness.faulty.table import broken_by
 from zenoh_harness.reference import Config, Reference
 from zenoh_harness.reference.exploring import explored
 from zenoh_harness.reference.joined import Joined
+from zenoh_harness.variants.talking import PassesOnLater
 
 
 class Consolidating(Reference):
@@ -27,7 +29,7 @@ class Consolidating(Reference):
 
 
 @pytest.mark.parametrize("model", [querying, declaring])
-@pytest.mark.parametrize("node", [Reference, Joined, Consolidating])
+@pytest.mark.parametrize("node", [Reference, Joined, Consolidating, PassesOnLater])
 def test_nothing_is_found_on_who_is_right(model: ModuleType, node: type[Reference]) -> None:
     assert explored(model, node, seed=1, examples=12) is None
 
@@ -71,6 +73,14 @@ def test_a_finding_is_about_a_requirement_that_there_is() -> None:
 
     assert found is not None
     assert found.requirement in requirements()
+
+
+def test_the_models_table_is_that_of_the_key_expressions() -> None:
+    """The table is by hand; that of the key expressions agrees with the wheel's."""
+    pairs = [(one, other) for one in querying.KEYS for other in querying.KEYS]
+
+    assert [pair for pair in pairs if querying.meets(*pair) != keyexpr.intersects(*pair)] == []
+    assert [pair for pair in pairs if querying.holds(*pair) != keyexpr.includes(*pair)] == []
 
 
 def test_the_same_seed_finds_the_same() -> None:

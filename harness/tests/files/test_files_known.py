@@ -83,9 +83,28 @@ def test_an_entry_about_one_kind_excuses_no_other(kind, excused, tmp_path):
     assert known.load([path], kind="wheel").gone() == []
 
 
+@pytest.mark.parametrize(
+    ("nodes", "excused"), [(["peer"], True), (["router", "peer"], True), (["router"], False), ([], True)]
+)
+def test_an_entry_about_peers_excuses_no_router(nodes, excused, tmp_path):
+    path = tmp_path / "t.known.toml"
+    path.write_text(ENTRY.replace("verdict =", 'node = "peer"\nverdict ='))
+    one = known.of(known.read(path), today=dt.date(2029, 1, 1), nodes=nodes)
+    assert (one.excuse(judgement()) is not None) is excused
+
+
 def test_a_deviation_that_passes_has_gone(listed):
     listed.excuse(judgement(Verdict.PASS, ""))
     assert [one.check for one, _ in listed.gone()] == ["push-put/drops"]
+
+
+def test_what_shows_sometimes_only_is_excused_and_has_never_gone(tmp_path):
+    path = tmp_path / "t.known.toml"
+    path.write_text(ENTRY.replace("verdict =", "sometimes = true\nverdict ="))
+    listed = known.load([path], today=dt.date(2029, 1, 1))
+    listed.excuse(judgement(Verdict.PASS, ""))
+    assert listed.gone() == []
+    assert listed.excuse(judgement()) is not None
 
 
 @pytest.mark.parametrize("also", [judgement(), judgement(cause="other"), judgement(Verdict.ERROR, "")])

@@ -2,19 +2,23 @@
 
 import shlex
 import sys
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 
 import pytest
 
-from zenoh_conformance.fences import Fence, Fencing
+from zenoh_conformance.fences import BY_QUERY, Fence, Fencing
 from zenoh_conformance.verdict import Exit, Verdict
 from zenoh_harness import cli
 from zenoh_harness.errors import OtherVersion
 from zenoh_harness.files import results
-from zenoh_harness.probing.habits.study import study
-from zenoh_harness.run import health
+from zenoh_harness.probing.habits.study import glance, study
+from zenoh_harness.run import health, lifecycle
 from zenoh_harness.run.lifecycle import Lifecycle
+from zenoh_harness.run.options import Options
+from zenoh_harness.run.plan import Selection
+from zenoh_harness.run.runner import parts_of, run_target
 from zenoh_harness.targets.habits import CONNECT, STALL, UNIT, UNKNOWN, End, Habits, Return, habits_of
 from zenoh_harness.targets.reach import parse
 from zenoh_harness.targets.target import open_target
@@ -122,7 +126,11 @@ def test_one_that_never_comes_back_is_started_again(studied):
 
 @pytest.mark.parametrize(
     ("studied", "how", "leaves"),
-    [(habitual("mute"), Fence.QUIET, False), (habitual("leaves"), Fence.NOTHING, True)],
+    [
+        (habitual("mute"), Fence.END, False),
+        (habitual("lingers"), Fence.QUIET, False),
+        (habitual("leaves"), Fence.NOTHING, True),
+    ],
     indirect=["studied"],
 )
 def test_a_fence_is_what_it_can_do(studied, how, leaves):
@@ -155,6 +163,51 @@ def test_another_sane_proposal_is_made_where_the_answer_to_the_usual_one_cannot_
     assert [type(offer).__name__ for offer in studied.offers] == ["QoS", "Patch"]
 
 
+KNOWN = Habits(
+    answer=0.001, returns=back(CLOSE=0.1, FIN=3.0), half_open=7, lacks=frozenset({"routing", "several-links"})
+)
+
+
+@pytest.mark.parametrize("role", ["peer", "client"])
+def test_in_a_further_profile_only_that_is_asked_which_may_differ_there(role):
+    reach = f"variant:finishes-no-queries?role={role}"
+    with open_target(parse(reach)).start() as node:
+        seen = glance(node, KNOWN)
+    assert seen.fencing.how is Fence.INTEREST
+    assert (seen.returns, seen.half_open) == (KNOWN.returns, KNOWN.half_open)
+    assert seen.lacks == KNOWN.lacks | {"finals"}
+    assert seen.answer >= KNOWN.answer
+
+
+def test_whom_a_glance_does_not_reach_is_as_before():
+    with open_target(parse(habitual("version"))).start() as node:
+        assert glance(node, KNOWN) == KNOWN
+
+
+def test_each_profile_has_its_own_fence(tmp_path, monkeypatch):
+    """The study is made once; of a profile that is fenced otherwise that is said, and each verdict names the fence."""
+    asked, told = [], []
+    quiet = Fencing(how=Fence.QUIET, quiet=0.05)
+
+    def seen(kind, fencing):
+        def look(node, *known):
+            asked.append((node.profile.name, kind))
+            return replace(known[0] if known else UNKNOWN, fencing=fencing)
+
+        return look
+
+    monkeypatch.setattr(lifecycle, "study", seen("study", BY_QUERY))
+    monkeypatch.setattr(lifecycle, "glance", seen("glance", quiet))
+    wanted = ("establishment-limits/low-latency-states-its-lease", "establishment-sane/a-sane-handshake-is-accepted")
+    options = Options(out=tmp_path / "r", selection=Selection(wanted), found=told.append)
+    [part] = parts_of(parse("reference?role=router&as=responder"), options)
+    judgements = run_target(part.reach, options, [part]).judgements
+    fences = {one.key.profile: one.details.get("fence") for one in judgements if one.key.check in wanted}
+    assert asked == [("default", "study"), ("low-latency", "glance")]
+    assert fences == {"default": None, "low-latency": str(quiet)}
+    assert told == [f"{part.reach}: in profile low-latency: is fenced by {quiet}"]
+
+
 @pytest.mark.parametrize("reach", ["reference", "reference?role=client", "wheel:1.10.2", "wheel:1.10.2?role=client"])
 def test_nothing_is_odd_about_a_usual_node(reach):
     with open_target(parse(reach)).start() as node:
@@ -168,12 +221,12 @@ def test_nothing_is_odd_about_a_usual_node(reach):
 
 def test_a_node_of_another_version_is_that_and_no_more(tmp_path, capsys):
     reach = habitual("version")
-    lifecycle = Lifecycle(open_target(parse(reach)), "default")
+    kept = Lifecycle(open_target(parse(reach)), "default")
     try:
         with pytest.raises(OtherVersion, match="speaks protocol version 8 and not 9"):
-            lifecycle.begin()
+            kept.begin()
     finally:
-        lifecycle.stop()
+        kept.stop()
     assert cli.invoke(["run", reach, "--out", str(tmp_path / "r")]) == Exit.NOTHING_JUDGED
     told = capsys.readouterr()
     assert (told.out, len(told.err.splitlines())) == ("", 1)
@@ -193,7 +246,7 @@ def judged(reach, tmp_path, *only):
     return code, {one.key.check: one.verdict for one in results.read(tmp_path / "r").judgements}
 
 
-@pytest.mark.parametrize("how", ["exits", "never", "mute"])
+@pytest.mark.parametrize("how", ["exits", "never", "mute", "lingers"])
 def test_a_habit_is_no_fault(how, tmp_path):
     code, verdicts = judged(habitual(how), tmp_path, *SANE)
     assert (code, set(verdicts.values())) == (0, {Verdict.PASS})

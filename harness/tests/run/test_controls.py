@@ -111,6 +111,46 @@ def test_a_death_is_told_whatever_stands() -> None:
     assert told[item(REFUSAL).label].verdict is Verdict.CRASH
 
 
+def test_bytes_that_cannot_be_read_are_charged_once() -> None:
+    """They come in answer to everything; the next check that meets them says who told of them first."""
+    unread = [
+        Finding(
+            requirement="",
+            sender=Side.RESPONDER,
+            path="stage init",
+            got=f"undecodable bytes (init.exts at byte {at}: ..)",
+        )
+        for at in (23, 19)
+    ]
+    told = settled(
+        [item(WORK), item(SANE), item(SKIPPED)],
+        [
+            came(WORK, Verdict.PASS),
+            came(SANE, Verdict.FAIL, finding=unread[0]),
+            came(SKIPPED, Verdict.FAIL, finding=unread[1]),
+        ],
+    )
+
+    assert told[item(SANE).label].verdict is Verdict.FAIL
+    assert told[item(SKIPPED).label].verdict is Verdict.NOT_OBSERVED
+    assert told[item(SKIPPED).label].cause == f"deviates as {SANE} does, which judges that"
+
+
+def test_the_values_of_one_check_are_charged_each() -> None:
+    unread = Finding(
+        requirement="", sender=Side.RESPONDER, path="stage init", got="undecodable bytes (init.exts at byte 9: ..)"
+    )
+    told = settled(
+        [item(WORK), item(SANE), item(SKIPPED, 0), item(SKIPPED, 1)],
+        [
+            came(WORK, Verdict.PASS), came(SANE, Verdict.PASS), came(SKIPPED, Verdict.FAIL, 0, unread),
+            came(SKIPPED, Verdict.FAIL, 1, unread),
+        ],
+    )  # fmt: skip
+
+    assert {told[item(SKIPPED, at).label].verdict for at in (0, 1)} == {Verdict.FAIL}
+
+
 def test_what_deviates_as_a_plain_session_does_shows_no_more() -> None:
     """Even where its own control stands: it failed at a step that another check judges."""
     told = settled(

@@ -158,30 +158,6 @@ def test_slow_once_is_the_machine_and_slow_always_is_the_target(world):
     assert {one.verdict for one in run_target(world.target.reach, part.options, [part]).judgements} == {Verdict.PASS}
 
 
-def test_each_profile_is_one_instance(tmp_path):
-    world = World(tmp_path, profiles=("default", "short-lease"))
-    for name in ("a", "b"):
-        world.case(name)
-        world.case(f"{name}-lease", profile="short-lease")
-    world.case("elsewhere", profile="compression")
-    ran = world.run()
-    assert [node.profile.name for node in world.target.nodes] == ["default", "short-lease"]
-    text = {one.key.check: (one.key.profile, one.verdict.value) for one in ran.judgements}
-    assert text["fake/a-lease"] == ("short-lease", "pass")
-    assert text["fake/elsewhere"] == ("compression", "not-applicable")
-
-
-def test_a_profile_that_cannot_be_started_is_an_error_and_the_others_are_judged(tmp_path):
-    world = World(tmp_path, profiles=("default", "short-lease"), starts_left=1)
-    world.case("a")
-    world.case("b", profile="short-lease")
-    ran = world.run()
-    assert [(one.key.check, one.verdict.value) for one in ran.judgements] == [
-        ("fake/a", "pass"), ("target/stays-up", "pass"), ("target/stays-up", "error"),
-    ]  # fmt: skip
-    assert ran.footer.pending == ("responder short-lease fake/b",)
-
-
 def test_what_the_target_does_not_do_is_not_applicable(world):
     world.case("with", needs=("routing", "qos"))
     world.case("without", needs=("multilink",))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from zenoh_conformance.messages import Init, Open
 from zenoh_harness.faulty import find_faulty_node
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import INVALID, Action
+from zenoh_harness.reference.link import Link
 from zenoh_harness.variants import all_variants
 from zenoh_harness.variants.table import Came, Judged, judged, row, spread
 
@@ -94,3 +96,19 @@ def test_who_refuses_everything_passes_nothing() -> None:
     green = {one.check for one in found.of(Came.GREEN).values() if not one.check.startswith("law/")}
     assert green == set()
     assert "establishment-sane/a-sane-proposal-is-answered" in found.of(Came.RED)
+
+
+class IssuesNoCookie(Reference):
+    """A responder that keeps what it settled, and issues an empty cookie: any proof is as good as another."""
+
+    def make_cookie(self, link: Link, syn: Init) -> bytes:
+        return b""
+
+    def cookie_matches(self, link: Link, open_: Open) -> bool:
+        return True
+
+
+def test_without_a_cookie_nothing_is_said_of_old_ones() -> None:
+    red = judged(IssuesNoCookie, most=1).of(Came.RED)
+
+    assert [label for label in red if "cookie" in label or "too-soon" in label] == []

@@ -77,6 +77,7 @@ def as_json(case: Case) -> dict[str, Any]:
     return {
         "id": case.id, "requirement": case.requirement, "role": case.role.value, "profile": case.profile,
         "needs": list(case.needs), "twin": case.control, "control": case.control, "alone": case.alone, "timed": case.timed,
+        "breaks": list(case.breaks),
         "parameters": [dict(Item(case, parameters).shown) for parameters in case.parameters], "about": case.about,
     }  # fmt: skip
 
@@ -96,6 +97,8 @@ def _tell(shell: Shell, case: Case) -> None:
     )
     if case.control:
         out.print(f"twin     {case.control}")
+    if case.breaks:
+        out.print(f"breaks   {', '.join(case.breaks)}, on purpose", soft_wrap=True)
     how = [word for word, holds in (("alone", case.alone), ("waits", case.timed)) if holds]
     if how:
         out.print(f"runs     {', '.join(how)}")

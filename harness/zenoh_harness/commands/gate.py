@@ -17,6 +17,7 @@ import click
 from zenoh_conformance.lock import lock, revisions
 from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import Exit
+from zenoh_harness.commands import _flakes
 from zenoh_harness.commands.run import accepted, check_files, command_line, export
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import UsageError, nearest, unknown
@@ -33,7 +34,7 @@ from zenoh_harness.run.checks import every_name
 from zenoh_harness.run.folder import claimed
 from zenoh_harness.run.options import DEPTHS, Options
 from zenoh_harness.run.plan import Selection
-from zenoh_harness.run.runner import Ran, parts_of, run_target
+from zenoh_harness.run.runner import Ran, nodes_of, parts_of, run_target
 from zenoh_harness.targets.catalogue import find
 from zenoh_harness.targets.reach import Reach
 
@@ -233,6 +234,9 @@ def check(shell: Shell, paths: tuple[Path, ...]) -> int:
     return int(Exit.USAGE if wrong else Exit.CONFORMING)
 
 
+command.add_command(_flakes.command)
+
+
 def _options(target: str, how: dict[str, Any]) -> tuple[Reach, Options]:
     """What is asked for, every name checked before any work."""
     selection = Selection(how["only"])
@@ -265,7 +269,7 @@ def _run(
     more = [] if strict_to else lists.read(_shipped(who))
     before = judged_file(strict_to) if strict_to else None
     options = replace(
-        options, known=known.of([*listed, *more], kind=who.kind), told=shell.detail, found=shell.note,
+        options, known=known.of([*listed, *more], kind=who.kind, nodes=nodes_of(parts)), told=shell.detail, found=shell.note,
         judged=before if before is not None and before.exists() else None,
     )  # fmt: skip
     with claimed(options.out), shell.progress(sum(part.size for part in parts), str(reach)) as advance:

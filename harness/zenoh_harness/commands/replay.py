@@ -52,7 +52,9 @@ def command(shell: Shell, script: str, target: str, seed: int, against: str | No
     decision = perform(case, node, seed, shell)
     if save is not None and decision.conversation is not None:
         conversations.write(decision.conversation, save)
-    listed = known_for(node.identity.name, kind=node.identity.kind).excuse(_judgement(decision, node, case))
+    listed = known_for(node.identity.name, kind=node.identity.kind, nodes=[node.role]).excuse(
+        _judgement(decision, node, case)
+    )
     if against is not None:
         return _compare(shell, decision, perform(case, node_for(case, against), seed, shell))
     if shell.as_json:

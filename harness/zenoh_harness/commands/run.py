@@ -22,13 +22,13 @@ from zenoh_harness.files import junit as files_junit
 from zenoh_harness.files import results
 from zenoh_harness.files import sarif as files_sarif
 from zenoh_harness.files.evidence import slug
-from zenoh_harness.run import again, lists, summary
+from zenoh_harness.run import again, debugging, lists, summary
 from zenoh_harness.run.allowance import AT_FULL, Allowance, seconds_of
 from zenoh_harness.run.checks import every_name
 from zenoh_harness.run.folder import claimed
 from zenoh_harness.run.options import DEPTHS, Options
 from zenoh_harness.run.plan import Selection, Shard
-from zenoh_harness.run.runner import Ran, known_for, parts_of, run_target
+from zenoh_harness.run.runner import Ran, known_for, nodes_of, parts_of, run_target
 from zenoh_harness.targets.catalogue import find
 from zenoh_harness.targets.reach import Reach
 from zenoh_harness.targets.target import NodeInstance
@@ -46,6 +46,8 @@ OUT: Final = "zconform-results"
 @click.option(
     "--budget", metavar="TIME", help="How long it may take: 90s, 10m, 1h, none. Default: 10m at `full`, else none."
 )
+@click.option("--timeout", metavar="TIME", help="How long one case may take, as in 20s; a minute without it.")
+@click.option("--fresh", is_flag=True, help="Give each judgement a new target.")
 @click.option(
     "--out", type=click.Path(path_type=Path, file_okay=False), default=OUT, show_default=True, help="Where to."
 )
@@ -66,6 +68,11 @@ OUT: Final = "zconform-results"
     "--last-failed", is_flag=True, help="Judge what was red in --out once more, and put it into those results."
 )
 @click.option("--max-fail", type=click.IntRange(1), metavar="N", help="End after N deviations.")
+@click.option(
+    "--debug",
+    metavar="CHECK",
+    help="Judge this one: tell process and port, wait before each step, leave the target up.",
+)
 @click.option("--keep", is_flag=True, help="Leave the target up and tell how to attach to it.")
 @shell_options()
 def command(
@@ -77,6 +84,8 @@ def command(
     shuffle: int | None,
     depth: str,
     budget: str | None,
+    timeout: str | None,
+    fresh: bool,
     out: Path,
     known: tuple[Path, ...],
     judged: Path | None,
@@ -89,6 +98,7 @@ def command(
     repeat: int,
     last_failed: bool,
     max_fail: int | None,
+    debug: str | None,
     keep: bool,
 ) -> int:
     """Judge each TARGET; the default is the real zenoh-rust, `wheel`.
@@ -98,13 +108,16 @@ def command(
     A target is reached by one string: wheel:VERSION, docker:IMAGE, exec:COMMAND, tcp/HOST:PORT, stdio:COMMAND,
     reference, faulty:NAME. Exit codes: 0 conforming, 1 not conforming, 2 usage, 3 could not go on, 4 nothing was judged.
     """
+    only, keep = ((debug,), True) if debug else (only, keep)
     selection = Selection(only, Shard.read(shard) if shard else None)
     selection.check(every_name())
-    seconds = seconds_of(budget) if budget else AT_FULL if depth == "full" else inf
+    seconds = seconds_of(budget) if budget else AT_FULL if depth == "full" and not debug else inf
+    longest = seconds_of(timeout, "--timeout") if timeout else debugging.PATIENCE if debug else None
     check_files(junit, sarif)
     wanted = [find(target) for target in targets or ("wheel",)]
     check_judged(judged, accept=accept, targets=len(wanted), selected=not selection.whole or last_failed)
     check_repetition(repeat=repeat, last_failed=last_failed, keep=keep, only=bool(only))
+    pause = debugging.pause(shell, debug, wanted, depth) if debug else None
     ran: list[Ran | None] = []
     kept: list[NodeInstance] = []
     for reach in wanted:
@@ -112,7 +125,7 @@ def command(
         options = Options(
             out=here, selection=selection, jobs=jobs, seed=seed, shuffle=shuffle, depth=depth, judged=None if accept else judged,
             strict=strict, kept=kept if keep else None, told=shell.detail, found=shell.note, with_embargoed=with_embargoed,
-            allowance=Allowance.of(seconds), max_fail=max_fail,
+            allowance=Allowance.of(seconds), max_fail=max_fail, timeout=longest, fresh=fresh, pause=pause,
         )  # fmt: skip
         ran.append(some_runs(shell, reach, options, known, repeat=repeat, last_failed=last_failed))
         if ran[-1] is not None and ran[-1].stopped is not None and ran[-1].footer.why == "interrupted":
@@ -228,7 +241,8 @@ def one_target(
     if not parts:
         shell.note(f"{reach}: nothing to judge is selected")
         return None
-    options = replace(options, known=known_for(parts[0].identity.name, known, kind=parts[0].identity.kind))
+    who = parts[0].identity
+    options = replace(options, known=known_for(who.name, known, kind=who.kind, nodes=nodes_of(parts)))
     for remark in lists.remarks(options.known.deviations):
         shell.note(remark)
     with claimed(options.out), shell.progress(sum(part.size for part in parts), str(reach)) as advance:

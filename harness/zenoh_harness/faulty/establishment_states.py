@@ -156,10 +156,10 @@ class LosesPatienceAndOpens(Reference):
 
 @faulty("is-in-a-hurry", caught_by="establishment-states/a-short-pause-is-endured")
 class IsInAHurry(Reference):
-    """Gives a handshake up after a fifth of a second."""
+    """Gives a handshake up that is not over at once."""
 
     def on_time(self, link: Link) -> None:
-        if not link.live and self.now - link.opened_at >= 0.2:
+        if not link.live and self.now - link.opened_at >= 0.01:
             self.refuse(link, None)
         else:
             super().on_time(link)

@@ -24,7 +24,6 @@ from .establishment_chains import BelievesBroken
 @faulty(
     "drops-a-zid-with-zeros",
     caught_by="establishment-fields/a-zid-that-ends-in-zeros-is-answered-or-closed",
-    also={"law/refusal-is-close": "the law sees it too"},
 )
 class DropsAZidWithZeros(Reference):
     """Shuts the link on a ZenohID that ends in zero, without a word."""

@@ -129,6 +129,7 @@ class RaisesTheResolution(Reference):
     caught_by="establishment-init/no-resolution-is-raised",
     also={
         "law/resolution-not-raised": "the law sees it too",
+        "query-targets/an-id-out-of-range-is-not-served": "it serves ids of the range that it kept",
     },
 )
 class RaisesTheRequestIdResolution(Reference):

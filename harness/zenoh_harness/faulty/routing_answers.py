@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from zenoh_conformance.messages import Reply, Request, Response, ResponseFinal
+from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.wire.extensions import Exts
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.link import Link, Pending
@@ -128,6 +129,33 @@ class FallsWithWhoAsked(Reference):
             self.refuse(link, 0)
             return
         super().on_response(link, response)
+
+
+@faulty(
+    "answers-who-has-not-asked",
+    caught_by=(f"{ENDS}/who-asked-may-leave", "law/responses-answer-requests", "law/finals-end-requests"),
+)
+class AnswersWhoHasNotAsked(Reference):
+    """Gives the answer to one who has gone to whoever is there."""
+
+    def on_response(self, link: Link, response: Response) -> None:
+        pending = link.requests.get(response.id)
+        if pending is not None and self.link_of(pending.asker) is None:
+            for other in self.others(link):
+                self.say(other, replace(response, id=pending.request_id))
+                self.say(other, ResponseFinal(id=pending.request_id))
+        super().on_response(link, response)
+
+
+@faulty("asks-under-another-key", caught_by="query-targets/a-query-goes-under-no-other-key")
+class AsksUnderAnotherKey(Reference):
+    """Asks everybody else the same under a key that nobody serves."""
+
+    def on_request(self, link: Link, request: Request) -> None:
+        super().on_request(link, request)
+        for other in self.others(link):
+            number = next(other.request_ids)
+            self.say(other, replace(request, id=number, key=WireExpr(suffix="astray", mapping=True), exts=Exts()))
 
 
 @faulty("answers-one-in-three", caught_by=f"{ENDS}/any-number-of-answers-comes", also={"*": "answers are lost"})

@@ -73,6 +73,16 @@ class PublishesForEachSubscriber(Reference):
         ]
 
 
+@faulty("publishes-under-another-key", caught_by=f"{DELIVERY}/a-publication-goes-under-no-other-key")
+class PublishesUnderAnotherKey(Reference):
+    """Passes a publication on once more, to everybody, under a key that nobody has asked for."""
+
+    def on_push(self, link: Link, push: Push, *, reliable: bool = True) -> None:
+        super().on_push(link, push, reliable=reliable)
+        for other in self.others(link):
+            self.say(other, replace(push, key=WireExpr(suffix="astray", mapping=True)))
+
+
 @faulty(
     "publishes-to-the-first",
     caught_by=f"{DELIVERY}/each-session-gets-it-once",

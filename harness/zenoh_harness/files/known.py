@@ -3,7 +3,7 @@
     [[deviation]]
     requirement = "session-establishment/unknown-version-is-unsupported"  # or check = "..."
     versions    = ">=1.0.0"
-    role        = "responder"            # optional, so are profile, link, parameters and kind (wheel, docker, ..)
+    role        = "responder"            # optional, so are profile, link, parameters, kind (wheel, docker, ..), node (router, ..)
     verdict     = "fail"
     cause       = "stage init: Close(INVALID) where *"   # * stands for anything
     reason      = "one refusal path for every malformed INIT"
@@ -11,6 +11,7 @@
     see         = "https://..."          # where more is said; this, the next, or an owner is required
     public      = "https://..."          # where everybody can read of a crash, zombie, panic or hang
     owner       = "us"
+    sometimes   = true                   # depends on how the node was built or configured: it may be absent
     expires     = 2027-01-01
 
 `versions` may name commits instead, as `commit 1a2b3c4`, several with commas. A listed deviation with another verdict or
@@ -22,7 +23,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -44,11 +45,13 @@ _FIELDS: Final = frozenset(
         "profile",
         "link",
         "kind",
+        "node",
         "parameters",
         "verdict",
         "cause",
         "reason",
         "evidence",
+        "sometimes",
         "see",
         "public",
         "owner",
@@ -56,6 +59,9 @@ _FIELDS: Final = frozenset(
     ]
 )
 SUFFIX: Final = ".known.toml"
+_TEXTS: Final = (
+    "requirement", "check", "role", "profile", "link", "kind", "node", "evidence", "see", "public", "owner",
+)  # fmt: skip
 _EXPECTED: Final = {
     v.value: v
     for v in (
@@ -116,6 +122,8 @@ class ListedDeviation:
     link: str = ""
     kind: str = ""
     """The reach kind that shows it: the same node aborts in a container where it lives on in a Python process."""
+    node: str = ""
+    """What the node that shows it is in a network: router, peer or client."""
     parameters: Mapping[str, str] = field(default_factory=dict)
     evidence: str = ""
     see: str = ""
@@ -123,6 +131,8 @@ class ListedDeviation:
     public: str = ""
     """The address at which everybody can read of it: without one, what is grave is kept back."""
     owner: str = ""
+    sometimes: bool = False
+    """Whether it depends on how the node was built or configured: it is excused where it shows, and never gone."""
     expires: dt.date | None = None
     """From this day on it excuses nothing."""
 
@@ -227,7 +237,7 @@ class Known:
         return [
             (self.deviations[index], shown)
             for index, shown in sorted(self._settled.items())
-            if index not in self._met and index not in self._open
+            if index not in self._met and index not in self._open and not self.deviations[index].sometimes
         ]
 
     def was_met(self, one: ListedDeviation) -> bool:
@@ -252,9 +262,12 @@ def load(paths: Iterable[Path], *, today: dt.date | None = None, kind: str = "")
     return of([one for path in paths for one in read(path)], today=today, kind=kind)
 
 
-def of(entries: Iterable[ListedDeviation], *, today: dt.date | None = None, kind: str = "") -> Known:
-    """These entries, but for those about another kind of target."""
-    return Known([one for one in entries if one.kind in ("", kind)], today or dt.datetime.now(dt.UTC).date())
+def of(
+    entries: Iterable[ListedDeviation], *, today: dt.date | None = None, kind: str = "", nodes: Collection[str] = ()
+) -> Known:
+    """These entries, but for those about another kind of target, and about what none of its `nodes` is in a network."""
+    about = [one for one in entries if one.kind in ("", kind) and (not nodes or one.node in ("", *nodes))]
+    return Known(about, today or dt.datetime.now(dt.UTC).date())
 
 
 def find(name: str) -> Path:
@@ -307,10 +320,7 @@ def _deviation(path: Path, number: int, row: Row) -> ListedDeviation:
         raise FileFault(where, None, f"no such field {strange[0]!r}", hint=nearest(strange[0], _FIELDS))
     if not (row.get("requirement") or row.get("check")):
         raise FileFault(where, None, "needs 'requirement' or 'check'")
-    text = {
-        name: faults.field(where, None, row, name, str, "")
-        for name in ("requirement", "check", "role", "profile", "link", "kind", "evidence", "see", "public", "owner")
-    }
+    text = {name: faults.field(where, None, row, name, str, "") for name in _TEXTS}
     needed = {name: faults.field(where, None, row, name, str) for name in ("cause", "reason")}
     if not needed["reason"].strip():
         raise FileFault(where, None, "'reason' must say why it is so")
@@ -328,6 +338,7 @@ def _deviation(path: Path, number: int, row: Row) -> ListedDeviation:
         verdict=verdict,
         parameters=parameters,
         versions=_versions(where, row),
+        sometimes=faults.field(where, None, row, "sometimes", bool, False),
         expires=_date(where, row),
     )
 
@@ -377,6 +388,7 @@ def _identity(one: ListedDeviation) -> tuple[object, ...]:
         one.profile,
         one.link,
         one.kind,
+        one.node,
         dict(one.parameters),
         one.verdict,
         one.cause,

@@ -330,7 +330,8 @@ def _header(path: Path, number: int, row: Row) -> Header:
 
 def _judgement(path: Path, number: int, row: Row) -> Judgement:
     def text(name: str, default: Any = ...) -> Any:
-        return faults.field(path, number, row, name, str, default)
+        value = row.get(name)  # most are what they should be, and there are ten thousand lines
+        return value if type(value) is str else faults.field(path, number, row, name, str, default)
 
     parameters = faults.field(path, number, row, "parameters", dict, {})
     key = Key(

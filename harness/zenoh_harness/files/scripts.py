@@ -30,8 +30,8 @@ that path of the last such message that the target sent on NAME (`[a:b]` a stret
 XORed in at an offset; `auto` is the batch's length, `length` that of the next path. `#` begins a note.
 
 `deviates WHAT` ends a script that was recorded: the target deviated by WHAT, and the script holds when it does not.
-`check NAME` at its head is what judged: a law, to which the target is held once the steps are done, or a case, which judges
-by itself where no step can tell what it saw, or `target/stays-up`: whoever replays it looks whether the target lives.
+`check NAME` at its head is what judged: a law, to which the target is held once the steps are done, or a case, which then
+speaks and judges itself, or `target/stays-up`: whoever replays it looks whether the target lives.
 `us needs batch_size 65000` is what made the next step lawful: where the target has settled for less, nothing is observed.
 The same as data, one JSON document: `schemas/script.schema.json`.
 """

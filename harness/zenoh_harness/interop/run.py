@@ -153,7 +153,7 @@ class InteropRun:
             reach=str(self.responder if target.side is Side.RESPONDER else self.initiator),
             name=target.reach.called(identity.name),
             version=identity.version,
-            known=known_for(identity.name, self._known, kind=identity.kind),
+            known=known_for(identity.name, self._known, kind=identity.kind, nodes=[target.role]),
             guarded=guarded(target),
         )
 

@@ -57,6 +57,8 @@ class LinkWire:
         self._target = target
         self._recorder = recorder
         self._link: Link | None = None
+        self.done = False
+        """Whether we have ended it, or our direction of it."""
         self.told_end = False
         """Whether the target's end was received: nothing comes any more."""
 
@@ -111,14 +113,17 @@ class LinkWire:
 
     def finish(self) -> None:
         """Send no more (FIN), go on reading."""
+        self.done = True
         self.raw.finish()
 
     def reset(self) -> None:
         """End the link at once."""
+        self.done = True
         self.raw.abort()
 
     def shut(self) -> None:
         """End the link in order."""
+        self.done = True
         self.raw.close()
 
     def _observe(self, event: LinkEvent) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from hashlib import sha256
 from itertools import count
 from typing import Any
@@ -15,9 +16,9 @@ from typing import Any
 from zenoh_conformance.conversation import Connection, Conversation, Event, Framing, Happened, Side
 from zenoh_conformance.dialogue import Dialogue
 from zenoh_conformance.errata import reading_of
-from zenoh_conformance.fences import BY_QUERY, Fence, Fencing
-from zenoh_conformance.finding import Finding
-from zenoh_conformance.scene import Agent
+from zenoh_conformance.fences import BY_QUERY, Fencing, best
+from zenoh_conformance.finding import Deviation, Finding
+from zenoh_conformance.scene import ANSWERS, Agent
 from zenoh_harness.errors import CannotConnect, HarnessError
 from zenoh_harness.profiles import ASSUMED, PROFILES
 
@@ -170,11 +171,15 @@ class MemoryWire:
     link = "memory"
 
     def __init__(self, world: MemoryWorld, name: str, side: Side) -> None:
-        self.world, self.name, self.side = world, name, side
+        self.world, self.name, self.side, self._done = world, name, side, False
         world.connect(name, side)
 
     def now(self) -> float:
         return self.world.now
+
+    @property
+    def done(self) -> bool:
+        return self._done
 
     def send(self, data: bytes) -> None:
         self.world.send(self.name, self.side, data)
@@ -188,12 +193,15 @@ class MemoryWire:
         return inbox.popleft() if inbox else None
 
     def finish(self) -> None:
+        self._done = True
         self.world.hang_up(self.name, self.side, Happened.EOF)
 
     def reset(self) -> None:
+        self._done = True
         self.world.hang_up(self.name, self.side, Happened.RESET)
 
     def shut(self) -> None:
+        self._done = True
         self.world.hang_up(self.name, self.side, Happened.EOF)
 
 
@@ -223,8 +231,6 @@ class MemoryAgent:
 class MemoryScene:
     """One case's stage around a reference node: a `zenoh_conformance.scene.Scene`."""
 
-    unit = UNIT
-
     def __init__(
         self, requirement: str, node: type[Reference] = Reference, *, role: Side = Side.RESPONDER, profile: str = "default",
         seed: int = 0,
@@ -232,7 +238,9 @@ class MemoryScene:
         self.requirement, self.role, self.profile, self._seed = requirement, role, profile, seed
         self._starts = 0
         self._node = node
+        self.unit = max(UNIT, ANSWERS * (node.habits.answers_after + node.habits.jitter))
         self.world = MemoryWorld(self._started)
+        self.dialogues: list[Dialogue] = []
         self.deviations: list[Finding] = []
         self.reading: str | None = None
         self._count = 0
@@ -274,7 +282,9 @@ class MemoryScene:
 
     def dialogue(self, name: str = "us", *, zid: bytes | None = None) -> Dialogue:
         us = Dialogue(self.wire(name), zid=zid or self.fresh_zid(), unit=self.unit, requirement=self.requirement)
-        us.fencing = fencing_of(self._node)
+        us.fencing = fencing_of(self._node, self.role, self.profile)
+        self.dialogues.append(us)
+        us.beside_us = self.dialogues
         return us
 
     def session(self, name: str = "us", *, zid: bytes | None = None) -> Dialogue:
@@ -296,11 +306,17 @@ def able(profile: str, node: type[Reference] = Reference) -> frozenset[str]:
     return (CAPABILITIES | PROFILES[profile].offers | ({"patch"} if config.patch else set())) - node.lacks
 
 
-def fencing_of(node: type[Reference]) -> Fencing:
-    """How a node is fenced: by the best that it answers, else by a quiet time."""
+@cache
+def fencing_of(node: type[Reference], role: Side, profile: str) -> Fencing:
+    """How a node is fenced that says of itself that it finishes no queries: as the study of a real one finds out."""
     if "finals" not in node.lacks:
         return BY_QUERY
-    return Fencing(how=Fence.QUIET, quiet=UNIT / 4) if "interests" in node.lacks else Fencing(how=Fence.INTEREST)
+    scene = MemoryScene("target/habits", node, role=role, profile=profile)
+    us = Dialogue(scene.wire(), zid=scene.fresh_zid(), unit=scene.unit, requirement=scene.requirement)
+    try:
+        return best(open_session(us, PROFILES[profile]), scene.unit / 2, scene.unit / 4)[0]
+    except Deviation:
+        return BY_QUERY
 
 
 def facts_of(node: type[Reference], profile: str) -> Mapping[str, Any]:

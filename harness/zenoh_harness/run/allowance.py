@@ -57,13 +57,13 @@ class Allowance:
         return f"{self.seconds / 60:g} min" if self.seconds >= 60 else f"{self.seconds:g} s"
 
 
-def seconds_of(text: str) -> float:
+def seconds_of(text: str, option: str = "--budget") -> float:
     """`90`, `90s`, `10m`, `1h`, or `none`. Raises UsageError."""
     if text == "none":
         return inf
     found = _WRITTEN.fullmatch(text)
     if found is None or float(found[1]) <= 0:
-        raise UsageError(f"{text!r} is no time", step="--budget", hint="as in 90s, 10m or 1h; none for no limit")
+        raise UsageError(f"{text!r} is no time", step=option, hint="as in 90s, 10m or 1h; none for no limit")
     return float(found[1]) * _UNITS[found[2] or "s"]
 
 

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from threading import Event as Flag
 from threading import Lock
+from typing import Final
 
 from zenoh_conformance.conversation import Conversation, Side
 from zenoh_conformance.finding import Deviation, Finding
 from zenoh_conformance.law import Judged, judge
+from zenoh_conformance.own_side import own_faults
 from zenoh_harness.errors import CannotConnect, HarnessError
+from zenoh_harness.links.timing import Deadline
 from zenoh_harness.run.limiter import Limiter
 from zenoh_harness.run.plan import Item
-from zenoh_harness.run.scenes import Facts, Overtime, Stage
+from zenoh_harness.run.scenes import Facts, Overtime, Pause, Stage
 from zenoh_harness.scripting.binder import Elsewhere
 from zenoh_harness.targets.target import NodeInstance
+
+AT_THE_END: Final = ("law/refusal-is-close",)
+"""What we break when a case is over, and leaves a link in the middle of a handshake: it is shut without a word."""
 
 
 class Went(Enum):
@@ -73,6 +80,10 @@ class Conditions:
     stop: Flag = field(default_factory=Flag)
     agent: Lock = field(default_factory=Lock)
     """A node has one application: cases that use it take turns."""
+    timeout: float | None = None
+    """Seconds that a case may take; None for what cases take at most."""
+    pause: Pause | None = None
+    """Where one case is looked at by a person."""
     floor: Limiter | None = None
     """Where places are few: those who are busy at a time."""
     found: str = ""
@@ -99,6 +110,8 @@ def _stage(item: Item, conditions: Conditions, number: int) -> Stage:
         stop=conditions.stop,
         label=f"{conditions.node.side.value} {conditions.node.profile.name} {item.label} {number}",
         floor=conditions.floor,
+        deadline=Deadline.after(conditions.timeout) if conditions.timeout is not None else None,
+        pause=conditions.pause if conditions.pause and (item.label, number) == (conditions.pause.label, 1) else None,
     )
 
 
@@ -130,6 +143,9 @@ def _performed(item: Item, stage: Stage) -> AttemptOutcome:
     if findings and went is Went.HELD:
         went, cause = Went.DEVIATED, findings[0].cause
     stage.conversation.about = {"case": item.label, "requirement": item.case.requirement}
+    every = judge(stage.conversation)
+    if went is Went.HELD and (ours := next(own_faults(every, stage.role.other, (*item.case.breaks, *AT_THE_END)), "")):
+        went, cause = Went.BROKE, ours
     return AttemptOutcome(
         item=item,
         went=went,
@@ -137,13 +153,11 @@ def _performed(item: Item, stage: Stage) -> AttemptOutcome:
         findings=tuple(findings),
         cause=cause,
         end=end,
-        laws=_of_target(stage.conversation, stage.role),
+        laws=_of_target(every, stage.role),
         trace=trace,
         reading=stage.reading,
     )
 
 
-def _of_target(conversation: Conversation, side: Side) -> tuple[Judged, ...]:
-    return tuple(
-        judged for judged in judge(conversation) if judged.sender is side and (judged.subjects or judged.findings)
-    )
+def _of_target(every: Sequence[Judged], side: Side) -> tuple[Judged, ...]:
+    return tuple(judged for judged in every if judged.sender is side and (judged.subjects or judged.findings))

@@ -43,6 +43,7 @@ def ability(target: NodeTarget, node: NodeInstance, look: Ask | None) -> Ability
         "role": node.role, "zid": node.zid, "max_sessions": node.profile.sessions, "credentials": node.profile.credentials,
         "stated_role": node.role if target.reach.kind in STARTED_AS or "role" in target.reach.options else None,
         "half_open": habits.half_open,
+        "message_size": habits.message,
     }  # fmt: skip
     if look is None:
         capabilities = target.claims | node.profile.offers | has | {node.side.value} | ASSUMED

@@ -55,6 +55,8 @@ class Group:
     law_results: LawResults
     deaths: list[Death] = field(default_factory=list)
     """Those that no case was charged with."""
+    fresh: bool = False
+    """Whether each attempt has an instance of its own."""
     confirmed: Counter[Kind] = field(default_factory=Counter)
     """Case and cause to how often a repetition showed it again."""
     convicted: Convicted = field(init=False)
@@ -115,7 +117,7 @@ class Group:
 
     def side_by_side(self, items: Sequence[Item], jobs: int, *, number: int = 1) -> list[AttemptOutcome]:
         """Every item once, at most so many busy at a time; `number` tells the how-manieth attempt this is."""
-        if self.lifecycle.node.side is Side.INITIATOR or any(item.case.alone for item in items):
+        if self.fresh or self.lifecycle.node.side is Side.INITIATOR or any(item.case.alone for item in items):
             return [self._once(item, number) for item in items]  # it comes to us with one link after the other
         if self.lifecycle.one_by_one:
             # A node that holds few sessions refused the next case as long as it had not let go of the last one's.
@@ -143,7 +145,7 @@ class Group:
         self.law_results.add(outcome)
 
     def _once(self, item: Item, number: int) -> AttemptOutcome:
-        if self.lifecycle.left():
+        if self.fresh or self.lifecycle.left():
             self.lifecycle.renew()
         return attempt(item, self.conditions(), number)
 

@@ -15,7 +15,7 @@ from typing import Final
 
 from zenoh_conformance.conversation import Conversation, Side
 from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.fences import Fence
+from zenoh_conformance.fences import Fence, settle
 from zenoh_conformance.finding import Deviation
 from zenoh_conformance.messages import DQueryable, Push, Put, Query, Reply, Request, Response, ResponseFinal
 from zenoh_conformance.primitives import WireExpr
@@ -185,6 +185,7 @@ class _Check:
             self._work_of_agent(first)
         else:
             self._step(first.fence, f"{first.fencing.how.value} is not finished")
+            self._step(lambda: settle([first]), "it does not end a link that we closed")
         self.grade = Grade.FUNCTIONAL
 
     def _session(self, name: str) -> Dialogue:
@@ -193,6 +194,7 @@ class _Check:
         dialogue = Dialogue(wire, zid=_zid(), unit=self.unit, requirement=STAYS_UP)
         self.habits.prepare(dialogue)
         self.open.append(dialogue)
+        dialogue.beside_us = self.open
         try:
             open_session(dialogue, self.node.profile)
         except Deviation as why:

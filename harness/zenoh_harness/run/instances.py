@@ -51,7 +51,7 @@ class Instances:
         """Of several: the first has those that must be alone, the others the rest; a decision an item, in order."""
         apart = _Under(self.first, alone)
         lanes = self.lanes[1:] if alone else self.lanes
-        for some in groups(items, self.losses):
+        for some in groups(items, self.losses, each=self.first.fresh):
             over = self.allowance.over()
             yield from left_out(some, self.allowance) if over else _dealt(some, lanes[: len(some)])
         yield from apart.decisions()

@@ -15,7 +15,7 @@ from zenoh_conformance.sane import VERSION
 from zenoh_conformance.verdict import Verdict
 from zenoh_harness.errors import CannotGoOn, OtherVersion, TargetError
 from zenoh_harness.links.timing import Deadline
-from zenoh_harness.probing.habits.study import study
+from zenoh_harness.probing.habits.study import glance, study
 from zenoh_harness.programs.signs import grave
 from zenoh_harness.run.health import Budget, Health, check, death, learn
 from zenoh_harness.targets.habits import UNKNOWN, Habits
@@ -64,11 +64,13 @@ class Lifecycle:
         *,
         told: Callable[[str], None] = lambda _text: None,
         habits: Habits | None = None,
+        earlier: Habits | None = None,
     ) -> None:
+        """`habits` were learnt in this profile; `earlier`, in another one: what may differ here is learnt anew."""
         self.target, self.profile = target, profile
         self.habits = habits or UNKNOWN
-        """What was learnt of the target: in this profile, unless it was in an earlier one."""
-        self._studied = habits is not None
+        """What was learnt of the target."""
+        self._studied, self._earlier = habits is not None, earlier
         self.generation = 0
         """How many instances there were."""
         self.condition = ""
@@ -111,7 +113,8 @@ class Lifecycle:
     def _study(self) -> Unhealthy | None:
         """Learn its habits; a death, or a panic, that sane sessions and plain refusals brought about."""
         before = frozenset(sign.cause for sign in self.node.vitals().signs)
-        self.habits = self.node.habits = study(self.node)
+        node = self.node
+        self.habits = node.habits = study(node) if self._earlier is None else glance(node, self._earlier)
         if self.habits.version is not None:
             speaks = f"speaks protocol version {self.habits.version} and not {VERSION}"
             raise OtherVersion(f"{self.target.reach} {speaks}: there is nothing to judge here")

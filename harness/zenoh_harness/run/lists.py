@@ -31,6 +31,7 @@ from zenoh_harness.targets.reach import KINDS
 
 CAPTURE: Final = "capture"
 """The kind that entries name which show in captures and recordings only."""
+NODES: Final = ("router", "peer", "client")
 ROLES: Final = (*(side.value for side in Side), "codec")
 ELSEWHERE: Final = ("interop/",)
 """Checks of commands that stand above a run: they are known here only when they are told."""
@@ -69,6 +70,7 @@ def _hold(where: str, one: ListedDeviation, others: Mapping[str, Collection[str]
     _among(where, "role", one.role, ROLES)
     _among(where, "profile", one.profile, PROFILES)
     _among(where, "kind", one.kind, (*KINDS, CAPTURE))
+    _among(where, "node", one.node, NODES)
     if not satisfiable(one.versions):
         raise FileFault(where, None, f"can never match: no version is in {str(one.versions)!r}")
     case = _cases().get(one.check)

@@ -23,6 +23,9 @@ SHRINKS: Final = 100
 STEPS: Final = 10
 """The most steps of one run."""
 
+MANY: Final = ("many-links", "many-sessions")
+"""What a node that listens must have room for: a model opens as it draws."""
+
 ENOUGH: Final = 5
 """Runs after which the end of the time that a case may take is no fault."""
 
@@ -33,15 +36,17 @@ def model_cases(depth: str, seed: int) -> tuple[Case, ...]:
 
 
 def _case(module: ModuleType, depth: str, seed: int) -> Case:
+    role = getattr(module, "ROLE", Side.RESPONDER)
     return Case(
         id=f"models/{module.__name__.rpartition('.')[2].replace('_', '-')}",
         requirement=module.REQUIREMENT,
         function=partial(explore, module.machine, int(EXAMPLES[depth] * getattr(module, "SHARE", 1)), seed),
         about=module.__doc__ or module.__name__,
-        role=getattr(module, "ROLE", Side.RESPONDER),
+        role=role,
         profile=getattr(module, "PROFILE", "default"),
-        needs=getattr(module, "NEEDS", ()),
+        needs=(*getattr(module, "NEEDS", ()), *(MANY if role is Side.RESPONDER else ())),
         alone=True,
+        breaks=getattr(module, "BREAKS", ()),
     )
 
 

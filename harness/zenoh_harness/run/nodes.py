@@ -12,7 +12,7 @@ from zenoh_conformance.controls import Ground
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.law import Law
 from zenoh_conformance.verdict import Verdict
-from zenoh_harness.errors import CannotGoOn, TargetError
+from zenoh_harness.errors import CannotGoOn, OtherVersion, TargetError, UsageError
 from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.identity import Identity
 from zenoh_harness.profiles import ASSUMED
@@ -56,10 +56,16 @@ class NodeRun:
         self.reach, self.role, self.guarded = target.reach, target.side.value, guarded(target)
         self.stop = Flag()
         self._examine, self._look = examine, look
+        if options.fresh and not target.restartable:
+            raise UsageError(
+                f"{target.reach} is not ours to start again", step="--fresh", hint="give a target that can be started"
+            )
         if "profile" in target.reach.options:
             profile_of(target, target.reach.options["profile"])
         self._habits: Habits | None = None
-        """What was learnt in the first profile that could be had."""
+        """What was learnt in the first profile that could be had; in each further one, what may differ there is looked at again."""
+        self._not_had: list[tuple[Records, TargetError]] = []
+        """Profiles that could not be had, and why, until one could."""
         self._prepared: dict[str, Lifecycle] = {}
         """Instances that start already, by their profile."""
         self._leaving = Aside()
@@ -133,16 +139,25 @@ class NodeRun:
                 due -= len(items)
                 lifecycle = self._prepared.pop(profile, None) or self._lifecycle(profile)
                 try:
-                    self._profile(self._records(register, profile), lifecycle, items, first=number == 1)
+                    self._profile(self._records(register, profile), lifecycle, items)
                 finally:
                     self._let_go(lifecycle, last=number == len(self.plan.profiles))
         finally:
             for unused in self._prepared.values():
                 unused.stop()
             self._leaving.wait()
+        if self._habits is None:
+            for _, reason in self._not_had:
+                raise reason
+
+    def _cannot_have(self) -> None:
+        """Record the profiles that could not be had, now that another one could."""
+        for records, why in self._not_had:
+            records.cannot_start(why.what)
+        self._not_had.clear()
 
     def _lifecycle(self, profile: str) -> Lifecycle:
-        return Lifecycle(self.target, profile, self._examine, told=self.options.told, habits=self._habits)
+        return Lifecycle(self.target, profile, self._examine, told=self.options.told, earlier=self._habits)
 
     def _prepare_the_next(self, profile: str) -> None:
         """Where instances are not in each other's way, the next one starts while this one is judged: a start is mostly waiting."""
@@ -164,17 +179,24 @@ class NodeRun:
         else:
             lifecycle.stop()
 
-    def _profile(self, records: Records, lifecycle: Lifecycle, items: Sequence[Item], *, first: bool) -> None:
+    def _profile(self, records: Records, lifecycle: Lifecycle, items: Sequence[Item]) -> None:
         try:
             unhealthy = lifecycle.begin()
+        except OtherVersion:
+            raise
         except TargetError as why:
-            if first:
-                raise
-            records.cannot_start(why.what)
+            self._not_had.append((records, why))
+            if len(self.plan.profiles) > 1:
+                self.options.found(
+                    f"{self.reach}: profile {lifecycle.profile} cannot be had, and is left out: {why.what}"
+                )
+            if self._habits is not None:
+                self._cannot_have()
             return
-        if self._habits is None:
-            self._habits = lifecycle.habits
-            self._tell_habits(len(items))
+        if self._habits is None or lifecycle.habits.lines() != self._habits.lines():
+            self._tell_habits(lifecycle, len(items))
+        self._habits = self._habits or lifecycle.habits
+        self._cannot_have()
         self._prepare_the_next(lifecycle.profile)
         records.fencing = lifecycle.habits.fencing
         can = self._ability(lifecycle, items, unhealthy)
@@ -196,10 +218,14 @@ class NodeRun:
             instances.dismiss()
         self._close(records, instances, unhealthy)
 
-    def _tell_habits(self, items: int) -> None:
-        """What is not as with everybody, and how long it will take."""
-        habits = self._habits
-        if habits is None or not (lines := habits.lines()):
+    def _tell_habits(self, lifecycle: Lifecycle, items: int) -> None:
+        """What is not as with everybody, and how long it will take; of a later profile, all that is not so there."""
+        habits = lifecycle.habits
+        lines = habits.lines()
+        if self._habits is not None:
+            self.options.found(f"{self.reach}: in profile {lifecycle.profile}: {'; '.join(lines) or 'as everybody'}")
+            return
+        if not lines:
             return
         instances = min(self.options.jobs, -(-items // ENOUGH)) if self.target.side is Side.INITIATOR else 1
         lines.append(f"about {habits.expected(self.size, instances):.0f} s for {self.size} checks")
@@ -211,8 +237,9 @@ class NodeRun:
 
     def _crew(self, lifecycle: Lifecycle, can: Ability, items: int) -> Instances:
         """One instance; of a node that comes to us, and so talks with one case at a time, as many as have enough to do."""
-        first = Group(lifecycle, self._conditions(lifecycle, can), self._jobs(lifecycle), LawResults())
-        several = self.target.side is Side.INITIATOR and self.target.restartable
+        fresh = self.options.fresh
+        first = Group(lifecycle, self._conditions(lifecycle, can), self._jobs(lifecycle), LawResults(), fresh=fresh)
+        several = self.target.side is Side.INITIATOR and self.target.restartable and not fresh
         more = min(self.options.jobs, -(-items // ENOUGH)) - 1 if several else 0
         others = [lifecycle.another() for _ in range(more)]
         return Instances(
@@ -258,7 +285,7 @@ class NodeRun:
         def now() -> Conditions:
             return Conditions(
                 node=lifecycle.node, facts=can.facts, seed=self.options.seed, stop=self.stop, agent=agent,
-                found=lifecycle.condition,
+                found=lifecycle.condition, timeout=self.options.timeout, pause=self.options.pause,
             )  # fmt: skip
 
         return now
@@ -282,7 +309,7 @@ class NodeRun:
             yield from left_out(items, self._allowance)
             return
         group = instances.first
-        timed = [item for item in items if group.jobs > 1 and waits(item)]
+        timed = [item for item in items if group.jobs > 1 and not group.fresh and waits(item)]
         alone = [item for item in items if item.case.alone]
         others = [item for item in items if item not in timed and item not in alone]
         if instances.several:
@@ -290,7 +317,7 @@ class NodeRun:
             return
         born, conditions = lifecycle.generation, group.conditions()
         waiting = SideBySide([_bound(item, conditions) for item in timed], max(1, len(timed)))
-        for these in groups(others, instances.losses):
+        for these in groups(others, instances.losses, each=group.fresh):
             yield from left_out(these, self._allowance) if self._allowance.over() else group.run(these)
         outcomes = group.noted(timed, waiting.wait(STUCK))
         if lifecycle.generation == born:
@@ -298,7 +325,7 @@ class NodeRun:
         else:  # their target was lost under them
             for these in groups(timed):
                 yield from group.run(these)
-        for these in groups(alone):
+        for these in groups(alone, each=group.fresh):
             yield from left_out(these, self._allowance) if self._allowance.over() else group.run(these)
 
 

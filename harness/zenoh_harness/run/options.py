@@ -10,6 +10,7 @@ from typing import Final
 from zenoh_harness.files.known import Known
 from zenoh_harness.run.allowance import Allowance
 from zenoh_harness.run.plan import Selection
+from zenoh_harness.run.scenes import Pause
 from zenoh_harness.targets.target import NodeInstance
 
 DEPTHS: Final = ("quick", "full", "nightly")
@@ -39,6 +40,12 @@ class Options:
     """Until when it may go on."""
     shares: int = 1
     """Among how many parts of the target what is left of it is divided, this one among them."""
+    fresh: bool = False
+    """Whether each judgement has a target of its own, started for it."""
+    timeout: float | None = None
+    """Seconds that one case may take; None for what cases take at most."""
+    pause: Pause | None = None
+    """Where one case is looked at by a person."""
     strict: bool = False
     shuffle: int | None = None
     """What the order of the cases is drawn from; None for the order that does not change."""

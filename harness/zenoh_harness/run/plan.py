@@ -193,8 +193,16 @@ def shuffled(plan: Plan, seed: int) -> Plan:
     )
 
 
-def groups(items: Sequence[Item], deaths: Callable[[], int] = lambda: 0) -> Iterator[Sequence[Item]]:
-    """The items in groups, each twice as long as the one before while nothing dies: what waits, waits in one go."""
+def groups(
+    items: Sequence[Item], deaths: Callable[[], int] = lambda: 0, *, each: bool = False
+) -> Iterator[Sequence[Item]]:
+    """The items in groups, each twice as long as the one before while nothing dies: what waits, waits in one go.
+
+    `each`: every item for itself, since the next one has another target.
+    """
+    if each:
+        yield from ([item] for item in items)
+        return
     at, size, died = 0, GROUP, deaths()
     while at < len(items):
         yield items[at : at + size]

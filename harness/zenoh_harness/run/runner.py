@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -186,16 +186,21 @@ def _header(reach: Reach, identity: Identity, parts: Sequence[Part], options: Op
     )
 
 
-def known_for(name: str, own: Iterable[Path] = (), *, kind: str = "") -> Known:
+def nodes_of(parts: Iterable[Part]) -> frozenset[str]:
+    """What the target is in a network, of all that is run against it."""
+    return frozenset(part.reach.options.get("role", "router") for part in parts)
+
+
+def known_for(name: str, own: Iterable[Path] = (), *, kind: str = "", nodes: Collection[str] = ()) -> Known:
     """The deviations that ship for a target of that name, those of the current folder's `targets`, and the user's own.
 
-    `kind`: the kind of target through which it is reached; entries about another one are left out. Raises FileFault for an
-    entry that names nothing, or can never match.
+    `kind`: the kind of target through which it is reached, `nodes`: what it is in a network; entries about another one are left
+    out. Raises FileFault for an entry that names nothing, or can never match.
     """
     users = Path("targets") / f"{name}{known.SUFFIX}"
     shipped = [path for path in known.shipped_lists() if path.name == f"{name}{known.SUFFIX}"]
     every = [*shipped, *([users] if "/" not in name and users.exists() else []), *own]
-    return known.of(lists.read(every), kind=kind)
+    return known.of(lists.read(every), kind=kind, nodes=nodes)
 
 
 def _strict_checks(register: Register, options: Options, parts: Sequence[Part]) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Event as Flag
 from typing import Any, Final
 
@@ -45,11 +46,25 @@ class Facts:
     """`lease_ms`, `max_sessions`, ..., as a case may ask for."""
 
 
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Shows a person each step of one case before it is done, and waits."""
+
+    label: str
+    """The case, with its parameters."""
+    before: Callable[[NodeInstance, str, bytes], None]
+    """Called with the node, the link's name and the bytes that are about to be sent; returns when the case may go on."""
+
+
 class StageWire:
     """A recorded link whose waits end at the case's deadline: a `zenoh_conformance.scene.Wire`."""
 
-    def __init__(self, below: LinkWire, name: str, deadline: Deadline, stop: Flag, floor: Limiter | None) -> None:
-        self._below, self._deadline, self._stop, self._floor = below, deadline, stop, floor
+    def __init__(
+        self, below: LinkWire, name: str, deadline: Deadline, stop: Flag, floor: Limiter | None,
+        before: Callable[[str, bytes], None] | None = None,
+    ) -> None:  # fmt: skip
+        """`before` is shown what is about to be sent, and may wait."""
+        self._below, self._deadline, self._stop, self._floor, self._before = below, deadline, stop, floor, before
         self.name = name
         self._early: deque[Event] = deque()
 
@@ -68,12 +83,19 @@ class StageWire:
         """The link protocol."""
         return self._below.link
 
+    @property
+    def done(self) -> bool:
+        """Whether we have ended it, or our direction of it."""
+        return self._below.done
+
     def now(self) -> float:
         """Seconds since the conversation began."""
         return self._below.now()
 
     def send(self, data: bytes) -> None:
         """Put bytes on the link as they are."""
+        if self._before is not None:
+            self._before(self.name, data)
         self._still_on()
         self._below.send(data)
 
@@ -138,8 +160,9 @@ class Stage:
         deadline: Deadline | None = None,
         stop: Flag | None = None,
         floor: Limiter | None = None,
+        pause: Pause | None = None,
     ) -> None:
-        self._node = node
+        self._node, self._pause = node, pause
         self.requirement, self._label, self._seed = requirement, label, seed
         self._facts = facts or Facts()
         self._habits = habits_of(node)
@@ -223,7 +246,8 @@ class Stage:
             if self._deadline.passed:
                 raise Overtime from None
             raise
-        return StageWire(below, name, self._deadline, self._stop, self._floor)
+        before = partial(self._pause.before, self._node) if self._pause is not None else None
+        return StageWire(below, name, self._deadline, self._stop, self._floor, before)
 
     def _forget(self, name: str) -> None:
         """A link that was dead when we took it belongs to nobody's conversation."""
@@ -237,6 +261,7 @@ class Stage:
         dialogue = Dialogue(self.wire(name), zid=mine, unit=self.unit, requirement=self.requirement)
         self._habits.prepare(dialogue)
         self.dialogues.append(dialogue)
+        dialogue.beside_us = self.dialogues
         return dialogue
 
     def session(self, name: str = "us", *, zid: bytes | None = None) -> Dialogue:
@@ -266,6 +291,7 @@ class Stage:
             deadline=self._deadline,
             stop=self._stop,
             floor=self._floor,
+            pause=self._pause,
         )
 
     def adopt(self, other: Stage) -> None:

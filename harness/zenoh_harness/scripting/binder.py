@@ -15,6 +15,7 @@ from zenoh_conformance.dialogue import Dialogue
 from zenoh_conformance.finding import Deviation, Finding
 from zenoh_conformance.kinds import AnyKind, InitAck, InitSyn, Kind, OpenAck, OpenSyn, reason_code
 from zenoh_conformance.law import Law, all_laws, judge
+from zenoh_conformance.own_side import ANY
 from zenoh_conformance.sane import DEFAULT_BATCH, DEFAULT_PRIORITY
 from zenoh_conformance.scene import Scene
 from zenoh_conformance.wire import registry, vle
@@ -32,6 +33,9 @@ PREFIX = "prefix"
 _KINDS: dict[str, AnyKind] = {kind.name: kind for kind in (InitSyn, InitAck, OpenSyn, OpenAck)}
 TELLING = frozenset({"init", "open", "close", "push", "request", "response", "response_final"})
 """Kinds of the target's messages that a script waits for; what a node says on its own accord is not expected."""
+
+PASSED_ON = frozenset({"Push", "Request", "Response", "Declare"})
+"""What a script with several connections waits for on one of them, because another said it."""
 
 ENDS = ("link shut", "link reset")
 """Deviations that a CLOSE may come before."""
@@ -58,18 +62,34 @@ def case_of(script: Script, name: str) -> Case:
         id=name,
         requirement=script.requirement,
         function=lambda scene: judged(script, scene),
+        needs=tuple(sorted({*script.header.get("ability", "").split(), *_needs(script)})),
         about=script.header.get("about", name),
         role=Side(script.header.get("target", Side.RESPONDER.value)),
         profile=script.header.get("profile", "default"),
-        needs=tuple(script.header.get("ability", "").split()),
         alone=True,
+        breaks=ANY,
     )
+
+
+def _needs(script: Script) -> tuple[str, ...]:
+    """What a node must do for it: one that goes on beside an open connection needs several, and what is passed on, routing."""
+    up: set[str] = set()
+    beside = False
+    for step in script.steps:
+        if step.do == "open":
+            beside |= bool(up)
+            up.add(step.connection)
+        elif step.do in LEAVING or (step.do == "expect" and step.what == "end"):
+            up.discard(step.connection)
+    passed_on = any(step.do == "expect" and step.what in PASSED_ON for step in script.steps)
+    return ("several-links", "several-sessions", *(("routing",) if passed_on else ())) if beside else ()
 
 
 def judged(script: Script, scene: Scene) -> None:
     """Do what it says, and hold the target to the check that it was recorded of. Raises Deviation, or Elsewhere.
 
-    A law's script is held to that law; that of a case, where no step can tell what the case saw, to the case itself.
+    A law's script is held to that law; that of a case to the case itself, which says the same and knows what it looks for: a
+    step would take a cookie that all links share for that of the right one, or silence for silence enough.
     That of a target's end is held to nothing here: whoever asks for it looks at the target's health afterwards.
     """
     check = script.header.get("check", "")
@@ -79,7 +99,7 @@ def judged(script: Script, scene: Scene) -> None:
     law = all_laws().get(check)
     if law is not None:
         _held(script, scene, law)
-    elif check and not _tells_it(script) and (found := _case(check)) is not None:
+    elif check and (found := _case(check)) is not None:
         found[0].run(scene, found[1])
     else:
         perform(script, scene)
@@ -89,11 +109,6 @@ def _done(script: Script, scene: Scene) -> None:
     """Do the steps as far as the target goes with them."""
     with suppress(Elsewhere, Deviation):
         _Performance(script, scene, law=True).run()
-
-
-def _tells_it(script: Script) -> bool:
-    """Whether a step tells what the check saw; of silence only the check knows for how long it is none."""
-    return any(step.do == "deviates" and step.what != "silence" for step in script.steps)
 
 
 def _held(script: Script, scene: Scene, law: type[Law]) -> None:

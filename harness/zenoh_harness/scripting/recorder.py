@@ -151,6 +151,7 @@ class _Recorder:
             yield Step(do="reset" if event.kind is Happened.RESET else "shut", connection=name)
             return
         prefix = link.decoder.directions[link.us].prefix if link.connection.framing is Framing.STREAM else 0
+        layer = Layer.LOWLATENCY if link.decoder.directions[link.us].lowlatency else Layer.TRANSPORT
         seen = list(link.decoder.feed(event))
         fences = [one.message.id for one in seen if _is_fence(one)]
         if fences and all((event.connection, fence) in self.finals for fence in fences):
@@ -162,7 +163,6 @@ class _Recorder:
             yield Step(do="needs", connection=name, what=f"{BATCH_SIZE} {largest}")
         for one in seen:
             link.note(one)
-        layer = Layer.LOWLATENCY if link.decoder.directions[link.us].lowlatency else Layer.TRANSPORT
         yield Step(do="send", connection=name, parts=tuple(self.bound(link, _parts(event.data, prefix, layer))))
 
     def bound(self, link: _Link, parts: Sequence[Part]) -> Iterator[Part]:

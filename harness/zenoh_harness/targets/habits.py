@@ -9,8 +9,9 @@ from math import inf
 from typing import Any, Final
 
 from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.fences import BY_QUERY, Fence, Fencing
+from zenoh_conformance.fences import BY_QUERY, QUIET_ONES, Fence, Fencing
 from zenoh_conformance.sane import OFFERS
+from zenoh_conformance.scene import ANSWERS
 from zenoh_harness.links.timing import scaled
 
 UNIT: Final = 2.0
@@ -24,9 +25,6 @@ STALL: Final = 10.0
 
 TIMES: Final = 3
 """How many times its own habit a node may take."""
-
-ANSWERS: Final = 10
-"""Answers that fit into one unit of patience."""
 
 WORTH: Final = 4
 """How many times longer than a start it must take to come back before it is started again instead."""
@@ -103,6 +101,8 @@ class Habits:
     """Sessions that it holds at once; None: all that were tried."""
     batch: int | None = None
     """The batch size that it settles for, where it is not the default."""
+    message: int | None = None
+    """The largest value that it was seen to pass on; None: all that were tried, or none."""
     leaves: bool = False
     """Whether it ends a sane session by itself."""
     offers: tuple[Any, ...] = OFFERS
@@ -178,7 +178,7 @@ class Habits:
     @property
     def cost(self) -> float:
         """Seconds that a case takes beside handshakes and returns, about."""
-        return 0.02 + (3 * self.fencing.quiet if self.fencing.how is not Fence.QUERY else 0.0)
+        return 0.02 + (3 * self.fencing.quiet if self.fencing.how in QUIET_ONES else 0.0)
 
     def lines(self) -> list[str]:
         """What was found, for a person: only what is not as with everybody."""
@@ -199,6 +199,8 @@ class Habits:
             lines.append(f"answers {self.half_open} handshake{'s' * (self.half_open != 1)} at a time")
         if self.sessions is not None:
             lines.append(f"holds {self.sessions} session{'s' * (self.sessions != 1)} at once")
+        if self.message is not None:
+            lines.append(f"passes on values of {self.message} bytes, and not much larger ones")
         odd = {end: back for end, back in self.returns.items() if back.ended or back.after is None or back.after > 0.5}
         lines += [f"after {end.value}: {back}" for end, back in odd.items()]
         if self.linger < inf:

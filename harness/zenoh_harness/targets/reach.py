@@ -48,8 +48,8 @@ class Kind:
 
 COMMON_OPTIONS: Final = frozenset({"profile", "name"})
 """`profile` pins one profile; `name` is the name to report."""
-NODE_OPTIONS: Final = COMMON_OPTIONS | {"through"}
-"""`through` are the rules by which a tap changes what a node says."""
+NODE_OPTIONS: Final = COMMON_OPTIONS | {"through", "before", "after"}
+"""`before` and `after` are commands around each start of a node; `through` are the rules by which a tap changes what a node says."""
 
 _NODE, _CODEC = frozenset({Face.NODE}), frozenset({Face.CODEC})
 _LAUNCHED: Final = frozenset({"role", "as", "zid"})

@@ -176,7 +176,12 @@ _ADAPTERS: Final[Mapping[str, str]] = {
 
 def open_target(reach: Reach) -> NodeTarget:
     """The node target behind `reach`, not started yet; UsageError when it has no such face or no adapter yet."""
-    return cast(NodeTarget, reach.dress(_adapter(reach, Face.NODE, "open_target")(reach)))
+    target = cast(NodeTarget, _adapter(reach, Face.NODE, "open_target")(reach))
+    if reach.options.keys() & {"before", "after"}:
+        from zenoh_harness.targets.attended import Attended
+
+        target = cast(NodeTarget, Attended(target))
+    return cast(NodeTarget, reach.dress(target))
 
 
 def open_codec(reach: Reach) -> object:

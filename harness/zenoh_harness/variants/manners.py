@@ -32,6 +32,24 @@ class AnswersAfter500Ms(Reference):
     habits = Habits(answers_after=0.5)
 
 
+@variant("answers-after-900-ms", permitted=TIME)
+class AnswersAfter900Ms(Reference):
+    """Says everything 0.9 seconds late: nearly a lease of a second."""
+
+    habits = Habits(answers_after=0.9)
+
+
+@variant(
+    "answers-after-1500-ms",
+    permitted=TIME,
+    unjudged={"establishment-limits/whatever-is-said-renews-the-lease": "our lease is over before it answers"},
+)
+class AnswersAfter1500Ms(Reference):
+    """Says everything one and a half seconds late: longer than a lease of a second."""
+
+    habits = Habits(answers_after=1.5)
+
+
 @variant("answers-now-and-then", permitted=TIME)
 class AnswersNowAndThen(Reference):
     """Takes from 20 to 300 ms, another time for each utterance."""

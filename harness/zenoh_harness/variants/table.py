@@ -14,6 +14,7 @@ from zenoh_conformance.controls import WORKS, Ground
 from zenoh_conformance.conversation import Conversation, Side
 from zenoh_conformance.finding import Deviation, Finding
 from zenoh_conformance.law import all_laws, judge
+from zenoh_conformance.own_side import own_faults
 from zenoh_harness.errors import CannotConnect
 from zenoh_harness.files.results import check_label
 from zenoh_harness.reference import Reference
@@ -146,8 +147,12 @@ class Laws:
         self.red: dict[tuple[str, str], Result] = {}
 
     def hear(self, conversation: Conversation, case: Case) -> None:
-        """Let them judge what the target said."""
-        for said in judge(conversation):
+        """Let them judge what the target said, and what we said."""
+        every = judge(conversation)
+        for text in own_faults(every, case.role.other, case.breaks):
+            red = Result(case.id, f"{case.id} (our own side)", Came.RED, text, case.requirement, conversation)
+            self.red.setdefault((red.label, text), red)
+        for said in every:
             if said.sender is case.role:
                 name = f"{said.law.id} ({case.role.value})"
                 self.met |= {name} if said.subjects else set()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from zenoh_conformance import sane
 from zenoh_conformance.codec import encode
@@ -16,6 +16,7 @@ from zenoh_conformance.messages import (
     Oam,
     Push,
     Put,
+    Query,
     Request,
     ResponseFinal,
 )
@@ -70,8 +71,6 @@ class GreetsWithAQuery(Reference):
     """Asks everybody who comes for what it has."""
 
     def on_live(self, link: Link) -> None:
-        from zenoh_conformance.messages import Query
-
         pending = Pending("nobody", 0, owing={link.session: 1})
         number = next(link.request_ids)
         link.requests[number] = pending
@@ -207,3 +206,54 @@ def dressed(message: Any) -> Any:
         elif field.name == "body" and is_dataclass(value):
             changes["body"] = dressed(value)
     return replace(message, **changes)
+
+
+@variant(
+    "asks-in-mid-session", permitted="query#request-response-flow: who asks what, and when, is a node's own affair"
+)
+class AsksInMidSession(Reference):
+    """Asks each session for what it has, and for what is declared there, whenever somebody publishes, asks or declares."""
+
+    def route(self, link: Link, message: Any, *, reliable: bool = True) -> None:
+        if isinstance(message, Push | Request | Declare) and link.terms is not None:
+            number = next(link.request_ids)
+            link.requests[number] = Pending("nobody", 0, owing={link.session: 1})
+            self.say(link, Request(id=number, key=whole("@/variant/**"), body=Query()))
+            self.say(link, Interest(id=1000 + number, mode=InterestMode.CURRENT, options=InterestOptions.TOKENS))
+        super().route(link, message, reliable=reliable)
+
+
+@variant(
+    "passes-on-later",
+    permitted="no page says that what one session said has reached another when the first is answered",
+)
+class PassesOnLater(Reference):
+    """Passes on what other sessions said a little later, in order; what a session itself asks is answered at once."""
+
+    LATER: ClassVar = 0.05
+    """Seconds."""
+
+    def __init__(self, *text: Any) -> None:
+        super().__init__(*text)
+        self.speaking: Link | None = None
+        self.waiting: list[tuple[float, Link, Any, bool]] = []
+
+    def route(self, link: Link, message: Any, *, reliable: bool = True) -> None:
+        before, self.speaking = self.speaking, link
+        super().route(link, message, reliable=reliable)
+        self.speaking = before
+
+    def say(self, link: Link, message: Any, *, reliable: bool = True) -> None:
+        first = not any(other is link for _, other, _, _ in self.waiting)
+        if link.inside is not None or link is self.speaking or (self.speaking is None and first):
+            super().say(link, message, reliable=reliable)
+        else:
+            self.waiting.append((self.now + self.LATER, link, message, reliable))
+
+    def tick(self, now: float) -> list[Action]:
+        due = [one for one in self.waiting if one[0] <= now]
+        self.waiting = [one for one in self.waiting if one[0] > now]
+        for _, link, message, reliable in due:
+            if link.live:
+                super().say(link, message, reliable=reliable)
+        return super().tick(now)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, Final
 
 from zenoh_harness.errors import CannotGoOn
@@ -13,7 +14,7 @@ from zenoh_reports.exports.document import verdicts
 from zenoh_reports.pages.site import Report
 from zenoh_reports.plain.runs import shown
 
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA: Final = frozenset({"=", "+", "-", "@", "\t", "\r"})
 """What makes a spreadsheet compute."""
 JUDGEMENTS: Final = (
     "id", "target", "version", "kind", "role", "profile", "link", "requirement", "level", "check", "verdict", "reading", "cause",
@@ -47,12 +48,13 @@ def as_csv(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows([[_harmless(row[name]) for name in columns] for row in rows])
+    cells = itemgetter(*columns)
+    writer.writerows([_harmless(value) for value in cells(row)] for row in rows)
     return out.getvalue()
 
 
 def _harmless(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    return f"'{value}" if type(value) is str and value[:1] in _FORMULA else value
 
 
 def as_parquet(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> bytes:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
@@ -21,6 +22,8 @@ from zenoh_harness.errors import CannotGoOn
 from .judgements import shaped
 from .types import schema
 
+STACK: Final = ("at ", "... ", "An error occurred while calling")
+"""Lines that say where in Java, and not what."""
 FULL: Final = ("No space left on device", "Disk quota exceeded", "ENOSPC")
 
 
@@ -73,10 +76,12 @@ def told(step: str, place: str = "") -> Iterator[None]:
     """Turns Spark's failures into one of ours: the step, the cause of the causes, and for a full disk what to do."""
     try:
         yield
-    except PySparkException as why:
+    except (PySparkException, Py4JError) as why:
         text = str(why)
         full = any(sign in text for sign in FULL)
-        causes = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
+        causes = [
+            line.strip(" :") for line in text.splitlines() if line.strip() and not line.lstrip().startswith(STACK)
+        ]
         root = [line for line in causes if line.startswith("Caused by")][-1:] or causes[-1:]
         raise CannotGoOn(
             "the disk is full" if full else "Spark could not do it", step=step, seen=[place, *causes[:1], *root],

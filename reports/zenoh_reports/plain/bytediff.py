@@ -14,6 +14,9 @@ from zenoh_conformance.kinds import REASONS, reason_code
 from zenoh_conformance.messages import Close
 from zenoh_reports.plain.wirelog import Piece, Row
 
+LAYERS: Final = frozenset(map(str, Layer))
+"""Those whose bytes have segments."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pair:
@@ -96,7 +99,7 @@ def vector_diff(beside: Any) -> Diff | None:
 
 def laid_out(data: bytes, layer: str) -> list[Piece]:
     """A vector's segments; an integer or a key by itself is one."""
-    if layer in iter(Layer):
+    if layer in LAYERS:
         return pieces(data, Layer(layer))
     return (
         [Piece(0, data.hex(" "), layer, data.decode("utf-8", "replace") if layer == "keyexpr" else "")] if data else []

@@ -87,7 +87,7 @@ class TapeWire:
 
     def __init__(self, tape: Tape, connection: Connection) -> None:
         self._tape, self._connection = tape, connection
-        self._ended = False
+        self._ended = self.done = False
         self.name, self.side = connection.name, tape.role.other
         self.framing: Framing = connection.framing
         self.link = connection.link
@@ -108,14 +108,17 @@ class TapeWire:
 
     def finish(self) -> None:
         """We end our direction."""
+        self.done = True
         self._tape.said(self.name, Happened.EOF)
 
     def reset(self) -> None:
         """We end the link at once."""
+        self.done = True
         self._tape.said(self.name, Happened.RESET)
 
     def shut(self) -> None:
         """We end the link."""
+        self.done = True
         self._tape.said(self.name, Happened.EOF)
 
 
@@ -138,6 +141,7 @@ class TapeScene:
         self.role, self.profile, self.requirement = role, profile, requirement
         self.findings: list[Finding] = []
         self.reading: str | None = None
+        self.dialogues: list[Dialogue] = []
         self._names: Counter[str] = Counter()
         self._draw, self._count = zids, 0
         self._shown = shown_zids(conversation, role.other)
@@ -185,7 +189,10 @@ class TapeScene:
         if zid is None and known is not None and self._draw is None:
             self._shown.remove(known)
             zid = known[1]
-        return Dialogue(wire, zid=zid or self.fresh_zid(), unit=self.unit, requirement=self.requirement)
+        us = Dialogue(wire, zid=zid or self.fresh_zid(), unit=self.unit, requirement=self.requirement)
+        self.dialogues.append(us)
+        us.beside_us = self.dialogues
+        return us
 
     def session(self, name: str = "us", *, zid: bytes | None = None) -> Dialogue:
         """A dialogue with the handshake that the profile asks for. Raises Apart for a profile that is not known."""

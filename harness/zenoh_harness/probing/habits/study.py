@@ -5,17 +5,16 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
 from zenoh_conformance import sane
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.fences import BY_QUERY, PASSES, Fence, Fencing
+from zenoh_conformance.fences import Fence, Fencing, best
 from zenoh_conformance.finding import Deviation
 from zenoh_conformance.kinds import InitSyn
-from zenoh_conformance.messages import Init, Push
+from zenoh_conformance.messages import Init
 from zenoh_conformance.messages.init import Patch, QoS
 from zenoh_conformance.wire.extensions import exts
 from zenoh_harness.errors import CannotConnect
@@ -24,7 +23,7 @@ from zenoh_harness.links.wires import Recorder
 from zenoh_harness.probing.habits.room import room
 from zenoh_harness.probing.habits.speaks import other_version
 from zenoh_harness.reference.credentials import open_session
-from zenoh_harness.targets.habits import CONNECT, UNIT, End, Habits, Return
+from zenoh_harness.targets.habits import CONNECT, TIMES, UNIT, End, Habits, Return
 from zenoh_harness.targets.target import NodeInstance
 
 REQUIREMENT: Final = "target/habits"
@@ -52,6 +51,12 @@ OTHER_OFFERS: Final[tuple[tuple[Any, ...], ...]] = ((QoS(), Patch(value=1)), (Pa
 ONE_AT_A_TIME: Final = frozenset({"several-links", "several-sessions", "routing"})
 """What a node that holds one session cannot show."""
 
+MESSAGES: Final = (200_000, 60_000, 30_000, 4_000)
+"""Sizes of the values of which the largest one is looked for that a node passes on: no page says how large one may be."""
+
+MANY: Final = 6
+"""Sessions, or half-open handshakes, that a node must serve at once for what opens many of them, as the models do."""
+
 OF_FENCE: Final[Mapping[Fence, str]] = {Fence.QUERY: "finals", Fence.INTEREST: "interests"}
 """What a node does that can be fenced so."""
 
@@ -77,7 +82,15 @@ def study(node: NodeInstance, *, rooms: bool = True) -> Habits:
     fencing, lacks = fence_of(us, answer)
     batch = us.theirs.batch_size if us.theirs is not None else None
     lacks = lacks if node.role != "router" else frozenset()  # a router that does not is at fault
-    found = replace(bare, answer=answer, fencing=fencing, leaves=left(us), batch=batch, offers=offers, lacks=lacks)
+    found = replace(
+        bare,
+        answer=answer,
+        fencing=fencing,
+        leaves=fencing.how is Fence.NOTHING,
+        batch=batch,
+        offers=offers,
+        lacks=lacks,
+    )
     if node.side is Side.INITIATOR:
         back = returns(node, us)
         dies = None if node.vitals().running or node.vitals().in_order else list(back)[-1]
@@ -85,15 +98,53 @@ def study(node: NodeInstance, *, rooms: bool = True) -> Habits:
     us.leave()
     found = replace(found, answer=max(answer, _once_more(node, offers)), brief=_ends_after_sessions(node))
     if found.brief:
-        return replace(found, half_open=1, sessions=1, lacks=found.lacks | ONE_AT_A_TIME)
+        return replace(found, half_open=1, sessions=1, lacks=found.lacks | cramped(1, 1))
     if node.role != "router" and not routes(node, found):
         found = replace(found, lacks=found.lacks | {"routing"})
     if not rooms:
         return found
     half_open, sessions = room(node, found.answer, offers)
-    one = frozenset({"several-links"}) if half_open == 1 else frozenset[str]()
-    one |= ONE_AT_A_TIME if sessions == 1 else frozenset()
-    return replace(found, half_open=half_open, sessions=sessions, lacks=found.lacks | one)
+    found = replace(found, half_open=half_open, sessions=sessions, lacks=found.lacks | cramped(half_open, sessions))
+    return found if "routing" in found.lacks else replace(found, message=largest(node, found))
+
+
+def largest(node: NodeInstance, habits: Habits) -> int | None:
+    """The largest value that it passes on, of those that are tried; None where all are, or none is."""
+    most, *between, least = MESSAGES
+    if routes(node, habits, most) or not routes(node, habits, least):
+        return None
+    return next((size for size in between if routes(node, habits, size)), least)
+
+
+def cramped(half_open: int | None, sessions: int | None) -> frozenset[str]:
+    """What a node cannot show that serves so many handshakes and sessions at once; None: as many as were tried."""
+    lacks = frozenset({"several-links"}) if half_open == 1 else frozenset[str]()
+    lacks |= ONE_AT_A_TIME if sessions == 1 else frozenset()
+    lacks |= {"many-links"} if half_open is not None and half_open < MANY else frozenset()
+    return lacks | ({"many-sessions"} if sessions is not None and sessions < MANY else frozenset())
+
+
+def glance(node: NodeInstance, known: Habits) -> Habits:
+    """What may be otherwise in another profile of a node that was studied: how fast it answers, what it must be offered, its batch, its
+    fences. How it comes back, and how many it serves, is its program's, and not asked again: that takes many links.
+    """
+    offers = known.offers
+    us = visit(node, max(CONNECT, TIMES * known.longest))
+    ours: dict[str, Any] = {"exts": exts(*offers)} if node.side is Side.RESPONDER else {}
+    answer = handshake(us, node, **ours) if us is not None else None
+    if us is not None and answer is None and node.side is Side.RESPONDER:
+        us, answer, offers = _with_other_offers(us, node)
+    if us is None or answer is None:
+        return known
+    fencing, lacks = fence_of(us, answer)
+    batch = us.theirs.batch_size if us.theirs is not None else None
+    if known.way is End.RST:
+        us.wire.reset()
+    us.leave()
+    lacks = lacks if node.role != "router" else frozenset()
+    others = known.lacks - frozenset(OF_FENCE.values())
+    return replace(known, answer=max(answer, known.answer), offers=offers, fencing=fencing, batch=batch, lacks=others | lacks,
+                   leaves=fencing.how is Fence.NOTHING)  # fmt: skip
 
 
 def _once_more(node: NodeInstance, offers: tuple[Any, ...]) -> float:
@@ -120,27 +171,36 @@ def _ends_after_sessions(node: NodeInstance) -> bool:
     return bool(getattr(node, "is_brief", False)) or (_again(node) and node.vitals().in_order)
 
 
-def routes(node: NodeInstance, habits: Habits) -> bool:
-    """Whether it passes a publication of one session on to another that subscribes; a peer need not."""
+def routes(node: NodeInstance, habits: Habits, size: int = 1) -> bool:
+    """Whether it passes a publication of that size of one session on to another that subscribes; a peer need not."""
     near, far = (visit(node) for _ in range(2))
     key = "zconform/habits/routed"
     try:
         if near is None or far is None:
             return False
         for us in (near, far):
+            us.beside_us = (near, far)
             if handshake(habits.prepare(us), node, exts=exts(*habits.offers)) is None:
                 return False
         near.subscribe(key)
         near.fence()
-        far.publish(key, b"x")
-        far.fence()
-        near.expect(Push, within=max(scaled(UNIT) / 2, QUIET_TIMES * habits.answer))
+        far.publish(key, bytes(size))
+        within = max(scaled(UNIT) / 2, QUIET_TIMES * habits.answer)
+        _passed(near, within)
     except Deviation:
         return False
     finally:
         for us in filter(None, (near, far)):
             us.leave()
     return True
+
+
+def _passed(us: Dialogue, within: float) -> None:
+    """Hear a publication, or the last of its fragments. Raises Deviation."""
+    for seen in us.stream(within):
+        if seen.kind == "push" or (seen.kind == "fragment" and not seen.message.more):
+            return
+    us.deviate(expected="Push", got=us.text_of(None))
 
 
 def _with_other_offers(us: Dialogue, node: NodeInstance) -> tuple[Dialogue | None, float | None, tuple[Any, ...]]:
@@ -187,23 +247,10 @@ def handshake(us: Dialogue, node: NodeInstance, **changes: Any) -> float | None:
 
 def fence_of(us: Dialogue, answer: float) -> tuple[Fencing, frozenset[str]]:
     """The best fence that a live session passes, and what it was seen not to do; it may leave meanwhile, by itself."""
-    within = max(scaled(UNIT) / 2, QUIET_TIMES * answer)
-    quiet = max(scaled(LEAST_QUIET), QUIET_TIMES * answer)
-    lacks: set[str] = set()
-    for how in (Fence.QUERY, Fence.INTEREST, Fence.QUIET):
-        us.fencing = Fencing(how=how, quiet=quiet)
-        with suppress(Deviation):
-            PASSES[how](us, f"zconform/habits/{us.zid.hex()}/{how.name.lower()}", within, "fence")
-            return (us.fencing if how is not Fence.QUERY else BY_QUERY), frozenset(lacks)
-        if left(us):
-            break
-        lacks.add(OF_FENCE[how])
-    return Fencing(how=Fence.NOTHING, quiet=quiet), frozenset(OF_FENCE.values())
-
-
-def left(us: Dialogue) -> bool:
-    """Whether the target has ended the session."""
-    return us.ended is not None or us.closed is not None
+    fencing, missed = best(
+        us, max(scaled(UNIT) / 2, QUIET_TIMES * answer), max(scaled(LEAST_QUIET), QUIET_TIMES * answer)
+    )
+    return fencing, frozenset(OF_FENCE[how] for how in missed if how in OF_FENCE)
 
 
 Way = tuple[Callable[[Dialogue], object], Callable[[Dialogue], object]]

@@ -73,6 +73,7 @@ class Asker:
         dialogue = Dialogue(wire, zid=zid, unit=self.unit, requirement="target/probe", **options)
         self.habits.prepare(dialogue)
         self._open.append(dialogue)
+        dialogue.beside_us = self._open
         return dialogue
 
     def session(self, **changes: Any) -> Dialogue | None:

@@ -1,0 +1,127 @@
+"""Our own side is judged too: what we break and did not mean to break is an error of ours, and red in a test."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import pytest
+
+from zenoh_conformance.case import Case, all_cases
+from zenoh_conformance.controls import Ground
+from zenoh_conformance.conversation import Conversation, Side
+from zenoh_conformance.kinds import InitSyn
+from zenoh_conformance.law import Judged, all_laws, judge
+from zenoh_conformance.messages import Push, Put
+from zenoh_conformance.models.modelled import judged
+from zenoh_conformance.own_side import ANY, OwnFault, own_faults
+from zenoh_conformance.primitives import WireExpr
+from zenoh_conformance.scene import Scene
+from zenoh_conformance.verdict import Verdict
+from zenoh_harness.reference import Reference
+from zenoh_harness.reference.memory import MemoryScene
+from zenoh_harness.run.attempt import Conditions, Went, attempt
+from zenoh_harness.run.decide import decide
+from zenoh_harness.run.plan import Item
+from zenoh_harness.scripting.shipped import script_cases
+from zenoh_harness.targets.reach import parse
+from zenoh_harness.targets.target import open_target
+from zenoh_harness.variants.table import in_memory, once
+
+LANES = "law/frame-carries-priority"
+
+
+def a_slip(scene: Scene) -> None:
+    """A publication in a lane that is not its own."""
+    us = scene.session()
+    us.send(us.frame(Push(key=WireExpr(suffix="k", mapping=True), body=Put(payload=b"")), priority=1))
+    us.expect_live()
+
+
+def slip(*breaks: str) -> Case:
+    return Case(id="own/a-slip", requirement="target/habits", function=a_slip, about="A slip.", breaks=breaks)
+
+
+def said(case: Case) -> tuple[list[Judged], Conversation]:
+    scene = MemoryScene(case.requirement, Reference, role=case.role, profile=case.profile)
+    case.run(scene, {})
+    return judge(scene.conversation), scene.conversation
+
+
+@pytest.fixture(scope="module")
+def broken() -> dict[str, dict[str, str]]:
+    """Case to the laws that our own side breaks in it, with all its values, on the reference; the first cause of each."""
+    ground, found = Ground(all_cases()), defaultdict[str, dict[str, str]](dict)
+    for case in in_memory():
+        for parameters in case.parameters:
+            _, conversation = once(case, parameters, Reference, ground)
+            for text in own_faults(judge(conversation or Conversation()), case.role.other, ()):
+                found[case.id].setdefault(text.split()[2].rstrip(","), text)
+    return found
+
+
+def test_we_break_nothing_but_what_a_case_declares(broken: dict[str, dict[str, str]]) -> None:
+    undeclared = {
+        name: [text for law, text in laws.items() if law not in all_cases()[name].breaks]
+        for name, laws in broken.items()
+    }
+    assert {name: texts for name, texts in undeclared.items() if texts} == {}
+
+
+def test_what_a_case_declares_it_breaks(broken: dict[str, dict[str, str]]) -> None:
+    stale = {case.id: [law for law in case.breaks if law not in broken.get(case.id, {})] for case in in_memory()}
+    assert {name: laws for name, laws in stale.items() if laws} == {}
+
+
+def test_what_is_declared_is_a_law() -> None:
+    assert {law for case in all_cases().values() for law in case.breaks} <= set(all_laws())
+
+
+def test_a_script_says_what_is_written() -> None:
+    assert {case.breaks for case in script_cases()} == {ANY}
+
+
+def test_a_slip_of_ours_is_told_with_its_law_unless_it_is_meant() -> None:
+    every, _ = said(slip())
+    [text] = own_faults(every, Side.INITIATOR, ())
+    assert text.startswith(f"we broke {LANES}, and did not mean to: frame.exts.qos")
+    assert [*own_faults(every, Side.INITIATOR, (LANES,))] == [*own_faults(every, Side.INITIATOR, ANY)] == []
+
+
+def test_what_only_should_be_we_may_leave() -> None:
+    every, _ = said(slip())
+    assert any(one.law.id == "law/publications-are-stamped" and one.findings for one in every)
+    assert not any("stamped" in text for text in own_faults(every, Side.INITIATOR, ()))
+
+
+def test_where_the_target_broke_something_it_may_have_led_us_there() -> None:
+    every, _ = said(slip())
+    assert [*own_faults(every, Side.RESPONDER, ())] == []
+    [mine] = [one for one in every if one.law.id == LANES and one.findings]
+    theirs = Judged(mine.law, Side.RESPONDER, 1, mine.findings)
+    assert [*own_faults([*every, theirs], Side.INITIATOR, ())] == []
+
+
+def test_a_slip_of_ours_is_an_error_and_no_verdict_on_the_target() -> None:
+    with open_target(parse("reference")).start() as node:
+        slipped = attempt(Item(slip(), {}), Conditions(node=node))
+        meant = attempt(Item(slip(LANES), {}), Conditions(node=node))
+    assert (slipped.went, decide(slipped.item, [slipped]).verdict) == (Went.BROKE, Verdict.ERROR)
+    assert slipped.cause.startswith(f"we broke {LANES}")
+    assert (meant.went, decide(meant.item, [meant]).verdict) == (Went.HELD, Verdict.PASS)
+
+
+def test_a_slip_in_a_model_is_one_too() -> None:
+    scene = MemoryScene("target/habits", Reference)
+    a_slip(scene)
+    with pytest.raises(OwnFault, match=LANES):
+        judged(scene, Side.RESPONDER, frozenset())
+    judged(scene, Side.RESPONDER, frozenset(), (LANES,))
+
+
+def test_how_a_link_ends_that_a_case_leaves_open_is_no_slip() -> None:
+    leaves = Case(
+        id="own/leaves", requirement="target/habits", about="Leaves.", role=Side.INITIATOR,
+        function=lambda scene: scene.dialogue().expect(InitSyn),
+    )  # fmt: skip
+    with open_target(parse("reference?role=client")).start() as node:
+        assert attempt(Item(leaves, {}), Conditions(node=node)).held

@@ -1,0 +1,54 @@
+"""A run over several profiles: one instance each, and one that cannot be had costs the others nothing."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from run_fakes import World
+
+
+def test_each_profile_is_one_instance(tmp_path):
+    world = World(tmp_path, profiles=("default", "short-lease"))
+    for name in ("a", "b"):
+        world.case(name)
+        world.case(f"{name}-lease", profile="short-lease")
+    world.case("elsewhere", profile="compression")
+    ran = world.run()
+    assert [node.profile.name for node in world.target.nodes] == ["default", "short-lease"]
+    text = {one.key.check: (one.key.profile, one.verdict.value) for one in ran.judgements}
+    assert text["fake/a-lease"] == ("short-lease", "pass")
+    assert text["fake/elsewhere"] == ("compression", "not-applicable")
+
+
+def test_a_profile_that_cannot_be_started_is_an_error_and_the_others_are_judged(tmp_path):
+    world = World(tmp_path, profiles=("default", "short-lease"), starts_left=1)
+    world.case("a")
+    world.case("b", profile="short-lease")
+    ran = world.run()
+    assert [(one.key.check, one.verdict.value) for one in ran.judgements] == [
+        ("fake/a", "pass"), ("target/stays-up", "pass"), ("target/stays-up", "error"),
+    ]  # fmt: skip
+    assert ran.footer.pending == ("responder short-lease fake/b",)
+
+
+def test_a_first_profile_that_cannot_be_had_costs_the_others_nothing_and_is_said_in_a_line(tmp_path):
+    world, told = World(tmp_path, profiles=("default", "short-lease", "compression"), without=("default",)), []
+    world.case("a")
+    world.case("b", profile="short-lease")
+    world.case("c", profile="compression")
+    ran = world.run(found=told.append)
+    assert [(one.key.profile, one.key.check, one.verdict.value) for one in ran.judgements] == [
+        ("default", "target/stays-up", "error"),
+        ("compression", "fake/c", "pass"), ("compression", "target/stays-up", "pass"),
+        ("short-lease", "fake/b", "pass"), ("short-lease", "target/stays-up", "pass"),
+    ]  # fmt: skip
+    assert ran.footer.pending == ("responder default fake/a",)
+    assert told == ["wheel:1.0.0: profile default cannot be had, and is left out: it does not start any more"]
+
+
+def test_where_no_profile_can_be_had_the_first_reason_ends_the_run(tmp_path):
+    world = World(tmp_path, profiles=("default", "short-lease"), starts_left=0)
+    world.case("a")
+    world.case("b", profile="short-lease")
+    ran = world.run()
+    assert (ran.judgements, ran.stopped.what, ran.exit) == ((), "it does not start any more", 3)
