@@ -68,6 +68,7 @@ PARAMETERS = 'parameters = { at = "no" }\nrole = "responder"'
         ('">=1.0"', '">=2,<1"', "can never match"),
         ('role = "responder"', PARAMETERS, "can never match"),
         (CHECK, "law/init-syn-first", "can never match"),
+        (f'check = "{CHECK}"', 'parameters = { vresion = "0" }', "did you mean version"),
     ],
 )  # fmt: skip
 def test_what_names_nothing_or_can_never_match_is_refused(tmp_path, old, new, says):

@@ -76,6 +76,9 @@ def _hold(where: str, one: ListedDeviation, others: Mapping[str, Collection[str]
     case = _cases().get(one.check)
     if case is not None:
         _hold_case(where, one, case)
+    elif not one.check:
+        for name in one.parameters:
+            _among(where, "parameters", name, _parameters())
     law = all_laws().get(one.check)
     if law is not None and one.requirement not in ("", law.requirement):
         raise FileFault(where, None, f"can never match: {one.check} judges {law.requirement}")
@@ -124,6 +127,12 @@ def _cases() -> Mapping[str, Case]:
     """Cases and shipped scripts, by id and by the ids that they had before."""
     every = {case.id: case for case in (*all_cases().values(), *script_cases())}
     return {alias: case for case in every.values() for alias in case.aliases} | every
+
+
+@cache
+def _parameters() -> frozenset[str]:
+    """The names of all parameters that any case has: which of them shows a requirement's deviation, is the entry's to say."""
+    return frozenset(name for case in _cases().values() for values in case.every_parameters for name in values)
 
 
 def _every_check(check: str) -> Sequence[str]:

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Final, cast
 
 from zenoh_conformance.conversation import Side
-from zenoh_harness.errors import TargetError, UsageError, unknown
+from zenoh_harness.errors import CannotConnect, CannotStart, TargetError, UsageError, unknown
 from zenoh_harness.identity import Identity
-from zenoh_harness.links.links import Listener
+from zenoh_harness.links.links import Listener, connect
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.profiles import DEFAULT, PROFILES, Profile
@@ -29,6 +29,8 @@ from zenoh_harness.targets.target import TARGET_ZID, Role, known_profile, profil
 from zenoh_harness.targets.through import listener_for, put_through
 
 _PLACES: Final = ("port", "host", "locator", "zid", "profile")
+_LOOK: Final = 0.5
+"""Seconds in which a port where somebody listens takes a link."""
 _BLANK: Final = re.compile(r"\{([a-z_]+)\}")
 
 
@@ -108,6 +110,8 @@ class CommandTarget:
 
     def _start(self, profile: Profile, listener: Listener | None, deadline: Deadline) -> LaunchedNode:
         locator, began = listener.locator if listener else self._where(), time.monotonic()
+        if listener is None:
+            _nobody_is_at(locator)
         program = self._launch(profile, locator)
         node = LaunchedNode(
             program,
@@ -155,6 +159,18 @@ class CommandTarget:
         if chosen:
             return Locator.parse(chosen if "/" in chosen else f"tcp/{chosen}")
         return Locator.tcp("127.0.0.1", processes.free_port())
+
+
+def _nobody_is_at(locator: Locator) -> None:
+    """Raise CannotStart where somebody listens before the program does: he would be judged under its name."""
+    try:
+        connect(locator, Deadline.after(_LOOK)).close()
+    except CannotConnect:
+        return
+    raise CannotStart(
+        f"somebody listens at {locator} already", step="start", seen="a link before the program was started",
+        hint="end it, or leave out ?listen: then a free port is chosen",
+    )  # fmt: skip
 
 
 def _words(command: str) -> list[str]:
