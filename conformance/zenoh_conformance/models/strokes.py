@@ -208,7 +208,7 @@ ODD: dict[State, tuple[Stroke, ...]] = {
 
 STEPS: dict[Seen, Callable[[Modelled], Sendable]] = {
     Seen.INIT_SYN: lambda link: link.us.init_syn(),
-    Seen.INIT_ACK: lambda link: link.us.init_ack(link.us.init_syn()),
+    Seen.INIT_ACK: lambda link: link.us.init_ack(link.us.init_syn(exts=())),
     Seen.OPEN_SYN: lambda link: invented(),
     Seen.OPEN_ACK: lambda link: link.us.open_ack(),
     Seen.GARBAGE: lambda link: b"\xff\xff\xff",

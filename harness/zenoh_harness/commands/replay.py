@@ -10,11 +10,12 @@ import click
 from zenoh_conformance.case import Case
 from zenoh_conformance.conversation import Conversation
 from zenoh_conformance.verdict import Exit, Judgement, Key, Verdict, exit_code
-from zenoh_harness.commands.explain import conversation_told, show_told
+from zenoh_harness.commands.explain import show_told
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import UsageError, nearest
 from zenoh_harness.files import conversations, scripts
 from zenoh_harness.files.evidence import slug
+from zenoh_harness.files.explained import conversation_told
 from zenoh_harness.files.known import ListedDeviation
 from zenoh_harness.run.attempt import Conditions
 from zenoh_harness.run.decide import Decision, level_of
