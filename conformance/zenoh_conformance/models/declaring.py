@@ -29,13 +29,13 @@ from zenoh_conformance.party import Party, one_more, parties
 from zenoh_conformance.scene import Scene
 
 from .modelled import judged
-from .querying import KEYS, meets
+from .querying import KEYS, dressed, essence, meets
 
 REQUIREMENT = "declarations/forwarded-on-interest"
 ALSO = (
     "interests/snapshot-ends-with-final", "interests/options-select-kinds", "interests/restricted-to-key",
     "interests/final-stops-future", "declarations/entity-sent-once", "push/push-reaches-intersecting",
-    "push/push-only-intersecting", "interests/later-declarations-without-interest-id",
+    "push/push-only-intersecting", "push/put-delivers-value", "interests/later-declarations-without-interest-id",
 )  # fmt: skip
 """Requirements whose breach it finds as well; each was shown to it once."""
 NEEDS = ("routing", "several-sessions", "interests")
@@ -183,13 +183,18 @@ class Declaring(RuleBasedStateMachine):
         """A publication comes to each session with a subscriber that it meets, once, and to no other."""
         self.count += 1
         payload = self.count.to_bytes(2, "big")
-        self.publisher.puts(key, payload)
+        said = dressed(payload, self.count)
+        self.publisher.puts(key, body=said)
         self.publisher.settles()
         for who in self.declarers:
             due = any(kind == "subscriber" and meets(mine, key) for (kind, _), mine in who.things.items())
             got = self.got(who.party, payload, due)
             name = "push/push-reaches-intersecting" if due else "push/push-only-intersecting"
             self.require(who.party, got == int(due), name, f"{int(due)} Push", str(got))
+            for heard in who.party.heard(Push):
+                body = heard.message.body
+                whole = getattr(body, "payload", None) != payload or essence(body) == essence(said)
+                self.require(who.party, whole, "push/put-delivers-value", "the value as it was said", "another")
 
     @staticmethod
     def got(who: Party, payload: bytes, due: bool) -> int:

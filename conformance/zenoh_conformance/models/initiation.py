@@ -130,8 +130,7 @@ class Answered:
     def parts(self) -> list[tuple[str, Answered]]:
         """What is special in it: what each is about, and an answer that has it alone."""
         here = [(name, getattr(self, name)) for name in ABOUT]
-        about = {**ABOUT, "lease": blame.LIVES} if self.lease and blame.is_long(self.lease) else ABOUT
-        return [(about[name], Answered(**{name: value})) for name, value in here if value != getattr(Answered(), name)]
+        return [(ABOUT[name], Answered(**{name: value})) for name, value in here if value != getattr(Answered(), name)]
 
 
 ABOUT: Mapping[str, str] = {

@@ -16,10 +16,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.messages import Err, Put, Reply, Request, UQueryable
+from zenoh_conformance.messages.put import PutAttachment
 from zenoh_conformance.messages.query import ConsolidationMode
 from zenoh_conformance.messages.request import Target
 from zenoh_conformance.party import Asked, Party, one_more, parties, payload_of, told
+from zenoh_conformance.primitives import Encoding
 from zenoh_conformance.scene import Scene
+from zenoh_conformance.wire.extensions import Exts
 
 from .modelled import judged
 
@@ -28,7 +31,8 @@ ALSO = (
     "query/query-reaches-intersecting", "query/query-only-intersecting", "query/all-reaches-every-match",
     "query/all-complete-reaches-complete", "query/best-matching-reaches-one", "query/query-target-default",
     "query/consolidation-none-forwards-all", "reply/exactly-one-final", "reply/nothing-after-final",
-    "reply/final-always-comes", "reply/err-reaches-querier", "reply/response-correlates", "reply/final-matches-request",
+    "reply/final-always-comes", "reply/err-reaches-querier", "reply/reply-carries-put-semantics", "reply/response-correlates",
+    "reply/final-matches-request",
 )  # fmt: skip
 """Requirements whose breach it finds as well; each was shown to it once."""
 NEEDS = ("routing", "several-sessions", "finals")
@@ -46,6 +50,26 @@ WITHIN = {("q/a", "q/*"), ("q/a", "q/**"), ("q/b", "q/*"), ("q/b", "q/**"), ("q/
 keys = st.sampled_from(KEYS)
 which = st.integers(0, MOST - 1)
 modes = st.sampled_from((ConsolidationMode.NONE, None, ConsolidationMode.MONOTONIC, ConsolidationMode.LATEST))
+
+
+DRESSES: tuple[tuple[Encoding | None, bytes | None], ...] = (
+    (Encoding(5), None), (Encoding(3, b"of ours"), b"beside it"), (Encoding(7), b""), (None, None),
+)  # fmt: skip
+"""What may go with a value: an encoding, an attachment."""
+
+
+def dressed(payload: bytes, number: int) -> Put:
+    """A value with what that number says goes with it."""
+    encoding, attachment = DRESSES[number % len(DRESSES)]
+    beside: Exts[Any] = Exts(() if attachment is None else (PutAttachment(payload=attachment),))
+    return Put(encoding=encoding, exts=beside, payload=payload)
+
+
+def essence(body: Any) -> tuple[Any, ...]:
+    """What of a value nobody may change on its way: payload, encoding, attachment."""
+    value = body.body if isinstance(body, Reply) else body
+    attachment = None if isinstance(value, Err) else value.exts.get(PutAttachment)
+    return type(value), getattr(value, "payload", None), getattr(value, "encoding", None) or Encoding(0), attachment
 
 
 def meets(one: str, other: str) -> bool:
@@ -82,6 +106,8 @@ class Question:
     given: list[bytes | None] = field(default_factory=list)
     """What was answered while the source still owed its final, in order."""
     sources: list[Source] = field(default_factory=list)
+    said: dict[bytes, Reply | Err] = field(default_factory=dict)
+    """What answered, by its payload, which no other has."""
     errors: set[bytes] = field(default_factory=set)
     """Those of `given` that are errors."""
 
@@ -199,7 +225,9 @@ class Querying(RuleBasedStateMachine):
             self.count += 1
             payload = self.count.to_bytes(2, "big")
             key = f"{question.key.rstrip('*').rstrip('/')}/{self.count}" if "*" in question.key else question.key
-            body: Any = Reply(body=Put(payload=payload)) if how == "reply" else Err(payload=payload)
+            put = dressed(payload, self.count)
+            body: Any = Reply(body=put) if how == "reply" else Err(encoding=put.encoding, payload=payload)
+            question.said[payload] = body
             who.party.replies(question.asked, key=key, body=body)
             question.given.append(payload)
             question.errors |= {payload} if how == "err" else set()
@@ -272,6 +300,15 @@ class Querying(RuleBasedStateMachine):
         else:
             right, name = set(got) <= set(question.given) and len(got) == len(set(got)), "reply/response-correlates"
         self.require(us, right, name, told(question.given), told(got))
+        for heard in querier.answers(question.asked):
+            self.compare_value(us, question.said.get(payload_of(heard.message) or b""), heard.message.body)
+
+    def compare_value(self, us: Any, said: Reply | Err | None, got: Any) -> None:
+        """One answer, against the one with that payload."""
+        if said is not None:
+            name = "reply/err-reaches-querier" if isinstance(said, Err) else "reply/reply-carries-put-semantics"
+            right = type(said) is type(got) and essence(got) == essence(said)
+            self.require(us, right, name, "the answer as it was said", "another")
 
     # -- helpers
 

@@ -39,12 +39,12 @@ PLANTED = {
         "answers-one-in-three", "asks-all-for-all-complete", "asks-all-for-the-best", "asks-for-equal-keys-only",
         "asks-one-for-all", "asks-nobody-where-none-is-complete", "takes-all-for-the-default-target", "counts-finals",
         "ends-twice", "ends-with-the-first-source", "passes-every-final-on", "passes-ids-on", "loses-errors",
-        "takes-anybodys-answer",
+        "takes-anybodys-answer", "forgets-the-encoding-of-errors",
     ),
     declaring: (
         "ends-a-snapshot-twice", "keeps-what-the-dead-declared", "names-the-interest-later-too",
         "publishes-for-each-subscriber", "publishes-to-equal-keys-only", "publishes-to-everybody", "takes-another-thing-back",
-        "takes-a-key-back-with-its-first", "sends-all-in-one-lane",
+        "takes-a-key-back-with-its-first", "sends-all-in-one-lane", "forgets-encodings",
     ),
 }  # fmt: skip
 """Faulty nodes by the model that finds them."""

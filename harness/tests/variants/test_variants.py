@@ -12,6 +12,7 @@ from zenoh_conformance.messages import Init, Open
 from zenoh_conformance.own_side import own_faults
 from zenoh_harness.faulty import find_faulty_node
 from zenoh_harness.reference import Reference
+from zenoh_harness.reference.config import INVALID, Action
 from zenoh_harness.reference.link import Link
 from zenoh_harness.variants import all_variants
 from zenoh_harness.variants.table import Came, Judged, in_memory, judged, once, row, spread
@@ -82,6 +83,24 @@ def test_a_router_that_ends_no_query_is_red_for_that_alone() -> None:
 
     assert {one.requirement for one in red.values()} == {"reply/final-always-comes"}
     assert "establishment-sane/a-session-does-work" in red
+
+
+class RefusesEverything(Reference):
+    """Answers whatever comes with Close(INVALID)."""
+
+    def received(self, name: str, data: bytes, now: float) -> list[Action]:
+        self.now = now
+        self.refuse(self.links[name], INVALID)
+        return self.drain()
+
+
+def test_who_refuses_everything_passes_nothing() -> None:
+    """No refusal counts without a plain session beside it."""
+    found = judged(RefusesEverything, most=1)
+
+    green = {one.check for one in found.of(Came.GREEN).values() if not one.check.startswith("law/")}
+    assert green == set()
+    assert "establishment-sane/a-sane-proposal-is-answered" in found.of(Came.RED)
 
 
 class IssuesNoCookie(Reference):
