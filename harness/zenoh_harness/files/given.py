@@ -30,7 +30,7 @@ class Given(Enum):
     JSON = "JSON that is none of our files"
     COMPRESSED = "a compressed file"
     TEXT = "text, and no hexadecimal digits"
-    BYTES = "bytes"
+    BYTES = "bytes of no kind that is known here"
 
 
 COMPRESSED = (b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ", b"BZh")

@@ -150,7 +150,12 @@ class _Blocks:
         size += -size % 4
         body = self.source.read(size - 8 - len(magic)) if 12 + len(magic) <= size <= LARGEST else b""
         if len(body) + 8 + len(magic) != size or not body:
-            self.capture.cut = f"a block of {size} bytes that is not there, after packet {self.number}"
+            what = (
+                f"the file ends inside a block of {size} bytes"
+                if size <= LARGEST
+                else f"what claims to be a block of {size} bytes is none, and the rest is not read"
+            )
+            self.capture.cut = f"{what}, after packet {self.number}"
             return None
         return kind, body[:-4]
 
