@@ -282,7 +282,7 @@ class MemoryScene:
 
     def dialogue(self, name: str = "us", *, zid: bytes | None = None) -> Dialogue:
         us = Dialogue(self.wire(name), zid=zid or self.fresh_zid(), unit=self.unit, requirement=self.requirement)
-        us.fencing = fencing_of(self._node, self.role, self.profile)
+        us.fencing = fencing_of(self._node, self.role, self.profile)  # type: ignore[arg-type]  # a class is hashable
         self.dialogues.append(us)
         us.beside_us = self.dialogues
         return us
