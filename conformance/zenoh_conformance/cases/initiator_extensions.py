@@ -179,7 +179,6 @@ def odd_extensions_of_init_ack_are_followed_or_refused(scene: Scene, *, what: st
     parameters=grid(what=(*OPEN_KNOWN, *OPEN_ACK_ODD)),
     breaks=(
         "law/batch-size-is-receive-limit",
-        "law/lease-proposed-by-both",
         "law/open-ack-answers-open-syn",
         "law/open-is-whole",
     ),
