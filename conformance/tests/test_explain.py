@@ -110,3 +110,19 @@ def test_what_a_peer_controls_is_escaped():
     text = "\n".join(explain(codec.encode(push), Layer.NETWORK).text())
     assert "\x1b" not in text
     assert "\u202e" not in text
+
+
+@pytest.mark.parametrize(
+    ("digits", "told"),
+    [
+        ("c1 09 12 65 5a 0a 02 00 01", "no message fits beside its length"),
+        ("02 00 00 00", "0 ms: over before anything can be said"),
+        ("42 00 00 00", "0 s: over before anything can be said"),
+    ],
+)
+def test_what_nobody_can_keep_to_is_told(digits, told):
+    assert any(told in line for line in explain(bytes.fromhex(digits)).text())
+
+
+def test_what_one_can_just_keep_to_is_not():
+    assert not any("nobody" in line for line in explain(bytes.fromhex("c1 09 12 65 5a 0a 03 00 01")).text())

@@ -38,6 +38,7 @@ from .messages import (
     Transport,
 )
 from .messages.init import Patch
+from .messages.network import QoS
 from .pieces import Pieces
 from .primitives import WireExpr
 from .scene import Wire
@@ -50,6 +51,9 @@ Sendable = Transport | Network | Scouting | Segments | bytes
 SN_MASK = {0: 0x7F, 1: 0x3FFF, 2: 0x0FFF_FFFF, 3: 0x7FFF_FFFF_FFFF_FFFF}
 """Sequence-number masks by FSN code, as the baseline keeps them (erratum sn-fills-vle-bytes)."""
 
+
+BLOCK = 0x0D
+"""The QoS byte of priority Data, not to be dropped."""
 
 LEAST_PAUSE = 0.05
 """Seconds that we are silent at least, however short a lease is."""
@@ -464,9 +468,10 @@ class Dialogue:
         self.declare(DSubscriber(id=entity, key=WireExpr(scope=0, suffix=key, mapping=True)))
         return entity
 
-    def publish(self, key: str, payload: bytes) -> None:
-        """PUT to a key, by its whole name."""
-        self.say(Push(key=WireExpr(scope=0, suffix=key, mapping=True), body=Put(payload=payload)))
+    def publish(self, key: str, payload: bytes, *, block: bool = False) -> None:
+        """PUT to a key, by its whole name; with `block` it may not be dropped, however busy the one who passes it on."""
+        how = exts(QoS(value=BLOCK)) if block else NO_EXTS
+        self.say(Push(key=WireExpr(scope=0, suffix=key, mapping=True), exts=how, body=Put(payload=payload)))
 
     def leave(self, reason: int = 0) -> None:
         """CLOSE what was begun, and shut the link, in order."""

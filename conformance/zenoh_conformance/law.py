@@ -81,6 +81,9 @@ class Law:
             )
         )  # fmt: skip
 
+    def on_begin(self, time: float) -> None:
+        """The connection was opened."""
+
     def on_end(self, sender: Side, how: Happened, time: float) -> None:
         """The sender's direction of the connection ended."""
 
@@ -237,6 +240,9 @@ class Judge:
             step(seen, message)
 
     def _after(self, event: Event) -> None:
+        if event.kind is Happened.OPEN:
+            for law_ in beginning(self._laws, self._decoders.nature(event.connection)):
+                self._instance(law_, event.connection).on_begin(event.time)
         if event.kind in (Happened.EOF, Happened.RESET):
             self._end(event)
 
@@ -340,6 +346,12 @@ class Judge:
         if said is None:
             return _NOTHING.get((law_, side)) or _NOTHING.setdefault((law_, side), Judged(law_, side, 0))
         return Judged(law_, side, said[0], tuple(said[1]))
+
+
+@cache
+def beginning(laws: tuple[type[Law], ...], nature: Nature) -> tuple[type[Law], ...]:
+    """The laws that look at beginnings of links of that nature."""
+    return tuple(law_ for law_ in laws if law_.on_begin is not Law.on_begin and nature in law_.natures)
 
 
 @cache

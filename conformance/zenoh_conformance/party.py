@@ -291,8 +291,8 @@ class Party:
         return own and not f"{heard.key}/".startswith(f"{self.root}/")
 
     def strays(self, mark: bytes) -> int:
-        """How much came here, after a fence, that is about keys of others and yet holds these bytes, which nobody else says."""
-        self.now()
+        """How much came here so far that is about keys of others and yet holds these bytes, which nobody else says."""
+        self._listen()
         return sum(mark in encode(heard.message) for heard in self._of_others)
 
     def _key_of(self, message: Any) -> str | None:

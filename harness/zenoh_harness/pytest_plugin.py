@@ -14,11 +14,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from zenoh_conformance.requirement import Requirement
     from zenoh_conformance.verdict import Judgement
     from zenoh_harness.run.runner import Part, Ran
 
 
 EMBARGOED = pytest.StashKey[int]()
+NAMED = pytest.StashKey[frozenset[str]]()
+MOST = 80
+"""Lines of a conversation that a failure shows: the last ones."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -31,7 +35,33 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--target-only", action="append", default=[], metavar="GLOB", help="only these checks or requirements"
     )
     group.addoption("--target-known", action="append", default=[], metavar="FILE", help="further known deviations")
+    group.addoption(
+        "--target-cases", action="append", default=[], metavar="FILE", help="further cases of yours, in a Python file"
+    )
     group.addoption("--target-results", metavar="DIR", help="keep results and evidence here")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Name the marker, take the items that are named among the arguments, and load cases of one's own."""
+    config.addinivalue_line("markers", "requirement(id, level, page): what an item of --target judges")
+    targets: list[str] = config.getoption("--target")
+    named = [word for word in config.args if any(word.startswith(f"{target}::") for target in targets)]
+    if named:
+        config.stash[NAMED] = frozenset(named)
+        config.args[:] = [word for word in config.args if word not in named]
+    for path in config.getoption("--target-cases"):
+        _load(config, path)
+
+
+def _load(config: pytest.Config, path: str) -> None:
+    """Import a file of cases: each registers itself under the file's name."""
+    from zenoh_harness.errors import UsageError
+    from zenoh_harness.run.own import load
+
+    try:
+        load(Path(path) if Path(path).is_absolute() else config.invocation_params.dir / path)
+    except UsageError as why:
+        raise pytest.UsageError(str(why)) from why
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -55,10 +85,23 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
     targets: list[str] = config.getoption("--target")
     if not targets:
         return
+    named = config.stash.get(NAMED, None)
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
         items.clear()
-    for target in targets:
-        items.extend(Target.from_parent(session, name=target, nodeid=target).collect())
+    fresh = [item for target in targets for item in Target.from_parent(session, name=target, nodeid=target).collect()]
+    if named is not None:
+        missing = named - {item.nodeid for item in fresh}
+        for word in sorted(missing):
+            raise pytest.UsageError(f"no item {word!r}; {nearest_to(word, [item.nodeid for item in fresh])}")
+        fresh = [item for item in fresh if item.nodeid in named]
+    items.extend(fresh)
+
+
+def nearest_to(word: str, names: list[str]) -> str:
+    """What somebody may have meant."""
+    from zenoh_harness.errors import nearest
+
+    return nearest(word, names) or "--collect-only -q lists them"
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -92,7 +135,12 @@ class Target(pytest.Collector):
         """One item for each check with its parameters."""
         for label in dict.fromkeys(label for part in self.parts() for label in part.planned()):
             # the id as text, as it is read back by --lf and its like: what stands in brackets is told apart there
-            yield Judged.from_parent(self, name=label, nodeid=f"{self.nodeid}::{label}")
+            item = Judged.from_parent(self, name=label, nodeid=f"{self.nodeid}::{label}")
+            for known in judged_by(label):
+                item.add_marker(
+                    pytest.mark.requirement(id=known.id, level=known.level.value, page=known.id.partition("/")[0])
+                )
+            yield item
 
     def parts(self, only: tuple[str, ...] = ()) -> list[Part]:
         """What there is to run, for these labels or for what was asked for."""
@@ -175,6 +223,15 @@ class Target(pytest.Collector):
         return str(self._ran.stopped) if self._ran is not None and self._ran.stopped else ""
 
 
+def judged_by(label: str) -> list[Requirement]:
+    """The requirements that an item judges, by its label `role profile check[..]`."""
+    from zenoh_conformance.requirement import requirements
+    from zenoh_harness.run.checks import requirements_of
+
+    check = label.split(" ", 2)[2].partition("[")[0]
+    return [requirements()[name] for name in requirements_of(check) if name in requirements()]
+
+
 class ItemFailed(Exception):  # noqa: N818 - shown as the failure of an item
     """A judgement that is a failure."""
 
@@ -217,7 +274,7 @@ class Judged(pytest.Item):
         if verdict in (Verdict.WARN, Verdict.SLOW):
             self.warn(pytest.PytestWarning(f"{verdict.value}: {one.cause}"))
         elif verdict is not Verdict.PASS:
-            raise ItemFailed(_told(one))
+            raise ItemFailed(_told(one, target.folder()))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """A deviation is told in its own words, without a traceback."""
@@ -230,7 +287,7 @@ class Judged(pytest.Item):
         return self.config.rootpath, None, f"{self.parent.name if self.parent else ''} {self.name}"
 
 
-def _told(one: Judgement) -> str:
+def _told(one: Judgement, folder: Path) -> str:
     from zenoh_conformance.requirement import requirements
 
     known = requirements().get(one.key.requirement)
@@ -239,4 +296,19 @@ def _told(one: Judgement) -> str:
         lines.insert(1, f"  asked    {known.says}")
     lines += [f"  evidence {one.evidence}"] if one.evidence else []
     lines += [f"  repeat   {one.repeat}"] if one.repeat else []
-    return "\n".join(lines)
+    return "\n".join([*lines, *_conversation(folder / one.evidence if one.evidence else None)])
+
+
+def _conversation(path: Path | None) -> list[str]:
+    """What was said, byte by byte, to its end."""
+    if path is None or not path.is_file():
+        return []
+    from zenoh_harness.console import plain
+    from zenoh_harness.files import conversations
+    from zenoh_harness.files.explained import conversation_told
+
+    lines = []
+    for event in conversation_told(conversations.read(path)):
+        lines += ["", event.head, *(event.explanation.text() if event.explanation else ())]
+    more = [f"  .. {len(lines) - MOST} lines more in the evidence"] if len(lines) > MOST else []
+    return ["  said", *more, *(f"    {plain(line)}" for line in lines[-MOST:])]

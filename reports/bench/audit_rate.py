@@ -31,14 +31,22 @@ from zenoh_reports.plain import audit, packets, traffic
 
 def cpu() -> float:
     """CPU seconds of this process and of all below it, those that ended too."""
-    total = 0.0
+    return sum(cpu_by_kind().values())
+
+
+def cpu_by_kind() -> Counter[str]:
+    """The same by what runs: Java, Python."""
+    total: Counter[str] = Counter()
     me = psutil.Process()
     for process in [me, *me.children(recursive=True)]:
         try:
-            times = process.cpu_times()
+            kind, times = "Java" if process.name() == "java" else "Python", process.cpu_times()
         except psutil.Error:
             continue
-        total += times.user + times.system + times.children_user + times.children_system
+        total[kind] += times.user + times.system
+        total["Python"] += (
+            times.children_user + times.children_system
+        )  # what ended: Java starts Python, and nothing starts Java
     return total
 
 
@@ -161,11 +169,13 @@ def on_spark(path: str, master: str, *, cold_only: bool = False) -> None:
             return int(found[0].n)
 
         for how in ("cold",) if cold_only else ("cold", "warm"):
-            wall, used = time.monotonic(), cpu()
+            wall, before = time.monotonic(), cpu_by_kind()
             messages = once()
-            wall, used = time.monotonic() - wall, cpu() - used
+            wall, by_kind = time.monotonic() - wall, cpu_by_kind() - before
+            used = sum(by_kind.values())
+            split = ", ".join(f"{kind} {each:.1f} s" for kind, each in sorted(by_kind.items()))
             print(
-                f"{master}, {how}: {messages} messages, {messages / used:,.0f} messages/s of CPU ({used:.1f} s), "
+                f"{master}, {how}: {messages} messages, {messages / used:,.0f} messages/s of CPU ({split}), "
                 f"{messages / wall:,.0f}/s of wall ({wall:.1f} s)",
                 flush=True,
             )

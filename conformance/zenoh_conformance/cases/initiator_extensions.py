@@ -157,6 +157,7 @@ def a_broken_chain_of_ours_is_refused(scene: Scene, *, message: str, what: str) 
         "law/init-is-whole",
         "law/low-latency-needs-both",
         "law/qos-answered-in-kind",
+        "law/qos-needs-both",
     ),
 )
 def odd_extensions_of_init_ack_are_followed_or_refused(scene: Scene, *, what: str) -> None:
@@ -200,7 +201,7 @@ def odd_extensions_of_open_ack_are_believed_or_refused(scene: Scene, *, what: st
     role=INITIATOR,
     control=a_sane_handshake_makes_a_session,
     parameters=grid(mode=MODES),
-    breaks=("law/compression-needs-both", "law/low-latency-needs-both"),
+    breaks=("law/compression-needs-both", "law/low-latency-needs-both", "law/qos-needs-both"),
 )
 def a_mode_that_was_not_offered_is_not_used(scene: Scene, *, mode: str) -> None:
     """

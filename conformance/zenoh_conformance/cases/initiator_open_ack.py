@@ -96,6 +96,7 @@ OTHER_ANSWERS: dict[str, Callable[[Dialogue], Sendable]] = {
         "law/no-challenge-round",
         "law/open-ack-answers-open-syn",
         "law/open-is-whole",
+        "law/qos-needs-both",
     ),
 )
 def nothing_but_open_ack_activates(scene: Scene, *, what: str) -> None:

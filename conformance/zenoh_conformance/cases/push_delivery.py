@@ -59,6 +59,7 @@ def a_publication_goes_under_no_other_key(scene: Scene) -> None:
     publisher.settles()
 
     for each in (publisher, subscriber, stranger):
+        each.settles()
         each.us.require(
             each.strays(mark) == 0, expected="no key but its own", got="another", step=f"to the {each.name}"
         )

@@ -99,6 +99,7 @@ def a_query_goes_under_no_other_key(scene: Scene) -> None:
     querier.expect_final(asked, step="not reached: the query ends")
 
     for each in (querier, queryable, stranger):
+        each.settles()
         astray = each.strays(mark.encode())
         each.us.require(astray == 0, expected="no key but its own", got="another", step=f"to the {each.name}")
 

@@ -31,7 +31,7 @@ def what_does_not_fit_is_fragmented(scene: Scene, *, size: int) -> None:
     near.fence(step="not reached: subscribed")
     us = scene.session()
 
-    us.publish(key, bytes(size))
+    us.publish(key, bytes(size), block=True)  # in many pieces: a busy node may drop what may be dropped
 
     last = near.expect(Fragment, where=lambda fragment: not fragment.more, step="the publication")
     pieces = [seen.message for seen in near.heard if seen.kind == "fragment"]

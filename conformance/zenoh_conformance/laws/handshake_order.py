@@ -13,7 +13,7 @@ from zenoh_conformance.wire.errors import DecodeError
 from .handshake import Handshake
 
 PROMPT = 0.2
-"""Seconds from InitAck to an OpenSyn that nobody need have waited for in vain."""
+"""Seconds from a link's beginning to an OpenSyn that nobody need have waited for in vain."""
 
 
 @law("session-establishment/init-syn-first")
@@ -151,7 +151,7 @@ class RefusalIsClose(Handshake):
     counts where it can only be the answer.
     """
 
-    acked_at = 0.0
+    began: float | None = None
     closed: Side | None = None
     gone: Side | None = None
 
@@ -171,18 +171,16 @@ class RefusalIsClose(Handshake):
                     got="link shut" if how is Happened.EOF else "link reset",
                 )  # fmt: skip
 
-    def on_init(self, seen: Seen, init: Init) -> None:
-        super().on_init(seen, init)
-        if init.ack:
-            self.acked_at = seen.time
+    def on_begin(self, time: float) -> None:
+        self.began = time
 
     def is_answer(self, asked: Seen) -> bool:
-        """Whether an end answers that message: a first one that all must refuse, or one that came at once."""
+        """Whether an end answers that message: a first one that all must refuse, or one of a handshake that went fast."""
         if not self.in_the_middle:
             return False
         if self.init_ack is None:
             return self.init_syn is not None and self.init_syn.version != sane.VERSION
-        return asked.time - self.acked_at < PROMPT
+        return self.began is not None and asked.time - self.began < PROMPT
 
     @property
     def in_the_middle(self) -> bool:

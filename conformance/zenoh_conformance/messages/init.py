@@ -7,7 +7,8 @@ from typing import Annotated
 from zenoh_conformance.primitives.zid import Resolution, Role, ZidAfterRole
 from zenoh_conformance.wire.declare import NO_EXTS, Exts, extension, flag, given, message, when
 from zenoh_conformance.wire.layer import Layer
-from zenoh_conformance.wire.types import U8, U16, Z64, Blob, BytesRest, BytesZ16, Z8Cut
+from zenoh_conformance.wire.notes import batch_bytes
+from zenoh_conformance.wire.types import U8, Z64, Blob, BytesRest, BytesZ16, Fixed, Z8Cut
 
 REF = "session-establishment#init-extensions"
 
@@ -98,7 +99,7 @@ class Init:
     resolution: Resolution | None = given("S", default=None)
     """How wide sequence numbers and request ids are; 0x0a when absent."""
 
-    batch_size: U16 | None = given("S", default=None)
+    batch_size: Annotated[int, Fixed(2, says=batch_bytes)] | None = given("S", default=None)
     """The largest batch that the sender takes; 65535 when absent."""
 
     cookie: BytesZ16 | None = when("ack", default=None)

@@ -8,8 +8,8 @@ from zenoh_conformance.primitives.zid import Resolution, Role, ZidAfterRole
 from zenoh_conformance.wire.declare import NO_EXTS, Exts, composite, extension, flag, given, message
 from zenoh_conformance.wire.layer import Layer
 from zenoh_conformance.wire.nested import Composite, Many
-from zenoh_conformance.wire.notes import duration
-from zenoh_conformance.wire.types import U8, U16, BytesRest, Vle, Z32Cut
+from zenoh_conformance.wire.notes import batch_bytes, duration
+from zenoh_conformance.wire.types import U8, BytesRest, Fixed, Vle, Z32Cut
 
 from .init import Patch
 
@@ -63,7 +63,7 @@ class Join:
     resolution: Resolution | None = given("S", default=None)
     """How wide sequence numbers and request ids are; 0x0a when absent."""
 
-    batch_size: U16 | None = given("S", default=None)
+    batch_size: Annotated[int, Fixed(2, says=batch_bytes)] | None = given("S", default=None)
     """The largest batch that the sender takes; 8192 when absent."""
 
     lease_in_seconds: bool = flag("T", default=False)

@@ -26,9 +26,6 @@ TO_SELF: Final = "close/own-zid-is-connection-to-self"
 ANSWERED: Final[Mapping[Seen, str]] = {Seen.INIT_SYN: INIT_IS_ANSWERED, Seen.OPEN_SYN: OPEN_IS_ANSWERED}
 """What a legal step is about."""
 
-LONG = 2**32
-"""Milliseconds from which on a lease is longer than what a number of 32 bits holds: it may be refused."""
-
 
 @dataclass(frozen=True, slots=True)
 class Way:
@@ -42,11 +39,6 @@ class Way:
     """Bytes of our ZenohID."""
     pieces: int = 0
     """Bytes of a piece; 0 for whole messages."""
-
-
-def is_long(lease: Mapping[str, Any]) -> bool:
-    """Whether a lease is so long that it may be refused."""
-    return not lease["lease_in_seconds"] and lease["lease"] >= LONG
 
 
 PLAIN: Final = Way()
@@ -66,7 +58,7 @@ def parts_of(way: Way) -> list[tuple[str, Way]]:
         found.append(("session-establishment/init-flag-s", Way(init=size)))
     found += [(INIT_IS_ANSWERED, Way(init={name: init[name]})) for name in init if name != "whatami"]
     if way.lease:
-        found.append((REFUSED_BY_CLOSE if is_long(way.lease) else LEASE_UNIT, Way(lease=way.lease)))
+        found.append((LEASE_UNIT, Way(lease=way.lease)))
     if way.first != PLAIN.first:
         found.append(("session-establishment/initial-sn-in-range", Way(first=way.first)))
     if way.pieces:

@@ -182,7 +182,7 @@ class Declaring(RuleBasedStateMachine):
     def publish(self, key: str) -> None:
         """A publication comes to each session with a subscriber that it meets, once, and to no other."""
         self.count += 1
-        payload = self.count.to_bytes(2, "big")
+        payload = self.publisher.us.zid + self.count.to_bytes(2, "big")
         said = dressed(payload, self.count)
         self.publisher.puts(key, body=said)
         self.publisher.settles()
@@ -191,6 +191,8 @@ class Declaring(RuleBasedStateMachine):
             got = self.got(who.party, payload, due)
             name = "push/push-reaches-intersecting" if due else "push/push-only-intersecting"
             self.require(who.party, got == int(due), name, f"{int(due)} Push", str(got))
+            astray = who.party.strays(payload)
+            self.require(who.party, not astray, "push/push-only-intersecting", "no key but its own", "another")
             for heard in who.party.heard(Push):
                 body = heard.message.body
                 whole = getattr(body, "payload", None) != payload or essence(body) == essence(said)

@@ -40,8 +40,8 @@ ALSO = (
 )  # fmt: skip
 """Requirements whose breach it finds as well; each was shown to it once."""
 ROLE = Side.INITIATOR
-BREAKS = OUT_OF_TURN
-"""Laws that our own side breaks in it on purpose."""
+BREAKS = (*OUT_OF_TURN, "law/qos-needs-both", "law/low-latency-needs-both", "law/compression-needs-both")
+"""Laws that our own side breaks in it on purpose: an odd answer settles on what was not offered."""
 EARLY = (State.INIT_SENT, State.OPEN_SENT)
 SHORT: Mapping[str, Any] = {"lease_in_seconds": False, "lease": 1500}
 """A lease that a session outlives only if somebody keeps it alive."""
@@ -130,8 +130,7 @@ class Answered:
     def parts(self) -> list[tuple[str, Answered]]:
         """What is special in it: what each is about, and an answer that has it alone."""
         here = [(name, getattr(self, name)) for name in ABOUT]
-        about = {**ABOUT, "lease": blame.LIVES} if self.lease and blame.is_long(self.lease) else ABOUT
-        return [(about[name], Answered(**{name: value})) for name, value in here if value != getattr(Answered(), name)]
+        return [(ABOUT[name], Answered(**{name: value})) for name, value in here if value != getattr(Answered(), name)]
 
 
 ABOUT: Mapping[str, str] = {

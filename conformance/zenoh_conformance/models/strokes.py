@@ -56,9 +56,9 @@ init_fields = st.builds(
 LEASES: Sequence[dict[str, Any]] = (
     {"lease_in_seconds": True, "lease": 60},
     {"lease_in_seconds": False, "lease": 12_345},
-    {"lease_in_seconds": False, "lease": 2**33},
+    {"lease_in_seconds": False, "lease": 86_400_000},
 )
-"""Leases that outlast a run, in both units, and past what 32 bits hold."""
+"""Leases that outlast a run, in both units; what 32 bits do not hold may be refused, and is said oddly."""
 
 ways = st.builds(
     Way,
@@ -202,6 +202,7 @@ ODD: dict[State, tuple[Stroke, ...]] = {
     State.INIT_ACKED: (
         lambda link, value: twice(_opening(link)),
         lambda link, value: segments(_opening(link)).join() + b"\x04" * (1 + value),
+        lambda link, value: _opening(link, lease_in_seconds=False, lease=2 ** (33 + value % 15)),
     ),
 }
 """The message that is due, with something of which no page says what is made of it: it is answered or closed, and no more than that."""

@@ -51,9 +51,23 @@ def flagged(names: type[IntFlag]) -> Says:
     return say
 
 
+SMALLEST_BATCH = 3
+"""A length of two bytes and the smallest message, KEEP_ALIVE."""
+
+
 def duration(value: int, lease_in_seconds: bool) -> str:
-    """`10 s`."""
-    return f"{value} s" if lease_in_seconds else f"{value} ms"
+    """`10 s`; of none, that nobody can keep it."""
+    text = f"{value} s" if lease_in_seconds else f"{value} ms"
+    return text if value else f"{text}: over before anything can be said, which nobody can keep"
+
+
+def batch_bytes(value: int) -> str:
+    """`65535`; of what holds no message beside its own length, that nobody can keep to it."""
+    return (
+        f"{value}"
+        if value >= SMALLEST_BATCH
+        else f"{value}: no message fits beside its length, so that nobody can keep to it"
+    )
 
 
 def milliseconds(value: int) -> str:

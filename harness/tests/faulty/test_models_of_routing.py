@@ -44,7 +44,7 @@ PLANTED = {
     declaring: (
         "ends-a-snapshot-twice", "keeps-what-the-dead-declared", "names-the-interest-later-too",
         "publishes-for-each-subscriber", "publishes-to-equal-keys-only", "publishes-to-everybody", "takes-another-thing-back",
-        "takes-a-key-back-with-its-first", "sends-all-in-one-lane", "forgets-encodings",
+        "takes-a-key-back-with-its-first", "sends-all-in-one-lane", "forgets-encodings", "publishes-under-another-key",
     ),
 }  # fmt: skip
 """Faulty nodes by the model that finds them."""

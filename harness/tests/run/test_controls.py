@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from zenoh_conformance.case import Case, all_cases
-from zenoh_conformance.controls import Ground
+from zenoh_conformance.controls import BASIC, Ground
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.finding import Finding
 from zenoh_conformance.verdict import Verdict
@@ -171,3 +171,16 @@ def test_what_deviates_at_another_step_stands() -> None:
     )
 
     assert told[item(SKIPPED).label].verdict is Verdict.FAIL
+
+
+def test_the_steps_of_a_plain_session_are_settled_as_they_come_and_in_order() -> None:
+    """None of them waits for a later one: what is known is told at once."""
+    names = BASIC[Side.RESPONDER]
+    controls = Controls(all_cases(), Ground(all_cases()))
+    assert [one.case.id for one in controls.ordered([item(name) for name in reversed(names)])] == list(names)
+
+    told = []
+    for decision in controls.settled(came(name, Verdict.FAIL, finding=found("stage init")) for name in names):
+        told.append(decision.verdict)
+        assert len(told) == sum(controls._due[name] == 0 for name in names)
+    assert told == [Verdict.FAIL, Verdict.NOT_OBSERVED, Verdict.NOT_OBSERVED]

@@ -10,6 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from zenoh_conformance.verdict import Verdict
 from zenoh_harness import cli
 from zenoh_harness.files import results
 from zenoh_harness.programs import processes
@@ -136,3 +137,15 @@ def test_one_that_changes_its_habits_is_slow_and_no_more(tmp_path):
     verdicts = {one.verdict.value for one in results.read(tmp_path / "r").judgements}
     assert verdicts <= {"pass", "slow", "not-observed"}
     assert "slow" in verdicts
+
+
+def test_who_refuses_everything_passes_nothing(run, tmp_path, capsys):
+    """Its one deviation is told once, by the first step that it does not take; what rests on that is not judged."""
+    only = ("--only", "establishment-cookie/*", "--only", "establishment-sane/a-s*", "--only", "establishment-init/*")
+    assert run(f"{node('refusing_node.py')} {{port}}", *only, "--out", str(tmp_path / "r")) == 1
+    found = results.read(tmp_path / "r").judgements
+    assert {one.key.check for one in found if one.verdict is Verdict.FAIL} == {
+        "establishment-sane/a-sane-proposal-is-answered"
+    }
+    assert {one.verdict for one in found} <= {Verdict.FAIL, Verdict.NOT_OBSERVED, Verdict.NOT_APPLICABLE}
+    assert "seen     stage init: Close(INVALID)" in capsys.readouterr().out

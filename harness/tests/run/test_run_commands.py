@@ -44,7 +44,9 @@ def test_a_deviation_is_1_and_tells_requirement_cause_and_command(tmp_path, caps
     assert zconform("run", WRONG, "--only", COOKIE, "--out", tmp_path / "r") == 1
     text = capsys.readouterr().out
     assert "FAIL   session-establishment/cookie-must-match" in text
-    assert "OpenAck where a refusal is required" in text
+    assert re.search(r"seen +stage open: OpenAck\n +expected +a refusal\n", text)
+    assert "page     session-establishment, section " in text
+    assert text.index("FAIL ") < text.index("requirements  ")  # the reason before the table
     assert re.search(f"repeat +zconform run '{re.escape(WRONG)}' --only {COOKIE}", text)
 
 

@@ -109,3 +109,25 @@ def test_a_misspelt_entry_is_usage(command, tmp_path, capsys):
 
     assert invoke([*command, "--known", str(path)]) == 2
     assert "cookie-must-match" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("second", "told"),
+    [
+        ({"verdict": "crash"}, True),
+        ({"verdict": "flaky", "expires": "2999-01-01"}, False),
+        ({"verdict": "crash", "versions": ">=2"}, False),
+        ({"cause": "another"}, False),
+    ],
+    ids=["another-verdict", "quarantine", "another-version", "another-cause"],
+)
+def test_entries_that_cannot_both_show_are_told(tmp_path, second, told):
+    check = "establishment-cookie/an-invented-cookie-is-refused"
+    first = {"check": check, "verdict": "fail", "cause": "so", "reason": "r", "owner": "o"}
+    blocks = [
+        "[[deviation]]\n" + "".join(f'{name} = "{value}"\n' for name, value in one.items())
+        for one in (first, first | second)
+    ]
+    (tmp_path / "x.known.toml").write_text("\n".join(blocks))
+    said = lists.remarks(lists.read([tmp_path / "x.known.toml"]))
+    assert any("only one can show" in one for one in said) is told

@@ -21,7 +21,7 @@ from zenoh_harness.files.faults import FileFault
 from zenoh_harness.files.results import check_label
 from zenoh_harness.files.scripts import Part, Value
 from zenoh_harness.reference.memory import MemoryScene
-from zenoh_harness.scripting.binder import Elsewhere, case_of, filled, judged, perform
+from zenoh_harness.scripting.binder import Elsewhere, case_of, filled, is_here, judged, perform
 from zenoh_harness.scripting.recorder import record
 from zenoh_harness.scripting.shipped import script_cases, shipped
 
@@ -233,6 +233,22 @@ def test_a_script_of_a_check_that_is_not_here_is_done_as_it_stands():
     assert script.header["check"] == "law/of-another-version"
     with suppress(Elsewhere, Deviation):
         judged(script, MemoryScene(script.requirement, seed=1))
+
+
+def test_a_script_of_another_form_says_which():
+    with pytest.raises(FileFault, match="of form 9, and this version reads form 1"):
+        scripts.parse(SAMPLE.replace("script 1", "script 9", 1))
+
+
+@pytest.mark.parametrize(
+    ("check", "here"),
+    [
+        ("", True), ("law/cookie-echo", True), ("target/stays-up", True), ("models/anything", True), ("law/of-tomorrow", False),
+        ("establishment-cookie/a-used-cookie-opens-no-second-session", True), ("close/of-tomorrow[x=1]", False),
+    ],
+)  # fmt: skip
+def test_what_a_script_is_held_to_is_here_or_not(check, here):
+    assert is_here(check) is here
 
 
 def test_what_a_step_needs_is_written_down_and_asked_for():

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import pytest
 
+from zenoh_conformance.case import all_cases
+from zenoh_conformance.controls import Ground
+from zenoh_conformance.conversation import Side
+from zenoh_conformance.law import judge
 from zenoh_conformance.messages import Init, Open
+from zenoh_conformance.own_side import own_faults
 from zenoh_harness.faulty import find_faulty_node
 from zenoh_harness.reference import Reference
+from zenoh_harness.reference.config import INVALID, Action
 from zenoh_harness.reference.link import Link
 from zenoh_harness.variants import all_variants
-from zenoh_harness.variants.table import Came, Judged, judged, row, spread
+from zenoh_harness.variants.table import Came, Judged, in_memory, judged, once, row, spread
 
 FEW = 2
 """Values of each case that a variant is tried with here; other ones on each variant."""
@@ -79,6 +85,24 @@ def test_a_router_that_ends_no_query_is_red_for_that_alone() -> None:
     assert "establishment-sane/a-session-does-work" in red
 
 
+class RefusesEverything(Reference):
+    """Answers whatever comes with Close(INVALID)."""
+
+    def received(self, name: str, data: bytes, now: float) -> list[Action]:
+        self.now = now
+        self.refuse(self.links[name], INVALID)
+        return self.drain()
+
+
+def test_who_refuses_everything_passes_nothing() -> None:
+    """No refusal counts without a plain session beside it."""
+    found = judged(RefusesEverything, most=1)
+
+    green = {one.check for one in found.of(Came.GREEN).values() if not one.check.startswith("law/")}
+    assert green == set()
+    assert "establishment-sane/a-sane-proposal-is-answered" in found.of(Came.RED)
+
+
 class IssuesNoCookie(Reference):
     """A responder that keeps what it settled, and issues an empty cookie: any proof is as good as another."""
 
@@ -93,3 +117,16 @@ def test_without_a_cookie_nothing_is_said_of_old_ones() -> None:
     red = judged(IssuesNoCookie, most=1).of(Came.RED)
 
     assert [label for label in red if "cookie" in label or "too-soon" in label] == []
+
+
+@pytest.mark.parametrize("name", ["no-extensions", "no-lanes"])
+def test_toward_who_offers_little_our_side_breaks_only_what_it_declares(name: str) -> None:
+    """What our answers offer by themselves, that node never did."""
+    broken = []
+    for case in in_memory():
+        for parameters in case.parameters if case.role is Side.INITIATOR else ():
+            _, said = once(case, parameters, all_variants()[name].node, Ground(all_cases()))
+            if said is not None:
+                broken += [(case.id, fault) for fault in own_faults(judge(said), Side.RESPONDER, case.breaks)]
+
+    assert broken == []

@@ -5,40 +5,21 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 
-from zenoh_conformance.connection import Decoders, SeenBatch
-from zenoh_conformance.conversation import Conversation, Event, Happened
-from zenoh_conformance.explain import Explanation, explain, explain_batch
+from zenoh_conformance.explain import explain
 from zenoh_conformance.verdict import Exit
 from zenoh_conformance.wire.layer import Layer
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files import captures, conversations
+from zenoh_harness.files.explained import Explained, conversation_told
 from zenoh_harness.files.faults import FileFault
 from zenoh_harness.files.given import HINTS, Given, digits, given
 
-ENDS = {"ended": "the target ended", "wrote": "it wrote last"}
-"""What evidence may tell of a target's end."""
-
 _NAMES = [layer.value for layer in Layer]
-
-
-@dataclass(frozen=True, slots=True)
-class Explained:
-    """One explanation and where its bytes come from."""
-
-    head: str
-    explanation: Explanation | None = None
-    """None for what happened to a link."""
-
-    def as_json(self) -> dict[str, Any]:
-        """The same as data."""
-        return {"of": self.head, **(self.explanation.to_json() if self.explanation else {})}
 
 
 @click.command()
@@ -124,26 +105,3 @@ def _capture_told(name: str, data: bytes) -> Iterator[Explained]:
         yield Explained(f"beside it: {count} {what}")
     if not captured.conversation.events:
         raise FileFault(name, None, f"is a capture of {captured.read} packets, none of which is Zenoh's")
-
-
-def conversation_told(conversation: Conversation) -> Iterator[Explained]:
-    """Event by event; bytes as the batches that they complete, read as the session has come to be."""
-    for name, what in ENDS.items():
-        if said := conversation.about.get(name):
-            yield Explained(f"{what}: {said}" if "\n" not in said else "\n    ".join((f"{what}:", *said.split("\n"))))
-    decoders = Decoders(conversation)
-    for event in conversation:
-        who = _who(event)
-        if event.kind is not Happened.BYTES:
-            yield Explained(f"{who}  {event.kind.value}")
-        batches = [seen for seen in decoders.feed(event) if isinstance(seen, SeenBatch)]
-        for batch in batches:
-            text = explain_batch(batch.raw, batch.layer, compressed=batch.compressed)
-            yield Explained(f"{who}  {len(batch.raw)} bytes", text)
-        if event.kind is Happened.BYTES and not batches:
-            yield Explained(f"{who}  {len(event.data)} bytes, a part of a batch")
-
-
-def _who(event: Event) -> str:
-    packet = f"  packet {event.packet}" if event.packet else ""
-    return f"{event.time:9.4f}{packet}  {event.connection}  {event.sender.value}"

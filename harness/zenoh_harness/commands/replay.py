@@ -10,11 +10,12 @@ import click
 from zenoh_conformance.case import Case
 from zenoh_conformance.conversation import Conversation
 from zenoh_conformance.verdict import Exit, Judgement, Key, Verdict, exit_code
-from zenoh_harness.commands.explain import conversation_told, show_told
+from zenoh_harness.commands.explain import show_told
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import UsageError, nearest
 from zenoh_harness.files import conversations, scripts
 from zenoh_harness.files.evidence import slug
+from zenoh_harness.files.explained import conversation_told
 from zenoh_harness.files.known import ListedDeviation
 from zenoh_harness.run.attempt import Conditions
 from zenoh_harness.run.decide import Decision, level_of
@@ -25,7 +26,7 @@ from zenoh_harness.run.lifecycle import Lifecycle
 from zenoh_harness.run.plan import Item
 from zenoh_harness.run.records import link_of
 from zenoh_harness.run.runner import known_for, reaches
-from zenoh_harness.scripting.binder import case_of
+from zenoh_harness.scripting.binder import case_of, is_here
 from zenoh_harness.scripting.free import differences
 from zenoh_harness.scripting.shipped import shipped
 from zenoh_harness.targets.catalogue import find
@@ -47,7 +48,7 @@ def command(shell: Shell, script: str, target: str, seed: int, against: str | No
               zconform replay link-state-that-cannot-be-read wheel:1.0.4     (one that ships)
     Exit code 1 when the target deviates, dies, or turns zombie.
     """
-    case = load(script)
+    case = load(script, shell)
     node = node_for(case, target)
     decision = perform(case, node, seed, shell)
     if save is not None and decision.conversation is not None:
@@ -75,14 +76,18 @@ def _compare(shell: Shell, one: Decision, other: Decision) -> int:
     return int(Exit.NOT_CONFORMING if parted else Exit.CONFORMING)
 
 
-def load(script: str) -> Case:
+def load(script: str, shell: Shell | None = None) -> Case:
     """A script by its file, or by its name where it ships. Raises UsageError."""
     path = Path(script)
     if not path.exists() and script.removeprefix("scripts/") in shipped():
         path = shipped()[script.removeprefix("scripts/")]
     if not path.exists():
         raise UsageError(f"no script {script!r}, neither a file nor one that ships", hint=nearest(script, shipped()))
-    return case_of(scripts.read(path), f"scripts/{slug(path.stem)}")
+    found = scripts.read(path)
+    check = found.header.get("check", "")
+    if shell is not None and not is_here(check):
+        shell.note(f"{check} is none of the checks of this version: the steps are done as they stand")
+    return case_of(found, f"scripts/{slug(path.stem)}")
 
 
 def node_for(case: Case, target: str) -> NodeTarget:

@@ -177,7 +177,11 @@ def parse(shown: str, path: Path | str = "script") -> Script:
     steps: list[Step] = []
     lines = list(_content(shown))
     if not lines or lines[0][1].split() != ["script", str(FORMAT)]:
-        raise FileFault(path, lines[0][0] if lines else None, f"a script begins with the line `script {FORMAT}`")
+        first = lines[0][1].split() if lines else []
+        form = first[1] if len(first) == 2 and first[0] == "script" else ""
+        hint = f"it is of form {form}, and this version reads form {FORMAT}" if form.isdigit() else ""
+        where = lines[0][0] if lines else None
+        raise FileFault(path, where, f"a script begins with the line `script {FORMAT}`", hint=hint)
     for number, line in lines[1:]:
         if line[0].isspace():
             steps[-1:] = [_with_part(path, number, line, steps)]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 
 from zenoh_conformance.case import all_cases
 from zenoh_conformance.law import all_laws
@@ -26,3 +27,19 @@ def every_name() -> Iterator[str]:
     yield from requirements()
     yield STAYS_UP
     yield from (f"vectors/{vector.id}" for vector in golden())
+
+
+@cache
+def _requirements() -> Mapping[str, tuple[str, ...]]:
+    cases = (*all_cases().values(), *script_cases(), *model_cases("quick", 0))
+    return {
+        **{case.id: (case.requirement,) for case in cases},
+        **{name: (law.requirement,) for name, law in all_laws().items()},
+        **{f"vectors/{vector.id}": tuple(vector.covers) for vector in golden()},
+        STAYS_UP: (STAYS_UP,),
+    }
+
+
+def requirements_of(check: str) -> tuple[str, ...]:
+    """What a check judges; nothing for one that does not exist."""
+    return _requirements().get(check, ())

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from zenoh_conformance.case import Case
-from zenoh_conformance.controls import WORKS, Ground, steps_before
+from zenoh_conformance.controls import BASIC, Ground, steps_before
 from zenoh_conformance.verdict import Verdict
 from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.run.decide import Decision
@@ -72,11 +72,10 @@ class Controls:
         self._due.clear()
 
     def _below(self, case: Case) -> set[str]:
-        return {
-            name
-            for name in (case.control, WORKS[case.role], *steps_before(case))
-            if name and name != case.id and not self._rests_on(name, case)
-        }
+        if case.id in BASIC[case.role]:
+            return set(steps_before(case))
+        names = (case.control, *steps_before(case))
+        return {name for name in names if name and not self._rests_on(name, case)}
 
     def _rests_on(self, name: str, case: Case) -> bool:
         """Whether that one rests on this one."""
@@ -98,10 +97,11 @@ class Controls:
         return decision
 
     def _depth(self, case: Case) -> int:
-        if case.id == WORKS[case.role]:
-            return -1
+        basic = BASIC[case.role]
+        if case.id in basic:
+            return basic.index(case.id) - len(basic)
         below = self.cases.get(case.control or "")
-        return 0 if below is None else 1 + self._depth(below)
+        return 0 if below is None else max(0, 1 + self._depth(below))
 
 
 def _alike(control: Case, item: Item) -> list[Mapping[str, object]]:

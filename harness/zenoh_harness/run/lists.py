@@ -6,7 +6,7 @@ An entry that is wrong excuses nothing and is never seen to have gone; so it is 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -54,13 +54,29 @@ def read(paths: Iterable[Path], *, others: Mapping[str, Collection[str]] | None 
 
 
 def remarks(entries: Iterable[ListedDeviation], today: dt.date | None = None) -> list[str]:
-    """What is to be said of entries that are right, and do nothing any more."""
-    now = today or dt.datetime.now(dt.UTC).date()
+    """What is to be said of entries that are right, and do nothing any more, or cannot both show."""
+    entries, now = list(entries), today or dt.datetime.now(dt.UTC).date()
     return [
-        f"known deviation {one.name}: expired on {one.expires}, it excuses nothing"
-        for one in entries
-        if one.expires is not None and one.expires <= now
+        *_contradictions(entries),
+        *(
+            f"known deviation {one.name}: expired on {one.expires}, it excuses nothing"
+            for one in entries
+            if one.expires is not None and one.expires <= now
+        ),
     ]
+
+
+def _contradictions(entries: Iterable[ListedDeviation]) -> Iterator[str]:
+    """Entries that expect steady verdicts that differ, of one judgement: a case without parameters, told apart by nothing else."""
+    expected: dict[str, Verdict] = {}
+    for one in entries:
+        case = _cases().get(one.check)
+        if case is None or len(case.every_parameters) > 1 or one.verdict in (Verdict.FLAKY, Verdict.SLOW):
+            continue
+        place = repr((one.check, str(one.versions), one.role, one.profile, one.link, one.kind, one.node))
+        other = expected.setdefault(place, one.verdict)
+        if other is not one.verdict:
+            yield f"known deviation {one.name}: one entry expects {other.value}, another {one.verdict.value}; only one can show"
 
 
 def _hold(where: str, one: ListedDeviation, others: Mapping[str, Collection[str]]) -> None:

@@ -19,6 +19,7 @@ from zenoh_harness.run import embargo
 from zenoh_harness.run.convict import script_of
 from zenoh_harness.run.decide import is_beyond, level_of
 from zenoh_harness.run.options import DEPTH, Options
+from zenoh_harness.run.places import details_of
 
 BEYOND: Final = "not in the revisions that are required"
 """The reason of what is excused because nobody asks for it yet."""
@@ -71,6 +72,8 @@ class Register:
         if judgement.verdict not in _QUIET:
             label = check_label(key.check, key.parameters)
             judgement = replace(judgement, repeat=self.repeat(label) if repeat is None else repeat)
+            if kept := details_of(finding, conversation):
+                judgement = replace(judgement, details={**judgement.details, "found": kept})
         judgement = self._with_evidence(judgement, verdict, conversation, shows or conversation, finding)
         self._writer.judgement(judgement)
         self.judgements.append(judgement)

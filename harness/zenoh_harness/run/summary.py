@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +12,7 @@ from zenoh_conformance.verdict import GRAVE, Exit, Judgement, Verdict, worst
 from zenoh_harness.console import plain
 from zenoh_harness.files.results import check_label
 from zenoh_harness.files.scripts import STAYS_UP
+from zenoh_harness.run.causes import Cause, causes, found
 from zenoh_harness.run.runner import Ran
 
 if TYPE_CHECKING:
@@ -137,10 +138,11 @@ def show(ran: Ran, out: Console, *, verbose: bool = False) -> None:
     shown = public(ran.judgements)
     title = f"{ran.header.name} {ran.header.version}".strip()
     out.print(f"\n{plain(title)} as {ran.header.role.replace('+', ' and ')}: {len(shown)} judgements")
+    for cause in causes(shown, SHOWN):
+        _tell(cause, out, ran.out)
     if shown:
+        out.print()
         out.print(_table(list(by_page(shown))))
-    for each in deviations(shown):
-        _tell(each, out, ran.out)
     tell_known(shown, out, verbose=verbose)
     _tell_idle(idle(shown), out, verbose=verbose)
     _tell_end(ran, out)
@@ -171,32 +173,54 @@ def _table(pages: Sequence[tuple[str, Counter[Verdict]]]) -> Table:
     return table
 
 
-def _tell(each: DeviationBlock, out: Console, folder: Path) -> None:
-    one = each.first
+def _tell(cause: Cause, out: Console, folder: Path) -> None:
+    one = cause.first
     style = "bold red" if one.verdict not in (Verdict.WARN, Verdict.SLOW) else "yellow"
-    known = requirements().get(one.key.requirement)
-    asked = known.says if known is not None else _ASKED.get(one.key.requirement, "")
-    where = "" if one.key.profile == "default" else f", profile {one.key.profile}"
+    profiles = ", ".join(cause.profiles)
+    where = "" if profiles == "default" else f", profile{'s' * (len(cause.profiles) > 1)} {profiles}"
     out.print()
-    out.print(
-        f"{one.verdict.value.upper():<7}{one.key.requirement}  ({one.level}, {one.key.role}{where})",
-        style=style,
-        soft_wrap=True,
-    )
-    if asked:
-        out.print(f"       asked    {asked}", soft_wrap=True)
-    if one.key.check != one.key.requirement:
-        out.print(f"       check    {one.key.check}", soft_wrap=True)
-    out.print(f"       seen     {plain(one.cause)}", soft_wrap=True)
-    if each.values:
-        values = ", ".join(each.values[:8]) + (", ..." if len(each.values) > 8 else "")
-        out.print(f"       with     {plain(values)}  ({each.count} of its values)", soft_wrap=True)
-    if one.evidence:
-        out.print(f"       evidence {folder / one.evidence} (and .script, for zconform replay)", soft_wrap=True)
-    if lacks := dict(one.details).get("script"):
-        out.print(f"       script   {plain(str(lacks))}", soft_wrap=True)
-    if one.repeat:
-        out.print(f"       repeat   {one.repeat}", soft_wrap=True)
+    head = f"{one.verdict.value.upper():<7}{one.key.requirement}  ({one.level}, {one.key.role}{where})"
+    out.print(head, style=style, soft_wrap=True)
+    for name, text in _rows(cause, folder):
+        if text:
+            out.print(f"       {name:<9}{plain(text)}", soft_wrap=True)
+
+
+def _rows(cause: Cause, folder: Path) -> Iterator[tuple[str, str]]:
+    """What is said of one cause, by name; what is empty is left out."""
+    one, was = cause.first, found(cause.first)
+    known = requirements().get(one.key.requirement)
+    yield "asked", known.says if known is not None else _ASKED.get(one.key.requirement, "")
+    yield "page", known.ref[0].replace("#", ", section ") if known is not None and known.ref else ""
+    yield "seen", _seen(one, was)
+    yield "expected", was.get("expected", "") if _is_plain(one, was) else ""
+    yield "at", f"byte {was['byte']} of the batch: {was['bytes']}" if "byte" in was else ""
+    yield "check", one.key.check if one.key.check != one.key.requirement else ""
+    yield "with", _values(cause)
+    yield "also", "; ".join(f"{other.cause} ({other.key.check})" for other in cause.others[:3])
+    told = {one.key.check, *(other.key.check for other in cause.others[:3])}
+    yield "seen by", ", ".join(check for check in cause.checks if check not in told)
+    yield "evidence", f"{folder / one.evidence} (and .script, for zconform replay)" if one.evidence else ""
+    yield "repeat", one.repeat
+
+
+def _is_plain(one: Judgement, was: Mapping[str, Any]) -> bool:
+    """Whether the cause is no more than what came and what was expected."""
+    return bool(was.get("expected")) and not was.get("why") and one.verdict is not Verdict.FLAKY
+
+
+def _seen(one: Judgement, was: Mapping[str, Any]) -> str:
+    if not _is_plain(one, was):
+        return one.cause
+    return ": ".join(text for text in (was.get("path", ""), was.get("got", "")) if text)
+
+
+def _values(cause: Cause) -> str:
+    """The parameters with which the first check showed it."""
+    mine = [one for one in cause.judgements if one.key.check == cause.first.key.check]
+    shown = list(dict.fromkeys(check_label("", one.key.parameters).strip("[]") for one in mine if one.key.parameters))
+    text = ", ".join(shown[:8]) + (", ..." if len(shown) > 8 else "")
+    return f"{text}  ({len(shown)} of its values)" if shown else ""
 
 
 def tell_known(judgements: Iterable[Judgement], out: Console, *, verbose: bool) -> None:

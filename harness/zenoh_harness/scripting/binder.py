@@ -105,6 +105,11 @@ def judged(script: Script, scene: Scene) -> None:
         perform(script, scene)
 
 
+def is_here(check: str) -> bool:
+    """Whether this version has what a script is held to; else its steps are done as they stand."""
+    return not check or check in (*all_laws(), STAYS_UP) or check.startswith("models/") or _case(check) is not None
+
+
 def _done(script: Script, scene: Scene) -> None:
     """Do the steps as far as the target goes with them."""
     with suppress(Elsewhere, Deviation):
@@ -131,11 +136,12 @@ def _held(script: Script, scene: Scene, law: type[Law]) -> None:
 
 def _case(label: str) -> tuple[Case, Parameters] | None:
     """A case and the parameters that its label tells; None for one that there is not."""
-    found = all_cases().get(label.partition("[")[0])
+    name = label.partition("[")[0]
+    found = next((case for case in all_cases().values() if name in (case.id, *case.aliases)), None)
     if found is None:
         return None
     for parameters in found.parameters:
-        if check_label(found.id, shown_all(parameters)) == label:
+        if check_label(name, shown_all(parameters)) == label:
             return found, parameters
     return None
 

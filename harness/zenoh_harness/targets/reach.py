@@ -61,6 +61,7 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
             Kind("wheel", "VERSION", False, _NODE, _LAUNCHED),
             Kind("exec", "COMMAND", True, _NODE, _LAUNCHED | {"agent", "listen", "version"}),
             Kind("docker", "IMAGE", True, _NODE, _LAUNCHED | {"args", "build", "config", "env", "memory", "pull"}),
+            Kind("python", "MODULE:NAME", True, _NODE, frozenset({"role", "version"})),
             Kind("stdio", "COMMAND", True, _CODEC, frozenset()),
             Kind("lib", "PATH", True, _CODEC, frozenset()),
             Kind("reference", "", False, _NODE | _CODEC, _LAUNCHED | {"face"}),

@@ -167,6 +167,7 @@ _ADAPTERS: Final[Mapping[str, str]] = {
     "reference": "reference",
     "faulty": "reference",
     "variant": "reference",
+    "python": "inprocess",
     "stdio": "stdio",
     "lib": "library",
     "docker": "docker",

@@ -1,0 +1,50 @@
+"""What was said, explained: a recorded conversation event by event, byte by byte."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from zenoh_conformance.connection import Decoders, SeenBatch
+from zenoh_conformance.conversation import Conversation, Event, Happened
+from zenoh_conformance.explain import Explanation, explain_batch
+
+ENDS = {"ended": "the target ended", "wrote": "it wrote last"}
+"""What evidence may tell of a target's end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """One explanation and where its bytes come from."""
+
+    head: str
+    explanation: Explanation | None = None
+    """None for what happened to a link."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The same as data."""
+        return {"of": self.head, **(self.explanation.to_json() if self.explanation else {})}
+
+
+def conversation_told(conversation: Conversation) -> Iterator[Explained]:
+    """Event by event; bytes as the batches that they complete, read as the session has come to be."""
+    for name, what in ENDS.items():
+        if said := conversation.about.get(name):
+            yield Explained(f"{what}: {said}" if "\n" not in said else "\n    ".join((f"{what}:", *said.split("\n"))))
+    decoders = Decoders(conversation)
+    for event in conversation:
+        who = _who(event)
+        if event.kind is not Happened.BYTES:
+            yield Explained(f"{who}  {event.kind.value}")
+        batches = [seen for seen in decoders.feed(event) if isinstance(seen, SeenBatch)]
+        for batch in batches:
+            text = explain_batch(batch.raw, batch.layer, compressed=batch.compressed)
+            yield Explained(f"{who}  {len(batch.raw)} bytes", text)
+        if event.kind is Happened.BYTES and not batches:
+            yield Explained(f"{who}  {len(event.data)} bytes, a part of a batch")
+
+
+def _who(event: Event) -> str:
+    packet = f"  packet {event.packet}" if event.packet else ""
+    return f"{event.time:9.4f}{packet}  {event.connection}  {event.sender.value}"
