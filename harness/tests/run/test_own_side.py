@@ -31,8 +31,11 @@ from zenoh_harness.variants.table import in_memory, once
 
 ON_OTHERS = {
     ("initiator-extensions/odd-extensions-of-open-ack-are-believed-or-refused", "law/batch-size-is-receive-limit"),
+    ("initiator-extensions/a-mode-that-was-not-offered-is-not-used", "law/qos-needs-both"),
+    ("initiator-extensions/odd-extensions-of-init-ack-are-followed-or-refused", "law/qos-needs-both"),
+    ("initiator-open-ack/nothing-but-open-ack-activates", "law/qos-needs-both"),
 }
-"""What a case breaks on nodes of small batches only."""
+"""What a case breaks on other nodes only: on those of small batches, and on those that offer no lanes."""
 
 LANES = "law/frame-carries-priority"
 
