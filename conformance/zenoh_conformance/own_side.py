@@ -10,7 +10,8 @@ from collections.abc import Collection, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import Final
 
-from .conversation import Side
+from .conversation import Conversation, Happened, Side
+from .finding import Finding
 from .law import Judged
 from .requirement import is_must
 
@@ -18,20 +19,37 @@ ANY: Final = ("law/*",)
 """What a script breaks: it says what is written, whatever that is."""
 
 
+ENDS: Final = (Happened.EOF, Happened.RESET)
+
+
 class OwnFault(Exception):  # noqa: N818 - it is a fault of a case or model, and named as such
     """We broke a law that we did not mean to break."""
 
 
-def own_faults(every: Sequence[Judged], ours: Side, breaks: Collection[str]) -> Iterator[str]:
-    """What our side broke and did not declare, a line each; only what must be.
+def own_faults(
+    conversation: Conversation, every: Sequence[Judged], ours: Side, breaks: Collection[str]
+) -> Iterator[str]:
+    """What our side broke and did not declare, a line each, of what the laws say of a conversation; only what must be.
 
-    Nothing where the target broke something in the same conversation: it may have led us there.
+    Nothing where the target broke something, too: it may have led us there. Nor is it a fault what we say on a link that has ended.
     """
     if any(said.findings for said in every if said.sender is not ours):
         return
     for said in every:
         if said.sender is ours and said.findings and is_must(said.law.requirement) and not _is_meant(said, breaks):
-            yield f"we broke {said.law.id}, and did not mean to: {said.findings[0].cause}"
+            heard = next((finding for finding in said.findings if _is_heard(finding, conversation)), None)
+            if heard is not None:
+                yield f"we broke {said.law.id}, and did not mean to: {heard.cause}"
+
+
+def _is_heard(finding: Finding, conversation: Conversation) -> bool:
+    """Whether the target had not ended the link before."""
+    for event in conversation.events:
+        if finding.event is None or event is finding.event:
+            return True
+        if event.connection == finding.connection and event.kind in ENDS and event.sender is not finding.sender:
+            return False
+    return True
 
 
 def _is_meant(said: Judged, breaks: Collection[str]) -> bool:

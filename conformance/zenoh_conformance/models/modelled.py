@@ -249,5 +249,5 @@ def judged(scene: Any, side: Side, known: frozenset[str], breaks: Collection[str
     musts = [one for one in findings if one.requirement not in known and is_must(one.requirement)]
     if musts:
         raise Deviation(min(musts, key=lambda one: one.time))
-    for text in own_faults(said, side.other, breaks):
+    for text in own_faults(conversation or Conversation(), said, side.other, breaks):
         raise OwnFault(text)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from fnmatch import filter as fnfilter
+from fnmatch import fnmatchcase
 
 import pytest
 
 from zenoh_conformance.case import Case, all_cases
 from zenoh_conformance.controls import Ground
-from zenoh_conformance.conversation import Conversation, Side
+from zenoh_conformance.conversation import Conversation, Event, Happened, Side
 from zenoh_conformance.kinds import InitSyn
 from zenoh_conformance.law import Judged, all_laws, judge
 from zenoh_conformance.messages import Push, Put
@@ -26,6 +28,14 @@ from zenoh_harness.scripting.shipped import script_cases
 from zenoh_harness.targets.reach import parse
 from zenoh_harness.targets.target import open_target
 from zenoh_harness.variants.table import in_memory, once
+
+ON_OTHERS = {
+    ("initiator-extensions/odd-extensions-of-open-ack-are-believed-or-refused", "law/batch-size-is-receive-limit"),
+    ("initiator-extensions/a-mode-that-was-not-offered-is-not-used", "law/qos-needs-both"),
+    ("initiator-extensions/odd-extensions-of-init-ack-are-followed-or-refused", "law/qos-needs-both"),
+    ("initiator-open-ack/nothing-but-open-ack-activates", "law/qos-needs-both"),
+}
+"""What a case breaks on other nodes only: on those of small batches, and on those that offer no lanes."""
 
 LANES = "law/frame-carries-priority"
 
@@ -54,26 +64,34 @@ def broken() -> dict[str, dict[str, str]]:
     for case in in_memory():
         for parameters in case.parameters:
             _, conversation = once(case, parameters, Reference, ground)
-            for text in own_faults(judge(conversation or Conversation()), case.role.other, ()):
+            said_of = conversation or Conversation()
+            for text in own_faults(said_of, judge(said_of), case.role.other, ()):
                 found[case.id].setdefault(text.split()[2].rstrip(","), text)
     return found
 
 
 def test_we_break_nothing_but_what_a_case_declares(broken: dict[str, dict[str, str]]) -> None:
     undeclared = {
-        name: [text for law, text in laws.items() if law not in all_cases()[name].breaks]
+        name: [
+            text for law, text in laws.items() if not any(fnmatchcase(law, glob) for glob in all_cases()[name].breaks)
+        ]
         for name, laws in broken.items()
     }
     assert {name: texts for name, texts in undeclared.items() if texts} == {}
 
 
 def test_what_a_case_declares_it_breaks(broken: dict[str, dict[str, str]]) -> None:
-    stale = {case.id: [law for law in case.breaks if law not in broken.get(case.id, {})] for case in in_memory()}
+    stale = {
+        case.id: [
+            law for law in case.breaks if not fnfilter(broken.get(case.id, {}), law) and (case.id, law) not in ON_OTHERS
+        ]
+        for case in in_memory()
+    }
     assert {name: laws for name, laws in stale.items() if laws} == {}
 
 
 def test_what_is_declared_is_a_law() -> None:
-    assert {law for case in all_cases().values() for law in case.breaks} <= set(all_laws())
+    assert all(fnfilter(all_laws(), law) for case in all_cases().values() for law in case.breaks)
 
 
 def test_a_script_says_what_is_written() -> None:
@@ -81,24 +99,28 @@ def test_a_script_says_what_is_written() -> None:
 
 
 def test_a_slip_of_ours_is_told_with_its_law_unless_it_is_meant() -> None:
-    every, _ = said(slip())
-    [text] = own_faults(every, Side.INITIATOR, ())
+    every, conversation = said(slip())
+    [text] = own_faults(conversation, every, Side.INITIATOR, ())
     assert text.startswith(f"we broke {LANES}, and did not mean to: frame.exts.qos")
-    assert [*own_faults(every, Side.INITIATOR, (LANES,))] == [*own_faults(every, Side.INITIATOR, ANY)] == []
+    assert (
+        [*own_faults(conversation, every, Side.INITIATOR, (LANES,))]
+        == [*own_faults(conversation, every, Side.INITIATOR, ANY)]
+        == []
+    )
 
 
 def test_what_only_should_be_we_may_leave() -> None:
-    every, _ = said(slip())
+    every, conversation = said(slip())
     assert any(one.law.id == "law/publications-are-stamped" and one.findings for one in every)
-    assert not any("stamped" in text for text in own_faults(every, Side.INITIATOR, ()))
+    assert not any("stamped" in text for text in own_faults(conversation, every, Side.INITIATOR, ()))
 
 
 def test_where_the_target_broke_something_it_may_have_led_us_there() -> None:
-    every, _ = said(slip())
-    assert [*own_faults(every, Side.RESPONDER, ())] == []
+    every, conversation = said(slip())
+    assert [*own_faults(conversation, every, Side.RESPONDER, ())] == []
     [mine] = [one for one in every if one.law.id == LANES and one.findings]
     theirs = Judged(mine.law, Side.RESPONDER, 1, mine.findings)
-    assert [*own_faults([*every, theirs], Side.INITIATOR, ())] == []
+    assert [*own_faults(conversation, [*every, theirs], Side.INITIATOR, ())] == []
 
 
 def test_a_slip_of_ours_is_an_error_and_no_verdict_on_the_target() -> None:
@@ -125,3 +147,12 @@ def test_how_a_link_ends_that_a_case_leaves_open_is_no_slip() -> None:
     )  # fmt: skip
     with open_target(parse("reference?role=client")).start() as node:
         assert attempt(Item(leaves, {}), Conditions(node=node)).held
+
+
+def test_what_we_say_on_a_link_that_has_ended_is_no_slip() -> None:
+    every, conversation = said(slip())
+    [mine] = [finding for one in every if one.law.id == LANES for finding in one.findings]
+    end = Event(mine.time, mine.connection, Side.RESPONDER, Happened.RESET)
+    at = next(index for index, event in enumerate(conversation.events) if event is mine.event)
+    conversation.events.insert(at, end)
+    assert [*own_faults(conversation, every, Side.INITIATOR, ())] == []

@@ -144,8 +144,9 @@ def _performed(item: Item, stage: Stage) -> AttemptOutcome:
         went, cause = Went.DEVIATED, findings[0].cause
     stage.conversation.about = {"case": item.label, "requirement": item.case.requirement}
     every = judge(stage.conversation)
-    if went is Went.HELD and (ours := next(own_faults(every, stage.role.other, (*item.case.breaks, *AT_THE_END)), "")):
-        went, cause = Went.BROKE, ours
+    ours = own_faults(stage.conversation, every, stage.role.other, (*item.case.breaks, *AT_THE_END))
+    if went is Went.HELD and (slip := next(ours, "")):
+        went, cause = Went.BROKE, slip
     return AttemptOutcome(
         item=item,
         went=went,

@@ -149,7 +149,7 @@ class Laws:
     def hear(self, conversation: Conversation, case: Case) -> None:
         """Let them judge what the target said, and what we said."""
         every = judge(conversation)
-        for text in own_faults(every, case.role.other, case.breaks):
+        for text in own_faults(conversation, every, case.role.other, case.breaks):
             red = Result(case.id, f"{case.id} (our own side)", Came.RED, text, case.requirement, conversation)
             self.red.setdefault((red.label, text), red)
         for said in every:
