@@ -14,6 +14,7 @@ from typing import Any, Final
 import click
 
 from zenoh_conformance.verdict import Exit
+from zenoh_harness.commands import _completing as completing
 from zenoh_harness.console import Shell, shell_options
 from zenoh_harness.errors import CannotGoOn, UsageError, unknown
 from zenoh_harness.files import campaigns
@@ -21,6 +22,13 @@ from zenoh_harness.files.campaigns import FindingRow
 
 UNITS: Final = {"s": 1, "m": 60, "h": 3600}
 OUT: Final = Path("fuzz-out")
+
+
+def _oracles(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """For a shell: the oracles that begin so."""
+    from .oracle import names
+
+    return completing.begun(names(), incomplete)
 
 
 @click.group("fuzz")
@@ -35,12 +43,12 @@ def command() -> None:
 
 def targets_option(function: Any) -> Any:
     """`--target`, as every command here takes it."""
-    return click.option("--target", "targets", multiple=True, metavar="TARGET",
+    return click.option("--target", "targets", multiple=True, metavar="TARGET", shell_complete=completing.targets,
                         help="A codec: lib:PATH, lib:zenoh-codec@VERSION, stdio:COMMAND.")(function)  # fmt: skip
 
 
 @command.command("codec")
-@click.argument("oracle")
+@click.argument("oracle", shell_complete=_oracles)
 @targets_option
 @click.option("--time", "duration", default="20s", show_default=True, help="How long: 20s, 5m, 1h.")
 @click.option("--jobs", default=1, show_default=True, type=click.IntRange(1, 64), help="Workers on one corpus.")
@@ -201,7 +209,7 @@ def input_of(text: str) -> tuple[bytes, FindingRow | None]:
 
 
 @command.command("replay")
-@click.argument("oracle")
+@click.argument("oracle", shell_complete=_oracles)
 @click.argument("inputs", nargs=-1, required=True)
 @targets_option
 @shell_options()
@@ -300,7 +308,7 @@ def coverage(shell: Shell, folder: Path) -> None:
 
 
 @command.command("merge")
-@click.argument("oracle")
+@click.argument("oracle", shell_complete=_oracles)
 @click.option("--out", default=OUT, show_default=True, type=click.Path(path_type=Path))
 @click.option("--from", "others", multiple=True, type=click.Path(exists=True, file_okay=False, path_type=Path),
               help="A further corpus.")  # fmt: skip

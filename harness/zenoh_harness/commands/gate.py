@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+from click.shell_completion import CompletionItem
 
 from zenoh_conformance.lock import lock, revisions
 from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import Exit
+from zenoh_harness.commands import _completing as completing
 from zenoh_harness.commands import _flakes
 from zenoh_harness.commands.run import accepted, check_files, command_line, export
 from zenoh_harness.console import Shell, plain, shell_options
@@ -58,6 +60,11 @@ class TargetOrVerb(click.Group):
             args = ["judge", *args]
         return super().parse_args(ctx, args)
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        """Verbs, and targets."""
+        more = completing.targets(ctx, self.commands["judge"].params[0], incomplete)
+        return [*super().shell_complete(ctx, incomplete), *map(CompletionItem, more)]
+
 
 @click.group(cls=TargetOrVerb)
 def command() -> None:
@@ -78,12 +85,15 @@ def _run_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--seed", type=int, default=0, show_default=True, help="What is drawn, is drawn from this."),
         click.option("--strict", is_flag=True, help="`warn` and `slow` count as deviations too."),
         click.option("--depth", type=click.Choice(DEPTHS), default="quick", show_default=True, help="How much of each check."),
-        click.option("--only", multiple=True, metavar="GLOB", help="Only these checks or requirements; may be repeated."),
+        click.option(
+            "--only", multiple=True, metavar="GLOB", shell_complete=completing.checks,
+            help="Only these checks or requirements; may be repeated.",
+        ),
         click.option(
             "--known", "path", required=True, metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
             help="The target's list of known deviations.",
         ),
-        click.argument("target"),
+        click.argument("target", shell_complete=completing.targets),
     ):  # fmt: skip
         function = option(function)
     return function
@@ -97,7 +107,11 @@ def _run_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write JUnit XML to this file.")
 @click.option("--sarif", type=click.Path(path_type=Path, dir_okay=False), help="Write SARIF to this file.")
 @click.option(
-    "--require", "wanted", metavar="REVISION[,..]", help="Hold it to these revisions; what came later is shown."
+    "--require",
+    "wanted",
+    metavar="REVISION[,..]",
+    shell_complete=completing.revisions,
+    help="Hold it to these revisions; what came later is shown.",
 )
 @shell_options()
 def judge(

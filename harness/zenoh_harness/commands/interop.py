@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from zenoh_conformance.verdict import Exit
+from zenoh_harness.commands import _completing as completing
 from zenoh_harness.commands._known import known_option
 from zenoh_harness.commands.run import command_line
 from zenoh_harness.console import Shell, plain, shell_options
@@ -26,8 +27,14 @@ from zenoh_harness.targets.catalogue import find
 
 
 @click.command()
-@click.argument("targets", nargs=-1, metavar="A B [C...]")
-@click.option("--only", multiple=True, metavar="GLOB", help="Only these scenarios or topics; may be repeated.")
+@click.argument("targets", nargs=-1, metavar="A B [C...]", shell_complete=completing.targets)
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="GLOB",
+    shell_complete=completing.scenarios,
+    help="Only these scenarios or topics; may be repeated.",
+)
 @click.option("--both", is_flag=True, help="Then the other way round: B listens, A connects.")
 @known_option
 @click.option(

@@ -13,6 +13,7 @@ import click
 
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.verdict import Exit
+from zenoh_harness.commands import _completing as completing
 from zenoh_harness.console import Shell, shell_options
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files import scripts
@@ -78,8 +79,8 @@ class Learned:
 
 
 @click.command()
-@click.argument("target", default="wheel")
-@click.argument("other", required=False)
+@click.argument("target", default="wheel", shell_complete=completing.targets)
+@click.argument("other", required=False, shell_complete=completing.targets)
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), default="zconform-learned", show_default=True)
 @click.option(
     "--of", "of", type=click.Choice(list(SUBJECTS)), default="handshake", show_default=True, help="What is learned."

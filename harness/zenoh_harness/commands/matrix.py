@@ -12,6 +12,7 @@ from typing import Final
 import click
 
 from zenoh_conformance.verdict import Exit, Verdict
+from zenoh_harness.commands import _completing as completing
 from zenoh_harness.commands._known import known_option
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.files.results import Results
@@ -41,8 +42,14 @@ MOST_LABELS: Final = 500
 
 
 @click.command()
-@click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
-@click.option("--only", multiple=True, metavar="GLOB", help="Only these checks or requirements; may be repeated.")
+@click.argument("targets", nargs=-1, required=True, metavar="TARGET...", shell_complete=completing.targets)
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="GLOB",
+    shell_complete=completing.checks,
+    help="Only these checks or requirements; may be repeated.",
+)
 @click.option(
     "--jobs", type=click.IntRange(1, 64), help="Targets at a time; as many as there are processors, and memory for."
 )
@@ -63,7 +70,10 @@ MOST_LABELS: Final = 500
     help="How often both sides of a change are asked again before it is told.",
 )
 @click.option(
-    "--bisect", metavar="CHECK|SCRIPT", help="Find where this check or script turns, over the targets in order."
+    "--bisect",
+    metavar="CHECK|SCRIPT",
+    shell_complete=completing.checks,
+    help="Find where this check or script turns, over the targets in order.",
 )
 @shell_options()
 def command(

@@ -8,6 +8,7 @@ from typing import Any, Final
 import click
 
 from zenoh_conformance.verdict import Exit
+from zenoh_harness.commands import _completing as completing
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.files import probes
 from zenoh_harness.probing.probe import Facts, missing, probe
@@ -19,8 +20,15 @@ _WIDTH: Final = 36
 
 
 @click.command()
-@click.argument("target", metavar="TARGET")
-@click.option("--profile", "profiles", multiple=True, metavar="NAME", help="Only this profile; may be given again.")
+@click.argument("target", metavar="TARGET", shell_complete=completing.targets)
+@click.option(
+    "--profile",
+    "profiles",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=completing.profiles,
+    help="Only this profile; may be given again.",
+)
 @click.option(
     "--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write the JSON there too."
 )

@@ -10,6 +10,7 @@ import click
 from zenoh_conformance.case import Case
 from zenoh_conformance.conversation import Conversation
 from zenoh_conformance.verdict import Exit, Judgement, Key, Verdict, exit_code
+from zenoh_harness.commands import _completing as completing
 from zenoh_harness.commands.explain import show_told
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import UsageError, nearest
@@ -34,10 +35,15 @@ from zenoh_harness.targets.target import NodeTarget, open_target
 
 
 @click.command()
-@click.argument("script")
-@click.argument("target", default="wheel")
+@click.argument("script", shell_complete=completing.scripts)
+@click.argument("target", default="wheel", shell_complete=completing.targets)
 @click.option("--seed", type=int, default=0, show_default=True, help="What is drawn, is drawn from this.")
-@click.option("--against", metavar="TARGET", help="Replay it on this one too, and tell where the two part.")
+@click.option(
+    "--against",
+    metavar="TARGET",
+    shell_complete=completing.targets,
+    help="Replay it on this one too, and tell where the two part.",
+)
 @click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Write the conversation to this file.")
 @shell_options()
 def command(shell: Shell, script: str, target: str, seed: int, against: str | None, save: Path | None) -> int:

@@ -14,6 +14,7 @@ from typing import Final
 import click
 
 from zenoh_conformance.verdict import Exit
+from zenoh_harness.commands import _completing as completing
 from zenoh_harness.commands._known import known_option
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import OtherVersion, UsageError
@@ -37,8 +38,14 @@ OUT: Final = "zconform-results"
 
 
 @click.command()
-@click.argument("targets", nargs=-1, metavar="[TARGET...]")
-@click.option("--only", multiple=True, metavar="GLOB", help="Only these checks or requirements; may be repeated.")
+@click.argument("targets", nargs=-1, metavar="[TARGET...]", shell_complete=completing.targets)
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="GLOB",
+    shell_complete=completing.checks,
+    help="Only these checks or requirements; may be repeated.",
+)
 @click.option("--jobs", type=click.IntRange(1, 256), default=8, show_default=True, help="Cases side by side.")
 @click.option("--seed", type=int, default=0, show_default=True, help="What is drawn, is drawn from this.")
 @click.option("--shuffle", type=int, metavar="SEED", help="Run the cases in an order drawn from this.")
@@ -71,6 +78,7 @@ OUT: Final = "zconform-results"
 @click.option(
     "--debug",
     metavar="CHECK",
+    shell_complete=completing.checks,
     help="Judge this one: tell process and port, wait before each step, leave the target up.",
 )
 @click.option("--keep", is_flag=True, help="Leave the target up and tell how to attach to it.")
