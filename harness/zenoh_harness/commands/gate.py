@@ -20,11 +20,13 @@ from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import Exit
 from zenoh_harness.commands import _completing as completing
 from zenoh_harness.commands import _flakes
-from zenoh_harness.commands.run import accepted, check_files, command_line, export
+from zenoh_harness.commands.run import accepted, command_line, export
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import UsageError, nearest, unknown
+from zenoh_harness.files import judged as files_judged
 from zenoh_harness.files import known, results
 from zenoh_harness.files.faults import FileFault
+from zenoh_harness.files.places import check_files, check_folders
 from zenoh_harness.files.results import Header
 from zenoh_harness.gate import editing, entries, telling
 from zenoh_harness.gate.entries import PlacedEntry
@@ -37,7 +39,7 @@ from zenoh_harness.run.folder import claimed
 from zenoh_harness.run.options import DEPTHS, Options
 from zenoh_harness.run.plan import Selection
 from zenoh_harness.run.runner import Ran, nodes_of, parts_of, run_target
-from zenoh_harness.targets.catalogue import find
+from zenoh_harness.targets.named import checked
 from zenoh_harness.targets.reach import Reach
 
 STEP_SUMMARY: Final = "GITHUB_STEP_SUMMARY"
@@ -129,11 +131,13 @@ def judge(
     \b
     Example:  zconform gate wheel --known ci/zenoh.known.toml --summary gate.md --junit gate.xml
     """
-    check_files(summary, junit, sarif)
+    check_files(summary, junit, sarif, _page())
     reach, options = _options(target, how)
     asked = required(wanted)
     options = replace(options, required=frozenset().union(*asked.values()) if asked else None)
     placed = _placed(path)
+    if judged_file(path).exists():
+        files_judged.read(judged_file(path))
     ran = _run(shell, reach, options, [one.entry for one in placed], path)
     if ran is None:
         return int(Exit.NOTHING_JUDGED)
@@ -176,6 +180,7 @@ def update(shell: Shell, target: str, path: Path, owner: str, **how: Any) -> int
     """
     reach, options = _options(target, how)
     placed = _placed(path)
+    check_files(path, judged_file(path))
     editing.hold_editable(placed)
     ran = _run(shell, reach, options, [one.entry for one in placed], None)
     if ran is None or ran.stopped is not None:
@@ -207,7 +212,7 @@ def from_results(shell: Shell, folder: Path, path: Path, strict: bool, summary: 
     \b
     Example:  zconform gate results whole --known ci/zenoh.known.toml
     """
-    check_files(summary)
+    check_files(summary, _page())
     read, placed = results.read(folder), _placed(path)
     today = dt.datetime.now(dt.UTC).date()
     held = hold(read.judgements, placed, kind=read.header.kind, today=today, strict=strict, complete=read.complete)
@@ -260,7 +265,8 @@ def _options(target: str, how: dict[str, Any]) -> tuple[Reach, Options]:
         out=how["out"], selection=selection, jobs=how["jobs"], seed=how["seed"], depth=how["depth"], strict=how["strict"],
         allowance=Allowance.of(seconds),
     )  # fmt: skip
-    return find(target), options
+    check_folders(options.out)
+    return checked(target), options
 
 
 def _placed(path: Path) -> list[PlacedEntry]:
@@ -327,8 +333,8 @@ def _tell(shell: Shell, told: telling.Told, summary: Path | None) -> int:
     text = telling.markdown(told)
     if summary is not None:
         summary.write_text(text, encoding="utf-8")
-    if page := os.environ.get(STEP_SUMMARY):
-        with Path(page).open("a", encoding="utf-8") as out:
+    if page := _page():
+        with page.open("a", encoding="utf-8") as out:
             out.write(text)
     if shell.as_json:
         shell.print_json(telling.as_json(told))
@@ -336,6 +342,11 @@ def _tell(shell: Shell, told: telling.Told, summary: Path | None) -> int:
         for line in telling.lines(told):
             shell.out.print(line, soft_wrap=True)
     return int(told.code)
+
+
+def _page() -> Path | None:
+    page = os.environ.get(STEP_SUMMARY)
+    return Path(page) if page else None
 
 
 def _told(

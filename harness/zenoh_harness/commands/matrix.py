@@ -15,12 +15,14 @@ from zenoh_conformance.verdict import Exit, Verdict
 from zenoh_harness.commands import _completing as completing
 from zenoh_harness.commands._known import known_option
 from zenoh_harness.console import Shell, plain, shell_options
+from zenoh_harness.files.places import check_folders
 from zenoh_harness.files.results import Results
 from zenoh_harness.run.checks import every_name
 from zenoh_harness.run.compare import BAD, GOOD
 from zenoh_harness.run.options import DEPTHS
 from zenoh_harness.run.plan import Selection
 from zenoh_harness.scripting.shipped import shipped
+from zenoh_harness.targets.named import checked
 from zenoh_harness.versions.bisect import Turn, turns
 from zenoh_harness.versions.matrix import Done, Matrix, expand, room
 from zenoh_harness.versions.steady import Ask, Column, asked_again, doubtful
@@ -89,6 +91,9 @@ def command(
       zconform matrix wheel:1.0.0..1.10.2 --bisect scripts/two-frames-in-one-batch
     """
     reached = expand(targets)
+    for target in reached:
+        checked(target)
+    check_folders(out)
     options = ["--depth", depth, *(part for file in known for part in ("--known", str(file)))]
     if bisect:
         return _bisect(shell, reached, bisect, Matrix(out / "bisect", options))

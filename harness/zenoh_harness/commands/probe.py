@@ -11,6 +11,7 @@ from zenoh_conformance.verdict import Exit
 from zenoh_harness.commands import _completing as completing
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.files import probes
+from zenoh_harness.files.places import check_files
 from zenoh_harness.probing.probe import Facts, missing, probe
 from zenoh_harness.profiles import DEFAULT
 from zenoh_harness.targets.catalogue import Catalogue
@@ -46,6 +47,7 @@ def command(
     Example:  zconform probe wheel:1.9.0 --format json
     A capability that the target's own file claims and the probe does not see is exit code 1.
     """
+    check_files(out)
     node = Catalogue.load().open(target)
     pinned = node.reach.options.get("profile")
     wanted = [known_profile(name).name for name in profiles] or ([pinned] if pinned else list(node.profiles))

@@ -18,6 +18,7 @@ from zenoh_harness.files import conversations, scripts
 from zenoh_harness.files.evidence import slug
 from zenoh_harness.files.explained import conversation_told
 from zenoh_harness.files.known import ListedDeviation
+from zenoh_harness.files.places import check_files
 from zenoh_harness.run.attempt import Conditions
 from zenoh_harness.run.decide import Decision, level_of
 from zenoh_harness.run.facts import ability
@@ -54,16 +55,17 @@ def command(shell: Shell, script: str, target: str, seed: int, against: str | No
               zconform replay link-state-that-cannot-be-read wheel:1.0.4     (one that ships)
     Exit code 1 when the target deviates, dies, or turns zombie.
     """
+    check_files(save)
     case = load(script, shell)
-    node = node_for(case, target)
+    node, other = node_for(case, target), node_for(case, against) if against is not None else None
     decision = perform(case, node, seed, shell)
     if save is not None and decision.conversation is not None:
         conversations.write(decision.conversation, save)
     listed = known_for(node.identity.name, kind=node.identity.kind, nodes=[node.role]).excuse(
         _judgement(decision, node, case)
     )
-    if against is not None:
-        return _compare(shell, decision, perform(case, node_for(case, against), seed, shell))
+    if other is not None:
+        return _compare(shell, decision, perform(case, other, seed, shell))
     if shell.as_json:
         shell.print_json(_as_json(decision, node))
     else:

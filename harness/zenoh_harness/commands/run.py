@@ -23,6 +23,7 @@ from zenoh_harness.files import junit as files_junit
 from zenoh_harness.files import results
 from zenoh_harness.files import sarif as files_sarif
 from zenoh_harness.files.evidence import slug
+from zenoh_harness.files.places import check_files, check_folders
 from zenoh_harness.run import again, debugging, lists, summary
 from zenoh_harness.run.allowance import AT_FULL, Allowance, seconds_of
 from zenoh_harness.run.checks import every_name
@@ -30,7 +31,7 @@ from zenoh_harness.run.folder import claimed
 from zenoh_harness.run.options import DEPTHS, Options
 from zenoh_harness.run.plan import Selection, Shard
 from zenoh_harness.run.runner import Ran, known_for, nodes_of, parts_of, run_target
-from zenoh_harness.targets.catalogue import find
+from zenoh_harness.targets.named import checked
 from zenoh_harness.targets.reach import Reach
 from zenoh_harness.targets.target import NodeInstance
 
@@ -122,7 +123,8 @@ def command(
     seconds = seconds_of(budget) if budget else AT_FULL if depth == "full" and not debug else inf
     longest = seconds_of(timeout, "--timeout") if timeout else debugging.PATIENCE if debug else None
     check_files(junit, sarif)
-    wanted = [find(target) for target in targets or ("wheel",)]
+    check_folders(out)
+    wanted = [checked(target) for target in targets or ("wheel",)]
     check_judged(judged, accept=accept, targets=len(wanted), selected=not selection.whole or last_failed)
     check_repetition(repeat=repeat, last_failed=last_failed, keep=keep, only=bool(only))
     pause = debugging.pause(shell, debug, wanted, depth) if debug else None
@@ -146,15 +148,6 @@ def command(
     code = finished(shell, ran)
     hold(shell, kept)
     return code
-
-
-def check_files(*paths: Path | None) -> None:
-    """Raise UsageError for a file that could not be written once the run is over."""
-    for path in paths:
-        if path is not None and not path.parent.is_dir():
-            raise UsageError(
-                f"cannot write {path}", step="export", seen=f"there is no folder {path.parent}", hint="make it first"
-            )
 
 
 def check_repetition(*, repeat: int, last_failed: bool, keep: bool, only: bool) -> None:
@@ -183,6 +176,10 @@ def check_judged(judged: Path | None, *, accept: bool, targets: int, selected: b
         raise UsageError(
             f"there is no {judged}", step="--judged", hint="--accept writes it, once you agree with what is judged"
         )
+    if accept:
+        check_files(judged)
+    else:
+        files_judged.read(judged)
 
 
 def accepted(shell: Shell, path: Path, ran: Ran | None) -> None:
