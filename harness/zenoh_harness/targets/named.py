@@ -1,4 +1,4 @@
-"""Whatever a target string names, looked for before any work begins: the second of several is not to be missing when the first is done."""
+"""Whatever a target string names, looked for before any work begins: the second of several is not missed when the first is done."""
 
 from __future__ import annotations
 
