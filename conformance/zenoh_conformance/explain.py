@@ -10,7 +10,7 @@ from functools import partial
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from . import batch
+from . import batch, opened
 from .messages import Init, Oam, Open, init
 from .wire import notes, registry
 from .wire.errors import DecodeError, Diagnostic
@@ -360,8 +360,19 @@ class _Marks:
 
     def mark(self, path: str, at: int, note: str = "", _measure: object = None) -> None:
         """The piece at `path` ends at `at`."""
-        self._lines.append(Line(self.at, self._data[self.at : at], path, note))
+        data = self._data[self.at : at]
+        found = opened.parts(path, data, self._before)
+        if not found:
+            self._lines.append(Line(self.at, data, path, note))
+        for part in found:
+            below = path + ("" if part.path[:1] in ("", "[") else ".") + part.path
+            self._lines.append(Line(self.at, self._data[self.at : self.at + part.size], below, part.note))
+            self.at += part.size
         self.at = at
+
+    def _before(self) -> bytes:
+        """The last line but one: what a length in between may depend on."""
+        return self._lines[-2].data if len(self._lines) > 1 else b""
 
 
 def _unexplained(text: Explanation, data: bytes, at: int, end: int, prefix: str, why: DecodeError) -> None:
