@@ -38,6 +38,8 @@ class Source:
     counted: Counter[str] = field(default_factory=Counter)
     read: int = 0
     """Packets, of a capture."""
+    damaged: bool = False
+    """The rest of it could not be read."""
     listed: dict[Charge, ListedDeviation] = field(default_factory=dict)
     """The charges that a list of known deviations excuses."""
     evidence: dict[str, str] = field(default_factory=dict)
@@ -49,10 +51,10 @@ class Source:
         return [charge for charge in self.audit.charges if charge not in self.listed]
 
     def code(self, *, strict: bool = False) -> Exit:
-        """What it says to a shell: 0 conforming, 1 not, 4 nothing judged."""
+        """What it says to a shell: 0 conforming, 1 not, 3 a part was not read, 4 nothing judged."""
         verdicts = [Verdict.KNOWN if charge in self.listed else charge.verdict for charge in self.audit.charges]
         judged = [Verdict.PASS] if any(self.audit.subjects.values()) else []
-        return exit_code([*verdicts, *judged], strict=strict)
+        return exit_code([*verdicts, *judged], strict=strict, interrupted=self.damaged)
 
     def as_json(self) -> dict[str, Any]:
         """All of it as data."""
@@ -76,7 +78,7 @@ def judge_file(path: Path, *, laws: Iterable[type[Law]] | None = None, ports: It
     if kind is Given.CAPTURE:
         found = captures.read(path, ports)
         audit = audits.charges(found.conversation, laws)
-        return Source(path, found.conversation, audit, found.packets, found.counted, found.read)
+        return Source(path, found.conversation, audit, found.packets, found.counted, found.read, found.damaged)
     if kind is Given.CONVERSATION:
         conversation = conversations.read(path)
         return Source(path, conversation, audits.charges(conversation, laws))

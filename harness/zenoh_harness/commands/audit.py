@@ -81,7 +81,7 @@ def command(
               zconform audit --spark captures/         many captures, or large ones, on all cores or a cluster
               zconform audit --follow arriving/ --once what has arrived since the last time; for cron
     TCP is put together; UDP, multicast and scouting are read; sessions may have begun before. TLS and QUIC are counted.
-    Exit code 1 when a node is at fault, 4 when there was nothing to judge.
+    Exit code 1 when a node is at fault, 3 when a capture is damaged and its rest was not read, 4 when there was nothing to judge.
     """
     if with_spark or master or follow or once:
         return _at_scale(shell, files, master=master, follow=follow, once=once, **options)
@@ -132,7 +132,8 @@ def audit(
             for line in told(source):
                 shell.out.print(plain(line), soft_wrap=True)
     codes = {source.code(strict=strict) for source in sources}
-    return int(next(code for code in (Exit.NOT_CONFORMING, Exit.CONFORMING, Exit.NOTHING_JUDGED) if code in codes))
+    order = (Exit.CANNOT_GO_ON, Exit.NOT_CONFORMING, Exit.CONFORMING, Exit.NOTHING_JUDGED)
+    return int(next(code for code in order if code in codes))
 
 
 def _laws(patterns: tuple[str, ...]) -> list[type[Law]]:
