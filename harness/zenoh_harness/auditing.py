@@ -17,7 +17,7 @@ from zenoh_conformance.verdict import Exit, Key, Verdict, exit_code
 from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.files import audits, captures, conversations, packed
 from zenoh_harness.files.audits import Audit, Charge
-from zenoh_harness.files.evidence import FOLDER, slug
+from zenoh_harness.files.evidence import FOLDER, kept_back, slug
 from zenoh_harness.files.faults import FileFault
 from zenoh_harness.files.given import HINTS, Given, given
 from zenoh_harness.files.known import Known, ListedDeviation
@@ -44,6 +44,8 @@ class Source:
     """The charges that a list of known deviations excuses."""
     evidence: dict[str, str] = field(default_factory=dict)
     """Connection to the cut-down capture that was written."""
+    secret: bool = False
+    """It is under embargo: shown to who has it, and written nowhere else."""
 
     @property
     def open(self) -> list[Charge]:
@@ -81,7 +83,8 @@ def judge_file(path: Path, *, laws: Iterable[type[Law]] | None = None, ports: It
         return Source(path, found.conversation, audit, found.packets, found.counted, found.read, found.damaged)
     if kind is Given.CONVERSATION:
         conversation = conversations.read(path)
-        return Source(path, conversation, audits.charges(conversation, laws))
+        secret = kept_back(path, conversation)
+        return Source(path, conversation, audits.charges(conversation, laws), secret=secret)
     hint = HINTS.get(kind, "") or "a capture (pcap, pcapng) or a recorded conversation (.jsonl) is judged"
     raise FileFault(path, None, f"is {kind.value}", hint=hint)
 
@@ -110,14 +113,18 @@ def excuse(source: Source, known: Known, version: str = "") -> None:
 
 
 def write_evidence(sources: Sequence[Source], out: Path) -> None:
-    """`findings.jsonl`, and of each connection with a finding its packets as a capture and what was said. Raises CannotGoOn."""
+    """`findings.jsonl`, and of each connection with a finding its packets as a capture and what was said. Raises CannotGoOn.
+
+    Of what is under embargo nothing is written.
+    """
     try:
         (out / FOLDER).mkdir(parents=True, exist_ok=True)
-        for source in sources:
+        public = [source for source in sources if not source.secret]
+        for source in public:
             for connection in dict.fromkeys(charge.connection for charge in source.audit.charges):
                 source.evidence[connection] = _write_connection(source, connection, out)
         with (out / "findings.jsonl").open("w", encoding="utf-8") as lines:
-            for source in sources:
+            for source in public:
                 for row in source.as_json()["findings"]:
                     lines.write(json.dumps({"file": source.path.name, **row}) + "\n")
     except OSError as why:

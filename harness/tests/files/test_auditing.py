@@ -19,7 +19,7 @@ from zenoh_conformance.primitives import WireExpr, ZenohID
 from zenoh_conformance.verdict import Verdict
 from zenoh_harness.auditing import Source, excuse
 from zenoh_harness.cli import invoke
-from zenoh_harness.files import audits, captures, conversations, known, packed, pcap
+from zenoh_harness.files import audits, captures, conversations, evidence, known, packed, pcap
 
 RECORDINGS = sorted((Path(__file__).parents[3] / "conformance" / "tests" / "recordings").glob("*.jsonl"))
 INIT, RESP = Side.INITIATOR, Side.RESPONDER
@@ -354,6 +354,22 @@ def test_a_capture_that_ends_too_early_is_judged_as_far_as_it_goes(command, tmp_
 
     assert invoke([*command, str(path)]) == 0
     assert "cut off: the file ends inside a block" in capsys.readouterr().out
+
+
+def test_of_what_is_under_embargo_nothing_is_written(tmp_path, capsys):
+    path, out = tmp_path / "x.jsonl", tmp_path / "out"
+    conversations.write(evidence.marked(conversation(planted("another cookie")[0])), path)
+
+    assert invoke(["laws", "judge", str(path), "--out", str(out)]) == 1
+    assert "under embargo" in capsys.readouterr().out
+    assert [(file.name, file.read_bytes()) for file in out.rglob("*") if file.is_file()] == [("findings.jsonl", b"")]
+
+
+def test_what_lies_where_findings_are_kept_is_under_embargo(tmp_path):
+    kept = evidence.kept_at(tmp_path) / "node-1" / "x.jsonl"
+
+    assert evidence.kept_back(kept, Conversation(), tmp_path)
+    assert not evidence.kept_back(tmp_path / "x.jsonl", Conversation(), tmp_path)
 
 
 def test_kinds_of_steps_are_those_that_are_planted_in():

@@ -160,6 +160,8 @@ def told(source: Source) -> Iterator[str]:
     judged = sum(1 for count in source.audit.subjects.values() if count)
     bad = len(source.open)
     excused = f", {len(source.listed)} known" if source.listed else ""
+    if source.secret:
+        yield "\nunder embargo: told here, and --out writes nothing of it"
     yield f"{judged} laws had something to judge; " + (f"{bad} findings" if bad else "no findings") + excused
 
 

@@ -14,7 +14,7 @@ from zenoh_harness.commands.explain import show_told
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import UsageError, nearest
 from zenoh_harness.files import conversations, scripts
-from zenoh_harness.files.evidence import slug
+from zenoh_harness.files.evidence import kept_back, marked, slug
 from zenoh_harness.files.explained import conversation_told
 from zenoh_harness.files.known import ListedDeviation
 from zenoh_harness.run.attempt import Conditions
@@ -52,7 +52,8 @@ def command(shell: Shell, script: str, target: str, seed: int, against: str | No
     node = node_for(case, target)
     decision = perform(case, node, seed, shell)
     if save is not None and decision.conversation is not None:
-        conversations.write(decision.conversation, save)
+        secret = kept_back(Path(script), decision.conversation)
+        conversations.write(marked(decision.conversation) if secret else decision.conversation, save)
     listed = known_for(node.identity.name, kind=node.identity.kind, nodes=[node.role]).excuse(
         _judgement(decision, node, case)
     )

@@ -12,12 +12,10 @@ import json
 from pathlib import Path
 from typing import Final
 
-from platformdirs import user_data_path
-
 from zenoh_conformance.errata import errata
 from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import GRAVE, Judgement, Verdict
-from zenoh_harness.files import results
+from zenoh_harness.files import evidence, results
 from zenoh_harness.files.known import ListedDeviation
 from zenoh_harness.files.results import check_label
 from zenoh_harness.targets.target import NodeTarget
@@ -66,7 +64,7 @@ def under_embargo(judgement: Judgement, *, guarded: bool, public: bool, changed:
 
 def folder(base: Path | None = None) -> Path:
     """Where embargoed findings are kept; readable by the user alone."""
-    path = (base or user_data_path("zenoh-conformance")) / "embargo"
+    path = evidence.kept_at(base)
     path.mkdir(parents=True, exist_ok=True, mode=0o700)
     return path
 
