@@ -18,6 +18,8 @@ from .requirement import is_must
 ANY: Final = ("law/*",)
 """What a script breaks: it says what is written, whatever that is."""
 
+UNREAD: Final = ("law/init-is-whole", "law/open-is-whole", "law/what-is-said-decodes")
+"""Where we broke one of these on purpose no law knows what we offered, and a target that takes it goes on from there."""
 
 ENDS: Final = (Happened.EOF, Happened.RESET)
 
@@ -31,9 +33,10 @@ def own_faults(
 ) -> Iterator[str]:
     """What our side broke and did not declare, a line each, of what the laws say of a conversation; only what must be.
 
-    Nothing where the target broke something, too: it may have led us there. Nor is it a fault what we say on a link that has ended.
+    Nothing where the target broke something, too: it may have led us there; and nothing where we said on purpose what nobody can
+    read. Nor is it a fault what we say on a link that has ended.
     """
-    if any(said.findings for said in every if said.sender is not ours):
+    if any(said.findings and (said.sender is not ours or _is_unread(said, breaks)) for said in every):
         return
     for said in every:
         if said.sender is ours and said.findings and is_must(said.law.requirement) and not _is_meant(said, breaks):
@@ -50,6 +53,10 @@ def _is_heard(finding: Finding, conversation: Conversation) -> bool:
         if event.connection == finding.connection and event.kind in ENDS and event.sender is not finding.sender:
             return False
     return True
+
+
+def _is_unread(said: Judged, breaks: Collection[str]) -> bool:
+    return said.law.id in UNREAD and _is_meant(said, breaks)
 
 
 def _is_meant(said: Judged, breaks: Collection[str]) -> bool:

@@ -14,13 +14,24 @@ from typing import Any, Final
 import click
 
 from zenoh_conformance.verdict import Exit
+from zenoh_harness.commands import _completing as completing
 from zenoh_harness.console import Shell, shell_options
 from zenoh_harness.errors import CannotGoOn, UsageError, unknown
 from zenoh_harness.files import campaigns
 from zenoh_harness.files.campaigns import FindingRow
+from zenoh_harness.files.places import check_folders
+from zenoh_harness.targets.named import checked
+from zenoh_harness.targets.reach import Face
 
 UNITS: Final = {"s": 1, "m": 60, "h": 3600}
 OUT: Final = Path("fuzz-out")
+
+
+def _oracles(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """For a shell: the oracles that begin so."""
+    from .oracle import names
+
+    return completing.begun(names(), incomplete)
 
 
 @click.group("fuzz")
@@ -35,12 +46,12 @@ def command() -> None:
 
 def targets_option(function: Any) -> Any:
     """`--target`, as every command here takes it."""
-    return click.option("--target", "targets", multiple=True, metavar="TARGET",
+    return click.option("--target", "targets", multiple=True, metavar="TARGET", shell_complete=completing.targets,
                         help="A codec: lib:PATH, lib:zenoh-codec@VERSION, stdio:COMMAND.")(function)  # fmt: skip
 
 
 @command.command("codec")
-@click.argument("oracle")
+@click.argument("oracle", shell_complete=_oracles)
 @targets_option
 @click.option("--time", "duration", default="20s", show_default=True, help="How long: 20s, 5m, 1h.")
 @click.option("--jobs", default=1, show_default=True, type=click.IntRange(1, 64), help="Workers on one corpus.")
@@ -83,12 +94,14 @@ def codec(shell: Shell, oracle: str, targets: tuple[str, ...], duration: str, la
     from .launcher import check_atheris
     from .oracle import kind_of
 
-    check_atheris()
     if strange := [layer for layer in layers if layer not in inputs.LAYERS]:
         raise unknown("layer", strange[0], inputs.LAYERS, step="fuzz codec")
-    kind = kind_of(oracle)
-    versions = _versions(shell, oracle, targets, coverage=True)
-    order = Order(oracle=oracle, targets=targets, seconds=seconds_of(duration), layers=layers, folder=options.pop("out"),
+    kind, seconds = kind_of(oracle), seconds_of(duration)
+    check_folders(options["out"])
+    _check(oracle, targets)
+    check_atheris()
+    versions = _versions(shell, targets, coverage=True)
+    order = Order(oracle=oracle, targets=targets, seconds=seconds, layers=layers, folder=options.pop("out"),
                   structure=mutators == "structure", with_seeds=not no_seeds, merge=not no_merge,
                   behaviour=not no_behaviour, **options)  # fmt: skip
     shell.note(f"{oracle}: {kind.promise}; {order.seconds:g} s, into {order.folder / oracle}")
@@ -103,15 +116,25 @@ def codec(shell: Shell, oracle: str, targets: tuple[str, ...], duration: str, la
     return int(Exit.NOT_CONFORMING if outcome.findings else Exit.CONFORMING if outcome.inputs else Exit.NOTHING_JUDGED)
 
 
-def _versions(shell: Shell, oracle: str, targets: Sequence[str], *, coverage: bool) -> dict[str, str]:
-    """Who takes part; whatever cannot be had is said now, and what must be built is built."""
-    from .launcher import environment, preload
+def _check(oracle: str, targets: Sequence[str]) -> None:
+    """Raise UsageError for an oracle or a codec that there is not; nothing is built or started."""
     from .oracle import kind_of
-    from .targets import identities, library_of
 
     if kind_of(oracle).wants_targets and not any(text != "reference" for text in targets):
         raise UsageError(f"the oracle {oracle} compares codecs, and there is only ours", step="fuzz",
                          hint="--target lib:zenoh-codec@1.10.2, or lib: and stdio: with a codec of yours")  # fmt: skip
+    for text in targets:
+        if Face.CODEC not in checked(text).faces:
+            raise UsageError(
+                f"{text} is no codec", step="--target", hint="lib:PATH, lib:zenoh-codec@VERSION, stdio:COMMAND"
+            )
+
+
+def _versions(shell: Shell, targets: Sequence[str], *, coverage: bool) -> dict[str, str]:
+    """Who takes part; whatever cannot be had is said now, and what must be built is built."""
+    from .launcher import environment, preload
+    from .targets import identities, library_of
+
     for text in targets:
         shell.detail(f"looking at {text}")
         library_of(text, coverage=coverage)
@@ -201,7 +224,7 @@ def input_of(text: str) -> tuple[bytes, FindingRow | None]:
 
 
 @command.command("replay")
-@click.argument("oracle")
+@click.argument("oracle", shell_complete=_oracles)
 @click.argument("inputs", nargs=-1, required=True)
 @targets_option
 @shell_options()
@@ -216,7 +239,8 @@ def replay(shell: Shell, oracle: str, inputs: tuple[str, ...], targets: tuple[st
     from .telling import explained, lines_of
 
     read = [input_of(text) for text in inputs]
-    versions = _versions(shell, oracle, targets, coverage=False)
+    _check(oracle, targets)
+    versions = _versions(shell, targets, coverage=False)
     with Judge(oracle, targets, versions) as judge:
         found = [explained(row) for data, _ in read for row in judge(data)]
     if shell.as_json:
@@ -300,7 +324,7 @@ def coverage(shell: Shell, folder: Path) -> None:
 
 
 @command.command("merge")
-@click.argument("oracle")
+@click.argument("oracle", shell_complete=_oracles)
 @click.option("--out", default=OUT, show_default=True, type=click.Path(path_type=Path))
 @click.option("--from", "others", multiple=True, type=click.Path(exists=True, file_okay=False, path_type=Path),
               help="A further corpus.")  # fmt: skip
@@ -318,8 +342,9 @@ def merge(oracle: str, out: Path, others: tuple[Path, ...]) -> None:
     from .oracle import made_for_seeds
     from .plan import Plan
 
-    check_atheris()
     made, folder = made_for_seeds(oracle), out / oracle
+    check_folders(folder)
+    check_atheris()
     with alone(folder):
         manifest = campaigns.read_manifest(folder) if (folder / campaigns.MANIFEST).exists() else {"targets": []}
         (folder / "corpus").mkdir(exist_ok=True)

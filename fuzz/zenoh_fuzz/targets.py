@@ -26,7 +26,7 @@ from zenoh_harness.errors import UsageError
 from zenoh_harness.foreign.confirm.codec import without_folders
 from zenoh_harness.identity import Identity
 from zenoh_harness.targets.adapters.library import path_of
-from zenoh_harness.targets.reach import parse
+from zenoh_harness.targets.catalogue import find
 from zenoh_harness.targets.target import open_codec
 
 from .inputs import LAYERS
@@ -210,7 +210,7 @@ def _theirs(answer: Answer) -> Theirs:
 
 def library_of(text: str, *, coverage: bool) -> Path | None:
     """The file behind a `lib:` target, None for every other; `coverage`: of a release, the build that counts edges."""
-    reach = parse(text)
+    reach = find(text)
     return path_of(reach.rest, coverage=coverage) if reach.kind == "lib" else None
 
 
@@ -223,7 +223,7 @@ def opened(
     """
     found: list[FuzzTarget] = []
     for text in texts:
-        reach = parse(text)
+        reach = find(text)
         if reach.kind == "reference":
             continue
         path = library_of(text, coverage=coverage)
@@ -241,7 +241,7 @@ def identities(texts: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:
     """Name to version of the codecs behind target strings; none is brought into this process.  HarnessError as `opened`."""
     found: dict[str, str] = {}
     for text in texts:
-        reach = parse(text)
+        reach = find(text)
         path = library_of(text, coverage=False)
         if path is not None:
             counts = counts_coverage(path)

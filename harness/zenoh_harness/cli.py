@@ -17,20 +17,17 @@ from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, r
 from typing import Any, Final, NoReturn
 
 import click
-from click.shell_completion import shell_complete
+from click.shell_completion import CompletionItem, shell_complete
 
 from zenoh_conformance.verdict import Exit
 from zenoh_harness import commands
 from zenoh_harness.commands._texts import SHORT
 from zenoh_harness.console import Shell, plain
 from zenoh_harness.errors import HarnessError, Renamed, nearest, renamed
+from zenoh_harness.shells import COMPLETES
 
 PLUGGED: Final = "zenoh_conformance.commands"
 """The entry-point group through which the packages above plug their subcommands in."""
-
-COMPLETION: Final = "_ZCONFORM_COMPLETE"
-"""`eval "$(_ZCONFORM_COMPLETE=bash_source zconform)"` completes subcommands and options in a shell."""
-
 
 EXTRA: Final = re.compile(r"""extra == ["'](?P<name>[^"']+)""")
 """How a requirement's marker names the extra that asks for it."""
@@ -75,6 +72,11 @@ class Subcommands(click.Group):
         rows = [(name, SHORT.get(name) or self.one_line(ctx, name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        """Names and options for a shell, without importing what they stand for: it may lack its extra."""
+        names = [CompletionItem(name) for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def one_line(self, ctx: click.Context, name: str) -> str:
         """The first line of a subcommand's own text; imports it."""
@@ -164,11 +166,19 @@ def _show_warning(message: Warning | str, category: type[Warning], *place: objec
 
 def _run(arguments: Sequence[str]) -> object:
     """What click's own `main` does, but for its ways to end the process."""
-    wanted = os.environ.get(COMPLETION)
+    wanted = os.environ.get(COMPLETES)
     if wanted:
-        return shell_complete(command, {}, "zconform", COMPLETION, wanted)
+        return _complete(wanted)
     with command.make_context("zconform", list(arguments)) as context:
         return command.invoke(context)
+
+
+def _complete(wanted: str) -> int:
+    """What may stand next, for a shell; a line that is wrong already has no completion, and no message among the keys."""
+    try:
+        return shell_complete(command, {}, "zconform", COMPLETES, wanted)
+    except (click.ClickException, HarnessError, ImportError):
+        return int(Exit.USAGE)
 
 
 def _terminate_like_interrupt() -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import click
 
 from zenoh_conformance.verdict import Exit
 from zenoh_harness.errors import HarnessError, UsageError
+from zenoh_harness.files.places import check_folders
 from zenoh_reports.pages import folder
 from zenoh_reports.plain import documents, runs
 
@@ -64,13 +64,14 @@ def command(
         if check or seal:
             code = checked(results)
         else:
+            check_folders(tables if with_spark or master else None)
             code = made(results, out, since, parquet=parquet, force=force)
             if with_spark or master:
                 keep(results, tables, master)
     except HarnessError as why:
         click.echo(f"zconform: {why}", err=True)
         code = why.exit_code
-    sys.exit(code)
+    click.get_current_context().exit(code)
 
 
 def made(results: Sequence[Path], out: Path, since: Path | None, *, parquet: bool, force: bool) -> int:
@@ -78,6 +79,8 @@ def made(results: Sequence[Path], out: Path, since: Path | None, *, parquet: boo
     from zenoh_reports.pages.build import build
     from zenoh_reports.pages.site import Report
 
+    before = earlier(since)
+    folder.check(out, force=force)
     others = documents.found(results)
     files = [
         file
@@ -85,7 +88,7 @@ def made(results: Sequence[Path], out: Path, since: Path | None, *, parquet: boo
         if file.suffix != ".json" and not (file.is_dir() and others and not holds_results(file))
     ]
     read, unread = runs.load(runs.found(files) if files else [])
-    report = Report(read, unread, documents.load(others), earlier(since))
+    report = Report(read, unread, documents.load(others), before)
     site = build(report, parquet=parquet)
     folder.write(out, site, force=force)
     for one in unread:

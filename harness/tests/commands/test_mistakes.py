@@ -31,6 +31,7 @@ LISTS = {
     "noowner": ENTRY.replace('owner = "us"', ""),
     "flaky": ENTRY.replace('"fail"', '"flaky"'),
     "text": "all is well\n",
+    "bare": ENTRY + ENTRY.replace('"fail"', "fail"),
     "versions": ENTRY + 'versions = "1.x"\n',
     "role": ENTRY + 'role = "server"\n',
 }
@@ -53,6 +54,33 @@ MISTAKES = [
     ("matrix wheel:2.0.0..1.0.0", "it knows"),
     ("peer --listen nope", "as in tcp/127.0.0.1:7447"),
     ("interop reference", "at least two targets"),
+    # the second of several is looked for before the first is judged
+    ("run reference faulty:believes-any-cooky", "did you mean believes-any-cookie"),
+    ("run reference 'reference?profile=nope'", "known: all-on-the-link"),
+    ("run reference stdio:./no-such-program", "there is no program './no-such-program'"),
+    ("run reference lib:./no.so", "there is no library ./no.so"),
+    ("run reference python:no_such_module:f", "no module 'no_such_module'"),
+    ("matrix reference referense", "did you mean reference?"),
+    ("matrix reference faulty:believes-any-cooky", "did you mean believes-any-cookie"),
+    ("matrix reference --bisect nope", "zconform"),
+    ("interop reference wheel faulty:believes-any-cooky", "did you mean believes-any-cookie"),
+    ("interop reference stdio:cat", "stdio"),
+    ("interop reference reference --only reconecting", "did you mean"),
+    ("learn reference referense", "did you mean reference?"),
+    ("learn reference 'reference?as=initiator'", "only who listens is learned"),
+    ("replay two-frames-in-one-batch reference --against referense", "did you mean reference?"),
+    ("replay two-frames-in-one-batch reference --save no/such", "there is no folder no"),
+    ("probe reference --out no/such.json", "there is no folder no"),
+    ("fuzz codec decod", "did you mean decode?"),
+    ("fuzz codec decode --time soon", "write 20s, 5m or 1h"),
+    ("fuzz codec decode --layer nope", "unknown layer"),
+    ("fuzz codec differential --target referense", "did you mean reference?"),
+    ("fuzz codec differential --target wheel", "wheel is no codec"),
+    ("fuzz codec differential --target lib:./no.so", "there is no library ./no.so"),
+    ("report nope", "does not exist"),
+    ("report empty --since none.jsonl", "none.jsonl"),
+    ("run reference --judged text.known.toml", "expected `role profile page/requirement`"),
+    ("run reference --junit empty", "is a directory"),
     # what is selected, and how it is run
     ("run reference --only nope", "zconform requirements list"),
     ("run reference --only establishment-cookie", "write 'establishment-cookie/*' for all of it"),
@@ -107,8 +135,9 @@ MISTAKES = [
     (f"{GATE} noreason.known.toml", "'reason' must say why"),
     (f"{GATE} noowner.known.toml", "who looks after it"),
     (f"{GATE} flaky.known.toml", "needs 'owner' and 'expires'"),
-    (f"{GATE} text.known.toml", "is no TOML"),
-    (f"{GATE} latin.known.toml", "is no TOML: 'utf-8'"),
+    (f"{GATE} text.known.toml", "text.known.toml:1: is no TOML: Expected '='"),
+    (f"{GATE} bare.known.toml", "bare.known.toml:9: is no TOML, entry 2: "),
+    (f"{GATE} latin.known.toml", "latin.known.toml:5: is no TOML, entry 1: byte 0xfc is not UTF-8"),
     (f"{GATE} versions.known.toml", 'as in ">=1.0.0,<1.10"'),
     (f"{GATE} role.known.toml", "known: codec, initiator, responder"),
     (f"{GATE} right.known.toml --require 2.0.0", "did you mean 1.0.0?"),
@@ -139,6 +168,7 @@ def desk(tmp_path_factory):
     return folder
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of a package that is compiled here for the first time
 @pytest.mark.parametrize(("line", "says"), MISTAKES, ids=[line for line, _ in MISTAKES])
 def test_a_mistake_is_2_and_says_what_to_do(line, says, desk, monkeypatch, capsys):
     monkeypatch.chdir(desk)

@@ -123,6 +123,16 @@ def test_where_the_target_broke_something_it_may_have_led_us_there() -> None:
     assert [*own_faults(conversation, [*every, theirs], Side.INITIATOR, ())] == []
 
 
+def test_after_what_nobody_can_read_we_are_not_judged() -> None:
+    """An OPEN that no law can read proposes no lease; a target that takes it goes on, and so do we."""
+    every, conversation = said(slip())
+    whole = all_laws()["law/open-is-whole"]
+    [mine] = [finding for one in every if one.law.id == LANES for finding in one.findings]
+    unread = Judged(whole, Side.INITIATOR, 1, [mine])
+    assert [*own_faults(conversation, [*every, unread], Side.INITIATOR, (whole.id,))] == []
+    assert len([*own_faults(conversation, [*every, unread], Side.INITIATOR, ())]) == 2
+
+
 def test_a_slip_of_ours_is_an_error_and_no_verdict_on_the_target() -> None:
     with open_target(parse("reference")).start() as node:
         slipped = attempt(Item(slip(), {}), Conditions(node=node))

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
+from zenoh_harness.commands._completing import or_files
 from zenoh_harness.errors import HarnessError
 from zenoh_harness.files import known
 from zenoh_harness.run import lists
@@ -27,6 +29,10 @@ class KnownList(click.ParamType[Path]):
         except HarnessError as why:
             self.fail(str(why), param, ctx)
         return path
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
+        """The lists that ship, and files."""
+        return or_files((path.name.removesuffix(known.SUFFIX) for path in known.shipped_lists()), incomplete)
 
 
 known_option = click.option(

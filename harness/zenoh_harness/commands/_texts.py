@@ -11,6 +11,7 @@ SHORT: Final[dict[str, str]] = {
     "audit": "Hold the laws against what nodes said in a CAPTURE (pcap, pcapng) or a recorded CONVERSATION; one process reads it.",
     "cases": "The cases: each reaches a state, does one odd thing, and judges what the target makes of it.",
     "codec": "Serve our codec over the stdio codec protocol: one JSON object a line, requests in, answers out.",
+    "completion": "Let a shell complete zconform: subcommands, options, targets, checks, requirements, lists.",
     "diff": "Which requirements changed verdict from results BEFORE to results AFTER, and what shows it.",
     "explain": "Say what bytes mean: offset, bytes, field, meaning; what is odd, and where reading had to stop.",
     "faulty": "The faulty nodes whose name matches: the reference with one fault each, and what catches them.",

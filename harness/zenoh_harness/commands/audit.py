@@ -14,6 +14,7 @@ import click
 from zenoh_conformance.law import Law, all_laws
 from zenoh_conformance.verdict import Exit
 from zenoh_harness.auditing import Source, excuse, judge_file, write_evidence
+from zenoh_harness.commands import _completing as completing
 from zenoh_harness.commands._known import known_option
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import CannotGoOn, UsageError, unknown
@@ -42,7 +43,9 @@ def audit_options(function: Command) -> Command:
         click.option(
             "--port", "ports", type=click.IntRange(1, 65535), multiple=True, help="Zenoh's, beside 7446 and 7447."
         ),
-        click.option("--law", "patterns", metavar="GLOB", multiple=True, help="Only these laws."),
+        click.option(
+            "--law", "patterns", metavar="GLOB", multiple=True, shell_complete=completing.laws, help="Only these laws."
+        ),
     ):
         function = decorate(function)
     return function

@@ -9,6 +9,7 @@ import click
 
 from zenoh_conformance.case import Case, all_cases
 from zenoh_conformance.requirement import requirements
+from zenoh_harness.commands import _completing as completing
 from zenoh_harness.console import Shell, shell_options
 from zenoh_harness.errors import unknown
 from zenoh_harness.run.plan import Item
@@ -24,7 +25,7 @@ def command() -> None:
 
 
 @command.command("list")
-@click.argument("pattern", metavar="[GLOB]", default="*")
+@click.argument("pattern", metavar="[GLOB]", default="*", shell_complete=completing.cases)
 @click.option("--role", type=click.Choice(["responder", "initiator"]), help="Only cases for targets in this role.")
 @shell_options()
 def list_cases(shell: Shell, pattern: str, role: str | None) -> None:
@@ -47,7 +48,7 @@ def list_cases(shell: Shell, pattern: str, role: str | None) -> None:
 
 
 @command.command("show")
-@click.argument("names", metavar="ID...", nargs=-1, required=True)
+@click.argument("names", metavar="ID...", nargs=-1, required=True, shell_complete=completing.cases)
 @shell_options()
 def show(shell: Shell, names: tuple[str, ...]) -> None:
     """All that is known about a case: what it does, what it asks for, its parameters and its control.

@@ -12,6 +12,7 @@ import click
 from zenoh_conformance.case import all_cases
 from zenoh_conformance.law import all_laws
 from zenoh_conformance.verdict import Exit
+from zenoh_harness.commands import _completing as completing
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import unknown
 from zenoh_harness.faulty import FaultyNode, all_faulty_nodes
@@ -20,7 +21,7 @@ from zenoh_harness.scripting.convicting import Convicts, Says, convictions, coun
 
 
 @click.command()
-@click.argument("pattern", metavar="[GLOB]", default="*")
+@click.argument("pattern", metavar="[GLOB]", default="*", shell_complete=completing.faulty)
 @click.option("--run", is_flag=True, help="Judge each by every case and law, in memory, and show what is red and why.")
 @click.option("--by-check", is_flag=True, help="With --run: a line a check, with the faulty nodes on which it is red.")
 @click.option(

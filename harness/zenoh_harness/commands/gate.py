@@ -13,16 +13,20 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+from click.shell_completion import CompletionItem
 
 from zenoh_conformance.lock import lock, revisions
 from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import Exit
+from zenoh_harness.commands import _completing as completing
 from zenoh_harness.commands import _flakes
-from zenoh_harness.commands.run import accepted, check_files, command_line, export
+from zenoh_harness.commands.run import accepted, command_line, export
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import UsageError, nearest, unknown
+from zenoh_harness.files import judged as files_judged
 from zenoh_harness.files import known, results
 from zenoh_harness.files.faults import FileFault
+from zenoh_harness.files.places import check_files, check_folders
 from zenoh_harness.files.results import Header
 from zenoh_harness.gate import editing, entries, telling
 from zenoh_harness.gate.entries import PlacedEntry
@@ -35,7 +39,7 @@ from zenoh_harness.run.folder import claimed
 from zenoh_harness.run.options import DEPTHS, Options
 from zenoh_harness.run.plan import Selection
 from zenoh_harness.run.runner import Ran, nodes_of, parts_of, run_target
-from zenoh_harness.targets.catalogue import find
+from zenoh_harness.targets.named import checked
 from zenoh_harness.targets.reach import Reach
 
 STEP_SUMMARY: Final = "GITHUB_STEP_SUMMARY"
@@ -58,6 +62,11 @@ class TargetOrVerb(click.Group):
             args = ["judge", *args]
         return super().parse_args(ctx, args)
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        """Verbs, and targets."""
+        more = completing.targets(ctx, self.commands["judge"].params[0], incomplete)
+        return [*super().shell_complete(ctx, incomplete), *map(CompletionItem, more)]
+
 
 @click.group(cls=TargetOrVerb)
 def command() -> None:
@@ -78,12 +87,15 @@ def _run_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--seed", type=int, default=0, show_default=True, help="What is drawn, is drawn from this."),
         click.option("--strict", is_flag=True, help="`warn` and `slow` count as deviations too."),
         click.option("--depth", type=click.Choice(DEPTHS), default="quick", show_default=True, help="How much of each check."),
-        click.option("--only", multiple=True, metavar="GLOB", help="Only these checks or requirements; may be repeated."),
+        click.option(
+            "--only", multiple=True, metavar="GLOB", shell_complete=completing.checks,
+            help="Only these checks or requirements; may be repeated.",
+        ),
         click.option(
             "--known", "path", required=True, metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
             help="The target's list of known deviations.",
         ),
-        click.argument("target"),
+        click.argument("target", shell_complete=completing.targets),
     ):  # fmt: skip
         function = option(function)
     return function
@@ -97,7 +109,11 @@ def _run_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write JUnit XML to this file.")
 @click.option("--sarif", type=click.Path(path_type=Path, dir_okay=False), help="Write SARIF to this file.")
 @click.option(
-    "--require", "wanted", metavar="REVISION[,..]", help="Hold it to these revisions; what came later is shown."
+    "--require",
+    "wanted",
+    metavar="REVISION[,..]",
+    shell_complete=completing.revisions,
+    help="Hold it to these revisions; what came later is shown.",
 )
 @shell_options()
 def judge(
@@ -115,11 +131,13 @@ def judge(
     \b
     Example:  zconform gate wheel --known ci/zenoh.known.toml --summary gate.md --junit gate.xml
     """
-    check_files(summary, junit, sarif)
+    check_files(summary, junit, sarif, _page())
     reach, options = _options(target, how)
     asked = required(wanted)
     options = replace(options, required=frozenset().union(*asked.values()) if asked else None)
     placed = _placed(path)
+    if judged_file(path).exists():
+        files_judged.read(judged_file(path))
     ran = _run(shell, reach, options, [one.entry for one in placed], path)
     if ran is None:
         return int(Exit.NOTHING_JUDGED)
@@ -162,6 +180,7 @@ def update(shell: Shell, target: str, path: Path, owner: str, **how: Any) -> int
     """
     reach, options = _options(target, how)
     placed = _placed(path)
+    check_files(path, judged_file(path))
     editing.hold_editable(placed)
     ran = _run(shell, reach, options, [one.entry for one in placed], None)
     if ran is None or ran.stopped is not None:
@@ -193,7 +212,7 @@ def from_results(shell: Shell, folder: Path, path: Path, strict: bool, summary: 
     \b
     Example:  zconform gate results whole --known ci/zenoh.known.toml
     """
-    check_files(summary)
+    check_files(summary, _page())
     read, placed = results.read(folder), _placed(path)
     today = dt.datetime.now(dt.UTC).date()
     held = hold(read.judgements, placed, kind=read.header.kind, today=today, strict=strict, complete=read.complete)
@@ -246,7 +265,8 @@ def _options(target: str, how: dict[str, Any]) -> tuple[Reach, Options]:
         out=how["out"], selection=selection, jobs=how["jobs"], seed=how["seed"], depth=how["depth"], strict=how["strict"],
         allowance=Allowance.of(seconds),
     )  # fmt: skip
-    return find(target), options
+    check_folders(options.out)
+    return checked(target), options
 
 
 def _placed(path: Path) -> list[PlacedEntry]:
@@ -313,8 +333,8 @@ def _tell(shell: Shell, told: telling.Told, summary: Path | None) -> int:
     text = telling.markdown(told)
     if summary is not None:
         summary.write_text(text, encoding="utf-8")
-    if page := os.environ.get(STEP_SUMMARY):
-        with Path(page).open("a", encoding="utf-8") as out:
+    if page := _page():
+        with page.open("a", encoding="utf-8") as out:
             out.write(text)
     if shell.as_json:
         shell.print_json(telling.as_json(told))
@@ -322,6 +342,11 @@ def _tell(shell: Shell, told: telling.Told, summary: Path | None) -> int:
         for line in telling.lines(told):
             shell.out.print(line, soft_wrap=True)
     return int(told.code)
+
+
+def _page() -> Path | None:
+    page = os.environ.get(STEP_SUMMARY)
+    return Path(page) if page else None
 
 
 def _told(

@@ -10,11 +10,13 @@ from pathlib import Path
 import click
 
 from zenoh_conformance.verdict import Exit
+from zenoh_harness.commands import _completing as completing
 from zenoh_harness.commands._known import known_option
 from zenoh_harness.commands.run import command_line
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import CannotGoOn, UsageError
 from zenoh_harness.files.evidence import slug
+from zenoh_harness.files.places import check_folders
 from zenoh_harness.interop import summary
 from zenoh_harness.interop.run import InteropRun
 from zenoh_harness.interop.scenario import all_scenarios, steps
@@ -22,12 +24,18 @@ from zenoh_harness.run.folder import claimed
 from zenoh_harness.run.options import Options
 from zenoh_harness.run.runner import Ran
 from zenoh_harness.run.summary import as_json
-from zenoh_harness.targets.catalogue import find
+from zenoh_harness.targets import named
 
 
 @click.command()
-@click.argument("targets", nargs=-1, metavar="A B [C...]")
-@click.option("--only", multiple=True, metavar="GLOB", help="Only these scenarios or topics; may be repeated.")
+@click.argument("targets", nargs=-1, metavar="A B [C...]", shell_complete=completing.targets)
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="GLOB",
+    shell_complete=completing.scenarios,
+    help="Only these scenarios or topics; may be repeated.",
+)
 @click.option("--both", is_flag=True, help="Then the other way round: B listens, A connects.")
 @known_option
 @click.option(
@@ -61,13 +69,15 @@ def command(
         return _list(shell)
     pairs = _pairs(targets, both=both)
     wanted = steps(only)
+    check_folders(out)
+    reached = {target: named.node(target).reach for target in targets}
     ran: dict[tuple[str, str], Ran | CannotGoOn] = {}
     for pair in pairs:
         here = out if len(pairs) == 1 else out / slug(f"{pair[0]} and {pair[1]}")
         options = Options(out=here, strict=strict, told=shell.note)
         began = time.monotonic()
         try:
-            run = InteropRun(find(pair[0]), find(pair[1]), wanted, options, known)
+            run = InteropRun(reached[pair[0]], reached[pair[1]], wanted, options, known)
             with claimed(here), shell.progress(len(wanted), " <- ".join(pair)) as advance:
                 run.options = Options(out=here, strict=strict, told=shell.note, advance=advance)
                 ran[pair] = done = run.run(command_line())

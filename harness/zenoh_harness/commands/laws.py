@@ -10,6 +10,7 @@ import click
 
 from zenoh_conformance.law import Law, all_laws
 from zenoh_conformance.requirement import requirements
+from zenoh_harness.commands import _completing as completing
 from zenoh_harness.commands.audit import audit, audit_options
 from zenoh_harness.console import Shell, shell_options
 from zenoh_harness.errors import unknown
@@ -25,7 +26,7 @@ def command() -> None:
 
 
 @command.command("list")
-@click.argument("pattern", metavar="[GLOB]", default="*")
+@click.argument("pattern", metavar="[GLOB]", default="*", shell_complete=completing.laws)
 @shell_options()
 def list_laws(shell: Shell, pattern: str) -> None:
     """The laws whose id or requirement matches.
@@ -61,7 +62,7 @@ def judge(shell: Shell, files: tuple[Path, ...], **options: Any) -> int:
 
 
 @command.command("show")
-@click.argument("names", metavar="ID...", nargs=-1, required=True)
+@click.argument("names", metavar="ID...", nargs=-1, required=True, shell_complete=completing.laws)
 @shell_options()
 def show(shell: Shell, names: tuple[str, ...]) -> None:
     """All that is known about a law.

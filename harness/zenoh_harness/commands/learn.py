@@ -13,18 +13,20 @@ import click
 
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.verdict import Exit
+from zenoh_harness.commands import _completing as completing
 from zenoh_harness.console import Shell, shell_options
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files import scripts
 from zenoh_harness.files.evidence import slug
+from zenoh_harness.files.places import check_folders
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.probing.learning import drawing, queries
 from zenoh_harness.probing.learning.automaton import Difference, Mealy, deviations, difference, differences, names
 from zenoh_harness.probing.learning.learner import MEANING, learn, learn_of, said
 from zenoh_harness.run.scenes import Stage
 from zenoh_harness.scripting.recorder import record
-from zenoh_harness.targets.catalogue import find
-from zenoh_harness.targets.target import NodeInstance, open_target
+from zenoh_harness.targets import named
+from zenoh_harness.targets.target import NodeInstance, NodeTarget
 
 PATIENCE = 300.0
 """Seconds that the learning of one target may take, before scaling."""
@@ -78,8 +80,8 @@ class Learned:
 
 
 @click.command()
-@click.argument("target", default="wheel")
-@click.argument("other", required=False)
+@click.argument("target", default="wheel", shell_complete=completing.targets)
+@click.argument("other", required=False, shell_complete=completing.targets)
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), default="zconform-learned", show_default=True)
 @click.option(
     "--of", "of", type=click.Choice(list(SUBJECTS)), default="handshake", show_default=True, help="What is learned."
@@ -97,6 +99,9 @@ def command(shell: Shell, target: str, other: str | None, out: Path, of: str, se
     Pictures (Mermaid, dot, SVG) go to --out, and so do one of where two targets differ, and the shortest conversation that
     tells them apart, as a script. Exit code 1 when a target does what the table does not list.
     """
+    for each in filter(None, (target, other)):
+        _responder(each)
+    check_folders(out)
     out.mkdir(parents=True, exist_ok=True)
     subject = SUBJECTS[of]
     found = [_one(shell, each, out, seed, subject) for each in (target, other) if each]
@@ -146,11 +151,17 @@ def side_by_side(one: Learned, other: Learned, subject: Subject = SUBJECTS["hand
 @contextmanager
 def _stages(target: str, seed: int, subject: Subject) -> Iterator[tuple[Callable[[], Stage], str]]:
     """New stages on a started target, and its name; they share one deadline."""
-    opened = open_target(find(target))
-    if opened.side is not Side.RESPONDER:
-        raise UsageError(f"{target} connects to us: only who listens is learned", hint="leave role= out")
+    opened = _responder(target)
     with opened.start() as node:
         yield _numbered(node, seed, subject), f"{opened.identity.name} {opened.identity.version}".strip()
+
+
+def _responder(target: str) -> NodeTarget:
+    """The target, not started. Raises UsageError for one that is not there, or connects to us."""
+    opened = named.node(target)
+    if opened.side is not Side.RESPONDER:
+        raise UsageError(f"{target} connects to us: only who listens is learned", hint="leave role= out")
+    return opened
 
 
 def _numbered(node: Any, seed: int, subject: Subject) -> Callable[[], Stage]:

@@ -12,14 +12,17 @@ from typing import Final
 import click
 
 from zenoh_conformance.verdict import Exit, Verdict
+from zenoh_harness.commands import _completing as completing
 from zenoh_harness.commands._known import known_option
 from zenoh_harness.console import Shell, plain, shell_options
+from zenoh_harness.files.places import check_folders
 from zenoh_harness.files.results import Results
 from zenoh_harness.run.checks import every_name
 from zenoh_harness.run.compare import BAD, GOOD
 from zenoh_harness.run.options import DEPTHS
 from zenoh_harness.run.plan import Selection
 from zenoh_harness.scripting.shipped import shipped
+from zenoh_harness.targets.named import checked
 from zenoh_harness.versions.bisect import Turn, turns
 from zenoh_harness.versions.matrix import Done, Matrix, expand, room
 from zenoh_harness.versions.steady import Ask, Column, asked_again, doubtful
@@ -41,8 +44,14 @@ MOST_LABELS: Final = 500
 
 
 @click.command()
-@click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
-@click.option("--only", multiple=True, metavar="GLOB", help="Only these checks or requirements; may be repeated.")
+@click.argument("targets", nargs=-1, required=True, metavar="TARGET...", shell_complete=completing.targets)
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="GLOB",
+    shell_complete=completing.checks,
+    help="Only these checks or requirements; may be repeated.",
+)
 @click.option(
     "--jobs", type=click.IntRange(1, 64), help="Targets at a time; as many as there are processors, and memory for."
 )
@@ -63,7 +72,10 @@ MOST_LABELS: Final = 500
     help="How often both sides of a change are asked again before it is told.",
 )
 @click.option(
-    "--bisect", metavar="CHECK|SCRIPT", help="Find where this check or script turns, over the targets in order."
+    "--bisect",
+    metavar="CHECK|SCRIPT",
+    shell_complete=completing.checks,
+    help="Find where this check or script turns, over the targets in order.",
 )
 @shell_options()
 def command(
@@ -79,6 +91,9 @@ def command(
       zconform matrix wheel:1.0.0..1.10.2 --bisect scripts/two-frames-in-one-batch
     """
     reached = expand(targets)
+    for target in reached:
+        checked(target)
+    check_folders(out)
     options = ["--depth", depth, *(part for file in known for part in ("--known", str(file)))]
     if bisect:
         return _bisect(shell, reached, bisect, Matrix(out / "bisect", options))

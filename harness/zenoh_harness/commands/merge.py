@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from zenoh_harness.commands.run import check_files
 from zenoh_harness.console import Shell, shell_options
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files import junit as files_junit
 from zenoh_harness.files import merging, results
 from zenoh_harness.files import sarif as files_sarif
+from zenoh_harness.files.places import check_files
 from zenoh_harness.run import summary
 from zenoh_harness.run.folder import claimed
 from zenoh_harness.run.runner import RESULTS, Ran

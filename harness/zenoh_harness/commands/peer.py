@@ -13,6 +13,7 @@ from types import FrameType
 import click
 
 from zenoh_conformance import sane
+from zenoh_harness.commands import _completing as completing
 from zenoh_harness.errors import CannotGoOn, UsageError, unknown
 from zenoh_harness.faulty import all_faulty_nodes
 from zenoh_harness.links.locators import Locator
@@ -25,12 +26,22 @@ from zenoh_harness.variants import all_variants
 @click.command("peer")
 @click.option("--listen", "listen", metavar="LOCATOR", help="Listen there; port 0 lets the kernel choose.")
 @click.option("--connect", "connect", metavar="LOCATOR", help="Connect there, again and again, as a client.")
-@click.option("--fault", metavar="NAME", help="Be the faulty node of that name (`zconform peer --faults` lists them).")
 @click.option(
-    "--variant", metavar="NAME", help="Be the conforming variant of that name (`zconform variants` lists them)."
+    "--fault",
+    metavar="NAME",
+    shell_complete=completing.faulty,
+    help="Be the faulty node of that name (`zconform peer --faults` lists them).",
+)
+@click.option(
+    "--variant",
+    metavar="NAME",
+    shell_complete=completing.variants,
+    help="Be the conforming variant of that name (`zconform variants` lists them).",
 )
 @click.option("--faults", is_flag=True, help="List the faulty nodes, and what catches each.")
-@click.option("--profile", default="default", show_default=True, help="Start in this profile.")
+@click.option(
+    "--profile", default="default", shell_complete=completing.profiles, show_default=True, help="Start in this profile."
+)
 @click.option("--zid", metavar="HEX", help="ZenohID as printed, most significant byte first.")
 def command(
     listen: str | None,

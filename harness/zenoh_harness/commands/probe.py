@@ -8,8 +8,10 @@ from typing import Any, Final
 import click
 
 from zenoh_conformance.verdict import Exit
+from zenoh_harness.commands import _completing as completing
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.files import probes
+from zenoh_harness.files.places import check_files
 from zenoh_harness.probing.probe import Facts, missing, probe
 from zenoh_harness.profiles import DEFAULT
 from zenoh_harness.targets.catalogue import Catalogue
@@ -19,8 +21,15 @@ _WIDTH: Final = 36
 
 
 @click.command()
-@click.argument("target", metavar="TARGET")
-@click.option("--profile", "profiles", multiple=True, metavar="NAME", help="Only this profile; may be given again.")
+@click.argument("target", metavar="TARGET", shell_complete=completing.targets)
+@click.option(
+    "--profile",
+    "profiles",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=completing.profiles,
+    help="Only this profile; may be given again.",
+)
 @click.option(
     "--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write the JSON there too."
 )
@@ -38,6 +47,7 @@ def command(
     Example:  zconform probe wheel:1.9.0 --format json
     A capability that the target's own file claims and the probe does not see is exit code 1.
     """
+    check_files(out)
     node = Catalogue.load().open(target)
     pinned = node.reach.options.get("profile")
     wanted = [known_profile(name).name for name in profiles] or ([pinned] if pinned else list(node.profiles))

@@ -10,6 +10,7 @@ import click
 from zenoh_conformance.case import Case
 from zenoh_conformance.conversation import Conversation
 from zenoh_conformance.verdict import Exit, Judgement, Key, Verdict, exit_code
+from zenoh_harness.commands import _completing as completing
 from zenoh_harness.commands.explain import show_told
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import UsageError, nearest
@@ -17,6 +18,7 @@ from zenoh_harness.files import conversations, scripts
 from zenoh_harness.files.evidence import kept_back, marked, slug
 from zenoh_harness.files.explained import conversation_told
 from zenoh_harness.files.known import ListedDeviation
+from zenoh_harness.files.places import check_files
 from zenoh_harness.run.attempt import Conditions
 from zenoh_harness.run.decide import Decision, level_of
 from zenoh_harness.run.facts import ability
@@ -34,10 +36,15 @@ from zenoh_harness.targets.target import NodeTarget, open_target
 
 
 @click.command()
-@click.argument("script")
-@click.argument("target", default="wheel")
+@click.argument("script", shell_complete=completing.scripts)
+@click.argument("target", default="wheel", shell_complete=completing.targets)
 @click.option("--seed", type=int, default=0, show_default=True, help="What is drawn, is drawn from this.")
-@click.option("--against", metavar="TARGET", help="Replay it on this one too, and tell where the two part.")
+@click.option(
+    "--against",
+    metavar="TARGET",
+    shell_complete=completing.targets,
+    help="Replay it on this one too, and tell where the two part.",
+)
 @click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Write the conversation to this file.")
 @shell_options()
 def command(shell: Shell, script: str, target: str, seed: int, against: str | None, save: Path | None) -> int:
@@ -48,8 +55,9 @@ def command(shell: Shell, script: str, target: str, seed: int, against: str | No
               zconform replay link-state-that-cannot-be-read wheel:1.0.4     (one that ships)
     Exit code 1 when the target deviates, dies, or turns zombie.
     """
+    check_files(save)
     case = load(script, shell)
-    node = node_for(case, target)
+    node, other = node_for(case, target), node_for(case, against) if against is not None else None
     decision = perform(case, node, seed, shell)
     if save is not None and decision.conversation is not None:
         secret = kept_back(Path(script), decision.conversation)
@@ -57,8 +65,8 @@ def command(shell: Shell, script: str, target: str, seed: int, against: str | No
     listed = known_for(node.identity.name, kind=node.identity.kind, nodes=[node.role]).excuse(
         _judgement(decision, node, case)
     )
-    if against is not None:
-        return _compare(shell, decision, perform(case, node_for(case, against), seed, shell))
+    if other is not None:
+        return _compare(shell, decision, perform(case, other, seed, shell))
     if shell.as_json:
         shell.print_json(_as_json(decision, node))
     else:

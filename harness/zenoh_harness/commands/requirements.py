@@ -14,6 +14,7 @@ from zenoh_conformance.lock import lock, write_lock
 from zenoh_conformance.requirement import OWED, Level, requirements
 from zenoh_conformance.specification import Drift, SpecificationError, digests, drift
 from zenoh_conformance.verdict import Exit
+from zenoh_harness.commands import _completing as completing
 from zenoh_harness.console import Shell, shell_options
 from zenoh_harness.errors import UsageError, renamed
 from zenoh_harness.files import results
@@ -31,7 +32,7 @@ def command() -> None:
 
 
 @command.command("list")
-@click.argument("pattern", metavar="[GLOB]", default="*")
+@click.argument("pattern", metavar="[GLOB]", default="*", shell_complete=completing.requirements)
 @click.option("--uncovered", is_flag=True, help="Only those that nothing judges: owed, excused or forgotten.")
 @click.option("--level", type=click.Choice([*Level]), multiple=True, help="Only these levels.")
 @shell_options()
@@ -55,7 +56,7 @@ def list_requirements(shell: Shell, pattern: str, uncovered: bool, level: tuple[
 
 
 @command.command("show")
-@click.argument("ids", metavar="ID...", nargs=-1, required=True)
+@click.argument("ids", metavar="ID...", nargs=-1, required=True, shell_complete=completing.requirements)
 @shell_options()
 def show(shell: Shell, ids: tuple[str, ...]) -> None:
     """All that is known about a requirement: its words, its place, its errata, and what judges it.
@@ -99,7 +100,14 @@ def show_drift(shell: Shell, folder: Path) -> int:
 
 @command.command("table")
 @click.argument("files", metavar="[RESULTS...]", nargs=-1, type=click.Path(path_type=Path, exists=True))
-@click.option("--of", "pattern", metavar="GLOB", default="*", help="Only these requirements.")
+@click.option(
+    "--of",
+    "pattern",
+    metavar="GLOB",
+    default="*",
+    shell_complete=completing.requirements,
+    help="Only these requirements.",
+)
 @shell_options(formats=False)
 def print_table(shell: Shell, files: tuple[Path, ...], pattern: str) -> int:
     """Without RESULTS the coverage table of the documentation, as Markdown. With them one row a requirement: the laws, cases,

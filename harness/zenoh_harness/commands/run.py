@@ -14,6 +14,7 @@ from typing import Final
 import click
 
 from zenoh_conformance.verdict import Exit
+from zenoh_harness.commands import _completing as completing
 from zenoh_harness.commands._known import known_option
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import OtherVersion, UsageError
@@ -22,6 +23,7 @@ from zenoh_harness.files import junit as files_junit
 from zenoh_harness.files import results
 from zenoh_harness.files import sarif as files_sarif
 from zenoh_harness.files.evidence import slug
+from zenoh_harness.files.places import check_files, check_folders
 from zenoh_harness.run import again, debugging, lists, summary
 from zenoh_harness.run.allowance import AT_FULL, Allowance, seconds_of
 from zenoh_harness.run.checks import every_name
@@ -29,7 +31,7 @@ from zenoh_harness.run.folder import claimed
 from zenoh_harness.run.options import DEPTHS, Options
 from zenoh_harness.run.plan import Selection, Shard
 from zenoh_harness.run.runner import Ran, known_for, nodes_of, parts_of, run_target
-from zenoh_harness.targets.catalogue import find
+from zenoh_harness.targets.named import checked
 from zenoh_harness.targets.reach import Reach
 from zenoh_harness.targets.target import NodeInstance
 
@@ -37,8 +39,14 @@ OUT: Final = "zconform-results"
 
 
 @click.command()
-@click.argument("targets", nargs=-1, metavar="[TARGET...]")
-@click.option("--only", multiple=True, metavar="GLOB", help="Only these checks or requirements; may be repeated.")
+@click.argument("targets", nargs=-1, metavar="[TARGET...]", shell_complete=completing.targets)
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="GLOB",
+    shell_complete=completing.checks,
+    help="Only these checks or requirements; may be repeated.",
+)
 @click.option("--jobs", type=click.IntRange(1, 256), default=8, show_default=True, help="Cases side by side.")
 @click.option("--seed", type=int, default=0, show_default=True, help="What is drawn, is drawn from this.")
 @click.option("--shuffle", type=int, metavar="SEED", help="Run the cases in an order drawn from this.")
@@ -71,6 +79,7 @@ OUT: Final = "zconform-results"
 @click.option(
     "--debug",
     metavar="CHECK",
+    shell_complete=completing.checks,
     help="Judge this one: tell process and port, wait before each step, leave the target up.",
 )
 @click.option("--keep", is_flag=True, help="Leave the target up and tell how to attach to it.")
@@ -114,7 +123,8 @@ def command(
     seconds = seconds_of(budget) if budget else AT_FULL if depth == "full" and not debug else inf
     longest = seconds_of(timeout, "--timeout") if timeout else debugging.PATIENCE if debug else None
     check_files(junit, sarif)
-    wanted = [find(target) for target in targets or ("wheel",)]
+    check_folders(out)
+    wanted = [checked(target) for target in targets or ("wheel",)]
     check_judged(judged, accept=accept, targets=len(wanted), selected=not selection.whole or last_failed)
     check_repetition(repeat=repeat, last_failed=last_failed, keep=keep, only=bool(only))
     pause = debugging.pause(shell, debug, wanted, depth) if debug else None
@@ -138,15 +148,6 @@ def command(
     code = finished(shell, ran)
     hold(shell, kept)
     return code
-
-
-def check_files(*paths: Path | None) -> None:
-    """Raise UsageError for a file that could not be written once the run is over."""
-    for path in paths:
-        if path is not None and not path.parent.is_dir():
-            raise UsageError(
-                f"cannot write {path}", step="export", seen=f"there is no folder {path.parent}", hint="make it first"
-            )
 
 
 def check_repetition(*, repeat: int, last_failed: bool, keep: bool, only: bool) -> None:
@@ -175,6 +176,10 @@ def check_judged(judged: Path | None, *, accept: bool, targets: int, selected: b
         raise UsageError(
             f"there is no {judged}", step="--judged", hint="--accept writes it, once you agree with what is judged"
         )
+    if accept:
+        check_files(judged)
+    else:
+        files_judged.read(judged)
 
 
 def accepted(shell: Shell, path: Path, ran: Ran | None) -> None:

@@ -10,6 +10,7 @@ import click
 
 from zenoh_conformance.verdict import Exit
 from zenoh_harness.codecs.codec import Codec
+from zenoh_harness.commands import _completing as completing
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import TargetError
 from zenoh_harness.probing.smoke import Step, said, smoke_codec, smoke_node
@@ -21,7 +22,7 @@ _MARKS: Final = {True: "ok    ", False: "MEND  "}
 
 
 @click.command()
-@click.argument("target", metavar="TARGET")
+@click.argument("target", metavar="TARGET", shell_complete=completing.targets)
 @shell_options()
 def command(target: str, shell: Shell) -> int:
     """Check in a few seconds that TARGET can be started, works, ends, and is honest; say in words what to mend.

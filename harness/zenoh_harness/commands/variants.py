@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from zenoh_conformance.verdict import Exit
+from zenoh_harness.commands import _completing as completing
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import unknown
 from zenoh_harness.variants import Variant, all_variants
@@ -17,7 +18,7 @@ from zenoh_harness.variants.table import Came, Result, Row, on_the_reference, ro
 
 
 @click.command()
-@click.argument("pattern", metavar="[GLOB]", default="*")
+@click.argument("pattern", metavar="[GLOB]", default="*", shell_complete=completing.variants)
 @click.option(
     "--run", is_flag=True, help="Judge each by every case and law, in memory, and show what is not judged and why."
 )

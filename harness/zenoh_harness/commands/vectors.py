@@ -15,6 +15,7 @@ from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import Verdict, exit_code, worst
 from zenoh_harness.codecs.codec import Answer, Codec
 from zenoh_harness.codecs.own import OwnCodec
+from zenoh_harness.commands import _completing as completing
 from zenoh_harness.commands._vectors import Line, agreed, folded
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import UsageError, unknown
@@ -40,8 +41,13 @@ command.add_command(confirm)
 
 
 @command.command("list")
-@click.argument("pattern", metavar="[GLOB]", default="*")
-@click.option("--covering", metavar="REQUIREMENT", help="Only those that cover this requirement (a GLOB).")
+@click.argument("pattern", metavar="[GLOB]", default="*", shell_complete=completing.vectors)
+@click.option(
+    "--covering",
+    metavar="REQUIREMENT",
+    shell_complete=completing.requirements,
+    help="Only those that cover this requirement (a GLOB).",
+)
 @click.option("--core", is_flag=True, help="Only those that the author of a codec reads first.")
 @click.option("--unconfirmed", is_flag=True, help="Only those that nobody else has confirmed.")
 @click.option(
@@ -74,7 +80,7 @@ def list_vectors(shell: Shell, pattern: str, covering: str | None, core: bool, u
 
 
 @command.command("show")
-@click.argument("ids", metavar="ID...", nargs=-1, required=True)
+@click.argument("ids", metavar="ID...", nargs=-1, required=True, shell_complete=completing.vectors)
 @shell_options()
 def show(shell: Shell, ids: tuple[str, ...]) -> None:
     """All that is known about a vector: its bytes piece by piece, what they mean, what it covers, who agrees.
@@ -94,8 +100,10 @@ def show(shell: Shell, ids: tuple[str, ...]) -> None:
 
 
 @command.command("check")
-@click.argument("target", metavar="[TARGET]", default="reference")
-@click.option("--only", metavar="GLOB", default="*", help="Only vectors whose id matches.")
+@click.argument("target", metavar="[TARGET]", default="reference", shell_complete=completing.targets)
+@click.option(
+    "--only", metavar="GLOB", default="*", shell_complete=completing.vectors, help="Only vectors whose id matches."
+)
 @click.option(
     "-V", "--validate", is_flag=True, help="Hold every request and answer of a stdio codec against the schemas."
 )

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,7 +32,7 @@ from packaging.version import InvalidVersion, Version
 
 from zenoh_conformance.verdict import Judgement, Key, Verdict
 from zenoh_harness.errors import UsageError, nearest
-from zenoh_harness.files import faults
+from zenoh_harness.files import faults, list_text
 from zenoh_harness.files.faults import FileFault, Row
 
 _FIELDS: Final = frozenset(
@@ -82,8 +81,6 @@ _SETTLED: Final = frozenset({Verdict.PASS})
 
 _SILENT: Final = frozenset({Verdict.NOT_OBSERVED, Verdict.NOT_APPLICABLE, Verdict.UNIMPLEMENTED})
 """What says nothing of it, neither way."""
-
-_CONFLICT: Final = ("<<<<<<< ", ">>>>>>> ", "||||||| ")
 
 COMMIT: Final = re.compile(r"commit\s+([0-9a-f]{7,40})")
 
@@ -289,14 +286,7 @@ def shipped_lists() -> list[Path]:
 
 def read(path: Path) -> list[ListedDeviation]:
     """The entries of one file. Raises FileFault."""
-    try:
-        written = path.read_text(encoding="utf-8-sig")
-        no_conflict(path, written)
-        text = tomllib.loads(written)
-    except OSError as why:
-        raise FileFault(path, None, f"cannot be read: {why.strerror}") from why
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as why:
-        raise FileFault(path, None, f"is no TOML: {why}") from why
+    text = list_text.parsed(path)
     if stray := sorted(text.keys() - {"deviation"}):
         raise FileFault(path, None, f"unknown table {stray[0]!r}", hint="each entry is a [[deviation]]")
     entries = text.get("deviation", [])
@@ -305,13 +295,6 @@ def read(path: Path) -> list[ListedDeviation]:
     read_ones = [_deviation(path, number, row) for number, row in enumerate(entries, 1)]
     no_doubles(path, read_ones)
     return read_ones
-
-
-def no_conflict(path: Path, text: str) -> None:
-    """Raise FileFault, with the line, where a merge left its marks."""
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.startswith(_CONFLICT) or line == "=======":
-            raise FileFault(path, number, "has the conflict marks of a merge", hint="end the merge, and run it again")
 
 
 def _deviation(path: Path, number: int, row: Row) -> ListedDeviation:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,11 +10,11 @@ from typing import Final
 from zenoh_conformance.verdict import Verdict
 from zenoh_harness.files.faults import FileFault
 from zenoh_harness.files.known import ListedDeviation
+from zenoh_harness.files.list_text import HEAD
 from zenoh_harness.run import lists
 
 DUE: Final = "due"
 """How a `reason` or an `owner` begins that somebody still has to write."""
-_HEAD: Final = re.compile(r"\s*\[\[\s*deviation\s*\]\]\s*(#.*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +74,7 @@ def _hold_quarantine(one: PlacedEntry) -> None:
 
 def blocks(lines: Sequence[str]) -> list[Lines]:
     """Where each `[[deviation]]` block stands: from its head to its last line that is neither blank nor a comment."""
-    heads = [number for number, line in enumerate(lines, 1) if _HEAD.fullmatch(line)]
+    heads = [number for number, line in enumerate(lines, 1) if HEAD.fullmatch(line)]
     ends = [*(head - 1 for head in heads[1:]), len(lines)][: len(heads)]
     return [Lines(head, _last(lines, head, end)) for head, end in zip(heads, ends, strict=True)]
 

@@ -96,7 +96,11 @@ def steps(patterns: Sequence[str] = ()) -> list[Step]:
     every = list(_every())
     for pattern in patterns:
         if not any(_takes((pattern,), step) for step in every):
-            names = sorted(all_scenarios())
+            names = {
+                name
+                for one in all_scenarios().values()
+                for name in (one.topic, one.id, one.id.removeprefix("interop/"))
+            }
             raise UsageError(f"no scenario matches {pattern!r}", step="--only", hint=nearest(pattern, names))
     return [step for step in every if not patterns or _takes(patterns, step)]
 

@@ -76,7 +76,7 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
 RENAMED: Final[Mapping[str, str]] = MappingProxyType({"wrong": "faulty"})
 """Kinds that once had another name; the old one is still read."""
 
-_VALUES: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
+VALUES: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {
         "role": frozenset({"router", "peer", "client"}),
         "as": frozenset({"responder", "initiator"}),
@@ -213,7 +213,7 @@ def _check_options(kind: Kind, options: Mapping[str, str]) -> None:
         understood = kind.options | (NODE_OPTIONS if Face.NODE in kind.faces else COMMON_OPTIONS)
         if name not in understood:
             raise unknown(f"option of {kind.name}", name, understood)
-        if name in _VALUES and value not in _VALUES[name]:
-            raise unknown(f"value of {name}", value, _VALUES[name])
+        if name in VALUES and value not in VALUES[name]:
+            raise unknown(f"value of {name}", value, VALUES[name])
     if "through" in options:
         parse_rules([options["through"]])

@@ -29,7 +29,7 @@ from zenoh_harness.programs import processes
 from zenoh_harness.run.compare import BAD
 from zenoh_harness.run.plan import matches
 from zenoh_harness.targets.adapters.wheel import settings
-from zenoh_harness.targets.reach import parse
+from zenoh_harness.targets.catalogue import find
 
 RANGE: Final = re.compile(r"(?P<kind>wheel):(?P<first>[^?]*?)\.\.(?P<last>[^?]*)(?P<options>\?.*)?")
 MEMORY: Final = 512 << 20
@@ -52,7 +52,7 @@ def expand(targets: Sequence[str]) -> list[str]:
 def _expanded(target: str) -> list[str]:
     found = RANGE.fullmatch(target)
     if not found:
-        return [str(parse(target))]
+        return [str(find(target))]
     try:
         first, last = (Version(found[end]) for end in ("first", "last"))
     except InvalidVersion as why:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from zenoh_harness.errors import CannotGoOn, UsageError
+from zenoh_harness.files.places import check_folders
 
 LIST: Final = "site-files.json"
 """Names all files of a site, so that the next one can take them away."""
@@ -18,13 +19,7 @@ def write(out: Path, files: Mapping[str, bytes], *, force: bool = False) -> None
 
     Raises UsageError for a folder that holds what is not ours, CannotGoOn for one that cannot be written.
     """
-    ours = written_before(out)
-    strangers = foreign(out, ours)
-    if strangers and not force:
-        raise UsageError(
-            f"{out} holds {len(strangers)} files that no report wrote, {strangers[0]} for one", step="--out",
-            hint="name another folder, or say --force to write beside them",
-        )  # fmt: skip
+    ours = check(out, force=force)
     listed = json.dumps(sorted(files), indent=1) + "\n"
     try:
         for name in sorted(ours - files.keys()):
@@ -38,6 +33,19 @@ def write(out: Path, files: Mapping[str, bytes], *, force: bool = False) -> None
     for folder in sorted((path for path in out.rglob("*") if path.is_dir()), reverse=True):
         if not any(folder.iterdir()):
             folder.rmdir()
+
+
+def check(out: Path, *, force: bool = False) -> set[str]:
+    """The files that an earlier site left in the folder. Raises as `write`, and before a site is built."""
+    check_folders(out)
+    ours = written_before(out)
+    strangers = foreign(out, ours)
+    if strangers and not force:
+        raise UsageError(
+            f"{out} holds {len(strangers)} files that no report wrote, {strangers[0]} for one", step="--out",
+            hint="name another folder, or say --force to write beside them",
+        )  # fmt: skip
+    return ours
 
 
 def written_before(out: Path) -> set[str]:

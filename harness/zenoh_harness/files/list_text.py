@@ -1,0 +1,59 @@
+"""The text of a known-deviations file before it means anything: what stops it from being read is told with its line and its entry."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any, Final
+
+from zenoh_harness.files.faults import FileFault
+
+HEAD: Final = re.compile(r"\s*\[\[\s*deviation\s*\]\]\s*(#.*)?")
+"""The first line of an entry."""
+_CONFLICT: Final = ("<<<<<<< ", ">>>>>>> ", "||||||| ")
+_LINE: Final = re.compile(r"\(at line (\d+), column \d+\)")
+
+
+def parsed(path: Path) -> dict[str, Any]:
+    """The file's tables. Raises FileFault."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
+    except OSError as why:
+        raise FileFault(path, None, f"cannot be read: {why.strerror}") from why
+    except UnicodeDecodeError as why:
+        raise FileFault(path, *_not_utf8(why)) from why
+    _hold_merged(path, text)
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as why:
+        raise FileFault(path, *_no_toml(text, str(why))) from why
+
+
+def _not_utf8(why: UnicodeDecodeError) -> tuple[int, str]:
+    """The line, and what is wrong there."""
+    before: bytes = why.object[: why.start]
+    line = before.count(b"\n") + 1
+    byte = f"byte {why.object[why.start]:#04x} is not UTF-8; save the file as UTF-8"
+    return line, f"is no TOML{_entry_before(before.decode('utf-8', 'replace'), line)}: {byte}"
+
+
+def _no_toml(text: str, why: str) -> tuple[int | None, str]:
+    """The line that Python names, and the entry that it is in."""
+    at = _LINE.search(why)
+    if at is None:
+        return None, f"is no TOML: {why}"
+    return int(at[1]), f"is no TOML{_entry_before(text, int(at[1]))}: {why[: at.start()].rstrip(' (')}"
+
+
+def _entry_before(text: str, line: int) -> str:
+    """`, entry 2`: the one whose head is nearest above that line; nothing above the first."""
+    heads = sum(HEAD.fullmatch(each) is not None for each in text.splitlines()[:line])
+    return f", entry {heads}" if heads else ""
+
+
+def _hold_merged(path: Path, text: str) -> None:
+    """Raise FileFault, with the line, where a merge left its marks."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith(_CONFLICT) or line == "=======":
+            raise FileFault(path, number, "has the conflict marks of a merge", hint="end the merge, and run it again")

@@ -1,0 +1,68 @@
+"""How shells ask for completions: click's own ways, and one for bash whose words may hold colons."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Final
+
+from click.shell_completion import (
+    BashComplete,
+    CompletionItem,
+    FishComplete,
+    ShellComplete,
+    ZshComplete,
+    add_completion_class,
+    split_arg_string,
+)
+
+COMPLETES: Final = "_ZCONFORM_COMPLETE"
+"""The variable by which a shell's script asks `zconform` for completions."""
+
+_BASH: Final = """\
+%(complete_func)s() {
+    local IFS=$'\\n' type value line
+    COMPREPLY=()
+    while IFS=, read -r type value; do
+        case $type in
+            dir) compopt -o dirnames 2>/dev/null ;;
+            file) compopt -o default 2>/dev/null ;;
+            plain)
+                COMPREPLY+=("$value")
+                [[ $value == *[/:=] ]] && compopt -o nospace 2>/dev/null ;;
+        esac
+    done < <(env COMP_WORDS="${COMP_LINE:0:COMP_POINT}" COMP_CWORD=0 COMP_WORDBREAKS="$COMP_WORDBREAKS" \\
+        %(complete_var)s=bash_complete %(prog_name)s)
+}
+complete -o nosort -F %(complete_func)s %(prog_name)s 2>/dev/null || complete -F %(complete_func)s %(prog_name)s
+"""
+
+
+class Bash(BashComplete):
+    """Bash takes `faulty:name` for three words: it is asked for the line, and answered what follows the last break."""
+
+    source_template = _BASH
+    _kept = ""
+    """How much of the word bash has done with."""
+
+    @staticmethod
+    def _check_version() -> None:
+        """Click starts a bash for this; the script is as easy on an older one."""
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        """The words before the cursor, and the one under it."""
+        line = os.environ["COMP_WORDS"]
+        words = split_arg_string(line)
+        word = words.pop() if words and not line[-1].isspace() else ""
+        ends = [word.rfind(each) + 1 for each in ":=" if each in os.environ.get("COMP_WORDBREAKS", ":=")]
+        self._kept = word[: max(ends, default=0)]
+        return words[1:], word
+
+    def format_completion(self, item: CompletionItem[str]) -> str:
+        """As click's, of a word's end alone where bash has its beginning."""
+        return f"{item.type},{item.value.removeprefix(self._kept)}"
+
+
+add_completion_class(Bash)
+SHELLS: Final[Mapping[str, type[ShellComplete]]] = {"bash": Bash, "zsh": ZshComplete, "fish": FishComplete}
+"""By the name that a user gives."""
