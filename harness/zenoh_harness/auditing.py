@@ -17,7 +17,7 @@ from zenoh_conformance.verdict import Exit, Key, Verdict, exit_code
 from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.files import audits, captures, conversations, packed
 from zenoh_harness.files.audits import Audit, Charge
-from zenoh_harness.files.evidence import FOLDER, kept_back, slug
+from zenoh_harness.files.evidence import FOLDER, MARK, slug
 from zenoh_harness.files.faults import FileFault
 from zenoh_harness.files.given import HINTS, Given, given
 from zenoh_harness.files.known import Known, ListedDeviation
@@ -83,8 +83,7 @@ def judge_file(path: Path, *, laws: Iterable[type[Law]] | None = None, ports: It
         return Source(path, found.conversation, audit, found.packets, found.counted, found.read, found.damaged)
     if kind is Given.CONVERSATION:
         conversation = conversations.read(path)
-        secret = kept_back(path, conversation)
-        return Source(path, conversation, audits.charges(conversation, laws), secret=secret)
+        return Source(path, conversation, audits.charges(conversation, laws), secret=MARK in conversation.about)
     hint = HINTS.get(kind, "") or "a capture (pcap, pcapng) or a recorded conversation (.jsonl) is judged"
     raise FileFault(path, None, f"is {kind.value}", hint=hint)
 

@@ -20,6 +20,7 @@ from zenoh_conformance.verdict import Verdict
 from zenoh_harness.auditing import Source, excuse
 from zenoh_harness.cli import invoke
 from zenoh_harness.files import audits, captures, conversations, evidence, known, packed, pcap
+from zenoh_harness.run import embargo
 
 RECORDINGS = sorted((Path(__file__).parents[3] / "conformance" / "tests" / "recordings").glob("*.jsonl"))
 INIT, RESP = Side.INITIATOR, Side.RESPONDER
@@ -366,10 +367,10 @@ def test_of_what_is_under_embargo_nothing_is_written(tmp_path, capsys):
 
 
 def test_what_lies_where_findings_are_kept_is_under_embargo(tmp_path):
-    kept = evidence.kept_at(tmp_path) / "node-1" / "x.jsonl"
+    kept = embargo.folder(tmp_path) / "node-1" / "x.jsonl"
 
-    assert evidence.kept_back(kept, Conversation(), tmp_path)
-    assert not evidence.kept_back(tmp_path / "x.jsonl", Conversation(), tmp_path)
+    assert embargo.kept_back(kept, Conversation(), tmp_path)
+    assert not embargo.kept_back(tmp_path / "x.jsonl", Conversation(), tmp_path)
 
 
 def test_kinds_of_steps_are_those_that_are_planted_in():

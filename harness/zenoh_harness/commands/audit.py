@@ -20,7 +20,7 @@ from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import CannotGoOn, UsageError, unknown
 from zenoh_harness.files import known as deviations
 from zenoh_harness.files.audits import Charge
-from zenoh_harness.run import lists
+from zenoh_harness.run import embargo, lists
 
 AT_SCALE = "zenoh_conformance.audits"
 """The entry-point group through which the packages above plug in other ways to judge captures."""
@@ -125,6 +125,7 @@ def audit(
     for path in files:
         source = judge_file(path, laws=laws, ports=ports)
         excuse(source, listed, version)
+        source.secret = embargo.kept_back(path, source.conversation)
         sources.append(source)
     if out is not None:
         write_evidence(sources, out)

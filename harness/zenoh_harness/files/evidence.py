@@ -9,8 +9,6 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
-from platformdirs import user_data_path
-
 from zenoh_conformance.conversation import Conversation
 from zenoh_harness.files import conversations
 
@@ -37,19 +35,9 @@ def save(conversation: Conversation, out: Path, name: str) -> str:
     return relative
 
 
-def kept_at(base: Path | None = None) -> Path:
-    """The folder of what is under embargo."""
-    return (base or user_data_path("zenoh-conformance")) / "embargo"
-
-
 def marked(conversation: Conversation) -> Conversation:
     """The conversation, with the mark that it is kept back: so that nobody writes parts of it elsewhere."""
     return replace(conversation, about={**conversation.about, MARK: "upstream"})
-
-
-def kept_back(path: Path, conversation: Conversation, base: Path | None = None) -> bool:
-    """Whether what is read from there is under embargo: it says so, or lies where such findings are kept."""
-    return MARK in conversation.about or path.resolve().is_relative_to(kept_at(base).resolve())
 
 
 def merged(parts: Iterable[tuple[str, Conversation]]) -> Conversation:
