@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 import pytest
@@ -64,6 +65,27 @@ def test_four_times_as_much_takes_four_times_the_steps(name, run):
     small, large = steps(run, make(SMALL)), steps(run, make(LARGE))
 
     assert large < 1.3 * LARGE / SMALL * small
+
+
+def kept(data):
+    """How many objects explaining leaves to the garbage collector, whose passes over them are what grows faster."""
+    explain(data[:4])
+    gc.collect()
+    gc.disable()
+    try:
+        before = len(gc.get_objects())
+        told = explain(data)
+        return len(gc.get_objects()) - before if told.lines else 0
+    finally:
+        gc.enable()
+
+
+def test_a_chain_leaves_only_what_is_said_of_it():
+    length = 2000
+
+    each = kept(b"\x84" + b"\x8a" * length + b"\x0a") / length
+
+    assert each < 4.5  # a line, the extension, and two diagnostics: that it is unknown, and there again
 
 
 def test_the_count_sees_what_is_not_linear():

@@ -10,13 +10,12 @@ from functools import partial
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from . import batch
+from . import batch, opened
 from .messages import Init, Oam, Open, init
 from .wire import notes, registry
 from .wire.errors import DecodeError, Diagnostic
 from .wire.extensions import NO_EXTS, Exts
 from .wire.layer import Layer
-from .wire.segment import Segment, Tracer
 
 UNEXPLAINED = "unexplained"
 """The last component of the path of bytes that nothing is known about."""
@@ -36,8 +35,7 @@ VERSION = 9
 """Of the protocol: a message that names another is hardly what was meant."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One segment, and where it stands."""
 
     at: int
@@ -88,6 +86,11 @@ class Explanation:
         versions = sum(1 for each in self.messages if getattr(each, "version", VERSION) != VERSION)
         return empty + versions + sum(1 for each in self.messages if isinstance(each, Oam))
 
+    @property
+    def merit(self) -> tuple[bool, bool, int, int]:
+        """How well it explains: of several readings the one that is largest here is meant."""
+        return self.ok, not self.odd, self.explained, -len(self.diagnostics)
+
     def to_json(self) -> dict[str, Any]:
         """The same as data."""
         text: dict[str, Any] = {
@@ -135,12 +138,15 @@ def explain(data: bytes, layer: Layer | None = None) -> Explanation:
     data = bytes(data)
     if layer is not None:
         return READINGS[layer](data)
-    tried: list[Explanation] = []
+    best: Explanation | None = None
     for each in GUESSES if len(data) > 1 else GUESSES[:-INSIDE]:
-        tried.append(READINGS[each](data))
-        if tried[-1].ok and not tried[-1].diagnostics and not tried[-1].odd:
-            return tried[-1]  # nothing explains it better
-    return max(tried, key=lambda told: (told.ok, not told.odd, told.explained, -len(told.diagnostics)))
+        told = READINGS[each](data)
+        if told.ok and not told.diagnostics and not told.odd:
+            return told  # nothing explains it better
+        if best is None or told.merit > best.merit:
+            best = told
+    assert best is not None
+    return best
 
 
 def explain_batch(data: bytes, layer: Layer = Layer.TRANSPORT, *, compressed: bool = False) -> Explanation:
@@ -328,29 +334,45 @@ def _message(
     """Add the message at `at`; the offset after it, or the end, for after a refusal nothing is known."""
     reader = tracers[data[at] & 0x1F]
     found: list[Diagnostic] = []
-    tracer = Tracer(data, at)
+    marks = _Marks(text.lines, data, at)
     refusal = None
     after = end
     if reader is None:
         refusal = DecodeError(at, layer, f"no {layer} message has the id {data[at] & 0x1F:#04x}")
     else:
         try:
-            message, after = reader(data, at, end, found, tracer.mark, prefix)
+            message, after = reader(data, at, end, found, marks.mark, prefix)
             text.messages.append(message)
         except DecodeError as why:
             why.within(prefix)
-            refusal = why
-    text.lines += _lines(tracer.segments(), at)
-    text.diagnostics += [each._replace(path=prefix + each.path) for each in found]
+            refusal = why.with_traceback(None)  # whose frames would keep all that was read
+    text.diagnostics += [each._replace(path=prefix + each.path) for each in found] if prefix else found
     if refusal:
-        _unexplained(text, data, tracer.at, end, prefix, refusal)
+        _unexplained(text, data, marks.at, end, prefix, refusal)
     return after
 
 
-def _lines(segments: tuple[Segment, ...], at: int) -> Iterator[Line]:
-    for segment in segments:
-        yield Line(at, segment.data, segment.path, segment.note)
-        at += len(segment.data)
+class _Marks:
+    """Receives the marks of one reading as lines, and nothing beside them: a chain of thousands costs by what is kept."""
+
+    def __init__(self, lines: list[Line], data: bytes, at: int) -> None:
+        self._lines, self._data, self.at = lines, data, at
+
+    def mark(self, path: str, at: int, note: str = "", _measure: object = None) -> None:
+        """The piece at `path` ends at `at`."""
+        data = self._data[self.at : at]
+        found = opened.parts(path, data, self._before)
+        if not found:
+            self._lines.append(Line(self.at, data, path, note))
+        for part in found:
+            below = path + ("" if part.path[:1] in ("", "[") else ".") + part.path
+            self._lines.append(Line(self.at, self._data[self.at : self.at + part.size], below, part.note))
+            self.at += part.size
+        self.at = at
+
+    def _before(self) -> bytes:
+        """The last line but one: what a length in between may depend on."""
+        return self._lines[-2].data if len(self._lines) > 1 else b""
 
 
 def _unexplained(text: Explanation, data: bytes, at: int, end: int, prefix: str, why: DecodeError) -> None:

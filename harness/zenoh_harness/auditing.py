@@ -17,7 +17,7 @@ from zenoh_conformance.verdict import Exit, Key, Verdict, exit_code
 from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.files import audits, captures, conversations, packed
 from zenoh_harness.files.audits import Audit, Charge
-from zenoh_harness.files.evidence import FOLDER, slug
+from zenoh_harness.files.evidence import FOLDER, MARK, slug
 from zenoh_harness.files.faults import FileFault
 from zenoh_harness.files.given import HINTS, Given, given
 from zenoh_harness.files.known import Known, ListedDeviation
@@ -38,10 +38,14 @@ class Source:
     counted: Counter[str] = field(default_factory=Counter)
     read: int = 0
     """Packets, of a capture."""
+    damaged: bool = False
+    """The rest of it could not be read."""
     listed: dict[Charge, ListedDeviation] = field(default_factory=dict)
     """The charges that a list of known deviations excuses."""
     evidence: dict[str, str] = field(default_factory=dict)
     """Connection to the cut-down capture that was written."""
+    secret: bool = False
+    """It is under embargo: shown to who has it, and written nowhere else."""
 
     @property
     def open(self) -> list[Charge]:
@@ -49,10 +53,10 @@ class Source:
         return [charge for charge in self.audit.charges if charge not in self.listed]
 
     def code(self, *, strict: bool = False) -> Exit:
-        """What it says to a shell: 0 conforming, 1 not, 4 nothing judged."""
+        """What it says to a shell: 0 conforming, 1 not, 3 a part was not read, 4 nothing judged."""
         verdicts = [Verdict.KNOWN if charge in self.listed else charge.verdict for charge in self.audit.charges]
         judged = [Verdict.PASS] if any(self.audit.subjects.values()) else []
-        return exit_code([*verdicts, *judged], strict=strict)
+        return exit_code([*verdicts, *judged], strict=strict, interrupted=self.damaged)
 
     def as_json(self) -> dict[str, Any]:
         """All of it as data."""
@@ -76,10 +80,10 @@ def judge_file(path: Path, *, laws: Iterable[type[Law]] | None = None, ports: It
     if kind is Given.CAPTURE:
         found = captures.read(path, ports)
         audit = audits.charges(found.conversation, laws)
-        return Source(path, found.conversation, audit, found.packets, found.counted, found.read)
+        return Source(path, found.conversation, audit, found.packets, found.counted, found.read, found.damaged)
     if kind is Given.CONVERSATION:
         conversation = conversations.read(path)
-        return Source(path, conversation, audits.charges(conversation, laws))
+        return Source(path, conversation, audits.charges(conversation, laws), secret=MARK in conversation.about)
     hint = HINTS.get(kind, "") or "a capture (pcap, pcapng) or a recorded conversation (.jsonl) is judged"
     raise FileFault(path, None, f"is {kind.value}", hint=hint)
 
@@ -108,14 +112,18 @@ def excuse(source: Source, known: Known, version: str = "") -> None:
 
 
 def write_evidence(sources: Sequence[Source], out: Path) -> None:
-    """`findings.jsonl`, and of each connection with a finding its packets as a capture and what was said. Raises CannotGoOn."""
+    """`findings.jsonl`, and of each connection with a finding its packets as a capture and what was said. Raises CannotGoOn.
+
+    Of what is under embargo nothing is written.
+    """
     try:
         (out / FOLDER).mkdir(parents=True, exist_ok=True)
-        for source in sources:
+        public = [source for source in sources if not source.secret]
+        for source in public:
             for connection in dict.fromkeys(charge.connection for charge in source.audit.charges):
                 source.evidence[connection] = _write_connection(source, connection, out)
         with (out / "findings.jsonl").open("w", encoding="utf-8") as lines:
-            for source in sources:
+            for source in public:
                 for row in source.as_json()["findings"]:
                     lines.write(json.dumps({"file": source.path.name, **row}) + "\n")
     except OSError as why:

@@ -123,3 +123,32 @@ def test_the_builders_own_integers_are_those_of_the_table(value, wire):
 def test_overlong_integers_hold_the_same_value():
     assert overlong(5, 2) == b"\x85\x00" and overlong(5, 9) == b"\x85" + b"\x80" * 7 + b"\x00"
     assert overlong(300, 3) == b"\xac\x82\x00"
+
+
+EXERCISED = {
+    "primitives/truncated-is-refused": lambda vector: vector.refuses is not None,
+    "primitives/strings-are-utf8": lambda vector: vector.refuses is not None,
+    "primitives/extension-encoding-3-refused": lambda vector: vector.refuses is not None,
+    "primitives/unknown-optional-skipped": lambda vector: vector.refuses is None and remarked(vector),
+    "primitives/extension-mandatory-bit": lambda vector: (
+        vector.refuses is None or vector.refuses.why == "unknown-mandatory-extension"
+    ),
+    "primitives/extension-encoding-bits": lambda vector: (
+        "unknown-mandatory" not in vector.id and "enc-11" not in vector.id
+    ),
+    "message-reference/network-qos-extension": lambda vector: vector.layer == "network",
+}
+"""What a vector does that exercises a requirement which many vectors cover."""
+
+
+def remarked(vector):
+    """An unknown extension was seen, and passed by."""
+    return any(remark.kind == "unknown-extension" for remark in vector.remarks)
+
+
+@pytest.mark.parametrize("requirement", EXERCISED)
+def test_what_covers_a_requirement_exercises_it(requirement, vectors):
+    covering = [vector for vector in vectors if requirement in vector.covers]
+
+    assert covering
+    assert [vector.id for vector in covering if not EXERCISED[requirement](vector)] == []

@@ -7,8 +7,8 @@ from typing import Annotated
 from zenoh_conformance.primitives.zid import Resolution, Role, ZidAfterRole
 from zenoh_conformance.wire.declare import NO_EXTS, Exts, extension, flag, given, message, when
 from zenoh_conformance.wire.layer import Layer
-from zenoh_conformance.wire.notes import batch_bytes
-from zenoh_conformance.wire.types import U8, Z64, Blob, BytesRest, BytesZ16, Fixed, Z8Cut
+from zenoh_conformance.wire.notes import batch_bytes, link_use
+from zenoh_conformance.wire.types import U8, Blob, BytesRest, BytesZ16, Fixed, Vle, Z8Cut
 
 REF = "session-establishment#init-extensions"
 
@@ -22,7 +22,7 @@ class QoS:
 class QoSLink:
     """QoS, and what this link is for when a session has several."""
 
-    value: Z64
+    value: Annotated[int, Vle(64, says=link_use)]
     """Bit 0: a range of priorities follows, from bits 10:3 to 18:11; bit 1: reliability follows, in bit 19."""
 
 

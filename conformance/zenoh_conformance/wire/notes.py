@@ -91,6 +91,13 @@ def lane(value: int) -> str:
     return f"{value & 7} {PRIORITIES[value & 7]}"
 
 
+def link_use(value: int) -> str:
+    """`priorities 4 to 6, reliable`: what a link of several is for."""
+    words = [f"priorities {value >> 3 & 0xFF} to {value >> 11 & 0xFF}"] * (value & 1)
+    words += ["reliable" if value >> 19 & 1 else "best effort"] * (value >> 1 & 1)
+    return f"{value:#x}: {', '.join(words) or 'any messages'}"
+
+
 def treatment(value: int) -> str:
     """`Data, block, express`."""
     words = [PRIORITIES[value & 7], "block" if value & 0x08 else "block first" if value & 0x20 else "drop"]

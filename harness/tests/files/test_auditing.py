@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import struct
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +19,8 @@ from zenoh_conformance.primitives import WireExpr, ZenohID
 from zenoh_conformance.verdict import Verdict
 from zenoh_harness.auditing import Source, excuse
 from zenoh_harness.cli import invoke
-from zenoh_harness.files import audits, captures, conversations, known, packed, pcap
+from zenoh_harness.files import audits, captures, conversations, evidence, known, packed, pcap
+from zenoh_harness.run import embargo
 
 RECORDINGS = sorted((Path(__file__).parents[3] / "conformance" / "tests" / "recordings").glob("*.jsonl"))
 INIT, RESP = Side.INITIATOR, Side.RESPONDER
@@ -321,6 +323,54 @@ def test_half_a_conversation_file_is_judged_as_far_as_it_goes(tmp_path, capsys):
 
     assert invoke(["laws", "judge", str(path)]) == 1
     assert "cookie-echo" in capsys.readouterr().out
+
+
+def spoilt(path, size, packet=8):
+    """A capture in which a packet's block claims another size."""
+    data, at, seen = bytearray(path.read_bytes()), 0, 0
+    while seen < packet:
+        kind, length = struct.unpack_from("<II", data, at)
+        seen += kind == 6
+        last, at = at, at + length
+    struct.pack_into("<I", data, last + 4, size)
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("size", [0, 8, 1 << 20, 0x7FFFFFFF])
+@pytest.mark.parametrize("command", [["audit"], ["laws", "judge"], ["explain"]], ids="-".join)
+def test_what_a_damaged_capture_hides_is_not_judged(command, size, tmp_path, capsys):
+    path = tmp_path / "x.pcapng"
+    packed.write(conversation(steps()), path)
+    spoilt(path, size)
+
+    assert invoke([*command, str(path)]) == 3
+    assert "after packet 7" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", [["audit"], ["explain"]], ids="-".join)
+def test_a_capture_that_ends_too_early_is_judged_as_far_as_it_goes(command, tmp_path, capsys):
+    path = tmp_path / "x.pcapng"
+    packed.write(conversation(steps()), path)
+    path.write_bytes(path.read_bytes()[:-30])
+
+    assert invoke([*command, str(path)]) == 0
+    assert "cut off: the file ends inside a block" in capsys.readouterr().out
+
+
+def test_of_what_is_under_embargo_nothing_is_written(tmp_path, capsys):
+    path, out = tmp_path / "x.jsonl", tmp_path / "out"
+    conversations.write(evidence.marked(conversation(planted("another cookie")[0])), path)
+
+    assert invoke(["laws", "judge", str(path), "--out", str(out)]) == 1
+    assert "under embargo" in capsys.readouterr().out
+    assert [(file.name, file.read_bytes()) for file in out.rglob("*") if file.is_file()] == [("findings.jsonl", b"")]
+
+
+def test_what_lies_where_findings_are_kept_is_under_embargo(tmp_path):
+    kept = embargo.folder(tmp_path) / "node-1" / "x.jsonl"
+
+    assert embargo.kept_back(kept, Conversation(), tmp_path)
+    assert not embargo.kept_back(tmp_path / "x.jsonl", Conversation(), tmp_path)
 
 
 def test_kinds_of_steps_are_those_that_are_planted_in():

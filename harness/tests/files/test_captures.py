@@ -302,6 +302,18 @@ def test_a_file_cut_off_anywhere_is_read_as_far_as_it_goes(form, tmp_path):
         assert found == whole[: len(found)]
     assert len(found) >= len(whole) - 1
     assert capture.cut
+    assert not capture.damaged
+
+
+def test_an_old_pcap_that_is_damaged(tmp_path):
+    path = tmp_path / "x"
+    data = bytearray(classic(list(packed.packets(session(count=4)))))
+    data[24 + 8 : 24 + 12] = b"\xff" * 4
+    path.write_bytes(data)
+    capture = pcap.Capture(path)
+
+    assert list(capture) == []
+    assert capture.damaged
 
 
 @pytest.mark.parametrize("data", [b"", b"PK\x03\x04 no capture", b'{"conversation":1}\n'], ids=["empty", "zip", "ours"])

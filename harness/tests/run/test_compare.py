@@ -87,6 +87,13 @@ def test_what_is_under_embargo_is_not_found_out_by_comparing(turned, tmp_path):
     assert compared(tmp_path, *pair) == []
 
 
+def test_a_file_that_holds_what_is_under_embargo_all_the_same(tmp_path):
+    """Nothing of ours writes one; somebody may have put it together."""
+    before, after = (results.read(written(tmp_path / name, judged("pass"))) for name in "ab")
+    after.judgements.append(judged("crash", "secret", check="close/two", embargo=True))
+    assert changes(before, after) == []
+
+
 @pytest.mark.parametrize("turned", [False, True])
 def test_the_evidence_of_the_side_that_deviates_is_named(turned, tmp_path, capsys):
     shown = evidence.save(Conversation(), tmp_path / "a", "what happened")

@@ -8,7 +8,7 @@ import pytest
 
 from zenoh_conformance.conversation import Conversation, Event, Happened, Side
 from zenoh_conformance.verdict import Judgement, Verdict
-from zenoh_harness.files import results
+from zenoh_harness.files import conversations, results
 from zenoh_harness.files.known import ListedDeviation
 from zenoh_harness.run.embargo import guarded, under_embargo, withheld
 from zenoh_harness.targets.reach import parse
@@ -57,6 +57,8 @@ def test_a_grave_verdict_of_an_upstream_node_stands_in_the_data_folder_alone(tmp
     assert json.loads(kept.read_text())["cause"] == SECRET
     assert len(list((tmp_path / "data").rglob("*.jsonl"))) == 1 + (conversation is not None)
     assert withheld("fake", "1.0", tmp_path / "data") == {"close/one[bit=3]"}
+    for file in (tmp_path / "data").rglob("evidence/*.jsonl"):
+        assert conversations.read(file).about["embargo"] == "upstream"
 
 
 @pytest.mark.parametrize("verdict", [*GRAVE, *HARMLESS])

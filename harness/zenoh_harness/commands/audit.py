@@ -20,7 +20,7 @@ from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import CannotGoOn, UsageError, unknown
 from zenoh_harness.files import known as deviations
 from zenoh_harness.files.audits import Charge
-from zenoh_harness.run import lists
+from zenoh_harness.run import embargo, lists
 
 AT_SCALE = "zenoh_conformance.audits"
 """The entry-point group through which the packages above plug in other ways to judge captures."""
@@ -84,7 +84,7 @@ def command(
               zconform audit --spark captures/         many captures, or large ones, on all cores or a cluster
               zconform audit --follow arriving/ --once what has arrived since the last time; for cron
     TCP is put together; UDP, multicast and scouting are read; sessions may have begun before. TLS and QUIC are counted.
-    Exit code 1 when a node is at fault, 4 when there was nothing to judge.
+    Exit code 1 when a node is at fault, 3 when a capture is damaged and its rest was not read, 4 when there was nothing to judge.
     """
     if with_spark or master or follow or once:
         return _at_scale(shell, files, master=master, follow=follow, once=once, **options)
@@ -125,6 +125,7 @@ def audit(
     for path in files:
         source = judge_file(path, laws=laws, ports=ports)
         excuse(source, listed, version)
+        source.secret = embargo.kept_back(path, source.conversation)
         sources.append(source)
     if out is not None:
         write_evidence(sources, out)
@@ -135,7 +136,8 @@ def audit(
             for line in told(source):
                 shell.out.print(plain(line), soft_wrap=True)
     codes = {source.code(strict=strict) for source in sources}
-    return int(next(code for code in (Exit.NOT_CONFORMING, Exit.CONFORMING, Exit.NOTHING_JUDGED) if code in codes))
+    order = (Exit.CANNOT_GO_ON, Exit.NOT_CONFORMING, Exit.CONFORMING, Exit.NOTHING_JUDGED)
+    return int(next(code for code in order if code in codes))
 
 
 def _laws(patterns: tuple[str, ...]) -> list[type[Law]]:
@@ -162,6 +164,8 @@ def told(source: Source) -> Iterator[str]:
     judged = sum(1 for count in source.audit.subjects.values() if count)
     bad = len(source.open)
     excused = f", {len(source.listed)} known" if source.listed else ""
+    if source.secret:
+        yield "\nunder embargo: told here, and --out writes nothing of it"
     yield f"{judged} laws had something to judge; " + (f"{bad} findings" if bad else "no findings") + excused
 
 

@@ -34,7 +34,7 @@ def command(shell: Shell, source: tuple[str, ...], layer: str | None) -> int:
               zconform explain --layer network 3d 00 02 61 62 01 01 78
               zconform explain evidence/x.jsonl    a recorded conversation
               zconform explain lo.pcapng           a capture: its TCP put together, message by message
-    Exit code 1 when some bytes cannot be explained.
+    Exit code 1 when some bytes cannot be explained, 3 when a capture is damaged and its rest was not read.
     """
     text = list(_told(source, None if layer is None else Layer(layer)))
     if shell.as_json:
@@ -42,6 +42,8 @@ def command(shell: Shell, source: tuple[str, ...], layer: str | None) -> int:
     else:
         for one in text:
             show_told(shell, one, several=len(text) > 1)
+    if any(one.unread for one in text):
+        return int(Exit.CANNOT_GO_ON)
     good = all(one.explanation is None or one.explanation.ok for one in text)
     return int(Exit.CONFORMING if good else Exit.NOT_CONFORMING)
 
@@ -102,6 +104,6 @@ def _capture_told(name: str, data: bytes) -> Iterator[Explained]:
         captured = captures.read(path)
     yield from conversation_told(captured.conversation)
     for what, count in sorted(captured.counted.items()):
-        yield Explained(f"beside it: {count} {what}")
+        yield Explained(f"beside it: {count} {what}", unread=captured.damaged and what.startswith("damaged"))
     if not captured.conversation.events:
         raise FileFault(name, None, f"is a capture of {captured.read} packets, none of which is Zenoh's")

@@ -56,7 +56,7 @@ def judge(shell: Shell, files: tuple[Path, ...], **options: Any) -> int:
     \b
     Example:  zconform laws judge zconform-results/evidence/x.jsonl
               zconform laws judge --law law/cookie-echo lo.pcapng
-    Exit code 1 when somebody is at fault, 4 when there was nothing to judge.
+    Exit code 1 when somebody is at fault, 3 when a capture is damaged and its rest was not read, 4 when there was nothing to judge.
     """
     return audit(shell, files, **options)
 

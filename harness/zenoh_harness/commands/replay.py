@@ -15,10 +15,11 @@ from zenoh_harness.commands.explain import show_told
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import UsageError, nearest
 from zenoh_harness.files import conversations, scripts
-from zenoh_harness.files.evidence import slug
+from zenoh_harness.files.evidence import marked, slug
 from zenoh_harness.files.explained import conversation_told
 from zenoh_harness.files.known import ListedDeviation
 from zenoh_harness.files.places import check_files
+from zenoh_harness.run import embargo
 from zenoh_harness.run.attempt import Conditions
 from zenoh_harness.run.decide import Decision, level_of
 from zenoh_harness.run.facts import ability
@@ -60,7 +61,8 @@ def command(shell: Shell, script: str, target: str, seed: int, against: str | No
     node, other = node_for(case, target), node_for(case, against) if against is not None else None
     decision = perform(case, node, seed, shell)
     if save is not None and decision.conversation is not None:
-        conversations.write(decision.conversation, save)
+        secret = embargo.kept_back(Path(script), decision.conversation)
+        conversations.write(marked(decision.conversation) if secret else decision.conversation, save)
     listed = known_for(node.identity.name, kind=node.identity.kind, nodes=[node.role]).excuse(
         _judgement(decision, node, case)
     )

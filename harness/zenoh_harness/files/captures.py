@@ -60,6 +60,8 @@ class Captured:
     """What is in the capture and not in the conversation, and what was wrong with it."""
     read: int = 0
     """Packets."""
+    damaged: bool = False
+    """Behind a place that cannot be read the file goes on."""
 
 
 def read(path: Path, ports: Iterable[int] = ()) -> Captured:
@@ -70,7 +72,8 @@ def read(path: Path, ports: Iterable[int] = ()) -> Captured:
     captured = together([each for each in heard_all if each is not None], counted)
     captured.read = counted.pop("packets", 0)
     if capture.cut:
-        counted[f"cut off: {capture.cut}"] += 1
+        counted[f"{'damaged' if capture.damaged else 'cut off'}: {capture.cut}"] += 1
+    captured.damaged = capture.damaged
     captured.counted = +counted
     captured.conversation.about = {"capture": path.name}
     return captured

@@ -13,6 +13,8 @@ from zenoh_conformance.conversation import Conversation
 from zenoh_harness.files import conversations
 
 FOLDER: Final = "evidence"
+MARK: Final = "embargo"
+"""What a conversation says about itself that is kept back until its finding is public."""
 _LONGEST: Final = 100
 
 
@@ -31,6 +33,11 @@ def save(conversation: Conversation, out: Path, name: str) -> str:
     path.parent.mkdir(parents=True, exist_ok=True)
     conversations.write(conversation, path)
     return relative
+
+
+def marked(conversation: Conversation) -> Conversation:
+    """The conversation, with the mark that it is kept back: so that nobody writes parts of it elsewhere."""
+    return replace(conversation, about={**conversation.about, MARK: "upstream"})
 
 
 def merged(parts: Iterable[tuple[str, Conversation]]) -> Conversation:

@@ -21,6 +21,8 @@ class Explained:
     head: str
     explanation: Explanation | None = None
     """None for what happened to a link."""
+    unread: bool = False
+    """It tells of a part of the file that could not be read."""
 
     def as_json(self) -> dict[str, Any]:
         """The same as data."""

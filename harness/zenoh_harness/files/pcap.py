@@ -21,6 +21,8 @@ PCAPNG: Final = b"\x0a\x0d\x0d\x0a"
 """First four bytes of a pcapng file: its section header."""
 LARGEST: Final = 1 << 26
 """Bytes of a block or packet; who says more is no capture."""
+USUAL: Final = 1 << 19
+"""What no packet reaches, since who captures keeps 262144 bytes: of one that the file is too short for, not its end is amiss."""
 
 RAW: Final = 101
 """LINKTYPE_RAW: packets begin with their IP header."""
@@ -52,6 +54,8 @@ class Capture:
     path: Path
     cut: str = ""
     """Where and why reading stopped before the end; empty while it did not."""
+    damaged: bool = False
+    """It stopped at what contradicts itself, so that the rest of the file was not read; not because the file ends."""
 
     def __iter__(self) -> Iterator[Packet]:
         """The packets, in order. Raises FileFault for a file that is none, or cannot be read."""
@@ -87,9 +91,13 @@ class Capture:
                 self.cut = f"the file ends inside packet {number}"
                 return
             seconds, fraction, kept, size = record.unpack(head)
-            data = source.read(kept) if kept <= LARGEST else b""
+            if kept > LARGEST:
+                self.cut, self.damaged = f"what claims to be packet {number}, of {kept} bytes, is none", True
+                return
+            data = source.read(kept)
             if len(data) < kept:
                 self.cut = f"packet {number} should have {kept} bytes, and the file ends after {len(data)}"
+                self.damaged = kept > USUAL
                 return
             yield Packet(number, seconds * 1_000_000_000 + fraction * unit, link, data, size)
 
@@ -131,6 +139,7 @@ class _Blocks:
                     self.capture.cut = (
                         f"the block of packet {self.number} tells lengths or an interface that it has not"
                     )
+                    self.capture.damaged = True
                     return
                 yield packet
 
@@ -148,16 +157,17 @@ class _Blocks:
             self.interfaces = []
         kind, size = struct.unpack(f"{self.order}II", head)
         size += -size % 4
-        body = self.source.read(size - 8 - len(magic)) if 12 + len(magic) <= size <= LARGEST else b""
-        if len(body) + 8 + len(magic) != size or not body:
-            what = (
-                f"the file ends inside a block of {size} bytes"
-                if size <= LARGEST
-                else f"what claims to be a block of {size} bytes is none, and the rest is not read"
-            )
-            self.capture.cut = f"{what}, after packet {self.number}"
+        if not 12 + len(magic) <= size <= LARGEST:
+            self._stop(f"what claims to be a block of {size} bytes is none, and the rest is not read", damaged=True)
+            return None
+        body = self.source.read(size - 8 - len(magic))
+        if len(body) + 8 + len(magic) != size:
+            self._stop(f"the file ends inside a block of {size} bytes", damaged=size > USUAL)
             return None
         return kind, body[:-4]
+
+    def _stop(self, why: str, *, damaged: bool = False) -> None:
+        self.capture.cut, self.capture.damaged = f"{why}, after packet {self.number}", damaged
 
     def _interface(self, body: bytes) -> _Interface:
         units, offset = 1_000_000, 0

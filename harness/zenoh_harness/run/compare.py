@@ -92,8 +92,7 @@ def changes(old: Results, new: Results, said: Said = told) -> list[Change]:
 
     What only one side has is left out where the other has findings under embargo: it might be one of them.
     """
-    was = {place_of(one.key): one for one in old.judgements}
-    now = {place_of(one.key): one for one in new.judgements}
+    was, now = ({place_of(one.key): one for one in side.judgements if not one.embargo} for side in (old, new))
     pairs = (Change(was.get(place), now.get(place)) for place in dict.fromkeys((*was, *now)))
     found = [
         pair for pair in pairs
@@ -109,7 +108,8 @@ def _silent(one: Judgement | None) -> bool:
 
 
 def _secrets(one: Results) -> bool:
-    return one.footer is not None and one.footer.embargoed > 0
+    counted = one.footer is not None and one.footer.embargoed > 0
+    return counted or any(judgement.embargo for judgement in one.judgements)
 
 
 def place_of(key: Key) -> tuple[object, ...]:

@@ -14,10 +14,12 @@ from typing import Final
 
 from platformdirs import user_data_path
 
+from zenoh_conformance.conversation import Conversation
 from zenoh_conformance.errata import errata
 from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import GRAVE, Judgement, Verdict
 from zenoh_harness.files import results
+from zenoh_harness.files.evidence import MARK
 from zenoh_harness.files.known import ListedDeviation
 from zenoh_harness.files.results import check_label
 from zenoh_harness.targets.target import NodeTarget
@@ -64,9 +66,18 @@ def under_embargo(judgement: Judgement, *, guarded: bool, public: bool, changed:
     return guarded and not public and (Verdict(was) if was else judgement.verdict) in grave
 
 
+def kept_back(path: Path, conversation: Conversation, base: Path | None = None) -> bool:
+    """Whether what is read from there is under embargo: it says so, or lies where such findings are kept."""
+    return MARK in conversation.about or path.resolve().is_relative_to(_place(base).resolve())
+
+
+def _place(base: Path | None) -> Path:
+    return (base or user_data_path("zenoh-conformance")) / "embargo"
+
+
 def folder(base: Path | None = None) -> Path:
     """Where embargoed findings are kept; readable by the user alone."""
-    path = (base or user_data_path("zenoh-conformance")) / "embargo"
+    path = _place(base)
     path.mkdir(parents=True, exist_ok=True, mode=0o700)
     return path
 
