@@ -219,6 +219,13 @@ class Dialogue:
         )
         return SN_MASK[code]
 
+    @property
+    def request_mask(self) -> int:
+        """The largest id that a request of this session may have (session-establishment#resolution-byte)."""
+        inits = (self.mine, self.theirs)
+        code = min(init.resolution >> 2 & 3 if init and init.resolution is not None else 2 for init in inits)
+        return int((1 << (8 << code)) - 1)
+
     def new_id(self) -> int:
         """An id that this dialogue has not used."""
         return next(self._ids)

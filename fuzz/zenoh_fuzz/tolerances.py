@@ -82,17 +82,27 @@ def verdict(
     return declare
 
 
-def everywhere(value: Any, change: Callable[[Any, WireType | None], Any], wire: WireType | None = None) -> Any:
-    """A message with `change` applied to each value in it, from the inside out."""
+def everywhere(
+    value: Any,
+    change: Callable[[Any, WireType | None], Any],
+    wire: WireType | None = None,
+    *,
+    but: tuple[type, ...] = (),
+) -> Any:
+    """A message with `change` applied to each value in it, from the inside out; what is one of `but` stays as it is."""
+    if isinstance(value, but):
+        return value
     if isinstance(value, tuple) and isinstance(wire, Many | Messages):
         inner = wire.item if isinstance(wire, Many) else None
-        value = tuple(everywhere(each, change, inner) for each in value)
+        value = tuple(everywhere(each, change, inner, but=but) for each in value)
     elif registry.known(type(value)):
         declared = registry.of(type(value))
-        text = {field.name: everywhere(getattr(value, field.name), change, field.wire)
+        text = {field.name: everywhere(getattr(value, field.name), change, field.wire, but=but)
                 for field in declared.fields if field.wire and getattr(value, field.name) is not None}  # fmt: skip
         if declared.extensions is not None:
-            text["exts"] = Exts(changed for each in value.exts if (changed := everywhere(each, change)) is not None)
+            text["exts"] = Exts(
+                changed for each in value.exts if (changed := everywhere(each, change, but=but)) is not None
+            )
         value = dataclasses.replace(value, **text) if text else value
     return change(value, wire)
 
@@ -106,7 +116,8 @@ def _cut(message: Any, _: Difference) -> Any:
     def change(value: Any, wire: WireType | None) -> Any:
         return value & (1 << wire.bits) - 1 if isinstance(wire, Vle) and wire.cut and isinstance(value, int) else value
 
-    return everywhere(message, change)
+    # the codec keeps this one whole; only the transport behind it takes eight bits of it
+    return everywhere(message, change, but=(open_.RemoteBound,))
 
 
 @rewrite("encoding-cut-to-16-bits", "an encoding's id beyond 16 bits loses its high bits", "encoding-registry")

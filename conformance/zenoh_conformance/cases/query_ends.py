@@ -334,6 +334,7 @@ def many_queries_are_open_at_once(scene: Scene, *, number: int) -> None:
         target     to the querier: each under its id
     """
     querier, queryable = parties(scene, "querier", "queryable")
+    number = min(number, querier.us.request_mask // 2, queryable.us.request_mask // 2)  # free ids are needed for more than these
     queryable.declares_queryable("k")
     asked: list[Asked] = []
     for first in range(0, number, HANDFUL):
@@ -451,7 +452,7 @@ def a_query_fits_the_range_of_who_gets_it(scene: Scene) -> None:
     The queryable's session has request ids of 8 bits: the queries that come there have such ids.
 
         queryable  InitSyn (request ids of 8 bits) .. DECLARE (queryable)
-        querier    REQUEST (id 70000)
+        querier    REQUEST (id 70000, or the largest of its session)
         target     to the queryable: REQUEST (an id up to 255)
     """
     (querier,) = parties(scene, "querier")
@@ -459,6 +460,6 @@ def a_query_fits_the_range_of_who_gets_it(scene: Scene) -> None:
     queryable = Party(us, "queryable", querier.root)
     queryable.declares_queryable("k")
 
-    number = queryable.takes(querier.asks("k", number=70_000))
+    number = queryable.takes(querier.asks("k", number=min(70_000, querier.us.request_mask)))
 
     us.require(number < 256, expected="an id of 8 bits", got="a larger one", step="the query is passed on")

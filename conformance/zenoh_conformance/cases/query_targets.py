@@ -283,13 +283,13 @@ def the_id_comes_back_as_it_was(scene: Scene, *, number: int) -> None:
     """
     What answers a query, and what ends it, has the id that the querier gave it.
 
-        querier    REQUEST (that id)
+        querier    REQUEST (that id, or the largest of its session)
         queryable  RESPONSE, RESPONSE_FINAL (the id that the target gave it)
         target     to the querier: RESPONSE, RESPONSE_FINAL (that id)
     """
     querier, queryable = parties(scene, "querier", "queryable")
     queryable.declares_queryable("k")
-    asked = querier.asks("k", number=number)
+    asked = querier.asks("k", number=min(number, querier.us.request_mask))
 
     queryable.replies(asked, b"1")
     queryable.finishes(asked)

@@ -54,6 +54,7 @@ BREAKS_AS_WELL = {
     "takes-anybodys-answer": {
         "query/query-complete-on-finals": "another source's final is the end of it",
         "reply/final-always-comes": "the final of whom it waits for was given to another query",
+        "query/consolidation-none-forwards-all": "an answer that went to another query is missing here",
     },
 }
 """What else a faulty node breaks, that no case shows on it, and how."""

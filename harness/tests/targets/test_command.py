@@ -10,7 +10,7 @@ import pytest
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.dialogue import Dialogue
 from zenoh_conformance.kinds import InitSyn, OpenSyn
-from zenoh_harness.errors import CannotConnect, NotZenoh, UsageError
+from zenoh_harness.errors import CannotConnect, CannotStart, NotZenoh, UsageError
 from zenoh_harness.links.links import Listener
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.links.wires import Recorder
@@ -165,10 +165,8 @@ def test_an_agent_that_does_not_say_who_it_is_leaves_the_name_of_its_program():
 def test_somebody_else_at_the_port_is_told():
     with opened("wheel:1.10.2").start() as other:
         words = script("no_node.py", "elsewhere", str(other.locator.port))
-        with pytest.raises(CannotConnect) as refused:
+        with pytest.raises(CannotStart, match=f"somebody listens at {other.locator} already"):
             opened(f"exec:{words}?listen={other.locator.address}").start()
-        assert "somebody else answers" in str(refused.value)
-        assert "does it honour {port}?" in str(refused.value)
     assert not processes.running()
 
 

@@ -127,6 +127,6 @@ def test_toward_who_offers_little_our_side_breaks_only_what_it_declares(name: st
         for parameters in case.parameters if case.role is Side.INITIATOR else ():
             _, said = once(case, parameters, all_variants()[name].node, Ground(all_cases()))
             if said is not None:
-                broken += [(case.id, fault) for fault in own_faults(judge(said), Side.RESPONDER, case.breaks)]
+                broken += [(case.id, fault) for fault in own_faults(said, judge(said), Side.RESPONDER, case.breaks)]
 
     assert broken == []

@@ -202,6 +202,7 @@ def _rows(cause: Cause, folder: Path) -> Iterator[tuple[str, str]]:
     yield "also", "; ".join(f"{other.cause} ({other.key.check})" for other in cause.others[:3])
     told = {one.key.check, *(other.key.check for other in cause.others[:3])}
     yield "seen by", ", ".join(check for check in cause.checks if check not in told)
+    yield "script", str(one.details.get("script") or "")
     yield "evidence", f"{folder / one.evidence} (and .script, for zconform replay)" if one.evidence else ""
     yield "repeat", one.repeat
 
