@@ -218,6 +218,13 @@ def test_a_tolerated_difference_is_there_and_is_needed(rule, current, monkeypatc
 
 
 @pytest.mark.needs("cargo")
+def test_one_extension_is_kept_whole_by_the_codec(current):
+    """RemoteBound beyond eight bits, beside shared memory, which the codec passes over."""
+    data = bytes.fromhex("00c20a0703a1a2a381a24dc303616263c402717227862701")
+    assert {each.signature for each in oracle.judged(oracle.made("differential", current), data)} == set()
+
+
+@pytest.mark.needs("cargo")
 def test_an_older_release_skips_what_is_newer():
     made = oracle.made("differential", opened(["lib:zenoh-codec@1.9.0"]))
     made.thorough = True
