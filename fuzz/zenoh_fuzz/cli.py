@@ -281,7 +281,8 @@ def minimise(shell: Shell, places: tuple[Path, ...]) -> None:
 @click.option("--as", "kind", required=True, type=click.Choice(("vector", "test", "deviation", "fixed")),
               help="What it becomes; `fixed` only marks it.")  # fmt: skip
 @click.option("--into", type=click.Path(path_type=Path), help="The file to write; printed when left out.")
-def promote(place: Path, kind: str, into: Path | None) -> None:
+@shell_options()
+def promote(shell: Shell, place: Path, kind: str, into: Path | None) -> None:
     """Make of a FINDING that a person has looked at a vector, a regression test, or a listed deviation.
 
     \b
@@ -291,8 +292,10 @@ def promote(place: Path, kind: str, into: Path | None) -> None:
     from .promote import promoted
 
     text = promoted(place, kind)
+    if shell.as_json:
+        shell.print_json({"kind": kind, "into": str(into) if into else None, "text": text})
     if into is None:
-        click.echo(text, nl=False)
+        click.echo("" if shell.as_json else text, nl=False)
         return
     try:
         with into.open("a" if kind == "deviation" else "x", encoding="utf-8") as out:
@@ -328,7 +331,8 @@ def coverage(shell: Shell, folder: Path) -> None:
 @click.option("--out", default=OUT, show_default=True, type=click.Path(path_type=Path))
 @click.option("--from", "others", multiple=True, type=click.Path(exists=True, file_okay=False, path_type=Path),
               help="A further corpus.")  # fmt: skip
-def merge(oracle: str, out: Path, others: tuple[Path, ...]) -> None:
+@shell_options()
+def merge(shell: Shell, oracle: str, out: Path, others: tuple[Path, ...]) -> None:
     """Make the corpus of ORACLE small again: of inputs that reach the same the smallest stays; take in others.
 
     \b
@@ -352,4 +356,7 @@ def merge(oracle: str, out: Path, others: tuple[Path, ...]) -> None:
         plan = Plan(oracle=oracle, folder=folder / "workers" / "merge", corpus=folder / "corpus", largest=made.largest,
                     targets=tuple(manifest["targets"]), structure=False)  # fmt: skip
         after = merged(plan, folder / "corpus", folder, others)
-    click.echo(f"{before} inputs before, {after} now")
+    if shell.as_json:
+        shell.print_json({"before": before, "after": after, "folder": str(folder)})
+    else:
+        click.echo(f"{before} inputs before, {after} now")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import io
 import os
 import pkgutil
 import re
@@ -14,6 +16,7 @@ from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, requires, version
+from pathlib import Path
 from typing import Any, Final, NoReturn
 
 import click
@@ -31,6 +34,9 @@ PLUGGED: Final = "zenoh_conformance.commands"
 
 EXTRA: Final = re.compile(r"""extra == ["'](?P<name>[^"']+)""")
 """How a requirement's marker names the extra that asks for it."""
+
+UNWRITABLE: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT})
+"""A place that cannot be written, or is full: no fault of ours, and told in one line."""
 
 RENAMED: Final = {"miniatures": "faulty"}
 """Subcommands that once had another name; the old one is still taken."""
@@ -131,6 +137,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def invoke(arguments: Sequence[str]) -> int:
     """Run `zconform` with these arguments; its exit code. Nothing escapes from here."""
+    printable()
     previous = _terminate_like_interrupt()
     warnings.showwarning = _show_warning
     try:
@@ -149,8 +156,8 @@ def invoke(arguments: Sequence[str]) -> int:
         return _reader_left()
     except ImportError as missing:
         return _missing(missing, arguments)
-    except Exception:  # noqa: BLE001 - the last resort of the program: a fault of ours becomes exit 3 with its traceback
-        return _say(f"a fault of ours\n{traceback.format_exc()}", Exit.CANNOT_GO_ON)
+    except Exception as why:  # noqa: BLE001 - the last resort of the program: a fault of ours becomes exit 3 with its traceback
+        return _last(why)
     finally:
         if previous is not None:
             signal.signal(signal.SIGTERM, previous)
@@ -171,6 +178,24 @@ def _run(arguments: Sequence[str]) -> object:
         return _complete(wanted)
     with command.make_context("zconform", list(arguments)) as context:
         return command.invoke(context)
+
+
+def _last(why: Exception) -> int:
+    """What nobody expected: a place that cannot be written, else a fault of ours."""
+    if isinstance(why, OSError) and why.errno in UNWRITABLE:
+        where = f" {why.filename}" if why.filename else ""
+        return _say(f"cannot write{where}: {why.strerror}", Exit.CANNOT_GO_ON)
+    return _say(f"a fault of ours\n{traceback.format_exc()}", Exit.CANNOT_GO_ON)
+
+
+def printable() -> None:
+    """Whatever is printed can be: with a stream that is closed it goes nowhere, and what an encoding lacks is written as escapes."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - until we end
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _complete(wanted: str) -> int:

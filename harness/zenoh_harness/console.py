@@ -62,6 +62,13 @@ class Shell:
         """One JSON document, keys in the order given."""
         click.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
+    def tell(self, value: object, text: str) -> None:
+        """What came of it: one JSON document where a program reads, else a remark for people."""
+        if self.as_json:
+            self.print_json(value)
+        else:
+            self.note(text)
+
     @contextmanager
     def progress(self, total: int, what: str) -> Iterator[Advance]:
         """A bar on standard error while a person watches there; silence otherwise."""
@@ -86,8 +93,8 @@ def plain(text: str) -> str:
     return "".join(char if char.isprintable() or char in "\n\t" else repr(char)[1:-1] for char in text)
 
 
-def shell_options(*, formats: bool = True) -> Callable[[Command], Command]:
-    """Give a command `-q`, `-v` and (unless told otherwise) `--format`; it receives them as `shell`."""
+def shell_options() -> Callable[[Command], Command]:
+    """Give a command `-q`, `-v` and `--format`; it receives them as `shell`."""
 
     def decorate(function: Command) -> Command:
         @wraps(function)
@@ -97,14 +104,13 @@ def shell_options(*, formats: bool = True) -> Callable[[Command], Command]:
             return function(*args, shell=shell, **options)
 
         wrapped: Any = with_shell
-        if formats:
-            wrapped = click.option(
-                "--format",
-                type=click.Choice(("text", "json")),
-                default="text",
-                show_default=True,
-                help="For people or for programs.",
-            )(wrapped)
+        wrapped = click.option(
+            "--format",
+            type=click.Choice(("text", "json")),
+            default="text",
+            show_default=True,
+            help="For people or for programs.",
+        )(wrapped)
         wrapped = click.option("-v", "--verbose", count=True, help="Say more.")(wrapped)
         return cast(Command, click.option("-q", "--quiet", count=True, help="Say less.")(wrapped))
 

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from zenoh_conformance.verdict import Exit
+from zenoh_harness.console import Shell, shell_options
 from zenoh_harness.errors import HarnessError, UsageError
 from zenoh_harness.files.places import check_folders
 from zenoh_reports.pages import folder
@@ -44,8 +45,9 @@ TABLES = Path("tables")
 @click.option(
     "--tables", default=TABLES, show_default=True, type=click.Path(path_type=Path, file_okay=False), help="Where they are kept.",
 )  # fmt: skip
+@shell_options()
 def command(
-    results: Sequence[Path], out: Path, since: Path | None, check: bool, seal: bool, parquet: bool, force: bool,
+    shell: Shell, results: Sequence[Path], out: Path, since: Path | None, check: bool, seal: bool, parquet: bool, force: bool,
     with_spark: bool, master: str | None, tables: Path,
 ) -> None:  # fmt: skip
     """Make a static site from RESULTS: results.jsonl files, folders that hold them, and JSON documents.
@@ -62,19 +64,19 @@ def command(
         if seal:
             sealed(results)
         if check or seal:
-            code = checked(results)
+            code = checked(shell, results)
         else:
             check_folders(tables if with_spark or master else None)
-            code = made(results, out, since, parquet=parquet, force=force)
+            code = made(shell, results, out, since, parquet=parquet, force=force)
             if with_spark or master:
-                keep(results, tables, master)
+                keep(shell, results, tables, master)
     except HarnessError as why:
         click.echo(f"zconform: {why}", err=True)
         code = why.exit_code
     click.get_current_context().exit(code)
 
 
-def made(results: Sequence[Path], out: Path, since: Path | None, *, parquet: bool, force: bool) -> int:
+def made(shell: Shell, results: Sequence[Path], out: Path, since: Path | None, *, parquet: bool, force: bool) -> int:
     """Build and write the site; the exit code."""
     from zenoh_reports.pages.build import build
     from zenoh_reports.pages.site import Report
@@ -93,13 +95,18 @@ def made(results: Sequence[Path], out: Path, since: Path | None, *, parquet: boo
     folder.write(out, site, force=force)
     for one in unread:
         click.echo(f"zconform: {runs.shown(one.file)}: {runs.shown(one.why, 300)}", err=True)
-    click.echo(f"{len(read)} runs, {len(site)} files: {out / 'index.html'}")
+    page = out / "index.html"
+    if shell.as_json:
+        beside = [{"file": runs.shown(one.file), "why": runs.shown(one.why, 300)} for one in unread]
+        shell.print_json({"runs": len(read), "files": len(site), "index": str(page), "unread": beside})
+    elif not shell.quiet:
+        click.echo(f"{len(read)} runs, {len(site)} files: {page}")
     if unread:
         return int(Exit.CANNOT_GO_ON)
     return int(Exit.CONFORMING if any(runs.judged(run) for run in read) or not files else Exit.NOTHING_JUDGED)
 
 
-def keep(results: Sequence[Path], folder: Path, master: str | None) -> None:
+def keep(shell: Shell, results: Sequence[Path], folder: Path, master: str | None) -> None:
     """Results and campaigns into the kept tables, and what follows from them. Raises CannotGoOn."""
     from zenoh_reports.spark import LOCAL, session
 
@@ -114,7 +121,7 @@ def keep(results: Sequence[Path], folder: Path, master: str | None) -> None:
             text = str(report(spark, files, folder.resolve(), step))
             step("campaigns")
             count = campaigns.keep(spark, [place for place in results if place.is_dir()], Store(folder.resolve()))
-        click.echo(text + (f", {count} campaigns" if count else ""))
+        click.echo(text + (f", {count} campaigns" if count else ""), err=shell.as_json)
 
 
 def holds_results(folder: Path) -> bool:
@@ -143,12 +150,17 @@ def sealed(results: Sequence[Path]) -> None:
         seal(file.parent)
 
 
-def checked(results: Sequence[Path]) -> int:
+def checked(shell: Shell, results: Sequence[Path]) -> int:
     """Say what a submission lacks; the exit code."""
     from zenoh_reports.submission import faults
 
     text = [fault for file in runs.found(results) for fault in faults(file.parent)]
-    for line in text:
-        click.echo(runs.shown(line, 500))
-    click.echo(f"{len(text)} faults" if text else "complete")
+    if shell.as_json:
+        shell.print_json({"complete": not text, "faults": [runs.shown(line, 500) for line in text]})
+    for line in (
+        ()
+        if shell.as_json
+        else (*(runs.shown(line, 500) for line in text), f"{len(text)} faults" if text else "complete")
+    ):
+        click.echo(line)
     return int(Exit.NOT_CONFORMING if text else Exit.CONFORMING)

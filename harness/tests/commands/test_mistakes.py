@@ -3,11 +3,16 @@
 No target is started here: everything that is wrong is wrong before that.
 """
 
+import io
 import shlex
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
-from zenoh_harness.cli import invoke
+from zenoh_harness.cli import invoke, printable
+from zenoh_harness.errors import UsageError
 
 ENTRY = """\
 [[deviation]]
@@ -193,10 +198,55 @@ def test_windows_line_ends_and_a_byte_order_mark_are_no_mistake(tmp_path):
 
 
 def test_a_list_that_cannot_be_written_is_said_in_one_line(tmp_path):
-    from zenoh_harness.errors import UsageError
     from zenoh_harness.gate import editing
 
     (tmp_path / "folder.known.toml").mkdir()
     with pytest.raises(UsageError, match="cannot write"):
         editing.write(tmp_path / "folder.known.toml", "text")
     assert [path.name for path in tmp_path.iterdir()] == ["folder.known.toml"]
+
+
+def test_what_an_encoding_lacks_is_printed_as_an_escape(monkeypatch):
+    narrow = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", narrow)
+    printable()
+    print("é")
+    narrow.flush()
+    assert narrow.buffer.getvalue() == b"\\xe9\n"
+
+
+def test_a_closed_output_is_no_fault(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    assert invoke(["cases", "list", "close/*"]) == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_full_disk_is_told_in_one_line():
+    with Path("/dev/full").open("wb") as full:
+        line = [sys.executable, "-m", "zenoh_harness.cli", "cases", "list", "close/*"]
+        done = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (3, "zconform: cannot write: No space left on device\n")
+
+
+@pytest.mark.parametrize(
+    "line", ["run reference --out {}", "interop reference wheel --out {}", "report empty --out {}"]
+)
+def test_a_folder_that_cannot_be_written_is_told_before_the_work(line, desk, monkeypatch, capsys):
+    monkeypatch.chdir(desk)
+    assert invoke(shlex.split(line.format("none.jsonl/out"))) == 3
+    text = capsys.readouterr().err
+    assert text.startswith("zconform: cannot write into none.jsonl/out")
+    assert "none.jsonl is no folder" in text
+
+
+def test_a_folder_of_somebody_else_is_told(tmp_path, monkeypatch):
+    """Root may write anywhere: the answer of the system is replaced."""
+    from zenoh_harness.errors import CannotGoOn
+    from zenoh_harness.files import places
+
+    monkeypatch.setattr(places.os, "access", lambda *_: False)
+    with pytest.raises(CannotGoOn) as told:
+        places.check_folders(None, tmp_path / "a" / "b")
+    assert f"{tmp_path} may not be written" in str(told.value)
+    with pytest.raises(UsageError, match="cannot write"):
+        places.check_files(None, tmp_path / "x.xml")

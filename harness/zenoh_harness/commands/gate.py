@@ -33,7 +33,7 @@ from zenoh_harness.gate.entries import PlacedEntry
 from zenoh_harness.gate.judging import Held, ended, hold
 from zenoh_harness.identity import Identity
 from zenoh_harness.run import lists
-from zenoh_harness.run.allowance import AT_FULL, Allowance
+from zenoh_harness.run.allowance import AT_FULL, Allowance, seconds_of
 from zenoh_harness.run.checks import every_name
 from zenoh_harness.run.folder import claimed
 from zenoh_harness.run.options import DEPTHS, Options
@@ -86,6 +86,8 @@ def _run_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--jobs", type=click.IntRange(1, 256), default=8, show_default=True, help="Cases side by side."),
         click.option("--seed", type=int, default=0, show_default=True, help="What is drawn, is drawn from this."),
         click.option("--strict", is_flag=True, help="`warn` and `slow` count as deviations too."),
+        click.option("--timeout", metavar="TIME", help="How long one case may take, as in 20s; a minute without it."),
+        click.option("--fresh", is_flag=True, help="Give each judgement a new target."),
         click.option("--depth", type=click.Choice(DEPTHS), default="quick", show_default=True, help="How much of each check."),
         click.option(
             "--only", multiple=True, metavar="GLOB", shell_complete=completing.checks,
@@ -149,7 +151,7 @@ def judge(
 @command.command("init")
 @_run_options
 @click.option("--owner", default=editing.OWNER, help="Who looks after the entries.")
-@shell_options(formats=False)
+@shell_options()
 def init(shell: Shell, target: str, path: Path, owner: str, **how: Any) -> int:
     """Judge TARGET once and write the first list: an entry a deviation, its reason to be written by you.
 
@@ -171,7 +173,7 @@ def init(shell: Shell, target: str, path: Path, owner: str, **how: Any) -> int:
 @command.command("update")
 @_run_options
 @click.option("--owner", default=editing.OWNER, help="Who looks after new entries.")
-@shell_options(formats=False)
+@shell_options()
 def update(shell: Shell, target: str, path: Path, owner: str, **how: Any) -> int:
     """Judge TARGET once and edit the list: what is fixed goes, what is new or changed comes, the rest stays as you wrote it.
 
@@ -229,28 +231,32 @@ def from_results(shell: Shell, folder: Path, path: Path, strict: bool, summary: 
 
 @command.command("check")
 @click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path, dir_okay=False))
-@shell_options(formats=False)
+@shell_options()
 def check(shell: Shell, paths: tuple[Path, ...]) -> int:
     """Read the lists FILE and say what is wrong in them, or does nothing any more; no target is started.
 
     \b
     Example:  zconform gate check ci/zenoh.known.toml
     """
-    wrong = 0
-    for path in paths:
-        try:
-            placed = entries.read(path)
-        except FileFault as why:
-            click.echo(f"zconform: {plain(str(why))}", err=True)
-            wrong += 1
-            continue
-        for remark in lists.remarks(one.entry for one in placed):
-            shell.note(f"{path}: {remark}")
-        due = sum(one.reason_is_due for one in placed)
-        shell.note(
-            f"{path}: {len(placed)} entries" + (f", {due} with a reason or an owner to be written" if due else "")
-        )
-    return int(Exit.USAGE if wrong else Exit.CONFORMING)
+    told = [_checked(shell, path) for path in paths]
+    if shell.as_json:
+        shell.print_json(told)
+    return int(Exit.USAGE if any("wrong" in one for one in told) else Exit.CONFORMING)
+
+
+def _checked(shell: Shell, path: Path) -> dict[str, Any]:
+    """What is to be said of one list, told to people as it is found."""
+    try:
+        placed = entries.read(path)
+    except FileFault as why:
+        click.echo(f"zconform: {plain(str(why))}", err=True)
+        return {"file": str(path), "wrong": why.why, "where": str(why.path), "line": why.line, "hint": why.hint}
+    remarks = lists.remarks(one.entry for one in placed)
+    due = sum(one.reason_is_due for one in placed)
+    text = f"{path}: {len(placed)} entries" + (f", {due} with a reason or an owner to be written" if due else "")
+    for remark in () if shell.as_json else (*(f"{path}: {remark}" for remark in remarks), text):
+        shell.note(remark)
+    return {"file": str(path), "entries": len(placed), "due": due, "remarks": remarks}
 
 
 command.add_command(_flakes.command)
@@ -263,7 +269,8 @@ def _options(target: str, how: dict[str, Any]) -> tuple[Reach, Options]:
     seconds = AT_FULL if how["depth"] == "full" else inf
     options = Options(
         out=how["out"], selection=selection, jobs=how["jobs"], seed=how["seed"], depth=how["depth"], strict=how["strict"],
-        allowance=Allowance.of(seconds),
+        allowance=Allowance.of(seconds), fresh=how["fresh"],
+        timeout=seconds_of(how["timeout"], "--timeout") if how["timeout"] else None,
     )  # fmt: skip
     check_folders(options.out)
     return checked(target), options
@@ -355,7 +362,8 @@ def _told(
     words = ["zconform", "gate", "update", header.reach, "--known", str(path)]
     words += ["--depth", how["depth"]] if how["depth"] != "quick" else []
     words += [word for pattern in how["only"] for word in ("--only", pattern)]
-    words += ["--strict"] if how["strict"] else []
+    words += [f"--{name}" for name in ("strict", "fresh") if how.get(name)]
+    words += ["--timeout", how["timeout"]] if how.get("timeout") else []
     return telling.Told(
         title=f"{header.name} {header.version}".strip() + f" as {header.role.replace('+', ' and ')}", held=held,
         code=code, out=out, update=shlex.join(words), revisions=asked,
@@ -363,8 +371,12 @@ def _told(
 
 
 def _unwritten(shell: Shell, ran: Ran | None, path: Path) -> int:
-    shell.note(f"{path} is left as it was: the run did not come to its end")
-    return int(ran.exit if ran is not None else Exit.NOTHING_JUDGED)
+    code = int(ran.exit if ran is not None else Exit.NOTHING_JUDGED)
+    shell.tell(
+        {"file": str(path), "written": False, "exit": code},
+        f"{path} is left as it was: the run did not come to its end",
+    )
+    return code
 
 
 def _written(shell: Shell, path: Path, held: Held, ran: Ran, options: Options) -> int:
@@ -382,4 +394,8 @@ def _written(shell: Shell, path: Path, held: Held, ran: Ran, options: Options) -
         shell.note(f"not taken in: {held.embargoed} under embargo, in your data folder")
     if options.selection.whole:
         accepted(shell, judged_file(path), ran)
+    if shell.as_json:
+        left = [str(label) for label in editing.left_out(held)]
+        text = {"entries": len(now), "due": due, "left_out": left, "embargoed": held.embargoed}
+        shell.print_json({"file": str(path), "written": True, "exit": int(Exit.CONFORMING)} | text)
     return int(Exit.CONFORMING)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 import signal
 import sys
@@ -14,6 +15,7 @@ import click
 
 from zenoh_conformance import sane
 from zenoh_harness.commands import _completing as completing
+from zenoh_harness.console import Shell, shell_options
 from zenoh_harness.errors import CannotGoOn, UsageError, unknown
 from zenoh_harness.faulty import all_faulty_nodes
 from zenoh_harness.links.locators import Locator
@@ -43,7 +45,9 @@ from zenoh_harness.variants import all_variants
     "--profile", default="default", shell_complete=completing.profiles, show_default=True, help="Start in this profile."
 )
 @click.option("--zid", metavar="HEX", help="ZenohID as printed, most significant byte first.")
+@shell_options()
 def command(
+    shell: Shell,
     listen: str | None,
     connect: str | None,
     fault: str | None,
@@ -60,7 +64,10 @@ def command(
       zconform peer --listen tcp/127.0.0.1:0 --fault believes-any-cookie
     """
     if faults:
-        for faulty_node in all_faulty_nodes().values():
+        every = all_faulty_nodes().values()
+        if shell.as_json:
+            shell.print_json([{"name": one.name, "about": one.about, "caught_by": [*one.caught_by]} for one in every])
+        for faulty_node in () if shell.as_json else every:
             click.echo(f"{faulty_node.name:38} {', '.join(faulty_node.caught_by)}")
         return
     if (listen is None) == (connect is None):
@@ -78,7 +85,8 @@ def command(
         except OSError as why:
             hint = "--listen tcp/127.0.0.1:0 takes a free port"
             raise CannotGoOn(f"cannot listen at {locator}", step="listen", seen=str(why), hint=hint) from why
-        click.echo(f"listening at tcp/{locator.host}:{port}")
+        where = f"tcp/{locator.host}:{port}"
+        click.echo(json.dumps({"listening": where}) if shell.as_json else f"listening at {where}")
         server.serve()
     else:
         server.serve((locator.host, locator.port))

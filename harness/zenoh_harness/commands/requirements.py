@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -108,7 +109,7 @@ def show_drift(shell: Shell, folder: Path) -> int:
     shell_complete=completing.requirements,
     help="Only these requirements.",
 )
-@shell_options(formats=False)
+@shell_options()
 def print_table(shell: Shell, files: tuple[Path, ...], pattern: str) -> int:
     """Without RESULTS the coverage table of the documentation, as Markdown. With them one row a requirement: the laws, cases,
     models and vectors that judge it, and what they said of each target, or why there is no verdict.
@@ -118,22 +119,28 @@ def print_table(shell: Shell, files: tuple[Path, ...], pattern: str) -> int:
     Exit code 1 when a requirement has neither.
     """
     if not files:
-        shell.out.print(table(coverage()), end="", soft_wrap=True)
+        if shell.as_json:
+            shell.print_json([_as_json(row) for row in coverage().rows.values()])
+        else:
+            shell.out.print(table(coverage()), end="", soft_wrap=True)
         return int(Exit.CONFORMING)
     targets = verdict_table.columns(results.read(file) for file in files)
     found = list(verdict_table.lines(coverage(), vectors(), targets, pattern))
     if not found:
         raise _unknown(pattern)
-    shell.out.print(verdict_table.markdown(found, targets), end="", soft_wrap=True, markup=False)
     empty = verdict_table.empty(found)
-    shell.note(f"{len(found)} requirements, {len(empty)} of them with neither verdict nor reason")
+    if shell.as_json:
+        shell.print_json([_as_json(one.row) | {"verdicts": _verdicts(one, targets)} for one in found])
+    else:
+        shell.out.print(verdict_table.markdown(found, targets), end="", soft_wrap=True, markup=False)
+        shell.note(f"{len(found)} requirements, {len(empty)} of them with neither verdict nor reason")
     return int(Exit.NOT_CONFORMING if empty else Exit.CONFORMING)
 
 
 @command.command("lock")
 @click.argument("folder", metavar="[PAGES]", required=False, type=click.Path(path_type=Path, file_okay=False))
 @click.option("--final", is_flag=True, help="The lock is no draft: from now on it takes no new requirement.")
-@shell_options(formats=False)
+@shell_options()
 def print_lock(shell: Shell, folder: Path | None, final: bool) -> None:
     """The lock of the revision, made anew from the requirements and from the text in PAGES.
 
@@ -142,12 +149,16 @@ def print_lock(shell: Shell, folder: Path | None, final: bool) -> None:
     Without PAGES the digests of the sections stay as they are locked. `requirements update` takes new requirements into the lock.
     """
     sections = lock().sections if folder is None else _digests(folder)
-    shell.out.print(write_lock(requirements(), sections, draft=not final), end="", soft_wrap=True)
+    text = write_lock(requirements(), sections, draft=not final)
+    if shell.as_json:
+        shell.print_json({"revision": lock().revision, "draft": not final, "lock": text})
+    else:
+        shell.out.print(text, end="", soft_wrap=True)
 
 
 @command.command("update", short_help="Write what follows from requirements and checks (in a checkout).")
 @click.argument("folder", metavar="CHECKOUT", type=click.Path(path_type=Path, file_okay=False), default=Path())
-@shell_options(formats=False)
+@shell_options()
 def update(shell: Shell, folder: Path) -> None:
     """Take new requirements into the lock, remove the marks of what is covered by now, set the ceiling, and write the
     documentation's table anew.
@@ -175,7 +186,8 @@ def update(shell: Shell, folder: Path) -> None:
         raise UsageError(
             str(bad), step="update", hint="CHECKOUT is the folder that holds conformance/ and docs/"
         ) from bad
-    shell.note(f"{len(found.settled)} marks removed")
+    marks = [each.id for each in found.settled]
+    shell.tell({"settled": marks}, f"{len(marks)} marks removed")
 
 
 @command.command("settle", hidden=True)
@@ -185,6 +197,10 @@ def settle(context: click.Context, folder: Path) -> None:
     """The former name of `update`."""
     renamed("settle", {"settle": "update"})
     context.invoke(update, folder=folder)
+
+
+def _verdicts(one: verdict_table.Line, targets: Sequence[verdict_table.Column]) -> dict[str, str]:
+    return {target.title: cell for target, cell in zip(targets, one.cells, strict=True)}
 
 
 def _read(file: Path) -> str:

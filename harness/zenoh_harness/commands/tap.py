@@ -6,11 +6,13 @@ import signal
 from collections import Counter
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import click
 
 from zenoh_conformance.connection import Decoders
 from zenoh_conformance.conversation import Event, Side
+from zenoh_conformance.finding import Finding
 from zenoh_conformance.law import judge
 from zenoh_conformance.verdict import Exit
 from zenoh_harness.console import Shell, plain, shell_options
@@ -51,7 +53,7 @@ from zenoh_harness.links.tap import Recording, Sink, Tap, change_of
     help="Whose words --change changes.",
 )
 @click.option("--laws", is_flag=True, help="Judge the recording at the end; exit 1 when a law was broken.")
-@shell_options(formats=False)
+@shell_options()
 def command(
     shell: Shell,
     listen: str,
@@ -106,7 +108,10 @@ def command(
     if ended and not any(passed.reached for passed in ended):
         hint = f"does it listen there? what came is kept in {record}"
         raise CannotConnect(f"{to} was never reached", step="connect", seen=ended[-1].how, hint=hint)
-    return _judge(shell, record) if laws else int(Exit.CONFORMING)
+    findings = _judge(shell, record) if laws else []
+    if shell.as_json:
+        shell.print_json(_as_json(ended, record, findings, {rule: met[rule] for rule in rules if rule.path}))
+    return int(Exit.NOT_CONFORMING if findings else Exit.CONFORMING)
 
 
 def _telling(shell: Shell, tap: Tap) -> Sink:
@@ -120,14 +125,37 @@ def _telling(shell: Shell, tap: Tap) -> Sink:
     return tell
 
 
-def _judge(shell: Shell, record: Path) -> int:
+def _judge(shell: Shell, record: Path) -> list[Finding]:
     """What the laws say of both sides."""
     findings = [finding for said in judge(conversations.read(record)) for finding in said.findings]
-    for found in findings:
+    for found in () if shell.as_json else findings:
         who = f"{found.time:.6f} {found.connection} {found.sender.value}"
         shell.out.print(plain(f"{who} {found.requirement}: {found.cause}"))
     shell.note(f"{len(findings)} findings")
-    return int(Exit.NOT_CONFORMING if findings else Exit.CONFORMING)
+    return findings
+
+
+def _as_json(ended: list[Passed], record: Path, findings: list[Finding], met: dict[Rule, int]) -> dict[str, Any]:
+    """What went by, for programs; the recording holds the rest."""
+    return {
+        "recording": str(record),
+        "links": [
+            {
+                "name": one.name, "initiator": one.initiator, "reached": one.reached, "how": one.how,
+                "sent": {side.value: count for side, count in one.sent.items()},
+                "ended_by": one.first.value if one.first else "tap",
+            }
+            for one in ended
+        ],
+        "changes": [{"action": rule.action, "path": rule.path, "met": count} for rule, count in met.items()],
+        "findings": [
+            {
+                "time": one.time, "connection": one.connection, "sender": one.sender.value,
+                "requirement": one.requirement, "cause": one.cause,
+            }
+            for one in findings
+        ],
+    }  # fmt: skip
 
 
 def _leave_on_signals(tap: Tap) -> None:

@@ -129,7 +129,7 @@ def check(shell: Shell, target: str, only: str, validate: bool) -> int:
 
 @command.command("export")
 @click.argument("destination", metavar="DIR|FILE.tar.gz", type=click.Path(path_type=Path))
-@shell_options(formats=False)
+@shell_options()
 def give_away(shell: Shell, destination: Path) -> None:
     """Write the vectors with schema, README and a consumer in plain Python: all that another project needs.
 
@@ -140,7 +140,7 @@ def give_away(shell: Shell, destination: Path) -> None:
         count = export(destination)
     except OSError as why:
         raise UsageError(f"cannot write to {destination}", step="vectors export", seen=str(why)) from why
-    shell.note(f"{count} files in {destination}")
+    shell.tell({"files": count, "destination": str(destination)}, f"{count} files in {destination}")
 
 
 # --- which -----------------------------------------------------------------------------------------------------------

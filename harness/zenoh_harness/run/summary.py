@@ -169,6 +169,8 @@ def _table(pages: Sequence[tuple[str, Counter[Verdict]]]) -> Table:
     table = Table(
         "page", "requirements", *(verdict.value for verdict in columns), box=None, pad_edge=False, header_style="bold"
     )
+    for column in table.columns:
+        column.overflow = "fold"  # narrow as a terminal may be, no name is cut
     for column in table.columns[1:]:
         column.justify = "right"
     for page, counts in pages:
