@@ -6,6 +6,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from run_fakes import World
 
+from zenoh_harness.cli import invoke
+from zenoh_harness.files import results
+
 
 def test_each_profile_is_one_instance(tmp_path):
     world = World(tmp_path, profiles=("default", "short-lease"))
@@ -18,6 +21,21 @@ def test_each_profile_is_one_instance(tmp_path):
     text = {one.key.check: (one.key.profile, one.verdict.value) for one in ran.judgements}
     assert text["fake/a-lease"] == ("short-lease", "pass")
     assert text["fake/elsewhere"] == ("compression", "not-applicable")
+
+
+def test_who_asks_for_a_password_is_not_judged_by_what_shows_none(capsys, tmp_path):
+    target, out = "reference?profile=user-password", tmp_path / "out"
+    chosen = [
+        "--only",
+        "establishment-sane/a-sane-proposal-is-answered",
+        "--only",
+        "establishment-limits/the-right-password-is-let-in",
+    ]
+
+    assert invoke(["run", target, "--depth", "quick", "--out", str(out), *chosen]) == 0
+    text = {one.key.check: one.verdict.value for one in results.read(out).judgements}
+    assert text["establishment-sane/a-sane-proposal-is-answered"] == "not-applicable"
+    assert text["establishment-limits/the-right-password-is-let-in"] == "pass"
 
 
 def test_a_profile_that_cannot_be_started_is_an_error_and_the_others_are_judged(tmp_path):

@@ -1,15 +1,19 @@
 """What results tell besides verdicts: when the run began, and how the target was found before and after what is red."""
 
+import io
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from rich.console import Console
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from run_fakes import World
 
-from zenoh_conformance.verdict import Verdict
+from zenoh_conformance.verdict import Verdict, exit_code
 from zenoh_harness.files import results
+from zenoh_harness.run.summary import tell_exit
 
 
 @pytest.fixture
@@ -31,3 +35,20 @@ def test_what_is_red_tells_how_the_target_was_found_before_and_after(world):
     assert told["fake/bad"] == {"before": "works", "after": "works"}
     assert told["fake/killer"] == {"before": "works", "after": "zombie: seen zombie"}
     assert told["target/stays-up"] is None
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "says"),
+    [
+        (["pass"], "conforms in everything that was judged\n"),
+        (["pass", "warn"], "judged, but for warnings\n"),
+        (["known"], "judged, but for what is listed\n"),
+        (["known", "warn"], "judged, but for what is listed and warnings\n"),
+        (["fail", "warn"], "deviates from the specification\n"),
+    ],
+)
+def test_the_last_line_names_what_is_not_as_required(verdicts, says):
+    out = Console(file=io.StringIO(), width=200)
+    judgements = [SimpleNamespace(verdict=Verdict(each)) for each in verdicts]
+    tell_exit(SimpleNamespace(judgements=judgements, exit=exit_code(one.verdict for one in judgements)), out)
+    assert out.file.getvalue().endswith(says)

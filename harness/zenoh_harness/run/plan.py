@@ -146,6 +146,11 @@ def drawn(case: Case, depth: str) -> Sequence[Parameters]:
     return [parameters[at * (len(parameters) - 1) // (QUICK - 1)] for at in range(QUICK)]
 
 
+def asks_for_password(profile: str) -> bool:
+    """Whether a responder in that profile rightly refuses whoever shows no password."""
+    return profile in PROFILES and PROFILES[profile].credentials is not None
+
+
 def plan_for(
     cases: Iterable[Case],
     side: Side,
@@ -170,7 +175,9 @@ def plan_for(
             profile = pinned if pinned and case.profile == DEFAULT else case.profile
             if pinned and profile != pinned:
                 continue
-            if profile in able:
+            if side is Side.RESPONDER and profile != case.profile and asks_for_password(profile):
+                left_out.append((item, f"everybody shows a password in profile {profile}, and this check shows none"))
+            elif profile in able:
                 wanted.setdefault(profile, []).append(item)
             else:
                 left_out.append((item, f"the target cannot be started in profile {profile}"))

@@ -40,6 +40,9 @@ _SAYS: Final = {
 }
 
 
+_BUT: Final = {Verdict.KNOWN: "what is listed", Verdict.WARN: "warnings"}
+"""What is no failure, and not as required either."""
+
 _ASKED: Final = {STAYS_UP: "Whatever is sent to it, it goes on working for everybody else."}
 """What no page says and everybody expects."""
 
@@ -275,5 +278,6 @@ def _tell_end(ran: Ran, out: Console) -> None:
 def tell_exit(ran: Ran, out: Console) -> None:
     """The last line: the exit code, and what it means."""
     style = "bold green" if ran.exit is Exit.CONFORMING else "bold red"
-    listed = any(one.verdict is Verdict.KNOWN for one in ran.judgements) and ran.exit is Exit.CONFORMING
-    out.print(f"Exit {int(ran.exit)}: {_SAYS[ran.exit]}{', but for what is listed' if listed else ''}", style=style)
+    verdicts = {one.verdict for one in ran.judgements} if ran.exit is Exit.CONFORMING else set()
+    but = [text for verdict, text in _BUT.items() if verdict in verdicts]
+    out.print(f"Exit {int(ran.exit)}: {_SAYS[ran.exit]}{', but for ' * bool(but)}{' and '.join(but)}", style=style)
