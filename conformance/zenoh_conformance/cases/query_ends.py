@@ -334,7 +334,7 @@ def many_queries_are_open_at_once(scene: Scene, *, number: int) -> None:
         target     to the querier: each under its id
     """
     querier, queryable = parties(scene, "querier", "queryable")
-    number = min(number, querier.us.request_mask // 2, queryable.us.request_mask // 2)  # free ids are needed for more than these
+    number = min(number, *(each.us.request_mask // 2 for each in (querier, queryable)))  # half of the ids stay free
     queryable.declares_queryable("k")
     asked: list[Asked] = []
     for first in range(0, number, HANDFUL):
