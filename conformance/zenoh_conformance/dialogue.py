@@ -39,7 +39,7 @@ from .messages import (
 )
 from .messages.init import Patch
 from .messages.network import QoS
-from .pieces import Pieces
+from .pieces import SN_MASK, Pieces
 from .primitives import WireExpr
 from .scene import Wire
 from .wire.extensions import NO_EXTS, exts
@@ -47,13 +47,6 @@ from .wire.segment import Segments
 
 Sendable = Transport | Network | Scouting | Segments | bytes
 """What stands in a batch."""
-
-SN_MASK = {0: 0x7F, 1: 0x3FFF, 2: 0x0FFF_FFFF, 3: 0x7FFF_FFFF_FFFF_FFFF}
-"""Sequence-number masks by FSN code, as the baseline keeps them (erratum sn-fills-vle-bytes)."""
-
-
-BLOCK = 0x0D
-"""The QoS byte of priority Data, not to be dropped."""
 
 LEAST_PAUSE = 0.05
 """Seconds that we are silent at least, however short a lease is."""
@@ -214,17 +207,16 @@ class Dialogue:
     @property
     def sn_mask(self) -> int:
         """What sequence numbers are taken modulo, minus one."""
-        code = min(
-            init.resolution & 3 if init and init.resolution is not None else 2 for init in (self.mine, self.theirs)
-        )
-        return SN_MASK[code]
+        return SN_MASK[self._resolution(0)]
 
     @property
     def request_mask(self) -> int:
         """The largest id that a request of this session may have (session-establishment#resolution-byte)."""
+        return int((1 << (8 << self._resolution(2))) - 1)
+
+    def _resolution(self, at: int) -> int:
         inits = (self.mine, self.theirs)
-        code = min(init.resolution >> 2 & 3 if init and init.resolution is not None else 2 for init in inits)
-        return int((1 << (8 << code)) - 1)
+        return min(init.resolution >> at & 3 if init and init.resolution is not None else 2 for init in inits)
 
     def new_id(self) -> int:
         """An id that this dialogue has not used."""
@@ -477,7 +469,7 @@ class Dialogue:
 
     def publish(self, key: str, payload: bytes, *, block: bool = False) -> None:
         """PUT to a key, by its whole name; with `block` it may not be dropped, however busy the one who passes it on."""
-        how = exts(QoS(value=BLOCK)) if block else NO_EXTS
+        how = exts(QoS(value=sane.BLOCK)) if block else NO_EXTS
         self.say(Push(key=WireExpr(scope=0, suffix=key, mapping=True), exts=how, body=Put(payload=payload)))
 
     def leave(self, reason: int = 0) -> None:

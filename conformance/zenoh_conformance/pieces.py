@@ -17,7 +17,7 @@ from .wire.errors import DecodeError
 LARGEST = 1 << 26
 """Bytes of one message that are kept; a larger one is not looked at."""
 
-MASKS = (0x7F, 0x3FFF, 0x0FFF_FFFF, 0x7FFF_FFFF_FFFF_FFFF)
+SN_MASK = (0x7F, 0x3FFF, 0x0FFF_FFFF, 0x7FFF_FFFF_FFFF_FFFF)
 """What numbers are taken modulo, by the FSN code of the resolution byte (erratum sn-fills-vle-bytes)."""
 
 DEFAULT = 2
@@ -45,7 +45,7 @@ class Pieces:
         if key not in self._open:
             if seen.kind == "frame":
                 return
-            mask = MASKS[self._codes.get(seen.connection, DEFAULT)]
+            mask = SN_MASK[self._codes.get(seen.connection, DEFAULT)]
             self._open[key] = Defragmenter(mask=mask, most=LARGEST)
         pieces = self._open[key]
         whole = pieces.feed(seen.message)

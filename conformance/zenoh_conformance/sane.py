@@ -30,6 +30,9 @@ DECLARE_QOS = 0x08
 OUR_DECLARE_QOS = DECLARE_QOS | DEFAULT_PRIORITY
 """What ours are sent with: in the lane of what is asked after them, since lanes are in no order among each other."""
 
+BLOCK = 0x0D
+"""The QoS byte of priority Data, not to be dropped."""
+
 OFFERS = (InitQoS(),)
 """What our INIT offers unless told otherwise: the baseline's own default."""
 

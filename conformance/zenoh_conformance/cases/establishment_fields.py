@@ -5,9 +5,10 @@ from __future__ import annotations
 from zenoh_conformance import sane
 from zenoh_conformance.case import case, grid
 from zenoh_conformance.codec import segments
-from zenoh_conformance.dialogue import SN_MASK, Dialogue, Sendable
+from zenoh_conformance.dialogue import Dialogue, Sendable
 from zenoh_conformance.kinds import InitAck, OpenAck, reason_code
 from zenoh_conformance.messages import Init
+from zenoh_conformance.pieces import SN_MASK
 from zenoh_conformance.scene import Scene
 
 from .establishing import answered_or_closed, init_then_open, issued, open_then_work, takes

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from zenoh_conformance.case import case, grid
 from zenoh_conformance.codec import segments
-from zenoh_conformance.dialogue import SN_MASK
 from zenoh_conformance.kinds import InitAck, OpenAck
+from zenoh_conformance.pieces import SN_MASK
 from zenoh_conformance.scene import Scene
 
 from .establishment_sane import a_sane_handshake_is_accepted

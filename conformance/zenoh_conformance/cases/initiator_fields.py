@@ -8,9 +8,10 @@ from zenoh_conformance import sane
 from zenoh_conformance.case import case, grid
 from zenoh_conformance.codec import segments
 from zenoh_conformance.conversation import Side
-from zenoh_conformance.dialogue import SN_MASK, Dialogue, Sendable
+from zenoh_conformance.dialogue import Dialogue, Sendable
 from zenoh_conformance.kinds import OpenSyn
 from zenoh_conformance.messages import Init
+from zenoh_conformance.pieces import SN_MASK
 from zenoh_conformance.primitives import ZenohID
 from zenoh_conformance.scene import Scene
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from zenoh_conformance import sane
 from zenoh_conformance.case import case, grid
 from zenoh_conformance.conversation import Side
-from zenoh_conformance.dialogue import SN_MASK, Dialogue, Sendable
+from zenoh_conformance.dialogue import Dialogue, Sendable
+from zenoh_conformance.pieces import SN_MASK
 from zenoh_conformance.scene import Scene
 
 from .establishing import until_open_syn, works_in_the_end

@@ -9,10 +9,11 @@ from typing import Any
 from zenoh_conformance import sane
 from zenoh_conformance.case import case, grid, pairwise
 from zenoh_conformance.conversation import Side
-from zenoh_conformance.dialogue import SN_MASK, Dialogue
+from zenoh_conformance.dialogue import Dialogue
 from zenoh_conformance.finding import NOT_REACHED
 from zenoh_conformance.kinds import InitAck, InitSyn, OpenAck, OpenSyn
 from zenoh_conformance.messages import Init, KeepAlive, Open
+from zenoh_conformance.pieces import SN_MASK
 from zenoh_conformance.scene import Scene
 from zenoh_conformance.wire.extensions import Exts
 

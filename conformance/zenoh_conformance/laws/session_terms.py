@@ -6,10 +6,10 @@ from typing import Any
 
 from zenoh_conformance.connection import Seen
 from zenoh_conformance.conversation import Side
-from zenoh_conformance.dialogue import SN_MASK
 from zenoh_conformance.kinds import reason_code
 from zenoh_conformance.law import law
 from zenoh_conformance.messages import Close
+from zenoh_conformance.pieces import SN_MASK
 
 from .handshake import Handshake
 

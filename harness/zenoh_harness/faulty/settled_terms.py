@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from zenoh_conformance import sane
-from zenoh_conformance.dialogue import SN_MASK
 from zenoh_conformance.kinds import reason_code
 from zenoh_conformance.messages import Init, KeepAlive, Open
 from zenoh_conformance.messages.init import QoS
+from zenoh_conformance.pieces import SN_MASK
 from zenoh_conformance.primitives import WhatAmI
 from zenoh_conformance.wire.extensions import Exts
 from zenoh_harness.reference import Reference

@@ -9,8 +9,8 @@ from zenoh_conformance.batch import frame_batch
 from zenoh_conformance.codec import encode
 from zenoh_conformance.connection import priority_of
 from zenoh_conformance.conversation import Event, Happened
-from zenoh_conformance.dialogue import SN_MASK
 from zenoh_conformance.messages import Close, Fragment, Frame, Init, KeepAlive, Open
+from zenoh_conformance.pieces import SN_MASK
 from zenoh_conformance.session import State
 
 from .config import EXPIRED, INVALID, Action, Refused
