@@ -197,6 +197,7 @@ class AnswersQosLinkWithQos(Reference):
     "refuses-what-it-does-not-do",
     caught_by="establishment-extensions/what-may-be-declined-is-no-reason-to-refuse",
     also={
+        "settled-terms/every-pair-of-terms-is-at-work": "a pair proposes what it does not do",
         "establishment-sane/lanes-and-low-latency-*": "it does not do low latency",
     },
 )

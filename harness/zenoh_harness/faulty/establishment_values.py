@@ -149,6 +149,7 @@ class HangsOnWhatFollows(Reference):
     "fails-at-the-edge-of-its-numbers",
     caught_by="establishment-fields/every-resolution-makes-a-session",
     also={
+        "settled-terms/*": "its numbers come to an edge there",
         "establishment-fields/without-size-numbers-have-32-bits": "the last number is at the edge",
     },
 )

@@ -73,6 +73,8 @@ class InitiatorStopsTheCookieAtZero(Reference):
     "initiator-keeps-its-resolution",
     caught_by="initiator-init-ack/a-lower-resolution-is-taken",
     also={
+        "law/sn-within-resolution": "its numbers go past the one that was settled",
+        "establishment-open/the-same-peer-meets-another-number": "its number never changes",
         "law/initial-sn-*": "its number never changes, and is too large",
         "establishment-open/initial-numbers-vary": "its number never changes",
         "initiator-fields/a-resolution-at-most-*": "a lower one is not kept to",
@@ -186,6 +188,9 @@ class InitiatorDoesNotHearClose(Reference):
     "initiator-does-no-work",
     caught_by="initiator-open-ack/a-sane-handshake-makes-a-session",
     also={
+        "settled-terms/*": "what is settled is seen at work, and it does none",
+        "interest-snapshots/a-snapshot-ends": "it answers nothing in a session",
+        "query-ends/a-query-that-nobody-serves-is-final": "it answers nothing in a session",
         "establishment-*": "it works in neither role",
         "close-scope/*": "over two links neither",
         "initiator-open-ack/*": "nothing works after OPEN",
@@ -203,6 +208,7 @@ class InitiatorDoesNoWork(Reference):
     "initiator-expects-zero",
     caught_by="initiator-open-ack/our-initial-number-is-taken",
     also={
+        "settled-terms/every-pair-of-terms-is-at-work": "where a number other than zero begins, nothing is understood",
         "establishment-open/an-initial-number-at-the-edge-is-accepted": "in neither role",
         "establishment-fields/*": "in neither role",
     },

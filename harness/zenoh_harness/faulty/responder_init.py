@@ -113,6 +113,10 @@ class TalksToItself(Reference):
     "raises-the-resolution",
     caught_by=("establishment-init/no-resolution-is-raised", "law/resolution-not-raised"),
     also={
+        "law/sn-within-resolution": "its numbers go past the one that was proposed",
+        "query-targets/an-id-out-of-range-is-not-served": "its range of request ids is larger, too",
+        "settled-terms/every-pair-of-terms-is-at-work": "it counts in another range",
+        "settled-terms/*wrap-where-it-was-settled": "it counts in another range",
         "law/resolution-not-raised": "the law sees it too",
         "law/initial-sn-in-range": "its numbers follow the raised one",
     },
@@ -185,6 +189,7 @@ class AnswersUnaskedQos(Reference):
     "answers-unasked-low-latency",
     caught_by="law/low-latency-needs-both",
     also={
+        "settled-terms/every-pair-of-terms-is-at-work": "it settles on low latency with who asked for lanes",
         "*low-latency*": "and where lanes are settled too",
         "establishment-extensions/odd-extensions-of-init-*": "where low latency was offered it is settled and not done",
     },
@@ -252,6 +257,7 @@ class InsistsOnASize(Reference):
     "reads-a-missing-size-as-64-bit",
     caught_by="establishment-sane/init-syn-without-size-means-defaults",
     also={
+        "law/sn-within-resolution": "its numbers go past the 32 bits that were settled",
         "law/resolution-not-raised": "the law sees it too",
         "law/initial-sn-in-range": "its number is drawn from 64 bits",
     },
@@ -326,6 +332,7 @@ class BelievesACutProposal(_Believes):
         "establishment-sane/lanes-and-low-latency-are-not-combined",
     ),
     also={
+        "settled-terms/every-pair-of-terms-is-at-work": "a pair proposes both",
         "establishment-extensions/odd-extensions-of-init-*": "where both are offered it settles on both",
     },
 )
@@ -370,6 +377,7 @@ class AnswersInitWithKeepAlive(Reference):
     "speaks-before-open",
     caught_by="law/no-data-before-open",
     also={
+        "settled-terms/every-pair-of-terms-is-at-work": "a frame comes before the OpenAck there, too",
         "establishment-*": "a FRAME comes where OpenAck is due",
         "law/open-ack-answers-open-syn": "the FRAME is no answer",
         "law/lease-proposed-by-both": "a FRAME comes before its lease",

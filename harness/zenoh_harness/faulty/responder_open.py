@@ -128,6 +128,7 @@ class BelievesAnyInitialSn(Reference):
     "refuses-the-largest-initial-sn",
     caught_by="establishment-open/an-initial-number-at-the-edge-is-accepted",
     also={
+        "settled-terms/every-pair-of-terms-is-at-work": "one pair begins at the edge",
         "initiator-open-ack/our-initial-number-is-taken": "in both roles",
         "establishment-fields/*": "the last number of a resolution is one of their values",
     },
@@ -143,6 +144,8 @@ class RefusesTheLargestInitialSn(Reference):
     "refuses-an-initial-sn-of-zero",
     caught_by="establishment-open/an-initial-number-at-the-edge-is-accepted",
     also={
+        "settled-terms/every-pair-of-terms-is-at-work": "one pair begins at zero",
+        "settled-terms/its-numbers-wrap-where-it-was-settled": "what wraps comes to zero",
         "establishment-*": "our usual number is zero",
         "initiator-open-ack/*": "in both roles",
         "initiator-*": "in both roles",
@@ -159,6 +162,7 @@ class RefusesAnInitialSnOfZero(Reference):
     "begins-past-the-resolution",
     caught_by="law/initial-sn-in-range",
     also={
+        "establishment-open/the-same-peer-meets-another-number": "it is always the same number",
         "*initial-number*": "its one number is past every edge",
         "law/initial-sn-random": "it is always the same number",
         "law/sn-within-resolution": "with its frames it goes on from there",
@@ -215,6 +219,7 @@ class BeginsWhereThePeerDoes(Reference):
     "reads-leases-as-milliseconds",
     caught_by="establishment-sane/a-lease-in-either-unit-is-accepted",
     also={
+        "settled-terms/every-pair-of-terms-is-at-work": "a pair has a lease in seconds, which it finds too short",
         "establishment-*": "our usual lease is ten seconds",
     },
 )
@@ -231,6 +236,9 @@ class ReadsLeasesAsMilliseconds(Reference):
     "opens-and-does-nothing",
     caught_by="establishment-sane/a-session-does-work",
     also={
+        "settled-terms/*": "what is settled is seen at work, and it does none",
+        "interest-snapshots/a-snapshot-ends": "it answers nothing in a session",
+        "query-ends/a-query-that-nobody-serves-is-final": "it answers nothing in a session",
         "establishment-*": "no session does work",
         "close-scope/*": "over two links neither",
         "initiator-open-ack/*": "in both roles",
@@ -248,6 +256,7 @@ class OpensAndDoesNothing(Reference):
     "never-acks-open",
     caught_by="establishment-sane/a-sane-handshake-is-accepted",
     also={
+        "settled-terms/every-pair-of-terms-is-at-work": "no session is opened",
         "establishment-*": "no session comes to life",
     },
 )

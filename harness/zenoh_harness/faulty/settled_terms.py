@@ -99,10 +99,6 @@ class TellsEverybodyThatHeIsItself(Reference):
 @faulty(
     "uses-lanes-that-it-declined",
     caught_by="law/qos-needs-both",
-    also={
-        "establishment-extensions/qos-and-qos-link-*": "its answer has neither",
-        "law/qos-answered-in-kind": "its answer has neither",
-    },
 )
 class UsesLanesThatItDeclined(Reference):
     """Leaves QoS out of its InitAck, and goes on as if it were there."""
