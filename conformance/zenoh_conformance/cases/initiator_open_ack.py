@@ -79,8 +79,8 @@ def our_initial_number_is_taken(scene: Scene, *, sn: int) -> None:
 
 OTHER_ANSWERS: dict[str, Callable[[Dialogue], Sendable]] = {
     "init-syn": lambda us: us.init_syn(),
-    "init-ack": lambda us: us.init_ack(us.init_syn()),
-    "open-syn": lambda us: sane.open_syn(us.init_ack(us.init_syn())),
+    "init-ack": lambda us: us.init_ack(us.theirs or us.init_syn()),
+    "open-syn": lambda us: sane.open_syn(us.init_ack(us.theirs or us.init_syn())),
     "garbage": lambda us: b"\xff\xff\xff",
     "cut": lambda us: b"\x62\x0a",
 }
@@ -97,7 +97,6 @@ OTHER_ANSWERS: dict[str, Callable[[Dialogue], Sendable]] = {
         "law/no-challenge-round",
         "law/open-ack-answers-open-syn",
         "law/open-is-whole",
-        "law/qos-needs-both",
     ),
 )
 def nothing_but_open_ack_activates(scene: Scene, *, what: str) -> None:

@@ -33,7 +33,6 @@ ON_OTHERS = {
     ("initiator-extensions/odd-extensions-of-open-ack-are-believed-or-refused", "law/batch-size-is-receive-limit"),
     ("initiator-extensions/a-mode-that-was-not-offered-is-not-used", "law/qos-needs-both"),
     ("initiator-extensions/odd-extensions-of-init-ack-are-followed-or-refused", "law/qos-needs-both"),
-    ("initiator-open-ack/nothing-but-open-ack-activates", "law/qos-needs-both"),
 }
 """What a case breaks on other nodes only: on those of small batches, and on those that offer no lanes."""
 

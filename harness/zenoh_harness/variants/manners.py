@@ -42,7 +42,10 @@ class AnswersAfter900Ms(Reference):
 @variant(
     "answers-after-1500-ms",
     permitted=TIME,
-    unjudged={"establishment-limits/whatever-is-said-renews-the-lease": "our lease is over before it answers"},
+    unjudged={
+        "establishment-limits/whatever-is-said-renews-the-lease": "our lease is over before it answers",
+        "establishment-sane/a-lease-in-either-unit-is-accepted": "our short leases are over before it answers",
+    },
 )
 class AnswersAfter1500Ms(Reference):
     """Says everything one and a half seconds late: longer than a lease of a second."""

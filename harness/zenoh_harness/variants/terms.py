@@ -30,9 +30,6 @@ class Batch2048(Reference):
 LANES = dict.fromkeys(("law/frame-carries-priority", "law/qos-needs-both"), "no lanes are settled with it")
 """What there is nothing to judge of where it does no lanes."""
 
-LARGE_IDS = ("query-ends/a-query-fits-the-range-of-who-gets-it", "query-targets/the-id-comes-back-as-it-was")
-"""What asks with large ids."""
-
 
 @variant("batch-256", permitted="session-establishment#batch-size")
 class Batch256(Reference):
@@ -48,11 +45,7 @@ class NumbersOf8Bits(Reference):
     settings: ClassVar = {"resolution": 0x08}
 
 
-@variant(
-    "numbers-of-16-bits",
-    permitted="session-establishment#resolution-byte",
-    unjudged=dict.fromkeys(LARGE_IDS, "the id is beyond the range that is settled"),
-)
+@variant("numbers-of-16-bits", permitted="session-establishment#resolution-byte")
 class NumbersOf16Bits(Reference):
     """Counts in 16 bits, requests too."""
 
@@ -73,13 +66,7 @@ class NumbersOf64Bits(Reference):
         return super().make_initial_sn(link) & 0xFFFF_FFFF
 
 
-@variant(
-    "requests-of-8-bits",
-    permitted="session-establishment#resolution-byte",
-    unjudged=dict.fromkeys(
-        (*LARGE_IDS, "query-ends/many-queries-are-open-at-once"), "the id is beyond the range that is settled"
-    ),
-)
+@variant("requests-of-8-bits", permitted="session-establishment#resolution-byte")
 class RequestsOf8Bits(Reference):
     """Has request ids of 8 bits."""
 
