@@ -77,6 +77,8 @@ PARTS: Mapping[str, Part] = {
     "atheris": Part(present=_package("atheris"), hint="atheris: the extra `fuzz`; Linux x86-64, Python 3.11 to 3.13"),
     "browser": Part(present=_program(*CHROMIUM_NAMES), hint="Chromium: the package chromium"),
     "cargo": Part(present=_answers("cargo", "--version"), hint="cargo and a stable Rust toolchain"),
+    "zsh": Part(present=_program("zsh"), hint="zsh: the package zsh"),
+    "fish": Part(present=_program("fish"), hint="fish: the package fish"),
     "cc": Part(present=_program("cc", "gcc"), hint="a C compiler: the package gcc"),
     "grpc": Part(present=_package("grpc"), hint="Spark Connect: the extra `connect`"),
     "tshark": Part(present=_program("tshark"), hint="tshark: the package tshark"),
