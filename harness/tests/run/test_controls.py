@@ -65,7 +65,9 @@ def test_a_refusal_whose_control_passed_stands() -> None:
 def test_a_control_that_was_left_out_is_told_so() -> None:
     """There was time for what rests on it, and none for it: it did not fail."""
     left = next(left_out([item(SANE)], Allowance.of(0)))
-    told = settled([item(REFUSAL), item(SANE), item(WORK)], [came(REFUSAL, Verdict.PASS), left, came(WORK, Verdict.PASS)])
+    told = settled(
+        [item(REFUSAL), item(SANE), item(WORK)], [came(REFUSAL, Verdict.PASS), left, came(WORK, Verdict.PASS)]
+    )
 
     assert told[item(REFUSAL).label].verdict is Verdict.NOT_OBSERVED
     assert told[item(REFUSAL).label].cause == f"rests on {SANE}, which was left out: the budget of 0 s was over"
@@ -83,7 +85,12 @@ def test_a_control_that_was_tried_and_failed_is_told_before_what_was_left_out() 
     left = next(left_out([item(SKIPPED, 0)], Allowance.of(0)))
     told = settled(
         [*(item(SKIPPED, at) for at in (0, 1)), item(REFUSED, 2), item(WORK)],
-        [came(WORK, Verdict.PASS), left, came(SKIPPED, Verdict.FAIL, 1, found("stage init")), came(REFUSED, Verdict.PASS, 2)],
+        [
+            came(WORK, Verdict.PASS),
+            left,
+            came(SKIPPED, Verdict.FAIL, 1, found("stage init")),
+            came(REFUSED, Verdict.PASS, 2),
+        ],
     )
 
     assert told[item(REFUSED, 2).label].cause == f"rests on {SKIPPED}, which did not pass"
