@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-import run_fakes
 from run_fakes import World
 
 from zenoh_conformance.case import grid
@@ -17,7 +16,6 @@ from zenoh_conformance.verdict import Exit, Verdict
 from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.files import results
 from zenoh_harness.files.known import Known, ListedDeviation
-from zenoh_harness.probing.probe import Facts
 from zenoh_harness.run.lifecycle import Lifecycle
 from zenoh_harness.run.runner import run_target
 
@@ -175,36 +173,6 @@ def test_what_the_target_claims_and_was_not_seen_to_do_is_a_failure(world):
     ran = world.run()
     assert (ran.judgements[0].verdict, ran.judgements[0].attempts) == (Verdict.FAIL, 0)
     assert ran.judgements[0].cause == "the target's own file claims qos, and two looks did not see it do so"
-
-
-def seen_from(world, monkeypatch, *, first):
-    """A probe that sees what the target shows from that look on; the looks that it took."""
-    looks = []
-
-    def look(node):
-        looks.append(node)
-        return Facts(node.profile.name, capabilities=set(node.target.shows) if len(looks) >= first else set())
-
-    monkeypatch.setattr(run_fakes, "look", look)
-    return looks
-
-
-@pytest.mark.parametrize("need", ["qos", "patch"])
-def test_one_missed_look_is_no_verdict(world, monkeypatch, need):
-    """Neither a fail, for what it claims, nor not applicable, for what it does not."""
-    world.target.claims, world.target.shows = frozenset({"qos"}), {"qos", "patch"}
-    looks = seen_from(world, monkeypatch, first=2)
-    world.case("with", needs=(need,))
-    assert world.verdicts()[("fake/with",)] == "pass"
-    assert len(looks) == 2
-
-
-def test_what_no_case_needs_is_looked_for_once(world, monkeypatch):
-    looks = seen_from(world, monkeypatch, first=1)
-    world.target.shows = {"qos"}
-    world.case("with", needs=("qos",))
-    assert world.verdicts()[("fake/with",)] == "pass"
-    assert len(looks) == 1
 
 
 def test_what_was_judged_before_and_is_not_now_is_red(world, tmp_path):
