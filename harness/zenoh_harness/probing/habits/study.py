@@ -57,6 +57,9 @@ ONE_AT_A_TIME: Final = frozenset({"several-links", "several-sessions", "routing"
 MESSAGES: Final = (200_000, 60_000, 30_000, 4_000)
 """Sizes of the values of which the largest one is looked for that a node passes on: no page says how large one may be."""
 
+SMALL_BATCH: Final = 2048
+"""Bytes of the batches in which they are said: a node that cannot take a batch as large as it stated is not one of small messages."""
+
 MANY: Final = 6
 """Sessions, or half-open handshakes, that a node must serve at once for what opens many of them, as the models do."""
 
@@ -185,17 +188,18 @@ def routes(node: NodeInstance, habits: Habits, size: int = 1) -> bool:
 
 def _routed(node: NodeInstance, habits: Habits, size: int) -> bool:
     near, far = (visit(node) for _ in range(2))
+    batch = {"batch_size": SMALL_BATCH} if node.side is Side.RESPONDER else {}
     key = "zconform/habits/routed"
     try:
         if near is None or far is None:
             return False
         for us in (near, far):
             us.beside_us = (near, far)
-            if handshake(habits.prepare(us), node, exts=exts(*habits.offers)) is None:
+            if handshake(habits.prepare(us), node, exts=exts(*habits.offers), **batch) is None:
                 return False
         near.subscribe(key)
         near.fence()
-        far.publish(key, bytes(size))
+        far.publish(key, bytes(size), block=True)
         within = max(scaled(UNIT) / 2, QUIET_TIMES * habits.answer)
         _passed(near, within)
     except Deviation:
