@@ -372,6 +372,8 @@ class Dialogue:
 
     def deviate(self, *, expected: str, got: str, step: str = "", why: str = "", is_work: bool = False) -> None:
         """The target deviated from the requirement: ends the case. Raises Deviation always."""
+        if self.overslept and (self.fenced or self.their_open is not None) and got.startswith(("link ", "Close(")):
+            step = OVERSLEPT  # before OPEN no lease runs
         raise Deviation(
             Finding(
                 requirement=self.requirement, sender=self.wire.side.other, connection=self.wire.name, time=self.wire.now(),
@@ -429,10 +431,7 @@ class Dialogue:
         try:
             PASSES[self.fencing.how](self, f"zconform/fence/{self.zid.hex()}/{already}", within, step)
         except Deviation as deviation:
-            found = replace(deviation.finding, is_work=True)
-            if self.overslept and (self.ended is not None or self.closed is not None):
-                found = replace(found, path=OVERSLEPT)
-            raise Deviation(found) from None
+            raise Deviation(replace(deviation.finding, is_work=True)) from None
         return self.heard[already:]
 
     def expect_live(self, step: str = "the session works") -> None:

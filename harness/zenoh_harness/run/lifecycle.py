@@ -28,7 +28,7 @@ SLOW_LOOKS: Final = 3
 """How many more looks must find it slow: the machine may have been busy."""
 
 BRIEF_LOOKS: Final = 3
-"""How many more looks a program gets that serves one link, and ended by itself before the look was over."""
+"""How many more looks a program gets that ended in order before the look was over: as after each link, or once its work was done."""
 
 GLANCE: Final = 0.05
 """Seconds between two looks at whether it has."""
@@ -192,11 +192,17 @@ class Lifecycle:
         return health
 
     def _look(self, budget: Budget | None) -> Health:
-        """One look. A program that ends in order after each link may have done so before we said a word on it: then another one."""
+        """One look. A program that ends in order after each link, or once its work is done, may have done so before we saw enough.
+
+        Then another look; one that comes to us is started for it.
+        """
         health = self._examine(self.node, budget)
         for _ in range(BRIEF_LOOKS):
-            if health.verdict is not Verdict.CRASH or not (self.habits.brief and health.vitals.in_order):
+            comes = self.node.side is Side.INITIATOR
+            if health.verdict is not Verdict.CRASH or not (health.vitals.in_order and (comes or self.habits.brief)):
                 break
+            if comes:
+                self.renew()
             health = self._examine(self.node, budget)
         return health
 

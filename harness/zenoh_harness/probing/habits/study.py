@@ -98,6 +98,7 @@ def study(node: NodeInstance, *, rooms: bool = True) -> Habits:
         lacks=lacks,
     )
     if node.side is Side.INITIATOR:
+        found = _unless_it_leaves(us, found, node.role != "router")
         back = returns(node, us)
         dies = None if node.vitals().running or node.vitals().in_order else list(back)[-1]
         return replace(found, returns={end: one for end, one in back.items() if end is not dies}, dies=dies)
@@ -265,6 +266,18 @@ def fence_of(us: Dialogue, answer: float) -> tuple[Fencing, frozenset[str]]:
         us, max(scaled(UNIT) / 2, QUIET_TIMES * answer), max(scaled(LEAST_QUIET), QUIET_TIMES * answer)
     )
     return fencing, frozenset(OF_FENCE[how] for how in missed if how in OF_FENCE)
+
+
+def _unless_it_leaves(us: Dialogue, found: Habits, may: bool) -> Habits:
+    """A node that ends a sane session before long, as who has done its work: no fence is sure to be answered. `may`: none need be."""
+    if found.fencing.how not in (Fence.QUERY, Fence.INTEREST, Fence.DECLARATION):
+        return found  # of the others our own CLOSE is a part
+    for _ in us.stream(max(scaled(ENDS), QUIET_TIMES * found.answer)):
+        pass
+    if us.ended is None and us.closed is None:
+        return found
+    lacks = found.lacks | (frozenset(OF_FENCE.values()) if may else frozenset())
+    return replace(found, leaves=True, fencing=replace(found.fencing, how=Fence.NOTHING), lacks=lacks)
 
 
 Way = tuple[Callable[[Dialogue], object], Callable[[Dialogue], object]]
