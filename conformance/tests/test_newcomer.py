@@ -66,7 +66,10 @@ wave = Wave(both=True, zid=ZenohID(b"\x01\x02"), count=300, words=b"hi", exts=ex
 data = codec.encode(wave)
 made = []
 
-@settings(max_examples=200, deadline=None, database=None, derandomize=True, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=200, deadline=None, database=None, derandomize=True, phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
 @given(strategies.of(Wave))
 def hold(one):
     again = codec.decode_whole(codec.encode(one))
