@@ -55,6 +55,19 @@ def test_a_session_that_ends_after_our_own_silence_is_no_finding(pause, reached,
     assert ended.value.finding.reached is reached
 
 
+@pytest.mark.parametrize(("pause", "reached"), [(0.9, True), (1.0, False)])
+def test_a_session_that_ends_while_we_stand_still_is_no_finding(pause, reached):
+    """We say nothing any more: the end is there when we look again."""
+    wire = Wire()
+    us = Dialogue(wire, zid=b"\x01", unit=1.0, requirement="session-establishment/lease-unit")
+    us.send(us.open_syn(sane.init_ack(us.init_syn(), b"\x02", b"c"), lease=1))
+    us.their_open = us.open_ack()
+    wire.time += pause
+    with pytest.raises(Deviation) as ended:
+        us.expect(KeepAlive)
+    assert ended.value.finding.reached is reached
+
+
 def test_before_open_no_lease_runs():
     wire = Wire()
     us = Dialogue(wire, zid=b"\x01", unit=1.0, requirement="session-establishment/lease-unit")

@@ -16,8 +16,8 @@ from zenoh_harness.run.attempt import AT_THE_END
 
 pytestmark = pytest.mark.spread
 
-ODD = ("raises-the-resolution", "adds-the-resolutions-up", "drops-routers-silently", "begins-always-at-zero")
-"""Nodes whose fault is in what they settle, or in how they refuse."""
+ODD = ("raises-the-resolution", "adds-the-resolutions-up", "drops-routers-silently", "asks-under-another-key")
+"""Nodes that settle oddly, refuse oddly, or ask us what nobody would: the last one had us finish a query twice."""
 
 
 def values(node: FaultyNode, case: Case, *, whole: bool) -> Iterator[Parameters]:
