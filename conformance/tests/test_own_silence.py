@@ -39,7 +39,8 @@ class Wire:
 
 @pytest.mark.parametrize(("pause", "reached"), [(0.9, True), (1.0, False), (2.5, False)])
 @pytest.mark.parametrize("unit", ["s", "ms"])
-def test_a_session_that_ends_after_our_own_silence_is_no_finding(pause, reached, unit):
+@pytest.mark.parametrize("wants", ["work", "a message"])
+def test_a_session_that_ends_after_our_own_silence_is_no_finding(pause, reached, unit, wants):
     wire = Wire()
     us = Dialogue(wire, zid=b"\x01", unit=1.0, requirement="session-establishment/lease-unit")
     syn = us.init_syn()
@@ -48,9 +49,34 @@ def test_a_session_that_ends_after_our_own_silence_is_no_finding(pause, reached,
     stated = {"lease_in_seconds": True, "lease": 1} if unit == "s" else {"lease_in_seconds": False, "lease": 1000}
     us.send(us.open_syn(ack, **stated))
     wire.time += pause
+    us.their_open = None if wants == "work" else us.open_ack()
     with pytest.raises(Deviation) as ended:
-        us.expect_live()
+        us.expect_live() if wants == "work" else us.ask(KeepAlive(), expect=OpenAck)
     assert ended.value.finding.reached is reached
+
+
+@pytest.mark.parametrize(("pause", "reached"), [(0.9, True), (1.0, False)])
+def test_a_session_that_ends_while_we_stand_still_is_no_finding(pause, reached):
+    """We say nothing any more: the end is there when we look again."""
+    wire = Wire()
+    us = Dialogue(wire, zid=b"\x01", unit=1.0, requirement="session-establishment/lease-unit")
+    us.send(us.open_syn(sane.init_ack(us.init_syn(), b"\x02", b"c"), lease=1))
+    us.their_open = us.open_ack()
+    wire.time += pause
+    with pytest.raises(Deviation) as ended:
+        us.expect(KeepAlive)
+    assert ended.value.finding.reached is reached
+
+
+def test_before_open_no_lease_runs():
+    wire = Wire()
+    us = Dialogue(wire, zid=b"\x01", unit=1.0, requirement="session-establishment/lease-unit")
+    us.send(us.init_syn())
+    wire.time += 2
+    ack = sane.init_ack(us.init_syn(), b"\x02", b"c")
+    with pytest.raises(Deviation) as ended:
+        us.ask(us.open_syn(ack, lease=1), expect=OpenAck, step="stage open")
+    assert ended.value.finding.path == "stage open"
 
 
 def live(scene, lease):

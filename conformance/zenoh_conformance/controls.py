@@ -15,6 +15,9 @@ from .case import Case, Parameters
 from .conversation import Side
 from .finding import Finding
 
+FAILED: Final = "did not pass"
+"""What is said of a check that was judged, and that others rest on in vain."""
+
 UNREAD: Final = "undecodable bytes"
 """How the text of what cannot be read begins."""
 
@@ -46,13 +49,16 @@ class Ground:
     """How the checks of one target came out so far, as far as others rest on them."""
 
     cases: Mapping[str, Case]
-    _came: dict[str, list[tuple[Parameters, bool]]] = field(default_factory=dict)
+    _came: dict[str, list[tuple[Parameters, str]]] = field(default_factory=dict)
+    """By check: its values, and why it does not stand; empty where it passed."""
     _found: dict[str, Finding] = field(default_factory=dict)
     """What the basic cases found."""
 
-    def note(self, case: str, parameters: Parameters, passed: bool, finding: Finding | None = None) -> None:
-        """A check passed, or did anything else, perhaps with a finding."""
-        self._came.setdefault(case, []).append((parameters, passed))
+    def note(
+        self, case: str, parameters: Parameters, passed: bool, finding: Finding | None = None, why: str = FAILED
+    ) -> None:
+        """A check passed, or did anything else: `why` as a clause behind "which"; perhaps with a finding."""
+        self._came.setdefault(case, []).append((parameters, "" if passed else why))
         if finding is not None:
             self._found.setdefault(case, finding)
 
@@ -65,8 +71,8 @@ class Ground:
             alike = [name for name in steps_before(case) if name in self._found and same(self._found[name], finding)]
             if alike:
                 return f"deviates as {alike[0]} does, which judges that"
-        broken = [check for check in self._judges(case, finding) if self.stands(check, parameters) is False]
-        return f"rests on {broken[0]}, which did not pass" if broken else ""
+        broken = [(check, why) for check in self._judges(case, finding) if (why := self._broken(check, parameters))]
+        return "rests on {}, which {}".format(*broken[0]) if broken else ""
 
     def _judges(self, case: Case, finding: Finding | None) -> Iterator[str]:
         """The checks that judge what this one needs, the nearest first."""
@@ -78,13 +84,15 @@ class Ground:
 
     def stands(self, check: str, parameters: Parameters) -> bool | None:
         """Whether a check passed, with the same values where it has them; None where it was not judged."""
-        came = self._came.get(check)
-        if came is None:
-            return None
-        return any(passed for _, passed in alike(came, parameters))
+        return None if check not in self._came else not self._broken(check, parameters)
+
+    def _broken(self, check: str, parameters: Parameters) -> str:
+        """Why a check does not stand; empty where it does, or was not judged. What did not pass is told before what was not tried."""
+        whys = [why for _, why in alike(self._came.get(check, []), parameters)]
+        return "" if "" in whys or not whys else FAILED if FAILED in whys else whys[0]
 
 
-def alike(came: list[tuple[Parameters, bool]], parameters: Parameters) -> list[tuple[Parameters, bool]]:
+def alike(came: list[tuple[Parameters, str]], parameters: Parameters) -> list[tuple[Parameters, str]]:
     """Those whose values agree with these wherever both have them; all of them where none does."""
     same = [one for one in came if all(one[0][name] == value for name, value in parameters.items() if name in one[0])]
     return same or came

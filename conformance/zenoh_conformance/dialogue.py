@@ -109,8 +109,8 @@ class Dialogue:
         self._unread: deque[Seen] = deque()
         self._pieces = Pieces()
         self._next_sn: dict[tuple[bool, int], int] = {}
-        self._spoke, self._pause = wire.now(), 0.0
-        """When we said something last, and our longest silence since our OPEN, in seconds."""
+        self._spoke, self._pause, self._left = wire.now(), 0.0, 0.0
+        """When we said something last; our longest silence since our OPEN, and that in which the link ended, in seconds."""
         self._ids = iter(range(1, 1 << 32))
 
     # -- saying
@@ -275,7 +275,7 @@ class Dialogue:
                 self._unread.append(each)
                 self._note(each.message)
         if event.kind in (Happened.EOF, Happened.RESET):
-            self.ended = event.kind
+            self.ended, self._left = event.kind, event.time - self._spoke
 
     def _note(self, message: object) -> None:
         if isinstance(message, Close):
@@ -372,6 +372,10 @@ class Dialogue:
 
     def deviate(self, *, expected: str, got: str, step: str = "", why: str = "", is_work: bool = False) -> None:
         """The target deviated from the requirement: ends the case. Raises Deviation always."""
+        expired = self._left >= seconds(self.my_open) and got in ("link shut", "link reset", "Close(EXPIRED)")
+        live = self.fenced or self.their_open is not None  # before OPEN no lease runs
+        if live and (expired or (self.overslept and got.startswith(("link ", "Close(")))):
+            step = OVERSLEPT
         raise Deviation(
             Finding(
                 requirement=self.requirement, sender=self.wire.side.other, connection=self.wire.name, time=self.wire.now(),
@@ -429,10 +433,7 @@ class Dialogue:
         try:
             PASSES[self.fencing.how](self, f"zconform/fence/{self.zid.hex()}/{already}", within, step)
         except Deviation as deviation:
-            found = replace(deviation.finding, is_work=True)
-            if self.overslept and (self.ended is not None or self.closed is not None):
-                found = replace(found, path=OVERSLEPT)
-            raise Deviation(found) from None
+            raise Deviation(replace(deviation.finding, is_work=True)) from None
         return self.heard[already:]
 
     def expect_live(self, step: str = "the session works") -> None:

@@ -13,10 +13,10 @@ from zenoh_conformance import codec, connection, keyexpr
 from zenoh_conformance import explain as explaining
 from zenoh_conformance.messages import Close
 from zenoh_conformance.wire import registry
-from zenoh_fuzz import inputs, oracle, seeds, systematic
+from zenoh_fuzz import inputs, oracle, seeds, systematic, tolerances
 from zenoh_fuzz.mutators import Mutator
 from zenoh_fuzz.targets import LibraryTarget, opened
-from zenoh_fuzz.tolerances import REWRITES, VERDICTS
+from zenoh_fuzz.tolerances import KEYS, REWRITES, VERDICTS
 from zenoh_harness.codecs.library import load
 
 SHORT = 400
@@ -234,6 +234,29 @@ def test_an_older_release_skips_what_is_newer():
 
 def test_every_rule_has_its_input():
     assert {*REWRITES, *VERDICTS} == {*NEEDED, "newer-extension-skipped"}
+    assert {one.id for one in KEYS} == {*NEEDED_KEYS}
+
+
+NEEDED_KEYS = {"part-wildcards-left-in-a-row": (b"a$*$*$*:b", b"c/a$*$*$*$*b", b"a$*$*bc$*d", b"a$*$*/b$*")}
+"""For each rule on keys some that are findings without it."""
+
+
+@pytest.mark.needs("cargo")
+@pytest.mark.parametrize(("rule", "key"), [(rule, key) for rule, keys in NEEDED_KEYS.items() for key in keys])
+def test_a_tolerated_key_is_there_and_is_needed(rule, key, current, monkeypatch):
+    made = oracle.made("keyexpr", current)
+    assert list(oracle.judged(made, key + b"\na")) == []
+    assert made.tolerated[rule] == 1
+    monkeypatch.setattr(tolerances, "KEYS", ())
+    assert [each.rule for each in oracle.judged(made, key + b"\na")] == ["canonical-alike"]
+
+
+@pytest.mark.needs("cargo")
+@pytest.mark.parametrize("key", [b"$*$*$*:b", b"$*$*$*", b"a$*$*bcd", b"a/$*$*b/c"])
+def test_the_rule_on_keys_touches_nothing_else(key, current):
+    made = oracle.made("keyexpr", current)
+    assert list(oracle.judged(made, key + b"\na")) == []
+    assert made.tolerated == {}
 
 
 # --- planted faults ---------------------------------------------------------------------------------------------------

@@ -52,6 +52,17 @@ class Verdict:
     explains: Callable[[Difference], bool]
 
 
+@dataclass(frozen=True, slots=True)
+class KeyVerdict:
+    """A key expression of which another codec does not make the canonical form."""
+
+    id: str
+    reason: str
+    erratum: str
+    keys: re.Pattern[bytes]
+    """Those in which it happens: found in the bytes of the key."""
+
+
 REWRITES: Final[dict[str, Rewrite]] = {}
 VERDICTS: Final[dict[str, Verdict]] = {}
 
@@ -262,6 +273,21 @@ def _empty(difference: Difference) -> bool:
                for one in difference.read)  # fmt: skip
 
 
+KEYS: Final = (
+    KeyVerdict(
+        "part-wildcards-left-in-a-row", "of several `$*` in a row behind other characters of a chunk the codec leaves two, and "
+        "then refuses them", "part-wildcards-in-a-row",
+        re.compile(rb"[^/$*](\$\*){2}(\$\*|..\$\*)", re.DOTALL),
+    ),
+)  # fmt: skip
+"""Where another codec may refuse a key of which ours makes the canonical form."""
+
+
+def key_refused(text: bytes) -> str:
+    """The rule that explains that another codec refuses this key and ours does not; empty when none does."""
+    return next((each.id for each in KEYS if each.keys.search(text)), "")
+
+
 def holds(message: Any, wanted: Callable[[Any], Any]) -> bool:
     """Whether a value in the message is wanted."""
     found: list[Any] = []
@@ -274,4 +300,4 @@ def holds(message: Any, wanted: Callable[[Any], Any]) -> bool:
     return bool(found)
 
 
-__all__ = ["REWRITES", "VERDICTS", "Rewrite", "Verdict", "everywhere", "holds"]
+__all__ = ["KEYS", "REWRITES", "VERDICTS", "KeyVerdict", "Rewrite", "Verdict", "everywhere", "holds", "key_refused"]

@@ -5,6 +5,7 @@ never     it comes once, and never again; its program goes on
 mute      it answers no query and no interest, and says nothing
 lingers   the same, and it ends its link 1.4 s after our CLOSE
 leaves    it says CLOSE by itself once its session is open, and its program ends with 0
+hurries   it finishes one query, says CLOSE by itself, and its program ends with 0
 segv      its program dies of SIGSEGV when its InitSyn is refused
 panics    it writes a panic to its log when its InitSyn is refused, and comes again
 version   it proposes protocol version 8, and takes no other
@@ -54,6 +55,9 @@ def work(sock, serves=True):
             if isinstance(inner, Request):
                 write(sock, Frame(reliable=True, sn=sn, messages=(ResponseFinal(id=inner.id),)))
                 sn += 1
+                if HOW == "hurries":
+                    write(sock, sane.close())
+                    sys.exit(0)
     return False
 
 

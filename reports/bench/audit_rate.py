@@ -51,7 +51,7 @@ def cpu_by_kind() -> Counter[str]:
 
 
 class Watched:
-    """Looks, while it is open, what the processes below this one hold; says the most of each kind."""
+    """Looks, while it is open, what this process and those below it hold; says the most of each kind, and of all at one time."""
 
     def __init__(self, every: float = 0.5) -> None:
         self._every, self._over = every, threading.Event()
@@ -70,13 +70,27 @@ class Watched:
         return ", ".join(f"{name} {size:.0f} MB" for name, size in sorted(self._most.items()))
 
     def _watch(self) -> None:
+        me = psutil.Process()
         while not self._over.wait(self._every):
-            for process in psutil.Process().children(recursive=True):
+            whole = 0.0
+            for process in [me, *me.children(recursive=True)]:
                 try:
-                    name = "driver's Java" if process.name() == "java" else "a worker's Python"
-                    self._most[name] = max(self._most.get(name, 0.0), process.memory_info().rss / 2**20)
+                    name = (
+                        "Java"
+                        if process.name() == "java"
+                        else "driver's Python"
+                        if process == me
+                        else "a worker's Python"
+                    )
+                    size = process.memory_info().rss / 2**20
                 except psutil.Error:
                     continue  # it ended while we looked
+                whole += size
+                self._note(name, size)
+            self._note("all at one time", whole)
+
+    def _note(self, name: str, size: float) -> None:
+        self._most[name] = max(self._most.get(name, 0.0), size)
 
 
 def in_one_process(path: str) -> None:

@@ -14,6 +14,7 @@ import pytest
 from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import Judgement, Key, Verdict
 from zenoh_harness.errors import CannotGoOn
+from zenoh_harness.files import run_ids
 from zenoh_harness.files.results import Footer, Header, footer_row, header_row, judgement_row, line
 from zenoh_reports.plain import clusters as plain_clusters
 from zenoh_reports.plain import history as plain_history
@@ -59,6 +60,31 @@ def test_two_nights_are_two_runs_and_a_copy_is_none(tmp_path: Path) -> None:
 
     assert [run.day for run in sorted(plain.runs(found), key=lambda run: run.day)] == ["2026-01-01", "2026-01-02"]
     assert len(plain.judgements(found)) == 2
+
+
+def test_a_run_is_called_what_its_header_calls_it(tmp_path: Path) -> None:
+    line_, at = judgement(REQUIREMENT, Verdict.PASS), "2026-01-01T12:00:00Z"
+    names = [run_ids.of_new(at, "node") for _ in range(2)]
+    files = [night(tmp_path, f"{index}", header(date=at, run=name), line_, FOOTER) for index, name in enumerate(names)]
+    files += [
+        night(tmp_path, "copy", header(date=at, run=names[0]), line_, FOOTER),
+        night(tmp_path, "old", header(date=at), line_),
+    ]
+    found = plain.runs(row for file in files for row in rows(file))
+
+    assert len(set(names)) == 2 and {run.run for run in found} > set(names)
+    assert [(run.day, run.date) for run in found] == [("2026-01-01", at)] * 3
+
+
+def test_of_two_runs_of_a_day_the_later_one_is_the_newest(tmp_path: Path) -> None:
+    files = []
+    for hour, verdict in (("23", Verdict.FAIL), ("09", Verdict.PASS)):
+        at = f"2026-01-01T{hour}:00:00Z"
+        lines = header(date=at, run=run_ids.of_new(at)), judgement(REQUIREMENT, verdict), FOOTER
+        files.append(night(tmp_path, hour, *lines))
+    last = plain.newest(plain.judgements(row for file in files for row in rows(file)))
+
+    assert [row.verdict for row in last] == ["fail"]
 
 
 def test_a_container_and_a_wheel_of_one_version_are_two_columns(tmp_path: Path) -> None:
@@ -115,7 +141,9 @@ def bad_files(folder: Path) -> list[str]:
     files = [night(folder, f"2026-02-01/{name}", *lines) for name, lines in BAD.items()]
     packed = folder / "packed.jsonl.gz"
     packed.write_bytes(gzip.compress("".join([header("2"), judgement(OTHER, Verdict.PASS, version="2")]).encode())[:-9])
-    return [*files, str(packed), str(folder / "not-there.jsonl"), str(folder)]
+    bent = folder / "bent.jsonl.gz"
+    bent.write_bytes(gzip.compress(header("3").encode()) + gzip.compress(b"more")[:10] + b"\x07")
+    return [*files, str(packed), str(bent), str(folder / "not-there.jsonl"), str(folder)]
 
 
 def test_what_cannot_be_read_is_named_and_the_rest_goes_on(tmp_path: Path) -> None:
@@ -129,6 +157,8 @@ def test_what_cannot_be_read_is_named_and_the_rest_goes_on(tmp_path: Path) -> No
     assert faults[("list", 2)] == "expected an object, found list"
     assert "'attempts'" in faults[("types", 2)]
     assert "'verdict'" in faults[("verdict", 2)]
+    assert [row.fault for row in found if "not-there" in row.file] == [faults[(tmp_path.name, 0)]]
+    assert [row.type for row in found if row.file.endswith("bent.jsonl.gz")] == ["header", "fault"]
     assert {name for name, _ in faults} >= {"empty", "foreign", "deep", "wide", tmp_path.name}
     judged = plain.judgements(found)
     assert len(judged) == 4  # cut, list, surrogate, and what the packed file holds before its end is missing
@@ -262,6 +292,40 @@ def test_a_full_disk_is_told_as_one_whatever_java_says(tmp_path: Path) -> None:
 
     assert "/t/runs" in str(text.value) and "java.io.IOException" in str(text.value)
     assert "o650" not in str(text.value) and "22 more" not in str(text.value)
+
+
+@pytest.mark.needs("java", "spark")
+def test_what_a_run_says_replaces_what_it_said_and_nothing_else(spark: SparkSession, tmp_path: Path) -> None:
+    from zenoh_reports.pipeline import job
+    from zenoh_reports.pipeline.store import Store
+
+    def one(name: str, *lines: str) -> str:
+        return night(tmp_path, name, header(date="2026-01-01T12:00:00Z", run=f"20260101T120000Z-{name * 12}"), *lines)
+
+    def kept(table: Any) -> int:
+        return store.get(spark, table).count()
+
+    store, said = Store(tmp_path / "tables"), judgement(REQUIREMENT, Verdict.PASS)
+    job.keep_results(spark, [one("a", said, said[:40]), one("b", said, said, FOOTER)], store)
+    assert (kept(job.RUNS), kept(job.JUDGEMENTS), kept(job.FAULTS)) == (2, 3, 1)
+
+    # a run that was read while it was under way is over now; beside it lies a copy; the other run of the day is not read again
+    copy = tmp_path / "copy.jsonl"
+    copy.write_text(Path(one("a", said, said, said, FOOTER)).read_text())
+    job.keep_results(spark, [str(tmp_path / "a" / "results.jsonl"), str(copy)], store)
+    assert (kept(job.RUNS), kept(job.JUDGEMENTS), kept(job.FAULTS)) == (2, 5, 0)
+    assert sorted(row.judgements for row in store.get(spark, job.RUNS).collect()) == [2, 3]
+
+
+@pytest.mark.needs("spark")
+def test_tables_of_another_layout_are_told_and_left(tmp_path: Path) -> None:
+    from zenoh_reports.pipeline import job
+    from zenoh_reports.pipeline.store import Store
+
+    old = tmp_path / job.RUNS.name / "day=2026-01-01" / "run=0123456789abcdef"
+    old.mkdir(parents=True)
+    with pytest.raises(CannotGoOn, match="as an older version laid them out"):
+        Store(tmp_path).replace(None, job.RUNS, [("2026-01-01", "x")])  # type: ignore[arg-type]
 
 
 @pytest.mark.needs("java", "spark")

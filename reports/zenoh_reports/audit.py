@@ -16,6 +16,7 @@ from zenoh_harness.errors import CannotGoOn, UsageError
 from .plain import captures as plain
 from .plain.captures import Audit
 from .plain.packets import captures as capture_files
+from .plain.traffic import BROKEN
 from .spark import LOCAL, session
 
 OUT = Path("audit")
@@ -64,14 +65,13 @@ def _follow(
 
 
 def exit_of(audit: Audit) -> Exit:
-    """0, 1 where a MUST was broken, 3 where no capture could be read to its end, 4 where nothing was judged."""
+    """0, 1 where a MUST was broken, 3 where a capture is damaged or none could be read to its end, 4 where nothing was judged."""
+    broken = {row.what.partition(":")[0] for row in audit.left_out} & {*BROKEN.values()}
+    if BROKEN["damaged"] in broken or (broken and not audit.subjects):
+        return Exit.CANNOT_GO_ON
     if any(row.verdict == "fail" for row in audit.findings):
         return Exit.NOT_CONFORMING
-    if not audit.subjects:
-        return (
-            Exit.CANNOT_GO_ON if any(row.what.startswith("cut off") for row in audit.left_out) else Exit.NOTHING_JUDGED
-        )
-    return Exit.CONFORMING
+    return Exit.CONFORMING if audit.subjects else Exit.NOTHING_JUDGED
 
 
 def text(audit: Audit, out: Path) -> str:
@@ -88,7 +88,13 @@ def text(audit: Audit, out: Path) -> str:
         ]
     if len(audit.deviations) > SHOWN:
         lines.append(f"  and {len(audit.deviations) - SHOWN} more on the page")
-    lines += [f"  {row.amount} {row.what}" for row in audit.left_out if row.what != plain.PACKETS][:SHOWN]
+    beside = [row for row in audit.left_out if row.what != plain.PACKETS]
+    beside.sort(
+        key=lambda row: row.what.partition(":")[0] not in BROKEN.values()
+    )  # files that were not read to their end come first
+    lines += [f"  {row.amount} {row.what}" for row in beside[:SHOWN]]
+    if len(beside) > SHOWN:
+        lines.append(f"  and {len(beside) - SHOWN} more on the page")
     said = (
         f"{len(audit.findings)} findings"
         if audit.findings

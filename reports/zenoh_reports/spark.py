@@ -40,6 +40,7 @@ COMMON = {
     "spark.sql.python.filterPushdown.enabled": "false",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.sources.partitionOverwriteMode": "dynamic",
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",
 }
 """What every engine is told; a session's own settings, so that a Connect server takes them too.
 

@@ -1,12 +1,12 @@
 """Publications that nobody reads for a while: which of them may be lost. Toward a node that routes between its clients.
 
-No case can fill a node to its brim in the same way everywhere; these say more than one batch holds, and read it late.
+They say more than one batch holds, and read it late. At night one says more than the buffers of a link and the queues of a node hold.
 """
 
 from __future__ import annotations
 
 from zenoh_conformance import sane
-from zenoh_conformance.case import case
+from zenoh_conformance.case import case, grid
 from zenoh_conformance.messages import Push, Put
 from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.party import Party
@@ -18,20 +18,27 @@ from .routing_plain import a_publication_reaches_a_subscriber, heard_of
 
 MANY, LARGE = 48, 4096
 """Publications and bytes of each: three batches of the largest size."""
+FLOOD, HUGE = 560, 60000
+"""Publications and bytes of each: 32 MiB, more than the buffers of a link and the queues of a node hold."""
 DROP, BLOCK, BLOCK_FIRST = 0x05, 0x0D, 0x25
 """QoS bytes of priority Data."""
 
 
-def said_and_read_late(publisher: Party, subscriber: Party, qos: int) -> list[int]:
-    """Which of many publications come to who reads after all were said, in the order in which they come."""
-    for number in range(MANY):
-        body = Put(payload=bytes([number]) * LARGE)
+def said_and_read_late(
+    publisher: Party, subscriber: Party, qos: int, count: int = MANY, size: int = LARGE
+) -> list[int]:
+    """Which of many publications come to who reads after all were said, in the order in which they come.
+
+    The last one, with Block, is said when all before it are dealt with: a full node may wait with it until we read.
+    """
+    for number in range(count):
+        body = Put(payload=number.to_bytes(4, "big") * (size // 4))
         publisher.says(Push(key=publisher.key("k"), exts=Exts((QoS(value=qos),)), body=body))
-    end = Push(key=publisher.key("k"), exts=Exts((QoS(value=BLOCK),)), body=Put(payload=b"end"))
-    publisher.says(end)
     publisher.settles("not reached: all was said")
+    publisher.says(Push(key=publisher.key("k"), exts=Exts((QoS(value=BLOCK),)), body=Put(payload=b"end")))
     subscriber.awaits(lambda: any(one.message.body.payload == b"end" for one in subscriber.heard(Push)))
-    return [one.message.body.payload[0] for one in subscriber.heard(Push) if len(one.message.body.payload) == LARGE]
+    payloads = (one.message.body.payload for one in subscriber.heard(Push))
+    return [int.from_bytes(payload[:4], "big") for payload in payloads if len(payload) == size]
 
 
 def in_order(subscriber: Party, got: list[int]) -> None:
@@ -60,18 +67,24 @@ def what_must_not_be_dropped_is_not(scene: Scene) -> None:
     in_order(subscriber, got)
 
 
-@case("message-reference/congestion-drop", needs=NEEDS, control=a_publication_reaches_a_subscriber)
-def what_may_be_dropped_comes_in_order(scene: Scene) -> None:
+@case(
+    "message-reference/congestion-drop",
+    parameters=grid(count=(MANY,), size=(LARGE,)),
+    nightly=grid(count=(FLOOD,), size=(HUGE,)),
+    needs=NEEDS,
+    control=a_publication_reaches_a_subscriber,
+)
+def what_may_be_dropped_comes_in_order(scene: Scene, *, count: int, size: int) -> None:
     """
     Publications with Drop may be lost; those that come, come in order and once, and the session goes on.
 
-        publisher   PUSH (QoS: Data, Drop), as many as fill three batches
+        publisher   PUSH (QoS: Data, Drop), as many as fill three batches; at night the node and its link
         subscriber  reads
         target      to the subscriber: some of them, or all
     """
     publisher, subscriber = heard_of(scene, whole=False)
 
-    got = said_and_read_late(publisher, subscriber, DROP)
+    got = said_and_read_late(publisher, subscriber, DROP, count, size)
 
     in_order(subscriber, got)
     publisher.puts("k", b"after")

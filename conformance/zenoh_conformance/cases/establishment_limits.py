@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from zenoh_conformance import sane
 from zenoh_conformance.case import case, grid
 from zenoh_conformance.dialogue import OVERSLEPT, Dialogue
+from zenoh_conformance.finding import NOT_REACHED, Deviation
 from zenoh_conformance.kinds import InitAck, OpenAck, reason_code
 from zenoh_conformance.messages import Close, KeepAlive
 from zenoh_conformance.messages.init import Auth
 from zenoh_conformance.messages.init import Auth as OpenAuth
+from zenoh_conformance.primitives import WhatAmI
 from zenoh_conformance.scene import Scene
-from zenoh_conformance.wire.extensions import Exts
+from zenoh_conformance.wire.extensions import NO_EXTS, Exts
 
 from .establishing import answered_or_closed
 from .establishment_sane import a_sane_handshake_is_accepted
@@ -235,3 +238,52 @@ def opened(us: Dialogue, **changes: object) -> Dialogue:
     ack = us.ask(us.init_syn(), expect=InitAck, step="not reached: init")
     us.ask(us.open_syn(ack, **changes), expect=OpenAck, step="not reached: open")
     return us
+
+
+LAWFUL: dict[str, dict[str, Any]] = {
+    "as-a-router": {"whatami": WhatAmI(sane.ROUTER)}, "as-a-peer": {"whatami": WhatAmI(sane.PEER)},
+    "without-size": {"resolution": None, "batch_size": None}, "without-extensions": {"exts": NO_EXTS},
+}  # fmt: skip
+"""Proposals that any responder can read, and that none must take."""
+
+
+@case(
+    "session-establishment/refusal-is-close",
+    control=a_sane_handshake_is_accepted,
+    parameters=grid(what=tuple(LAWFUL)),
+    alone=True,
+)
+def a_lone_lawful_proposal_is_answered_or_closed(scene: Scene, *, what: str) -> None:
+    """
+    A lawful proposal is answered, or refused by CLOSE, also for reasons of the target's own. Who has no room for a handshake may end
+    a link without a look at it: an end without CLOSE counts where it comes twice, each time between two sessions that open.
+
+        before  a session, and its end
+        us      InitSyn
+        target  InitAck, or Close
+        after   a session, and its end
+    """
+    comes_and_goes(scene, "before")
+    for last in (False, True):
+        us = scene.dialogue()
+        try:
+            answered_or_closed(us, us.init_syn(**LAWFUL[what]), InitAck, "init")
+        except Deviation:
+            if us.ended is None:
+                raise
+            comes_and_goes(scene, "after")
+            if last:
+                raise
+        else:
+            return
+
+
+def comes_and_goes(scene: Scene, name: str) -> None:
+    """A session that opens, and that the target has seen the end of."""
+    try:
+        us = scene.session(name)
+        us.send(sane.close())
+        us.expect_end()
+    except Deviation as deviation:
+        raise Deviation(replace(deviation.finding, path=f"{NOT_REACHED}: a session {name} it")) from None
+    us.wire.shut()

@@ -39,7 +39,7 @@ def toward_patch_zero_no_marker_is_needed(scene: Scene, *, size: int) -> None:
     us.subscribe(key)
     us.fence(step="not reached: subscribed")
 
-    scene.session("other").publish(key, bytes(size))
+    scene.session("other").publish(key, bytes(size), block=True)
 
     pieces = until_whole(us)
     marks = {type(mark) for piece in pieces for mark in piece.exts}

@@ -302,7 +302,7 @@ def an_answer_to_nothing_goes_nowhere(scene: Scene) -> None:
     asked = querier.asks("k", consolidation=1)
     number = queryable.takes(asked)
 
-    for wrong in (number, asked.id, number + 1000):
+    for wrong in sorted({number, asked.id, number + 1000}):
         stranger.says(Response(id=wrong, key=querier.key("k"), body=a_value()), ResponseFinal(id=wrong))
     stranger.settles("after answers to nothing")
     querier.settles()

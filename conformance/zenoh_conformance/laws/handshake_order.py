@@ -148,7 +148,8 @@ class RefusalIsClose(Handshake):
     A side that refuses in the middle of a handshake says CLOSE before it goes.
 
     Who takes no more links, or waits no longer, ends a link without a look at what came last, and no page forbids it: an end
-    counts where it can only be the answer.
+    counts where it can only be the answer. One link does not tell whether there was room for a sane proposal; the case
+    `establishment-limits/a-lone-lawful-proposal-is-answered-or-closed` sees to that.
     """
 
     began: float | None = None

@@ -72,7 +72,7 @@ class Living(Linked):
         to.us.subscribe(key)
         self.lives(to, "live: subscribed")
         before = len(to.us.heard)
-        sender.us.publish(key, bytes(size if size + 128 < room(sender) else 5))
+        sender.us.publish(key, bytes(size if size + 128 < room(sender) else 5), block=True)
         self.lives(sender, "live: published")
         self.lives(to, "live: heard")
         heard = to.us.heard[before:]

@@ -11,6 +11,7 @@ from zenoh_fuzz.oracle import Oracle
 from zenoh_fuzz.seeds import key_seeds, key_words
 from zenoh_fuzz.systematic import key_inputs
 from zenoh_fuzz.targets import FuzzTarget
+from zenoh_fuzz.tolerances import key_refused
 
 KEYEXPR = 6
 """The layer's number."""
@@ -85,7 +86,9 @@ class KeyExpressions(Oracle):
         except (UnicodeDecodeError, keyexpr.KeyExprError):
             ours = None
         told = theirs.encoded if theirs.verdict == "accepts" else None
-        if told != ours and theirs.verdict != "does not do this":
+        if told is None and ours is not None and theirs.verdict == "refuses" and (rule := key_refused(text)):
+            self.tolerated[rule] += 1
+        elif told != ours and theirs.verdict != "does not do this":
             why = f"{text!r} is {_said(ours)} for us and {_said(told)} for {target.name}"
             yield self._differs(target, "canonical-alike", "canonical form" if ours and told else "validity", why, data)
         elif told is not None:

@@ -8,12 +8,13 @@ import jsonschema
 import pytest
 
 from zenoh_conformance.verdict import Exit, Judgement, Key, Verdict
-from zenoh_harness.files import results
+from zenoh_harness.files import results, run_ids
 from zenoh_harness.files.faults import FileFault
 
 HEADER = results.Header(
-    reach="wheel:1.10.2", name="zenoh-rust", version="1.10.2", role="responder", kind="wheel", profiles=("default",)
-)
+    reach="wheel:1.10.2", name="zenoh-rust", version="1.10.2", role="responder", kind="wheel", profiles=("default",),
+    date="2026-01-31T12:00:00Z", run=run_ids.of("2026-01-31T12:00:00Z", "wheel:1.10.2"),
+)  # fmt: skip
 
 
 def judgement(verdict: Verdict = Verdict.PASS, check: str = "a/b", **more) -> Judgement:
@@ -92,6 +93,26 @@ def test_every_line_fits_the_schema_and_a_changed_one_does_not(tmp_path):
         validator.validate(row)
         assert not validator.is_valid(row | {"extra": 1})
         assert not validator.is_valid(row | {"type": "other"})
+
+
+def test_results_from_before_runs_had_names_are_read(tmp_path):
+    header, *lines = written(tmp_path / "r.jsonl")
+    row = json.loads(header)
+    del row["run"], row["date"]
+    (tmp_path / "old.jsonl").write_text("".join([results.line(row), *lines]))
+    read = results.read(tmp_path / "old.jsonl")
+    assert read.header == replace(HEADER, date="", run="")
+    assert read.complete is results.read(tmp_path / "r.jsonl").complete
+
+
+def test_two_runs_of_one_second_have_two_names_that_sort_by_time(monkeypatch):
+    monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+    one, two = (run_ids.of_new("2026-01-31T12:00:00Z", "wheel", 7) for _ in range(2))
+    assert one != two
+    assert max(one, two) < run_ids.of_new("2026-01-31T12:00:01Z", "wheel", 7)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+    assert run_ids.of_new("1970-01-02T00:00:00Z", "wheel", 7) == run_ids.of_new("1970-01-02T00:00:00Z", "wheel", 7)
+    assert run_ids.of_new("1970-01-02T00:00:00Z", "wheel", 7) != run_ids.of_new("1970-01-02T00:00:00Z", "wheel", 8)
 
 
 def test_refusals_name_the_line(tmp_path):

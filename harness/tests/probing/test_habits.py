@@ -130,6 +130,7 @@ def test_one_that_never_comes_back_is_started_again(studied):
         (habitual("mute"), Fence.END, False),
         (habitual("lingers"), Fence.QUIET, False),
         (habitual("leaves"), Fence.NOTHING, True),
+        (habitual("hurries"), Fence.NOTHING, True),
     ],
     indirect=["studied"],
 )
@@ -250,6 +251,13 @@ def judged(reach, tmp_path, *only):
 def test_a_habit_is_no_fault(how, tmp_path):
     code, verdicts = judged(habitual(how), tmp_path, *SANE)
     assert (code, set(verdicts.values())) == (0, {Verdict.PASS})
+
+
+def test_who_ends_once_its_work_is_done_has_not_crashed(tmp_path):
+    """It may do so in a case, and while we look whether it lives."""
+    code, verdicts = judged(habitual("hurries"), tmp_path, *SANE)
+    assert (code, verdicts["target/stays-up"]) == (0, Verdict.PASS)
+    assert set(verdicts.values()) <= {Verdict.PASS, Verdict.NOT_OBSERVED, Verdict.NOT_APPLICABLE}
 
 
 @pytest.mark.parametrize(

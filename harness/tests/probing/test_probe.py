@@ -14,10 +14,10 @@ from jsonschema import Draft202012Validator
 
 from zenoh_conformance.conversation import Side
 from zenoh_harness.cli import invoke
-from zenoh_harness.files import probes
+from zenoh_harness.files import probes, results
 from zenoh_harness.files.faults import FileFault
 from zenoh_harness.links.timing import Deadline
-from zenoh_harness.probing.probe import Facts, missing, probe
+from zenoh_harness.probing.probe import Facts, looked_twice, missing, probe
 from zenoh_harness.targets.catalogue import Catalogue
 
 NODE = Path(__file__).parents[1] / "misbehaving_node.py"
@@ -99,6 +99,14 @@ def test_a_claim_that_is_not_seen_is_missing():
     assert missing(claims, Side.RESPONDER, {"default": facts, "low-latency": facts}) == ["low-latency", "patch"]
 
 
+def test_two_looks_are_told_as_one():
+    first = Facts("default", {"role": "router", "lease ms": 10}, {"qos"})
+    second = Facts("default", {"role": "peer", "batch size": 9}, {"patch"})
+    both = looked_twice(first, {"qos", "patch"}, lambda: second)
+    assert both == Facts("default", {"role": "router", "lease ms": 10, "batch size": 9}, {"qos", "patch"})
+    assert looked_twice(first, {"qos"}, lambda: 1 / 0) is first
+
+
 def test_the_document_is_what_the_schema_says_and_is_read_back(tmp_path, capsys):
     out = tmp_path / "probe.json"
     arguments = ["probe", WHEEL, "--profile", "default", "--no-rates", "--format", "json", "--out", str(out)]
@@ -122,6 +130,18 @@ def test_a_claim_too_much_is_exit_1(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert invoke(["probe", "boaster", "--no-rates", "--profile", "default", "--profile", "low-latency"]) == 1
     assert "claimed, and not seen: low-latency" in capsys.readouterr().out
+
+
+def test_what_is_claimed_and_never_shows_is_a_fail(tmp_path, monkeypatch):
+    """A router without lanes whose file says that it has them: no look sees any."""
+    (tmp_path / "zconform.toml").write_text('[targets.boaster]\nreach = "variant:no-lanes"\nclaims = ["qos"]\n')
+    monkeypatch.chdir(tmp_path)
+    check = "congestion/what-may-be-dropped-comes-in-order"
+    assert invoke(["run", "boaster", "--only", check, "--depth", "quick", "--out", "out", "-q"]) == 1
+    told = {
+        (one.verdict.value, one.cause) for one in results.read(tmp_path / "out").judgements if one.key.check == check
+    }
+    assert told == {("fail", "the target's own file claims qos, and two looks did not see it do so")}
 
 
 def test_a_pinned_profile_is_the_one_that_is_probed(capsys):

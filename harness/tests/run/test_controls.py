@@ -9,8 +9,9 @@ from zenoh_conformance.controls import BASIC, Ground
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.finding import Finding
 from zenoh_conformance.verdict import Verdict
+from zenoh_harness.run.allowance import Allowance
 from zenoh_harness.run.controls import Controls
-from zenoh_harness.run.decide import Decision
+from zenoh_harness.run.decide import Decision, left_out
 from zenoh_harness.run.plan import Item
 
 SANE, WORK = "establishment-sane/a-sane-handshake-is-accepted", "establishment-sane/a-session-does-work"
@@ -59,6 +60,40 @@ def test_a_refusal_whose_control_passed_stands() -> None:
     )
 
     assert {one.verdict for one in told.values()} == {Verdict.PASS}
+
+
+def test_a_control_that_was_left_out_is_told_so() -> None:
+    """There was time for what rests on it, and none for it: it did not fail."""
+    left = next(left_out([item(SANE)], Allowance.of(0)))
+    told = settled(
+        [item(REFUSAL), item(SANE), item(WORK)], [came(REFUSAL, Verdict.PASS), left, came(WORK, Verdict.PASS)]
+    )
+
+    assert told[item(REFUSAL).label].verdict is Verdict.NOT_OBSERVED
+    assert told[item(REFUSAL).label].cause == f"rests on {SANE}, which was left out: the budget of 0 s was over"
+
+
+def test_what_was_left_out_rests_on_nothing() -> None:
+    """It says why nobody looked, whatever became of its control."""
+    left = next(left_out([item(REFUSAL)], Allowance.of(0)))
+    told = settled([item(REFUSAL), item(SANE)], [came(SANE, Verdict.FAIL, finding=found("stage init")), left])
+
+    assert told[item(REFUSAL).label].cause == "left out: the budget of 0 s was over"
+
+
+def test_a_control_that_was_tried_and_failed_is_told_before_what_was_left_out() -> None:
+    left = next(left_out([item(SKIPPED, 0)], Allowance.of(0)))
+    told = settled(
+        [*(item(SKIPPED, at) for at in (0, 1)), item(REFUSED, 2), item(WORK)],
+        [
+            came(WORK, Verdict.PASS),
+            left,
+            came(SKIPPED, Verdict.FAIL, 1, found("stage init")),
+            came(REFUSED, Verdict.PASS, 2),
+        ],
+    )
+
+    assert told[item(REFUSED, 2).label].cause == f"rests on {SKIPPED}, which did not pass"
 
 
 def test_a_control_nobody_asked_for_is_run_beside() -> None:

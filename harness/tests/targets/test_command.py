@@ -170,6 +170,17 @@ def test_somebody_else_at_the_port_is_told():
     assert not processes.running()
 
 
+def test_somebody_who_took_the_port_while_it_started_is_told(monkeypatch):
+    """Nobody was there when we looked; then somebody came before the program did, which listens elsewhere."""
+    monkeypatch.setattr("zenoh_harness.targets.adapters.command._nobody_is_at", lambda locator: None)
+    with opened("reference").start() as other:
+        words = script("no_node.py", "elsewhere", str(other.locator.port))
+        with pytest.raises(CannotConnect, match=f"somebody else answers at {other.locator}") as told:
+            opened(f"exec:{words}?listen={other.locator.address}").start()
+    assert "does it honour {port}?" in told.value.hint
+    assert not processes.running()
+
+
 def test_a_node_that_runs_already():
     with opened("wheel:1.10.2").start() as router:
         reach = parse(f"{router.locator}")

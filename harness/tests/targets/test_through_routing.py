@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from through_scripts import convicted, silent
 
 from zenoh_conformance.verdict import Verdict
 from zenoh_harness import cli
@@ -78,3 +79,9 @@ def test_a_fault_in_what_the_real_router_passes_on_is_noticed(
     assert code == 1
     failed = {one.key.requirement for one in results.read(out).judgements if one.verdict is Verdict.FAIL}
     assert requirement in failed
+
+
+@pytest.mark.soak
+def test_of_all_scripts_of_these_nineteen_in_twenty_convict_and_none_accuses_the_router_itself(tmp_path: Path) -> None:
+    said = convicted(tmp_path, WHEEL, [*FAULTS, *MORE])
+    assert len(silent(said)) <= len(said) / 20

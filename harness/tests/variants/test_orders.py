@@ -18,7 +18,7 @@ pytestmark = pytest.mark.spread
 FEW = 3
 MANY = 100
 """Orders on the reference."""
-OF_EACH = 20
+OF_EACH = 3
 """Orders on each variant."""
 
 

@@ -23,6 +23,7 @@ SAMPLE = {
     "takes-one-link-at-a-time": ("router", "establishment-sane/*"),
     "holds-eight-half-open-handshakes": ("router", "establishment-states/*parallel*"),
     "ends-by-rst": ("router", "establishment-cookie/*"),
+    "finds-its-first-way-late": ("router", "routing-plain/a-publication*"),
 }
 """What each of a few is started as, and tried with, each time."""
 

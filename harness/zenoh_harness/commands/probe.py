@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,7 +13,7 @@ from zenoh_harness.commands import _completing as completing
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.files import probes
 from zenoh_harness.files.places import check_files
-from zenoh_harness.probing.probe import Facts, missing, probe
+from zenoh_harness.probing.probe import Facts, askable, looked_twice, missing, probe
 from zenoh_harness.profiles import DEFAULT
 from zenoh_harness.targets.catalogue import Catalogue
 from zenoh_harness.targets.target import NodeTarget, known_profile
@@ -45,7 +46,7 @@ def command(
 
     \b
     Example:  zconform probe wheel:1.9.0 --format json
-    A capability that the target's own file claims and the probe does not see is exit code 1.
+    A capability that the target's own file claims and that two looks do not see is exit code 1.
     """
     check_files(out)
     node = Catalogue.load().open(target)
@@ -56,7 +57,9 @@ def command(
         for name in wanted:
             with node.start(name) as instance:
                 first = name == wanted[0]
-                probed[instance.profile.name] = probe(instance, rates=not no_rates and first, waits=patience and first)
+                claimed = node.claims.intersection(askable(instance.side, instance.profile.name))
+                facts = probe(instance, rates=not no_rates and first, waits=patience and first)
+                probed[instance.profile.name] = looked_twice(facts, claimed, partial(probe, instance, rates=False))
             advance(1, name)
     result = _result(node, probed)
     if out is not None:

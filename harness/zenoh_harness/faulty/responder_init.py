@@ -10,7 +10,7 @@ from zenoh_conformance.connection import Seen
 from zenoh_conformance.kinds import InitAck, OpenAck
 from zenoh_conformance.messages import Frame, Init, KeepAlive
 from zenoh_conformance.messages.init import Compression, LowLatency, Patch, QoS
-from zenoh_conformance.primitives import ZenohID
+from zenoh_conformance.primitives import WhatAmI, ZenohID
 from zenoh_conformance.wire.extensions import Exts
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import INVALID, Refused
@@ -85,6 +85,19 @@ class DropsAVersionSilently(Reference):
     def check_init(self, link: Link, syn: Init) -> None:
         if not self.accepts_version(syn.version):
             raise Refused(None)
+
+
+@faulty(
+    "drops-routers-silently",
+    caught_by="establishment-limits/a-lone-lawful-proposal-is-answered-or-closed",
+)
+class DropsRoutersSilently(Reference):
+    """Takes no router, and shuts the link on one without CLOSE."""
+
+    def check_init(self, link: Link, syn: Init) -> None:
+        if syn.whatami == WhatAmI(sane.ROUTER):
+            raise Refused(None)
+        super().check_init(link, syn)
 
 
 @faulty(

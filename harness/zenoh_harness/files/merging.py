@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from zenoh_conformance.verdict import SEVERITY, Exit, Judgement, Key, Verdict, exit_code
+from zenoh_harness.files import run_ids
 from zenoh_harness.files.faults import FileFault
 from zenoh_harness.files.results import Header, Results, ResultsWriter
 
@@ -75,7 +76,9 @@ def merge(parts: Sequence[Part], pick: Pick, out: Path, *, strict: bool = False,
     """Make one results file of them in `out`, with the evidence of what stands. Raises FileFault."""
     header = replace(same_target(parts), command=command)
     roles = dict.fromkeys(role for _, part in parts for role in part.header.role.split("+"))
-    header = replace(header, role="+".join(roles), profiles=_together(part.header.profiles for _, part in parts))
+    header = replace(
+        header, role="+".join(roles), profiles=_together(part.header.profiles for _, part in parts), run=_run(parts)
+    )
     chosen = [_brought(pick([one for _, one in same]), same, out) for same in _by_key(parts)]
     planned = _together(part.planned for _, part in parts)
     with ResultsWriter(out / "results.jsonl", header, planned) as writer:
@@ -85,6 +88,12 @@ def merge(parts: Sequence[Part], pick: Pick, out: Path, *, strict: bool = False,
         writer.withhold(secret)
         footer = writer.footer(_exit(parts, chosen, writer.pending, strict=strict), why=_why(parts))
     return Results(header, planned, chosen, footer)
+
+
+def _run(parts: Sequence[Part]) -> str:
+    """What several runs are called as one: the same again for the same parts; nothing where one has no name."""
+    names = [part.header.run for _, part in parts]
+    return run_ids.of(parts[0][1].header.date, *names) if all(names) else ""
 
 
 def _together(parts: Iterable[Iterable[str]]) -> tuple[str, ...]:

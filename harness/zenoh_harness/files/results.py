@@ -43,6 +43,8 @@ class Header:
     seed: int = 0
     date: str = ""
     """When the run began, UTC: `2026-01-31T12:00:00Z`. Empty in results that were written before there was a date."""
+    run: str = ""
+    """What the run is called (`run_ids`): two runs have two names. Empty in results that were written before there was one."""
     command: str = ""
     """The command line that does it again."""
     profiles: tuple[str, ...] = ()
@@ -131,6 +133,7 @@ def header_row(header: Header) -> Row:
         "harness": header.harness,
         "seed": header.seed,
         **({"date": header.date} if header.date else {}),
+        **({"run": header.run} if header.run else {}),
         "command": header.command,
         "profiles": list(header.profiles),
         "facts": dict(header.facts),
@@ -318,7 +321,9 @@ def _header(path: Path, number: int, row: Row) -> Header:
         name: faults.field(path, number, target, name, str) for name in ("reach", "name", "version", "role", "kind")
     }
     text["digest"] = faults.field(path, number, target, "digest", str, "")
-    more = {name: faults.field(path, number, row, name, str, "") for name in ("spec", "harness", "command", "date")}
+    more = {
+        name: faults.field(path, number, row, name, str, "") for name in ("spec", "harness", "command", "date", "run")
+    }
     return Header(
         **text,
         **more,

@@ -15,6 +15,7 @@ from zenoh_conformance.finding import Finding
 from zenoh_conformance.law import Judge
 from zenoh_conformance.verdict import Verdict, exit_code
 from zenoh_harness.errors import AgentError, AgentUnimplemented, CannotGoOn
+from zenoh_harness.files import run_ids
 from zenoh_harness.files.evidence import slug
 from zenoh_harness.files.results import Header, ResultsWriter, now
 from zenoh_harness.interop.judging import RECORDING, Party, Records, StepOutcome, pair_name, versions
@@ -159,14 +160,16 @@ class InteropRun:
 
     def _header(self, parties: Mapping[Side, Party], command: str) -> Header:
         profiles = dict.fromkeys(node.profile.name for node in self._pair.nodes.values())
+        reach, date = f"{self.responder} <- {self.initiator}", now()
         return Header(
-            reach=f"{self.responder} <- {self.initiator}",
+            reach=reach,
             name=pair_name(parties),
             version=versions(parties),
             role="responder+initiator",
             kind="interop",
             harness=harness_version(),
-            date=now(),
+            date=date,
+            run=run_ids.of_new(date, reach, command),
             command=command,
             profiles=("+".join(profiles),),
         )

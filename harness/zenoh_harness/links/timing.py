@@ -24,6 +24,21 @@ def scaled(seconds: float) -> float:
     return seconds * scale()
 
 
+MOST_STRAIN: Final = 5.0
+"""What patience is stretched by at most where more wants to run than the machine has cores."""
+
+
+def strain() -> float:
+    """How much longer everything takes now than on an idle machine: what wants to run for each core, beyond two; from 1 to MOST_STRAIN.
+
+    The load of the last minute tells it (1 where the system has no such figure): silence says less on a machine that is busy.
+    """
+    if not hasattr(os, "getloadavg"):
+        return 1.0
+    waiting = os.getloadavg()[0] / (os.cpu_count() or 1) - 1
+    return min(MOST_STRAIN, max(1.0, waiting))
+
+
 @dataclass(frozen=True, slots=True)
 class Deadline:
     """A moment after which nobody waits any more."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from zenoh_conformance.conversation import Side
@@ -14,7 +15,7 @@ from zenoh_harness.errors import AgentError, CannotConnect, HarnessError, UsageE
 from zenoh_harness.links.links import connect
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.probing.habits.study import study
-from zenoh_harness.probing.probe import missing, probe
+from zenoh_harness.probing.probe import askable, looked_twice, missing, probe
 from zenoh_harness.profiles import DEFAULT, PROFILES
 from zenoh_harness.run import health
 from zenoh_harness.targets.agent import Agent
@@ -179,7 +180,8 @@ def _each_capability(agent: Agent) -> Step:
 
 
 def _claims(target: NodeTarget, node: NodeInstance) -> Step:
-    facts = probe(node, rates=False)
+    look = partial(probe, node, rates=False)
+    facts = looked_twice(look(), target.claims.intersection(askable(target.side, node.profile.name)), look)
     lacking = missing(target.claims, target.side, {node.profile.name: facts})
     if lacking:
         return Step(

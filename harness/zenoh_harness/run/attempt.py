@@ -13,6 +13,7 @@ from typing import Final
 
 from zenoh_conformance.conversation import Conversation, Side
 from zenoh_conformance.finding import Deviation, Finding
+from zenoh_conformance.kept_waiting import as_seen_in_time
 from zenoh_conformance.law import Judged, judge
 from zenoh_conformance.own_side import own_faults
 from zenoh_harness.errors import CannotConnect, HarnessError
@@ -138,6 +139,8 @@ def _performed(item: Item, stage: Stage) -> AttemptOutcome:
         went, cause, trace = Went.BROKE, f"{type(broken).__name__}: {broken}", traceback.format_exc()
     finally:
         findings = [*stage.findings, *findings]
+        if not item.case.timed:
+            findings = [as_seen_in_time(stage.conversation, finding) for finding in findings]
         end = stage.ended(findings[0].end if findings else "")
         stage.close()
     if findings and went is Went.HELD:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from zenoh_conformance.case import Case
-from zenoh_conformance.controls import BASIC, Ground, steps_before
+from zenoh_conformance.controls import BASIC, FAILED, Ground, steps_before
 from zenoh_conformance.verdict import Verdict
 from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.run.decide import Decision
@@ -89,11 +89,13 @@ class Controls:
         """The decision as it stands on what is known, which it is part of from now on."""
         case, parameters = decision.item.case, decision.item.parameters
         self._due[case.id] -= 1
-        missing = self.ground.missing(case, parameters, decision.finding) if decision.verdict in DOUBTED else ""
+        doubted = decision.verdict in DOUBTED and not decision.left_out
+        missing = self.ground.missing(case, parameters, decision.finding) if doubted else ""
         if missing:
             decision = replace(decision, verdict=Verdict.NOT_OBSERVED, cause=missing, finding=None)
         passed = decision.verdict in (Verdict.PASS, Verdict.SLOW)
-        self.ground.note(case.id, parameters, passed, decision.finding if decision.verdict is Verdict.FAIL else None)
+        found = decision.finding if decision.verdict is Verdict.FAIL else None
+        self.ground.note(case.id, parameters, passed, found, _why(decision))
         return decision
 
     def _depth(self, case: Case) -> int:
@@ -102,6 +104,13 @@ class Controls:
             return basic.index(case.id) - len(basic)
         below = self.cases.get(case.control or "")
         return 0 if below is None else max(0, 1 + self._depth(below))
+
+
+def _why(decision: Decision) -> str:
+    """Why a decision is none to rest on: nobody looked, or what was to be seen was not seen, or it did not pass."""
+    if decision.left_out:
+        return f"was {decision.cause}"
+    return f"was not observed: {decision.cause}" if decision.verdict is Verdict.NOT_OBSERVED else FAILED
 
 
 def _alike(control: Case, item: Item) -> list[Mapping[str, object]]:

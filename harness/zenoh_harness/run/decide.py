@@ -41,6 +41,9 @@ class Decision:
     script: str = ""
     """What is wrong with the script of what ended the target: that it does not repeat it, or was not tried."""
 
+    left_out: bool = False
+    """Whether nobody looked, because there was no time; the cause says so."""
+
     @property
     def requirement(self) -> str:
         """What it is about: a finding counts for its own requirement, whoever found it."""
@@ -137,9 +140,8 @@ def _verdict(outcome: AttemptOutcome, side: Side) -> Verdict:
 def left_out(items: Sequence[Item], allowance: Allowance) -> Iterator[Decision]:
     """The verdict on cases for which there was no time."""
     for item in items:
-        yield Decision(
-            item=item, verdict=Verdict.NOT_OBSERVED, attempts=0, cause=f"left out: the budget of {allowance} was over"
-        )
+        cause = f"left out: the budget of {allowance} was over"
+        yield Decision(item=item, verdict=Verdict.NOT_OBSERVED, attempts=0, cause=cause, left_out=True)
 
 
 def charged(item: Item, unhealthy: Unhealthy, outcome: AttemptOutcome, attempts: int, *, script: str = "") -> Decision:

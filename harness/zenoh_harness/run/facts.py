@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from zenoh_harness.probing import probe as probing
@@ -35,8 +36,8 @@ class Ability:
     """Capabilities that the target's own file claims and that were looked for and not seen."""
 
 
-def ability(target: NodeTarget, node: NodeInstance, look: Ask | None) -> Ability:
-    """What the node can do: as it was seen to, with `look`; else as it claims."""
+def ability(target: NodeTarget, node: NodeInstance, look: Ask | None, needs: Collection[str] = frozenset()) -> Ability:
+    """What the node can do: as it was seen to, with `look`, which is taken twice where one of `needs` is missed; else as it claims."""
     agent, habits = node.agent, habits_of(node)
     has = {"agent", *(f"agent.{command}" for command in agent.capabilities)} if agent is not None else set()
     known: dict[str, Any] = {
@@ -48,14 +49,15 @@ def ability(target: NodeTarget, node: NodeInstance, look: Ask | None) -> Ability
     if look is None:
         capabilities = target.claims | node.profile.offers | has | {node.side.value} | ASSUMED
         return Ability(Facts(frozenset(capabilities) - habits.lacks, _without_none(known)))
-    seen = look(node)
+    shown = probing.askable(node.side, node.profile.name)
+    seen = probing.looked_twice(look(node), set(needs).intersection(shown), partial(look, node))
     claimed = target.claims | node.profile.offers
     stated = (
         claimed if target.claims else frozenset()
     )  # who has no file claims nothing: what it does not do does not apply
     broken = frozenset(probing.missing(stated, node.side, {node.profile.name: seen}))
     known |= {"lease_ms": seen.seen.get("lease ms"), "batch_size": seen.seen.get("batch size")}
-    unasked = claimed - broken - frozenset(probing.askable(node.side, node.profile.name))
+    unasked = claimed - broken - frozenset(shown)
     return Ability(
         Facts(
             frozenset(seen.capabilities | unasked | has | {node.side.value} | ASSUMED) - habits.lacks,

@@ -27,6 +27,9 @@ SETTLE: Final = 3.0
 SLOW_LOOKS: Final = 3
 """How many more looks must find it slow: the machine may have been busy."""
 
+BRIEF_LOOKS: Final = 3
+"""How many more looks a program gets that ended in order before the look was over: as after each link, or once its work was done."""
+
 GLANCE: Final = 0.05
 """Seconds between two looks at whether it has."""
 
@@ -91,7 +94,7 @@ class Lifecycle:
         Raises TargetError for a node that cannot be had at all: it does not start, it says nothing, it ends by itself.
         """
         died = self._study() if self._examine is check and not self._studied else None
-        health = self._looked(self._examine(self.node, None))
+        health = self._looked(self._look(None))
         if health.verdict is Verdict.CRASH or (
             health.verdict is Verdict.HANG and not says_anything(health, self.node.side)
         ):
@@ -176,16 +179,31 @@ class Lifecycle:
     def _settled(self) -> Health:
         """A look at it. Where it holds few sessions, it is given time to let go of those that have ended."""
         deadline, pause = Deadline.after(SETTLE), Event()
-        health = self._examine(self.node, self._budget)
+        health = self._look(self._budget)
         while not health.well and self.few_sessions and not deadline.passed and health.verdict is not Verdict.CRASH:
             pause.wait(GLANCE)
-            health = self._examine(self.node, self._budget)
+            health = self._look(self._budget)
         if health.verdict is Verdict.HANG and not health.vitals.suspended:
             return self._waited_for(health)
         for _ in range(SLOW_LOOKS):
             if health.verdict is not Verdict.SLOW:
                 break
             health = self._examine(self.node, self._budget)
+        return health
+
+    def _look(self, budget: Budget | None) -> Health:
+        """One look. A program that ends in order after each link, or once its work is done, may have done so before we saw enough.
+
+        Then another look; one that comes to us is started for it.
+        """
+        health = self._examine(self.node, budget)
+        for _ in range(BRIEF_LOOKS):
+            comes = self.node.side is Side.INITIATOR
+            if health.verdict is not Verdict.CRASH or not (health.vitals.in_order and (comes or self.habits.brief)):
+                break
+            if comes:
+                self.renew()
+            health = self._examine(self.node, budget)
         return health
 
     def _waited_for(self, found: Health) -> Health:

@@ -255,8 +255,9 @@ class NodeRun:
 
     def _ability(self, lifecycle: Lifecycle, items: Sequence[Item], unhealthy: Unhealthy | None) -> Ability:
         """What the node can do; asked only where a case wants to know, and of one that is well."""
-        needed = any(set(item.case.needs) - ASSUMED for item in items) and unhealthy is None
-        can = ability(self.target, lifecycle.node, self._look if needed else None)
+        needs = {need for item in items for need in item.case.needs} - ASSUMED
+        look = self._look if needs and unhealthy is None else None
+        can = ability(self.target, lifecycle.node, look, needs)
         known = {"known_departures": self.options.known.requirements(self.target.identity.version)}
         return replace(can, facts=replace(can.facts, known={**can.facts.known, **known}))
 
@@ -266,7 +267,7 @@ class NodeRun:
         for item in items:
             missing = sorted(set(item.case.needs) - can.facts.capabilities)
             if broken := can.broken & set(item.case.needs):
-                text = f"the target's own file claims {', '.join(sorted(broken))}, and it was not seen to do it"
+                text = f"the target's own file claims {', '.join(sorted(broken))}, and two looks did not see it do so"
                 self._left_out(records, item, text, Verdict.FAIL)
             elif missing:
                 self._left_out(records, item, f"the target does not do {', '.join(missing)}")

@@ -16,7 +16,7 @@ from zenoh_conformance.verdict import Exit, Judgement, Key, Verdict, exit_code
 from zenoh_harness.codecs.codec import Codec
 from zenoh_harness.codecs.own import OwnCodec
 from zenoh_harness.errors import CannotGoOn, Enough, HarnessError, OtherVersion
-from zenoh_harness.files import judged, known
+from zenoh_harness.files import judged, known, run_ids
 from zenoh_harness.files.known import Known
 from zenoh_harness.files.results import Footer, Header, ResultsWriter, check_label, now
 from zenoh_harness.identity import Identity
@@ -171,6 +171,7 @@ def seldom_collected() -> Iterator[None]:
 
 def _header(reach: Reach, identity: Identity, parts: Sequence[Part], options: Options, command: str) -> Header:
     profiles = dict.fromkeys(profile for part in parts for profile in part.profiles)
+    date = now()
     return Header(
         reach=str(reach),
         name=reach.called(identity.name),
@@ -180,7 +181,8 @@ def _header(reach: Reach, identity: Identity, parts: Sequence[Part], options: Op
         digest=identity.digest,
         harness=harness_version(),
         seed=options.seed,
-        date=now(),
+        date=date,
+        run=run_ids.of_new(date, reach, identity.digest, options.seed, command),
         command=command,
         profiles=tuple(profiles),
     )

@@ -18,7 +18,7 @@ from zenoh_conformance.errata import reading_of
 from zenoh_conformance.finding import Finding
 from zenoh_conformance.scene import Agent, drawn_zid
 from zenoh_harness.errors import CannotConnect, CannotGoOn
-from zenoh_harness.links.timing import Deadline
+from zenoh_harness.links.timing import Deadline, strain
 from zenoh_harness.links.wires import LinkWire, Recorder
 from zenoh_harness.reference.credentials import open_session
 from zenoh_harness.run.limiter import MOMENT, Limiter
@@ -166,9 +166,12 @@ class Stage:
         self.requirement, self._label, self._seed = requirement, label, seed
         self._facts = facts or Facts()
         self._habits = habits_of(node)
-        self._deadline = deadline or Deadline.after(CASE + RETURNS * min(self._habits.longest, self._habits.linger))
+        self._deadline = deadline or Deadline.after(
+            strain() * CASE + RETURNS * min(self._habits.longest, self._habits.linger)
+        )
         self._stop = stop or Flag()
         self._floor = floor
+        self._unit = self._habits.unit
         self._recorder = Recorder()
         self._names: Counter[str] = Counter()
         self._zids = 0
@@ -187,7 +190,7 @@ class Stage:
     @property
     def unit(self) -> float:
         """One unit of patience in seconds."""
-        return self._habits.unit
+        return self._unit
 
     @property
     def profile(self) -> str:

@@ -67,6 +67,15 @@ class HoldsEightHalfOpenHandshakes(_FewHalfOpen):
     """Ends every link that comes while eight handshakes are half open."""
 
 
+@variant("holds-one-half-open-handshake", permitted="no page says how many handshakes a node has under way")
+class HoldsOneHalfOpenHandshake(_FewHalfOpen):
+    """Ends every link that comes while a handshake is half open."""
+
+    most = 1
+    facts: ClassVar = {"half_open": 1}
+    lacks = frozenset({"several-links", "many-links"})
+
+
 @variant("gives-a-handshake-a-second", permitted="no page says how long a handshake may take")
 class GivesAHandshakeASecond(Reference):
     """Ends a handshake that takes longer than a second."""

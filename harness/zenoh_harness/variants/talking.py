@@ -257,3 +257,36 @@ class PassesOnLater(Reference):
             if link.live:
                 super().say(link, message, reliable=reliable)
         return super().tick(now)
+
+
+@variant(
+    "finds-its-first-way-late",
+    permitted="push#routing: no page says how soon what is declared has an effect, nor that each publication takes alike",
+)
+class FindsItsFirstWayLate(Reference):
+    """Holds back the first publication that it passes on, and what comes to that session behind it; later ones go at once."""
+
+    LATE: ClassVar = 0.6
+    """Seconds: more than a calm probe waits, and less than what cases wait."""
+
+    def __init__(self, *text: Any) -> None:
+        super().__init__(*text)
+        self.knows = False
+        self.slow: Link | None = None
+        self.due = 0.0
+        self.behind: list[tuple[Any, bool]] = []
+
+    def say(self, link: Link, message: Any, *, reliable: bool = True) -> None:
+        if isinstance(message, Push) and not self.knows and link.inside is None:
+            self.knows, self.slow, self.due = True, link, self.now + self.LATE
+        if link is self.slow:
+            self.behind.append((message, reliable))
+        else:
+            super().say(link, message, reliable=reliable)
+
+    def tick(self, now: float) -> list[Action]:
+        if self.slow is not None and now >= self.due:
+            link, self.slow = self.slow, None
+            for message, reliable in self.behind if link.live else ():
+                super().say(link, message, reliable=reliable)
+        return super().tick(now)

@@ -46,6 +46,7 @@ def target(report: Report, run: Run) -> dict[str, Any]:
         "id": run.slug, "label": run.label, "name": header.name, "version": header.version, "kind": header.kind,
         "reach": header.reach, "role": header.role, "digest": header.digest, "results_sha256": run.digest,
         "harness": header.harness, "spec": header.spec, "seed": header.seed, "command": header.command, "date": run.date,
+        "run": header.run,
         "verdict": run.word, "exit": int(run.exit), "complete": run.complete, "why": run.why_incomplete,
         "pending": len(run.results.pending), "embargoed": run.embargoed, "judgements": len(run.judgements),
         "interrupted": bool(footer and footer.pending),

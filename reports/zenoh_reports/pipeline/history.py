@@ -16,14 +16,17 @@ from .judgements import shaped
 
 def of_runs(judgements: DataFrame, names: Sequence[str]) -> DataFrame:
     """For each value of these columns one judgement a run, the worst, with the verdict of the run before (`before`, null at first)."""
-    worst = F.max(F.struct("severity", "cause", "id", "day", "version", "verdict", "attempts")).alias("worst")
-    a_run = judgements.groupBy(*names, "run").agg(worst)
-    text = a_run.select(*names, "run", *(f"worst.{name}" for name in WORST if name not in names))
-    before = F.lag("verdict").over(Window.partitionBy(*names).orderBy("day", "run"))
-    return text.withColumn("before", before)
+    said = dict.fromkeys(("severity", "cause", "id", *names, "version", "verdict", "attempts"))
+    keyed = judgements.select("day", "run", *said, F.xxhash64(*names).alias(KEY[0]), F.hash(*names).alias(KEY[1]))
+    worst = F.max(F.struct(*said)).alias("worst")
+    # one shuffle and one sort for both: the groups lie in the order of the window
+    a_run = keyed.repartition(*KEY).groupBy(*KEY, "day", "run").agg(worst)
+    before = F.lag("worst.verdict").over(Window.partitionBy(*KEY).orderBy("day", "run"))
+    return a_run.withColumn("before", before).select("day", "run", "worst.*", "before")
 
 
-WORST = ("severity", "cause", "day", "version", "verdict", "attempts")
+KEY = ("xxhash", "murmur")
+"""96 bits that stand for what is grouped by: numbers are sorted at a fraction of what eight texts take that mostly begin alike."""
 
 
 def history(judgements: DataFrame) -> DataFrame:

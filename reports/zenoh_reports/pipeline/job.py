@@ -16,12 +16,11 @@ from zenoh_reports.plain.judgements import JudgementRow, MatrixRow, RunRow
 from zenoh_reports.plain.results import FaultRow
 
 from . import clusters, history, judgements
-from .judgements import shaped
 from .store import Kept, Store, told
 
-RUNS: Final = Kept("runs", RunRow, ("day", "run"))
-JUDGEMENTS: Final = Kept("judgements", JudgementRow, ("day", "run"))
-FAULTS: Final = Kept("results_faults", FaultRow, ("day", "run"))
+RUNS: Final = Kept("runs", RunRow, ("day",))
+JUDGEMENTS: Final = Kept("judgements", JudgementRow, ("day",), ("id",))
+FAULTS: Final = Kept("results_faults", FaultRow, ("day",))
 MATRIX: Final = Kept("matrix", MatrixRow)
 HISTORY: Final = Kept("history", TurnRow)
 FLAKES: Final = Kept("flakes", FlakeRow)
@@ -47,9 +46,12 @@ def keep_results(spark: SparkSession, files: Sequence[str], store: Store) -> Non
     """Read results files, each once, into the kept tables. Raises CannotGoOn."""
     lines = judgements.results(spark, files).cache()
     try:
-        store.put(judgements.runs(lines), RUNS)
-        store.put(judgements.judgements(lines), JUDGEMENTS)
-        store.put(shaped(lines.where("type = 'fault'"), FaultRow), FAULTS)
+        # each file has a line that is no judgement; of those there are few
+        found = lines.where("type != 'judgement'").select("day", "run").distinct().collect()
+        runs = [(row.day, row.run) for row in found]
+        store.replace(judgements.runs(lines), RUNS, runs)
+        store.replace(judgements.said(lines), JUDGEMENTS, runs)
+        store.replace(lines.where("type = 'fault'"), FAULTS, runs)
     finally:
         lines.unpersist()
 

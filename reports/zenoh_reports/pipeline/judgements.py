@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that everybody knows
-from pyspark.sql.window import Window
 
 from zenoh_conformance.requirement import Requirement
 from zenoh_conformance.verdict import Verdict
@@ -39,9 +38,10 @@ def content_id(*parts: Column) -> Column:
 
 def runs(results: DataFrame) -> DataFrame:
     """One row a run; two files with the same content are one."""
-    first = results.groupBy("run").agg(F.min("file").alias("file"))
-    lines = results.join(first, on=["run", "file"], how="left_semi")
     kind = F.col("type")
+    judged = results.groupBy("run", "file").agg(F.count_if(kind == "judgement").alias("judgements"))
+    first = judged.groupBy("run").agg(F.min(F.struct("file", "judgements")).alias("first")).select("run", "first.*")
+    lines = results.where(kind != "judgement").join(first, on=["run", "file"])
     head = F.min_by(
         F.struct(*(F.col(name) for name in HEAD)), F.struct(kind != "header", "line")
     )  # fmt: skip
@@ -51,7 +51,7 @@ def runs(results: DataFrame) -> DataFrame:
         foot.alias("foot"),
         F.count_if(kind == "header").alias("headers"),
         F.count_if(kind == "footer").alias("footers"),
-        F.count_if(kind == "judgement").alias("judgements"),
+        F.first("judgements").alias("judgements"),
         F.count_if(kind == "fault").alias("faults"),
         F.min(F.when(kind == "fault", F.col("fault"))).alias("fault"),
         F.coalesce(F.sum(F.when(kind == "plan", F.size("names"))), F.lit(0)).alias("planned"),
@@ -72,22 +72,28 @@ def runs(results: DataFrame) -> DataFrame:
 
 
 HEAD = (
-    "day", "file", "target", "version", "version_order", "kind", "digest", "role", "reach", "spec", "harness", "seed",
+    "day", "file", "target", "version", "version_order", "kind", "digest", "date", "role", "reach", "spec", "harness", "seed",
 )  # fmt: skip
 """What a run's header says of it."""
 
 
 def judgements(results: DataFrame) -> DataFrame:
     """One row a judgement; a run that was read twice counts once."""
+    return said(results).dropDuplicates(["id"])
+
+
+def said(results: DataFrame) -> DataFrame:
+    """The same of runs that were read once."""
     lines = results.where(F.col("type") == "judgement").withColumn("id", content_id(F.col("run"), F.col("line")))
-    return shaped(lines.dropDuplicates(["id"]), JudgementRow)
+    return shaped(lines, JudgementRow)
 
 
 def newest(judgements: DataFrame) -> DataFrame:
     """The judgements of the newest run of each target, version, kind, role and profile: by day, then by run."""
-    whole = Window.partitionBy(*COLUMN, "role")
-    when = F.struct("day", "run")
-    return judgements.withColumn("newest", F.max(when).over(whole)).where(when == F.col("newest")).drop("newest")
+    column = (*COLUMN, "role")
+    every = judgements.select(*column, "day", "run").distinct()  # a few rows a run, before anything is sorted
+    last = every.groupBy(*column).agg(F.max(F.struct("day", "run")).alias("last")).select(*column, "last.*")
+    return shaped(judgements.join(F.broadcast(last), on=[*column, "day", "run"], how="left_semi"), JudgementRow)
 
 
 def matrix(judgements: DataFrame, requirements: DataFrame) -> DataFrame:

@@ -57,8 +57,16 @@ def batches(row: type, rows: Iterable[Any], size: int = BATCH) -> Iterator[pa.Re
     source = iter(rows)
     while part := list(islice(source, size)):
         by_column = zip(*(part if values is None else map(values, part)), strict=True)
-        arrays = [pa.array(column, kind) for column, kind in zip(by_column, arrow.types, strict=True)]
+        arrays = [_array(column, kind) for column, kind in zip(by_column, arrow.types, strict=True)]
         yield pa.RecordBatch.from_arrays(arrays, schema=arrow)
+
+
+def _array(column: tuple[Any, ...], kind: pa.DataType) -> pa.Array:
+    """A column; most say the same in all rows of a batch, and that is told at once."""
+    first = column[0]
+    if kind != pa.float64() and column.count(first) == len(column):
+        return pa.repeat(pa.scalar(first, kind), len(column))
+    return pa.array(column, kind)
 
 
 def rows_of(row: Callable[..., Row], parts: Iterable[pa.RecordBatch]) -> Iterator[Row]:

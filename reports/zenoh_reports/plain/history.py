@@ -85,7 +85,9 @@ def of_runs(rows: Iterable[JudgementRow], names: Sequence[str]) -> dict[Values, 
     """For each value of these columns, one judgement a run, the worst, in order of day and run."""
     made = {}
     for key, found in grouped(rows, names).items():
-        a_run = (max(each, key=attrgetter("severity", "cause", "id")) for each in grouped(found, ["run"]).values())
+        a_run = (
+            max(each, key=attrgetter("severity", "cause", "id")) for each in grouped(found, ["day", "run"]).values()
+        )
         made[key] = sorted(a_run, key=attrgetter("day", "run"))
     return made
 

@@ -40,6 +40,8 @@ class RunRow:
     """As text it sorts as versions do."""
     kind: str
     digest: str
+    date: str
+    """When it began, as its header says it; empty in old results."""
     role: str
     reach: str
     spec: str
@@ -153,7 +155,7 @@ def _run(lines: Sequence[ResultRow]) -> RunRow:
     return RunRow(
         run=head.run, day=head.day, file=head.file, target=head.target, version=head.version,
         version_order=head.version_order, kind=head.kind,
-        digest=head.digest, role=head.role, reach=head.reach, spec=head.spec, harness=head.harness, seed=head.seed,
+        digest=head.digest, date=head.date, role=head.role, reach=head.reach, spec=head.spec, harness=head.harness, seed=head.seed,
         complete=foot is not None and not pending, why=why, judgements=judged, planned=planned, pending=pending,
         embargoed=foot.embargoed if foot else 0, exit=foot.exit if foot else -1, faults=len(of["fault"]),
     )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,7 +55,7 @@ def objects(path: str) -> Iterator[Found]:
                     return
                 if line.strip():
                     yield number, _object(line)
-    except (OSError, EOFError) as why:
+    except (OSError, EOFError, zlib.error) as why:
         yield number, Fault(f"cannot be read: {why}")
 
 
@@ -66,7 +67,7 @@ def _opened(path: str) -> IO[bytes]:
 
 def _object(line: bytes) -> Mapping[str, Any] | Fault:
     try:
-        row = json.loads(line)
+        row = json.loads(line.decode("ascii") if line.isascii() else line)
     except (ValueError, RecursionError) as why:
         cut = "" if line.endswith(b"\n") else "cut off: "
         return Fault(f"{cut}is no JSON: {why}"[:200])
@@ -79,6 +80,17 @@ def text(row: Mapping[str, Any], name: str, default: str | None = None) -> str:
     if not isinstance(value, str):
         raise ValueError(f"field {name!r} must be text, found {value!r:.60}")
     return value if value.isascii() else value.encode("utf-8", "replace").decode()
+
+
+def texts_of(row: Mapping[str, Any], defaults: Mapping[str, str | None]) -> list[str]:
+    """Fields that are text, as `text` takes each; all at once, since most lines are as they should be. Raises ValueError."""
+    values = [row.get(name, default) for name, default in defaults.items()]
+    try:
+        if "".join(values).isascii():
+            return values
+    except TypeError:
+        pass  # one of them is no text: which one is told below
+    return [text(row, name, default) for name, default in defaults.items()]
 
 
 def number(row: Mapping[str, Any], name: str, default: int | None = None) -> int:

@@ -13,6 +13,7 @@ import lzma
 import marshal
 import mmap
 import struct
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -46,7 +47,8 @@ class PacketRow(NamedTuple):
     time: int
     """Nanoseconds since 1970."""
     kind: str
-    """`unit`, `piece` (an IP fragment), `other` (`amount` packets of something else), `cut` (the file ends too early);
+    """`unit`, `piece` (an IP fragment), `other` (`amount` packets of something else), `cut` (the file ends too early), `damaged` (what
+    follows, or the file, cannot be read);
     `flow`: what is kept of a flow from earlier files, before all its packets."""
     hosts: str
     """The two addresses, sorted: all that belongs together has the same."""
@@ -103,7 +105,7 @@ def in_order(paths: Iterable[str]) -> list[str]:
         try:
             with opened_file(path) as source:
                 first = next(Capture(Path(path)).packets(source), None)
-        except (FileFault, OSError, EOFError, lzma.LZMAError):
+        except (FileFault, OSError, EOFError, lzma.LZMAError, zlib.error):
             first = None
         return (first.time if first else 1 << 63, path)
 
@@ -178,12 +180,13 @@ def rows(span: Span) -> Iterator[PacketRow]:
     other: Counter[str] = Counter()
     capture = Capture(Path(span.path))
     first = (span.index << PLACES) + span.number
-    why = ""
+    why, kind, number = "", "", 0
     try:
         with _source(span) as source:
             for packet in capture.packets(source):
                 found = opened(packet)
-                place = first + packet.number
+                number = packet.number
+                place = first + number
                 if isinstance(found, Unit):
                     yield _unit(span.path, place, found)
                 elif isinstance(found, Piece):
@@ -191,13 +194,15 @@ def rows(span: Span) -> Iterator[PacketRow]:
                 else:
                     other[found] += 1
     except FileFault as fault:
-        why = fault.why
-    except (OSError, EOFError, lzma.LZMAError) as fault:
-        why = f"cannot be read on: {fault}"
+        why, kind = fault.why, "damaged"
+    except EOFError as fault:
+        why = f"cannot be read on after packet {span.number + number}: {fault}"
+    except (OSError, lzma.LZMAError, zlib.error) as fault:
+        why, kind = f"cannot be read on after packet {span.number + number}: {fault}", "damaged"
     for reason, count in sorted(other.items()):
         yield _without(span.path, first, "other", count, reason)
     if capture.cut or why:
-        yield _without(span.path, first, "cut", 1, capture.cut or why)
+        yield _without(span.path, first, "damaged" if kind or capture.damaged else "cut", 1, capture.cut or why)
 
 
 def gathered(rows: Iterable[PacketRow], most: int = GATHERED) -> Iterator[PackedRow]:
@@ -315,5 +320,5 @@ def _is_capture(file: Path) -> bool:
     try:
         with opened_file(str(file)) as source:
             return is_capture(source.read(4))
-    except (OSError, EOFError, lzma.LZMAError):
+    except (OSError, EOFError, lzma.LZMAError, zlib.error):
         return False

@@ -1,7 +1,7 @@
 """Results files as rows: header, plan, judgements, footer, and what could not be read; each file read once, in bounded memory.
 
-A run is named by its content: reading a file again, or a copy of it, makes the same rows. What is under embargo is no row;
-it is counted at the footer.
+A run is named by its header, which says the day, too; one that has no name yet by its content and its day. So reading a file again, or
+a copy of it, makes the same rows. What is under embargo is no row; it is counted at the footer.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, Final
 from zenoh_conformance.verdict import SEVERITY
 from zenoh_harness.files.results import FORMAT
 
-from .lines import Fault, Here, fields, number, objects, row_of, text, texts
+from .lines import Fault, Here, fields, number, objects, row_of, text, texts, texts_of
 from .versions import version_order
 
 DAY: Final = re.compile(r"(\d{4}-\d{2}-\d{2})")
@@ -45,6 +45,8 @@ class ResultRow:
     kind: str = ""
     """Of target: wheel, docker, exec, ..."""
     digest: str = ""
+    date: str = ""
+    """When the run began, as the header says it: `2026-01-31T12:00:00Z`."""
 
     role: str = ""
     profile: str = ""
@@ -78,14 +80,14 @@ class ResultRow:
     """Why this line is no row of its kind."""
 
 
-SHARED: Final = ("run", "day", "file", "target", "version", "version_order", "kind", "digest")
+SHARED: Final = ("run", "day", "file", "target", "version", "version_order", "kind", "digest", "date")
 """What stands on every row of a run, as its header says it."""
 
 
 def rows(path: str) -> Iterator[ResultRow]:
     """The rows of a results file; a fault where a line cannot be used, and the rest goes on. Never raises for what it reads."""
     known: Here | None = None
-    secret = number_ = 0
+    secret, number_ = 0, -1
     unknown: Here = {"file": path, "run": _named(path), "day": day_of(path)}
     for number_, found in objects(path):
         if isinstance(found, Mapping) and found.get("type") == "judgement" and found.get("embargo") is not False:
@@ -102,7 +104,7 @@ def rows(path: str) -> Iterator[ResultRow]:
             )
             return
         yield row
-    if not number_:
+    if number_ < 0:
         yield ResultRow(**unknown, fault="is empty: the run ended before its header")
 
 
@@ -126,9 +128,11 @@ def _header(here: Here, found: Mapping[str, Any]) -> ResultRow:
     if found.get("format") != FORMAT:
         raise ValueError(f"has format {found.get('format')!r:.20}; this version reads {FORMAT}")
     target = fields(found, "target")
-    date = DAY.match(text(found, "date", ""))
+    date = text(found, "date", "")
+    day = DAY.match(date)
     about = {
-        "run": text(found, "run", "") or here["run"], "day": date[1] if date else here["day"], "target": text(target, "name"),
+        "run": (text(found, "run", "") if day else "") or here["run"],
+        "day": day[1] if day else here["day"], "date": date, "target": text(target, "name"),
         "version": text(target, "version"), "version_order": version_order(text(target, "version")), "kind": text(target, "kind"),
         "digest": text(target, "digest", ""),
     }  # fmt: skip
@@ -144,17 +148,21 @@ def _settings(found: Mapping[str, Any], target: Mapping[str, Any]) -> dict[str, 
 
 
 def _judgement(here: Here, found: Mapping[str, Any]) -> ResultRow:
-    verdict, version = text(found, "verdict"), text(found, "version")
-    if verdict not in RANKS:
-        raise ValueError(f"field 'verdict' is none of ours: {verdict!r:.40}")
-    about = {"target": text(found, "target"), "version": version, "version_order": version_order(version)}
+    told = dict(zip(_TEXTS, texts_of(found, _TEXTS), strict=True))
+    if told["verdict"] not in RANKS:
+        raise ValueError(f"field 'verdict' is none of ours: {told['verdict']!r:.40}")
     return ResultRow(
-        **{**here, **about}, type="judgement", role=text(found, "role"),
-        profile=text(found, "profile"), link=text(found, "link"), requirement=text(found, "requirement"),
-        level=text(found, "level"), check=text(found, "check"), parameters=_parameters(found), verdict=verdict,
-        severity=RANKS[verdict], reading=_maybe(found, "reading"), cause=text(found, "cause", ""), end=text(found, "end", ""),
-        attempts=number(found, "attempts", 1), evidence=_maybe(found, "evidence"), repeat=text(found, "repeat", ""),
+        **{**here, **told, "version_order": version_order(told["version"])}, type="judgement", parameters=_parameters(found),
+        severity=RANKS[told["verdict"]], reading=_maybe(found, "reading"), attempts=number(found, "attempts", 1),
+        evidence=_maybe(found, "evidence"),
     )  # fmt: skip
+
+
+_TEXTS: Final[Mapping[str, str | None]] = {
+    **dict.fromkeys(("verdict", "version", "target", "role", "profile", "link", "requirement", "level", "check")),
+    **dict.fromkeys(("cause", "end", "repeat"), ""),
+}
+"""A judgement's fields that are text, with what stands for one that is not there; None: it has to be."""
 
 
 def _maybe(row: Mapping[str, Any], name: str) -> str:
@@ -167,14 +175,14 @@ def _parameters(found: Mapping[str, Any]) -> str:
 
 
 def day_of(path: str) -> str:
-    """The day that a path names (its last one), else that of the file's time; empty for a file that is not there."""
+    """The day that a path names (its last one), else that of the file's time; `unknown` for a file that is not there."""
     named = DAY.findall(path)
     if named:
         return str(named[-1])
     try:
         return datetime.fromtimestamp(Path(path).stat().st_mtime, UTC).date().isoformat()
     except OSError:
-        return ""
+        return "unknown"
 
 
 def _named(path: str) -> str:

@@ -23,6 +23,8 @@ from zenoh_harness.files.packets import Piece, Unit, whole
 from .packets import PLACES, PacketRow, names
 
 NUMBER: Final = (1 << PLACES) - 1
+BROKEN: Final = {"cut": "cut off", "damaged": "damaged"}
+"""How it is told that a file ends too early, or cannot be read from somewhere on."""
 BY: Final = ("hosts", "flow", "place")
 """How packets are sorted before anything is heard."""
 
@@ -137,7 +139,9 @@ def _whole(rows: Iterable[PacketRow], counted: Counter[str]) -> dict[str, list[U
         if row.kind != "piece":
             is_other = row.kind == "other"
             counted["packets"] += row.amount if is_other else 0
-            what = f"packets of something else ({row.why})" if is_other else f"cut off: {row.file}: {row.why}"
+            what = (
+                f"packets of something else ({row.why})" if is_other else f"{BROKEN[row.kind]}: {row.file}: {row.why}"
+            )
             counted[what] += row.amount
             continue
         key = (row.source, row.target, row.protocol, row.ident)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
+
 from zenoh_conformance import sane
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.finding import Deviation
@@ -13,7 +15,7 @@ from zenoh_harness.probing.probe.limits import limits_and_rates
 from zenoh_harness.probing.probe.patience import patience
 from zenoh_harness.targets.target import NodeInstance
 
-__all__ = ["Facts", "askable", "missing", "probe"]
+__all__ = ["Facts", "askable", "looked_twice", "missing", "probe"]
 
 
 def probe(node: NodeInstance, *, rates: bool = True, waits: bool = False) -> Facts:
@@ -30,6 +32,15 @@ def probe(node: NodeInstance, *, rates: bool = True, waits: bool = False) -> Fac
         facts.capabilities.add("agent")
         facts.note("agent commands", sorted(node.agent.capabilities))
     return facts
+
+
+def looked_twice(facts: Facts, wanted: Collection[str], again: Callable[[], Facts]) -> Facts:
+    """
+    What a look saw; where it missed a capability that is wanted, what it and another look saw together.
+
+    An answer that was late once is no verdict. What both saw is told as the first saw it.
+    """
+    return facts if facts.capabilities.issuperset(wanted) else facts.beside(again())
 
 
 def _responder(ask: Asker, facts: Facts, rates: bool) -> None:

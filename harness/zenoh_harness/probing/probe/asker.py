@@ -44,6 +44,10 @@ class Facts:
         if value is not None:
             self.seen[name] = value
 
+    def beside(self, other: Facts) -> Facts:
+        """These facts, and what only the other look saw."""
+        return Facts(self.profile, {**other.seen, **self.seen}, self.capabilities | other.capabilities)
+
 
 class Asker:
     """Dialogues with one node, one question each."""

@@ -6,12 +6,15 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from zenoh_conformance import sane
 from zenoh_conformance.codec import encode
 from zenoh_conformance.dialogue import Dialogue
 from zenoh_conformance.finding import Deviation
 from zenoh_conformance.fragments import fragment
 from zenoh_conformance.messages import Fragment, Push, Put
+from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.primitives import WireExpr
+from zenoh_conformance.wire.extensions import exts
 from zenoh_harness.probing.probe.asker import Asker, Facts
 
 RATE: Final = 0.3
@@ -41,7 +44,7 @@ def forwarded(ask: Asker, key: str, payload: bytes) -> Push | None:
         return None
     near, far = pair
     try:
-        far.publish(key, payload)
+        far.publish(key, payload, block=True)
         far.fence()
         found = near.expect(Push, within=ask.unit)
     except Deviation:
@@ -56,7 +59,7 @@ def _fragmented(ask: Asker, size: int) -> bool:
         return False
     near, far = pair
     key = WireExpr(scope=0, suffix="zconform/probe/big", mapping=True)
-    message = encode(Push(key=key, body=Put(payload=bytes(size))))
+    message = encode(Push(key=key, exts=exts(QoS(value=sane.BLOCK)), body=Put(payload=bytes(size))))
     try:
         for piece in fragment(message, sn=far.next_sn(), size=16384):
             far.send(piece)

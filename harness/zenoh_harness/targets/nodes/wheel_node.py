@@ -260,16 +260,26 @@ COMMANDS = (
 )
 
 
-def introduce(node, arguments, old):
+LIVELINESS = ("declare_token", "declare_liveliness", "get_liveliness")
+
+
+def offered():
+    """The commands that this release can follow: 0.x has another interface, the first 1.0 ones have no liveliness."""
+    if version().startswith("0."):
+        return ()
+    lacks = () if hasattr(zenoh.Session, "liveliness") else LIVELINESS
+    return tuple(command for command in COMMANDS if command not in lacks)
+
+
+def introduce(node, arguments, commands):
     """The answer to `start`: who this is."""
     if not arguments.get("connect/endpoints"):
         node.session  # noqa: B018  a node that listens is ready, or says why not
-    commands = () if old else (*COMMANDS, "close")
     return {
         "ok": True,
         "identity": {"name": "zenoh-rust", "version": version(), "language": "Rust"},
         "zid": arguments.get("id"),
-        "capabilities": list(commands),
+        "capabilities": [*commands, "close"] if commands else [],
     }
 
 
@@ -279,29 +289,29 @@ def version():
     return of("eclipse-zenoh")
 
 
-def obey(node, line, arguments, old):
+def obey(node, line, arguments, commands):
     """The answer to one command."""
     command = line.get("cmd")
     if command == "start":
-        return introduce(node, arguments, old)
+        return introduce(node, arguments, commands)
     if command == "capability":
-        return {"ok": True} if not old and line["name"] in COMMANDS else UNIMPLEMENTED
+        return {"ok": True} if line["name"] in commands else UNIMPLEMENTED
     if command == "close":
         node.session.close()
         return {"ok": True}
-    if old or command not in COMMANDS:
+    if command not in commands:
         return UNIMPLEMENTED
     getattr(node, command)(line)
     return {"ok": True}
 
 
-def serve(node, arguments, old):
+def serve(node, arguments, commands):
     """Commands until `close` or the end of the input."""
     for text in sys.stdin.buffer:
         line = json.loads(text)
         answer = {"seq": line["seq"]} if "seq" in line else {}
         try:
-            say({**answer, **obey(node, line, arguments, old)})
+            say({**answer, **obey(node, line, arguments, commands)})
         except NotImplementedError as why:
             say({**answer, **UNIMPLEMENTED, "why": str(why)})
         except Exception as why:  # whatever the package raises is the answer; the node goes on
@@ -323,14 +333,13 @@ def configured(arguments):
 
 
 def main():
-    old = not hasattr(zenoh.Session, "liveliness")
     log = getattr(zenoh, "try_init_log_from_env", None) or getattr(zenoh, "init_logger", None)
     if log is not None:
         log()
     arguments = json.loads(sys.argv[1])
     node = Node(configured(arguments))
     try:
-        serve(node, arguments, old)
+        serve(node, arguments, offered())
     finally:
         os._exit(0)  # its threads may be busy; the harness has what it wanted
 
