@@ -206,6 +206,19 @@ def test_no_verdict_is_forgotten():
         assert verdict.value in schema("audit")["properties"]["rules"]["items"]["properties"]["verdict"]["enum"]
 
 
+def test_what_is_no_requirement_of_a_page_is_named_and_not_linked(make_run):
+    key = Key(
+        target="a", version="1", role="responder", profile="default", link="tcp", requirement="interop/of-old", check="interop/old"
+    )  # fmt: skip
+    more = [Judgement(key=key, level="MUST", verdict=Verdict.NOT_APPLICABLE)]
+    files = site_of(
+        make_run("pair", name="a 1 <- b 2", version="1 <- 2", kind="interop", reach="exec:a <- exec:b", more=more)
+    )
+    (page,) = (name for name in files if name.startswith("run/") and name.endswith("interop/index.html"))
+    assert b"<li><code>interop/of-old</code></li>" in files[page]
+    assert not [link for link in parsed(files[page]).links if "spec/interop" in link]
+
+
 def test_any_version_stands_beside_any(make_run):
     files = site_of(*(make_run(f"v{n}", version=f"1.{n}.0") for n in range(4)))
     pairs = {name for name in files if name.startswith("diff/node-")}

@@ -31,7 +31,8 @@ _RESULT: Final = {Exit.CONFORMING: "PASSED", Exit.NOT_CONFORMING: "FAILED"}
 def faults(folder: Path) -> Iterator[str]:
     """What a submission lacks, a line each; nothing when it is complete."""
     if not (folder / SUBMISSION).is_file():
-        yield f"{folder.name}: has no {SUBMISSION}: write it (implementation, date, reproduce), then `zconform report {folder.name} --seal`"
+        then = f"`zconform report {folder.name} --seal`"
+        yield f"{folder.name}: has no {SUBMISSION}: write it (implementation, date, reproduce), then {then}"
         return
     try:
         run = read(folder / RESULTS)
