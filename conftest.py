@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Generator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -42,6 +44,29 @@ LONG = (
 )
 """How the paths begin that `--quick` leaves out: their tests start nodes, containers, interpreters, compilers or Spark."""
 
+FIRST = (
+    "reports/tests/test_engines.py",  # and with it whatever needs Spark
+    "fuzz/tests/test_campaign.py",
+    "harness/tests/run/test_run_commands.py",
+    "harness/tests/targets/docker",
+    "harness/tests/probing",
+    "reports/tests/test_browser.py",
+    "harness/tests/test_pytest_example.py",
+    "harness/tests/test_pytest_plugin.py",
+    "harness/tests/repository/test_recipes.py",
+    "harness/tests/run/test_run_bad_targets.py",
+    "harness/tests/targets",
+    "harness/tests/interop",
+    "harness/tests/foreign",
+    "harness/tests/versions",
+    "harness/tests/variants/test_variants.py",
+    "fuzz/tests",
+)
+"""How the paths begin of what takes longest, the longest first: it is begun first, so that no worker is left alone at the end."""
+
+WAITING = 4
+"""Workers beyond the cores, at most."""
+
 SPARK = re.compile(r"""needs\([^)]*["'](?:java|spark)["']""")
 SPREAD = re.compile(r"^pytestmark = .*mark\.spread\b", re.MULTILINE)
 
@@ -52,11 +77,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out what takes long, where it was asked for."""
+    """Puts first what takes longest; leaves out what takes long, where that was asked for."""
+    items.sort(key=lambda item: next((at for at, path in enumerate(FIRST) if item.nodeid.startswith(path)), len(FIRST)))
     if config.getoption("--quick"):
         left = [item for item in items if item.nodeid.startswith(LONG)]
         items[:] = [item for item in items if not item.nodeid.startswith(LONG)]
         config.hook.pytest_deselected(items=left)
+
+
+@pytest.hookimpl(optionalhook=True, wrapper=True)
+def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
+    """Twice as many workers as cores: a test with a node or a daemon waits for it half of its time, and another works meanwhile."""
+    cores = yield
+    return cores if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else min(2 * cores, cores + WAITING)
 
 
 @cache
@@ -79,9 +112,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from xdist.scheduler import LoadScopeScheduling
 
     class ByUnit(LoadScopeScheduling):
-        """Deals out one unit after the other, the one with the most tests first."""
+        """Deals out one unit after the other, in the order of the tests."""
 
         def _split_scope(self, nodeid: str) -> str:
             return unit(nodeid.partition("::")[0]) or nodeid
 
+    config.option.loadscopereorder = False  # the longest unit is not the one with the most tests
     return ByUnit(config, log) if config.getvalue("dist") == "load" else None

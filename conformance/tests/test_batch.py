@@ -2,7 +2,7 @@
 
 import lz4.block
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zenoh_conformance import batch, codec
@@ -42,6 +42,7 @@ def test_low_latency_has_no_frame():
 
 
 @pytest.mark.parametrize("prefix", [batch.STREAM_PREFIX, batch.LOWLATENCY_PREFIX])
+@settings(deadline=None)
 @given(batches=st.lists(st.binary(max_size=9)), cut=st.integers(0, 30))
 def test_a_stream_comes_apart_again(prefix, batches, cut):
     stream = b"".join(batch.frame_batch(each, prefix=prefix) for each in batches)
@@ -62,6 +63,7 @@ def test_a_batch_that_no_length_can_tell():
     assert batch.frame_batch(bytes(65536), prefix=4)[:4].hex() == "00000100"
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=300))
 def test_compression_round_trip(data):
     for content in (data, data * 9):
@@ -88,6 +90,7 @@ def test_a_block_may_not_expand_beyond_the_bound():
     assert batch.decompress(bomb, most=1 << 24) == bytes(1 << 24)
 
 
+@settings(deadline=None)
 @given(st.binary(min_size=1, max_size=80), st.integers(1, 30), st.booleans(), st.integers(0, 200))
 def test_fragments_make_the_whole(data, size, marks, sn):
     whole = Defragmenter(mask=0x7F, marks=marks)

@@ -197,6 +197,7 @@ def test_messages_are_frozen_slotted_and_keyword_only():
         Close(1)
 
 
+@pytest.mark.needs("mypy")
 def test_types_are_inferred(tmp_path):
     code = """
         from zenoh_conformance.messages import Open, init
@@ -210,7 +211,8 @@ def test_types_are_inferred(tmp_path):
         Open(ack=False, lease="1", initial_sn=2)
         Open(ack=False, initial_sn=2)
     """
-    api = pytest.importorskip("mypy.api")
+    from mypy import api
+
     file = tmp_path / "use.py"
     file.write_text(textwrap.dedent(code))
     text, _, _ = api.run(["--strict", "--no-incremental", "--cache-dir=/dev/null", str(file)])

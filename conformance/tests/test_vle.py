@@ -1,7 +1,7 @@
 """VLE: nine bytes at most, the ninth whole."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zenoh_conformance.primitives import vle
@@ -30,12 +30,14 @@ def test_known_values(value, text):
     assert vle.decode(bytes.fromhex(text)) == (value, len(text) // 2)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**64 - 1), st.binary(max_size=3))
 def test_round_trip_with_a_tail(value, tail):
     data = vle.encode(value)
     assert vle.decode(data + tail) == (value, len(data))
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**64 - 1))
 def test_every_proper_prefix_is_refused_at_its_end(value):
     data = vle.encode(value)
@@ -45,6 +47,7 @@ def test_every_proper_prefix_is_refused_at_its_end(value):
         assert refused.value.at == size
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**64 - 1), st.integers(1, 9))
 def test_overlong_forms_are_read_and_told(value, size):
     if size < len(vle.encode(value)):

@@ -103,4 +103,4 @@ class Conversation:
 
     def connection(self, name: str) -> Connection:
         """The connection of that name; a plain TCP one when nothing was said about it."""
-        return self.connections.setdefault(name, Connection(name))
+        return self.connections.get(name) or self.connections.setdefault(name, Connection(name))

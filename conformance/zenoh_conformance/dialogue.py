@@ -230,7 +230,7 @@ class Dialogue:
         Our other sessions are kept alive meanwhile, and this one unless it is to be `silent`.
         """
         deadline = self.wire.now() + (self.unit if within is None else within)
-        kept = [us for us in self.beside_us if us is not self] + [self] * (not silent)
+        kept = [us for us in self.beside_us if us.my_open is not None and us is not self] + [self] * (not silent)
         while not self._unread and self.ended is None:
             pause = min((us.due - us.wire.now() for us in kept), default=inf)
             event = self.wire.receive(max(0.0, min(deadline - self.wire.now(), pause)))

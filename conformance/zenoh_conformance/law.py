@@ -141,8 +141,10 @@ class Judged:
     findings: tuple[Finding, ...] = ()
 
 
-_NOTHING: dict[tuple[type[Law], Side], Judged] = {}
-"""What a law says that met nothing of a side: most of them, of most conversations."""
+@cache
+def _nothing(laws: tuple[type[Law], ...]) -> tuple[Judged, ...]:
+    """What laws say that met nothing, of each side: most of them, of most conversations."""
+    return tuple(Judged(law_, side, 0) for law_ in laws for side in SIDES)
 
 
 @dataclass(slots=True)
@@ -256,7 +258,9 @@ class Judge:
             nature = self._decoders.nature(connection)
             self._known_as.setdefault(connection, (nature, None))
             named = steps_for(self._laws, kind, nature, alone)
-            found = [getattr(self._instance(law_, connection), name) for law_, names in named for name in names]
+            met = self._instances.setdefault(connection, {})
+            looking = [(met.get(law_) or self._instance(law_, connection), names) for law_, names in named]
+            found = [getattr(instance, name) for instance, names in looking for name in names]
             known[kind, alone] = found
         return found
 
@@ -316,12 +320,13 @@ class Judge:
 
     def _take(self, law_: type[Law], instance: Law) -> None:
         """What an instance has found so far goes to what is said."""
-        if not instance.subjects and not instance.findings:
-            return
-        for side in {*instance.subjects, *(finding.sender for finding in instance.findings)}:
-            count, findings = self._said.setdefault((law_, side), (0, []))
-            findings += [f for f in instance.findings if f.sender is side][: MOST_FINDINGS - len(findings)]
-            self._said[law_, side] = (count + instance.subjects.get(side, 0), findings)
+        for side, subjects in instance.subjects.items():
+            count, findings = self._said.get((law_, side)) or (0, [])
+            self._said[law_, side] = (count + subjects, findings)
+        for finding in instance.findings:
+            _, findings = self._said.setdefault((law_, finding.sender), (0, []))
+            if len(findings) < MOST_FINDINGS:
+                findings.append(finding)
 
     def drain(self) -> list[Judged]:
         """What was said since the last time, of a conversation that goes on; each subject and finding is told once."""
@@ -339,13 +344,10 @@ class Judge:
             for law_, instance in looking.items():
                 self._settle(law_, instance)
         self._running.clear()
-        return [self._judged(law_, side) for law_ in self._laws for side in SIDES]
-
-    def _judged(self, law_: type[Law], side: Side) -> Judged:
-        said = self._said.get((law_, side))
-        if said is None:
-            return _NOTHING.get((law_, side)) or _NOTHING.setdefault((law_, side), Judged(law_, side, 0))
-        return Judged(law_, side, said[0], tuple(said[1]))
+        every = list(_nothing(self._laws))
+        for (law_, side), (count, findings) in self._said.items():
+            every[len(SIDES) * self._laws.index(law_) + SIDES.index(side)] = Judged(law_, side, count, tuple(findings))
+        return every
 
 
 @cache

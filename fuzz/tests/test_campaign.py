@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,7 @@ def test_a_right_codec_stays_green_and_its_corpus_is_kept(tmp_path):
     events = [one["event"] for one in campaigns.read_events(folder)]
     assert (events[0], events[-1]) == ("begin", "end")
     assert campaigns.read_manifest(folder)["seed"] == 1
-    second = Campaign(order(tmp_path, seconds=2.0, merge=False), {"ours": "x"}).run()
+    second = Campaign(order(tmp_path, seconds=1.0, merge=False), {"ours": "x"}).run()
     assert second.corpus >= first.corpus
 
 
@@ -61,12 +62,13 @@ def test_a_full_disk_ends_it_and_is_told(tmp_path):
 @engine
 def test_it_goes_on_after_findings_and_knows_them_again(tmp_path, tiny):
     asked = order(tmp_path, "differential", targets=(f"lib:{tiny(8)}",), merge=False)
+    briefly = replace(asked, seconds=2.0)
     first = Campaign(asked, {"ours": "x", "tiny 1": "1"}).run()
     rules = {row.rule for row in first.findings.values()}
     assert {"survives-every-input", "accept-alike"} <= rules
     assert first.inputs > 1000
     assert first.fresh == tuple(sorted(first.findings))
-    again = Campaign(asked, {"ours": "x", "tiny 1": "1"}).run()
+    again = Campaign(briefly, {"ours": "x", "tiny 1": "1"}).run()
     assert set(again.fresh).isdisjoint(first.fresh)
     ledger = campaigns.read_ledger(tmp_path / "differential")
     assert {row.signature for row in first.findings.values()} <= {row.signature for row in ledger.values()}
@@ -116,8 +118,7 @@ def test_two_campaigns_do_not_share_a_folder(tmp_path):
             Campaign(order(tmp_path), {}).run()
 
 
-@engine
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device here")
+@pytest.mark.needs("atheris", "full-device")
 def test_a_full_disk_is_said(tmp_path, monkeypatch):
     def full(*_):
         with Path("/dev/full").open("w") as out:

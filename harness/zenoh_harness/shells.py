@@ -1,4 +1,4 @@
-"""How shells ask for completions: click's own ways, and one for bash whose words may hold colons."""
+"""How shells ask for completions: click's ways, mended where a word holds an equals sign, a comma or, for bash, a colon."""
 
 from __future__ import annotations
 
@@ -38,7 +38,29 @@ complete -o nosort -F %(complete_func)s %(prog_name)s 2>/dev/null || complete -F
 """
 
 
-class Bash(BashComplete):
+class WholeWords(ShellComplete):
+    """A shell puts what it is given in the place of the whole word: of `--depth=qu` that is `--depth=quick`, and not `quick`."""
+
+    def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem[str]]:
+        """As click's, each with the option that it is the value of."""
+        found = super().get_completions(args, incomplete)
+        option, equals, _ = incomplete.partition("=")
+        if not equals or not option.startswith("--"):
+            return found
+        return [CompletionItem(f"{option}={item.value}", item.type, item.help) for item in found]
+
+
+class Zsh(WholeWords, ZshComplete):
+    """As click's, of whole words."""
+
+
+class Fish(WholeWords, FishComplete):
+    """As click's, of whole words; what it is given may hold commas, as a list of revisions does."""
+
+    source_template = FishComplete.source_template.replace('string split ","', 'string split --max 1 ","')
+
+
+class Bash(WholeWords, BashComplete):
     """Bash takes `faulty:name` for three words: it is asked for the line, and answered what follows the last break."""
 
     source_template = _BASH
@@ -63,6 +85,8 @@ class Bash(BashComplete):
         return f"{item.type},{item.value.removeprefix(self._kept)}"
 
 
-add_completion_class(Bash)
-SHELLS: Final[Mapping[str, type[ShellComplete]]] = {"bash": Bash, "zsh": ZshComplete, "fish": FishComplete}
+SHELLS: Final[Mapping[str, type[ShellComplete]]] = {"bash": Bash, "zsh": Zsh, "fish": Fish}
 """By the name that a user gives."""
+
+for _each in SHELLS.values():
+    add_completion_class(_each)

@@ -54,16 +54,27 @@ def spark() -> Iterator[SparkSession]:
             os.environ["JDK_JAVA_OPTIONS"] = before
 
 
+@pytest.fixture(scope="session")
+def making_runs() -> Callable[[Path], MakeRun]:
+    """`make_run` for a folder of one's own: what several tests read is made once."""
+    return runs_under
+
+
 @pytest.fixture
 def make_run(tmp_path: Path) -> MakeRun:
     """A function that writes the results of a few cases on a node in memory, and says where."""
+    return runs_under(tmp_path)
+
+
+def runs_under(root: Path) -> MakeRun:
+    """A function that writes the results of a few cases on a node in memory into a folder below `root`, and says where."""
 
     def make(
         folder: str, fault: str = "", *, version: str = "1.0.0", name: str = "node", kind: str = "exec",
         more: list[Judgement] | None = None, footer: bool = True, known: str = "", reach: str = "",
         planned: tuple[str, ...] = (), command: str = "",
     ) -> Path:  # fmt: skip
-        out = tmp_path / folder
+        out = root / folder
         node = find_faulty_node(fault).node if fault else Reference
         header = Header(
             reach=reach or f"{kind}:{name}", name=name, version=version, role="responder", kind=kind, profiles=("default",),

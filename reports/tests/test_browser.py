@@ -13,7 +13,7 @@ import hostile
 import pytest
 
 from zenoh_harness.pytest_needs import CHROMIUM_NAMES
-from zenoh_reports.pages import folder
+from zenoh_reports.pages import folder as pages
 from zenoh_reports.pages.build import build
 from zenoh_reports.pages.site import Report
 from zenoh_reports.plain import runs
@@ -75,22 +75,24 @@ class Tab:
         return True
 
 
-@pytest.fixture
-def site(make_run: Any, tmp_path: Path) -> Path:
-    """Three versions, a pair, a campaign and an audit."""
+@pytest.fixture(scope="module")
+def site(making_runs: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three versions, a pair, a campaign and an audit; a browser only reads it."""
+    folder = tmp_path_factory.mktemp("site")
+    make_run = making_runs(folder)
     places = [
         make_run("old", "calls-a-version-invalid", version="1.9.0", known="so it is"),
         make_run("new", "believes-any-cookie", version="1.10.0"),
         make_run("last", version="1.11.0"), make_run("cut", version="2", footer=False, planned=("responder default x/y",)),
         make_run("pair", name="a 1 <- b 2", version="1 <- 2", kind="interop", reach="exec:a <- exec:b"),
     ]  # fmt: skip
-    return written(tmp_path, places, Documents(campaign=[CAMPAIGN], audit=[AUDIT]))
+    return written(folder, places, Documents(campaign=[CAMPAIGN], audit=[AUDIT]))
 
 
-def written(tmp_path: Path, places: list[Path], documents: Documents | None = None) -> Path:
+def written(below: Path, places: list[Path], documents: Documents | None = None) -> Path:
     read, _ = runs.load(runs.found(places))
-    out = tmp_path / "a site" / "under ü"
-    folder.write(out, build(Report(read, (), documents or Documents())))
+    out = below / "a site" / "under ü"
+    pages.write(out, build(Report(read, (), documents or Documents())))
     return out
 
 

@@ -10,7 +10,7 @@ from hashlib import sha256
 
 import lz4.block
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zenoh_conformance.case import all_cases, shown_all
@@ -99,13 +99,20 @@ def test_what_a_law_found_in_a_models_conversation_is_judged_again():
         derive.derive(proof_of(*told, "another cause", scene.conversation))
 
 
+@pytest.fixture(scope="module")
+def files(making_runs, tmp_path_factory):
+    """The verifier and the proofs of a site with a red, by name."""
+    place = making_runs(tmp_path_factory.mktemp("red"))("run", "believes-any-cookie")
+    read, _ = runs.load(runs.found([place]))
+    made = build(Report(read)).items()
+    return {name.rpartition("/")[2]: data for name, data in made if name.endswith((".pyz", ".proof.json"))}
+
+
 @pytest.fixture
-def site(make_run, tmp_path):
-    """The files of a site with a red, as they lie on a disk."""
-    read, _ = runs.load(runs.found([make_run("run", "believes-any-cookie")]))
-    for name, data in build(Report(read)).items():
-        if name.endswith((".pyz", ".proof.json")):
-            (tmp_path / name.rpartition("/")[2]).write_bytes(data)
+def site(files, tmp_path):
+    """The same, as they lie on a disk; a test may change them."""
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
     return tmp_path
 
 
@@ -178,6 +185,7 @@ def test_two_archives_are_equal():
     assert pack.archive() == pack.archive()
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=400), st.integers(1, 20))
 def test_the_stand_in_reads_what_lz4_writes(data, times):
     whole = data * times
@@ -187,6 +195,7 @@ def test_the_stand_in_reads_what_lz4_writes(data, times):
     assert lz4.block.decompress(ours, uncompressed_size=max(len(whole), 1)) == whole
 
 
+@settings(deadline=None)
 @given(st.binary(min_size=1, max_size=60))
 def test_the_stand_in_refuses_and_never_breaks(block):
     with contextlib.suppress(lz4_stand_in.LZ4BlockError):

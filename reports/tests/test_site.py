@@ -31,24 +31,30 @@ from zenoh_reports.plain.documents import Documents, schema
 GOLDEN = Path(__file__).parent / "golden"
 
 
-@pytest.fixture
-def two(make_run):
+@pytest.fixture(scope="module")
+def two(making_runs, tmp_path_factory):
     """Two versions, of which the newer one believes any cookie."""
+    make_run = making_runs(tmp_path_factory.mktemp("two"))
     return make_run("old", version="1.9.0"), make_run("new", "believes-any-cookie", version="1.10.0")
 
 
-def test_two_builds_are_equal(two):
-    assert site_of(*two) == site_of(*reversed(two))
+@pytest.fixture(scope="module")
+def files(two):
+    """The files of their site."""
+    return site_of(*two)
 
 
-def test_nothing_of_the_machine_is_in_it(two, tmp_path):
-    for name, data in site_of(*two).items():
+def test_two_builds_are_equal(two, files):
+    assert files == site_of(*reversed(two))
+
+
+def test_nothing_of_the_machine_is_in_it(two, files):
+    for name, data in files.items():
         if not name.endswith(".pyz"):
-            assert str(tmp_path).encode() not in data, name
+            assert str(two[0].parent).encode() not in data, name
 
 
-def test_every_link_leads_to_a_file_and_a_place_of_the_site(two):
-    files = site_of(*two)
+def test_every_link_leads_to_a_file_and_a_place_of_the_site(files):
     pages = {name: parsed(data) for name, data in files.items() if name.endswith(".html")}
     for name, page in pages.items():
         assert page.styles == [], name
@@ -62,8 +68,8 @@ def test_every_link_leads_to_a_file_and_a_place_of_the_site(two):
                 assert place in pages[target].ids, f"{name} links to {link}"
 
 
-def test_each_page_forbids_everything_but_its_own_files(two):
-    for name, data in site_of(*two).items():
+def test_each_page_forbids_everything_but_its_own_files(files):
+    for name, data in files.items():
         if name.endswith(".html"):
             policy = re.search(rb'Content-Security-Policy" content="([^"]*)"', data)
             assert policy, name
@@ -71,8 +77,7 @@ def test_each_page_forbids_everything_but_its_own_files(two):
             assert b"unsafe" not in policy[1]
 
 
-def test_the_questions_are_answered_within_two_clicks(two):
-    files = site_of(*two)
+def test_the_questions_are_answered_within_two_clicks(files):
     front = files["index.html"].decode()
     assert "deviates" in front
     links = parsed(files["index.html"]).links
@@ -84,8 +89,7 @@ def test_the_questions_are_answered_within_two_clicks(two):
     assert "told by vectors" in front
 
 
-def test_the_judgement_page_shows_the_bytes_and_offers_them(two):
-    files = site_of(*two)
+def test_the_judgement_page_shows_the_bytes_and_offers_them(files):
     name = next(name for name in files if "a-changed-cookie" in name and name.endswith(".html"))
     page = files[name].decode()
     assert "<svg" in page
@@ -173,16 +177,14 @@ def test_a_capture_of_datagrams_and_of_large_pieces_is_whole(tmp_path):
     assert b"".join(packet.data[40:] for packet in packets[1:]) == large
 
 
-def test_the_matrix_leads_from_each_cell_to_its_judgement(two):
-    files = site_of(*two)
+def test_the_matrix_leads_from_each_cell_to_its_judgement(files):
     row = re.search(r"cookie-must-match</a>.*?</tr>", files["matrix.html"].decode(), re.DOTALL)
     assert row
     assert re.findall(r'class="v (\w+)"', row[0]) == ["pass", "fail"]
     assert "run/node-1.10.0-exec/responder-default-establishment-cookie-a-changed-cookie-is-refused.html" in row[0]
 
 
-def test_report_json_is_what_its_schema_says(two):
-    files = site_of(*two)
+def test_report_json_is_what_its_schema_says(files):
     told = json.loads(files["report.json"])
     jsonschema.validate(told, json.loads(files["schema/report.schema.json"]))
     assert [one["verdict"] for one in told["targets"]] == ["conforms", "deviates"]
@@ -427,9 +429,8 @@ def test_one_run_is_quick(make_run, tmp_path):
         "badge/node-1.10.0-exec.svg",
     ],
 )
-def test_the_golden_pages(two, page):
+def test_the_golden_pages(files, page):
     """Each change of a golden page is read: delete it, run this once, and read the diff."""
-    files = site_of(*two)
     made = re.sub(rb"[0-9a-f]{64}", b"(digest)", files[page])
     golden = GOLDEN / page.rpartition("/")[2]
     if not golden.exists():

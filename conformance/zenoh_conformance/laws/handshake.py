@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from zenoh_conformance import sane
@@ -34,8 +34,8 @@ class Handshake(Law):
             self.init_ack = self.init_ack or init
         else:
             self.init_syn = self.init_syn or init
-        self.resolution, self.batch_size = self._settled()
-        self.common = common(known for known in (self.init_syn, self.init_ack) if known is not None)
+        settled = terms(self.init_syn, self.init_ack)
+        self.resolution, self.batch_size, self.common = settled.resolution, settled.batch_size, settled.common
 
     def on_open(self, seen: Seen, open_: Open) -> None:
         """Keep it, the first of each kind."""
@@ -45,28 +45,48 @@ class Handshake(Law):
         else:
             self.open_syn = self.open_syn or open_
 
-    def _settled(self) -> tuple[int | None, int | None]:
-        """Resolution and batch size as both INITs settle them.
-
-        An InitAck without S means the proposal as written and the defaults as erratum (init-ack-without-size-means-defaults);
-        the smaller of both is the one that no reading forbids.
-        """
-        if self.init_syn is None or self.init_ack is None:
-            return None, None
-        inits = self.init_syn, self.init_ack
-        bytes_ = [sane.DEFAULT_RESOLUTION if init.resolution is None else init.resolution for init in inits]
-        sizes = [sane.DEFAULT_BATCH if init.batch_size is None else init.batch_size for init in inits]
-        return min(byte & 3 for byte in bytes_) | min(byte & 12 for byte in bytes_), min(sizes)
-
     def agreed(self, name: str) -> bool:
         """Whether both INITs carried the extension of that name."""
         return self.init_syn is not None and self.init_ack is not None and name in self.common
 
 
-def common(inits: Iterable[Init]) -> frozenset[str]:
-    """The names of the extensions that all of them carry."""
-    carried = [frozenset(type(ext).__name__ for ext in init.exts) for init in inits]
-    return frozenset.intersection(*carried) if carried else frozenset()
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What the INITs of two sides settle, as far as they were seen."""
+
+    of: tuple[Init | None, Init | None]
+    resolution: int | None
+    batch_size: int | None
+    common: frozenset[str]
+    """The extensions that they have in common."""
+
+
+_latest = Terms((None, None), None, None, frozenset())
+
+
+def terms(syn: Init | None, ack: Init | None) -> Terms:
+    """What both settle. Dozens of laws ask for the same two INITs one after the other: the latest answer is kept."""
+    global _latest  # replaced as a whole: whoever reads it sees which INITs it is of
+    known = _latest
+    if known.of[0] is not syn or known.of[1] is not ack:
+        inits = [init for init in (syn, ack) if init is not None]
+        carried = [frozenset(type(ext).__name__ for ext in init.exts) for init in inits]
+        both = frozenset.intersection(*carried) if carried else frozenset[str]()
+        known = _latest = Terms((syn, ack), *_sizes(syn, ack), both)
+    return known
+
+
+def _sizes(syn: Init | None, ack: Init | None) -> tuple[int | None, int | None]:
+    """Resolution and batch size as both INITs settle them.
+
+    An InitAck without S means the proposal as written and the defaults as erratum (init-ack-without-size-means-defaults);
+    the smaller of both is the one that no reading forbids.
+    """
+    if syn is None or ack is None:
+        return None, None
+    bytes_ = [sane.DEFAULT_RESOLUTION if init.resolution is None else init.resolution for init in (syn, ack)]
+    sizes = [sane.DEFAULT_BATCH if init.batch_size is None else init.batch_size for init in (syn, ack)]
+    return min(byte & 3 for byte in bytes_) | min(byte & 12 for byte in bytes_), min(sizes)
 
 
 def carries(message: Any, name: str) -> bool:

@@ -14,7 +14,7 @@ from zenoh_conformance.law import Law
 from zenoh_conformance.messages import Declare, Init
 from zenoh_conformance.names import Names
 
-from .handshake import common
+from .handshake import terms
 
 
 class Network(Law):
@@ -31,7 +31,7 @@ class Network(Law):
     def on_init(self, seen: Seen, init: Init) -> None:
         """Keep it."""
         self.inits.setdefault(seen.sender, init)
-        self.common = common(self.inits.values())
+        self.common = terms(self.inits.get(Side.INITIATOR), self.inits.get(Side.RESPONDER)).common
 
     def on_undecodable(self, seen: Seen, refusal: Any) -> None:
         """From here on we do not know all that this side said."""

@@ -87,6 +87,14 @@ sys.exit(cli.invoke({words!r}))
     assert (done.returncode, done.stderr.splitlines()) == (3, [needs])
 
 
+def test_a_package_that_is_here_and_cannot_be_loaded_is_not_called_missing(plugged, capsys):
+    """As where a base image lacks a library of the C compiler."""
+    why = "libgcc_s.so.1: cannot open shared object file"
+    plugged(raising(ImportError(why, name="hypothesis._native")))
+    assert cli.invoke(["planted"]) == 3
+    assert capsys.readouterr().err == f"zconform: planted cannot load hypothesis._native, which is here: {why}\n"
+
+
 def test_control_characters_of_others_do_not_reach_the_terminal(plugged, capsys):
     plugged(raising(UsageError("evil \x1b[2J name")))
     cli.invoke(["planted"])

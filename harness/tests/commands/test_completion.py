@@ -1,7 +1,6 @@
 """A shell's completion: what is offered in each place, and what `zconform completion` writes."""
 
 import os
-import shutil
 import subprocess
 
 import pytest
@@ -120,7 +119,7 @@ def test_a_folder_that_cannot_be_written_is_said(tmp_path, monkeypatch, capsys):
     assert "zconform completion show prints it" in capsys.readouterr().err
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash here")
+@pytest.mark.needs("bash")
 def test_bash_reads_its_script(tmp_path):
     """The script itself, in a bash: it asks a stand-in for zconform, and takes over what that answers."""
     (tmp_path / "script").write_text(Bash(command, {}, "zconform", COMPLETES).source())

@@ -220,7 +220,7 @@ def test_a_closed_output_is_no_fault(monkeypatch):
     assert invoke(["cases", "list", "close/*"]) == 0
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.needs("full-device")
 def test_a_full_disk_is_told_in_one_line():
     with Path("/dev/full").open("wb") as full:
         line = [sys.executable, "-m", "zenoh_harness.cli", "cases", "list", "close/*"]

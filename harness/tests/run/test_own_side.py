@@ -13,13 +13,14 @@ from zenoh_conformance.controls import Ground
 from zenoh_conformance.conversation import Conversation, Event, Happened, Side
 from zenoh_conformance.kinds import InitSyn
 from zenoh_conformance.law import Judged, all_laws, judge
-from zenoh_conformance.messages import Push, Put
+from zenoh_conformance.messages import Init, Push, Put
 from zenoh_conformance.models.modelled import judged
 from zenoh_conformance.own_side import ANY, OwnFault, own_faults
 from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.scene import Scene
 from zenoh_conformance.verdict import Verdict
 from zenoh_harness.reference import Reference
+from zenoh_harness.reference.link import Link
 from zenoh_harness.reference.memory import MemoryScene
 from zenoh_harness.run.attempt import Conditions, Went, attempt
 from zenoh_harness.run.decide import decide
@@ -165,3 +166,36 @@ def test_what_we_say_on_a_link_that_has_ended_is_no_slip() -> None:
     at = next(index for index, event in enumerate(conversation.events) if event is mine.event)
     conversation.events.insert(at, end)
     assert [*own_faults(conversation, every, Side.INITIATOR, ())] == []
+
+
+DRAWN = {
+    "init": "01c210c9bd2de344ed579d3006f09112",
+    "open": "02bfd989be9e448a29019d9f436b54c9",
+    "close": "63ea0c061a8edf4f0c68f562cc4ae557",
+    "frame": "451a6b332d8787db93d0e6533ecfa6cf",
+    "open-ack": "226ec16a81fc47031de33f76b4c54401",
+    "join": "0743152c5145048be0e58aa40b4b3ba0",
+}
+"""Cookies whose bytes read as messages; of a thousand drawn ones sixty do."""
+
+
+@pytest.mark.parametrize("length", [0, 1])
+@pytest.mark.parametrize("drawn", DRAWN)
+def test_what_a_target_drew_is_no_slip_of_ours(drawn: str, length: int) -> None:
+    """Behind a length that lies stands what the target drew: it may read as anything, and nobody is judged by it."""
+
+    class Draws(Reference):
+        """Its cookie is no surprise here."""
+
+        def make_cookie(self, link: Link, syn: Init) -> bytes:
+            return bytes(length) + bytes.fromhex(DRAWN[drawn])
+
+    case = all_cases()["establishment-cookie/a-cookie-length-that-lies-is-refused"]
+    scene = MemoryScene(case.requirement, Draws, profile=case.profile)
+    case.run(scene, {"length": length})
+
+    every = judge(scene.conversation)
+    assert list(own_faults(scene.conversation, every, Side.INITIATOR, case.breaks)) == []
+    assert [one.law.id for one in every if one.findings and one.sender is Side.RESPONDER] == []
+    meant = ("law/cookie-echo", "law/open-is-whole", "law/open-syn-answers-init-ack")
+    assert list(own_faults(scene.conversation, every, Side.INITIATOR, meant)) != []

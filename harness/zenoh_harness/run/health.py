@@ -9,9 +9,9 @@ import contextlib
 import itertools
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from zenoh_conformance.conversation import Conversation, Side
 from zenoh_conformance.dialogue import Dialogue
@@ -45,6 +45,12 @@ SETTLE: Final = 0.5
 
 TIMES_CALM: Final = 20
 """How many times its calm latency a healthy node may take."""
+
+TOLD: Final[Mapping[str, str]] = {"query": "declare_queryable", "sample": "declare_subscriber"}
+"""What an application is told, and the agent's command without which it is not."""
+
+PLANS: Final[Mapping[str, Mapping[str, Any]]] = {"query": {"plan": [{"reply": b"alive".hex()}]}}
+"""What it is to do then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,34 +275,41 @@ class _Check:
         assert self.node.agent is not None
         us.leave()
         with contextlib.suppress(AgentError):
-            for name in "sq":
-                self.node.agent.ask("undeclare", id=f"zconform/health/{us.zid.hex()}/{name}")
+            for event in TOLD:
+                self.node.agent.ask("undeclare", id=f"zconform/health/{us.zid.hex()}/{event}")
 
     def _function_of_agent(self, us: Dialogue) -> None:
-        """The same through the application above the node, where the node does not carry between two of ours."""
+        """The same through the application above the node, where the node does not carry between two of ours: what its agent can do."""
         key, agent = f"zconform/health/{us.zid.hex()}", self.node.agent
         assert agent is not None
+        due = {event for event, command in TOLD.items() if command in agent.capabilities}
         try:
-            agent.ask("declare_subscriber", id=f"{key}/s", key=key)
-            agent.ask("declare_queryable", id=f"{key}/q", key=key, plan=[{"reply": b"alive".hex()}])
+            for event in sorted(due):
+                agent.ask(TOLD[event], id=f"{key}/{event}", key=key, **PLANS.get(event, {}))
             us.publish(key, b"alive")
             self._step(us.fence, "a query that nobody serves is not finished")
-            request = us.new_id()
-            us.say(Request(id=request, key=_key(key), body=Query()))
-            self._step(lambda: us.expect(Response, where=lambda one: one.id == request), "a reply does not arrive")
-            self._step(lambda: us.expect(ResponseFinal, where=lambda one: one.id == request), "a query is not finished")
-            text = self._told(agent, key)
-            agent.ask("undeclare", id=f"{key}/s")
-            agent.ask("undeclare", id=f"{key}/q")
+            if "query" in due:
+                self._ask_application(us, key)
+            text = self._told(agent, key, len(due))
+            for event in sorted(due if "undeclare" in agent.capabilities else ()):
+                agent.ask("undeclare", id=f"{key}/{event}")
         except AgentError as why:
             raise self._ill(Verdict.ZOMBIE, f"the application does not answer: {why.what}") from why
-        if text != {"sample", "query"}:
-            raise _Ill(Verdict.ZOMBIE, f"the application was told {sorted(text)} where a sample and a query are due")
+        if text != due:
+            wanted = " and ".join(f"a {event}" for event in sorted(due, reverse=True))
+            raise _Ill(Verdict.ZOMBIE, f"the application was told {sorted(text)} where {wanted} are due")
 
-    def _told(self, agent: Agent, key: str) -> set[str]:
+    def _ask_application(self, us: Dialogue, key: str) -> None:
+        """A query that the application serves."""
+        request = us.new_id()
+        us.say(Request(id=request, key=_key(key), body=Query()))
+        self._step(lambda: us.expect(Response, where=lambda one: one.id == request), "a reply does not arrive")
+        self._step(lambda: us.expect(ResponseFinal, where=lambda one: one.id == request), "a query is not finished")
+
+    def _told(self, agent: Agent, key: str, count: int) -> set[str]:
         """What the application was told of this look; what it is still told of other things does not count."""
         deadline, text = Deadline.after(self.unit), set[str]()
-        while len(text) < 2 and not deadline.passed:
+        while len(text) < count and not deadline.passed:
             mine = (event for event in agent.events(1, deadline.remaining()) if str(event.get("id")).startswith(key))
             text |= {event["event"] for event in mine}
         return text

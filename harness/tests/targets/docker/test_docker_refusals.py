@@ -118,7 +118,7 @@ def test_no_permission(at):
     assert "group docker" in text
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody who may not")
+@pytest.mark.needs("root")
 def test_no_permission_at_a_real_socket(monkeypatch):
     with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as theirs:
         monkeypatch.setenv("DOCKER_HOST", f"unix://{folder}/docker.sock")
