@@ -212,7 +212,7 @@ def test_what_targets_and_files_say_does_nothing(tmp_path, chromium):
     told = hostile.everything(tmp_path)
     read, unread = runs.load(runs.found(told.places))
     out = tmp_path / "a site"
-    folder.write(out, build(Report(read, unread, told.documents, told.earlier)))
+    pages.write(out, build(Report(read, unread, told.documents, told.earlier)))
     for width in (PHONE, DESK):
         tab = Tab(chromium, out, width=width)
         for file in sorted(
