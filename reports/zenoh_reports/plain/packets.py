@@ -138,6 +138,12 @@ def spans(path: str, index: int, size: int = SPAN) -> list[Span]:
     return [Span(path, index)]
 
 
+def _let_go(data: mmap.mmap) -> None:
+    """Give back the memory of what was looked at: a file may be larger than the memory that there is."""
+    if hasattr(mmap, "MADV_DONTNEED"):
+        data.madvise(mmap.MADV_DONTNEED)
+
+
 def _records(whole: Span, data: mmap.mmap, size: int, order: str) -> Iterator[Span]:
     """The parts of a pcap: from record to record, by their lengths alone."""
     kept = struct.Struct(f"{order}8xI").unpack_from
@@ -146,6 +152,7 @@ def _records(whole: Span, data: mmap.mmap, size: int, order: str) -> Iterator[Sp
     while at + 16 <= total:
         if at - begin >= size:
             yield Span(whole.path, whole.index, whole.head, begin, at, number)
+            _let_go(data)
             begin, number = at, count
         at += 16 + kept(data, at)[0]
         count += 1
@@ -165,6 +172,7 @@ def _blocks(whole: Span, data: mmap.mmap, size: int) -> Iterator[Span]:
             break
         if at - begin >= size:
             yield Span(whole.path, whole.index, opening, begin, at, number)
+            _let_go(data)
             begin, number, opening = at, count, head
         if data[at : at + 4] == PCAPNG:
             head = data[at : at + length]
