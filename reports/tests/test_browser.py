@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parent))
+import hostile
 import pytest
 
-from zenoh_conformance.verdict import Judgement, Key, Verdict
 from zenoh_harness.pytest_needs import CHROMIUM_NAMES
 from zenoh_reports.pages import folder as pages
 from zenoh_reports.pages.build import build
@@ -19,7 +21,6 @@ from zenoh_reports.plain.documents import Documents
 
 pytestmark = pytest.mark.needs("browser")
 
-EVIL = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">\x1b[2J\u202e'\"&"
 PHONE, DESK, WALL = 390, 1440, 2560
 CAMPAIGN = {
     "campaign": 1, "name": "decode", "target": "codec", "clusters": [{"id": "one", "cause": "x"}],
@@ -207,34 +208,112 @@ def test_the_keyboard_reaches_the_content(site, chromium):
     assert page.evaluate("location.hash") == "#main"
 
 
-def test_what_a_target_says_does_nothing(make_run, tmp_path, chromium):
-    key = Key(
-        target=EVIL,
-        version=EVIL,
-        role="responder",
-        profile=EVIL,
-        link=EVIL,
-        requirement=EVIL,
-        check=EVIL,
-        parameters=((EVIL, EVIL),),
-    )
-    known = {"known": {"reason": EVIL, "see": "javascript:document.title='owned'", "expected": "fail"}}
-    more = [
-        Judgement(key=key, level="MUST", verdict=Verdict.FAIL, cause=EVIL, end=EVIL, repeat=EVIL, details={EVIL: EVIL}),
-        Judgement(key=key, level="MUST", verdict=Verdict.KNOWN, cause="c" * 1_000_000, details=known),
-    ]
-    place = make_run("evil", name=EVIL, version=EVIL, kind=EVIL, reach=EVIL, more=more, footer=False)
-    steps = [{"from": 0, "said": EVIL, "output": EVIL, "to": 0}]
-    learned = {"targets": [{"target": EVIL, "states": 1, "words": 1, "steps": steps}]}
-    named = {"name": EVIL, "target": EVIL}
-    documents = Documents(learned=[learned], campaign=[CAMPAIGN | named], audit=[AUDIT | named])
-    out = written(tmp_path, [place], documents)
+def test_what_targets_and_files_say_does_nothing(tmp_path, chromium):
+    told = hostile.everything(tmp_path)
+    read, unread = runs.load(runs.found(told.places))
+    out = tmp_path / "a site"
+    pages.write(out, build(Report(read, unread, told.documents, told.earlier)))
     for width in (PHONE, DESK):
         tab = Tab(chromium, out, width=width)
-        for file in sorted(file for file in out.rglob("*.html") if file.parent.name != "spec"):
+        for file in sorted(
+            file for file in out.rglob("*.html") if file.parent.name != "spec" or file.name == "index.html"
+        ):
             page = tab.go(file.relative_to(out).as_posix())
             assert page.title() != "owned"
             assert page.locator("script").count() == 1
             assert page.locator("img").count() == 0
             assert page.evaluate("document.documentElement.scrollWidth") <= width, file.name
         assert tab.calm()
+
+
+# --- the questions that people come with: the number of clicks is part of the answer
+
+
+def clicked(page: Any, *names: str) -> Any:
+    """Follow links by what they say, from the front page."""
+    for name in names:
+        page.get_by_role("link", name=name, exact=True).first.click()
+    return page
+
+
+def test_does_a_version_conform(site, chromium):
+    """No click: the word stands on the front page."""
+    page = Tab(chromium, site).go("index.html")
+    words = {
+        row.locator("th").inner_text().splitlines()[0]: row.locator("td .v").first.inner_text()
+        for row in page.locator("table").first.locator("tbody tr").all()
+    }
+    assert {name: word.split(maxsplit=1)[1] for name, word in words.items()} == {
+        "node 1.9.0": "known deviations", "node 1.10.0": "deviates", "node 1.11.0": "conforms", "node 2": "incomplete",
+    }  # fmt: skip
+
+
+def test_what_is_its_worst_failure_and_the_bytes_of_it(site, chromium):
+    """One click."""
+    page = Tab(chromium, site).go("index.html")
+    row = page.locator("table").first.locator("tbody tr", has_text="node 1.10.0")
+    row.locator("td").last.get_by_role("link").click()
+    assert page.locator("h1").inner_text().startswith("✗ fail")
+    assert page.get_by_text("first difference, byte 0").is_visible()
+    assert page.locator(".guilty td.hex").first.is_visible()
+
+
+@pytest.mark.parametrize(("old", "new"), [("1.9.0", "1.10.0"), ("1.9.0", "2"), ("1.10.0", "1.11.0")])
+def test_what_changed_from_one_version_to_another(site, chromium, old, new):
+    """Two clicks for any two versions."""
+    page = clicked(Tab(chromium, site).go("index.html"), "Changes")
+    row = page.locator("table tbody tr").filter(has=page.get_by_role("rowheader", name=f"node {old}", exact=True))
+    column = [head.strip() for head in page.locator("table thead th").all_inner_texts()].index(f"node {new}")
+    row.locator("th, td").nth(column).get_by_role("link").click()
+    assert page.locator("h1").inner_text() == f"node {old} → node {new}"
+
+
+def test_what_was_not_tested_and_why(site, chromium):
+    """No click for the numbers, one for the names."""
+    page = Tab(chromium, site).go("index.html")
+    table = page.get_by_role("region", name="What was not judged")
+    row = table.locator("tbody tr", has_text="node 1.11.0")
+    heads = table.locator("thead th").all_inner_texts()
+    told = row.locator("td").nth(heads.index("told by vectors") - 1)
+    count = int(told.inner_text())
+    assert count > 100
+    told.get_by_role("link").click()
+    assert page.get_by_text("only a codec that is asked for bytes").is_visible()
+    assert page.locator("#told-by-vectors li").count() == count
+
+
+def test_how_do_i_repeat_this(site, chromium):
+    """No click for a run, one for a judgement."""
+    page = Tab(chromium, site).go("index.html")
+    made = page.get_by_role("region", name="How to repeat each run")
+    assert made.locator("tr", has_text="node 1.10.0").locator("pre").inner_text() == "zconform run exec:node"
+    clicked(page, "session-establishment/cookie-must-match")
+    assert page.locator("#repeat-command").inner_text().startswith("zconform run exec:node --only")
+    assert page.get_by_role("link", name="proof").first.get_attribute("href").endswith(".proof.json")
+
+
+@pytest.mark.parametrize("width", [PHONE, WALL])
+def test_a_table_of_many_targets_fits_and_can_be_read(make_run, tmp_path, chromium, width):
+    from axe_playwright_python.sync_playwright import Axe
+
+    site = written(
+        tmp_path, [make_run(f"v{n}", "believes-any-cookie" if n > 7 else "", version=f"1.{n}.0") for n in range(14)]
+    )
+    tab = Tab(chromium, site, width=width)
+    for name in ("matrix.html", "spec/close.html", "diff/index.html", "implementation/node.html"):
+        page = tab.go(name)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+        told = [one["id"] for one in Axe().run(page, options={"preload": False}).response["violations"]]
+        assert told == [], name
+    page = tab.go("matrix.html")
+    assert page.get_by_role("link", name="fail", exact=True).count() > 0
+    page.get_by_label("Search").fill("fail")
+    assert 0 < page.locator("#matrix tr[data-row]:visible").count() < 20
+    assert tab.calm()
+
+
+def test_on_a_phone_the_gravest_deviation_needs_no_scrolling(site, chromium):
+    page = Tab(chromium, site, width=PHONE).go("index.html")
+    link = page.get_by_role("link", name="session-establishment/cookie-must-match").first
+    box = link.bounding_box()
+    assert box["x"] + box["width"] <= PHONE

@@ -87,6 +87,18 @@ def test_a_law_is_judged_again():
     assert derived.byte is not None
 
 
+def test_what_a_law_found_in_a_models_conversation_is_judged_again():
+    case = all_cases()["establishment-sane/a-sane-proposal-is-answered"]
+    _, scene = provoke(case, {}, all_faulty_nodes()["answers-with-version-8"].node)
+    red = next(one for one in judge(scene.conversation) if one.findings and one.sender is case.role)
+    cause = red.findings[0].cause
+    told = ("models/establishment", red.law.requirement, case.role, "default", {})
+    derived = derive.derive(proof_of(*told, cause, scene.conversation))
+    assert (derived.verdict, derived.cause) == ("fail", cause)
+    with pytest.raises(Apart, match="no law of its requirement finds that"):
+        derive.derive(proof_of(*told, "another cause", scene.conversation))
+
+
 @pytest.fixture(scope="module")
 def files(making_runs, tmp_path_factory):
     """The verifier and the proofs of a site with a red, by name."""

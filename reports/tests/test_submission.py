@@ -76,6 +76,13 @@ def test_an_incomplete_run_is_no_submission(make_run):
     assert any("incomplete" in line for line in faults(folder))
 
 
+def test_what_comes_next_is_told(make_run):
+    folder = make_run("mine")
+    assert [line for line in faults(folder) if "has no submission.json: write it" in line]
+    (folder / "submission.json").write_text(json.dumps(ABOUT))
+    assert list(faults(folder)) == ["mine: submission.json holds no digests: `zconform report mine --seal` writes them"]
+
+
 def test_without_its_facts_there_is_nothing_to_seal(make_run):
     with pytest.raises(UsageError, match=r"has no submission\.json"):
         seal(make_run("bare"))

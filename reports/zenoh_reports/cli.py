@@ -100,7 +100,7 @@ def made(shell: Shell, results: Sequence[Path], out: Path, since: Path | None, *
         beside = [{"file": runs.shown(one.file), "why": runs.shown(one.why, 300)} for one in unread]
         shell.print_json({"runs": len(read), "files": len(site), "index": str(page), "unread": beside})
     elif not shell.quiet:
-        click.echo(f"{len(read)} runs, {len(site)} files: {page}")
+        click.echo(f"{len(read):,} run{'s' * (len(read) != 1)}, {len(site):,} files: {page}")
     if unread:
         return int(Exit.CANNOT_GO_ON)
     return int(Exit.CONFORMING if any(runs.judged(run) for run in read) or not files else Exit.NOTHING_JUDGED)
@@ -160,7 +160,10 @@ def checked(shell: Shell, results: Sequence[Path]) -> int:
     for line in (
         ()
         if shell.as_json
-        else (*(runs.shown(line, 500) for line in text), f"{len(text)} faults" if text else "complete")
+        else (
+            *(runs.shown(line, 500) for line in text),
+            f"{len(text)} fault{'s' * (len(text) > 1)}" if text else "complete",
+        )
     ):
         click.echo(line)
     return int(Exit.NOT_CONFORMING if text else Exit.CONFORMING)

@@ -30,8 +30,15 @@ _RESULT: Final = {Exit.CONFORMING: "PASSED", Exit.NOT_CONFORMING: "FAILED"}
 
 def faults(folder: Path) -> Iterator[str]:
     """What a submission lacks, a line each; nothing when it is complete."""
+    if not (folder / SUBMISSION).is_file():
+        then = f"`zconform report {folder.name} --seal`"
+        yield f"{folder.name}: has no {SUBMISSION}: write it (implementation, date, reproduce), then {then}"
+        return
     try:
         run = read(folder / RESULTS)
+        if "files" not in run.about:
+            yield f"{folder.name}: {SUBMISSION} holds no digests: `zconform report {folder.name} --seal` writes them"
+            return
         documents.check(folder / SUBMISSION, documents.read(folder / SUBMISSION), "submission")
     except FileFault as fault:
         yield f"{folder.name}: {fault}"

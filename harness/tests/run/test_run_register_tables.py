@@ -122,7 +122,8 @@ def test_what_a_known_deviation_makes_of_a_verdict(tmp_path, row):
     [judgement] = deviating(tmp_path, (verdict, cause), expires=expires).judgements
     assert (judgement.verdict.value, "expired" in judgement.details) == EXCUSED[row]
     if judgement.verdict is Verdict.KNOWN:
-        assert judgement.details["known"] == {"expected": "fail", "reason": "so it is", "see": "", "public": ""}
+        until = {"expires": str(expires)} if expires else {}
+        assert judgement.details["known"] == {"expected": "fail", "reason": "so it is", "see": "", "public": ""} | until
         assert judgement.cause == cause
 
 

@@ -263,7 +263,12 @@ def one_target(
 
 def command_line() -> str:
     """The command as it was given, for the results' header; empty when we are not the program."""
-    return shlex.join(["zconform", *sys.argv[1:]]) if Path(sys.argv[0]).name == "zconform" else ""
+    program = Path(sys.argv[0])
+    ours = program.name == "zconform" or program.parts[-2:] == (
+        "zenoh_harness",
+        "cli.py",
+    )  # `python -m`, as a matrix does
+    return shlex.join(["zconform", *sys.argv[1:]]) if ours else ""
 
 
 def finished(shell: Shell, ran: Iterable[Ran | None]) -> int:

@@ -105,6 +105,10 @@ class Register:
                 "see": listed.see,
                 "public": listed.public,
             }
+            if listed.owner:
+                note["owner"] = listed.owner
+            if listed.expires:
+                note["expires"] = str(listed.expires)
             judgement = replace(judgement, verdict=Verdict.KNOWN, details={**judgement.details, "known": note})
         elif is_beyond(judgement.key.requirement, judgement.verdict, self._options.required):
             note = {"expected": judgement.verdict.value, "reason": BEYOND}

@@ -16,7 +16,7 @@ from zenoh_reports.plain.fold import SILENT
 from zenoh_reports.plain.runs import Run
 
 MOST_TOLD: Final = 1000
-MOST_ALIKE: Final = 8
+MOST_ALIKE: Final = 30
 """Versions of one target of which each is laid beside each."""
 
 

@@ -9,9 +9,11 @@ from typing import Any, Final
 from zenoh_conformance.verdict import WORST_FIRST, Verdict
 from zenoh_reports.pages import changes, front, links
 from zenoh_reports.pages.site import Report, Site
+from zenoh_reports.pages.spans import Span, spans
 from zenoh_reports.plain import fold
 from zenoh_reports.plain.fold import SILENT
 from zenoh_reports.plain.runs import Run
+from zenoh_reports.plain.wavering import wavering
 
 ABOUT: Final = ("homepage", "language", "licence", "system", "commit")
 """What an implementer says of an implementation; required to publish."""
@@ -26,8 +28,10 @@ class Shared:
     cause: str
     verdict: Verdict
     reason: str
-    shown: tuple[tuple[Run, str], ...]
-    """Each run with the page that tells it."""
+    link: str
+    """The page of the newest run that shows it."""
+    shown: tuple[tuple[Span, str], ...]
+    """Neighbouring versions that show it, with the page of the first of them."""
 
 
 def names(report: Report) -> list[str]:
@@ -43,7 +47,8 @@ def make(site: Site) -> None:
     by_name = {name: [run for run in report.single if run.identity.name == name] for name in names(report)}
     site.page(
         links.IMPLEMENTATIONS, "implementations.html",
-        entries=[(name, runs, about(runs)) for name, runs in by_name.items()],
+        entries=[(name, runs, about(runs)) for name, runs in by_name.items()], probes=report.documents.probe,
+        capabilities=sorted({each for one in report.documents.probe for each in one["capabilities"]}),
     )  # fmt: skip
     for name, runs in by_name.items():
         make_one(site, name, runs)
@@ -58,13 +63,16 @@ def make_one(site: Site, name: str, runs: list[Run]) -> None:
         from zenoh_reports.pages.draw import charts
 
         chart = charts.stacked(
-            [run.label for run in runs], counts(lines), "Requirements by verdict, version by version"
+            [run.label.removeprefix(f"{name} ") for run in runs],
+            counts(lines),
+            "Requirements by verdict, version by version",
         )
     site.page(
         links.implementation(name), "implementation.html", name=name, lines=lines, about=about(runs), wanted=ABOUT,
         deviations=deviations(report, runs), probes=[one for one in report.documents.probe if _of(one, name)],
         never=never(report, runs), steps=[step for step in changes.steps(report) if step.new in runs], chart=chart,
         reproduce=[(run, list(map(str, run.about.get("reproduce", ())))) for run in runs if run.about.get("reproduce")],
+        wavering=[(one, report.page_of(one.shown)) for one in wavering(runs)],
         rates=[(run, run.about["rates"]) for run in runs if isinstance(run.about.get("rates"), list)],
     )  # fmt: skip
 
@@ -100,8 +108,9 @@ def deviations(report: Report, runs: list[Run]) -> list[Shared]:
         text = dict(first.first.details).get("known", {})
         reason = str(text.get("reason", "")) if isinstance(text, dict) else ""
         worst = min((one.verdict for _, one in each), key=fold.TOLD.index)
-        shown = {run.slug: (run, links.deviation(run, one)) for run, one in reversed(each)}
-        found.append(Shared(requirement, check, cause, worst, reason, tuple(reversed(shown.values()))))
+        pages = {run.slug: links.deviation(run, one) for run, one in each}
+        shown = tuple((span, pages[span.first.slug]) for span in spans(runs, pages))
+        found.append(Shared(requirement, check, cause, worst, reason, pages[each[-1][0].slug], shown))
     return sorted(found, key=lambda one: (fold.TOLD.index(one.verdict), one.requirement, one.check))
 
 

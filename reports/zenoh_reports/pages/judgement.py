@@ -24,7 +24,7 @@ from zenoh_reports.plain.runs import Run, address
 from zenoh_reports.plain.wirelog import Log, Piece
 from zenoh_reports.proofs import make as proofs
 
-TOLD_APART: Final = ("known", "bytes", "health", "beside")
+TOLD_APART: Final = ("known", "bytes", "health", "beside", "found")
 """Details that have a place of their own on the page."""
 ILL: Final = {
     "works": Verdict.PASS.value, "works, slowly": Verdict.SLOW.value,
@@ -143,7 +143,7 @@ def known(judgement: Judgement) -> dict[str, str]:
     if not isinstance(text, dict):
         return {}
     see = str(text.get("see", ""))
-    return {
+    return {name: str(text.get(name, "")) for name in ("owner", "expires")} | {
         "expected": str(text.get("expected", "")), "reason": str(text.get("reason", "")), "see": see,
         "link": see if see.startswith(("https://", "http://")) else "",
     }  # fmt: skip

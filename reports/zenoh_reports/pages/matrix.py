@@ -70,7 +70,7 @@ def make(site: Site) -> None:
         for level, ones in groupby(ids, fold.level)
     ]
     levels = Counter(line.level for one in groups for line in one.lines)
-    site.page(links.MATRIX, "matrix.html", groups=groups, runs=report.single, levels=levels)
+    site.page(links.MATRIX, "matrix.html", groups=groups, runs=report.single, levels=levels, dense=report.dense)
 
 
 def sorted_ids(idents: list[str]) -> list[str]:

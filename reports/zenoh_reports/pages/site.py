@@ -61,6 +61,11 @@ class Report:
         """The runs about two."""
         return [run for run in self.runs if run.interop]
 
+    @property
+    def dense(self) -> bool:
+        """Whether there are so many targets that a table of them shows signs and no words."""
+        return len(self.single) > MANY
+
     def page_of(self, judgement: Judgement) -> str:
         """The page of one judgement; empty where it has none."""
         return self._pages.get(id(judgement), "")
@@ -122,7 +127,9 @@ def environment() -> Environment:
         lstrip_blocks=True, keep_trailing_newline=True, finalize=finalized, bytecode_cache=Beside(),
     )  # fmt: skip
     made.filters.update(shown=shown, shown_lines=shown_lines, plural=plural, address=address, values=fold.values)
-    made.globals.update(signs=SIGNS, requirements=requirements, sources=SOURCES)
+    made.globals.update(
+        signs=SIGNS, why_signs=WHY_SIGNS, word_sign=word_sign, requirements=requirements, sources=SOURCES
+    )
     return made
 
 
@@ -144,5 +151,20 @@ SIGNS: Final = {
     "hang": "✗✗", "error": "⚠", "not-observed": "·", "not-applicable": "–", "unimplemented": "–",
 }  # fmt: skip
 """A sign for each verdict: colour is never the only one."""
+
+WHY_SIGNS: Final = {
+    "met nothing": "0", "not offered": "–", "told by vectors": "v", "another role": "r", "not in this run": "·", "no check yet": "u",
+    "cannot be seen": "∅",
+}  # fmt: skip
+"""A sign for why there is no verdict, where many columns leave no room for words."""
+
+MANY: Final = 12
+"""Of more targets than this, cells hold signs and no words."""
+
+
+def word_sign(word: str) -> str:
+    """A sign for what a run came to."""
+    return {"conforms": "✓", "known deviations": "≈", "deviates": "✗"}.get(word, "⚠")
+
 
 __all__ = ["Report", "Site", "environment", "plural"]

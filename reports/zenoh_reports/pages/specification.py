@@ -17,6 +17,7 @@ from zenoh_conformance.verdict import Verdict
 from zenoh_reports.pages import links
 from zenoh_reports.pages.matrix import Shown, cell
 from zenoh_reports.pages.site import Report, Site
+from zenoh_reports.pages.spans import Span, spans
 from zenoh_reports.plain import fold
 from zenoh_reports.plain.runs import Run
 
@@ -58,7 +59,15 @@ def make(site: Site) -> None:
         if not own:
             continue
         parts = list(parts_of(report, page, own, checks))
-        site.page(links.page(page.name), "spec_page.html", page=page, parts=parts, runs=report.single, base=PUBLISHED)
+        site.page(
+            links.page(page.name),
+            "spec_page.html",
+            page=page,
+            parts=parts,
+            runs=report.single,
+            base=PUBLISHED,
+            dense=report.dense,
+        )
         rows.append((page, own, [judged(report, run, own) for run in report.single]))
     site.page(
         links.SPECIFICATION, "spec.html", rows=rows, runs=report.single, errata=followed(report), base=PUBLISHED,
@@ -153,8 +162,8 @@ class Followed:
 
     erratum: Erratum
     requirements: tuple[str, ...]
-    readings: tuple[str, ...]
-    """One a run: `text`, `baseline`, `both`, or nothing where it was not seen."""
+    readings: tuple[tuple[str, tuple[Span, ...]], ...]
+    """`text`, `baseline`, `neither` or several of them, and the runs that follow it; runs that do not show it are left out."""
 
 
 def followed(report: Report) -> list[Followed]:
@@ -173,9 +182,19 @@ def followed(report: Report) -> list[Followed]:
         for name in each.erratum:
             touched[name].append(each.id)
     return [
-        Followed(one, tuple(touched[name]), tuple(_reading(one, touched[name], seen) for seen in said))
+        Followed(one, tuple(touched[name]), readings(report, one, touched[name], said))
         for name, one in errata().items()
     ]
+
+
+def readings(
+    report: Report, erratum: Erratum, idents: list[str], said: list[dict[str, set[str]]]
+) -> tuple[tuple[str, tuple[Span, ...]], ...]:
+    """Who follows which reading of an erratum."""
+    by_reading: dict[str, list[str]] = defaultdict(list)
+    for run, seen in zip(report.single, said, strict=True):
+        by_reading[_reading(erratum, idents, seen)].append(run.slug)
+    return tuple((name, tuple(spans(report.single, slugs))) for name, slugs in sorted(by_reading.items()) if name)
 
 
 def _reading(erratum: Erratum, idents: list[str], seen: Mapping[str, set[str]]) -> str:

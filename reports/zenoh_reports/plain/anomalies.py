@@ -54,7 +54,8 @@ def of_run(run: Run) -> Iterator[str]:
         yield "Some judgements name another target or version than the header."
     errors = sum(one.verdict is Verdict.ERROR for one in run.judgements)
     if errors:
-        yield f"{errors} judgements are errors of the harness, and say nothing about the target."
+        are = "judgement is an error" if errors == 1 else "judgements are errors"
+        yield f"{errors:,} {are} of the harness, and nothing is said about the target."
 
 
 def _known(key: Key) -> bool:
@@ -79,10 +80,15 @@ def _contradictions(judgements: Sequence[Judgement]) -> Iterator[str]:
         times[one.key] += 1
     apart = [key for key, said in verdicts.items() if len(said) > 1]
     if apart:
-        yield f"{len(apart)} judgements stand twice with different verdicts; the worse counts. The first is {shown(apart[0].check)}."
+        yield f"{times_of(len(apart))} twice with different verdicts; the worse counts. The first is {shown(apart[0].check)}."
     twice = sum(n > 1 for n in times.values()) - len(apart)
     if twice:
-        yield f"{twice} judgements stand twice."
+        yield f"{times_of(twice)} twice."
+
+
+def times_of(count: int) -> str:
+    """`1 judgement stands`, `2 judgements stand`."""
+    return "1 judgement stands" if count == 1 else f"{count:,} judgements stand"
 
 
 def between(runs: Sequence[Run]) -> Iterator[str]:

@@ -120,7 +120,10 @@ class Run:
             return ""
         footer = self.results.footer
         reason = footer.why if footer and footer.why else "the run ended before it could say why"
-        return f"{reason}; {len(self.results.pending)} planned checks were not judged"
+        pending = len(self.results.pending)
+        if not pending:
+            return reason if self.results.planned else f"{reason}, and before it could say what it would judge"
+        return f"{reason}; {pending:,} planned check{' was' if pending == 1 else 's were'} not judged"
 
     @property
     def repeat(self) -> str:
@@ -131,7 +134,8 @@ class Run:
         words = (
             ["zconform", "interop", *header.reach.split(" <- ")] if self.interop else ["zconform", "run", header.reach]
         )
-        return shlex.join([*words, *(["--seed", str(header.seed)] if header.seed else [])])
+        depth = next((found[0] for one in self.judgements if (found := _DEPTH.search(one.repeat))), "")
+        return shlex.join([*words, *(["--seed", str(header.seed)] if header.seed else []), *depth.split()])
 
     @property
     def date(self) -> str:
@@ -155,6 +159,8 @@ class Run:
             return None
 
 
+_DEPTH: Final = re.compile(r"--depth (?:quick|full|nightly)\b")
+"""In the command that repeats a judgement: how deep the run went."""
 _GRAVITY: Final = (Exit.CONFORMING, Exit.NOTHING_JUDGED, Exit.NOT_CONFORMING, Exit.USAGE, Exit.CANNOT_GO_ON)
 
 

@@ -63,7 +63,7 @@ def derive(proof: Mapping[str, Any]) -> Derived:
     except (KeyError, TypeError, ValueError) as why:
         raise UsageError(f"is no proof: {why!r}", step="read the proof") from why
     why_not = []
-    for judge in (by_law, by_case, by_script):
+    for judge in (by_law, by_model, by_case, by_script):
         try:
             finding, how = judge(proof, conversation, role)
         except Apart as apart:
@@ -88,6 +88,19 @@ def by_law(proof: Mapping[str, Any], conversation: Conversation, role: Side) -> 
     wanted = proof["judgement"]["cause"]
     found = next((one for one in said.findings if one.cause == wanted), None)
     return found or (said.findings[0] if said.findings else None), "the law on the recorded conversation"
+
+
+def by_model(proof: Mapping[str, Any], conversation: Conversation, role: Side) -> tuple[Finding | None, str]:
+    """What the laws of its requirement find in what was said to a model: a model's steps were drawn, and are not drawn again."""
+    if not proof["judgement"]["check"].startswith("models/"):
+        raise Apart("it is none")
+    wanted = [law for law in laws.all_laws().values() if law.requirement == proof["requirement"].get("id")]
+    said = laws.judge(conversation, wanted) if wanted else []
+    findings = [finding for one in said if one.sender is role for finding in one.findings]
+    found = next((finding for finding in findings if finding.cause == proof["judgement"]["cause"]), None)
+    if found is None:
+        raise Apart("no law of its requirement finds that")
+    return found, "the law on the recorded conversation"
 
 
 def by_case(proof: Mapping[str, Any], conversation: Conversation, role: Side) -> tuple[Finding | None, str]:

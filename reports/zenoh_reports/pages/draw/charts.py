@@ -168,7 +168,7 @@ def of_campaign(one: Mapping[str, Any], name: str) -> list[tuple[Markup, str]]:
     progress = [row for row in one.get("progress", ()) if isinstance(row, dict)]
     for what, title in (("coverage", "Coverage over time"), ("findings", "Findings over time")):
         points = [(row["seconds"], row[what]) for row in progress if what in row]
-        if points:
+        if points and (what != "findings" or any(count for _, count in points)):
             whole = lines(
                 {what: from_nothing(points)},
                 title,

@@ -12,7 +12,7 @@ function filters(tools) {
     const wanted = word ? word.value.trim().toLowerCase() : "";
     let shown = 0;
     for (const row of table.querySelectorAll("tr[data-row]")) {
-      const fits = (!wanted || row.textContent.toLowerCase().includes(wanted)) &&
+      const fits = (!wanted || `${row.textContent} ${row.dataset.verdicts || ""}`.toLowerCase().includes(wanted)) &&
         picks.every((pick) => !pick.value || (row.dataset[pick.dataset.filter] || "").split("|").includes(pick.value));
       row.hidden = !fits;
       shown += fits;
