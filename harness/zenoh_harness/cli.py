@@ -95,10 +95,16 @@ class Subcommands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click's, but an unknown name offers the nearest."""
+        """As click's, but an unknown name offers the nearest, and `help` is `--help`."""
         name = args[0]
+        if name == "help" and args[1:]:
+            return super().resolve_command(ctx, [*args[1:], "--help"])
+        if name == "help":
+            click.echo(ctx.get_help())
+            ctx.exit()
         if not name.startswith("-") and name not in (*self.list_commands(ctx), *RENAMED):
-            raise click.UsageError(f"no subcommand {name!r}; {nearest(name, self.list_commands(ctx))}", ctx)
+            near = nearest(name, self.list_commands(ctx))
+            raise click.UsageError("; ".join(filter(None, (f"no subcommand {name!r}", near))), ctx)
         return super().resolve_command(ctx, args)
 
 

@@ -85,7 +85,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
     """A hint that offers the nearest of the known words, or all of them when none is near and they are few."""
     names = sorted(set(known))
     close = [name for name in names if len(word) > 3 and word in name][:3]
-    close = close or difflib.get_close_matches(word, names, n=3, cutoff=0.5)
+    close = close or difflib.get_close_matches(word, names, n=3, cutoff=0.6)
     if close:
         return "did you mean " + " or ".join(close) + "?"
     return "known: " + ", ".join(names) if 0 < len(names) <= FEW else ""

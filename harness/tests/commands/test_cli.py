@@ -37,6 +37,18 @@ def test_an_unknown_subcommand_offers_the_nearest(plugged, capsys):
     assert "did you mean planted?" in capsys.readouterr().err
 
 
+def test_one_that_is_near_to_nothing_leaves_no_ragged_end(capsys):
+    assert cli.invoke(["xyzzyx"]) == 2
+    assert "no subcommand 'xyzzyx'\n" in capsys.readouterr().err
+
+
+def test_help_as_a_word_is_help(capsys):
+    assert cli.invoke(["help"]) == 0
+    assert "Usage: zconform" in capsys.readouterr().out
+    assert cli.invoke(["help", "run"]) == 0
+    assert "zconform run" in capsys.readouterr().out
+
+
 def test_an_unknown_option_offers_the_nearest(capsys):
     assert cli.invoke(["--verbos"]) == 2
     assert "--verbose" in capsys.readouterr().err
