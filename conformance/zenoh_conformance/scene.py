@@ -111,7 +111,10 @@ class Scene(Protocol):
         """Whether the probe saw the target do this."""
 
     def fact(self, name: str, default: Any = None) -> Any:
-        """What is known of the target beforehand: `lease_ms`, `max_sessions`, `open_timeout_s`, ..."""
+        """What is known of the target beforehand: `lease_ms`, `max_sessions`, `open_timeout_s`, ...
+
+        `strain` is how many times as long all takes now as on an idle machine.
+        """
 
     def wire(self, name: str = "us") -> Wire:
         """A new link: opened to a target that listens, or accepted from one that connects (it is made to, if need be)."""

@@ -17,7 +17,7 @@ from zenoh_conformance.pieces import SN_MASK
 from zenoh_conformance.scene import Scene
 from zenoh_conformance.wire.extensions import Exts
 
-from .establishing import until_open_syn
+from .establishing import calm, until_open_syn
 from .establishment_sane import a_session_does_work
 from .initiator_open_ack import a_sane_handshake_makes_a_session
 
@@ -176,6 +176,7 @@ def a_stated_lease_is_kept(scene: Scene) -> None:
     theirs: Open = us.ask(us.open_syn(ack, lease=3600), expect=OpenAck, step=f"{NOT_REACHED}: open")
 
     keeps_its_lease(us, theirs)
+    calm(scene)
 
 
 @case(
@@ -195,6 +196,7 @@ def its_stated_lease_is_kept(scene: Scene) -> None:
     assert us.their_open is not None
 
     keeps_its_lease(us, us.their_open)
+    calm(scene)
 
 
 def goes_round(us: Dialogue) -> None:

@@ -171,7 +171,7 @@ class Stage:
         )
         self._stop = stop or Flag()
         self._floor = floor
-        self._unit = self._habits.unit
+        self._unit, self._strain = self._habits.unit, strain()
         self._recorder = Recorder()
         self._names: Counter[str] = Counter()
         self._zids = 0
@@ -225,7 +225,7 @@ class Stage:
 
     def fact(self, name: str, default: Any = None) -> Any:
         """What is known of the target beforehand."""
-        return self._facts.known.get(name, default)
+        return self._strain if name == "strain" else self._facts.known.get(name, default)
 
     def wire(self, name: str = "us") -> StageWire:
         """A new link. Raises CannotConnect when there is none in time."""
