@@ -126,7 +126,7 @@ def listens():
             sock, _ = server.accept()
             with contextlib.suppress(OSError, AttributeError), sock:
                 time.sleep(0.3 if HOW == "one" else 0)
-                sock.settimeout(1.0)
+                sock.settimeout(5.0)
                 answer(sock)
             if HOW == "brief":
                 sys.exit(1)

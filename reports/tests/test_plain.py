@@ -125,7 +125,7 @@ def test_contradictions_within_and_between_runs_are_told(make_run):
     both = [judgement(COOKIE, Verdict.PASS, "x/y"), judgement(COOKIE, Verdict.FAIL, "x/y")]
     found = load(make_run("one", more=both), make_run("other", "believes-any-cookie"))
     said = [one.what for one in anomalies(found, [])]
-    assert any("stand twice with different verdicts" in one for one in said)
+    assert any("1 judgement stands twice with different verdicts" in one for one in said)
     assert any("are runs of the same target and disagree on 3 judgements" in one for one in said)
 
 
