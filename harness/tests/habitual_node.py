@@ -9,7 +9,7 @@ hurries   it finishes one query, says CLOSE by itself, and its program ends with
 segv      its program dies of SIGSEGV when its InitSyn is refused
 panics    it writes a panic to its log when its InitSyn is refused, and comes again
 version   it proposes protocol version 8, and takes no other
-tires     it comes back at once a dozen times, and once after seven seconds
+tires     it comes back at once sixteen times, and once after seven seconds
 one       it listens, serves one handshake at a time, and answers 0.3 s late
 brief     it listens for one link, and its program ends after it with 1
 garbled   it listens, and announces an extension in its InitAck that does not come, unless a patch is proposed
@@ -93,7 +93,7 @@ def refused():
 
 def comes():
     for times in itertools.count():
-        if HOW == "tires" and times == 12:
+        if HOW == "tires" and times == 16:
             time.sleep(7)
         was_open, by_close = False, False
         with contextlib.suppress(OSError), socket.create_connection((HOST, PORT)) as sock:
