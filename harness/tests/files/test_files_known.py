@@ -16,6 +16,7 @@ from zenoh_conformance.verdict import Judgement, Key, Verdict
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files import judged, known
 from zenoh_harness.files.faults import FileFault
+from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.run.models import model_cases
 from zenoh_harness.scripting.shipped import script_cases
 
@@ -192,7 +193,7 @@ def test_what_ships_is_readable_fits_the_schema_and_names_what_exists():
     schema = json.loads((files("zenoh_harness.files") / "schemas" / "known.schema.json").read_text())
     validator = jsonschema.Draft202012Validator(schema)
     of_others = (case.id for case in (*script_cases(), *model_cases("quick", 0)))
-    checks = {*all_cases(), *all_laws(), *of_others, ""}
+    checks = {*all_cases(), *all_laws(), *of_others, STAYS_UP, ""}
     for path in Path(str(files("zenoh_harness") / "targets" / "known")).glob("*.known.toml"):
         text = tomllib.loads(path.read_text())
         validator.validate(text)

@@ -38,7 +38,7 @@ class Charge:
     requirement: str
     law: str
     verdict: Verdict
-    """FAIL, or WARN where the requirement is no more than a SHOULD."""
+    """FAIL, or WARN where the requirement is no more than a SHOULD or a MAY."""
     cause: str
     connection: str
     packet: int | None

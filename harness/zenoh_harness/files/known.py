@@ -11,7 +11,7 @@
     see         = "https://..."          # where more is said; this, the next, or an owner is required
     public      = "https://..."          # where everybody can read of a crash, zombie, panic or hang
     owner       = "us"
-    sometimes   = true                   # depends on how the node was built or configured: it may be absent
+    sometimes   = true                   # depends on how the node was built or configured, or on a race: it may be absent
     expires     = 2027-01-01
 
 `versions` may name commits instead, as `commit 1a2b3c4`, several with commas. A listed deviation with another verdict or
