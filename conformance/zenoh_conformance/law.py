@@ -36,7 +36,7 @@ TELLING = frozenset({"init", "join", "scout", "hello"})
 """Messages that may tell what their connection is: which laws look at it, and in which session."""
 
 MOST_FINDINGS = 100
-"""Findings kept of one law instance: bounded memory; the rest is counted."""
+"""Findings kept of one law instance, so of one connection or session: bounded memory, and none hides another's; the rest is counted."""
 
 
 class Law:
@@ -324,9 +324,7 @@ class Judge:
             count, findings = self._said.get((law_, side)) or (0, [])
             self._said[law_, side] = (count + subjects, findings)
         for finding in instance.findings:
-            _, findings = self._said.setdefault((law_, finding.sender), (0, []))
-            if len(findings) < MOST_FINDINGS:
-                findings.append(finding)
+            self._said.setdefault((law_, finding.sender), (0, []))[1].append(finding)
 
     def drain(self) -> list[Judged]:
         """What was said since the last time, of a conversation that goes on; each subject and finding is told once."""
