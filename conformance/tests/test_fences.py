@@ -5,7 +5,7 @@ import pytest
 from zenoh_conformance.case import all_cases
 from zenoh_conformance.controls import Ground
 from zenoh_conformance.conversation import Happened, Side
-from zenoh_conformance.fences import BY_QUERY, Fence, Fencing, settle
+from zenoh_conformance.fences import BY_QUERY, Fence, Fencing, best, settle
 from zenoh_conformance.finding import Deviation
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import Action
@@ -119,6 +119,24 @@ def is_odd(link):
 @pytest.mark.parametrize("role", list(Side))
 def test_each_kind_is_learnt_of_a_node_that_can_be_fenced_so_only(how, role):
     assert fencing_of(ONLY[how], role, "default").how is how
+
+
+class Starts(Reference):
+    """It is busy when a session begins: of the first query there it says nothing."""
+
+    def on_request(self, link, request):
+        if link.name in self.known:
+            super().on_request(link, request)
+        self.known.add(link.name)
+
+    def __init__(self, *text):
+        super().__init__(*text)
+        self.known = set()
+
+
+def test_one_answer_that_is_missing_makes_no_other_node_of_it():
+    us = MemoryScene("a/b", Starts, role=Side.RESPONDER).session()
+    assert best(us, 0.5, 0.5) == (BY_QUERY, frozenset())
 
 
 LEASES = {

@@ -150,16 +150,22 @@ def ends_with_our_close(us: Dialogue, within: float | None = None) -> bool:
     return us.ended is not None
 
 
+ASKED: Final = (Fence.QUERY, Fence.QUERY, Fence.INTEREST, Fence.INTEREST, Fence.DECLARATION, Fence.QUIET)
+"""The order in which a node is asked for a fence."""
+
+
 def best(us: Dialogue, within: float, quiet: float) -> tuple[Fencing, frozenset[Fence]]:
     """The best fence that a live session passes, each within so many seconds, and those that it does not; it may leave meanwhile.
 
-    The session is over where it came to its end.
+    What every router can do is asked twice: a single answer that is late makes no other node of it. The session is over where it came
+    to its end.
     """
     missed: set[Fence] = set()
-    for how in (Fence.QUERY, Fence.INTEREST, Fence.DECLARATION, Fence.QUIET):
+    for at, how in enumerate(ASKED):
         us.fencing = Fencing(how=how, quiet=quiet)
         with suppress(Deviation):
-            PASSES[how](us, f"zconform/habits/{us.zid.hex()}/{how.name.lower()}", within, "fence")
+            PASSES[how](us, f"zconform/habits/{us.zid.hex()}/{how.name.lower()}/{at}", within, "fence")
+            missed.discard(how)
             if how is Fence.QUIET and ends_with_our_close(us, within):
                 return Fencing(how=Fence.END, quiet=quiet), frozenset(missed)
             return (us.fencing if how is not Fence.QUERY else BY_QUERY), frozenset(missed)

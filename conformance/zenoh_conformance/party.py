@@ -239,9 +239,9 @@ class Party:
         """An error for an answer."""
         self.replies(asked, body=Err(payload=payload, **fields))
 
-    def finishes(self, asked: Asked) -> None:
+    def finishes(self, asked: Asked, *, exts: Sequence[Any] = ()) -> None:
         """No more answers from here."""
-        self.says(ResponseFinal(id=self.takes(asked)))
+        self.says(ResponseFinal(id=self.takes(asked), exts=Exts(exts)))
 
     def takes(self, asked: Asked, *, step: str = "not reached: the query is passed on") -> int:
         """The id under which a query came here; it is waited for."""
@@ -260,6 +260,10 @@ class Party:
     def settles(self, step: str = "not reached: the session works") -> None:
         """All that was said here before is dealt with."""
         self.us.fence(step=step)
+
+    def settles_or_ends(self, step: str = "not reached: the session works") -> None:
+        """The same, or the target ended this session: for whatever it may refuse."""
+        self.us.works_or_is_over(step=step)
 
     def heard(self, kind: type[Any] | None = None) -> list[Heard]:
         """Network messages that came so far, of one class or all; left out are answers to our own fences, and what others say."""

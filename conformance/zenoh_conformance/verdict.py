@@ -18,7 +18,7 @@ class Verdict(Enum):
     FAIL = "fail"
     """A MUST or a layout was deviated from."""
     WARN = "warn"
-    """A SHOULD was deviated from."""
+    """A SHOULD, or what a MAY says, was deviated from."""
     KNOWN = "known"
     """A deviation that the known-deviations file lists, with this verdict and this cause."""
     FLAKY = "flaky"

@@ -20,7 +20,7 @@ MANY, LARGE = 48, 4096
 """Publications and bytes of each: three batches of the largest size."""
 FLOOD, HUGE = 560, 60000
 """Publications and bytes of each: 32 MiB, more than the buffers of a link and the queues of a node hold."""
-DROP, BLOCK, BLOCK_FIRST = 0x05, 0x0D, 0x25
+DROP, BLOCK, BLOCK_FIRST = 0x05, sane.BLOCK, 0x25
 """QoS bytes of priority Data."""
 
 

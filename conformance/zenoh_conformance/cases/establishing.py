@@ -121,14 +121,14 @@ def takes(scene: Scene, size: int) -> None:
         raise Deviation(Finding(requirement="", sender=scene.role, path=step, expected=expected, got=got))
 
 
-MOST_STRAIN = 3.0
+BUSY = 3.0
 """How much longer than on an idle machine everything may take where a moment tells what is right."""
 
 
 def calm(scene: Scene) -> None:
     """On a busy machine patience is stretched, and what came in time shows little: deviates as not reached."""
     strain = scene.fact("strain", 1.0)
-    if strain > MOST_STRAIN:
+    if strain > BUSY:
         got, expected = f"one on which all takes {strain:.1f} times as long", "a machine that is not busy"
         raise Deviation(
             Finding(requirement="", sender=scene.role, path=f"{NOT_REACHED}: in time", expected=expected, got=got)

@@ -84,7 +84,7 @@ def what_is_no_key_reaches_nobody(scene: Scene, *, said: str) -> None:
     publisher, subscriber = heard_of(scene)
 
     publisher.puts(said, b"1")
-    one_more(scene, "other", publisher).settles()
+    publisher.settles_or_ends()
 
     subscriber.expect_no_push(but=1)
 
@@ -334,7 +334,7 @@ def a_number_of_nobody_names_nothing(scene: Scene, *, released: bool) -> None:
         publisher.releases_key(number.scope)
 
     publisher.puts(number, b"1")
-    one_more(scene, "other", publisher).settles()
+    publisher.settles_or_ends()
 
     subscriber.expect_no_push(but=1)
 

@@ -10,7 +10,7 @@ from zenoh_conformance.messages.data import Shm, SourceInfo
 from zenoh_conformance.messages.delete import DelAttachment
 from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.messages.put import PutAttachment
-from zenoh_conformance.party import Party, one_more
+from zenoh_conformance.party import Party
 from zenoh_conformance.primitives import Encoding, Timestamp, ZenohID
 from zenoh_conformance.scene import Scene
 from zenoh_conformance.wire.extensions import Exts, Unknown
@@ -195,7 +195,7 @@ def a_value_in_shared_memory_is_refused(scene: Scene) -> None:
     """
     publisher, subscriber = heard_of(scene, whole=False)
     publisher.puts("k", body=Put(exts=Exts((Shm(),)), payload=b"\x01\x00\x03raw"))
-    one_more(scene, "other", publisher).settles()
+    publisher.settles_or_ends()
 
     subscriber.expect_no_push(step="the marked value", but=1)
 

@@ -223,13 +223,25 @@ class Declaring(RuleBasedStateMachine):
             missing = bool(due - text)
             self.require(
                 who.party, self.agrees(who), REQUIREMENT, f"{len(due)} told",
-                f"{len(due - text)} not told" if missing else f"{len(text - due - who.free)} told that are not there",
+                self.untold(who) if missing else f"{len(text - due - who.free)} told that are not there",
             )  # fmt: skip
 
     def agrees(self, who: Watcher) -> bool:
         """Whether all that is due was told, and nothing else but what may be left."""
         due, text = self.wanted(who), who.told()
         return due <= text <= due | who.free
+
+    def untold(self, who: Watcher) -> str:
+        """What a watcher was not told, and how it had asked for it."""
+        left = self.wanted(who) - who.told()
+        keyed = {
+            kind for asked, where in who.interests.values() if where is not None
+            for kind, key in left if kind in asked and meets(where, key)
+        }  # fmt: skip
+        how = sorted(
+            f"{kind} asked for {'by' if kind in keyed else 'without'} a key" for kind in {kind for kind, _ in left}
+        )
+        return f"{len(left)} not told ({', '.join(how)})"
 
     def wanted(self, who: Watcher) -> set[Thing]:
         """What is declared and asked for."""

@@ -33,6 +33,32 @@ def test_a_faulty_node_is_caught(name: str) -> None:
     assert uncaught(all_faulty_nodes()[name]) == []
 
 
+def test_what_shows_at_night_alone_is_caught_by_values_of_its_own() -> None:
+    """By day nothing is red on it."""
+    one = all_faulty_nodes()["turns-round-what-finds-no-room"]
+
+    assert reds(one.node, [all_cases()[check] for check in one.caught_by], whole=one.caught_by) == {}
+    assert uncaught(one) == []
+
+
+def test_the_flood_itself_catches_who_turns_it_round_and_nobody_else() -> None:
+    """32 MiB, which take a second or two in memory."""
+    [check] = all_faulty_nodes()["turns-round-what-finds-no-room"].caught_by
+    case, [night] = all_cases()[check], all_cases()[check].nightly
+
+    assert provoke(case, night, all_faulty_nodes()["turns-round-what-finds-no-room"].node)[0] != []
+    assert provoke(case, night, Reference)[0] == []
+
+
+def test_values_of_its_own_are_such_as_a_night_has() -> None:
+    cases = all_cases()
+
+    for one in all_faulty_nodes().values():
+        for values in one.values:
+            nights = [night for check in one.caught_by for night in cases[check].nightly]
+            assert values.keys() in [night.keys() for night in nights], one.name
+
+
 def test_one_that_nothing_catches_is_told() -> None:
     right = FaultyNode(
         "right", Reference, ("close-scope/close-of-a-session-ends-all-its-links", "law/cookie-echo"), "", {}

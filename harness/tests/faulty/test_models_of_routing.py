@@ -16,7 +16,7 @@ from zenoh_harness.faulty.table import broken_by
 from zenoh_harness.reference import Config, Reference
 from zenoh_harness.reference.exploring import explored
 from zenoh_harness.reference.joined import Joined
-from zenoh_harness.variants.talking import PassesOnLater
+from zenoh_harness.variants.pacing import FirstSessionsLast, LaterSessionsLater, PassesOnLater
 
 
 class Consolidating(Reference):
@@ -29,7 +29,9 @@ class Consolidating(Reference):
 
 
 @pytest.mark.parametrize("model", [querying, declaring])
-@pytest.mark.parametrize("node", [Reference, Joined, Consolidating, PassesOnLater])
+@pytest.mark.parametrize(
+    "node", [Reference, Joined, Consolidating, PassesOnLater, LaterSessionsLater, FirstSessionsLast]
+)
 def test_nothing_is_found_on_who_is_right(model: ModuleType, node: type[Reference]) -> None:
     assert explored(model, node, seed=1, examples=12) is None
 

@@ -8,11 +8,11 @@ from zenoh_conformance.case import all_cases
 from zenoh_conformance.controls import Ground
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.law import judge
-from zenoh_conformance.messages import Init, Open
+from zenoh_conformance.messages import Init, Open, Response
 from zenoh_conformance.own_side import own_faults
 from zenoh_harness.faulty import find_faulty_node
 from zenoh_harness.reference import Reference
-from zenoh_harness.reference.config import INVALID, Action
+from zenoh_harness.reference.config import INVALID, Action, Refused
 from zenoh_harness.reference.link import Link
 from zenoh_harness.variants import all_variants
 from zenoh_harness.variants.table import Came, Judged, in_memory, judged, once, row, spread
@@ -117,6 +117,32 @@ def test_without_a_cookie_nothing_is_said_of_old_ones() -> None:
     red = judged(IssuesNoCookie, most=1).of(Came.RED)
 
     assert [label for label in red if "cookie" in label or "too-soon" in label] == []
+
+
+class RefusesLargeIds(all_variants()["requests-of-8-bits"].node):
+    """Has request ids of 8 bits, and ends a session that answers under a larger one."""
+
+    def on_response(self, link: Link, response: Response) -> None:
+        self.fits(response.id)
+        super().on_response(link, response)
+
+    def on_final(self, link: Link, request_id: int) -> None:
+        self.fits(request_id)
+        super().on_final(link, request_id)
+
+    def fits(self, request_id: int) -> None:
+        if request_id > 0xFF:
+            raise Refused(INVALID)
+
+
+def test_toward_small_request_ids_what_we_answer_fits() -> None:
+    found = [
+        once(case, parameters, RefusesLargeIds, Ground(all_cases()))[0]
+        for case in in_memory() if case.id.startswith("query-") for parameters in case.parameters[:FEW]
+    ]  # fmt: skip
+
+    assert [one.label for one in found if one.came is Came.RED] == []
+    assert Came.GREEN in {one.came for one in found}
 
 
 @pytest.mark.parametrize("name", ["no-extensions", "no-lanes"])

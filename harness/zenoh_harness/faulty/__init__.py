@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from inspect import getdoc
 
-from zenoh_conformance.case import import_all
+from zenoh_conformance.case import Case, Parameters, import_all
 from zenoh_harness.reference import Reference
 
 
@@ -25,21 +25,35 @@ class FaultyNode:
     about: str
     also: Mapping[str, str]
     """Other checks (patterns) that are red on it, and why they are."""
+    values: tuple[Parameters, ...] = ()
+    """Values at which what should catch it does, where only a night has such: as few as show it."""
+
+    def own(self, case: Case) -> tuple[Parameters, ...]:
+        """The values of its own with which a case is tried on it."""
+        return self.values if case.id in self.caught_by else ()
 
 
 _FAULTY_NODES: dict[str, FaultyNode] = {}
 
 
 def faulty(
-    name: str, *, caught_by: str | tuple[str, ...], also: Mapping[str, str] | None = None
+    name: str,
+    *,
+    caught_by: str | tuple[str, ...],
+    also: Mapping[str, str] | None = None,
+    values: tuple[Parameters, ...] = (),
 ) -> Callable[[type[Reference]], type[Reference]]:
-    """Register a faulty node: the checks that must catch it, and why any others are red too. Raises ValueError for a taken name."""
+    """
+    Register a faulty node: the checks that must catch it, and why any others are red too. Raises ValueError for a taken name.
+
+    `values`: see `FaultyNode`.
+    """
 
     def register(node: type[Reference]) -> type[Reference]:
         if name in _FAULTY_NODES and _FAULTY_NODES[name].node.__module__ != node.__module__:
             raise ValueError(f"two faulty nodes are called {name}")
         catchers = (caught_by,) if isinstance(caught_by, str) else caught_by
-        _FAULTY_NODES[name] = FaultyNode(name, node, catchers, getdoc(node) or "", also or {})
+        _FAULTY_NODES[name] = FaultyNode(name, node, catchers, getdoc(node) or "", also or {}, values)
         return node
 
     return register

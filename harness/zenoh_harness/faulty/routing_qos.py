@@ -51,6 +51,8 @@ class EndsWithAnOam(Reference):
 class _Bounded(Reference):
     """Has room for so many publications at a time."""
 
+    most = MOST
+
     def __init__(self, *text: Any) -> None:
         super().__init__(*text)
         self.gone = 0
@@ -62,7 +64,7 @@ class _Bounded(Reference):
 
     def full(self, push: Push) -> bool:
         """Whether there is no room for it."""
-        return self.gone > MOST
+        return self.gone > self.most
 
 
 @faulty("drops-what-must-wait", caught_by="congestion/what-must-not-be-dropped-is-not")
@@ -88,6 +90,32 @@ class ServesTheNewestFirst(_Bounded):
         if self.full(push) and self.last is not None:
             super().on_push(link, self.last, reliable=reliable)
         self.last = push
+
+
+@faulty(
+    "turns-round-what-finds-no-room", caught_by="congestion/what-may-be-dropped-comes-in-order",
+    values=({"count": 120, "size": 8},),
+)  # fmt: skip
+class TurnsRoundWhatFindsNoRoom(_Bounded):
+    """Has room for more than is said by day. What finds none waits, and goes on when something else comes, the newest first."""
+
+    most = 100
+
+    def __init__(self, *text: Any) -> None:
+        super().__init__(*text)
+        self.waiting: list[tuple[Link, Push, bool]] = []
+
+    def route(self, link: Link, message: Any, *, reliable: bool = True) -> None:
+        while self.waiting and not isinstance(message, Push):
+            sender, push, how = self.waiting.pop()
+            super().on_push(sender, push, reliable=how)
+        super().route(link, message, reliable=reliable)
+
+    def on_push(self, link: Link, push: Push, *, reliable: bool = True) -> None:
+        if self.full(push):
+            self.waiting.append((link, push, reliable))
+        else:
+            super().on_push(link, push, reliable=reliable)
 
 
 @faulty("drops-what-waits-first", caught_by="congestion/of-those-that-wait-first-one-comes")

@@ -80,15 +80,22 @@ ROUTED = {name for cls in (Router, Querying, Declaring) for name in vars(cls)} -
 
 
 def reds(
-    node: type[Reference], cases: Iterable[Case] | None = None, *, whole: Collection[str] | None = None
+    node: type[Reference],
+    cases: Iterable[Case] | None = None,
+    *,
+    whole: Collection[str] | None = None,
+    more: Sequence[Parameters] = (),
 ) -> dict[str, Red]:
-    """Every case and law that is red on a node, over all cases that run in memory; `whole`: see `sample`."""
+    """Every case and law that is red on a node, over all cases that run in memory; `whole`: see `sample`.
+
+    `more`: values besides the usual ones of the cases that `whole` names.
+    """
     found: dict[str, Red] = {}
     for case in all_cases().values() if cases is None else cases:
         named = whole is not None and case.id in whole
         if not runs_in_memory(case) or not (named or concerned(node, case)):
             continue
-        for parameters in sample(case, whole):
+        for parameters in (*sample(case, whole), *(more if named else ())):
             findings, scene = provoke(case, parameters, node)
             said = [(case.id, finding) for finding in findings]
             for judged in judge(scene.conversation):
@@ -148,10 +155,10 @@ def uncaught(faulty_node: FaultyNode) -> list[str]:
     for case in (*named, *others):
         if not wanted:
             break
-        wanted -= reds(faulty_node.node, [case], whole=faulty_node.caught_by).keys()
+        wanted -= reds(faulty_node.node, [case], whole=faulty_node.caught_by, more=faulty_node.values).keys()
     return sorted(wanted)
 
 
 def row(faulty_node: FaultyNode) -> Row:
     """Judge one faulty node: with every value of the cases that must catch it, with a few of the others."""
-    return Row(faulty_node, reds(faulty_node.node, whole=faulty_node.caught_by))
+    return Row(faulty_node, reds(faulty_node.node, whole=faulty_node.caught_by, more=faulty_node.values))

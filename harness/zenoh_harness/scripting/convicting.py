@@ -128,7 +128,7 @@ def _tried(node: FaultyNode, wanted: Sequence[str], missing: set[str]) -> Iterat
     cases = [case for case in all_cases().values() if runs_in_memory(case)]
     named = [case for case in cases if _takes(wanted, case.id)]
     for case in named:
-        yield from ((case, parameters) for parameters in sample(case, node.caught_by))
+        yield from ((case, parameters) for parameters in (*sample(case, node.caught_by), *node.own(case)))
     for case in cases:
         if not missing:
             return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 from zenoh_conformance import sane
 from zenoh_conformance.codec import encode
@@ -221,72 +221,3 @@ class AsksInMidSession(Reference):
             self.say(link, Request(id=number, key=whole("@/variant/**"), body=Query()))
             self.say(link, Interest(id=1000 + number, mode=InterestMode.CURRENT, options=InterestOptions.TOKENS))
         super().route(link, message, reliable=reliable)
-
-
-@variant(
-    "passes-on-later",
-    permitted="no page says that what one session said has reached another when the first is answered",
-)
-class PassesOnLater(Reference):
-    """Passes on what other sessions said a little later, in order; what a session itself asks is answered at once."""
-
-    LATER: ClassVar = 0.05
-    """Seconds."""
-
-    def __init__(self, *text: Any) -> None:
-        super().__init__(*text)
-        self.speaking: Link | None = None
-        self.waiting: list[tuple[float, Link, Any, bool]] = []
-
-    def route(self, link: Link, message: Any, *, reliable: bool = True) -> None:
-        before, self.speaking = self.speaking, link
-        super().route(link, message, reliable=reliable)
-        self.speaking = before
-
-    def say(self, link: Link, message: Any, *, reliable: bool = True) -> None:
-        first = not any(other is link for _, other, _, _ in self.waiting)
-        if link.inside is not None or link is self.speaking or (self.speaking is None and first):
-            super().say(link, message, reliable=reliable)
-        else:
-            self.waiting.append((self.now + self.LATER, link, message, reliable))
-
-    def tick(self, now: float) -> list[Action]:
-        due = [one for one in self.waiting if one[0] <= now]
-        self.waiting = [one for one in self.waiting if one[0] > now]
-        for _, link, message, reliable in due:
-            if link.live:
-                super().say(link, message, reliable=reliable)
-        return super().tick(now)
-
-
-@variant(
-    "finds-its-first-way-late",
-    permitted="push#routing: no page says how soon what is declared has an effect, nor that each publication takes alike",
-)
-class FindsItsFirstWayLate(Reference):
-    """Holds back the first publication that it passes on, and what comes to that session behind it; later ones go at once."""
-
-    LATE: ClassVar = 0.6
-    """Seconds: more than a calm probe waits, and less than what cases wait."""
-
-    def __init__(self, *text: Any) -> None:
-        super().__init__(*text)
-        self.knows = False
-        self.slow: Link | None = None
-        self.due = 0.0
-        self.behind: list[tuple[Any, bool]] = []
-
-    def say(self, link: Link, message: Any, *, reliable: bool = True) -> None:
-        if isinstance(message, Push) and not self.knows and link.inside is None:
-            self.knows, self.slow, self.due = True, link, self.now + self.LATE
-        if link is self.slow:
-            self.behind.append((message, reliable))
-        else:
-            super().say(link, message, reliable=reliable)
-
-    def tick(self, now: float) -> list[Action]:
-        if self.slow is not None and now >= self.due:
-            link, self.slow = self.slow, None
-            for message, reliable in self.behind if link.live else ():
-                super().say(link, message, reliable=reliable)
-        return super().tick(now)
