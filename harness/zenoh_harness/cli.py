@@ -96,9 +96,9 @@ class Subcommands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click's, but an unknown name offers the nearest, and `help` is `--help`."""
+        if args[0] == "help" and args[1:]:
+            args = [*args[1:], "--help"]
         name = args[0]
-        if name == "help" and args[1:]:
-            return super().resolve_command(ctx, [*args[1:], "--help"])
         if name == "help":
             click.echo(ctx.get_help())
             ctx.exit()

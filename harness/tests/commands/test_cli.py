@@ -47,6 +47,8 @@ def test_help_as_a_word_is_help(capsys):
     assert "Usage: zconform" in capsys.readouterr().out
     assert cli.invoke(["help", "run"]) == 0
     assert "zconform run" in capsys.readouterr().out
+    assert cli.invoke(["help", "prob"]) == 2
+    assert "did you mean probe?" in capsys.readouterr().err
 
 
 def test_an_unknown_option_offers_the_nearest(capsys):

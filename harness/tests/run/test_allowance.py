@@ -1,12 +1,8 @@
 """Where time is short: what comes first, what is left out by name, and how a time is written."""
 
-import sys
 from math import inf
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 from run_fakes import World
 
 from zenoh_conformance.case import grid

@@ -149,3 +149,13 @@ def test_who_refuses_everything_passes_nothing(run, tmp_path, capsys):
     }
     assert {one.verdict for one in found} <= {Verdict.FAIL, Verdict.NOT_OBSERVED, Verdict.NOT_APPLICABLE}
     assert "seen     stage init: Close(INVALID)" in capsys.readouterr().out
+
+
+def test_one_that_never_began_has_no_tables(tmp_path, capsys):
+    """What a program has not is no news where there is no program."""
+    assert cli.invoke(["run", "exec:./nothere {port}", "--depth", "quick", "--out", str(tmp_path / "r")]) == 3
+
+    told = "".join(capsys.readouterr())
+    assert "cannot start ./nothere" in told
+    assert "Not judged" not in told
+    assert "not-applicable" not in told

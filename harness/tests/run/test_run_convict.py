@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 from run_fakes import FakeNode, World
 
 from zenoh_conformance.case import grid

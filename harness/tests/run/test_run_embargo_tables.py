@@ -1,10 +1,9 @@
 """What is kept back: each grave verdict of a current release that is not public, and nothing else."""
 
 import json
-import sys
-from pathlib import Path
 
 import pytest
+from run_registers import key, register
 
 from zenoh_conformance.conversation import Conversation, Event, Happened, Side
 from zenoh_conformance.verdict import Judgement, Verdict
@@ -13,9 +12,6 @@ from zenoh_harness.files.known import ListedDeviation
 from zenoh_harness.run.embargo import guarded, under_embargo, withheld
 from zenoh_harness.targets.reach import parse
 from zenoh_harness.targets.target import open_target
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from run_registers import key, register
 
 GRAVE = ["crash", "hang", "panic", "zombie"]
 HARMLESS = [verdict.value for verdict in Verdict if verdict.value not in GRAVE]

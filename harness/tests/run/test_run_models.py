@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 from hypothesis.stateful import RuleBasedStateMachine, rule
+from hypothesis.strategies import integers
 
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.finding import Deviation, Finding
@@ -70,7 +71,7 @@ def test_what_deviates_is_raised_and_its_scene_is_the_evidence():
 def test_what_deviates_once_only_is_told_as_not_repeatable():
     seen = itertools.count()
     stage = FakeStage()
-    with pytest.raises(Deviation, match="did not deviate again"):
+    with pytest.raises(Deviation, match="did not deviate again: as planted"):
         explore(machine_that(lambda scene: deviates(scene) if next(seen) == 0 else None), 7, 0, stage)
 
 
@@ -101,3 +102,44 @@ def test_time_that_runs_out_in_the_middle_is_not_repeated_and_no_deviation():
     explore(machine_that(late), 25, 0, stage)
     assert next(seen) == 101
     assert len(stage.made) < 25
+
+
+def machine_of_two(act):
+    """It draws a number before it goes, and goes on after that."""
+
+    def machine(stage, known):
+        class Machine(RuleBasedStateMachine):
+            def __init__(self):
+                super().__init__()
+                self.scene = stage()
+
+            @rule(number=integers(0, 1))
+            def go(self, number):
+                act(self.scene)
+
+        return Machine
+
+    return machine
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_time_that_runs_out_where_more_was_drawn_before_is_no_deviation(seed):
+    """Hypothesis says that the data were drawn otherwise; nothing deviated."""
+    seen = itertools.count()
+
+    def late(_scene):
+        if next(seen) >= 100:
+            raise Overtime
+
+    explore(machine_of_two(late), 200, seed, FakeStage())
+
+
+def test_time_that_runs_out_so_before_much_was_tried_is_overtime():
+    seen = itertools.count()
+
+    def late(_scene):
+        if next(seen) >= 12:
+            raise Overtime
+
+    with pytest.raises(Overtime):
+        explore(machine_of_two(late), 200, 0, FakeStage())

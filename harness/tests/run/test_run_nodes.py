@@ -1,23 +1,22 @@
 """Deaths, charges, repetitions, profiles: what the run makes of a target that behaves as told."""
 
-import sys
 import threading
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 from run_fakes import World
 
 from zenoh_conformance.case import grid
-from zenoh_conformance.conversation import Side
+from zenoh_conformance.conversation import Conversation, Side
 from zenoh_conformance.law import all_laws
 from zenoh_conformance.verdict import Exit, Verdict
 from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.files import results
 from zenoh_harness.files.known import Known, ListedDeviation
+from zenoh_harness.programs.processes import Ended
+from zenoh_harness.run.health import Health
 from zenoh_harness.run.lifecycle import Lifecycle
 from zenoh_harness.run.runner import run_target
+from zenoh_harness.targets.target import Grade, Vitals
 
 
 @pytest.fixture
@@ -424,6 +423,22 @@ def test_what_is_over_is_not_started_again(tmp_path):
     with pytest.raises(CannotGoOn, match="not wanted any more"):
         lifecycle.node  # noqa: B018  it is asked for
     assert len(world.target.nodes) == 1
+
+
+def test_who_ends_in_order_while_we_look_again_whether_it_is_slow_has_not_crashed(tmp_path):
+    world = coming(tmp_path)
+    gone = Vitals(running=False, ended=Ended(0, 0))
+    looks = [(Verdict.SLOW, Vitals(running=True)), (Verdict.CRASH, gone), (Verdict.PASS, Vitals(running=True))]
+
+    def examine(node, budget=None):
+        verdict, vitals = looks.pop(0)
+        return Health(
+            grade=Grade.FUNCTIONAL, verdict=verdict, cause="", latency=0.0, vitals=vitals, conversation=Conversation()
+        )
+
+    assert Lifecycle(world.target, "default", examine).unhealthy() is None
+    assert looks == []
+    assert len(world.target.nodes) == 2
 
 
 def test_a_crash_of_a_current_release_is_only_counted(tmp_path):

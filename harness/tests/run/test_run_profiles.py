@@ -1,9 +1,5 @@
 """A run over several profiles: one instance each, and one that cannot be had costs the others nothing."""
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 from run_fakes import World
 
 from zenoh_harness.cli import invoke

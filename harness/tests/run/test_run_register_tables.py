@@ -1,11 +1,10 @@
 """What is registered of a decision: the reading it follows, and what a known deviation makes of it."""
 
 import datetime as dt
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from run_registers import MUST, key, register
 
 from zenoh_conformance.errata import Erratum, Stance
 from zenoh_conformance.verdict import Verdict
@@ -13,9 +12,6 @@ from zenoh_harness.files.known import ListedDeviation
 from zenoh_harness.run import register as registering
 from zenoh_harness.run import runner
 from zenoh_harness.run.register import reading
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from run_registers import MUST, key, register
 
 READINGS = {
     # stances of a requirement's errata, in their order: the reading of a target that passes

@@ -1,14 +1,10 @@
 """What results tell besides verdicts: when the run began, and how the target was found before and after what is red."""
 
 import io
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 from run_fakes import World
 
 from zenoh_conformance.verdict import Verdict, exit_code

@@ -1,11 +1,6 @@
 """What one look at a node misses is looked for again, before it is a verdict."""
 
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 import run_fakes
 from run_fakes import World
 

@@ -297,7 +297,8 @@ class _Check:
             raise self._ill(Verdict.ZOMBIE, f"the application does not answer: {why.what}") from why
         if text != due:
             wanted = " and ".join(f"a {event}" for event in sorted(due, reverse=True))
-            raise _Ill(Verdict.ZOMBIE, f"the application was told {sorted(text)} where {wanted} are due")
+            are = "are" if len(due) > 1 else "is"
+            raise _Ill(Verdict.ZOMBIE, f"the application was told {sorted(text)} where {wanted} {are} due")
 
     def _ask_application(self, us: Dialogue, key: str) -> None:
         """A query that the application serves."""

@@ -94,7 +94,7 @@ class Lifecycle:
         Raises TargetError for a node that cannot be had at all: it does not start, it says nothing, it ends by itself.
         """
         died = self._study() if self._examine is check and not self._studied else None
-        health = self._looked(self._look(None))
+        health = self._looked(self._first_look())
         if health.verdict is Verdict.CRASH or (
             health.verdict is Verdict.HANG and not says_anything(health, self.node.side)
         ):
@@ -112,6 +112,14 @@ class Lifecycle:
         if self._examine is check:
             self._budget = replace(learn(self.node), panics=panics)
         return died
+
+    def _first_look(self) -> Health:
+        """The first look; one that was not to be reached any more is started anew: the study may have left it so, once in a while."""
+        health = self._roomy()
+        if health.verdict is Verdict.HANG and self.target.restartable:
+            self.renew()
+            health = self._roomy()
+        return health
 
     def _study(self) -> Unhealthy | None:
         """Learn its habits; a death, or a panic, that sane sessions and plain refusals brought about."""
@@ -176,19 +184,24 @@ class Lifecycle:
         self.condition = in_words(health.verdict, health.cause)
         return health
 
-    def _settled(self) -> Health:
+    def _roomy(self) -> Health:
         """A look at it. Where it holds few sessions, it is given time to let go of those that have ended."""
         deadline, pause = Deadline.after(SETTLE), Event()
         health = self._look(self._budget)
         while not health.well and self.few_sessions and not deadline.passed and health.verdict is not Verdict.CRASH:
             pause.wait(GLANCE)
             health = self._look(self._budget)
+        return health
+
+    def _settled(self) -> Health:
+        """A look at it; one that stands still is waited for, one that is slow is looked at again."""
+        health = self._roomy()
         if health.verdict is Verdict.HANG and not health.vitals.suspended:
             return self._waited_for(health)
         for _ in range(SLOW_LOOKS):
             if health.verdict is not Verdict.SLOW:
                 break
-            health = self._examine(self.node, self._budget)
+            health = self._look(self._budget)
         return health
 
     def _look(self, budget: Budget | None) -> Health:

@@ -258,7 +258,7 @@ class NodeRun:
         needs = {need for item in items for need in item.case.needs} - ASSUMED
         look = self._look if needs and unhealthy is None else None
         can = ability(self.target, lifecycle.node, look, needs)
-        known = {"known_departures": self.options.known.requirements(self.target.identity.version)}
+        known = {"known_deviations": self.options.known.requirements(self.target.identity.version)}
         return replace(can, facts=replace(can.facts, known={**can.facts.known, **known}))
 
     def _able(self, records: Records, can: Ability, items: Sequence[Item]) -> list[Item]:

@@ -143,17 +143,22 @@ def show(ran: Ran, out: Console, *, verbose: bool = False) -> None:
     out.print(f"\n{plain(title)} as {ran.header.role.replace('+', ' and ')}: {len(shown)} judgements")
     for cause in causes(shown, SHOWN):
         _tell(cause, out, ran.out)
-    if shown:
+    if not _never_began(ran):
         out.print()
         out.print(_table(list(by_page(shown))))
-    tell_known(shown, out, verbose=verbose)
-    _tell_idle(idle(shown), out, verbose=verbose)
+        tell_known(shown, out, verbose=verbose)
+        _tell_idle(idle(shown), out, verbose=verbose)
     _tell_end(ran, out)
+
+
+def _never_began(ran: Ran) -> bool:
+    """Whether there is nothing to tell but why: it stopped, and all that was said before is what this kind of target has not."""
+    return not ran.judgements or (ran.stopped is not None and all(one.verdict in _IDLE for one in ran.judgements))
 
 
 def show_together(ran: Sequence[Ran | None], out: Console) -> None:
     """One line a target, after the summaries of several; the target last, for a command may be long."""
-    out.print(f"\n{'All targets':<18}{'judged':>8}{'departures':>12}{'known':>8}  target", style="bold")
+    out.print(f"\n{'All targets':<18}{'judged':>8}{'deviations':>12}{'known':>8}  target", style="bold")
     for one in filter(None, ran):
         shown = public(one.judgements)
         deviation = len(deviations(shown)) + one.footer.embargoed
