@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Generator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -62,6 +64,9 @@ FIRST = (
 )
 """How the paths begin of what takes longest, the longest first: it is begun first, so that no worker is left alone at the end."""
 
+WAITING = 4
+"""Workers beyond the cores, at most."""
+
 SPARK = re.compile(r"""needs\([^)]*["'](?:java|spark)["']""")
 SPREAD = re.compile(r"^pytestmark = .*mark\.spread\b", re.MULTILINE)
 
@@ -78,6 +83,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left = [item for item in items if item.nodeid.startswith(LONG)]
         items[:] = [item for item in items if not item.nodeid.startswith(LONG)]
         config.hook.pytest_deselected(items=left)
+
+
+@pytest.hookimpl(optionalhook=True, wrapper=True)
+def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
+    """Twice as many workers as cores: a test with a node or a daemon waits for it half of its time, and another works meanwhile."""
+    cores = yield
+    return cores if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else min(2 * cores, cores + WAITING)
 
 
 @cache

@@ -96,7 +96,7 @@ def one(name: str, seeds: int, seconds: float, only: tuple[str, ...] = ()) -> Fo
             found.by = found.by or cause
     if only:
         return found
-    red = reds(faulty_node.node, whole=faulty_node.caught_by)
+    red = reds(faulty_node.node, whole=faulty_node.caught_by, more=faulty_node.values)
     found.laws = any(check.startswith("law/") for check in red)
     found.cases = any(not check.startswith("law/") for check in red)
     return found

@@ -11,6 +11,7 @@ import importlib.util
 import os
 import shutil
 import subprocess
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -90,6 +91,9 @@ PARTS: Mapping[str, Part] = {
     "bash": Part(present=_program("bash"), hint="bash: the package bash"),
     "full-device": Part(present=Path("/dev/full").exists, hint="/dev/full, a device that is always full: Linux"),
     "root": Part(present=_root, hint="to be root, who alone can become somebody who may not"),
+    "python-3.11": Part(
+        present=lambda: sys.version_info[:2] == (3, 11), hint="Python 3.11, of which the image of the harness is"
+    ),
     "mypy": Part(present=_package("mypy"), hint="mypy: the extra `checks`"),
 }
 """The parts that a test may name, each with what to do when it is missing."""

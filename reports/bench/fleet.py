@@ -1,6 +1,6 @@
-"""Captures of a fleet that never was: nodes that keep sessions with routers and publish, written as a pcapng.
+"""Captures of a fleet that never was: nodes that keep sessions with routers and publish, written as a pcap file.
 
-    python reports/bench/fleet.py OUT.pcap --nodes 20 --messages 100000 --payload 64
+    python reports/bench/fleet.py OUT.pcap --nodes 20 --frames 100000 --payload 64
 
 Headers are made once a session and patched, checksums are left out: what is measured is the reader, not this.
 """

@@ -6,6 +6,7 @@ import contextlib
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from hashlib import sha256
 
 import lz4.block
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from zenoh_conformance import case as cases
 from zenoh_conformance.case import all_cases, shown_all
 from zenoh_conformance.law import judge
 from zenoh_harness.faulty import all_faulty_nodes
@@ -73,6 +75,18 @@ def test_every_red_of_a_faulty_node_is_derived_again(name):
                 derived = derive.derive(proof)
                 assert (derived.cause, derived.how) == (cause, "the case on the recorded conversation")
                 assert derived.verdict in ("fail", "warn")
+
+
+@pytest.mark.usefixtures("zids_in_memory")
+def test_what_was_red_at_night_is_derived_again(monkeypatch):
+    """By values that a case has at night alone; here a night that says little."""
+    faulty = all_faulty_nodes()["turns-round-what-finds-no-room"]
+    [check], [values] = faulty.caught_by, faulty.values
+    case = replace(all_cases()[check], nightly=faulty.values)
+    monkeypatch.setitem(cases._CASES, check, case)
+    [found], scene = provoke(case, values, faulty.node)
+    proof = proof_of(check, case.requirement, case.role, case.profile, values, found.cause, scene.conversation)
+    assert derive.derive(proof).cause == found.cause
 
 
 def test_a_law_is_judged_again():

@@ -295,7 +295,9 @@ def test_a_thousand_random_conversations_are_the_same_with_and_without(talk, far
             first.close()
             assert second.recv(1) == b""
         second.close()
+    deadline = Deadline.after(PATIENCE)
     while len(talk.ended) < 1000:
+        assert not deadline.passed, f"{len(talk.ended)} links have ended"
         talk.over.clear()
         talk.over.wait(0.1)
     for number in (1, 500, 1000):

@@ -63,8 +63,7 @@ def base(tmp_path_factory):
     subprocess.run(["docker", "rmi", "--force", name], check=True, capture_output=True)
 
 
-@pytest.mark.needs("docker")
-@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="the image is of Python 3.11")
+@pytest.mark.needs("docker", "python-3.11")
 def test_the_image_judges_the_reference(base):
     name = f"zconform-test/harness:{uuid4().hex[:8]}"
     made = [sys.executable, ROOT / ".ci/image.py", "--base", base, "--tag", name]

@@ -29,9 +29,10 @@ MOST_STRAIN: Final = 5.0
 
 
 def strain() -> float:
-    """How much longer everything takes now than on an idle machine: what wants to run for each core, beyond two; from 1 to MOST_STRAIN.
+    """How many times as long everything takes now as on an idle machine, from 1 to MOST_STRAIN: silence says less on a busy one.
 
-    The load of the last minute tells it (1 where the system has no such figure): silence says less on a machine that is busy.
+    It is the load of the last minute for each core, less one: two that want to run on each core stretch nothing. 1 where the
+    system tells no load.
     """
     if not hasattr(os, "getloadavg"):
         return 1.0

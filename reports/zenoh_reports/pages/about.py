@@ -13,7 +13,7 @@ from zenoh_reports.pages.site import Site
 
 MEANS: Final = {
     Verdict.PASS: "What was seen is as required.",
-    Verdict.WARN: "A SHOULD was deviated from; the run still exits 0.",
+    Verdict.WARN: "A SHOULD, or what a MAY says, was deviated from; the run still exits 0.",
     Verdict.SLOW: "It came as required, and later than it may.",
     Verdict.KNOWN: "A deviation that a list of known deviations names, with this verdict and this cause; anything else there is red.",
     Verdict.FAIL: "A MUST or the layout of a message was deviated from.",

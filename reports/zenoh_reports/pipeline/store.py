@@ -79,8 +79,9 @@ class Store:
                 rows = rows.unionByName(self._others(table.sparkSession, kept, runs, days))
                 emptied = days - {row.day for row in rows.select("day").distinct().collect()}
             _partitioned(rows, kept, str(place))
-        for day in emptied:
-            shutil.rmtree(place / f"day={day}", ignore_errors=True)
+        for gone in (place / f"day={day}" for day in emptied):
+            if gone.is_dir():
+                shutil.rmtree(gone)  # what cannot be removed would be read again as if somebody had said it
 
     def _others(
         self, spark: SparkSession, kept: Kept, runs: Collection[tuple[str, str]], days: Collection[str]

@@ -114,7 +114,7 @@ def by_case(proof: Mapping[str, Any], conversation: Conversation, role: Side) ->
     found = next((one for one in registered() if check == one.id or check in one.aliases), None)
     if found is None:
         raise Apart("there is no case of this name")
-    values = next((one for one in found.parameters if dict(cases.shown_all(one)) == parameters), None)
+    values = next((one for one in found.every_parameters if dict(cases.shown_all(one)) == parameters), None)
     if values is None:
         raise Apart("the case has no such parameters")
     apart = None
