@@ -75,13 +75,16 @@ static uint64_t now(void) {
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-static void leave(void) { close(room), room = 0, opened = 0; }
+static void leave(void) {
+    if (room) close(room);
+    room = 0, opened = 0;
+}
 
 static void say(const uint8_t *message, size_t n) { /* a batch: its length in two bytes, low byte first */
     static uint8_t batch[2 + 65535];
     batch[0] = (uint8_t)n, batch[1] = (uint8_t)(n >> 8), said = now();
     memcpy(batch + 2, message, n);
-    for (size_t done = 0; done < n + 2;) {
+    for (size_t done = 0; room && done < n + 2;) { /* none once the link is gone: 0 is standard input */
         ssize_t went = send(room, batch + done, n + 2 - done, MSG_NOSIGNAL);
         if (went <= 0) { leave(); return; }
         done += (size_t)went;
