@@ -113,7 +113,7 @@ class Scene(Protocol):
     def fact(self, name: str, default: Any = None) -> Any:
         """What is known of the target beforehand: `lease_ms`, `max_sessions`, `open_timeout_s`, ...
 
-        `strain` is how many times as long all takes now as on an idle machine.
+        `quick`: the run shall be. `strain` is how many times as long all takes now as on an idle machine.
         """
 
     def wire(self, name: str = "us") -> Wire:

@@ -48,8 +48,16 @@ def told(scene: Scene, us: Party, within: float) -> Told | None:
     return None
 
 
+def subscribed(scene: Scene) -> Party:
+    """The same, where we subscribe: without one who wants it, what an application puts need not leave its node."""
+    us = router(scene)
+    us.declares_subscriber("k/**")
+    return us
+
+
 def asked_by(scene: Scene, us: Party, **how: Any) -> Request:
-    """The application asks for `k`; the query, as it comes to us."""
+    """The application asks for `k`, which we serve; the query, as it comes to us."""
+    us.declares_queryable("k/**", complete=True)
     scene.agent.ask("get", id=named(us), key=us.whole("k/**"), **({"timeout_ms": LONG_MS} | how))
     found: Request = us.expect(
         Request, lambda heard: heard.key == us.whole("k/**"), step="not reached: the query"
@@ -85,6 +93,7 @@ def a_get_ends_at_its_final(scene: Scene) -> None:
     """
     The application asks; its query is over for it when the final has come, with all that came before.
 
+        us           DECLARE (D_QUERYABLE)
         target       REQUEST
         us           RESPONSE, RESPONSE_FINAL
         application  a reply, the end
@@ -325,9 +334,10 @@ def an_application_publishes(scene: Scene, *, payload: str) -> None:
     """
     What an application puts is pushed with its key and its value; a SourceInfo, where there is one, names the node.
 
+        us      DECLARE (D_SUBSCRIBER)
         target  PUSH (PUT)
     """
-    us = router(scene)
+    us = subscribed(scene)
     scene.agent.ask("put", key=us.whole("k"), payload=payload)
 
     push = us.expect_push("k", step="the publication")
@@ -344,9 +354,10 @@ def an_application_deletes(scene: Scene) -> None:
     """
     What an application deletes is pushed as a DEL.
 
+        us      DECLARE (D_SUBSCRIBER)
         target  PUSH (DEL)
     """
-    us = router(scene)
+    us = subscribed(scene)
     scene.agent.ask("delete", key=us.whole("k"))
 
     push = us.expect_push("k", step="the deletion")
@@ -359,9 +370,10 @@ def an_application_counts_what_it_publishes(scene: Scene) -> None:
     """
     Several publications of one application: their source numbers, where there are any, rise.
 
+        us      DECLARE (D_SUBSCRIBER)
         target  PUSH, three times
     """
-    us = router(scene)
+    us = subscribed(scene)
     for number in range(3):
         scene.agent.ask("put", key=us.whole("k"), payload=f"0{number}")
 

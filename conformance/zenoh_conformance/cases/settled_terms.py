@@ -175,7 +175,7 @@ def a_stated_lease_is_kept(scene: Scene) -> None:
     ack = us.ask(us.init_syn(), expect=InitAck, step=f"{NOT_REACHED}: init")
     theirs: Open = us.ask(us.open_syn(ack, lease=3600), expect=OpenAck, step=f"{NOT_REACHED}: open")
 
-    keeps_its_lease(us, theirs)
+    keeps_its_lease(scene, us, theirs)
     calm(scene)
 
 
@@ -195,7 +195,7 @@ def its_stated_lease_is_kept(scene: Scene) -> None:
     us.send(us.open_ack(lease=3600))
     assert us.their_open is not None
 
-    keeps_its_lease(us, us.their_open)
+    keeps_its_lease(scene, us, us.their_open)
     calm(scene)
 
 
@@ -243,11 +243,12 @@ def shows_its_role(scene: Scene, us: Dialogue, init: Init) -> None:
     us.require(shown == known, expected=f"the role {known}", got=f"the role {shown}", step="init.whatami")
 
 
-def keeps_its_lease(us: Dialogue, theirs: Open) -> None:
+def keeps_its_lease(scene: Scene, us: Dialogue, theirs: Open) -> None:
     """
     Listen, saying something ourselves. Deviates after a silence of a quarter and half a quarter.
 
     Twice, after some work each: who looks once a while whether he said something meanwhile, is silent for the longest then.
+    Once where a run shall be quick.
     """
     lease = theirs.lease * (1 if theirs.lease_in_seconds else 0.001)
     us.require(
@@ -257,7 +258,7 @@ def keeps_its_lease(us: Dialogue, theirs: Open) -> None:
         step=f"{NOT_REACHED}: the lease",
     )
     patience = 1.5 * lease / 4 + us.unit / 4
-    for _ in range(2):
+    for _ in range(1 if scene.fact("quick") else 2):
         us.expect_live(step=f"{NOT_REACHED}: the lease")
         listens(us, patience, min(lease / 5, 0.5))
 

@@ -1,42 +1,31 @@
-"""One node target, in every profile that its cases need: cases in groups, laws over all that was said."""
+"""One node target, in every profile that its cases need."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
 from threading import Event as Flag
-from threading import Lock
 
 from zenoh_conformance.case import Case
 from zenoh_conformance.controls import Ground
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.law import Law
 from zenoh_conformance.verdict import Verdict
-from zenoh_harness.errors import CannotGoOn, OtherVersion, TargetError, UsageError
+from zenoh_harness.errors import OtherVersion, TargetError, UsageError
 from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.identity import Identity
-from zenoh_harness.profiles import ASSUMED
-from zenoh_harness.run.allowance import in_rounds, some
-from zenoh_harness.run.attempt import AttemptOutcome, Conditions, attempt, uses_agent
-from zenoh_harness.run.controls import Controls
-from zenoh_harness.run.decide import Decision, left_out
+from zenoh_harness.run.allowance import Allowance
 from zenoh_harness.run.embargo import guarded, withheld
-from zenoh_harness.run.facts import Ability, Ask, ability, ask
-from zenoh_harness.run.group import STUCK, Group
+from zenoh_harness.run.facts import Ask, ask
 from zenoh_harness.run.health import check
-from zenoh_harness.run.instances import Instances
-from zenoh_harness.run.law_results import LawResults
 from zenoh_harness.run.lifecycle import Examine, Lifecycle, Unhealthy
 from zenoh_harness.run.options import Options
-from zenoh_harness.run.plan import Item, Selection, groups, plan_for, shuffled, without
+from zenoh_harness.run.plan import Item, Selection, plan_for, shuffled, without
+from zenoh_harness.run.profile import ENOUGH, ProfileRun
 from zenoh_harness.run.records import Records
 from zenoh_harness.run.register import Register
-from zenoh_harness.run.sidebyside import Aside, SideBySide
+from zenoh_harness.run.sidebyside import Aside, Beside
 from zenoh_harness.targets.habits import Habits
 from zenoh_harness.targets.target import NodeTarget, profile_of
-
-ENOUGH = 4
-"""Cases for which it is worth starting one more instance of a node that comes to us."""
 
 
 class NodeRun:
@@ -130,18 +119,13 @@ class NodeRun:
     def run(self, register: Register) -> None:
         """All profiles. Raises CannotGoOn when the target cannot be had, or had again; records so far are kept."""
         register.withhold(self._kept_back)
-        whole, due = self.options.allowance.share(1 / self.options.shares), sum(map(len, self.plan.profiles.values()))
         for item, why in self.plan.left_out:
-            self._left_out(self._records(register, item.case.profile), item, why)
+            if not self._silent:
+                self._records(register, item.case.profile).left_out(item, why, Verdict.NOT_APPLICABLE)
+            self.options.advance(1, item.label)
+        self._allowance = self.options.allowance.share(1 / self.options.shares)
         try:
-            for number, (profile, items) in enumerate(self.plan.profiles.items(), 1):
-                self._allowance = whole.share(len(items) / due)
-                due -= len(items)
-                lifecycle = self._prepared.pop(profile, None) or self._lifecycle(profile)
-                try:
-                    self._profile(self._records(register, profile), lifecycle, items)
-                finally:
-                    self._let_go(lifecycle, last=number == len(self.plan.profiles))
+            self._visit(register, self.profiles, beside=self.apart and self.target.side is Side.RESPONDER)
         finally:
             for unused in self._prepared.values():
                 unused.stop()
@@ -149,6 +133,33 @@ class NodeRun:
         if self._habits is None:
             for _, reason in self._not_had:
                 raise reason
+
+    @property
+    def apart(self) -> bool:
+        """Whether it may go on beside other parts: its instances are in nobody's way, and nobody counts what comes first."""
+        options = self.options
+        orderly = options.fresh or options.pause or options.max_fail or options.kept is not None
+        return self.target.apart and not orderly
+
+    def _visit(self, register: Register, profiles: Sequence[str], *, beside: bool) -> None:
+        """One after the other; `beside`: once one has begun, those after it come at the same time."""
+        for number, profile in enumerate(profiles, 1):
+            if self.stop.is_set():
+                return
+            later = profiles[number:]
+            records = self._records(register, profile)
+            lifecycle = self._prepared.pop(profile, None) or self._lifecycle(profile)
+            try:
+                begun, unhealthy = self._begun(records, lifecycle)
+                if begun and later and beside and unhealthy is None:
+                    with Beside(lambda: self._visit(register, later, beside=False), self.stop):  # noqa: B023  ends here
+                        self._judged(records, lifecycle, unhealthy)
+                    return
+                if begun:
+                    self._prepare_the_next(profile)
+                    self._judged(records, lifecycle, unhealthy)
+            finally:
+                self._let_go(lifecycle, last=not later)
 
     def _cannot_have(self) -> None:
         """Record the profiles that could not be had, now that another one could."""
@@ -179,7 +190,8 @@ class NodeRun:
         else:
             lifecycle.stop()
 
-    def _profile(self, records: Records, lifecycle: Lifecycle, items: Sequence[Item]) -> None:
+    def _begun(self, records: Records, lifecycle: Lifecycle) -> tuple[bool, Unhealthy | None]:
+        """Whether it could be had, and what is wrong with it from the start."""
         try:
             unhealthy = lifecycle.begin()
         except OtherVersion:
@@ -192,31 +204,29 @@ class NodeRun:
                 )
             if self._habits is not None:
                 self._cannot_have()
-            return
+            return False, None
         if self._habits is None or lifecycle.habits.lines() != self._habits.lines():
-            self._tell_habits(lifecycle, len(items))
+            self._tell_habits(lifecycle, len(self.plan.profiles[lifecycle.profile]))
         self._habits = self._habits or lifecycle.habits
         self._cannot_have()
-        self._prepare_the_next(lifecycle.profile)
         records.fencing = lifecycle.habits.fencing
-        can = self._ability(lifecycle, items, unhealthy)
-        able = self._able(records, can, items)
-        instances, asked = self._crew(lifecycle, can, len(able)), {item.label for item in able}
-        controls = Controls(self._cases, self._ground)
-        ordered = [item for item in controls.ordered(able) if set(item.case.needs) <= can.facts.capabilities]
-        try:
-            for decision in controls.settled(self._afforded(lifecycle, instances, ordered)):
-                if decision.item.label not in asked:
-                    continue  # a control that nobody asked for: it is told only as far as something rests on it
-                if not self._silent:
-                    records.decision(decision)
-                self.options.advance(1, decision.item.label)
-        except CannotGoOn:
-            self._close(records, instances, unhealthy)
-            raise
-        finally:
-            instances.dismiss()
-        self._close(records, instances, unhealthy)
+        return True, unhealthy
+
+    def _judged(self, records: Records, lifecycle: Lifecycle, unhealthy: Unhealthy | None) -> None:
+        """All that is planned for the profile that it began in."""
+        items = self.plan.profiles[lifecycle.profile]
+        ProfileRun(
+            target=self.target, options=self.options, cases=self._cases, ground=self._ground, laws=self.laws,
+            wanted=self._wanted_laws(), silent=self._silent, look=self._look, stop=self.stop,
+            allowance=self._allowed(lifecycle.profile), records=records, lifecycle=lifecycle,
+        ).run(items, unhealthy)  # fmt: skip
+
+    def _allowed(self, profile: str) -> Allowance:
+        """Its share of the time, by the number of its items among those that are still to come."""
+        rest = self.profiles[self.profiles.index(profile) :]
+        return self._allowance.share(
+            len(self.plan.profiles[profile]) / sum(len(self.plan.profiles[one]) for one in rest)
+        )
 
     def _tell_habits(self, lifecycle: Lifecycle, items: int) -> None:
         """What is not as with everybody, and how long it will take; of a later profile, all that is not so there."""
@@ -231,115 +241,8 @@ class NodeRun:
         lines.append(f"about {habits.expected(self.size, instances):.0f} s for {self.size} checks")
         self.options.found(f"{self.reach}: {'; '.join(lines)}")
 
-    def _close(self, records: Records, instances: Instances, unhealthy: Unhealthy | None) -> None:
-        records.laws(self.laws, self._wanted_laws(), instances.first.law_results)
-        records.stays_up(instances.first.deaths, unhealthy, instances.slow)
-
-    def _crew(self, lifecycle: Lifecycle, can: Ability, items: int) -> Instances:
-        """One instance; of a node that comes to us, and so talks with one case at a time, as many as have enough to do."""
-        fresh = self.options.fresh
-        first = Group(lifecycle, self._conditions(lifecycle, can), self._jobs(lifecycle), LawResults(), fresh=fresh)
-        several = self.target.side is Side.INITIATOR and self.target.restartable and not fresh
-        more = min(self.options.jobs, -(-items // ENOUGH)) - 1 if several else 0
-        others = [lifecycle.another() for _ in range(more)]
-        return Instances(
-            (
-                first,
-                *(
-                    Group(another, self._conditions(another, can), 1, first.law_results, first.deaths)
-                    for another in others
-                ),
-            ),
-            self._allowance,
-        )
-
-    def _ability(self, lifecycle: Lifecycle, items: Sequence[Item], unhealthy: Unhealthy | None) -> Ability:
-        """What the node can do; asked only where a case wants to know, and of one that is well."""
-        needs = {need for item in items for need in item.case.needs} - ASSUMED
-        look = self._look if needs and unhealthy is None else None
-        can = ability(self.target, lifecycle.node, look, needs)
-        known = {"known_deviations": self.options.known.requirements(self.target.identity.version)}
-        return replace(can, facts=replace(can.facts, known={**can.facts.known, **known}))
-
-    def _able(self, records: Records, can: Ability, items: Sequence[Item]) -> list[Item]:
-        """The items whose needs are met; the others are recorded with what is missing."""
-        able = []
-        for item in items:
-            missing = sorted(set(item.case.needs) - can.facts.capabilities)
-            if broken := can.broken & set(item.case.needs):
-                text = f"the target's own file claims {', '.join(sorted(broken))}, and two looks did not see it do so"
-                self._left_out(records, item, text, Verdict.FAIL)
-            elif missing:
-                self._left_out(records, item, f"the target does not do {', '.join(missing)}")
-            else:
-                able.append(item)
-        return able
-
-    def _left_out(self, records: Records, item: Item, why: str, verdict: Verdict = Verdict.NOT_APPLICABLE) -> None:
-        if not self._silent:
-            records.left_out(item, why, verdict)
-        self.options.advance(1, item.label)
-
-    def _conditions(self, lifecycle: Lifecycle, can: Ability) -> Callable[[], Conditions]:
-        agent = Lock()
-
-        def now() -> Conditions:
-            return Conditions(
-                node=lifecycle.node, facts=can.facts, seed=self.options.seed, stop=self.stop, agent=agent,
-                found=lifecycle.condition, timeout=self.options.timeout, pause=self.options.pause,
-            )  # fmt: skip
-
-        return now
-
-    def _jobs(self, lifecycle: Lifecycle) -> int:
-        """One at a time where the node holds few sessions, or comes to us."""
-        return 1 if lifecycle.one_by_one or self.target.side is Side.INITIATOR else self.options.jobs
-
-    def _afforded(self, lifecycle: Lifecycle, instances: Instances, items: Sequence[Item]) -> Iterator[Decision]:
-        """As many as there is time for: where it is short, some of each case first; the others are left out by name."""
-        side_by_side = max(len(instances.lanes), instances.first.jobs)
-        if lifecycle.habits.expected(len(items), side_by_side) < self._allowance.left:
-            yield from self._decisions(lifecycle, instances, items)
-            return
-        for few in some(in_rounds(items)):
-            yield from self._decisions(lifecycle, instances, few)
-
-    def _decisions(self, lifecycle: Lifecycle, instances: Instances, items: Sequence[Item]) -> Iterator[Decision]:
-        """Those that wait are started first and awaited last; those that must be alone come when nothing else runs."""
-        if self._allowance.over():
-            yield from left_out(items, self._allowance)
-            return
-        group = instances.first
-        timed = [item for item in items if group.jobs > 1 and not group.fresh and waits(item)]
-        alone = [item for item in items if item.case.alone]
-        others = [item for item in items if item not in timed and item not in alone]
-        if instances.several:
-            yield from instances.run(others, alone)
-            return
-        born, conditions = lifecycle.generation, group.conditions()
-        waiting = SideBySide([_bound(item, conditions) for item in timed], max(1, len(timed)))
-        for these in groups(others, instances.losses, each=group.fresh):
-            yield from left_out(these, self._allowance) if self._allowance.over() else group.run(these)
-        outcomes = group.noted(timed, waiting.wait(STUCK))
-        if lifecycle.generation == born:
-            yield from group.judged(timed, outcomes)
-        else:  # their target was lost under them
-            for these in groups(timed):
-                yield from group.run(these)
-        for these in groups(alone, each=group.fresh):
-            yield from left_out(these, self._allowance) if self._allowance.over() else group.run(these)
-
 
 def takes(selection: Selection, case: Case) -> bool:
     """Whether some judgement of the case is selected."""
     labels = (Item(case, parameters).label for parameters in case.parameters)
     return selection.takes(case.id, *case.aliases, case.requirement, *labels)
-
-
-def waits(item: Item) -> bool:
-    """Whether the case can wait beside others."""
-    return item.case.timed and not item.case.alone and not uses_agent(item)
-
-
-def _bound(item: Item, conditions: Conditions) -> Callable[[], AttemptOutcome]:
-    return lambda: attempt(item, conditions)

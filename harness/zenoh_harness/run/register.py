@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
+from threading import RLock
 from typing import Final
 
 from zenoh_conformance.conversation import Conversation
@@ -36,7 +38,16 @@ class Register:
         self.reach, self.guarded, self.changed = reach, False, False
         self.judgements: list[Judgement] = []
         """All of them, embargoed ones too."""
-        self._red, self._ended = 0, False
+        self._red: list[Judgement] = []
+        """The deviations."""
+        self._ended = False
+        self._lock = RLock()
+
+    def of(self, reach: str, *, guarded: bool, changed: bool) -> Register:
+        """The same register, as a part of the run writes into it: through this target string, guarded, changed on the way."""
+        part = copy(self)
+        part.reach, part.guarded, part.changed = reach, guarded, changed
+        return part
 
     def add(
         self,
@@ -75,17 +86,19 @@ class Register:
             if kept := details_of(finding, conversation):
                 judgement = replace(judgement, details={**judgement.details, "found": kept})
         judgement = self._with_evidence(judgement, verdict, conversation, shows or conversation, finding)
-        self._writer.judgement(judgement)
-        self.judgements.append(judgement)
+        with self._lock:
+            self._writer.judgement(judgement)
+            self.judgements.append(judgement)
         self._end_when_enough(judgement)
         return judgement
 
     def _end_when_enough(self, judgement: Judgement) -> None:
         """Raise Enough, once, when as many deviations were seen as the run was told."""
-        self._red += exit_code([judgement.verdict], strict=self._options.strict) is Exit.NOT_CONFORMING
-        if self._red == self._options.max_fail and not self._ended:
-            self._ended = True
-            raise Enough(f"ended after {self._red} deviation{'s' * (self._red > 1)}", step="--max-fail")
+        if exit_code([judgement.verdict], strict=self._options.strict) is not Exit.NOT_CONFORMING:
+            return
+        self._red.append(judgement)
+        if (number := len(self._red)) == self._options.max_fail and not self._ended:
+            raise Enough(f"ended after {number} deviation{'s' * (number > 1)}", step="--max-fail")
 
     def go_on(self) -> None:
         """From now on no number of deviations ends it."""

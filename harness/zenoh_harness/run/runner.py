@@ -25,6 +25,7 @@ from zenoh_harness.run.models import model_cases
 from zenoh_harness.run.nodes import NodeRun
 from zenoh_harness.run.options import Options
 from zenoh_harness.run.register import Register
+from zenoh_harness.run.sidebyside import Beside
 from zenoh_harness.run.vectors import VectorRun, golden
 from zenoh_harness.scripting.shipped import script_cases
 from zenoh_harness.targets.reach import Face, Reach
@@ -51,6 +52,10 @@ class Part(Protocol):
     """Whether what is grave on it is kept back until it is public."""
     stop: Flag
     """Set to end it."""
+
+    @property
+    def apart(self) -> bool:
+        """Whether another part may run beside it."""
 
     @property
     def identity(self) -> Identity: ...
@@ -136,10 +141,7 @@ def run_target(reach: Reach, options: Options, parts: Sequence[Part], command: s
     stopped: HarnessError | None = None
     with writer, seldom_collected():
         try:
-            for part in parts:
-                register.reach, register.guarded = str(part.reach), part.guarded
-                register.changed = "through" in part.reach.options
-                part.run(register)
+            _run_all(parts, register)
         except KeyboardInterrupt:
             for part in parts:
                 part.stop.set()
@@ -156,6 +158,20 @@ def run_target(reach: Reach, options: Options, parts: Sequence[Part], command: s
         code = exit_code((one.verdict for one in register.judgements), strict=options.strict, interrupted=early)
         footer = writer.footer(code, why=stopped.what if stopped else "")
     return Ran(header=header, judgements=tuple(register.judgements), footer=footer, out=options.out, stopped=stopped)
+
+
+def _run_all(parts: Sequence[Part], register: Register) -> None:
+    """One part after the other; side by side where none is in another's way."""
+    first, *others = parts
+    changed = "through" in first.reach.options
+    mine = register.of(str(first.reach), guarded=first.guarded, changed=changed)
+    if others and all(part.apart for part in parts):
+        with Beside(lambda: _run_all(others, register), others[0].stop):
+            first.run(mine)
+        return
+    first.run(mine)
+    if others:
+        _run_all(others, register)
 
 
 @contextmanager

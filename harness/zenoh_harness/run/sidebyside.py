@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from queue import Empty, Queue
+from threading import Event as Flag
 from threading import Lock, Thread
+from types import TracebackType
 from typing import Generic, TypeVar
 
 from zenoh_harness.links.timing import scaled
@@ -79,3 +81,31 @@ class Aside:
         """Until all of it is done."""
         for thread in self._threads:
             thread.join()
+
+
+class Beside:
+    """One task beside what the `with` block does: waited for at the block's end, where its error is raised.
+
+    When the block fails, the task is told to stop first.
+    """
+
+    def __init__(self, task: Callable[[], object], stop: Flag) -> None:
+        self._task, self._stop = task, stop
+        self._why: BaseException | None = None
+        self._thread = Thread(target=self._work, name="zconform-beside", daemon=True)
+
+    def _work(self) -> None:
+        try:
+            self._task()
+        except BaseException as why:  # noqa: BLE001 - raised where it is waited for
+            self._why = why
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, kind: type[BaseException] | None, why: BaseException | None, at: TracebackType | None) -> None:
+        if kind is not None:
+            self._stop.set()
+        self._thread.join()
+        if kind is None and self._why is not None:
+            raise self._why

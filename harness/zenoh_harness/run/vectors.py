@@ -61,7 +61,7 @@ class VectorRun:
     def __init__(self, codec: Codec, reach: Reach, options: Options, vectors: Iterable[Vector]) -> None:
         self.codec, self.reach, self.options = codec, reach, options
         self.identity, self.role, self.profiles = codec.identity, ROLE, ("default",)
-        self.guarded = False
+        self.guarded, self.apart = False, False
         self.stop = Flag()
         self.vectors = [vector for vector in vectors if any(True for _ in _wanted(vector, options.selection))]
 
