@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from zenoh_conformance import sane
+from zenoh_conformance import keyexpr, sane
 from zenoh_conformance.codec import encode
 from zenoh_conformance.messages import (
     Declare,
@@ -221,3 +221,18 @@ class AsksInMidSession(Reference):
             self.say(link, Request(id=number, key=whole("@/variant/**"), body=Query()))
             self.say(link, Interest(id=1000 + number, mode=InterestMode.CURRENT, options=InterestOptions.TOKENS))
         super().route(link, message, reliable=reliable)
+
+
+@variant(
+    "sends-what-somebody-wants",
+    permitted="push: a publication goes to who declared a subscriber; query: to who serves it",
+)
+class SendsWhatSomebodyWants(Reference):
+    """Sends what its own application publishes or asks to whoever declared that he wants it, and to no router that did not."""
+
+    def receivers(self, link: Link, key: str) -> list[Link]:
+        return [other for other in super().receivers(link, key) if self.subscribes(other, key)]
+
+    def targets(self, link: Link, request: Request, key: str) -> list[Link]:
+        serving = self.held(link, lambda held: keyexpr.intersects(key, held.key))
+        return [other for other in super().targets(link, request, key) if other.session in serving]
