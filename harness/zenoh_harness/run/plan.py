@@ -19,7 +19,10 @@ from zenoh_harness.profiles import DEFAULT, PROFILES
 GROUP: Final = 32
 """Cases before the first look at the target's health, and after a death."""
 
-GROUP_MOST: Final = 256
+GROWTH: Final = 4
+"""By how much the next one is larger while nothing dies."""
+
+GROUP_MOST: Final = 512
 """The most cases between two looks, however well it has been."""
 
 
@@ -203,7 +206,7 @@ def shuffled(plan: Plan, seed: int) -> Plan:
 def groups(
     items: Sequence[Item], deaths: Callable[[], int] = lambda: 0, *, each: bool = False
 ) -> Iterator[Sequence[Item]]:
-    """The items in groups, each twice as long as the one before while nothing dies: what waits, waits in one go.
+    """The items in groups, each four times as long as the one before while nothing dies: what waits, waits in one go.
 
     `each`: every item for itself, since the next one has another target.
     """
@@ -214,4 +217,4 @@ def groups(
     while at < len(items):
         yield items[at : at + size]
         at += size
-        size, died = (min(2 * size, GROUP_MOST), died) if deaths() == died else (GROUP, deaths())
+        size, died = (min(GROWTH * size, GROUP_MOST), died) if deaths() == died else (GROUP, deaths())
