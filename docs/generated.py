@@ -12,6 +12,9 @@ from pathlib import Path
 
 from properdocs.config.defaults import ProperDocsConfig
 from properdocs.structure.files import File, Files
+from properdocs.structure.pages import Page
+
+from zenoh_conformance.verdict import MEANS
 
 HERE = Path(__file__).parent
 COPIED = {"architecture.md": "ARCHITECTURE.md", "contributing.md": "CONTRIBUTING.md"}
@@ -53,3 +56,9 @@ def on_files(files: Files, config: ProperDocsConfig) -> Files:
     for place, text in generated().items():
         files.append(File.generated(config, place, content=text))
     return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: ProperDocsConfig, files: Files) -> str:
+    """Called by the builder for each page: where it asks for the verdicts, they stand as the harness has them."""
+    rows = "\n".join(f"| `{verdict.value}` | {text} |" for verdict, text in MEANS.items())
+    return markdown.replace("{{ verdicts }}", rows)

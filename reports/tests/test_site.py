@@ -18,10 +18,10 @@ import pytest
 from sites import parsed, run_report, site_of
 
 from zenoh_conformance.conversation import Connection, Conversation, Event, Framing, Happened, Side
-from zenoh_conformance.verdict import Judgement, Key, Verdict
+from zenoh_conformance.verdict import MEANS, Judgement, Key, Verdict
 from zenoh_harness.files import captures, conversations, pcap
 from zenoh_reports.exports.captures import capture
-from zenoh_reports.pages import about, changes, folder
+from zenoh_reports.pages import changes, folder
 from zenoh_reports.pages import site as pages_site
 from zenoh_reports.pages.build import build
 from zenoh_reports.pages.site import SIGNS, Report
@@ -284,7 +284,7 @@ def test_the_command_of_a_run_says_how_deep_it_went(make_run):
 
 
 def test_each_verdict_is_explained(make_run):
-    assert set(about.MEANS) == set(Verdict)
+    assert set(MEANS) == set(Verdict)
     assert "does no work" in site_of(make_run("run"))["about.html"].decode()
 
 
