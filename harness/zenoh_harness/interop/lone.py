@@ -15,7 +15,7 @@ from zenoh_conformance.conversation import Conversation, Event
 from zenoh_harness.errors import AgentUnimplemented, CannotConnect
 from zenoh_harness.interop.talk import Fences, Missed
 from zenoh_harness.interop.voice import PATIENCE, Voice
-from zenoh_harness.links.timing import Deadline, scaled
+from zenoh_harness.links.timing import Deadline, scaled, strain
 from zenoh_harness.targets.adapters.launched import LaunchedNode
 
 KEY: Final = "zconform/lone"
@@ -42,7 +42,7 @@ class Opening:
 
     def wait(self, comes: LaunchedNode) -> None:
         """Until there is a session; the one who comes is started again where it has ended in order. Raises CannotConnect."""
-        patience = Deadline.after(PATIENCE)
+        patience = Deadline.after(strain() * PATIENCE)
         while not self._open.wait(_GLANCE):
             if comes.vitals().ended:
                 comes.start_again()

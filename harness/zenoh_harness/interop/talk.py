@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 
 from zenoh_conformance.law import show
 from zenoh_harness.interop.voice import PATIENCE, Ear, Heard, Voice
-from zenoh_harness.links.timing import Deadline, scaled
+from zenoh_harness.links.timing import Deadline, scaled, strain, stretched
 
 FENCE: Final = "zconform/fence"
 GATHERED: Final = 0.1
@@ -56,13 +56,15 @@ class Fences:
     def pass_(self, sender: Voice, receiver: Voice, **options: Any) -> None:
         """Wait until what `sender` said so far is with `receiver`. Missed when the fence does not arrive."""
         number = self._put(sender, receiver, options)
-        self._await(receiver, number, scaled(PATIENCE), f"from {sender.side.value}: what was put last has not arrived")
+        self._await(
+            receiver, number, stretched(PATIENCE), f"from {sender.side.value}: what was put last has not arrived"
+        )
 
     def join(self, one: Voice, other: Voice, *, within: float = 2 * PATIENCE) -> float:
         """Wait until both hear each other; the last moment at which one was still deaf. Missed when they do not in time."""
         now = deaf = time.monotonic()
         for sender, receiver in ((one, other), (other, one)):
-            deadline = Deadline.after(within)
+            deadline = Deadline.after(strain() * within)
             while not self._heard(receiver, self._put(sender, receiver, {}), scaled(_GLANCE)):
                 if deadline.passed:
                     raise Missed(f"what the {sender.side.value}'s application puts never arrives on the other side")

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from zenoh_conformance.conversation import Side
 from zenoh_harness.errors import AgentError, AgentUnimplemented
-from zenoh_harness.links.timing import scaled
+from zenoh_harness.links.timing import stretched
 from zenoh_harness.targets.agent import SILENT, Agent
 
 PATIENCE: Final = 10.0
@@ -82,7 +82,7 @@ class Voice:
     def tokens(self, key: str) -> Ear:
         """Ask which tokens are there."""
         name = next(self._ids)
-        self.do("get_liveliness", id=name, key=key, timeout_ms=int(scaled(PATIENCE) * 1000))
+        self.do("get_liveliness", id=name, key=key, timeout_ms=int(stretched(PATIENCE) * 1000))
         return Ear(self, name)
 
     def hear(self, name: str, within: float) -> Heard | None:
@@ -106,7 +106,7 @@ class Ear:
 
     def next(self, within: float | None = None) -> Heard | None:
         """The next event; None when none came in time (`within` seconds, by default what scenarios wait)."""
-        return self.voice.hear(self.id, scaled(PATIENCE) if within is None else within)
+        return self.voice.hear(self.id, stretched(PATIENCE) if within is None else within)
 
     def so_far(self) -> list[Heard]:
         """What has come already."""

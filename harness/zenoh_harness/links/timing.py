@@ -40,6 +40,11 @@ def strain() -> float:
     return min(MOST_STRAIN, max(1.0, waiting))
 
 
+def stretched(seconds: float) -> float:
+    """`seconds` in this machine's time, as busy as it is: how long to wait for what is due."""
+    return strain() * scaled(seconds)
+
+
 @dataclass(frozen=True, slots=True)
 class Deadline:
     """A moment after which nobody waits any more."""

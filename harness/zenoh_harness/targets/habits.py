@@ -12,7 +12,7 @@ from zenoh_conformance.dialogue import Dialogue
 from zenoh_conformance.fences import BY_QUERY, QUIET_ONES, Fence, Fencing
 from zenoh_conformance.sane import OFFERS
 from zenoh_conformance.scene import ANSWERS
-from zenoh_harness.links.timing import scaled, strain
+from zenoh_harness.links.timing import stretched
 
 UNIT: Final = 2.0
 """Seconds in which any healthy target answers, before scaling."""
@@ -119,7 +119,7 @@ class Habits:
     @property
     def unit(self) -> float:
         """Seconds in which it answers, scaled; longer on a machine that is busy."""
-        return strain() * scaled(max(UNIT, ANSWERS * self.answer))
+        return stretched(max(UNIT, ANSWERS * self.answer))
 
     @property
     def longest(self) -> float:
@@ -129,12 +129,12 @@ class Habits:
     @property
     def patience(self) -> float:
         """Seconds that it is waited for before it did not come, scaled; longer on a machine that is busy."""
-        return strain() * scaled(max(CONNECT, TIMES * self.longest, TIMES * self.start))
+        return stretched(max(CONNECT, TIMES * self.longest, TIMES * self.start))
 
     @property
     def stall(self) -> float:
         """Seconds that it may stand still before it hangs, scaled; longer on a machine that is busy."""
-        return strain() * scaled(max(STALL, TIMES * self.longest, ANSWERS * self.answer))
+        return stretched(max(STALL, TIMES * self.longest, ANSWERS * self.answer))
 
     @property
     def linger(self) -> float:

@@ -18,7 +18,7 @@ from zenoh_conformance.messages import Init
 from zenoh_conformance.messages.init import Patch, QoS
 from zenoh_conformance.wire.extensions import exts
 from zenoh_harness.errors import CannotConnect
-from zenoh_harness.links.timing import Deadline, scaled, strain
+from zenoh_harness.links.timing import Deadline, scaled, stretched
 from zenoh_harness.links.wires import Recorder
 from zenoh_harness.probing.habits.room import room
 from zenoh_harness.probing.habits.speaks import other_version
@@ -200,7 +200,7 @@ def _routed(node: NodeInstance, habits: Habits, size: int) -> bool:
         near.subscribe(key)
         near.fence()
         far.publish(key, bytes(size), block=True)
-        within = max(strain() * scaled(UNIT) / 2, QUIET_TIMES * habits.answer)
+        within = max(stretched(UNIT) / 2, QUIET_TIMES * habits.answer)
         _passed(near, within)
     except Deviation:
         return False
@@ -247,7 +247,7 @@ def visit(node: NodeInstance, within: float = CONNECT) -> Dialogue | None:
         wire = Recorder().wire(node, "habits", Deadline.after(within))
     except CannotConnect:
         return None
-    return Dialogue(wire, zid=zid, unit=strain() * scaled(max(UNIT, CONNECT)), requirement=REQUIREMENT)
+    return Dialogue(wire, zid=zid, unit=stretched(max(UNIT, CONNECT)), requirement=REQUIREMENT)
 
 
 def handshake(us: Dialogue, node: NodeInstance, **changes: Any) -> float | None:
@@ -263,7 +263,7 @@ def handshake(us: Dialogue, node: NodeInstance, **changes: Any) -> float | None:
 def fence_of(us: Dialogue, answer: float) -> tuple[Fencing, frozenset[str]]:
     """The best fence that a live session passes, and what it was seen not to do; it may leave meanwhile, by itself."""
     fencing, missed = best(
-        us, max(strain() * scaled(UNIT) / 2, QUIET_TIMES * answer), max(scaled(LEAST_QUIET), QUIET_TIMES * answer)
+        us, max(stretched(UNIT) / 2, QUIET_TIMES * answer), max(scaled(LEAST_QUIET), QUIET_TIMES * answer)
     )
     return fencing, frozenset(OF_FENCE[how] for how in missed if how in OF_FENCE)
 
