@@ -277,8 +277,10 @@ class Initiation(RuleBasedStateMachine):
         """The answer that is due, wrong, is refused."""
         us, syn = self.led(state)
         us.requirement, wrong = WRONG[state][how % len(WRONG[state])]
-        us.send(wrong(us, syn, value))
-        us.expect_refusal(f"{state.value}: unacceptable", never=OpenSyn)
+        message = wrong(us, syn, value)
+        if message != us.init_ack(syn):  # above the largest resolution there is none
+            us.send(message)
+            us.expect_refusal(f"{state.value}: unacceptable", never=OpenSyn)
         us.wire.shut()
 
     @rule(state=st.sampled_from(EARLY), reason=st.integers(0, 8), session=st.booleans())

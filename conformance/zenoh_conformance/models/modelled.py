@@ -37,6 +37,9 @@ OUT_OF_TURN = (
 )  # fmt: skip
 """Laws that wrong, odd and untimely strokes break on purpose: all of the handshake. What was settled is kept to nevertheless."""
 
+EARLY = (State.AWAIT_INIT, State.INIT_ACKED)
+"""Where a handshake is under way: no page says how long the target waits there."""
+
 MOST_LINKS = 3
 """Links that are kept open side by side."""
 
@@ -56,6 +59,16 @@ class Modelled:
     """Whether its node was there before: it may need a while, and blame is looked for at last."""
     keys: list[str] = field(default_factory=list)
     """What was subscribed to on it."""
+    born: float = field(init=False)
+    """When it was opened, on the conversation's clock."""
+
+    def __post_init__(self) -> None:
+        self.born = self.us.wire.now()
+
+    @property
+    def stale(self) -> bool:
+        """Whether it stands in a handshake for so long that the target may have given it up."""
+        return self.state in EARLY and self.us.wire.now() - self.born > self.us.unit
 
 
 FIRSTS: Mapping[str, Callable[[int], int]] = {
@@ -209,6 +222,10 @@ class Linked(RuleBasedStateMachine):
         return [link for link in self.links if link.state is not State.CLOSED]
 
     def in_state(self, *states: State) -> list[Modelled]:
+        """Those that stand there; a handshake that was left standing for long is given up first."""
+        for link in self.links:
+            if link.stale:
+                self.over(link, Seen.LINK_END)
         return [link for link in self.links if link.state in states]
 
     def at(self, which: int, state: State) -> Modelled:

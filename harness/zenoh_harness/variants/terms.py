@@ -27,7 +27,7 @@ class Batch2048(Reference):
     settings: ClassVar = {"batch_size": 2048}
 
 
-LANES = dict.fromkeys(("law/frame-carries-priority", "law/qos-needs-both"), "no lanes are settled with it")
+LANES = {"law/frame-carries-priority": "no lanes are settled with it"}
 """What there is nothing to judge of where it does no lanes."""
 
 
