@@ -47,12 +47,9 @@ def init_syn(zid: bytes, *, exts: Sequence[Any] = OFFERS, **changes: Any) -> Ini
 
 
 def init_ack(syn: Init, zid: bytes, cookie: bytes, **changes: Any) -> Init:
-    """InitAck that accepts a proposal as it stands: the same values, and the offered extensions that we do.
-
-    Of a router we are a peer: routers route among each other by the topology, of which we say nothing.
-    """
+    """InitAck that accepts a proposal as it stands: the same values, and the offered extensions that we do."""
     fields: dict[str, Any] = {
-        "ack": True, "version": VERSION, "whatami": PEER if syn.whatami == ROUTER else ROUTER, "zid": ZenohID(zid),
+        "ack": True, "version": VERSION, "whatami": ROUTER, "zid": ZenohID(zid),
         "resolution": DEFAULT_RESOLUTION if syn.resolution is None else syn.resolution,
         "batch_size": DEFAULT_BATCH if syn.batch_size is None else syn.batch_size, "cookie": cookie,
         "exts": Exts(ext for ext in syn.exts if isinstance(ext, InitQoS)),

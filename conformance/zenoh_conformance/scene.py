@@ -122,8 +122,8 @@ class Scene(Protocol):
     def dialogue(self, name: str = "us", *, zid: bytes | None = None) -> Dialogue:
         """A dialogue over a new link, before any handshake, with a ZenohID of its own."""
 
-    def session(self, name: str = "us", *, zid: bytes | None = None) -> Dialogue:
-        """A dialogue over a new link, live: the sane handshake is done."""
+    def session(self, name: str = "us", *, zid: bytes | None = None, **init: Any) -> Dialogue:
+        """A dialogue over a new link, live: the sane handshake is done, with these fields in our INIT."""
 
     def sessions(self, *names: str) -> tuple[Dialogue, ...]:
         """As many live ones as names."""

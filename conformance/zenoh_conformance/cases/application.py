@@ -1,4 +1,4 @@
-"""What a node says and hears for its own application: we are the router that it connected to, and its agent tells what it is told."""
+"""What a node says and hears for its own application: it connected to us, and its agent tells what it is told."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from zenoh_conformance import sane
 from zenoh_conformance.case import case, grid
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.messages import Del, Err, Put, Reply, Request, Response, ResponseFinal
@@ -26,8 +27,12 @@ Told = Mapping[str, Any]
 
 
 def router(scene: Scene) -> Party:
-    """The target's session with us, which works for both: what its application says now is said in it."""
-    us = scene.session("router")
+    """The target's session with us, which works for both: what its application says now is said in it.
+
+    Of a router we are a peer: routers route among each other by the topology, of which we say nothing.
+    """
+    role = sane.PEER if scene.fact("stated_role") == "router" else sane.ROUTER
+    us = scene.session("router", whatami=role)
     party = Party(us, "router", f"zconform/{us.zid.hex()}")
     party.settles("not reached: the session works")
     return party

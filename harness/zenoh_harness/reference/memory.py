@@ -287,8 +287,8 @@ class MemoryScene:
         us.beside_us = self.dialogues
         return us
 
-    def session(self, name: str = "us", *, zid: bytes | None = None) -> Dialogue:
-        return open_session(self.dialogue(name, zid=zid), PROFILES[self.profile])
+    def session(self, name: str = "us", *, zid: bytes | None = None, **init: Any) -> Dialogue:
+        return open_session(self.dialogue(name, zid=zid), PROFILES[self.profile], **init)
 
     def sessions(self, *names: str) -> tuple[Dialogue, ...]:
         return tuple(self.session(name) for name in names)

@@ -201,6 +201,7 @@ def _header(reach: Reach, identity: Identity, parts: Sequence[Part], options: Op
         run=run_ids.of_new(date, reach, identity.digest, options.seed, command),
         command=command,
         profiles=tuple(profiles),
+        facts={"quick": True} if options.depth == "quick" else {},
     )
 
 

@@ -267,9 +267,9 @@ class Stage:
         dialogue.beside_us = self.dialogues
         return dialogue
 
-    def session(self, name: str = "us", *, zid: bytes | None = None) -> Dialogue:
+    def session(self, name: str = "us", *, zid: bytes | None = None, **init: Any) -> Dialogue:
         """A dialogue over a new link, live."""
-        return open_session(self.dialogue(name, zid=zid), self._node.profile)
+        return open_session(self.dialogue(name, zid=zid), self._node.profile, **init)
 
     def sessions(self, *names: str) -> tuple[Dialogue, ...]:
         """As many live ones as names."""

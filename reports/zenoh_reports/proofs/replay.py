@@ -194,11 +194,11 @@ class TapeScene:
         us.beside_us = self.dialogues
         return us
 
-    def session(self, name: str = "us", *, zid: bytes | None = None) -> Dialogue:
+    def session(self, name: str = "us", *, zid: bytes | None = None, **init: Any) -> Dialogue:
         """A dialogue with the handshake that the profile asks for. Raises Apart for a profile that is not known."""
         if self.profile not in PROFILES:
             raise Apart(f"there is no profile {self.profile}")
-        return open_session(self.dialogue(name, zid=zid), PROFILES[self.profile])
+        return open_session(self.dialogue(name, zid=zid), PROFILES[self.profile], **init)
 
     def sessions(self, *names: str) -> tuple[Dialogue, ...]:
         """As many as names."""
