@@ -127,7 +127,7 @@ class Querying(RuleBasedStateMachine):
         self.queriers: list[Party] = []
         self.count = 0
         self.left = -inf
-        """When a session was ended last."""
+        """When a queryable was taken back, or a session ended, last."""
 
     def teardown(self) -> None:
         """Let go, and let the laws judge."""
@@ -154,7 +154,7 @@ class Querying(RuleBasedStateMachine):
 
     @rule(key=keys, who=st.integers(0, 1), whom=st.sampled_from((Target.ALL, None, *Target)), mode=modes)
     def ask(self, key: str, who: int, whom: Target | None, mode: int | None) -> None:
-        """A query; it comes to those whom its target names. A node may notice a little later than we that a session has ended."""
+        """A query; it comes to those whom its target names. A node may notice a little later than we who has gone."""
         querier, right = self.queriers[who], False
         while not right:
             may_be_early = querier.us.wire.now() < self.left + querier.us.unit
@@ -263,13 +263,13 @@ class Querying(RuleBasedStateMachine):
         """A queryable is taken back, or its session ends; what it owed is settled."""
         here = [each for each in self.sources if each.here]
         who = here[source % len(here)]
+        self.left = who.party.us.wire.now()
         if how == "takes back":
             if who.serves:
                 who.party.retracts(UQueryable, who.entity)
             who.serves = False
             return
         who.here = False
-        self.left = who.party.us.wire.now()
         who.party.leaves() if how == "leaves" else who.party.us.wire.reset()
         for question in self.open_questions():
             if who in question.owing:
