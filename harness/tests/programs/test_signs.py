@@ -69,7 +69,7 @@ def test_a_target_names_its_own_form():
 
 
 def test_a_cause_has_no_number_of_a_thread():
-    first, second = (classify([("stderr", f"thread 'rx' ({n}) panicked at a.rs:1")])[0] for n in (1, 22))
+    first, second = (classify([("stderr", f"thread 'rx-{n}' ({n}) panicked at a.rs:1")])[0] for n in (1, 22))
     assert first.cause == second.cause == "thread 'rx' panicked at a.rs:1"
 
 

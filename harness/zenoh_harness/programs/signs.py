@@ -54,7 +54,8 @@ WORDS: Final = (
 )  # fmt: skip
 """One of these, in lower case, is in every line that has a form: what a flood of output is searched for."""
 
-_NUMBER_OF_THREAD: Final = re.compile(r"(thread '[^']*') \(\d+\)")
+_NUMBER_OF_THREAD: Final = re.compile(r"(thread '[^']*?)(?:-\d+)?'(?: \(\d+\))?")
+"""Which of a pool it was, and its id: both change from run to run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class Sign:
     @property
     def cause(self) -> str:
         """The line without what changes from run to run: a cause."""
-        return _NUMBER_OF_THREAD.sub(r"\1", self.line.strip())
+        return _NUMBER_OF_THREAD.sub(r"\1'", self.line.strip())
 
 
 def words(own: Iterable[str] = ()) -> list[str]:

@@ -329,7 +329,7 @@ def leave(us: Dialogue, habits: Habits) -> None:
 
 def death(vitals: Vitals) -> str:
     """How a process of ours ended, and the first sign of death that it wrote."""
-    first = vitals.signs[0].line.strip() if vitals.signs else ""
+    first = vitals.signs[0].cause if vitals.signs else ""
     ended = str(vitals.ended) if vitals.ended else "gone"
     return f"{ended}: {first}" if first else ended
 
