@@ -19,7 +19,7 @@ from .codec import encode
 from .connection import ConnectionDecoder, Seen, priority_of
 from .conversation import Connection, Event, Happened, Side
 from .fences import BY_QUERY, PASSES
-from .finding import NOT_REACHED, Deviation, Finding
+from .finding import OVERSLEPT, Deviation, Finding
 from .fragments import fragment
 from .kinds import AnyKind, InitAck, InitSyn, Kind, M, OpenAck, OpenSyn, kind, name_of, reason_name
 from .messages import (
@@ -50,9 +50,6 @@ Sendable = Transport | Network | Scouting | Segments | bytes
 
 LEAST_PAUSE = 0.05
 """Seconds that we are silent at least, however short a lease is."""
-
-OVERSLEPT = f"{NOT_REACHED}: we were silent for longer than the lease that we stated"
-"""The step of what is no fault of whoever ended the session then."""
 
 PREFIX = 2
 """Bytes of a batch's length, which count for its size."""

@@ -10,6 +10,15 @@ from .conversation import Event, Side
 NOT_REACHED: Final = "not reached"
 """How the step of a finding begins where a check did not come to its point: it says nothing about its requirement."""
 
+OVERSLEPT = f"{NOT_REACHED}: we were silent for longer than the lease that we stated"
+"""The step of what is no fault of whoever ended the session then."""
+
+CALM = "a machine that is not busy"
+"""What is expected where a moment tells what is right, and patience is stretched."""
+
+OUR_FAULT = (OVERSLEPT, CALM)
+"""Of what the cause speaks where we, or our machine, were too slow to judge."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:

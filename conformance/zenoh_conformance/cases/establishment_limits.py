@@ -7,8 +7,8 @@ from typing import Any
 
 from zenoh_conformance import sane
 from zenoh_conformance.case import case, grid
-from zenoh_conformance.dialogue import OVERSLEPT, Dialogue
-from zenoh_conformance.finding import NOT_REACHED, Deviation
+from zenoh_conformance.dialogue import Dialogue
+from zenoh_conformance.finding import NOT_REACHED, OVERSLEPT, Deviation
 from zenoh_conformance.kinds import InitAck, OpenAck, reason_code
 from zenoh_conformance.messages import Close, KeepAlive
 from zenoh_conformance.messages.init import Auth

@@ -10,6 +10,7 @@ import jsonschema
 import pytest
 
 from zenoh_conformance.case import all_cases
+from zenoh_conformance.finding import OUR_FAULT
 from zenoh_conformance.law import all_laws
 from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import Judgement, Key, Verdict
@@ -221,3 +222,11 @@ def test_what_was_judged_and_is_not_is_missing(tmp_path):
     with pytest.raises(FileFault) as refused:
         judged.read(path)
     assert refused.value.line == 1
+
+
+@pytest.mark.parametrize("why", OUR_FAULT)
+def test_what_our_machine_was_too_slow_for_is_not_gone(why):
+    late = judgement(Verdict.NOT_OBSERVED, f"not reached: {why} is required")
+
+    assert judged.judged([late]) == frozenset()
+    assert judged.prevented([late, judgement(Verdict.NOT_OBSERVED, role="initiator")]) == {"responder default push/put"}

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from zenoh_conformance.finding import OUR_FAULT
 from zenoh_conformance.verdict import Judgement, Verdict
 from zenoh_harness.files.faults import FileFault
 
@@ -28,6 +29,12 @@ def line_of(judgement: Judgement) -> str:
 def judged(judgements: Iterable[Judgement]) -> frozenset[str]:
     """What these judged."""
     return frozenset(line_of(one) for one in judgements if one.verdict not in NOT_JUDGED)
+
+
+def prevented(judgements: Iterable[Judgement]) -> frozenset[str]:
+    """What was to be judged, and our own machine was too slow for it: such a line need not be accepted as gone."""
+    late = (one for one in judgements if one.verdict is Verdict.NOT_OBSERVED)
+    return frozenset(line_of(one) for one in late if any(text in one.cause for text in OUR_FAULT))
 
 
 def read(path: Path) -> frozenset[str]:
