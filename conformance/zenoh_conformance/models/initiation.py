@@ -43,8 +43,6 @@ ROLE = Side.INITIATOR
 BREAKS = (*OUT_OF_TURN, "law/qos-needs-both", "law/low-latency-needs-both", "law/compression-needs-both")
 """Laws that our own side breaks in it on purpose: an odd answer settles on what was not offered."""
 EARLY = (State.INIT_SENT, State.OPEN_SENT)
-LINKS = 8
-"""How many links in a row a target may leave by CLOSE, that opens several and settles on one: more of them on a busy machine."""
 SHORT: Mapping[str, Any] = {"lease_in_seconds": False, "lease": 1500}
 """A lease that a session outlives only if somebody keeps it alive."""
 
@@ -187,13 +185,13 @@ class Initiation(RuleBasedStateMachine):
 
     def works(self, how: Answered) -> Dialogue:
         """A session that works, answered so. Raises Deviation."""
-        for tries_left in reversed(range(LINKS)):
+        for tries_left in (2, 1, 0):
             us = self.answered(how)
             try:
                 with us.about(blame.LIVES):
                     us.expect_live()
                 break
-            except Deviation:  # it may leave some by CLOSE: it settles on one of several links
+            except Deviation:  # it may leave one or two by CLOSE: it settles on one of several links
                 if us.closed is None or not tries_left:
                     raise
                 us.wire.shut()
