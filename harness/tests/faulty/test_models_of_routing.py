@@ -14,11 +14,9 @@ from zenoh_conformance.requirement import requirements
 from zenoh_harness.faulty import find_faulty_node
 from zenoh_harness.faulty.table import broken_by
 from zenoh_harness.reference import Config, Reference
-from zenoh_harness.reference.config import Action
 from zenoh_harness.reference.exploring import explored
 from zenoh_harness.reference.joined import Joined
-from zenoh_harness.reference.link import Link
-from zenoh_harness.variants.pacing import FirstSessionsLast, LaterSessionsLater, PassesOnLater
+from zenoh_harness.variants.pacing import FirstSessionsLast, LaterSessionsLater, PassesOnLater, TakesBackLater
 
 
 class Consolidating(Reference):
@@ -28,27 +26,6 @@ class Consolidating(Reference):
         from dataclasses import replace
 
         super().__init__(replace(config or Config(), consolidates=True))
-
-
-class TakesBackLater(Reference):
-    """Asks a queryable for a moment more after it was taken back: no page says how soon that has an effect."""
-
-    def __init__(self, config: Config | None = None) -> None:
-        super().__init__(config)
-        self.gone: list[tuple[float, Link, int]] = []
-
-    def on_entity_gone(self, link: Link, kind: str, entity: int) -> None:
-        if kind == "queryable":
-            self.gone.append((self.now + 0.05, link, entity))
-        else:
-            super().on_entity_gone(link, kind, entity)
-
-    def tick(self, now: float) -> list[Action]:
-        due = [one for one in self.gone if one[0] <= now]
-        self.gone = [one for one in self.gone if one[0] > now]
-        for _, link, entity in due:
-            super().on_entity_gone(link, "queryable", entity)
-        return super().tick(now)
 
 
 def test_who_takes_back_later_is_right() -> None:

@@ -174,3 +174,34 @@ class ForgetsSessionsLater(Reference):
             self.drop(link)
         elif link.name not in self.leaving:
             super().on_time(link)
+
+
+@variant(
+    "takes-back-later",
+    permitted="declarations: no page says how soon what is taken back has an effect",
+    unjudged={
+        "query-targets/who-has-left-off-is-not-asked": "who has just left off is asked once more, and answers nothing"
+    },
+)
+class TakesBackLater(Reference):
+    """Asks a queryable for a moment more after it was taken back."""
+
+    LATER: ClassVar = 0.05
+    """Seconds."""
+
+    def __init__(self, *text: Any) -> None:
+        super().__init__(*text)
+        self.gone: list[tuple[float, Link, int]] = []
+
+    def on_entity_gone(self, link: Link, kind: str, entity: int) -> None:
+        if kind == "queryable":
+            self.gone.append((self.now + self.LATER, link, entity))
+        else:
+            super().on_entity_gone(link, kind, entity)
+
+    def tick(self, now: float) -> list[Action]:
+        due = [one for one in self.gone if one[0] <= now]
+        self.gone = [one for one in self.gone if one[0] > now]
+        for _, link, entity in due:
+            super().on_entity_gone(link, "queryable", entity)
+        return super().tick(now)
