@@ -241,7 +241,12 @@ class Dialogue:
     def is_live(self) -> bool:
         """Whether both have opened the session, and nobody has ended it."""
         opened = self.my_open is not None and self.their_open is not None
-        return opened and self.ended is None and self.closed is None and not self.left and not self.wire.done
+        return opened and not self.is_over and not self.left and not self.wire.done
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the target has ended it, by CLOSE or with its link."""
+        return self.ended is not None or self.closed is not None
 
     @property
     def due(self) -> float:
@@ -442,7 +447,7 @@ class Dialogue:
         try:
             self.fence(step=step)
         except Deviation as deviation:
-            if self.ended is None and self.closed is None:
+            if not self.is_over:
                 raise Deviation(replace(deviation.finding, expected=expected, got="silence")) from None
             return False
         return True

@@ -107,7 +107,7 @@ def by_quiet(us: Dialogue, _key: str, _within: float | None, step: str) -> None:
     for _ in us.stream(us.fencing.quiet, silent=False):
         pass
     us.require(
-        us.ended is None and us.closed is None,
+        not us.is_over,
         expected="a session that goes on", got=us.end() if us.closed is not None else us.text_of(None), step=step,
     )  # fmt: skip
 
@@ -169,7 +169,7 @@ def best(us: Dialogue, within: float, quiet: float) -> tuple[Fencing, frozenset[
             if how is Fence.QUIET and ends_with_our_close(us, within):
                 return Fencing(how=Fence.END, quiet=quiet), frozenset(missed)
             return (us.fencing if how is not Fence.QUERY else BY_QUERY), frozenset(missed)
-        if us.ended is not None or us.closed is not None:
+        if us.is_over:
             break
         missed.add(how)
     return Fencing(how=Fence.NOTHING, quiet=quiet), frozenset((Fence.QUERY, Fence.INTEREST))

@@ -154,7 +154,7 @@ def answers(asked: Dialogue, links: Sequence[Dialogue], *, step: str) -> None:
             seen = us.next(LOOK)
             if seen is not None and isinstance(seen.message, ResponseFinal) and seen.message.id == request:
                 return
-            if us.ended is not None or us.closed is not None:
+            if us.is_over:
                 us.deviate(expected="ResponseFinal", got=us.text_of(seen), step=step)
     asked.deviate(expected="ResponseFinal", got="silence", step=step, is_work=True)
 

@@ -177,7 +177,7 @@ def works_but_for_finals(us: Dialogue) -> None:
 
 def answers_an_interest(us: Dialogue) -> bool:
     """Whether a session does that work."""
-    if us.ended is not None or us.closed is not None:
+    if us.is_over:
         return False
     us.fencing = Fencing(how=Fence.INTEREST)
     try:

@@ -129,7 +129,7 @@ def a_silent_session_expires(scene: Scene, *, seconds: bool) -> None:
         if isinstance(seen.message, Close):
             break
 
-    ended = us.ended is not None or us.closed is not None
+    ended = us.is_over
     us.require(ended, expected="the session's end", got="a session that lives on", step="after the lease")
     calm(scene)
 
@@ -226,7 +226,7 @@ def the_smaller_lease_counts(scene: Scene) -> None:
     for _ in us.stream(2.2 * LEASE_MS / 1000):
         pass
 
-    if us.ended is None and us.closed is None:
+    if not us.is_over:
         scene.follows("effective-lease")
         us.expect_live(step="the session within our lease")
     else:

@@ -265,7 +265,7 @@ def a_short_pause_is_endured(scene: Scene, *, pause: float, state: str) -> None:
         ack = ack or us.ask(us.init_syn(), expect=InitAck, step="after a pause")
         us.ask(us.open_syn(ack), expect=OpenAck, step="after a pause")
     except Deviation:
-        over = us.ended is not None or us.closed is not None
+        over = us.is_over
         us.require(pause <= A_MOMENT or not over, expected="a link", got="none", step="not reached: a long pause")
         raise
 

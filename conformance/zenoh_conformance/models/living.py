@@ -212,7 +212,7 @@ class Living(Linked):
         for seen in us.stream(2 + us.unit):
             if isinstance(seen.message, Close):
                 break
-        over = us.ended is not None or us.closed is not None
+        over = us.is_over
         us.require(over, expected="the session's end", got="a session that lives on", step="live: its lease is over")
         text = us.closed in (None, reason_code("GENERIC"), reason_code("EXPIRED"))
         with us.about("close/expired-lease-is-expired"):

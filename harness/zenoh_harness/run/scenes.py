@@ -317,7 +317,7 @@ class Stage:
 
 def end_early(us: Dialogue, way: End) -> None:
     """End a link that the target has not ended: by reset, or, of a live session, by CLOSE."""
-    if us.ended is not None or us.closed is not None:
+    if us.is_over:
         return
     if way is End.RST:
         us.wire.reset()

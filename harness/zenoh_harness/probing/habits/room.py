@@ -104,7 +104,7 @@ def _answered(links: list[Dialogue], within: float) -> list[tuple[Dialogue, Init
 def _still_up(us: Dialogue) -> bool:
     """Whether the node has not given it up meanwhile, to look at the next one."""
     us.next(0)
-    return us.ended is None and us.closed is None
+    return not us.is_over
 
 
 def _heard(us: Dialogue, what: Kind[M], within: float) -> M | None:

@@ -274,7 +274,7 @@ def _unless_it_leaves(us: Dialogue, found: Habits, may: bool) -> Habits:
         return found  # of the others our own CLOSE is a part
     for _ in us.stream(max(scaled(ENDS), QUIET_TIMES * found.answer)):
         pass
-    if us.ended is None and us.closed is None:
+    if not us.is_over:
         return found
     lacks = found.lacks | (frozenset(OF_FENCE.values()) if may else frozenset())
     return replace(found, leaves=True, fencing=replace(found.fencing, how=Fence.NOTHING), lacks=lacks)

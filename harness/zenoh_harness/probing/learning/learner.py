@@ -82,7 +82,7 @@ class Asked(SUL):  # type: ignore[misc]
 
 def said(us: Dialogue, symbol: str) -> str:
     """Say one thing on a link, and name what comes of it."""
-    if us.ended is not None or us.closed is not None:
+    if us.is_over:
         return GONE
     live, heard = us.their_open is not None, len(us.heard)
     us.send(SAID[symbol][1](us))
