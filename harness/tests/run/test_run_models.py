@@ -73,6 +73,24 @@ def test_what_deviates_once_only_is_told_as_not_repeatable():
     stage = FakeStage()
     with pytest.raises(Deviation, match="did not deviate again: as planted"):
         explore(machine_that(lambda scene: deviates(scene) if next(seen) == 0 else None), 7, 0, stage)
+    assert stage.adopted is stage.made[0]  # what was said that once, and not what was said when all went well
+
+
+def test_what_only_the_laws_find_once_is_kept_too():
+    """Laws judge when a run is over."""
+    seen, stage = itertools.count(), FakeStage()
+
+    def machine(stage, known):
+        class Machine(machine_that(lambda scene: None)(stage, known)):
+            def teardown(self):
+                if next(seen) == 0:
+                    deviates(self.scene)
+
+        return Machine
+
+    with pytest.raises(Deviation, match="did not deviate again: as planted"):
+        explore(machine, 7, 0, stage)
+    assert stage.adopted is stage.made[0]
 
 
 def test_time_that_runs_out_early_is_overtime():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import partial
 from types import ModuleType
@@ -53,7 +54,10 @@ def _case(module: ModuleType, depth: str, seed: int) -> Case:
 def explore(
     machine: Callable[[Callable[[], Scene], frozenset[str]], type], examples: int, seed: int, stage: Stage
 ) -> None:
-    """Run a machine on scenes like `stage`. Raises what its smallest failing run raises; `stage` gets what was said then."""
+    """Run a machine on scenes like `stage`. Raises what its smallest failing run raises; `stage` gets what was said then.
+
+    Of what deviated once, and not again, it gets what was said that once.
+    """
     from hypothesis import HealthCheck, Phase, Verbosity, settings
     from hypothesis import seed as seeded
     from hypothesis.errors import Flaky
@@ -61,6 +65,8 @@ def explore(
     from hypothesis.stateful import run_state_machine_as_test
 
     scenes: list[Stage] = []
+    shown: dict[str, Stage] = {}  # by its cause, where each deviation was seen last
+    evidence: Stage | None = None
     runs = 0
 
     def fresh() -> Scene:
@@ -70,6 +76,9 @@ def explore(
         runs += 1
         scenes.append(stage.another(runs))
         return scenes[-1]
+
+    def note(deviation: Deviation) -> None:
+        shown[deviation.finding.cause] = scenes[-1]
 
     phases = (Phase.generate, Phase.shrink) if examples >= SHRINKS else (Phase.generate,)
     how = settings(
@@ -85,22 +94,38 @@ def explore(
     )
     try:
         with with_reporter(lambda _text: None):
-            run_state_machine_as_test(
-                seeded(seed)(machine(fresh, stage.fact("known_deviations", frozenset()))), settings=how
-            )
+            made = noting(machine(fresh, stage.fact("known_deviations", frozenset())), note)
+            run_state_machine_as_test(seeded(seed)(made), settings=how)
     except Overtime:
         if runs < ENOUGH or stage.stopped:
             raise
     except Flaky as once:
         seen = deviations(once)
         if seen and not ran_out(once):
+            evidence = shown.get(seen[0].cause)
             raise Deviation(not_again(seen[0])) from once
         if runs < ENOUGH or stage.stopped:
             raise Overtime from once
     finally:
         for scene in scenes:
             scene.close()
-            stage.adopt(scene)
+            stage.adopt(evidence or scene)
+
+
+def noting(machine: type, note: Callable[[Deviation], None]) -> type:
+    """The machine; `note` is told of each run that deviates, before its scene is let go."""
+
+    def teardown(self: object) -> None:
+        raised = sys.exception()
+        try:
+            machine.teardown(self)  # type: ignore[attr-defined]
+        except Deviation as found:
+            note(found)
+            raise
+        if isinstance(raised, Deviation):
+            note(raised)
+
+    return type(machine.__name__, (machine,), {"teardown": teardown})
 
 
 def deviations(once: BaseException) -> list[Finding]:
