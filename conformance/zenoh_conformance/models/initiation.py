@@ -43,6 +43,9 @@ ROLE = Side.INITIATOR
 BREAKS = (*OUT_OF_TURN, "law/qos-needs-both", "law/low-latency-needs-both", "law/compression-needs-both")
 """Laws that our own side breaks in it on purpose: an odd answer settles on what was not offered."""
 EARLY = (State.INIT_SENT, State.OPEN_SENT)
+HELD_BACK = (0.0, 1 / 16, 1 / 8, 1 / 4)
+"""Shares of a unit for which an answer is held back, after each session that the target left at once: one that holds a single
+session leaves the next one for as long as it has not let go of the last one."""
 SHORT: Mapping[str, Any] = {"lease_in_seconds": False, "lease": 1500}
 """A lease that a session outlives only if somebody keeps it alive."""
 
@@ -185,14 +188,14 @@ class Initiation(RuleBasedStateMachine):
 
     def works(self, how: Answered) -> Dialogue:
         """A session that works, answered so. Raises Deviation."""
-        for tries_left in (2, 1, 0):
-            us = self.answered(how)
+        for later in HELD_BACK:
+            us = self.answered(how, later)
             try:
                 with us.about(blame.LIVES):
                     us.expect_live()
                 break
-            except Deviation:  # it may leave one or two by CLOSE: it settles on one of several links
-                if us.closed is None or not tries_left:
+            except Deviation:
+                if not us.is_over or later == HELD_BACK[-1]:
                     raise
                 us.wire.shut()
         return us
@@ -212,9 +215,11 @@ class Initiation(RuleBasedStateMachine):
             return False
         return True
 
-    def answered(self, how: Answered) -> Dialogue:
-        """A link on which we have said all that a session takes."""
+    def answered(self, how: Answered, later: float = 0.0) -> Dialogue:
+        """A link on which we have said all that a session takes; `later`: the share of a unit for which we are silent first."""
         us, syn = self.led(State.INIT_SENT, how.zid)
+        if later:
+            us.next(us.unit * later)
         with us.about(blame.FOLLOWED):
             lowest = min(proposed(syn) & 3, how.lowered & 3) | min(proposed(syn) & 12, how.lowered & 12)
             ack = us.init_ack(syn, resolution=lowest, cookie=how.cookie, batch_size=how.batch_size, whatami=how.whatami)

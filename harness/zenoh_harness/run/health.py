@@ -43,6 +43,9 @@ LAST: Final = 10
 SETTLE: Final = 0.5
 """Seconds in which a process that shut its links ends, if that is why."""
 
+LETS_GO: Final = (0.05, 0.5)
+"""Seconds that a node gets to let go of an earlier session, after each one of ours that it left at once."""
+
 TIMES_CALM: Final = 20
 """How many times its calm latency a healthy node may take."""
 
@@ -188,10 +191,9 @@ class _Check:
         if not alone:
             self._function(first, self._session("second"))
         elif self.node.agent is not None and self.node.agent.capabilities:
-            self._work_of_agent(first)
+            self._work(first, self._function_of_agent)
         else:
-            self._step(first.fence, f"{first.fencing.how.value} is not finished")
-            self._step(lambda: settle([first]), "it does not end a link that we closed")
+            self._work(first, self._plain)
         self.grade = Grade.FUNCTIONAL
 
     def _session(self, name: str) -> Dialogue:
@@ -206,7 +208,7 @@ class _Check:
         except Deviation as why:
             # Silence before any handshake ever came is a hang. Who shook hands before, and now refuses or falls silent, is at work
             # somewhere and no use to anybody: a zombie.
-            silent = dialogue.ended is None and dialogue.closed is None and why.finding.got == "silence"
+            silent = not dialogue.is_over and why.finding.got == "silence"
             hangs = silent and self.grade < Grade.HANDSHAKE
             raise self._ill(Verdict.HANG if hangs else Verdict.ZOMBIE, f"no new session: {why.finding.cause}") from why
         self.grade = max(self.grade, Grade.HANDSHAKE)
@@ -258,22 +260,37 @@ class _Check:
         near.say(Response(id=asked.id, key=_key(key), body=Reply(body=Put(payload=b"alive"))))
         near.say(ResponseFinal(id=asked.id))
 
-    def _work_of_agent(self, first: Dialogue) -> None:
-        """Its work, in another session when it closes the first one: it may not have let go of an earlier one yet."""
-        try:
-            self._function_of_agent(first)
-        # A client still holds its last session when it refuses the next one: it is at work, and no zombie. One that closes
-        # every session is one, so that there is one more try, and no third.
-        except _Ill:
-            if self.node.side is not Side.INITIATOR or first.closed is None or not self.node.vitals().running:
-                raise
-            self._take_back(first)
-            self._function_of_agent(self._session("again"))
+    def _work(self, us: Dialogue, work: Callable[[Dialogue], None]) -> None:
+        """Its work, in another session when it ends the first one: it may not have let go of an earlier one yet."""
+        # A client still holds its last session when it refuses the next one: it is at work, and no zombie. One that ends
+        # every session is one.
+        for number, later in enumerate(LETS_GO):
+            try:
+                return work(us)
+            except _Ill:
+                program = self.node.program
+                if (
+                    self.node.side is not Side.INITIATOR
+                    or not us.is_over
+                    or program is None
+                    or program.poll() is not None
+                ):
+                    raise
+                self._take_back(us)
+                program.wait(Deadline.after(later))
+                us = self._session(f"again{number or ''}")
+        return work(us)
+
+    def _plain(self, us: Dialogue) -> None:
+        """What a node does for which nobody speaks."""
+        self._step(us.fence, f"{us.fencing.how.value} is not finished")
+        self._step(lambda: settle([us]), "it does not end a link that we closed")
 
     def _take_back(self, us: Dialogue) -> None:
         """A session that came to nothing, and what the application declared for it."""
-        assert self.node.agent is not None
         us.leave()
+        if self.node.agent is None:
+            return
         with contextlib.suppress(AgentError):
             for event in TOLD:
                 self.node.agent.ask("undeclare", id=f"zconform/health/{us.zid.hex()}/{event}")

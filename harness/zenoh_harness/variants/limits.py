@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any, ClassVar
 
 from zenoh_conformance.conversation import Framing, Side
-from zenoh_conformance.messages import Interest, Push, Request
+from zenoh_conformance.messages import Interest, Open, Push, Request
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.application import COMMANDS
 from zenoh_harness.reference.config import GENERIC, Action, Refused
@@ -26,6 +27,28 @@ class HoldsOneSession(Reference):
 
     settings: ClassVar = {"max_sessions": 1}
     lacks = frozenset({"several-sessions"})
+
+
+@variant("lets-go-of-its-session-late", permitted=LIMITS)
+class LetsGoOfItsSessionLate(Reference):
+    """As initiator it holds one session, comes back before it has let go of it, and leaves the next one by CLOSE until it has."""
+
+    LATER: ClassVar = 0.5
+    """Seconds."""
+
+    def __init__(self, *text: Any) -> None:
+        super().__init__(*text)
+        self.held_until = -inf
+
+    def drop(self, link: Link) -> None:
+        if link.side is Side.INITIATOR and link.live:
+            self.held_until = max(self.held_until, self.now + self.LATER)
+        super().drop(link)
+
+    def check_open_ack(self, link: Link, ack: Open) -> None:
+        super().check_open_ack(link, ack)
+        if self.now < self.held_until:
+            raise Refused(GENERIC, "one session at a time")
 
 
 @variant(

@@ -11,7 +11,7 @@ from zenoh_conformance.conversation import Side
 from zenoh_harness.errors import CannotConnect, CannotStart, NotZenoh, TargetError
 from zenoh_harness.links.links import Link, Listener, Observer, StreamLink, connect
 from zenoh_harness.links.locators import Locator
-from zenoh_harness.links.timing import Deadline, scaled
+from zenoh_harness.links.timing import Deadline, scaled, stretched
 from zenoh_harness.profiles import Profile
 from zenoh_harness.programs.processes import Running
 from zenoh_harness.programs.signs import grave
@@ -29,7 +29,7 @@ _LISTENS = 5.0
 """Seconds in which a node whose port answers must be seen to listen there itself."""
 
 _LETS_GO = 0.02
-"""Seconds in which a node sees that we ended a link."""
+"""Seconds in which a node sees that we ended a link, on a machine that is not busy."""
 
 _TICK = 0.01
 """Seconds by which the kernel's count of what has passed may be off."""
@@ -99,7 +99,7 @@ class LaunchedNode(NodeBase):
         """Give a node that holds one session the moment that it takes to see the end of the last one."""
         over = self._last.over if self._last else None
         if over is not None:
-            self._program.wait(Deadline(over + _LETS_GO))
+            self._program.wait(Deadline(over + stretched(_LETS_GO)))
 
     def _came_early(self, link: StreamLink) -> bool:
         """Whether it came while the one before was still up: a client that holds one session refuses it once it opens."""
