@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from zenoh_conformance.conversation import Side
+from zenoh_conformance.finding import Deviation
 from zenoh_conformance.messages import Err, Put, Reply, Request, UQueryable
 from zenoh_conformance.messages.put import PutAttachment
 from zenoh_conformance.messages.query import ConsolidationMode
@@ -276,10 +277,18 @@ class Querying(RuleBasedStateMachine):
                 question.owing.remove(who)
 
     def await_final(self, question: Question) -> None:
-        """Nobody owes a final any more: that of the query comes, now or a little later."""
-        if "reply/final-always-comes" not in self.known:
+        """Nobody owes a final any more: that of the query comes, now or a little later, or the query came to somebody late."""
+        if "reply/final-always-comes" in self.known:
+            return
+        try:
             with question.asked.by.us.about("reply/final-always-comes"):
                 question.asked.by.expect_final(question.asked, step="the life of a query")
+        except Deviation:
+            late = [one for one in self.sources if one.here and one not in question.sources]
+            question.owing = [one for one in late if self.came(one, question.asked)]
+            if not question.owing:
+                raise
+            question.sources += question.owing
 
     # -- what holds
 
