@@ -253,7 +253,7 @@ class Dialogue:
         """When we have to say something in this session, as in each quarter of its lease; never, where it is not live."""
         if not self.is_live:
             return inf
-        lease = min(seconds(self.my_open), seconds(self.their_open))
+        lease = min(sane.lease_of(self.my_open), sane.lease_of(self.their_open))
         return self._spoke + max(lease / 4, LEAST_PAUSE)
 
     def keep_alive(self) -> bool:
@@ -374,7 +374,7 @@ class Dialogue:
 
     def deviate(self, *, expected: str, got: str, step: str = "", why: str = "", is_work: bool = False) -> None:
         """The target deviated from the requirement: ends the case. Raises Deviation always."""
-        expired = self._left >= seconds(self.my_open) and got in ("link shut", "link reset", "Close(EXPIRED)")
+        expired = self._left >= sane.lease_of(self.my_open) and got in ("link shut", "link reset", "Close(EXPIRED)")
         live = self.fenced or self.their_open is not None  # before OPEN no lease runs
         if live and (expired or (self.overslept and got.startswith(("link ", "Close(")))):
             step = OVERSLEPT
@@ -394,7 +394,7 @@ class Dialogue:
     def overslept(self) -> bool:
         """Whether we were silent for longer than our own lease, as on a busy machine: whoever ends the session then is right."""
         # How long we have waited since is the target's to say.
-        return self._pause >= seconds(self.my_open)
+        return self._pause >= sane.lease_of(self.my_open)
 
     # -- the sane handshake
 
@@ -480,13 +480,6 @@ class Dialogue:
         if self.mine is not None or self.theirs is not None:
             self.send(sane.close(reason))
         self.wire.shut()
-
-
-def seconds(stated: Open | None) -> float:
-    """The lease that an OPEN states, in seconds; without end where there is none."""
-    if stated is None:
-        return inf
-    return stated.lease if stated.lease_in_seconds else stated.lease / 1000
 
 
 def as_bytes(part: Sendable) -> bytes:

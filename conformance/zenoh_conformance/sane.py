@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 from .messages import Close, Init, Open
@@ -72,6 +73,13 @@ def open_ack(*, initial_sn: int = 0, **changes: Any) -> Open:
         "ack": True, "lease_in_seconds": True, "lease": LEASE_MS // 1000, "initial_sn": initial_sn,
     }  # fmt: skip
     return Open(**(fields | changes))
+
+
+def lease_of(stated: Open | None) -> float:
+    """The lease that an OPEN states, in seconds; without end where there is none (session-establishment#open)."""
+    if stated is None:
+        return inf
+    return stated.lease if stated.lease_in_seconds else stated.lease / 1000
 
 
 def close(reason: int = 0, *, session: bool = True) -> Close:
