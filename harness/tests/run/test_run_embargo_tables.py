@@ -8,7 +8,8 @@ from run_registers import key, register
 from zenoh_conformance.conversation import Conversation, Event, Happened, Side
 from zenoh_conformance.verdict import Judgement, Verdict
 from zenoh_harness.files import conversations, results
-from zenoh_harness.files.known import ListedDeviation
+from zenoh_harness.files.faults import FileFault
+from zenoh_harness.files.known import Known, ListedDeviation
 from zenoh_harness.run.embargo import guarded, under_embargo, withheld
 from zenoh_harness.targets.reach import parse
 from zenoh_harness.targets.target import open_target
@@ -52,9 +53,25 @@ def test_a_grave_verdict_of_an_upstream_node_stands_in_the_data_folder_alone(tmp
     [kept] = (tmp_path / "data").rglob("judgements.jsonl")
     assert json.loads(kept.read_text())["cause"] == SECRET
     assert len(list((tmp_path / "data").rglob("*.jsonl"))) == 1 + (conversation is not None)
-    assert withheld("fake", "1.0", tmp_path / "data") == {"close/one[bit=3]"}
+    assert withheld("fake", "1.0", Known(), tmp_path / "data") == {"close/one[bit=3]"}
     for file in (tmp_path / "data").rglob("evidence/*.jsonl"):
         assert conversations.read(file).about["embargo"] == "upstream"
+
+
+@pytest.mark.parametrize(("address", "left"), [("", {"close/one[bit=3]"}), ("https://here.example/1", set())])
+def test_what_a_list_gives_an_address_for_is_run_again(tmp_path, address, left):
+    """What was found before it was public lies in the user's folder still."""
+    register(tmp_path, guarded=True).add(key(bit="3"), Verdict.PANIC, cause=SECRET)
+    listed = ListedDeviation(verdict=Verdict.PANIC, cause=SECRET, reason="it may", check="close/one", public=address)
+    assert withheld("fake", "1.0", Known([listed]), tmp_path / "data") == left
+
+
+def test_a_damaged_file_of_what_is_kept_is_named(tmp_path):
+    register(tmp_path, guarded=True).add(key(bit="3"), Verdict.PANIC, cause=SECRET)
+    [kept] = (tmp_path / "data").rglob("judgements.jsonl")
+    kept.write_text("not JSON\n")
+    with pytest.raises(FileFault, match=r"judgements\.jsonl"):
+        withheld("fake", "1.0", Known(), tmp_path / "data")
 
 
 @pytest.mark.parametrize("verdict", [*GRAVE, *HARMLESS])

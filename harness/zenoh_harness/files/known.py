@@ -217,9 +217,10 @@ class Known:
                 self._open.add(index)
         return found[0][1] if found and found[0] is not None and None not in found else None
 
-    def lists(self, key: Key, verdict: Verdict, cause: str) -> bool:
-        """Whether some entry lists that deviation; notes nothing."""
-        return any(one.about(key) and one.expects(verdict, cause) and not self._over(one) for one in self.deviations)
+    def entry(self, key: Key, verdict: Verdict, cause: str) -> ListedDeviation | None:
+        """The first one that lists that deviation; notes nothing."""
+        every = (one for one in self.deviations if one.about(key) and one.expects(verdict, cause))
+        return next((one for one in every if not self._over(one)), None)
 
     def requirements(self, version: str) -> frozenset[str]:
         """The requirements from which that version is known to deviate."""

@@ -296,6 +296,11 @@ def read(path: Path) -> Results:
     return results
 
 
+def judgements(path: Path) -> Iterator[Judgement]:
+    """The judgements of a file that holds nothing else. Raises FileFault with the line at fault."""
+    return (_judgement(path, number, row) for number, row in _rows(path))
+
+
 def _rows(path: Path) -> Iterator[tuple[int, Row]]:
     try:
         with path.open(encoding="utf-8", newline="\n") as source:

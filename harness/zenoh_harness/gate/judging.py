@@ -166,7 +166,7 @@ def _by_cause(one: Judgement, known: Known) -> Iterator[Judgement]:
     """The judgement for each of its causes that no entry lists."""
     details = {name: value for name, value in one.details.items() if name != "causes"}
     for cause in causes(one):
-        if not known.lists(one.key, one.verdict, cause):
+        if known.entry(one.key, one.verdict, cause) is None:
             yield replace(one, cause=cause, details=details)
 
 

@@ -8,7 +8,6 @@ deviation or an erratum gives an address for.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +19,7 @@ from zenoh_conformance.requirement import requirements
 from zenoh_conformance.verdict import GRAVE, Judgement, Verdict
 from zenoh_harness.files import results
 from zenoh_harness.files.evidence import MARK
-from zenoh_harness.files.known import ListedDeviation
+from zenoh_harness.files.known import Known, ListedDeviation
 from zenoh_harness.files.results import check_label
 from zenoh_harness.targets.target import NodeTarget
 
@@ -82,13 +81,15 @@ def folder(base: Path | None = None) -> Path:
     return path
 
 
-def withheld(target: str, version: str, base: Path | None = None) -> frozenset[str]:
-    """The checks, with their parameters, that are kept back for this version: what was found before is not found again."""
+def withheld(target: str, version: str, known: Known, base: Path | None = None) -> frozenset[str]:
+    """The checks, with their parameters, that are kept back for this version: what was found before is not found again.
+
+    What a list of known deviations gives an address for is public by now. Raises FileFault for a file that was damaged.
+    """
     path = folder(base) / f"{target}-{version or 'unknown'}" / KEPT
-    if not path.exists():
-        return frozenset()
-    rows = [json.loads(row) for row in path.read_text(encoding="utf-8").splitlines() if row.strip()]
-    return frozenset(check_label(row["check"], tuple(row["parameters"].items())) for row in rows)
+    kept = results.judgements(path) if path.exists() else ()
+    secret = (one.key for one in kept if not public(one, known.entry(one.key, one.verdict, one.cause)))
+    return frozenset(check_label(key.check, key.parameters) for key in secret)
 
 
 def keep(judgement: Judgement, base: Path | None = None) -> Path:

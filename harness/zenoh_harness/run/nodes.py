@@ -82,7 +82,8 @@ class NodeRun:
     # -- what is planned
 
     def _embargoed(self) -> frozenset[str]:
-        return withheld(self.identity.name, self.identity.version, self.options.data_folder)
+        options = self.options
+        return withheld(self.identity.name, self.identity.version, options.known, options.data_folder)
 
     @property
     def identity(self) -> Identity:

@@ -115,7 +115,7 @@ class Records:
 
     def _unlisted(self, key: Key, verdict: Verdict, causes: Iterable[str]) -> Iterator[str]:
         """The causes that no known deviation lists: they are the ones to tell."""
-        return (cause for cause in causes if not self._known.lists(key, verdict, cause))
+        return (cause for cause in causes if self._known.entry(key, verdict, cause) is None)
 
     def stays_up(self, deaths: list[Death], unhealthy: Unhealthy | None, slow: Unhealthy | None) -> None:
         """Whether it lived: deaths that no case repeats, an illness from the start, slowness, or a pass."""
