@@ -260,11 +260,16 @@ class Dialogue:
         """Say KEEP_ALIVE, if something is due; whether it was said."""
         if self.wire.now() < self.due:
             return False
-        while self.ended is None and (event := self.wire.receive(0.0)) is not None:
-            self._take(event)
+        self.listen(0.0)
         if self.due < inf:
             self.send(KeepAlive())
         return self.due < inf
+
+    def listen(self, within: float) -> None:
+        """Say nothing for so many seconds; what comes stays to be read."""
+        until = self.wire.now() + within
+        while self.ended is None and (event := self.wire.receive(max(0.0, until - self.wire.now()))) is not None:
+            self._take(event)
 
     def _take(self, event: Event) -> None:
         for seen in self._decoder.feed(event):

@@ -187,20 +187,37 @@ def answers_an_interest(us: Dialogue) -> bool:
     return True
 
 
+HELD_BACK = (0.0, 1 / 16, 1 / 8, 1 / 4)
+"""Shares of a unit for which we are silent on a new link, after each one that the target left. One that holds a single session
+leaves the next one as long as it has not let go of the last one; so does one whose peer comes back too soon."""
+
+
 def works_in_the_end(scene: Scene, lead: Callable[[Dialogue], object]) -> Dialogue:
-    """As initiator: led this way the target has a session that works; it may leave one or two by CLOSE, as a node that is about
-    to settle on another link does. Deviates when it leaves them all, or one without a word."""
-    for tries_left in (2, 1, 0):
-        us = scene.dialogue()
+    """As initiator: led this way the target has a session that works; it may leave a few, as a node that has not let go of the last one
+    does, or one about to settle on another link. Deviates when it leaves them all."""
+    return in_the_end(scene, lead, works_but_for_finals)
+
+
+def in_the_end(
+    scene: Scene,
+    lead: Callable[[Dialogue], object],
+    proves: Callable[[Dialogue], object],
+    name: str = "us",
+    zid: bytes | None = None,
+) -> Dialogue:
+    """The first link that the target does not leave when it is led and asked for a proof. Deviates when it leaves them all."""
+    for later in HELD_BACK:
+        us = scene.dialogue(name, zid=zid)
+        us.listen(us.unit * later)
         lead(us)
         try:
-            works_but_for_finals(us)
+            proves(us)
             return us
         except Deviation:
-            if us.closed is None or not tries_left:
+            if not us.is_over or later == HELD_BACK[-1]:
                 raise
             us.wire.shut()
-    raise AssertionError("the last try returns or raises")
+    raise AssertionError("the last one returns or raises")
 
 
 def refuses_itself(us: Dialogue, *, step: str) -> None:

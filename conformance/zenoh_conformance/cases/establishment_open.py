@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from zenoh_conformance.case import case, grid
 from zenoh_conformance.codec import segments
+from zenoh_conformance.dialogue import Dialogue
 from zenoh_conformance.kinds import InitAck, OpenAck
 from zenoh_conformance.pieces import SN_MASK
 from zenoh_conformance.scene import Scene
 
+from .establishing import in_the_end
 from .establishment_sane import a_sane_handshake_is_accepted
 
 
@@ -107,12 +109,12 @@ def the_same_peer_meets_another_number(scene: Scene) -> None:
 
         us      InitSyn (our ZenohID, the same each time) .. OpenSyn
         target  OpenAck (initial_sn)
-        us      Close, and once more
+        us      Close, and once more; later, where it has not let go of us yet
     """
     zid = None
     numbers = set()
     for name in ("first", "second", "third", "fourth"):
-        us = scene.session(name, zid=zid)
+        us = in_the_end(scene, lambda _us: None, Dialogue.open, name, zid)
         assert us.their_open is not None
         zid = us.zid
         numbers.add(us.their_open.initial_sn)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from zenoh_conformance import sane
-from zenoh_conformance.cases.establishing import believed_or_refused, followed_or_refused, refuses_itself
+from zenoh_conformance.cases.establishing import HELD_BACK, believed_or_refused, followed_or_refused, refuses_itself
 from zenoh_conformance.codec import encode, segments
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.dialogue import Dialogue, Sendable
@@ -43,9 +43,6 @@ ROLE = Side.INITIATOR
 BREAKS = (*OUT_OF_TURN, "law/qos-needs-both", "law/low-latency-needs-both", "law/compression-needs-both")
 """Laws that our own side breaks in it on purpose: an odd answer settles on what was not offered."""
 EARLY = (State.INIT_SENT, State.OPEN_SENT)
-HELD_BACK = (0.0, 1 / 16, 1 / 8, 1 / 4)
-"""Shares of a unit for which an answer is held back, after each session that the target left at once: one that holds a single
-session leaves the next one for as long as it has not let go of the last one."""
 SHORT: Mapping[str, Any] = {"lease_in_seconds": False, "lease": 1500}
 """A lease that a session outlives only if somebody keeps it alive."""
 
@@ -218,8 +215,7 @@ class Initiation(RuleBasedStateMachine):
     def answered(self, how: Answered, later: float = 0.0) -> Dialogue:
         """A link on which we have said all that a session takes; `later`: the share of a unit for which we are silent first."""
         us, syn = self.led(State.INIT_SENT, how.zid)
-        if later:
-            us.next(us.unit * later)
+        us.listen(us.unit * later)
         with us.about(blame.FOLLOWED):
             lowest = min(proposed(syn) & 3, how.lowered & 3) | min(proposed(syn) & 12, how.lowered & 12)
             ack = us.init_ack(syn, resolution=lowest, cookie=how.cookie, batch_size=how.batch_size, whatami=how.whatami)

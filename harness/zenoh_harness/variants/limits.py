@@ -9,7 +9,7 @@ from zenoh_conformance.conversation import Framing, Side
 from zenoh_conformance.messages import Interest, Open, Push, Request
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.application import COMMANDS
-from zenoh_harness.reference.config import GENERIC, Action, Refused
+from zenoh_harness.reference.config import GENERIC, MAX_LINKS, Action, Refused
 from zenoh_harness.reference.link import Link
 
 from . import variant
@@ -49,6 +49,29 @@ class LetsGoOfItsSessionLate(Reference):
         super().check_open_ack(link, ack)
         if self.now < self.held_until:
             raise Refused(GENERIC, "one session at a time")
+
+
+@variant("lets-a-peer-back-in-late", permitted=LIMITS)
+class LetsAPeerBackInLate(Reference):
+    """As responder it has not let go of a node that has just left, and refuses it until it has."""
+
+    LATER: ClassVar = 0.2
+    """Seconds."""
+
+    def __init__(self, *text: Any) -> None:
+        super().__init__(*text)
+        self.left: dict[bytes, float] = {}
+
+    def drop(self, link: Link) -> None:
+        live = link.live and link.side is Side.RESPONDER
+        super().drop(link)
+        if live and not any(one.zid == link.zid for one in self.links.values()):
+            self.left[link.zid] = self.now + self.LATER
+
+    def check_open(self, link: Link, open_: Open) -> None:
+        super().check_open(link, open_)
+        if self.now < self.left.get(link.zid, -inf):
+            raise Refused(MAX_LINKS, "it has not let go of the last session")
 
 
 @variant(
