@@ -60,7 +60,7 @@ class LetsAPeerBackInLate(Reference):
 
     def __init__(self, *text: Any) -> None:
         super().__init__(*text)
-        self.left: dict[bytes, float] = {}
+        self.left: dict[bytes | None, float] = {}
 
     def drop(self, link: Link) -> None:
         live = link.live and link.side is Side.RESPONDER
