@@ -20,6 +20,9 @@ from .table import in_memory
 
 Item = tuple[Case, Parameters]
 
+LETS_GO = 1.0
+"""Seconds between the cases of a node that comes to us: the harness too gives it the moment to let go of its last session."""
+
 
 @dataclass(frozen=True, slots=True)
 class Red:
@@ -104,6 +107,9 @@ def _said(item: Item, scene: MemoryScene) -> list[Red]:
     except CannotConnect:
         causes = []
     _hang_up(scene.world, case.role.other)
+    until = scene.world.now + (LETS_GO if case.role is Side.INITIATOR else 0.0)
+    while scene.world.now < until:
+        scene.world.advance(until)
     red = [Red(label, cause) for cause in causes]
     for said in judge(scene.conversation):
         if said.sender is case.role:
