@@ -172,3 +172,18 @@ def test_a_shorter_patience_than_ours_is_told(server: Mannered) -> None:
     assert finding is not None
     assert finding.path == "after a pause"
     assert finding.got in ("link shut", "link reset")
+
+
+def test_a_far_side_that_is_gone_is_noticed_where_we_write() -> None:
+    """A node that always has something to say hears of the end from its writes first."""
+    server = Server(Reference())
+    address = ("127.0.0.1", server.listen("127.0.0.1", 0))
+    with socket.create_connection(address) as theirs:
+        server.selector.select(5)
+        server.accept(server._listener)
+        [name] = server.node.links
+        theirs.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    server.selector.select(5)  # the reset has come
+    server.do([Action(name, data=b"x")])
+    assert (server.peers, server.node.links) == ({}, {})
+    server.selector.close()

@@ -5,6 +5,7 @@ import pytest
 from zenoh_harness import cli
 from zenoh_harness.files import results
 from zenoh_harness.programs import processes
+from zenoh_harness.variants import all_variants
 
 PROGRAMS = (
     "comes-back-at-once", "comes-back-after-300-ms", "comes-back-after-3-s", "comes-back-after-10-s", "never-comes-back",
@@ -48,8 +49,20 @@ def test_nothing_is_red_on_a_few(name, tmp_path):
     assert red(tmp_path, f"variant:{name}?role={role}", "--only", checks, "--jobs", "1") == (0, [])
 
 
+def as_it_is(name, side):
+    """A variant in a role in which it is permitted: one that is a peer is told to be none other."""
+    peer = "whatami" in all_variants()[name].node.settings
+    role = {"initiator": "client", "responder": "router"}[side]
+    return f"variant:{name}?role={'peer' if peer else role}&as={side}"
+
+
 @pytest.mark.soak
-@pytest.mark.parametrize("role", ["client", "router"])
+@pytest.mark.parametrize("side", ["initiator", "responder"])
 @pytest.mark.parametrize("name", [*PROGRAMS, *LINKS])
-def test_nothing_is_red_on_any(name, role, tmp_path):
-    assert red(tmp_path, f"variant:{name}?role={role}", "--budget", "2m") == (0, [])
+def test_nothing_is_red_on_any(name, side, tmp_path):
+    assert red(tmp_path, as_it_is(name, side), "--budget", "2m") == (0, [])
+
+
+def test_a_peer_is_started_as_a_peer():
+    assert as_it_is("answers-nothing-in-a-session", "responder").endswith("?role=peer&as=responder")
+    assert as_it_is("ends-by-rst", "initiator").endswith("?role=client&as=initiator")

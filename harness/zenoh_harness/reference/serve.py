@@ -149,8 +149,12 @@ class Server:
             if data:
                 self.do(self.node.received(peer.name, data, time.monotonic()))
             else:
-                self.do(self.node.disconnected(peer.name, time.monotonic()))
-                self.drop(peer)
+                self.lose(peer)
+
+    def lose(self, peer: Peer) -> None:
+        """The far side is gone, whether that shows when we read or when we write."""
+        self.drop(peer)
+        self.do(self.node.disconnected(peer.name, time.monotonic()))
 
     def do(self, actions: list[Action]) -> None:
         """Carry out what the node wants, as fast and in the pieces that are its habit."""
@@ -183,7 +187,7 @@ class Server:
         except BlockingIOError:
             sent = 0
         except OSError:
-            self.drop(peer)
+            self.lose(peer)
             return
         del peer.unsent[:sent]
         wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if peer.unsent else 0)

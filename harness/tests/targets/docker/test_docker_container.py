@@ -37,7 +37,7 @@ def soon():
 
 
 def is_there(client, container):
-    return any(each.name == container.name for each in client.containers.list(all=True))
+    return any(each.name == container.name for each in client.containers.list(all=True, ignore_removed=True))
 
 
 @pytest.mark.parametrize(
@@ -206,11 +206,11 @@ def test_one_that_has_ended_cannot_be_killed_in_any_engines_words(run, monkeypat
 
 def test_a_start_that_fails_leaves_nothing(docker_client, little, monkeypatch):
     ours = {"label": f"{owner.PID}={os.getpid()}"}
-    before = {each.id for each in docker_client.containers.list(all=True, filters=ours)}
+    before = {each.id for each in docker_client.containers.list(all=True, filters=ours, ignore_removed=True)}
     monkeypatch.setattr(containers, "settings", lambda _plan: {"runtime": "no-such-runtime"})
     with pytest.raises(CannotGoOn, match="no-such-runtime"):
         Container(docker_client, Plan(image=obtain(docker_client, little), arguments=["wait"]))
-    assert {each.id for each in docker_client.containers.list(all=True, filters=ours)} <= before
+    assert {each.id for each in docker_client.containers.list(all=True, filters=ours, ignore_removed=True)} <= before
 
 
 def test_a_program_that_is_stopped_inside_stands_still(run):

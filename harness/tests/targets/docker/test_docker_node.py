@@ -16,7 +16,8 @@ from zenoh_harness.targets.target import open_target
 
 def containers(client):
     """Ours only: other tests have theirs at the same time."""
-    return {each.name for each in client.containers.list(all=True) if each.name.startswith(f"zconform-{os.getpid()}-")}
+    every = client.containers.list(all=True, ignore_removed=True)
+    return {each.name for each in every if each.name.startswith(f"zconform-{os.getpid()}-")}
 
 
 @pytest.mark.needs("docker")

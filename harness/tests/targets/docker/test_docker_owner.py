@@ -46,7 +46,7 @@ def harness(little, *words):
 
 
 def names(client):
-    return {each.name for each in client.containers.list(all=True)}
+    return {each.name for each in client.containers.list(all=True, ignore_removed=True)}
 
 
 def test_a_killed_harness_is_tidied_up_after(docker_client, little):

@@ -34,7 +34,9 @@ def test_it_answers_an_init_and_is_gone_afterwards(target, docker_client):
         with instance.link(soon()) as link:
             assert greet(link, soon())[0] & 0x3F == 0x21
         assert instance.container.name in instance.attach()
-    assert instance.container.name not in {each.name for each in docker_client.containers.list(all=True)}
+    assert instance.container.name not in {
+        each.name for each in docker_client.containers.list(all=True, ignore_removed=True)
+    }
 
 
 def test_a_profile_reaches_it(target):
@@ -115,5 +117,9 @@ def test_a_daemon_that_dies_meanwhile_is_told(target, docker_client, monkeypatch
 
 def test_nothing_of_ours_is_left(docker_client):
     mine = owner.labels()
-    left = [each for each in docker_client.containers.list(all=True) if each.labels.get(owner.PID) == mine[owner.PID]]
+    left = [
+        each
+        for each in docker_client.containers.list(all=True, ignore_removed=True)
+        if each.labels.get(owner.PID) == mine[owner.PID]
+    ]
     assert left == []
