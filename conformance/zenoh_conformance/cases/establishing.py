@@ -187,37 +187,35 @@ def answers_an_interest(us: Dialogue) -> bool:
     return True
 
 
-HELD_BACK = (0.0, 1 / 16, 1 / 8, 1 / 4)
-"""Shares of a unit for which we are silent on a new link, after each one that the target left. One that holds a single session
-leaves the next one as long as it has not let go of the last one; so does one whose peer comes back too soon."""
+HELD_BACK = (0.0, 1 / 16, 1 / 8, 1 / 4, 1.0)
+"""Shares of a unit for which we are silent on a new link, after each link that the target left. Who holds a single session leaves the
+next one until it has let go of the last one; so does a responder to whom a node comes back too soon."""
 
 
 def works_in_the_end(scene: Scene, lead: Callable[[Dialogue], object]) -> Dialogue:
-    """As initiator: led this way the target has a session that works; it may leave a few, as a node that has not let go of the last one
-    does, or one about to settle on another link. Deviates when it leaves them all."""
-    return in_the_end(scene, lead, works_but_for_finals)
+    """As initiator: led this way the target has a session that works. It may leave a few before. Deviates when it leaves them all."""
+    return in_the_end(scene.dialogue, works_but_for_finals, lead)
 
 
 def in_the_end(
-    scene: Scene,
-    lead: Callable[[Dialogue], object],
+    begin: Callable[[], Dialogue],
     proves: Callable[[Dialogue], object],
-    name: str = "us",
-    zid: bytes | None = None,
+    lead: Callable[[Dialogue], object] = lambda _us: None,
 ) -> Dialogue:
-    """The first link that the target does not leave when it is led and asked for a proof. Deviates when it leaves them all."""
-    for later in HELD_BACK:
-        us = scene.dialogue(name, zid=zid)
-        us.listen(us.unit * later)
+    """The first link that the target does not leave while it is asked for a proof. Deviates when it leaves them all, and at once where
+    it leaves one that we lead, or does not leave one that fails."""
+    for silence in HELD_BACK:
+        us = begin()
+        us.listen(us.unit * silence)
         lead(us)
         try:
             proves(us)
             return us
         except Deviation:
-            if not us.is_over or later == HELD_BACK[-1]:
+            if not us.is_over or silence == HELD_BACK[-1]:
                 raise
             us.wire.shut()
-    raise AssertionError("the last one returns or raises")
+    raise AssertionError("the last link returns or raises")
 
 
 def refuses_itself(us: Dialogue, *, step: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from zenoh_conformance.case import case, grid
 from zenoh_conformance.codec import segments
 from zenoh_conformance.dialogue import Dialogue
@@ -114,7 +116,7 @@ def the_same_peer_meets_another_number(scene: Scene) -> None:
     zid = None
     numbers = set()
     for name in ("first", "second", "third", "fourth"):
-        us = in_the_end(scene, lambda _us: None, Dialogue.open, name, zid)
+        us = in_the_end(partial(scene.dialogue, name, zid=zid), Dialogue.open)
         assert us.their_open is not None
         zid = us.zid
         numbers.add(us.their_open.initial_sn)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from zenoh_conformance import sane
-from zenoh_conformance.cases.establishing import HELD_BACK, believed_or_refused, followed_or_refused, refuses_itself
+from zenoh_conformance.cases.establishing import believed_or_refused, followed_or_refused, in_the_end, refuses_itself
 from zenoh_conformance.codec import encode, segments
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.dialogue import Dialogue, Sendable
@@ -185,17 +186,12 @@ class Initiation(RuleBasedStateMachine):
 
     def works(self, how: Answered) -> Dialogue:
         """A session that works, answered so. Raises Deviation."""
-        for later in HELD_BACK:
-            us = self.answered(how, later)
-            try:
-                with us.about(blame.LIVES):
-                    us.expect_live()
-                break
-            except Deviation:
-                if not us.is_over or later == HELD_BACK[-1]:
-                    raise
-                us.wire.shut()
-        return us
+        return in_the_end(partial(self.link, how.zid), self.lives, partial(self.answered, how=how))
+
+    def lives(self, us: Dialogue) -> None:
+        """The session does work."""
+        with us.about(blame.LIVES):
+            us.expect_live()
 
     def blamed(self, found: Deviation, how: Answered) -> Deviation:
         """The fault of a session that was answered in a special way: what of it alone is enough to bring it about."""
@@ -212,10 +208,9 @@ class Initiation(RuleBasedStateMachine):
             return False
         return True
 
-    def answered(self, how: Answered, later: float = 0.0) -> Dialogue:
-        """A link on which we have said all that a session takes; `later`: the share of a unit for which we are silent first."""
-        us, syn = self.led(State.INIT_SENT, how.zid)
-        us.listen(us.unit * later)
+    def answered(self, us: Dialogue, how: Answered) -> None:
+        """Say all that a session takes, on a new link."""
+        syn = us.expect(InitSyn, step="not reached: init")
         with us.about(blame.FOLLOWED):
             lowest = min(proposed(syn) & 3, how.lowered & 3) | min(proposed(syn) & 12, how.lowered & 12)
             ack = us.init_ack(syn, resolution=lowest, cookie=how.cookie, batch_size=how.batch_size, whatami=how.whatami)
@@ -226,7 +221,6 @@ class Initiation(RuleBasedStateMachine):
             us.require(same, expected="the cookie issued", got="another cookie", step="open.cookie")
         us.initial_sn, us.largest = how.sn, 0
         self.say(us, us.open_ack(**how.lease), how)
-        return us
 
     @rule(state=st.sampled_from(EARLY), how=st.integers(0, 7), value=st.integers(0, 255))
     def answer_oddly(self, state: State, how: int, value: int) -> None:
@@ -300,10 +294,14 @@ class Initiation(RuleBasedStateMachine):
         for at in range(0, len(framed), size):
             us.send_bytes(framed[at : at + size])
 
-    def led(self, state: State, zid: int = 8) -> tuple[Dialogue, Init]:
-        """A link on which the target waits for the answer of that state, and its proposal."""
+    def link(self, zid: int = 8) -> Dialogue:
+        """A new link on which we have said nothing; `zid`: the length of our ZenohID."""
         self.count += 1
-        us = self.scene.dialogue(f"link{self.count}", zid=(self.scene.fresh_zid() * 2)[: zid - 1] + b"\x5a")
+        return self.scene.dialogue(f"link{self.count}", zid=(self.scene.fresh_zid() * 2)[: zid - 1] + b"\x5a")
+
+    def led(self, state: State) -> tuple[Dialogue, Init]:
+        """A link on which the target waits for the answer of that state, and its proposal."""
+        us = self.link()
         syn = us.expect(InitSyn, step="not reached: init")
         if state is State.OPEN_SENT:
             us.ask(us.init_ack(syn), expect=OpenSyn, step="not reached: open")

@@ -284,7 +284,9 @@ class Querying(RuleBasedStateMachine):
             with question.asked.by.us.about("reply/final-always-comes"):
                 question.asked.by.expect_final(question.asked, step="the life of a query")
         except Deviation:
-            late = [one for one in self.sources if one.here and one not in question.sources]
+            late = [
+                one for one in self.sources if one.here and one not in question.sources and meets(one.key, question.key)
+            ]
             question.owing = [one for one in late if self.came(one, question.asked)]
             if not question.owing:
                 raise
