@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from zenoh_conformance.messages import Open, Push
+from zenoh_conformance.messages import Open, Push, Request
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import Action
 from zenoh_harness.reference.link import Link
@@ -204,4 +204,36 @@ class TakesBackLater(Reference):
         self.gone = [one for one in self.gone if one[0] > now]
         for _, link, entity in due:
             super().on_entity_gone(link, "queryable", entity)
+        return super().tick(now)
+
+
+@variant(
+    "asks-late-who-has-left-off",
+    permitted="declarations: no page says how soon what is taken back has an effect",
+    unjudged={
+        "query-targets/who-has-left-off-is-not-asked": "who has just left off is asked once more, and answers nothing"
+    },
+)
+class AsksLateWhoHasLeftOff(TakesBackLater):
+    """Passes a query on to a queryable that was just taken back, and only after it has dealt with what came behind that query."""
+
+    LATE: ClassVar = 0.5
+    """Seconds."""
+
+    def __init__(self, *text: Any) -> None:
+        super().__init__(*text)
+        self.late: list[tuple[float, Link, Request]] = []
+
+    def say(self, link: Link, message: Any, *, reliable: bool = True) -> None:
+        if isinstance(message, Request) and any(gone is link for _, gone, _ in self.gone):
+            self.late.append((self.now + self.LATE, link, message))
+        else:
+            super().say(link, message, reliable=reliable)
+
+    def tick(self, now: float) -> list[Action]:
+        due = [one for one in self.late if one[0] <= now]
+        self.late = [one for one in self.late if one[0] > now]
+        for _, link, request in due:
+            if link.live:
+                super().say(link, request)
         return super().tick(now)
