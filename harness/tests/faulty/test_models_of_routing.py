@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 from zenoh_conformance import keyexpr
 from zenoh_conformance.case import all_cases
 from zenoh_conformance.law import all_laws
+from zenoh_conformance.messages import Request
 from zenoh_conformance.models import declaring, querying
 from zenoh_conformance.requirement import requirements
 from zenoh_harness.faulty import find_faulty_node
@@ -16,7 +18,14 @@ from zenoh_harness.faulty.table import broken_by
 from zenoh_harness.reference import Config, Reference
 from zenoh_harness.reference.exploring import explored
 from zenoh_harness.reference.joined import Joined
-from zenoh_harness.variants.pacing import FirstSessionsLast, LaterSessionsLater, PassesOnLater, TakesBackLater
+from zenoh_harness.reference.link import Link
+from zenoh_harness.variants.pacing import (
+    AsksLateWhoHasLeftOff,
+    FirstSessionsLast,
+    LaterSessionsLater,
+    PassesOnLater,
+    TakesBackLater,
+)
 
 
 class Consolidating(Reference):
@@ -30,6 +39,31 @@ class Consolidating(Reference):
 
 def test_who_takes_back_later_is_right() -> None:
     assert [explored(querying, TakesBackLater, seed=seed, examples=25) for seed in range(3)] == [None] * 3
+
+
+def test_who_asks_late_who_has_left_off_is_right() -> None:
+    assert [explored(querying, AsksLateWhoHasLeftOff, seed=seed, examples=25) for seed in range(3)] == [None] * 3
+
+
+class AsksAStrangerLate(AsksLateWhoHasLeftOff):
+    """Asks somebody whose key does not meet the query's, late, and waits for his final."""
+
+    def targets(self, link: Link, request: Request, key: str) -> list[Link]:
+        asked = super().targets(link, request, key)
+        strangers = [other for other in self.others(link) if other.queryables and "/fence/" not in key]
+        return asked or strangers[:1]
+
+    def say(self, link: Link, message: Any, *, reliable: bool = True) -> None:
+        if isinstance(message, Request):
+            self.late.append((self.now + self.LATE, link, message))
+        else:
+            super().say(link, message, reliable=reliable)
+
+
+def test_who_asks_a_stranger_late_is_not() -> None:
+    """That somebody got the query late excuses a missing final only where he serves its key."""
+    found = [explored(querying, AsksAStrangerLate, seed=seed, examples=25) for seed in range(3)]
+    assert {one.requirement for one in found if one is not None} == {"reply/final-always-comes"}
 
 
 @pytest.mark.parametrize("model", [querying, declaring])

@@ -128,6 +128,26 @@ def test_one_that_ends_a_session_has_another_go(times, verdict, end, monkeypatch
     )
 
 
+@pytest.mark.parametrize(("times", "verdict"), [(2, Verdict.PASS), (3, Verdict.ZOMBIE)])
+def test_one_for_which_nobody_speaks_has_another_go_too(times, verdict, monkeypatch):
+    """Where no agent stands above a node, what it does by itself is its work."""
+    work, closed = health._Check._plain, []
+
+    def closes(self, us):
+        if len(closed) < times:
+            closed.append(us)
+            vars(us).update(closed=0)
+            self._step(lambda: us.deviate(expected="ResponseFinal", got="Close(GENERIC)"), "a query is not finished")
+        work(self, us)
+
+    monkeypatch.setattr(health._Check, "_plain", closes)
+    with target.open_target(parse("wheel:1.10.2?role=client")).start() as node:
+        monkeypatch.setattr(node, "agent", None)
+        found = health.check(node)
+    assert found.verdict is verdict
+    assert {event.connection for event in found.conversation} == {"first", "again", "again1"}
+
+
 def test_slow_is_past_the_budget(router, monkeypatch):
     monkeypatch.setattr(health, "FLOOR", 0.0)
     assert health.check(router, Budget(calm=0.0)).verdict is Verdict.SLOW

@@ -13,13 +13,14 @@ from zenoh_conformance.cases.establishing import calm
 from zenoh_conformance.finding import Deviation, Finding
 from zenoh_conformance.messages import KeepAlive
 from zenoh_conformance.verdict import Verdict
-from zenoh_harness.links.timing import MOST_STRAIN, SCALE_VARIABLE, strain
+from zenoh_harness.links.timing import MOST_STRAIN, SCALE_VARIABLE, Deadline, scaled, strain, stretched
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.link import Link
 from zenoh_harness.reference.memory import MemoryScene
 from zenoh_harness.run.attempt import Conditions, attempt
 from zenoh_harness.run.decide import decide
 from zenoh_harness.run.plan import Item
+from zenoh_harness.targets.adapters import launched
 from zenoh_harness.targets.reach import parse
 from zenoh_harness.targets.target import NodeInstance, open_target
 
@@ -144,3 +145,23 @@ def test_a_case_is_told_how_strained_the_machine_was_when_it_began(
 
     strained(monkeypatch)
     assert verdict(asks, late) is Verdict.NOT_OBSERVED
+
+
+@pytest.mark.parametrize("times", [1.0, MOST_STRAIN])
+def test_who_comes_back_has_the_longer_to_let_go_the_more_strained_the_machine_is(
+    times: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between two links of a node that comes to us its program gets a moment."""
+    strained(monkeypatch, times)
+    waits: list[Deadline] = []
+    with open_target(parse("wheel:1.10.2?role=client")).start() as node:
+        first = node.link(Deadline.after(5))
+        first.close()
+        program = node.program
+        assert program is not None
+        monkeypatch.setattr(program, "wait", waits.append)
+        node.link(Deadline.after(5)).close()
+        over = first.over
+        assert over is not None
+    assert waits[0].at - over == pytest.approx(stretched(launched._LETS_GO))
+    assert stretched(launched._LETS_GO) == pytest.approx(times * scaled(launched._LETS_GO))
