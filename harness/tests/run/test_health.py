@@ -108,9 +108,11 @@ def test_a_router_poisoned_by_a_link_state_is_a_zombie():
 
 @pytest.mark.parametrize(("times", "verdict"), [(1, Verdict.PASS), (2, Verdict.PASS), (3, Verdict.ZOMBIE)])
 @pytest.mark.parametrize("end", [{"closed": 0}, {"ended": Happened.RESET}])
-def test_one_that_ends_a_session_has_another_go(times, verdict, end, monkeypatch):
+@pytest.mark.parametrize("speaks", [True, False], ids=["with-agent", "without-agent"])
+def test_one_that_ends_a_session_has_another_go(times, verdict, end, speaks, monkeypatch):
     """A client of 1.10 may refuse a session while it lets go of the one before; one that always does is a zombie."""
-    work, closed = health._Check._function_of_agent, []
+    name = "_function_of_agent" if speaks else "_plain"
+    work, closed = getattr(health._Check, name), []
 
     def closes(self, us):
         if len(closed) < times:
@@ -119,33 +121,14 @@ def test_one_that_ends_a_session_has_another_go(times, verdict, end, monkeypatch
             self._step(lambda: us.deviate(expected="ResponseFinal", got="Close(GENERIC)"), "a query is not finished")
         work(self, us)
 
-    monkeypatch.setattr(health._Check, "_function_of_agent", closes)
+    monkeypatch.setattr(health._Check, name, closes)
     with target.open_target(parse("wheel:1.10.2?role=client")).start() as node:
+        node.agent = node.agent if speaks else None
         found = health.check(node)
     assert found.verdict is verdict
     assert {event.connection for event in found.conversation} == {"first", "again", "again1"} - (
         {"again1"} if times == 1 else set()
     )
-
-
-@pytest.mark.parametrize(("times", "verdict"), [(2, Verdict.PASS), (3, Verdict.ZOMBIE)])
-def test_one_for_which_nobody_speaks_has_another_go_too(times, verdict, monkeypatch):
-    """Where no agent stands above a node, what it does by itself is its work."""
-    work, closed = health._Check._plain, []
-
-    def closes(self, us):
-        if len(closed) < times:
-            closed.append(us)
-            vars(us).update(closed=0)
-            self._step(lambda: us.deviate(expected="ResponseFinal", got="Close(GENERIC)"), "a query is not finished")
-        work(self, us)
-
-    monkeypatch.setattr(health._Check, "_plain", closes)
-    with target.open_target(parse("wheel:1.10.2?role=client")).start() as node:
-        monkeypatch.setattr(node, "agent", None)
-        found = health.check(node)
-    assert found.verdict is verdict
-    assert {event.connection for event in found.conversation} == {"first", "again", "again1"}
 
 
 def test_slow_is_past_the_budget(router, monkeypatch):
