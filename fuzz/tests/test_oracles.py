@@ -186,6 +186,13 @@ def test_the_current_release_reads_as_we_do(current):
     assert {each.signature for one in data for each in oracle.judged(made, one)} == set()
 
 
+@pytest.mark.needs("cargo")
+def test_a_list_of_what_was_read_may_double_as_it_grows(current):
+    """2,049 messages of two bytes in one FRAME: zenoh-codec asks for 4,096 places of 184 bytes."""
+    data = inputs.of("batch", b"\x25\x07" + b"\x1a\x05" * 2049)
+    assert list(oracle.judged(oracle.made("differential", current), data)) == []
+
+
 NEEDED = {
     "integers-cut-to-their-width": "01 1e 20 80 80 04 00 01 61",
     "encoding-cut-to-16-bits": "01 1d 00 41 80 80 10 00",
