@@ -51,7 +51,12 @@ def told_of(watcher: Party, kind: str | None = None) -> list[Heard]:
 def finals(watcher: Party, interest: int) -> int:
     """How many D_FINAL came for an interest."""
     every = watcher.heard(Declare)
-    return sum(isinstance(one.message.body, DFinal) and one.message.interest_id == interest for one in every)
+    return sum(is_final(one, interest) for one in every)
+
+
+def is_final(heard: Heard, interest: int) -> bool:
+    """Whether a declaration is the end of that interest's snapshot."""
+    return isinstance(heard.message.body, DFinal) and heard.message.interest_id == interest
 
 
 def waits_for(watcher: Party, kind: str, key: str, *, step: str) -> Any:
@@ -253,7 +258,7 @@ def a_snapshot_ends(scene: Scene, *, mode: InterestMode, kind: str, there: int) 
     interest = watcher.asks_interest(OPTION[kind], mode, "k/**")
 
     watcher.expect(
-        Declare, lambda heard: isinstance(heard.message.body, DFinal) and heard.message.interest_id == interest.id,
+        Declare, lambda heard: is_final(heard, interest.id),
         step="its end", what="D_FINAL",
     )  # fmt: skip
     expect_keys(watcher, kind, [f"k/{number}" for number in range(there)], step="before its end", by_now=True)
@@ -359,6 +364,23 @@ def after_final_nothing_is_told(scene: Scene, *, kind: str) -> None:
     watcher.settles()
 
     expect_keys(watcher, kind, ["k/a"], step="after Final")
+
+
+@case("interests/snapshot-ends-with-final", needs=ROUTES, control=who_asks_is_told, parameters=grid(mode=BOTH))
+def an_interest_that_is_over_may_be_asked_anew(scene: Scene, *, mode: InterestMode) -> None:
+    """
+    The id of an interest that has ended is free: who asks under it again is answered again.
+
+        watcher  INTEREST (Current; or CurrentFuture, and Final), INTEREST (the same again)
+        target   to the watcher: DECLARE (I, D_FINAL), twice
+    """
+    (watcher,) = parties(scene, "watcher")
+    for step in ("not reached: an interest", "the same again"):
+        interest = watcher.asks_interest(InterestOptions.TOKENS, mode, "k/**", number=7)
+        watcher.expect(Declare, lambda heard: is_final(heard, 7), step=step, what="DFinal")
+        if mode & InterestMode.FUTURE:
+            watcher.ends_interest(interest.id)
+        watcher.settles()
 
 
 @case(

@@ -178,6 +178,31 @@ def complete_is_said_of_its_own_key(scene: Scene) -> None:
     one.expect_no_request(asked, step="to who has a part")
 
 
+@case(
+    "query/all-complete-reaches-complete",
+    needs=ROUTES,
+    control=all_complete_ones_are_asked,
+    parameters=grid(complete=(True, False)),
+)
+def a_queryable_is_as_complete_as_it_was_declared_last(scene: Scene, *, complete: bool) -> None:
+    """
+    A queryable is declared again under its id, with another completeness: what was said last holds.
+
+        queryable  DECLARE (queryable 7, complete or not), DECLARE (queryable 7, the other way)
+        querier    REQUEST (target AllComplete)
+        target     to the queryable: REQUEST if it is complete now, else nothing
+    """
+    querier, (queryable,) = several(scene, not complete)
+    [(_, entity)] = queryable.keys
+    queryable.declares_queryable("k", complete=complete, entity=entity)
+
+    asked = querier.asks("k", target=Target.ALL_COMPLETE)
+
+    got = asked_ones(asked, [queryable])
+    expected = "it is asked" if complete else "it is not asked"
+    querier.us.require(len(got) == complete, expected=expected, got="the other", step="as it was declared last")
+
+
 @case("query/best-matching-reaches-one", needs=ROUTES, control=a_query_reaches_a_queryable)
 def the_best_match_is_asked(scene: Scene) -> None:
     """

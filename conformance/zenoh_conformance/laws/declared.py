@@ -27,6 +27,8 @@ from zenoh_conformance.primitives import WireExpr
 from .network import Named, Network, path_of
 
 TAKES_BACK: dict[type[Any], type[Any]] = {USubscriber: DSubscriber, UQueryable: DQueryable, UToken: DToken}
+Entity = tuple[type[Any], int]
+"""What declared it, and its id."""
 FUTURE = 2
 """Bit of the mode: what is to come is asked for."""
 
@@ -123,21 +125,33 @@ class UndeclaredWasDeclared(Network):
 
     def __init__(self) -> None:
         super().__init__()
-        self.told: dict[Side, set[tuple[type[Any], int]]] = {side: set() for side in SIDES}
+        self.told: dict[Side, set[Entity]] = {side: set() for side in SIDES}
+        self.early: dict[tuple[Side, Entity], Seen] = {}
+        """What took something back that was not declared, or not yet."""
 
     def on_declare(self, seen: Seen, declare: Declare) -> None:
         body = declare.body
         text = self.told[seen.sender]
         if isinstance(body, DSubscriber | DQueryable | DToken):
             text.add((type(body), body.id))
+            self.is_late(seen.sender, (type(body), body.id), "an id that is declared after it")
         elif isinstance(body, USubscriber | UQueryable | UToken) and self.knows(seen.sender):
-            known = (TAKES_BACK[type(body)], body.id) in text
+            entity = (TAKES_BACK[type(body)], body.id)
             self.subject(seen)
-            right = known or names_key(body)
-            self.require(
-                right, at=seen, path="declare.body.id", expected="what was declared", got="an id that nothing has"
-            )
-            text.discard((TAKES_BACK[type(body)], body.id))
+            if entity not in text and not names_key(body):
+                self.is_late(seen.sender, entity)
+                self.early[seen.sender, entity] = seen
+            text.discard(entity)
+
+    def end(self) -> None:
+        for sender, entity in list(self.early):
+            self.is_late(sender, entity)
+
+    def is_late(self, sender: Side, entity: Entity, got: str = "an id that nothing has") -> None:
+        """It is known now why something was taken back too soon, if it was."""
+        seen = self.early.pop((sender, entity), None)
+        if seen is not None:
+            self.require(False, at=seen, path="declare.body.id", expected="what was declared", got=got)
 
 
 class _NamesKey(Law):

@@ -146,6 +146,7 @@ class TakesFirstBatchesOf2048Bytes(Reference):
         (
             "establishment-patch/toward-patch-zero-no-marker-is-needed", "session-batches/what-does-not-fit-is-fragmented",
             "establishment-fields/without-size-batches-are-large", "push-delivery/a-value-of-any-size-comes-whole",
+            "routing-sizes/an-answer-of-any-size-comes-whole", "routing-sizes/an-error-of-any-size-comes-whole",
         ),
         "the message is larger than it takes",
     ),
