@@ -96,6 +96,11 @@ def test_roundtrip_finds_another_reading_of_the_connection(monkeypatch):
     assert any("connection-is-decode" in one for one in found("roundtrip", [b"\3\x04"], thorough=True))
 
 
+def test_an_open_that_would_be_a_hello_on_a_datagram_is_no_finding():
+    """02 11 14 01 c3 is an OPEN on a stream, and on a datagram as well a HELLO."""
+    assert found("roundtrip", [inputs.of("batch", bytes.fromhex("02111401c3"))], thorough=True) == set()
+
+
 def test_explain_finds_a_lost_byte(monkeypatch):
     right = explaining.READINGS[codec.Layer.NETWORK]
     monkeypatch.setitem(explaining.READINGS, codec.Layer.NETWORK, lambda data: right(data[:-1]))

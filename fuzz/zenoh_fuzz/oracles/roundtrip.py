@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from zenoh_conformance.batch import LOWLATENCY_PREFIX, STREAM_PREFIX, split
+from zenoh_conformance.batch import LOWLATENCY_PREFIX, STREAM_PREFIX, frame_batch, split
 from zenoh_conformance.codec import Decoded, DecodeError, Layer, encode, from_json, segments, to_json, trace
 from zenoh_conformance.connection import ConnectionDecoder
 from zenoh_conformance.conversation import Connection, Event, Framing, Happened, Side
@@ -126,8 +126,10 @@ def _layer_of(one: Decoded, layer: Layer) -> Layer:
 
 
 def _connection(message: bytes) -> list[Any]:
-    decoder = ConnectionDecoder(Connection("c", framing=Framing.DATAGRAM))
-    event = Event(time=0.0, connection="c", sender=Side.INITIATOR, kind=Happened.BYTES, data=message)
+    """On a stream: a datagram that could be a HELLO or an OPEN is taken for a HELLO."""
+    decoder = ConnectionDecoder(Connection("c", framing=Framing.STREAM))
+    framed = frame_batch(message, Framing.STREAM.value)
+    event = Event(time=0.0, connection="c", sender=Side.INITIATOR, kind=Happened.BYTES, data=framed)
     return [seen.message for seen in decoder.feed(event) if seen.kind != "batch" and not seen.around]
 
 
