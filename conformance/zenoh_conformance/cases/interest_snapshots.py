@@ -366,23 +366,6 @@ def after_final_nothing_is_told(scene: Scene, *, kind: str) -> None:
     expect_keys(watcher, kind, ["k/a"], step="after Final")
 
 
-@case("interests/snapshot-ends-with-final", needs=ROUTES, control=who_asks_is_told, parameters=grid(mode=BOTH))
-def an_interest_that_is_over_may_be_asked_anew(scene: Scene, *, mode: InterestMode) -> None:
-    """
-    The id of an interest that has ended is free: who asks under it again is answered again.
-
-        watcher  INTEREST (Current; or CurrentFuture, and Final), INTEREST (the same again)
-        target   to the watcher: DECLARE (I, D_FINAL), twice
-    """
-    (watcher,) = parties(scene, "watcher")
-    for step in ("not reached: an interest", "the same again"):
-        interest = watcher.asks_interest(InterestOptions.TOKENS, mode, "k/**", number=7)
-        watcher.expect(Declare, lambda heard: is_final(heard, 7), step=step, what="DFinal")
-        if mode & InterestMode.FUTURE:
-            watcher.ends_interest(interest.id)
-        watcher.settles()
-
-
 @case(
     "interests/restricted-to-key",
     needs=ROUTES,

@@ -118,7 +118,7 @@ def comes_whole(scene: Scene, size: int, body: Any) -> None:
     takes(scene, size)
     querier, queryable = parties(scene, "querier", "queryable")
     queryable.declares_queryable("k")
-    asked = querier.asks("k")
+    asked = querier.asks("k", exts=SURELY)  # an answer may go with what was said of its query
     payload = bytes(at % 251 for at in range(size))
 
     queryable.replies(asked, body=body(payload), exts=SURELY)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from zenoh_conformance.messages import Del, DQueryable, Err, Interest, Push, Put, Reply, Request, Response
+from zenoh_conformance.messages import Del, DQueryable, Err, Interest, Push, Put, Request, Response
 from zenoh_conformance.primitives import WireExpr
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.link import Link
@@ -75,7 +75,7 @@ class CutsLargeAnswers(Reference):
         body = response.body
         if isinstance(body, Err):
             body = replace(body, payload=body.payload[:16383])
-        elif isinstance(body, Reply) and isinstance(body.body, Put):
+        elif isinstance(body.body, Put):
             body = replace(body, body=replace(body.body, payload=body.body.payload[:16383]))
         super().on_response(link, replace(response, body=body))
 
@@ -141,7 +141,7 @@ class KeepsItsFirstWord(Reference):
             super().on_entity(link, body)
 
 
-@faulty("answers-an-interest-of-an-id-once", caught_by="interest-snapshots/an-interest-that-is-over-may-be-asked-anew")
+@faulty("answers-an-interest-of-an-id-once", caught_by="interest-changes/an-interest-that-is-over-may-be-asked-anew")
 class AnswersAnInterestOfAnIdOnce(Reference):
     """Takes an interest under an id that had one before for the same again, and does not answer it."""
 

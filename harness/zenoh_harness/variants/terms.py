@@ -27,8 +27,14 @@ class Batch2048(Reference):
     settings: ClassVar = {"batch_size": 2048}
 
 
-LANES = {"law/frame-carries-priority": "no lanes are settled with it"}
+LANES = dict.fromkeys(
+    ("law/frame-carries-priority", "session-fragments/pieces-of-two-lanes-are-told-apart"),
+    "no lanes are settled with it",
+)
 """What there is nothing to judge of where it does no lanes."""
+
+MARKERS = {"session-fragments/what-is-dropped-is-discarded": "no marker is settled with it"}
+"""What there is nothing to judge of where it states no patch."""
 
 
 @variant("batch-256", permitted="session-establishment#batch-size")
@@ -136,7 +142,7 @@ class LowLatency(Reference):
     settings: ClassVar = {"lowlatency": True, "qos": False}
 
 
-@variant("no-patch", permitted="session-establishment#init-extensions: patch 0 is absent")
+@variant("no-patch", permitted="session-establishment#init-extensions: patch 0 is absent", unjudged=MARKERS)
 class NoPatch(Reference):
     """Is of the base protocol: states no patch, and marks no fragment."""
 
@@ -153,7 +159,9 @@ class Patch255(Reference):
     settings: ClassVar = {"patch": 255}
 
 
-@variant("no-extensions", permitted="session-establishment#init-extensions: none is mandatory")
+@variant(
+    "no-extensions", permitted="session-establishment#init-extensions: none is mandatory", unjudged={**LANES, **MARKERS}
+)
 class NoExtensions(Reference):
     """Writes no extension in INIT, and takes up none."""
 
