@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from zenoh_conformance.keyexpr import KeyExprError, canonize, check, includes, intersects, is_canonical
@@ -67,3 +69,14 @@ def test_these_hold_the_others(whole: str, part: str) -> None:
 @pytest.mark.parametrize(("whole", "part"), [("*", "**"), ("a", "*"), ("a$*", "*"), ("**", "@a"), ("a/*", "a/**")])
 def test_these_do_not(whole: str, part: str) -> None:
     assert not includes(whole, part)
+
+
+@pytest.mark.parametrize("key", ["k" * 65_000, "k/" * 32_000 + "k"], ids=["wide", "deep"])
+def test_long_keys_are_compared_in_no_time(key: str) -> None:
+    """Piece by piece it would take minutes."""
+    began = time.process_time()
+    assert intersects(key, key)
+    assert includes(key, key)
+    assert not intersects(key, key + "k")
+    assert intersects("k/**" if "/" in key else "k$*", key)
+    assert time.process_time() - began < 5

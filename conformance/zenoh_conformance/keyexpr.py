@@ -77,6 +77,8 @@ def _chunks(text: str) -> tuple[str, ...]:
 @lru_cache(maxsize=65536)
 def intersects(left: str, right: str) -> bool:
     """Whether some key matches both."""
+    if plain(left) and plain(right):
+        return left == right
     a, b = _chunks(left), _chunks(right)
     reach = [[False] * (len(b) + 1) for _ in range(len(a) + 1)]
     reach[len(a)][len(b)] = True
@@ -103,6 +105,11 @@ def verbatim(chunk: str) -> bool:
     return chunk.startswith("@")
 
 
+def plain(text: str) -> bool:
+    """Whether a key or chunk is without wildcards: it matches itself alone, and need not be looked at piece by piece."""
+    return "*" not in text
+
+
 def _parts(chunk: str) -> tuple[str, ...]:
     """The characters of a chunk, with `$*` (and a whole `*`) as one wildcard each."""
     return ("$*",) if chunk == "*" else tuple(re.findall(r"\$\*|.", chunk, re.DOTALL))
@@ -111,7 +118,7 @@ def _parts(chunk: str) -> tuple[str, ...]:
 @lru_cache(maxsize=65536)
 def chunks_intersect(left: str, right: str) -> bool:
     """Whether some chunk matches both; neither is `**`."""
-    if verbatim(left) or verbatim(right):
+    if verbatim(left) or verbatim(right) or (plain(left) and plain(right)):
         return left == right
     a, b = _parts(left), _parts(right)
     if len(a) > 1 or len(b) > 1 or a != b:
@@ -134,6 +141,8 @@ def _parts_meet(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
 @lru_cache(maxsize=65536)
 def includes(whole: str, part: str) -> bool:
     """Whether every key that matches `part` matches `whole`."""
+    if plain(whole):
+        return whole == part
     a, b = _chunks(whole), _chunks(part)
     reach = [[False] * (len(b) + 1) for _ in range(len(a) + 1)]
     reach[len(a)][len(b)] = True
@@ -149,7 +158,7 @@ def includes(whole: str, part: str) -> bool:
 @lru_cache(maxsize=65536)
 def chunk_includes(whole: str, part: str) -> bool:
     """Whether every chunk that matches `part` matches `whole`; neither is `**`."""
-    if verbatim(whole) or verbatim(part):
+    if verbatim(whole) or verbatim(part) or plain(whole):
         return whole == part
     a, b = _parts(whole), _parts(part)
     row = [True] + [False] * len(b)

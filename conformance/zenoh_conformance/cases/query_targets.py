@@ -181,7 +181,7 @@ def complete_is_said_of_its_own_key(scene: Scene) -> None:
 @case(
     "query/all-complete-reaches-complete",
     needs=ROUTES,
-    control=all_complete_ones_are_asked,
+    control=a_query_reaches_a_queryable,
     parameters=grid(complete=(True, False)),
 )
 def a_queryable_is_as_complete_as_it_was_declared_last(scene: Scene, *, complete: bool) -> None:
