@@ -77,7 +77,7 @@ class Tab:
 
 @pytest.fixture(scope="module")
 def site(making_runs: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three versions, a pair, a campaign and an audit; a browser only reads it."""
+    """Three versions, a pair, two campaigns and two audits; a browser only reads it."""
     folder = tmp_path_factory.mktemp("site")
     make_run = making_runs(folder)
     places = [
@@ -86,7 +86,8 @@ def site(making_runs: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
         make_run("last", version="1.11.0"), make_run("cut", version="2", footer=False, planned=("responder default x/y",)),
         make_run("pair", name="a 1 <- b 2", version="1 <- 2", kind="interop", reach="exec:a <- exec:b"),
     ]  # fmt: skip
-    return written(folder, places, Documents(campaign=[CAMPAIGN], audit=[AUDIT]))
+    several = Documents(campaign=[CAMPAIGN, {**CAMPAIGN, "name": "laws"}], audit=[AUDIT, {**AUDIT, "name": "plant"}])
+    return written(folder, places, several)
 
 
 def written(below: Path, places: list[Path], documents: Documents | None = None) -> Path:
