@@ -88,7 +88,10 @@ class Declaring(Speaking):
             return
         kind = KIND[type(body)]
         info = self.info_of(body)
-        self.table(link, kind)[body.id] = Entity(key, info & 1 == 1, info >> 8)
+        before = self.table(link, kind).get(body.id)
+        self.table(link, kind)[body.id] = held = Entity(key, info & 1 == 1, info >> 8)
+        if before is not None and before != held:
+            self.tell_again(link, kind, body.id)
         for other in self.told_of(link, kind, key):
             self.tell(other, link, kind, body.id)
         self.refresh_aggregates(link)
@@ -132,11 +135,21 @@ class Declaring(Speaking):
         text = next(to.entity_ids) if text is None else text
         if not once:
             to.announced[kind, owner.session, entity] = text
+        self.say(to, declare(self.told(to, owner, kind, entity, text), interest))
+
+    def tell_again(self, owner: Link, kind: str, entity: int) -> None:
+        """What was declared again otherwise is told again, under its id, to those who were told of it."""
+        for other in self.others(owner):
+            text = other.announced.get((kind, owner.session, entity))
+            if text is not None:
+                self.say(other, declare(self.told(other, owner, kind, entity, text)))
+
+    def told(self, to: Link, owner: Link, kind: str, entity: int, text: int) -> Any:
+        """The declaration of an entity as `to` is told of it, under the id `text`."""
         held = self.table(owner, kind)[entity]
         info = self.told_info(held) if kind == "queryable" else NO_EXTS
         key = self.named(to, kind, held.key)
-        body = DECLARE[kind](id=text, key=key, **({"exts": info} if kind == "queryable" else {}))
-        self.say(to, declare(body, interest))
+        return DECLARE[kind](id=text, key=key, **({"exts": info} if kind == "queryable" else {}))
 
     def told_info(self, held: Entity) -> Exts[QueryableInfo]:
         """Completeness and distance, as they are passed on."""
