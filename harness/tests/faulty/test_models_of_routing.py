@@ -90,6 +90,9 @@ PLANTED = {
 """Faulty nodes by the model that finds them."""
 
 BREAKS_AS_WELL = {
+    "counts-finals": {
+        "query/query-complete-on-finals": "two finals of one source end it while another one has sent none"
+    },
     "passes-ids-on": {"reply/final-always-comes": "of two queries with one number one never hears its end"},
     "takes-anybodys-answer": {
         "query/query-complete-on-finals": "another source's final is the end of it",
