@@ -123,7 +123,7 @@ def an_interest_may_have_any_id(scene: Scene, *, id: int) -> None:  # noqa: A002
 )
 def a_session_may_declare_many(scene: Scene, *, what: str) -> None:
     """
-    A session has many subscribers, or names many keys by numbers: the last one counts as the first one does.
+    A session has many subscribers, or names many keys by numbers: what the target takes, it acts upon, the last as the first one.
 
         subscriber  DECLARE (subscriber of k/1), .., DECLARE (subscriber of k/100); or one of k/**
         publisher   PUSH (k/1), .., PUSH (k/100), by name or by number
@@ -139,6 +139,7 @@ def a_session_may_declare_many(scene: Scene, *, what: str) -> None:
     else:
         subscriber.declares_subscriber("k/**")
         said = [publisher.names_key(key, number + 1) for number, key in enumerate(keys)]
+        publisher.settles(step="not reached: room for so many")  # who has none may say so, and end the session
 
     for key in said:
         publisher.puts(key, b"1")

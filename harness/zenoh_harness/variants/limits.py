@@ -88,6 +88,27 @@ class HoldsFourSessions(Reference):
     settings: ClassVar = {"max_sessions": 4}
 
 
+@variant(
+    "has-room-for-sixteen-of-each",
+    permitted="no page says how many declarations a session may make",
+    unjudged={"routing-ids/a-session-may-declare-many": "it ends a session that declares so many"},
+)
+class HasRoomForSixteenOfEach(Reference):
+    """Takes sixteen numbers and sixteen subscribers of a session, and ends the session that declares more by CLOSE."""
+
+    MOST: ClassVar = 16
+
+    def on_alias(self, link: Link, body: Any) -> None:
+        if len(link.keys) >= self.MOST:
+            raise Refused(GENERIC, "no room for another number")
+        super().on_alias(link, body)
+
+    def on_entity(self, link: Link, body: Any) -> None:
+        if len(link.subscribers) >= self.MOST:
+            raise Refused(GENERIC, "no room for another subscriber")
+        super().on_entity(link, body)
+
+
 @variant("takes-two-links-a-session", permitted="session-establishment#init-extensions: MultiLink")
 class TakesTwoLinksASession(Reference):
     """Takes two links a session in every profile."""
