@@ -34,6 +34,7 @@ ROUTERS = {
     "one handshake": {UNICAST + "accept_pending": 1},
     "three handshakes": {UNICAST + "accept_pending": 3},
     "five handshakes": {UNICAST + "accept_pending": 5},
+    "a fifth of a second for a handshake": {UNICAST + "accept_timeout": 200},
     "half a second for a handshake": {UNICAST + "accept_timeout": 500},
     "a second for either handshake": {UNICAST + "accept_timeout": 1000, UNICAST + "open_timeout": 1000},
     "batches of 1024": {TX + "batch_size": 1024},
