@@ -128,6 +128,9 @@ class Scene(Protocol):
     def sessions(self, *names: str) -> tuple[Dialogue, ...]:
         """As many live ones as names."""
 
+    def wait(self, seconds: float) -> None:
+        """Let so much time go by, as who tries again later."""
+
     def follows(self, erratum: str | None) -> None:
         """Note the reading that the target follows, where either is right: the text's (None), or that of an erratum, by id."""
 

@@ -293,14 +293,7 @@ def comes_back(scene: Scene, zid: bytes, *, step: str = "coming back") -> Dialog
             if us.wire.now() - began > BEFORE_LONG * us.unit:
                 raise Deviation(replace(deviation.finding, expected="a session", path=step)) from None
             us.wire.shut()
-            pause(scene, us.unit / TRIES)
-
-
-def pause(scene: Scene, seconds: float) -> None:
-    """Let time pass, on a link that says nothing."""
-    idle = scene.dialogue("pause")
-    idle.next(seconds)
-    idle.wire.shut()
+            scene.wait(us.unit / TRIES)
 
 
 def is_live(us: Dialogue) -> bool:

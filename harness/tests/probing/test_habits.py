@@ -142,6 +142,19 @@ def test_a_fence_is_what_it_can_do(studied, how, leaves):
 def test_one_handshake_at_a_time(studied):
     assert studied.few
     assert studied.answer >= 0.1
+    assert not studied.narrow  # who comes meanwhile waits, and is not turned away
+
+
+@pytest.mark.parametrize("studied", ["variant:frees-its-place-late?role=router"], indirect=True)
+def test_one_that_turns_away_who_comes_meanwhile(studied):
+    assert (studied.half_open, studied.turns_away, studied.narrow) == (1, True, True)
+
+
+@pytest.mark.parametrize(("half_open", "turns_away", "narrow"), [(1, True, True), (1, False, False), (60, True, False)])
+def test_a_link_waits_for_its_place_only_where_it_would_be_turned_away(half_open, turns_away, narrow):
+    habits = Habits(half_open=half_open, turns_away=turns_away)
+    assert habits.narrow is narrow
+    assert any("turns away" in line for line in habits.lines()) is turns_away
 
 
 @pytest.mark.parametrize("studied", [habitual("brief", "")], indirect=True)

@@ -13,7 +13,8 @@ PROGRAMS = (
 )  # fmt: skip
 LINKS = (
     "takes-one-link-at-a-time", "holds-one-session", "holds-four-sessions", "holds-eight-half-open-handshakes",
-    "takes-two-links-a-session", "takes-the-new-for-the-old", "gives-a-handshake-a-second", "takes-messages-of-4096-bytes",
+    "takes-two-links-a-session", "takes-the-new-for-the-old", "gives-a-handshake-a-second", "gives-a-handshake-half-a-second",
+    "frees-its-place-late", "takes-messages-of-4096-bytes",
     "takes-first-batches-of-2048-bytes", "ends-by-fin", "ends-by-rst", "says-close-and-waits", "writes-byte-by-byte",
     "writes-slowly-in-pieces", "answers-after-500-ms", "answers-now-and-then", "writes-an-alarming-log",
     "answers-nothing-in-a-session", "lease-1-s", "keeps-alive-all-the-time",
@@ -23,6 +24,7 @@ SAMPLE = {
     "ends-with-255": ("client", "initiator-open-ack/a-sane-*"),
     "takes-one-link-at-a-time": ("router", "establishment-sane/*"),
     "holds-eight-half-open-handshakes": ("router", "establishment-states/*parallel*"),
+    "frees-its-place-late": ("router", "establishment-init/its-own-zid*"),
     "ends-by-rst": ("router", "establishment-cookie/*"),
     "finds-its-first-way-late": ("router", "routing-plain/a-publication*"),
 }

@@ -32,6 +32,8 @@ UNIT = 1.0
 """Seconds of patience on the clock in memory; they cost nothing."""
 STEP = 0.25
 """How far the clock goes when nothing is to be read."""
+SETTLE = 3.0
+"""Seconds in which a node lets go of a link that has ended."""
 
 
 class MemoryWorld:
@@ -157,6 +159,17 @@ class MemoryWorld:
                     self.deliver(replace(event, time=self.now))
         self.take(self.node.tick(self.now))
 
+    def in_vain(self, wire: MemoryWire) -> bool:
+        """Whether a node that takes one link at a time has ended this one at once: it may not have let go of the last one yet."""
+        return wire.side is Side.INITIATOR and "several-links" in self.node.lacks and wire.name in self.ended
+
+    def forget(self, name: str) -> None:
+        """A link that never was one belongs to nobody's conversation; some time goes by until the next."""
+        self.conversation.events[:] = [event for event in self.conversation.events if event.connection != name]
+        self.inbox.pop(name, None)
+        self.ended.discard(name)
+        self.advance(self.now + STEP)
+
     def _node_side(self, name: str) -> Side:
         return Side.RESPONDER if self.conversation.connections[name].responder == "target" else Side.INITIATOR
 
@@ -278,7 +291,10 @@ class MemoryScene:
         """A new link, with a name that no other has."""
         self._names[name] += 1
         unique = name if self._names[name] == 1 else f"{name}-{self._names[name]}"
-        return MemoryWire(self.world, unique, self.role.other)
+        settled = self.world.now + SETTLE
+        while self.world.in_vain(wire := MemoryWire(self.world, unique, self.role.other)) and self.world.now < settled:
+            self.world.forget(unique)
+        return wire
 
     def dialogue(self, name: str = "us", *, zid: bytes | None = None) -> Dialogue:
         us = Dialogue(self.wire(name), zid=zid or self.fresh_zid(), unit=self.unit, requirement=self.requirement)
@@ -292,6 +308,11 @@ class MemoryScene:
 
     def sessions(self, *names: str) -> tuple[Dialogue, ...]:
         return tuple(self.session(name) for name in names)
+
+    def wait(self, seconds: float) -> None:
+        until = self.world.now + seconds
+        while self.world.now < until:
+            self.world.advance(until)
 
     def follows(self, erratum: str | None) -> None:
         self.reading = reading_of(erratum)

@@ -18,11 +18,8 @@ from zenoh_harness.links.timing import Deadline
 from zenoh_harness.probing.habits.study import glance, study
 from zenoh_harness.programs.signs import grave
 from zenoh_harness.run.health import Budget, Health, check, death, learn
-from zenoh_harness.targets.habits import UNKNOWN, Habits
+from zenoh_harness.targets.habits import SETTLE, UNKNOWN, Habits
 from zenoh_harness.targets.target import Grade, NodeInstance, NodeTarget
-
-SETTLE: Final = 3.0
-"""Seconds in which a node lets go of a session whose link has ended, before scaling."""
 
 SLOW_LOOKS: Final = 3
 """How many more looks must find it slow: the machine may have been busy."""

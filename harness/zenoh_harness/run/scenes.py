@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Event as Flag
@@ -18,15 +18,24 @@ from zenoh_conformance.errata import reading_of
 from zenoh_conformance.finding import Finding
 from zenoh_conformance.scene import Agent, drawn_zid
 from zenoh_harness.errors import CannotConnect, CannotGoOn
-from zenoh_harness.links.timing import Deadline, strain
+from zenoh_harness.links.timing import Deadline, strain, stretched
 from zenoh_harness.links.wires import LinkWire, Recorder
 from zenoh_harness.reference.credentials import open_session
 from zenoh_harness.run.limiter import MOMENT, Limiter
-from zenoh_harness.targets.habits import End, habits_of
+from zenoh_harness.targets.habits import SETTLE, End, habits_of
 from zenoh_harness.targets.target import NodeInstance
 
 CASE: Final = 60.0
 """Seconds that a case may take in all, before scaling."""
+
+GLANCE: Final = 0.01
+"""Seconds after which a node that has no room for a link has ended it, before scaling; and until it is tried again."""
+
+GLANCES: Final = 4
+"""The same, in times of its slowest answer, ..."""
+
+LONG_GLANCE: Final = 0.1
+"""... but no more seconds than these."""
 
 RETURNS: Final = 20
 """How often a node may come back to us within one case, at its slowest, on top of that."""
@@ -119,9 +128,9 @@ class StageWire:
                 event = self._below.receive(within - MOMENT)
         return event
 
-    def stale(self) -> bool:
-        """Whether the target has ended the link already: one that waited in our queue until it gave up."""
-        while (event := self._below.receive(0)) is not None:
+    def stale(self, within: float = 0.0) -> bool:
+        """Whether the target has ended the link already, or does so soon: one that waited in our queue, or for which it has no room."""
+        while (event := self._below.receive(within)) is not None:
             self._early.append(event)
         return bool(self._early) and not self._early[-1].data
 
@@ -232,13 +241,24 @@ class Stage:
         self._names[name] += 1
         unique = name if self._names[name] == 1 else f"{name}-{self._names[name]}"
         patience = Deadline(min(self._deadline.at, time.monotonic() + self._habits.patience))
-        while True:
-            wire = self._open(unique, patience)
-            if self.role is Side.RESPONDER or not wire.stale():
-                self._wires.append(wire)
-                return wire
+        settled = patience.or_sooner(SETTLE)
+        while self._in_vain(wire := self._open(unique, patience), settled):
             wire.shut()
             self._forget(unique)
+        self._wires.append(wire)
+        return wire
+
+    def _in_vain(self, wire: StageWire, settled: Deadline) -> bool:
+        """Whether the target ended the link before anything was said: it gave up, or, of those that serve few at once, has not let
+        go yet of the links before. One that still does so when it must have let go of them means it.
+        """
+        if self.role is Side.INITIATOR:
+            return wire.stale()
+        if not self._habits.narrow or settled.passed:
+            return False
+        if stale := wire.stale(stretched(max(GLANCE, min(LONG_GLANCE, GLANCES * self._habits.answer)))):
+            self.wait(GLANCE)
+        return stale
 
     def _open(self, name: str, patience: Deadline) -> StageWire:
         if self._stop.is_set():
@@ -274,6 +294,11 @@ class Stage:
     def sessions(self, *names: str) -> tuple[Dialogue, ...]:
         """As many live ones as names."""
         return tuple(self.session(name) for name in names)
+
+    def wait(self, seconds: float) -> None:
+        """Let so much time go by, but not past the case's deadline."""
+        with self._floor.left() if self._floor is not None else nullcontext():
+            self._stop.wait(min(seconds, self._deadline.remaining()))
 
     def follows(self, erratum: str | None) -> None:
         """Note the reading that the target follows."""

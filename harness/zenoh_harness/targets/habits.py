@@ -23,6 +23,9 @@ CONNECT: Final = 5.0
 STALL: Final = 10.0
 """Seconds that a node which stands still is waited for before it hangs, before scaling."""
 
+SETTLE: Final = 3.0
+"""Seconds in which a node lets go of a link that has ended, and of its session, before scaling."""
+
 TIMES: Final = 3
 """How many times its own habit a node may take."""
 
@@ -40,7 +43,7 @@ ENOUGH: Final = 48
 
 
 OF_ONE_CASE: Final = 8
-"""More sessions than one case ever holds."""
+"""More sessions, or half-open handshakes, than one case ever holds."""
 
 
 NOT_DONE: Final[Mapping[str, str]] = {
@@ -99,6 +102,8 @@ class Habits:
     """Handshakes that it answers at once; None: all that were tried."""
     sessions: int | None = None
     """Sessions that it holds at once; None: all that were tried."""
+    turns_away: bool = False
+    """Whether it ends a link at once that comes while as many handshakes are half open."""
     batch: int | None = None
     """The batch size that it settles for, where it is not the default."""
     message: int | None = None
@@ -170,6 +175,11 @@ class Habits:
         """Whether it holds so few sessions that a case must wait until those of the one before are gone."""
         return self.sessions is not None and self.sessions < OF_ONE_CASE
 
+    @property
+    def narrow(self) -> bool:
+        """Whether it answers so few handshakes at once, and turns others away, that a link must wait until those before are gone."""
+        return self.turns_away and self.half_open is not None and self.half_open < OF_ONE_CASE
+
     def expected(self, cases: int, instances: int) -> float:
         """Seconds that so many cases take, about."""
         link = min(self.returns[self.way].after or self.worth, self.linger + self.start) if self.returns else 0.0
@@ -196,7 +206,8 @@ class Habits:
             lines.append("ends its sessions by itself")
         lines += [NOT_DONE[name] for name in sorted(self.lacks) if name in NOT_DONE]
         if self.half_open is not None:
-            lines.append(f"answers {self.half_open} handshake{'s' * (self.half_open != 1)} at a time")
+            turned = ", and turns away who comes meanwhile" if self.turns_away else ""
+            lines.append(f"answers {self.half_open} handshake{'s' * (self.half_open != 1)} at a time{turned}")
         if self.sessions is not None:
             lines.append(f"holds {self.sessions} session{'s' * (self.sessions != 1)} at once")
         if self.message is not None:

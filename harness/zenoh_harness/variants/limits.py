@@ -123,10 +123,13 @@ class _FewHalfOpen(Reference):
     facts: ClassVar = {"half_open": 8}
 
     def connected(self, name: str, side: Side, now: float, framing: Framing = Framing.STREAM) -> list[Action]:
-        half_open = sum(not link.live for link in self.links.values())
-        if side is Side.RESPONDER and half_open >= self.most:
+        if side is Side.RESPONDER and self.half_open(now) >= self.most:
             return [Action(name, end=True)]
         return super().connected(name, side, now, framing)
+
+    def half_open(self, now: float) -> int:
+        """Handshakes that it counts as half open."""
+        return sum(not link.live for link in self.links.values())
 
 
 @variant("holds-eight-half-open-handshakes", permitted="no page says how many handshakes a node has under way")
@@ -141,6 +144,36 @@ class HoldsOneHalfOpenHandshake(_FewHalfOpen):
     most = 1
     facts: ClassVar = {"half_open": 1}
     lacks = frozenset({"several-links", "many-links"})
+
+
+@variant(
+    "frees-its-place-late",
+    permitted="no page says how soon a node notices that a handshake has ended",
+)
+class FreesItsPlaceLate(HoldsOneHalfOpenHandshake):
+    """Holds one handshake that is half open, and counts it for a moment more after its link has ended."""
+
+    LATER: ClassVar = 0.05
+    """Seconds."""
+
+    def __init__(self, *text: Any) -> None:
+        super().__init__(*text)
+        self.ended: list[float] = []
+
+    def half_open(self, now: float) -> int:
+        return super().half_open(now) + sum(now < at + self.LATER for at in self.ended)
+
+    def drop(self, link: Link) -> None:
+        if not link.live and link.name in self.links:
+            self.ended.append(self.now)
+        super().drop(link)
+
+
+@variant("gives-a-handshake-half-a-second", permitted="no page says how long a handshake may take")
+class GivesAHandshakeHalfASecond(Reference):
+    """Ends a handshake that takes longer than half a second."""
+
+    settings: ClassVar = {"handshake_s": 0.5}
 
 
 @variant("gives-a-handshake-a-second", permitted="no page says how long a handshake may take")
@@ -168,6 +201,8 @@ class TakesFirstBatchesOf2048Bytes(Reference):
             "establishment-patch/toward-patch-zero-no-marker-is-needed", "session-batches/what-does-not-fit-is-fragmented",
             "establishment-fields/without-size-batches-are-large", "push-delivery/a-value-of-any-size-comes-whole",
             "routing-sizes/an-answer-of-any-size-comes-whole", "routing-sizes/an-error-of-any-size-comes-whole",
+            "routing-sizes/a-publication-to-a-long-key-reaches-its-subscriber", "routing-sizes/a-token-of-a-long-key-is-told",
+            "routing-sizes/a-query-for-a-long-key-reaches-its-queryable",
         ),
         "the message is larger than it takes",
     ),

@@ -33,9 +33,6 @@ LANES = dict.fromkeys(
 )
 """What there is nothing to judge of where it does no lanes."""
 
-MARKERS = {"session-fragments/what-is-dropped-is-discarded": "no marker is settled with it"}
-"""What there is nothing to judge of where it states no patch."""
-
 
 @variant("batch-256", permitted="session-establishment#batch-size")
 class Batch256(Reference):
@@ -142,7 +139,7 @@ class LowLatency(Reference):
     settings: ClassVar = {"lowlatency": True, "qos": False}
 
 
-@variant("no-patch", permitted="session-establishment#init-extensions: patch 0 is absent", unjudged=MARKERS)
+@variant("no-patch", permitted="session-establishment#init-extensions: patch 0 is absent")
 class NoPatch(Reference):
     """Is of the base protocol: states no patch, and marks no fragment."""
 
@@ -159,9 +156,7 @@ class Patch255(Reference):
     settings: ClassVar = {"patch": 255}
 
 
-@variant(
-    "no-extensions", permitted="session-establishment#init-extensions: none is mandatory", unjudged={**LANES, **MARKERS}
-)
+@variant("no-extensions", permitted="session-establishment#init-extensions: none is mandatory", unjudged=LANES)
 class NoExtensions(Reference):
     """Writes no extension in INIT, and takes up none."""
 

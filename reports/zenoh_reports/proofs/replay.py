@@ -204,6 +204,10 @@ class TapeScene:
         """As many as names."""
         return tuple(self.session(name) for name in names)
 
+    def wait(self, seconds: float) -> None:
+        """The time that went by then goes by again."""
+        self.tape.heard("", seconds)
+
     def follows(self, erratum: str | None) -> None:
         """Note the reading."""
         self.reading = reading_of(erratum)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from zenoh_conformance.dialogue import Dialogue
 from zenoh_conformance.finding import Deviation
@@ -32,10 +32,20 @@ TIMES: Final = 10
 _ZIDS = itertools.count(1)
 
 
-def room(node: NodeInstance, answer: float, offers: Sequence[Any]) -> tuple[int | None, int | None]:
-    """Half-open handshakes and sessions that it serves at once; None where all that were tried went."""
+class Room(NamedTuple):
+    """How many a node serves at once; None where all that were tried went."""
+
+    half_open: int | None
+    """Handshakes that are half open."""
+    sessions: int | None
+    turns_away: bool = False
+    """Whether it ends a link at once for which it has no room, and does not let it wait."""
+
+
+def room(node: NodeInstance, answer: float, offers: Sequence[Any]) -> Room:
+    """Half-open handshakes and sessions that it serves at once, and what becomes of a link beyond them."""
     if node.profile.credentials is not None or node.profile.sessions is not None:
-        return None, node.profile.sessions
+        return Room(None, node.profile.sessions)
     within = max(scaled(LEAST), TIMES * answer)
     links = [us for us in (_link(node) for _ in range(TRIED)) if us is not None]
     try:
@@ -45,11 +55,12 @@ def room(node: NodeInstance, answer: float, offers: Sequence[Any]) -> tuple[int 
         for us, ack in acks if len(acks) == len(links) else ():
             us.send(us.open_syn(ack))
         live = [us for us, _ in acks if len(acks) == len(links) and _heard(us, OpenAck, within) is not None]
+        turned_away = any(us.is_over and us.theirs is None and us.closed is None for us in links)
     finally:
         _leave(links)
     if len(acks) == len(links):
-        return None, _limit(len(live), len(links))
-    return max(1, len(acks)), _one_by_one(node, within, offers)
+        return Room(None, _limit(len(live), len(links)))
+    return Room(max(1, len(acks)), _one_by_one(node, within, offers), turned_away)
 
 
 def _one_by_one(node: NodeInstance, within: float, offers: Sequence[Any]) -> int | None:

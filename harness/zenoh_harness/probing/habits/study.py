@@ -110,8 +110,11 @@ def study(node: NodeInstance, *, rooms: bool = True) -> Habits:
         found = replace(found, lacks=found.lacks | {"routing"})
     if not rooms:
         return found
-    half_open, sessions = room(node, found.answer, offers)
-    found = replace(found, half_open=half_open, sessions=sessions, lacks=found.lacks | cramped(half_open, sessions))
+    half_open, sessions, turns_away = room(node, found.answer, offers)
+    found = replace(
+        found, half_open=half_open, sessions=sessions, turns_away=turns_away,
+        lacks=found.lacks | cramped(half_open, sessions),
+    )  # fmt: skip
     return found if "routing" in found.lacks else replace(found, message=largest(node, found))
 
 
