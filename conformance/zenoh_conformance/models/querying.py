@@ -112,6 +112,8 @@ class Question:
     """What answered, by its payload, which no other has."""
     errors: set[bytes] = field(default_factory=set)
     """Those of `given` that are errors."""
+    early: bool = False
+    """Asked when the node may not have noticed yet who had gone: it may have asked one of them, and its own timeout ends that."""
 
 
 class Querying(RuleBasedStateMachine):
@@ -158,7 +160,7 @@ class Querying(RuleBasedStateMachine):
         """A query; it comes to those whom its target names. A node may notice a little later than we who has gone."""
         querier, right = self.queriers[who], False
         while not right:
-            may_be_early = querier.us.wire.now() < self.left + querier.us.unit
+            may_be_early = self.may_be_early(querier)
             question = self.put(querier, key, whom, mode)
             right, *deviation = self.choice(question)
             if not may_be_early:
@@ -170,7 +172,7 @@ class Querying(RuleBasedStateMachine):
         """Ask once, and see to whom it comes."""
         self.count += 1
         asked = querier.asks(key, target=whom, consolidation=mode, parameters=str(self.count))
-        question = Question(asked, key, whom, mode)
+        question = Question(asked, key, whom, mode, early=self.may_be_early(querier))
         querier.settles()
         self.await_choice(question)
         for source in self.sources:
@@ -179,6 +181,10 @@ class Querying(RuleBasedStateMachine):
                 question.owing.append(source)
         self.questions.append(question)
         return question
+
+    def may_be_early(self, querier: Party) -> bool:
+        """Whether the node may not have noticed yet who has gone."""
+        return querier.us.wire.now() < self.left + querier.us.unit
 
     def came(self, source: Source, asked: Asked) -> bool:
         """Whether a query came to a source, after a fence."""
@@ -288,9 +294,16 @@ class Querying(RuleBasedStateMachine):
                 one for one in self.sources if one.here and one not in question.sources and meets(one.key, question.key)
             ]
             question.owing = [one for one in late if self.came(one, question.asked)]
-            if not question.owing:
+            if not question.owing and not question.early:
                 raise
             question.sources += question.owing
+            if not question.owing:
+                self.asks_again(question)
+
+    def asks_again(self, question: Question) -> None:
+        """A query that may have gone to who had left ends by the node's own timeout; the same asked now stands as any other."""
+        self.questions.remove(question)
+        self.compare(self.put(question.asked.by, question.key, question.target, question.mode))
 
     # -- what holds
 
@@ -299,7 +312,7 @@ class Querying(RuleBasedStateMachine):
         """Open while a source owes its final, over when none does; answers as they were given."""
         for querier in self.queriers:
             querier.settles()
-        for question in self.questions:
+        for question in [*self.questions]:
             self.compare(question)
 
     def compare(self, question: Question) -> None:
@@ -309,6 +322,8 @@ class Querying(RuleBasedStateMachine):
         if not question.owing and not finals:  # a node may notice later than we that a session has ended
             self.await_final(question)
             finals = querier.finals(question.asked)
+            if question not in self.questions:
+                return
         if question.owing:
             self.require(us, not finals, "query/query-complete-on-finals", "an open query", "ResponseFinal")
         else:

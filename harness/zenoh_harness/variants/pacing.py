@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from zenoh_conformance.messages import Open, Push, Request
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import Action
-from zenoh_harness.reference.link import Link
+from zenoh_harness.reference.link import Link, Pending
 
 from . import variant
 
@@ -174,6 +174,42 @@ class ForgetsSessionsLater(Reference):
             self.drop(link)
         elif link.name not in self.leaving:
             super().on_time(link)
+
+
+@variant(
+    "asks-who-has-just-left",
+    permitted="query#request-response-flow: a query ends by its timeout, and no page says how soon a session is forgotten",
+)
+class AsksWhoHasJustLeft(ForgetsSessionsLater):
+    """Settles at once what a session owed that has left, and asks it for a moment more; such a query ends by a timeout of its own."""
+
+    TIMEOUT: ClassVar = 10.0
+    """Seconds."""
+
+    def __init__(self, *text: Any) -> None:
+        super().__init__(*text)
+        self.lost: list[tuple[float, Pending]] = []
+
+    def drop(self, link: Link) -> None:
+        if link.live and link.name not in self.leaving:
+            owed, link.requests = link.requests, {}
+            for pending in {id(one): one for one in owed.values()}.values():
+                self.settle_final(pending, link.session)
+        super().drop(link)
+
+    def pass_on(self, other: Link, request: Request, key: str, pending: Pending) -> None:
+        if other.name in self.leaving:
+            other.requests.pop(pending.owing[other.session], None)
+            self.lost.append((self.now + self.TIMEOUT, pending))
+        else:
+            super().pass_on(other, request, key, pending)
+
+    def tick(self, now: float) -> list[Action]:
+        due = [pending for at, pending in self.lost if at <= now]
+        self.lost = [one for one in self.lost if one[0] > now]
+        for pending in due:
+            self.abandon(pending)
+        return super().tick(now)
 
 
 @variant(
