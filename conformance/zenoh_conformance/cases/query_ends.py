@@ -365,6 +365,24 @@ def many_queries_are_open_at_once(scene: Scene, *, number: int) -> None:
     querier.us.require(once, expected="one ResponseFinal for each", got="another count", step="each of many")
 
 
+@case("reply/final-always-comes", needs=ROUTES, control=a_query_reaches_a_queryable)
+def who_has_left_is_not_waited_for(scene: Scene) -> None:
+    """
+    A session that served a key has left: a query for that key ends, once the node has noticed.
+
+        queryable  CLOSE
+        querier    REQUEST; once more, where that one may have gone to who had left
+        target     RESPONSE_FINAL
+    """
+    querier, queryable = parties(scene, "querier", "queryable")
+    queryable.declares_queryable("k")
+    queryable.leaves()
+
+    early = querier.asks("k")
+    if not querier.awaits(lambda: querier.finals(early) > 0):
+        querier.expect_final(querier.asks("k"), step="it ends")
+
+
 @case("query/query-complete-on-finals", needs=ROUTES, control=a_query_reaches_a_queryable)
 def who_asked_may_leave(scene: Scene) -> None:
     """

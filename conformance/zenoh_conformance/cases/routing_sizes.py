@@ -7,11 +7,13 @@ from typing import Any
 from zenoh_conformance import sane
 from zenoh_conformance.case import case, grid
 from zenoh_conformance.messages import Del, Err, Put, Reply
+from zenoh_conformance.messages.interest import InterestMode, InterestOptions
 from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.party import Party, parties, payload_of
 from zenoh_conformance.scene import Scene
 
 from .establishing import takes
+from .interest_snapshots import waits_for, who_asks_is_told
 from .push_delivery import SIZES
 from .routing_plain import ROUTES, a_publication_reaches_a_subscriber, a_query_reaches_a_queryable, heard_of
 
@@ -72,6 +74,26 @@ def a_query_for_a_long_key_reaches_its_queryable(scene: Scene, *, length: int, s
 
     queryable.expect_request(asked)
     querier.us.require(len(asked.key) == length, expected=f"{length} bytes", got="another key", step="not reached: key")
+
+
+@case("declarations/forwarded-on-interest", needs=ROUTES, control=who_asks_is_told, parameters=LENGTHS)
+def a_token_of_a_long_key_is_told(scene: Scene, *, length: int, shape: str) -> None:
+    """
+    A key is a key, however long.
+
+        watcher  INTEREST (CurrentFuture, tokens of that key)
+        other    DECLARE (token of the same key)
+        target   to the watcher: DECLARE (token)
+    """
+    takes(scene, length)
+    watcher, other = parties(scene, "watcher", "other")
+    key = key_of(watcher, length, shape)
+    watcher.asks_interest(InterestOptions.TOKENS, InterestMode.CURRENT_FUTURE, key)
+    watcher.settles()
+
+    other.declares_token(key)
+
+    waits_for(watcher, "token", key, step="declared")
 
 
 @case("push/push-reaches-intersecting", needs=ROUTES, control=a_publication_reaches_a_subscriber)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
-from typing import Any
+from typing import Any, ClassVar
 
 from zenoh_conformance import keyexpr
 from zenoh_conformance.messages import Request
@@ -312,3 +312,67 @@ class HasABudgetOfItsOwn(Reference):
     def pending(self, link: Link, request: Request) -> Pending:
         pending = super().pending(link, request)
         return replace(pending, budget=pending.budget or 100)
+
+
+@faulty("serves-ten-queries-at-once", caught_by="query-many/each-of-many-alike-ends")
+class ServesTenQueriesAtOnce(Reference):
+    """Says nothing to a query that comes while ten are open."""
+
+    MOST: ClassVar = 10
+
+    def __init__(self, *text: Any) -> None:
+        super().__init__(*text)
+        self.open: list[Pending] = []
+
+    def pending(self, link: Link, request: Request) -> Pending:
+        self.open = [one for one in self.open if not one.over]
+        self.open.append(super().pending(link, request))
+        return self.open[-1]
+
+    def on_request(self, link: Link, request: Request) -> None:
+        if sum(not one.over for one in self.open) < self.MOST:
+            super().on_request(link, request)
+
+
+@faulty(
+    "asks-who-has-left",
+    caught_by=f"{ENDS}/who-has-left-is-not-waited-for",
+    also={"query-*": "who has left served the same key"},
+)
+class AsksWhoHasLeft(Reference):
+    """Forgets nothing of what a session served that has left, and waits for its final."""
+
+    def __init__(self, *text: Any) -> None:
+        super().__init__(*text)
+        self.gone: list[str] = []
+
+    def on_gone(self, link: Link) -> None:
+        self.gone += [held.key for held in link.queryables.values()]
+        super().on_gone(link)
+
+    def on_request(self, link: Link, request: Request) -> None:
+        key = self.key_of(link, request.key)
+        if key is None or not any(keyexpr.intersects(key, held) for held in self.gone):
+            super().on_request(link, request)
+
+
+@faulty("takes-like-queries-for-one", caught_by="query-many/each-of-many-alike-ends")
+class TakesLikeQueriesForOne(Reference):
+    """Says nothing to a query while that session has one open for the same."""
+
+    def __init__(self, *text: Any) -> None:
+        super().__init__(*text)
+        self.asked: dict[tuple[Any, ...], Pending] = {}
+
+    def like(self, link: Link, request: Request) -> tuple[Any, ...]:
+        """What two queries that ask for the same have in common."""
+        return link.session, self.key_of(link, request.key), request.body
+
+    def pending(self, link: Link, request: Request) -> Pending:
+        return self.asked.setdefault(self.like(link, request), super().pending(link, request))
+
+    def on_request(self, link: Link, request: Request) -> None:
+        before = self.asked.get(self.like(link, request))
+        if before is None or before.over:
+            self.asked.pop(self.like(link, request), None)
+            super().on_request(link, request)

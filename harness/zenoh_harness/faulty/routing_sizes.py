@@ -64,6 +64,15 @@ class KnowsShortKeysOnly(Reference):
         return super().targets(link, request, key) if len(key.encode()) < 128 else []
 
 
+@faulty("tells-of-short-keys-only", caught_by=f"{SIZES}/a-token-of-a-long-key-is-told")
+class TellsOfShortKeysOnly(Reference):
+    """Tells nobody of a token whose key has a dozen chunks or more."""
+
+    def told_of(self, link: Link, kind: str, key: str) -> list[Link]:
+        deep = kind == "token" and key.count("/") > 10
+        return [] if deep else super().told_of(link, kind, key)
+
+
 @faulty(
     "cuts-large-answers",
     caught_by=(f"{SIZES}/an-answer-of-any-size-comes-whole", f"{SIZES}/an-error-of-any-size-comes-whole"),

@@ -1,0 +1,51 @@
+"""Queries that are alike and open at once, toward a node that routes between its clients: each is one of its own, and ends."""
+
+from __future__ import annotations
+
+from zenoh_conformance.case import case
+from zenoh_conformance.messages import Request, ResponseFinal
+from zenoh_conformance.party import Party, parties
+from zenoh_conformance.scene import Scene
+from zenoh_conformance.wire.extensions import Exts
+
+from .query_ends import KEPT, LONG_MS
+from .routing_plain import ROUTES, a_query_reaches_a_queryable
+
+ALIKE = 24
+"""Queries at once that ask for the same."""
+TURNS = 32
+"""How often what comes of them is looked at, within our patience twice over."""
+
+
+@case("reply/final-always-comes", needs=ROUTES, control=a_query_reaches_a_queryable)
+def each_of_many_alike_ends(scene: Scene) -> None:
+    """
+    Queries that ask for the same are open at once: each ends, once the queryable has ended whatever of them came to it.
+
+        querier    REQUEST, so many times, of one key
+        queryable  RESPONSE_FINAL to each that comes
+        target     to the querier: RESPONSE_FINAL to each
+    """
+    querier, queryable = parties(scene, "querier", "queryable")
+    queryable.declares_queryable("k")
+
+    asked = [querier.asks("k", timeout_ms=LONG_MS, exts=KEPT) for _ in range(ALIKE)]
+    ended = 0
+    for turn in range(TURNS):  # no fence here: it may be a query as well, and there may be room for none
+        listens(queryable, TURNS)
+        come = queryable.heard(Request)
+        if len(come) >= ALIKE or turn >= TURNS / 2:
+            queryable.says(*(ResponseFinal(id=one.message.id, exts=Exts(KEPT)) for one in come[ended:]))
+            ended = len(come)
+        listens(querier, TURNS)
+        if all(map(querier.finals, asked)):
+            return
+    querier.us.require(not querier.us.is_over, expected="the session", got="its end", step="not reached: room for them")
+    finals = sum(querier.finals(one) > 0 for one in asked)
+    querier.us.deviate(expected=f"{ALIKE} ResponseFinal", got=f"{finals}", step="each ends")
+
+
+def listens(who: Party, part: int) -> None:
+    """Take in what comes within that part of our patience."""
+    for _ in who.us.stream(who.us.unit / part):
+        pass
