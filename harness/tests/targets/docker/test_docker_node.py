@@ -2,13 +2,14 @@
 
 import os
 
+import docker.models.containers
 import pytest
 
 from zenoh_harness.errors import CannotConnect, CannotStart, NotZenoh, UsageError
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.profiles import PROFILES
 from zenoh_harness.run.embargo import guarded
-from zenoh_harness.targets.adapters.docker import node
+from zenoh_harness.targets.adapters.docker import container, node
 from zenoh_harness.targets.adapters.docker.arguments import is_router, tell
 from zenoh_harness.targets.reach import parse
 from zenoh_harness.targets.target import open_target
@@ -45,6 +46,18 @@ def test_what_is_no_node_is_told_and_removed(docker_client, little, monkeypatch,
     assert hint in why.value.hint
     assert why.value.exit_code == 3
     assert containers(docker_client) <= before
+
+
+@pytest.mark.needs("docker")
+def test_what_has_ended_before_we_look_is_told_the_same(docker_client, little, monkeypatch):
+    # Its published port is gone by then, which once was all that was told.
+    start = docker.models.containers.Container.start
+    monkeypatch.setattr(docker.models.containers.Container, "start", lambda each: (start(each), each.wait()))
+    monkeypatch.setattr(container, "LOOK", 0.0)
+    with pytest.raises(CannotStart) as why:
+        open_target(parse(f"docker:{little}?args=exit%207")).start()
+    assert "exit code 7" in str(why.value)
+    assert "run it by hand: docker run" in why.value.hint
 
 
 @pytest.mark.needs("docker")

@@ -114,12 +114,15 @@ class Container:
     @property
     def address(self) -> tuple[str, int]:
         """Where the published port is reached. Raises CannotStart when none is published (any more)."""
-        bound = (self._handle.attrs["NetworkSettings"].get("Ports") or {}).get(f"{self.plan.port}/tcp")
-        if not bound:
-            # A container that has just ended loses its port some moments before the daemon tells how it ended.
+        if (address := self._published()) is None:
             over = self.wait(Deadline.after(ENDING))
             raise CannotStart(f"{self.plan.image.name} has no published port", step="start", seen=str(over or ""))
-        return LOOPBACK, int(bound[0]["HostPort"])
+        return address
+
+    def _published(self) -> tuple[str, int] | None:
+        """Where the port is reached. One that has ended loses it some moments before the daemon tells how it ended."""
+        bound = (self._handle.attrs["NetworkSettings"].get("Ports") or {}).get(f"{self.plan.port}/tcp")
+        return (LOOPBACK, int(bound[0]["HostPort"])) if bound else None
 
     def poll(self) -> ContainerEnded | None:
         """How it ended, or None while it runs; asks the daemon only when there is something to learn."""
@@ -135,7 +138,9 @@ class Container:
     def wait_listening(self, deadline: Deadline) -> bool:
         """Whether something inside listens on the published port before the deadline passes or it ends."""
         while not deadline.passed and not self._over.wait(LOOK):
-            if _holds_a_connection(self.address):
+            if (address := self._published()) is None:
+                self.wait(deadline.or_sooner(ENDING))
+            elif _holds_a_connection(address):
                 return True
         return False
 
