@@ -304,12 +304,12 @@ def test_a_table_of_many_targets_fits_and_can_be_read(make_run, tmp_path, chromi
     for name in ("matrix.html", "spec/close.html", "diff/index.html", "implementation/node.html"):
         page = tab.go(name)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+        if name == "matrix.html":
+            assert page.get_by_role("link", name="fail", exact=True).count() > 0
+            page.get_by_label("Search").fill("fail")  # rows are alike: axe takes half a minute for all of them
+            assert 0 < page.locator("#matrix tr[data-row]:visible").count() < 20
         told = [one["id"] for one in Axe().run(page, options={"preload": False}).response["violations"]]
         assert told == [], name
-    page = tab.go("matrix.html")
-    assert page.get_by_role("link", name="fail", exact=True).count() > 0
-    page.get_by_label("Search").fill("fail")
-    assert 0 < page.locator("#matrix tr[data-row]:visible").count() < 20
     assert tab.calm()
 
 

@@ -8,7 +8,7 @@ import re
 import shutil
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Final
@@ -53,15 +53,13 @@ class Form:
     about: str
     arguments: tuple[str, ...]
     flags: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict)
 
 
-_FAST: Final = {"CARGO_PROFILE_RELEASE_OPT_LEVEL": "2"}
 _LIBRARY: Final = "libzenoh_codec_target.so"
 FORMS: Final[Mapping[str, Form]] = {
     "release": Form(PROGRAM, PROGRAM, "a program behind the stdio codec protocol", ("--bin", PROGRAM)),
-    "library": Form("libzenoh-codec.so", _LIBRARY, "a library behind zcodec.h", ("--lib",), env=_FAST),
-    "coverage": Form("libzenoh-codec-coverage.so", _LIBRARY, "the library with coverage counters", ("--lib",), COUNTERS, _FAST),
+    "library": Form("libzenoh-codec.so", _LIBRARY, "a library behind zcodec.h", ("--lib",)),
+    "coverage": Form("libzenoh-codec-coverage.so", _LIBRARY, "the library with coverage counters", ("--lib",), COUNTERS),
 }  # fmt: skip
 """By profile."""
 
@@ -150,7 +148,7 @@ def _build(cargo: str, version: str, form: Form, result: Path, tell: Tell) -> No
     if lock_of(version).is_file():
         command.append("--locked")
     target = cache_folder() / "targets" / ("cargo-coverage" if form.flags else "cargo")
-    environment = {**form.env, "CARGO_TARGET_DIR": str(target)}
+    environment = {"CARGO_TARGET_DIR": str(target)}
     if form.flags:
         environment["RUSTFLAGS"] = " ".join(form.flags)
     with processes.start(command, cwd=work, env=environment) as running:
