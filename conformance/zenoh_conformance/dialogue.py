@@ -37,11 +37,11 @@ from .messages import (
     Scouting,
     Transport,
 )
-from .messages.init import Patch
 from .messages.network import QoS
-from .pieces import SN_MASK, Pieces
+from .pieces import Pieces
 from .primitives import WireExpr
 from .scene import Wire
+from .terms import Terms
 from .wire.extensions import NO_EXTS, exts
 from .wire.segment import Segments
 
@@ -71,10 +71,11 @@ class Refusal:
         return "link shut" if self.reason is None else f"Close({reason_name(self.reason)})"
 
 
-class Dialogue:
+class Dialogue(Terms):
     """One link, both directions decoded, with what is due and what came."""
 
     def __init__(self, wire: Wire, *, zid: bytes, unit: float, requirement: str, initial_sn: int = 0) -> None:
+        super().__init__()
         self.wire, self.zid, self.unit, self.requirement = wire, zid, unit, requirement
         self.heard: list[Seen] = []
         """Everything that the target said, in order."""
@@ -82,11 +83,6 @@ class Dialogue:
         """What the target's side of the link did, when it did."""
         self.closed: int | None = None
         """The reason of the last CLOSE that the target sent."""
-        self.theirs: Init | None = None
-        """The target's INIT."""
-        self.their_open: Open | None = None
-        self.mine: Init | None = None
-        self.my_open: Open | None = None
         self.largest = 0
         """Bytes of the target's largest batch after its OPEN so far: only there a size is settled."""
         self.initial_sn = initial_sn
@@ -177,17 +173,7 @@ class Dialogue:
     @property
     def room(self) -> int:
         """The largest batch that both sides take, less its prefix and its compression header (erratum batch-size-counts-prefix)."""
-        stated = (
-            sane.DEFAULT_BATCH if init is None or init.batch_size is None else init.batch_size
-            for init in (self.mine, self.theirs)
-        )
-        return min(stated) - PREFIX - int(self._decoder.directions[self.wire.side].compressed)
-
-    @property
-    def patch(self) -> int:
-        """The patch that both sides stated; 0 where one stated none."""
-        stated = (init.exts.get(Patch) if init is not None else None for init in (self.mine, self.theirs))
-        return min(0 if patch is None else patch.value for patch in stated)
+        return self.batch - PREFIX - int(self._decoder.directions[self.wire.side].compressed)
 
     def frame(self, *messages: Network, reliable: bool = True, priority: int | None = None) -> Frame:
         """A FRAME with the next sequence number of its channel."""
@@ -200,20 +186,6 @@ class Dialogue:
         sn = self._next_sn.get((reliable, priority), self.initial_sn)
         self._next_sn[reliable, priority] = (sn + 1) & self.sn_mask
         return sn
-
-    @property
-    def sn_mask(self) -> int:
-        """What sequence numbers are taken modulo, minus one."""
-        return SN_MASK[self._resolution(0)]
-
-    @property
-    def request_mask(self) -> int:
-        """The largest id that a request of this session may have (session-establishment#resolution-byte)."""
-        return int((1 << (8 << self._resolution(2))) - 1)
-
-    def _resolution(self, at: int) -> int:
-        inits = (self.mine, self.theirs)
-        return min(init.resolution >> at & 3 if init and init.resolution is not None else 2 for init in inits)
 
     def new_id(self) -> int:
         """An id that this dialogue has not used."""
@@ -253,8 +225,7 @@ class Dialogue:
         """When we have to say something in this session, as in each quarter of its lease; never, where it is not live."""
         if not self.is_live:
             return inf
-        lease = min(sane.lease_of(self.my_open), sane.lease_of(self.their_open))
-        return self._spoke + max(lease / 4, LEAST_PAUSE)
+        return self._spoke + max(self.lease / 4, LEAST_PAUSE)
 
     def keep_alive(self) -> bool:
         """Say KEEP_ALIVE, if something is due; whether it was said."""
@@ -379,7 +350,7 @@ class Dialogue:
 
     def deviate(self, *, expected: str, got: str, step: str = "", why: str = "", is_work: bool = False) -> None:
         """The target deviated from the requirement: ends the case. Raises Deviation always."""
-        expired = self._left >= sane.lease_of(self.my_open) and got in ("link shut", "link reset", "Close(EXPIRED)")
+        expired = self._left >= self.lease and got in ("link shut", "link reset", "Close(EXPIRED)")
         live = self.fenced or self.their_open is not None  # before OPEN no lease runs
         if live and (expired or (self.overslept and got.startswith(("link ", "Close(")))):
             step = OVERSLEPT
@@ -399,7 +370,7 @@ class Dialogue:
     def overslept(self) -> bool:
         """Whether we were silent for longer than our own lease, as on a busy machine: whoever ends the session then is right."""
         # How long we have waited since is the target's to say.
-        return self._pause >= sane.lease_of(self.my_open)
+        return self._pause >= self.lease
 
     # -- the sane handshake
 

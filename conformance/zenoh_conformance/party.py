@@ -19,6 +19,7 @@ from .dialogue import Dialogue
 from .messages import (
     Declare,
     Del,
+    DFinal,
     DKeyExpr,
     DQueryable,
     DSubscriber,
@@ -89,10 +90,14 @@ class Party:
         self._read = 0
         self._heard: list[Heard] = []
         self._of_others: list[Heard] = []
+        self._told: dict[tuple[type[Any], int], str | None] = {}
+        """What takes it back, and the id, of what the node has told of, to its key."""
         self._fresh = 0
         """Before it everything was expected."""
         self._used: set[int] = set()
         self._ends: Counter[int] = Counter()
+        self._snapshots: set[int] = set()
+        """Interests in what is current that have not come to their D_FINAL yet."""
         self._answers: dict[int, list[Heard]] = {}
 
     # -- saying
@@ -183,6 +188,8 @@ class Party:
             options |= InterestOptions.NAMED if where.suffix is not None else 0
             options |= InterestOptions.MAPPING if where.mapping else 0
         interest = Interest(id=self._entity(number), mode=mode, options=int(options), key=where)
+        if mode & InterestMode.CURRENT:
+            self._snapshots.add(interest.id)
         self.says(interest)
         return interest
 
@@ -258,8 +265,19 @@ class Party:
     # -- hearing
 
     def settles(self, step: str = "not reached: the session works") -> None:
-        """All that was said here before is dealt with."""
+        """All that was said here before is dealt with; a snapshot that was asked for may take longer than a query."""
         self.us.fence(step=step)
+        deadline = self.us.wire.now() + self.us.unit
+        while self._awaited() and self.us.next(max(0.0, deadline - self.us.wire.now()), silent=False) is not None:
+            pass
+        self._snapshots.clear()  # who has not answered by now does not: that is judged elsewhere
+
+    def _awaited(self) -> bool:
+        """Whether a snapshot is still to end."""
+        if self._snapshots:
+            told = (heard.message for heard in self.heard(Declare))
+            self._snapshots -= {one.interest_id for one in told if isinstance(one.body, DFinal)}
+        return bool(self._snapshots)
 
     def settles_or_ends(self, step: str = "not reached: the session works") -> None:
         """The same, or the target ended this session: for whatever it may refuse."""
@@ -300,14 +318,16 @@ class Party:
         return sum(mark in encode(heard.message) for heard in self._of_others)
 
     def _key_of(self, message: Any) -> str | None:
-        holder = message.body if isinstance(message, Declare) else message
+        """The whole key that a message is about; of what takes back, that of what was told under its id."""
+        holder: Any = message.body if isinstance(message, Declare) else message
         key = getattr(holder, "key", None)
         sender = self.us.wire.side.other
-        return (
-            None
-            if key is None
-            else self.names.whole(sender, key, mapping=True if isinstance(holder, DKeyExpr) else None)
-        )
+        if key is None:
+            return self._told.pop((type(holder), getattr(holder, "id", 0)), None)
+        whole = self.names.whole(sender, key, mapping=True if isinstance(holder, DKeyExpr) else None)
+        if type(holder) in TAKEN_BACK:
+            self._told[TAKEN_BACK[type(holder)], holder.id] = whole
+        return whole
 
     def now(self, kind: type[Any] | None = None) -> list[Heard]:
         """As `heard`, after a fence: what the node had for us has come."""
@@ -320,7 +340,7 @@ class Party:
         What one session said may reach another one after the first was answered: only what must not come is shown by fences.
         """
         deadline = self.us.wire.now() + self.us.unit
-        while not holds() and self.us.next(max(0.0, deadline - self.us.wire.now())) is not None:
+        while not holds() and self.us.next(max(0.0, deadline - self.us.wire.now()), silent=False) is not None:
             pass
         self.settles(step=f"not reached: {self.name} is served")
         return holds()

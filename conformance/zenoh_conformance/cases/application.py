@@ -11,6 +11,7 @@ from zenoh_conformance.case import case, grid
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.messages import Del, Err, Put, Reply, Request, Response, ResponseFinal
 from zenoh_conformance.messages.data import SourceInfo
+from zenoh_conformance.messages.query import ConsolidationMode
 from zenoh_conformance.messages.response import ResponderId
 from zenoh_conformance.party import Party
 from zenoh_conformance.primitives import Timestamp, ZenohID
@@ -255,7 +256,7 @@ def served(scene: Scene, plan: list[dict[str, Any]]) -> tuple[Party, list[Any]]:
     us = router(scene)
     scene.agent.ask("declare_queryable", id=named(us), key=us.whole("k/**"), plan=plan)
     us.settles("not reached: the session works")
-    asked = us.asks("k/**")
+    asked = us.asks("k/**", consolidation=ConsolidationMode.NONE)
     us.expect_final(asked, step="the queryable ends")
     us.settles("not reached: the session works")
     us.us.require(

@@ -152,7 +152,7 @@ def the_smaller_batch_size_counts(scene: Scene, *, size: int) -> None:
     assert us.theirs is not None
     ours = sane.DEFAULT_BATCH if us.theirs.batch_size is None else us.theirs.batch_size
 
-    us.publish(key, bytes(min(2 * size, ours - 100, scene.fact("message_size", ours) - 100)), block=True)
+    us.publish(key, bytes(max(0, min(2 * size, ours - 100, scene.fact("message_size", ours) - 100))), block=True)
     us.fence(step="not reached: published")
     came = next((True for seen in near.stream(near.unit) if seen.kind in ("push", "fragment")), False)
     near.fence(step="the subscriber's session")

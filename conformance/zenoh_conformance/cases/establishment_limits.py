@@ -178,7 +178,7 @@ def whatever_is_said_renews_the_lease(scene: Scene, *, what: str) -> None:
             us.publish(f"zconform/nobody/{us.zid.hex()}", b"x")
         else:
             us.send(KeepAlive() if what == "keep-alive" else us.frame())
-        for _ in us.stream(0.3):
+        for _ in us.stream(min(0.3, us.lease / 5)):
             pass
         step = OVERSLEPT if us.overslept else "while something is said"
         us.require(us.ended is None, expected="a session that lives", got=us.text_of(None), step=step)

@@ -165,7 +165,7 @@ def a_query_does_not_end_before_its_timeout(scene: Scene) -> None:
     asked = querier.asks("k", timeout_ms=60_000)
     queryable.takes(asked)
 
-    for _ in querier.us.stream(scene.unit / 8):
+    for _ in querier.us.stream(scene.unit / 8, silent=False):
         pass
     early = querier.finals(asked)
     querier.us.require(not early, expected="no ResponseFinal yet", got="ResponseFinal", step="before its timeout")

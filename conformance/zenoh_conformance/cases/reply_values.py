@@ -146,7 +146,7 @@ def the_answer_that_it_is_deleted_comes_as_one(scene: Scene, *, stamped: bool) -
 
     body = response.body.body if isinstance(response.body, Reply) else response.body
     querier.us.require(isinstance(body, Del), expected="DEL", got=type(body).__name__.upper(), step="the answer")
-    same = (body.exts.get(SourceInfo), body.timestamp or gone.timestamp) == (SOURCE, gone.timestamp)
+    same = body.exts.get(SourceInfo) == SOURCE and (not stamped or body.timestamp == STAMP)
     querier.us.require(same, expected="DEL as it was said", got="another", step="the answer")
 
 

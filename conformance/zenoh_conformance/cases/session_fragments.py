@@ -8,7 +8,7 @@ from itertools import chain, zip_longest
 from zenoh_conformance import sane
 from zenoh_conformance.case import case, grid
 from zenoh_conformance.codec import encode
-from zenoh_conformance.dialogue import Sendable
+from zenoh_conformance.dialogue import FRAGMENT_HEAD, Sendable
 from zenoh_conformance.fragments import fragment
 from zenoh_conformance.messages import Fragment, KeepAlive, Push, Put
 from zenoh_conformance.messages.fragment import Drop
@@ -24,6 +24,9 @@ SIZE = 400
 
 MANY = 100
 """Messages of one batch."""
+
+PUSH_HEAD = 64
+"""Most that stands before the value in a PUSH of these cases."""
 
 HEADS = 8
 """Bytes that FRAME and KEEP_ALIVE take of a batch for one message."""
@@ -54,6 +57,11 @@ def in_pieces(
     return pieces
 
 
+def fits(who: Party, pieces: int) -> int:
+    """Bytes of a value that so many fragments can hold, in batches as small as the target takes them; SIZE at most."""
+    return max(1, min(SIZE, pieces * (who.us.room - FRAGMENT_HEAD) - PUSH_HEAD))
+
+
 def expect_value(who: Party, key: str, payload: bytes, *, step: str) -> None:
     """That value comes."""
     got = who.expect_push(key, step=step).body.payload
@@ -74,7 +82,7 @@ def pieces_are_put_together(scene: Scene, *, pieces: int, reliable: bool) -> Non
         target     to the subscriber: the PUSH
     """
     publisher, subscriber = heard_of(scene)
-    payload = bytes(at % 251 for at in range(SIZE))
+    payload = bytes(at % 251 for at in range(fits(publisher, pieces)))
 
     for piece in in_pieces(publisher, push(publisher, "k/a", payload), pieces, reliable=reliable):
         publisher.us.send(piece)
@@ -96,7 +104,8 @@ def pieces_of_two_channels_are_told_apart(scene: Scene, *, what: str) -> None:
         target     to the subscriber: both PUSHes
     """
     publisher, subscriber = heard_of(scene)
-    one, other = bytes([1]) * SIZE, bytes([2]) * (SIZE if what == "fragments" else 1)
+    size = fits(publisher, 5)
+    one, other = bytes([1]) * size, bytes([2]) * (size if what == "fragments" else 1)
     pieces = in_pieces(publisher, push(publisher, "k/one", one), 5)
     beside: Sequence[Sendable] = [KeepAlive()] * 4
     if what == "fragments":
@@ -128,7 +137,7 @@ def pieces_of_two_lanes_are_told_apart(scene: Scene) -> None:
     publisher, subscriber = heard_of(scene)
     settled = "lanes on this session"
     publisher.us.require(publisher.has_lanes, expected=settled, got="none", step="not reached: lanes")
-    one, other = bytes([1]) * SIZE, bytes([2]) * SIZE
+    one, other = bytes([1]) * fits(publisher, 5), bytes([2]) * fits(publisher, 5)
     pieces = in_pieces(publisher, push(publisher, "k/one", one), 5)
     urgent = in_pieces(publisher, push(publisher, "k/other", other, URGENT), 5, priority=URGENT)
 
@@ -148,7 +157,7 @@ def what_is_dropped_is_discarded(scene: Scene) -> None:
         target     to the subscriber: the other PUSH
     """
     publisher, subscriber = heard_of(scene)
-    first, second, third = in_pieces(publisher, push(publisher, "k/dropped", bytes(SIZE)), 3)
+    first, second, third = in_pieces(publisher, push(publisher, "k/dropped", bytes(fits(publisher, 3))), 3)
     end = Fragment(reliable=True, more=False, sn=third.sn, exts=exts(Drop()), payload=b"")
 
     for each in (first, second, end):
@@ -174,7 +183,9 @@ def a_chain_with_a_hole_is_discarded(scene: Scene) -> None:
         target     to the subscriber: the other PUSH
     """
     publisher, subscriber = heard_of(scene)
-    first, _lost, third, last = in_pieces(publisher, push(publisher, "k/lost", bytes(SIZE)), 4, reliable=False)
+    first, _lost, third, last = in_pieces(
+        publisher, push(publisher, "k/lost", bytes(fits(publisher, 4))), 4, reliable=False
+    )
 
     for each in (first, third, last):
         publisher.us.send(each)

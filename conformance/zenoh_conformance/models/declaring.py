@@ -217,7 +217,8 @@ class Declaring(RuleBasedStateMachine):
             if not self.agrees(who):
                 who.party.settles()
             deadline = who.party.us.wire.now() + who.party.us.unit
-            while not self.agrees(who) and who.party.us.next(max(0.0, deadline - who.party.us.wire.now())) is not None:
+            us = who.party.us
+            while not self.agrees(who) and us.next(max(0.0, deadline - us.wire.now()), silent=False) is not None:
                 pass
             due, text = self.wanted(who), who.told()
             missing = bool(due - text)
