@@ -32,10 +32,11 @@ from zenoh_harness.variants.table import in_memory, once
 
 ON_OTHERS = {
     ("initiator-extensions/odd-extensions-of-open-ack-are-believed-or-refused", "law/batch-size-is-receive-limit"),
+    ("initiator-extensions/a-mode-that-was-not-offered-is-not-used", "law/qos-answered-in-kind"),
     ("initiator-extensions/a-mode-that-was-not-offered-is-not-used", "law/qos-needs-both"),
     ("initiator-extensions/odd-extensions-of-init-ack-are-followed-or-refused", "law/qos-needs-both"),
 }
-"""What a case breaks on other nodes only: on those of small batches, and on those that offer no lanes."""
+"""What a case breaks on other nodes only: on those of small batches, that offer no lanes, or that offer them for a link."""
 
 LANES = "law/frame-carries-priority"
 
