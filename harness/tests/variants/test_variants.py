@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
+
 import pytest
+from filelock import FileLock
 
 from zenoh_conformance.case import all_cases
 from zenoh_conformance.controls import Ground
@@ -15,28 +19,29 @@ from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import INVALID, Action, Refused
 from zenoh_harness.reference.link import Link
 from zenoh_harness.variants import all_variants
-from zenoh_harness.variants.table import Came, Judged, in_memory, judged, once, row, spread
+from zenoh_harness.variants.table import Came, in_memory, judged, on_the_reference, once, row, spread
 
 FEW = 2
 """Values of each case that a variant is tried with here; other ones on each variant."""
 
 
-@pytest.fixture(scope="module")
-def reference() -> Judged:
-    return judged(Reference)
-
-
-@pytest.fixture(scope="module")
-def plain(reference: Judged) -> frozenset[str]:
-    return frozenset(reference.of(Came.GREEN))
+@pytest.fixture(scope="session")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> frozenset[str]:
+    """What is judged on the reference, found once for all workers."""
+    root = tmp_path_factory.getbasetemp()
+    file = (root.parent if "PYTEST_XDIST_WORKER" in os.environ else root) / "plain.json"
+    with FileLock(file.with_suffix(".lock")):
+        if not file.exists():
+            file.write_text(json.dumps(sorted(on_the_reference())), encoding="utf-8")
+    return frozenset(json.loads(file.read_text(encoding="utf-8")))
 
 
 def test_there_are_many_variants() -> None:
     assert len(all_variants()) >= 40
 
 
-def test_everything_is_green_or_idle_on_the_reference(reference: Judged) -> None:
-    assert reference.of(Came.RED) == {}
+def test_everything_is_green_or_idle_on_the_reference() -> None:
+    assert judged(Reference).of(Came.RED) == {}
 
 
 @pytest.mark.parametrize("name", all_variants())

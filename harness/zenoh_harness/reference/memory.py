@@ -246,8 +246,9 @@ class MemoryScene:
 
     def __init__(
         self, requirement: str, node: type[Reference] = Reference, *, role: Side = Side.RESPONDER, profile: str = "default",
-        seed: int = 0,
+        seed: int = 0, quick: bool = False,
     ) -> None:  # fmt: skip
+        self._quick = quick
         self.requirement, self.role, self.profile, self._seed = requirement, role, profile, seed
         self._starts = 0
         self._node = node
@@ -280,7 +281,7 @@ class MemoryScene:
         return capability in able(self.profile, self._node)
 
     def fact(self, name: str, default: Any = None) -> Any:
-        return facts_of(self._node, self.profile).get(name, default)
+        return self._quick if name == "quick" else facts_of(self._node, self.profile).get(name, default)
 
     def fresh_zid(self) -> bytes:
         """Eight bytes from the seed and a count."""

@@ -32,8 +32,11 @@ LACKS = "the target does not do "
 HEARD = 6
 """Conversations of one case that the laws hear, spread over its values: those of one case are much alike.
 
-Where not all values of a case are tried, they hear one.
+Where not all values of a case are tried, they hear one, and of one case in `APART` only.
 """
+
+APART = 3
+"""Where not all values are tried, the laws hear one case in so many: other ones on each node."""
 
 CROWD = 50
 """Links in one conversation; where not all values are tried, the laws do not hear so many alike ones."""
@@ -93,11 +96,11 @@ def judged(
     `turn` chooses which values: other ones for another number.
     """
     text, ground, laws = Judged(), Ground(all_cases()), Laws()
-    for case in in_memory(cases):
+    for place, case in enumerate(in_memory(cases)):
         values = case.parameters if most is None else spread(case.parameters, most, turn)
-        heard = spread(values, HEARD if most is None else 1, turn)
+        heard = spread(values, HEARD, turn) if most is None else values[: (place + turn) % APART == 0]
         for parameters in values:
-            result, conversation = once(case, parameters, node, ground)
+            result, conversation = once(case, parameters, node, ground, quick=most is not None)
             if not result.why.startswith(LACKS):
                 ground.note(case.id, parameters, result.came is Came.GREEN)
             text.results.append(result)
@@ -116,13 +119,13 @@ def spread(values: Sequence[T], most: int, turn: int = 0) -> Sequence[T]:
 
 
 def once(
-    case: Case, parameters: Parameters, node: type[Reference], ground: Ground
+    case: Case, parameters: Parameters, node: type[Reference], ground: Ground, *, quick: bool = False
 ) -> tuple[Result, Conversation | None]:
     """One case with one set of values on one node, and what was said."""
     label = check_label(case.id, shown_all(parameters))
     if missing := sorted(set(case.needs) - able(case.profile, node)):
         return Result(case.id, label, Came.IDLE, f"{LACKS}{', '.join(missing)}"), None
-    scene = MemoryScene(case.requirement, node, role=case.role, profile=case.profile)
+    scene = MemoryScene(case.requirement, node, role=case.role, profile=case.profile, quick=quick)
     finding: Finding | None = None
     idle = ""
     try:
