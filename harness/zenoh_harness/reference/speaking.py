@@ -76,15 +76,18 @@ class Speaking:
         return link.terms.batch_size - 2 - int(link.terms.compression)
 
     def say_fragments(self, link: Link, data: bytes, sn: int, reliable: bool, priority: int) -> None:
-        """Consecutive numbers, first one marked when the far side knows markers."""
-        size = self.room(link) - FRAGMENT_HEAD
+        """Consecutive numbers, first one marked when the far side knows markers; nothing, where batches hold no fragment at all."""
+        size = max(1, self.room(link) - FRAGMENT_HEAD)
         lane: tuple[Any, ...] = () if priority == sane.DEFAULT_PRIORITY else (sane.lane(priority),)
         for at in range(0, len(data), size):
             exts: Exts[Any] = Exts(lane + ((sane.first(),) if not at and self.marks_first(link) else ()))
             piece = Fragment(
                 reliable=reliable, more=at + size < len(data), sn=sn, exts=exts, payload=data[at : at + size]
             )
-            self.send_batch(link, encode(piece))
+            batch = encode(piece)
+            if len(batch) > self.room(link):
+                return
+            self.send_batch(link, batch)
             if piece.more:
                 sn = self.next_sn(link, reliable, priority)
 
