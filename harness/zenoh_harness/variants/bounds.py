@@ -1,0 +1,139 @@
+"""Nodes that settle on terms at the edge of what can be stated, or on other terms each time; the usual ones are in `terms`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import count
+from typing import Any, ClassVar
+
+from zenoh_conformance.conversation import Side
+from zenoh_conformance.messages import Init
+from zenoh_conformance.messages.init import QoS, QoSLink
+from zenoh_conformance.wire.extensions import Exts
+from zenoh_harness.reference import Reference
+from zenoh_harness.reference.config import Action, Config
+from zenoh_harness.reference.link import Link
+
+from . import variant
+from .terms import LONG
+
+
+@variant("lease-without-end", permitted="session-establishment#lease: a z64", unjudged=LONG)
+class LeaseWithoutEnd(Reference):
+    """States the longest lease that there is: 2^64-1, in seconds."""
+
+    settings: ClassVar = {"lease_ms": (2**64 - 1) * 1000}
+
+
+@variant("lease-300-ms", permitted="session-establishment#lease: no least one")
+class Lease300Ms(Reference):
+    """States a lease of 300 milliseconds."""
+
+    settings: ClassVar = {"lease_ms": 300}
+
+
+@variant("batch-64", permitted="session-establishment#batch-size: no least one")
+class Batch64(Reference):
+    """Takes batches of 64 bytes and no larger ones."""
+
+    settings: ClassVar = {"batch_size": 64}
+
+
+@variant(
+    "counts-in-64-bits-asks-in-8",
+    permitted="session-establishment#resolution-byte",
+    unjudged={"initiator-init-ack/a-raised-resolution-is-refused": "nothing is above 64 bits"},
+)
+class CountsIn64BitsAsksIn8(Reference):
+    """Counts in 64 bits, and requests in 8."""
+
+    settings: ClassVar = {"resolution": 0x03}
+
+    def make_initial_sn(self, link: Link) -> int:
+        return super().make_initial_sn(link) & 0xFFFF_FFFF
+
+
+@variant("cookie-of-60000-bytes", permitted="session-establishment#cookie: a z16, opaque")
+class CookieOf60000Bytes(Reference):
+    """Issues cookies nearly as large as a batch."""
+
+    def make_cookie(self, link: Link, syn: Init) -> bytes:
+        return super().make_cookie(link, syn).ljust(60_000, b"\xee")
+
+
+@variant(
+    "proposes-qos-link",
+    permitted="session-establishment#init-extensions: QoSLink in place of QoS",
+    unjudged={"law/frame-carries-priority": "as initiator it has no lanes"},
+)
+class ProposesQosLink(Reference):
+    """As initiator it proposes lanes by QoSLink, with all priorities, reliable; and does none where that is not answered."""
+
+    ALL: ClassVar = QoSLink(value=0b11 | 7 << 11 | 1 << 19)
+
+    def propose(self, link: Link) -> Init:
+        syn = super().propose(link)
+        return replace(syn, exts=Exts(self.ALL if isinstance(ext, QoS) else ext for ext in syn.exts))
+
+
+@variant(
+    "settles-otherwise-each-time",
+    permitted="session-establishment#negotiation: terms are those of one link; no page says that two are alike",
+)
+class SettlesOtherwiseEachTime(Reference):
+    """States other sizes, resolutions, patches and leases on each link, by what memory it has left."""
+
+    TERMS: ClassVar = (
+        {"batch_size": 65535, "resolution": 0x0A, "lease_ms": 10_000, "patch": 1},
+        {"batch_size": 2048, "resolution": 0x05, "lease_ms": 3_000, "patch": 1},
+        {"batch_size": 8192, "resolution": 0x0A, "lease_ms": 4_500, "patch": 0},
+        {"batch_size": 600, "resolution": 0x08, "lease_ms": 7_000, "patch": 1},
+    )
+
+    def __init__(self, *text: Any) -> None:
+        super().__init__(*text)
+        self.stated = self.config
+        self.terms_of: dict[str, Config] = {}
+        self.turn = count()
+
+    def connected(self, name: str, side: Side, now: float, *text: Any) -> list[Action]:
+        self.terms_of[name] = self.drawn()
+        with self.on(name):
+            return super().connected(name, side, now, *text)
+
+    def drawn(self) -> Config:
+        """The next terms, as far as its profile leaves them; links of one session have those of the first."""
+        most, drawn = self.stated, self.TERMS[next(self.turn) % len(self.TERMS)]
+        if most.max_links > 1:
+            return most
+        fields = (min(drawn["resolution"] & mask, most.resolution & mask) for mask in (0x03, 0x0C))
+        return replace(
+            most,
+            batch_size=min(drawn["batch_size"], most.batch_size),
+            resolution=sum(fields),
+            lease_ms=min(drawn["lease_ms"], most.lease_ms),
+            patch=min(drawn["patch"], most.patch),
+        )
+
+    @contextmanager
+    def on(self, name: str) -> Iterator[None]:
+        """On that link's terms."""
+        before, self.config = self.config, self.terms_of.get(name, self.stated)
+        try:
+            yield
+        finally:
+            self.config = before
+
+    def on_message(self, link: Link, seen: Any) -> None:
+        with self.on(link.name):
+            super().on_message(link, seen)
+
+    def on_time(self, link: Link) -> None:
+        with self.on(link.name):
+            super().on_time(link)
+
+    def drop(self, link: Link) -> None:
+        super().drop(link)
+        self.terms_of.pop(link.name, None)
