@@ -223,3 +223,26 @@ class ClosesOnlyTheLink(Reference):
             self.end(link)
         else:
             super().refuse(link, reason)
+
+
+@variant("answers-close-by-close", permitted="close: no page forbids it; both are done")
+class AnswersCloseByClose(Reference):
+    """Answers CLOSE of a session by CLOSE(GENERIC)."""
+
+    def on_close(self, link: Link, close: Close) -> None:
+        if link.live:
+            self.send(link, Close(session=close.session, reason=GENERIC))
+        super().on_close(link, close)
+
+
+@variant(
+    "closes-sessions-in-handshakes",
+    permitted="close#scope: a session of one link ends either way; no page says which in a handshake",
+)
+class ClosesSessionsInHandshakes(Reference):
+    """Refuses in a handshake by CLOSE with S."""
+
+    def refuse(self, link: Link, reason: int | None) -> None:
+        if reason is not None:
+            self.send(link, sane.close(reason, session=True))
+        self.end(link)
