@@ -3,11 +3,12 @@
 import itertools
 
 import pytest
+from hypothesis.errors import FlakyFailure
 from hypothesis.stateful import RuleBasedStateMachine, rule
 from hypothesis.strategies import integers
 
 from zenoh_conformance.conversation import Side
-from zenoh_conformance.finding import Deviation, Finding
+from zenoh_conformance.finding import OVERSLEPT, Deviation, Finding
 from zenoh_harness.run.models import EXAMPLES, explore, model_cases
 from zenoh_harness.run.scenes import Overtime
 
@@ -74,6 +75,40 @@ def test_what_deviates_once_only_is_told_as_not_repeatable():
     with pytest.raises(Deviation, match="did not deviate again: as planted"):
         explore(machine_that(lambda scene: deviates(scene) if next(seen) == 0 else None), 7, 0, stage)
     assert stage.adopted is stage.made[0]  # what was said that once, and not what was said when all went well
+
+
+def oversleeps(_scene):
+    raise Deviation(
+        Finding(requirement="a/b", sender=Side.RESPONDER, path=OVERSLEPT, expected="a PUSH", got="link shut")
+    )
+
+
+def test_what_is_not_reached_once_says_nothing():
+    """We were silent for too long that once: it is no fault of the target that it was otherwise the second time."""
+    seen, stage = itertools.count(), FakeStage()
+    with pytest.raises(Deviation) as found:
+        explore(machine_that(lambda scene: oversleeps(scene) if next(seen) == 0 else None), 7, 0, stage)
+    assert not found.value.finding.reached
+    assert stage.adopted is stage.made[0]
+
+
+@pytest.mark.parametrize("acts", [(oversleeps, deviates), (deviates, oversleeps)])
+def test_what_is_not_reached_hides_nothing_that_was(acts, monkeypatch):
+    """Of several deviations that did not come again, one that says something is told."""
+
+    def come_and_go(*_machine, **_how):
+        raise FlakyFailure("as Hypothesis tells it", [raised(act) for act in acts])
+
+    monkeypatch.setattr("hypothesis.stateful.run_state_machine_as_test", come_and_go)
+    with pytest.raises(Deviation, match="did not deviate again: as planted") as told:
+        explore(machine_that(deviates), 7, 0, FakeStage())
+    assert told.value.finding.reached
+
+
+def raised(act):
+    with pytest.raises(Deviation) as found:
+        act(None)
+    return found.value
 
 
 def test_what_only_the_laws_find_once_is_kept_too():

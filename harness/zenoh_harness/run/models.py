@@ -102,8 +102,9 @@ def explore(
     except Flaky as once:
         seen = deviations(once)
         if seen and not ran_out(once):
-            evidence = shown.get(seen[0].cause)
-            raise Deviation(not_again(seen[0])) from once
+            first = next((one for one in seen if one.reached), seen[0])
+            evidence = shown.get(first.cause)
+            raise Deviation(not_again(first)) from once
         if runs < ENOUGH or stage.stopped:
             raise Overtime from once
     finally:
@@ -141,6 +142,8 @@ def ran_out(once: BaseException | None) -> bool:
 
 
 def not_again(finding: Finding) -> Finding:
-    """What was seen once, and not again by the same steps."""
+    """What was seen once, and not again by the same steps; what did not come to its point says nothing the first time either."""
+    if not finding.reached:
+        return finding
     why = f"what deviated once did not deviate again: {finding.cause}"
     return Finding(requirement=finding.requirement, sender=finding.sender, why=why)
