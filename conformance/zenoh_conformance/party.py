@@ -83,8 +83,8 @@ class Party:
     def __init__(self, us: Dialogue, name: str, root: str) -> None:
         self.us, self.name, self.root = us, name, root
         self.names = Names()
-        self.took: dict[int, int] = {}
-        """Queries that came here: by `id` of their `Asked.request`, the id that they have here."""
+        self.took: dict[int, tuple[Request, int]] = {}
+        """Queries that came here: by `id` of their `Asked.request`, that request (so that no other has its `id`), and their number here."""
         self.keys: dict[tuple[type[Any], int], WireExpr] = {}
         """What takes it back, and the id, of what was declared here, to its key."""
         self._read = 0
@@ -254,8 +254,8 @@ class Party:
         """The id under which a query came here; it is waited for."""
         mark = id(asked.request)
         if mark not in self.took:
-            self.took[mark] = self.expect_request(asked, step=step).id
-        return self.took[mark]
+            self.took[mark] = asked.request, self.expect_request(asked, step=step).id
+        return self.took[mark][1]
 
     def leaves(self) -> None:
         """CLOSE the session; returns when the node has ended the link."""

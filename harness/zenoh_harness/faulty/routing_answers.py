@@ -154,7 +154,7 @@ class AsksUnderAnotherKey(Reference):
     def on_request(self, link: Link, request: Request) -> None:
         super().on_request(link, request)
         for other in self.others(link):
-            number = next(other.request_ids)
+            number = self.free_id(other)
             self.say(other, replace(request, id=number, key=WireExpr(suffix="astray", mapping=True), exts=Exts()))
 
 

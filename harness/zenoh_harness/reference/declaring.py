@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from zenoh_conformance import keyexpr, sane
@@ -185,6 +186,7 @@ class Declaring(Speaking):
         if not interest.mode:
             link.interests.pop(interest.id, None)
             return
+        interest = self.spelt_out(link, interest)
         if interest.mode & FUTURE:
             link.interests[interest.id] = interest
         if interest.mode & CURRENT:
@@ -193,6 +195,11 @@ class Declaring(Speaking):
                     self.tell(link, owner, kind, entity, interest.id, once=not interest.mode & FUTURE)
             self.refresh_aggregate(link, interest, interest.id)
             self.end_snapshot(link, interest)
+
+    def spelt_out(self, link: Link, interest: Interest) -> Interest:
+        """With the whole name of its key, as that is now: what becomes of a number later is nothing to it."""
+        key = None if interest.key is None else self.spelt(link, interest.key)
+        return interest if key is None else replace(interest, key=whole(key))
 
     def refresh_aggregates(self, link: Link) -> None:
         """What a session declared or took back may change what others are told in one."""

@@ -60,7 +60,7 @@ class Pending:
 
 OF_THE_SESSION = (
     "session", "tx", "rx", "partial", "keys", "named", "subscribers", "queryables", "tokens", "interests", "requests",
-    "request_ids", "entity_ids", "expr_ids", "announced",
+    "unended", "request_ids", "entity_ids", "expr_ids", "announced",
 )  # fmt: skip
 """Attributes that the links of one session share."""
 
@@ -100,6 +100,8 @@ class Link:
     """Interests of the far side that are still to be told of what comes."""
     requests: dict[int, Pending] = field(default_factory=dict)
     """Queries that we forwarded in this session, by the id they have here."""
+    unended: set[int] = field(default_factory=set)
+    """Ids of queries that are over here while the far side owes their final: they are in use."""
     request_ids: Iterator[int] = field(default_factory=lambda: count(1))
     entity_ids: Iterator[int] = field(default_factory=lambda: count(1))
     expr_ids: Iterator[int] = field(default_factory=lambda: count(1))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from zenoh_conformance import keyexpr
@@ -36,16 +37,29 @@ class Querying(Declaring):
         targets = self.targets(link, request, key) if key is not None else []
         pending = self.pending(link, request)
         for other in targets:
-            pending.owing[other.session] = number = next(other.request_ids)
-            other.requests[number] = pending
-        for other in targets:
-            self.pass_on(other, request, key or "", pending)
-        if not targets:
+            number = self.free_id(other)
+            if number is not None:
+                pending.owing[other.session] = number
+                other.requests[number] = pending
+        if not pending.owing:
             self.finish(pending)
+        for other in targets:
+            if other.session in pending.owing:
+                self.pass_on(other, request, key or "", pending)
+
+    def free_id(self, link: Link) -> int | None:
+        """The next id in that session's range that no open query has; None where all are in use."""
+        most = self.most_ids(link)
+        following = (number % most for number in islice(link.request_ids, most))
+        return next((number for number in following if number not in link.requests and number not in link.unended), None)
 
     def serves_id(self, link: Link, number: int) -> bool:
         """Whether a request id fits what was settled for request ids."""
-        return number < 1 << (8 << (link.terms.resolution >> 2 & 3))
+        return number < self.most_ids(link)
+
+    def most_ids(self, link: Link) -> int:
+        """How many request ids there are by what was settled."""
+        return int(1 << (8 << (link.terms.resolution >> 2 & 3)))
 
     def pending(self, link: Link, request: Request) -> Pending:
         """What is to be remembered of a query."""
@@ -118,6 +132,7 @@ class Querying(Declaring):
 
     def on_final(self, link: Link, request_id: int) -> None:
         """One source is done."""
+        link.unended.discard(request_id)
         pending = link.requests.pop(request_id, None)
         if pending is not None:
             self.settle_final(pending, link.session)
@@ -138,11 +153,12 @@ class Querying(Declaring):
         self.say(asker, ResponseFinal(id=pending.request_id))
 
     def abandon(self, pending: Pending) -> None:
-        """Wait for no more: what comes later is nobody's."""
+        """Wait for no more: what comes later is nobody's. The ids are free once their finals have come."""
         for name, request_id in pending.owing.items():
             other = self.link_of(name)
             if other is not None:
                 other.requests.pop(request_id, None)
+                other.unended.add(request_id)
         pending.owing.clear()
         self.finish(pending)
 

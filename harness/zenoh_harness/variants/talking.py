@@ -71,10 +71,9 @@ class GreetsWithAQuery(Reference):
     """Asks everybody who comes for what it has."""
 
     def on_live(self, link: Link) -> None:
-        pending = Pending("nobody", 0, owing={link.session: 1})
-        number = next(link.request_ids)
-        link.requests[number] = pending
-        self.say(link, Request(id=number, key=whole("@/variant/**"), body=Query()))
+        if (number := self.free_id(link)) is not None:
+            link.requests[number] = Pending("nobody", 0, owing={link.session: 1})
+            self.say(link, Request(id=number, key=whole("@/variant/**"), body=Query()))
 
 
 @variant("says-oam", permitted="message-reference#oam")
@@ -215,8 +214,8 @@ class AsksInMidSession(Reference):
     """Asks each session for what it has, and for what is declared there, whenever somebody publishes, asks or declares."""
 
     def route(self, link: Link, message: Any, *, reliable: bool = True) -> None:
-        if isinstance(message, Push | Request | Declare) and link.terms is not None:
-            number = next(link.request_ids)
+        asks = isinstance(message, Push | Request | Declare) and link.terms is not None
+        if asks and (number := self.free_id(link)) is not None:
             link.requests[number] = Pending("nobody", 0, owing={link.session: 1})
             self.say(link, Request(id=number, key=whole("@/variant/**"), body=Query()))
             self.say(link, Interest(id=1000 + number, mode=InterestMode.CURRENT, options=InterestOptions.TOKENS))
