@@ -84,7 +84,7 @@ class Party:
         self.us, self.name, self.root = us, name, root
         self.names = Names()
         self.took: dict[int, tuple[Request, int]] = {}
-        """Queries that came here: by `id` of their `Asked.request`, that request (so that no other has its `id`), and their number here."""
+        """Queries that came here: by `id` of their `Asked.request`, that request, so that it lives on, and their own id here."""
         self.keys: dict[tuple[type[Any], int], WireExpr] = {}
         """What takes it back, and the id, of what was declared here, to its key."""
         self._read = 0

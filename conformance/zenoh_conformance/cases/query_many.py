@@ -1,4 +1,4 @@
-"""Queries that are alike and open at once, toward a node that routes between its clients: each is one of its own, and ends."""
+"""Many queries, at once or in turn, toward a node that routes between its clients: each is one of its own, and ends."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from zenoh_conformance.party import Party, parties
 from zenoh_conformance.scene import Scene
 from zenoh_conformance.wire.extensions import Exts
 
-from .query_ends import KEPT, LONG_MS
+from .query_ends import KEPT, LONG_MS, a_query_fits_the_range_of_who_gets_it
+from .query_targets import RID_8
 from .routing_plain import ROUTES, a_query_reaches_a_queryable
 
 ALIKE = 24
 """Queries at once that ask for the same."""
+IN_TURN = 300
+"""Queries one after the other: more than there are ids of 8 bits."""
 TURNS = 32
 """How often what comes of them is looked at, within our patience twice over."""
 
@@ -43,6 +46,31 @@ def each_of_many_alike_ends(scene: Scene) -> None:
     querier.us.require(not querier.us.is_over, expected="the session", got="its end", step="not reached: room for them")
     finals = sum(querier.finals(one) > 0 for one in asked)
     querier.us.deviate(expected=f"{ALIKE} ResponseFinal", got=f"{finals}", step="each ends")
+
+
+@case("query/request-id-in-range", needs=ROUTES, control=a_query_fits_the_range_of_who_gets_it)
+def request_ids_begin_anew(scene: Scene) -> None:
+    """
+    More queries come to a session than there are request ids of 8 bits, one after the other: each has an id of 8 bits.
+
+        queryable  InitSyn (request ids of 8 bits) .. DECLARE (queryable)
+        querier    REQUEST, 300 times, from two sessions in turn
+        target     to the queryable: REQUEST (an id up to 255)
+        queryable  RESPONSE_FINAL
+        target     to the querier: RESPONSE_FINAL
+    """
+    queriers = parties(scene, "querier", "other")  # two, who may have ids of 8 bits themselves
+    us = scene.dialogue("queryable").open(resolution=RID_8)
+    queryable = Party(us, "queryable", queriers[0].root)
+    queryable.declares_queryable("k")
+
+    for number in range(IN_TURN):
+        querier = queriers[number % len(queriers)]
+        asked = querier.asks("k", parameters=f"number={number}", exts=KEPT)
+        came = queryable.takes(asked)
+        us.require(came < 256, expected="an id of 8 bits", got="a larger one", step="a query of many")
+        queryable.finishes(asked, exts=KEPT)
+        querier.expect_final(asked, step="not reached: the query ends")
 
 
 def listens(who: Party, part: int) -> None:

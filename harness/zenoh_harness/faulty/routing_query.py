@@ -195,6 +195,14 @@ class CountsIdsFromAThousand(_KeepsIds):
         return next(self.numbers)
 
 
+@faulty("counts-ids-past-their-range", caught_by=("query-many/request-ids-begin-anew", "law/request-id-in-range"))
+class CountsIdsPastTheirRange(Reference):
+    """Begins with the first request id, and goes on after the last one."""
+
+    def free_id(self, link: Link) -> int | None:
+        return next(link.request_ids)
+
+
 @faulty(
     "cuts-ids",
     caught_by=(

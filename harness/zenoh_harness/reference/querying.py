@@ -51,7 +51,9 @@ class Querying(Declaring):
         """The next id in that session's range that no open query has; None where all are in use."""
         most = self.most_ids(link)
         following = (number % most for number in islice(link.request_ids, most))
-        return next((number for number in following if number not in link.requests and number not in link.unended), None)
+        return next(
+            (number for number in following if number not in link.requests and number not in link.unended), None
+        )
 
     def serves_id(self, link: Link, number: int) -> bool:
         """Whether a request id fits what was settled for request ids."""
