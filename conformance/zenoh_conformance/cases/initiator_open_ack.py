@@ -8,10 +8,12 @@ from zenoh_conformance import sane
 from zenoh_conformance.case import case, grid
 from zenoh_conformance.conversation import Side
 from zenoh_conformance.dialogue import Dialogue, Sendable
+from zenoh_conformance.messages import Close
 from zenoh_conformance.pieces import SN_MASK
 from zenoh_conformance.scene import Scene
 
-from .establishing import until_open_syn, works_in_the_end
+from .establishing import calm, until_open_syn, works_in_the_end
+from .establishment_limits import LEASE_MS
 
 INITIATOR = Side.INITIATOR
 
@@ -52,6 +54,32 @@ def our_lease_is_taken_in_either_unit(scene: Scene, *, seconds: bool, lease: int
         until_open_syn(us).send(us.open_ack(lease_in_seconds=seconds, lease=lease))
 
     works_in_the_end(scene, lead)
+
+
+@case(
+    "session-establishment/lease-expiry-ends-session",
+    role=INITIATOR,
+    control=a_sane_handshake_makes_a_session,
+    timed=True,
+    parameters=grid(seconds=(True, False)),
+)
+def a_session_expires_when_we_are_silent(scene: Scene, *, seconds: bool) -> None:
+    """
+    OpenAck states a lease of a second, in either unit, and we say nothing more: the initiator ends the session.
+
+        us      OpenAck (lease 1 s)
+        us      nothing
+        target  (KEEP_ALIVEs), then Close or the link's end, when the lease is over
+    """
+    us = until_open_syn(scene.dialogue())
+    us.send(us.open_ack(lease_in_seconds=seconds, lease=1 if seconds else LEASE_MS))
+
+    for seen in us.stream(2 * LEASE_MS / 1000 + us.unit):
+        if isinstance(seen.message, Close):
+            break
+
+    us.require(us.is_over, expected="the session's end", got="a session that lives on", step="after the lease")
+    calm(scene)
 
 
 @case(

@@ -7,6 +7,7 @@ from typing import Any
 
 from zenoh_conformance import sane
 from zenoh_conformance.connection import Seen
+from zenoh_conformance.conversation import Side
 from zenoh_conformance.kinds import OpenAck, OpenSyn
 from zenoh_conformance.messages import Close, Init, KeepAlive, Open
 from zenoh_conformance.session import State
@@ -232,6 +233,16 @@ class InitiatorTakesShortLeasesOnly(Reference):
     def seconds(self, ack: Open) -> float:
         """The lease of OpenAck in seconds."""
         return ack.lease * (1 if ack.lease_in_seconds else 0.001)
+
+
+@faulty("initiator-reads-milliseconds-as-seconds", caught_by="initiator-open-ack/a-session-expires-when-we-are-silent")
+class InitiatorReadsMillisecondsAsSeconds(Reference):
+    """Takes the lease of OpenAck for seconds, whatever T says."""
+
+    def lease_of(self, link: Link) -> float:
+        if link.side is Side.INITIATOR and link.their_open is not None:
+            return min(float(link.their_open.lease), self.config.lease_ms / 1000)
+        return super().lease_of(link)
 
 
 @faulty(
