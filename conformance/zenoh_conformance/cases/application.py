@@ -27,13 +27,13 @@ GET, PUT, DELETE, SUBSCRIBES, SERVES = (
 Told = Mapping[str, Any]
 
 
-def router(scene: Scene) -> Party:
-    """The target's session with us, which works for both: what its application says now is said in it.
+def router(scene: Scene, **init: Any) -> Party:
+    """The target's session with us, with that in our InitAck, which works for both: what its application says now is said in it.
 
     Of a router we are a peer: routers route among each other by the topology, of which we say nothing.
     """
     role = sane.PEER if scene.fact("stated_role") == "router" else sane.ROUTER
-    us = scene.session("router", whatami=role)
+    us = scene.session("router", whatami=role, **init)
     party = Party(us, "router", f"zconform/{us.zid.hex()}")
     party.settles("not reached: the session works")
     return party

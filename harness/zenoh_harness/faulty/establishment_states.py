@@ -209,7 +209,10 @@ class LetsNobodyIn(Reference):
 
 @faulty(
     "never-lets-a-session-expire",
-    caught_by="establishment-limits/a-silent-session-expires",
+    caught_by=(
+        "establishment-limits/a-silent-session-expires",
+        "initiator-open-ack/a-session-expires-when-we-are-silent",
+    ),
 )
 class NeverLetsASessionExpire(Reference):
     """Does not count the time since it heard something."""

@@ -128,6 +128,8 @@ class TalksToItself(Reference):
     also={
         "law/sn-within-resolution": "its numbers go past the one that was proposed",
         "query-targets/an-id-out-of-range-is-not-served": "its range of request ids is larger, too",
+        "query-many/request-ids-begin-anew": "its range of request ids is larger, too",
+        "law/request-id-in-range": "its range of request ids is larger, too",
         "settled-terms/every-pair-of-terms-is-at-work": "it counts in another range",
         "settled-terms/*wrap-where-it-was-settled": "it counts in another range",
         "law/resolution-not-raised": "the law sees it too",
@@ -147,6 +149,8 @@ class RaisesTheResolution(Reference):
     also={
         "law/resolution-not-raised": "the law sees it too",
         "query-targets/an-id-out-of-range-is-not-served": "it serves ids of the range that it kept",
+        "query-many/request-ids-begin-anew": "it counts in the range that it kept",
+        "law/request-id-in-range": "it counts in the range that it kept",
     },
 )
 class RaisesTheRequestIdResolution(Reference):

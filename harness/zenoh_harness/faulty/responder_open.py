@@ -424,6 +424,7 @@ class AnswersOpenWithKeepAlive(Reference):
     ),
     also={
         "establishment-init/the-smaller-batch-size-counts": "what is larger than the batch is not cut",
+        "application-terms/an-application-keeps-to-the-smaller-batch": "in either role",
     },
 )
 class FillsBatchesPastTheirSize(Reference):

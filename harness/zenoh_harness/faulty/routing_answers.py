@@ -154,8 +154,9 @@ class AsksUnderAnotherKey(Reference):
     def on_request(self, link: Link, request: Request) -> None:
         super().on_request(link, request)
         for other in self.others(link):
-            number = self.free_id(other)
-            self.say(other, replace(request, id=number, key=WireExpr(suffix="astray", mapping=True), exts=Exts()))
+            if (number := self.free_id(other)) is not None:
+                other.unended.add(number)
+                self.say(other, replace(request, id=number, key=WireExpr(suffix="astray", mapping=True), exts=Exts()))
 
 
 @faulty("answers-one-in-three", caught_by=f"{ENDS}/any-number-of-answers-comes", also={"*": "answers are lost"})

@@ -182,7 +182,9 @@ class PassesIdsOn(_KeepsIds):
 
 
 @faulty(
-    "counts-ids-from-a-thousand", caught_by=(f"{ENDS}/a-query-fits-the-range-of-who-gets-it", "law/request-id-in-range")
+    "counts-ids-from-a-thousand",
+    caught_by=(f"{ENDS}/a-query-fits-the-range-of-who-gets-it", "law/request-id-in-range"),
+    also={"query-many/request-ids-begin-anew": "the first id is too large, and all after it"},
 )
 class CountsIdsFromAThousand(_KeepsIds):
     """Does not look at the resolution of request ids where it counts."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from zenoh_conformance import keyexpr
+from zenoh_conformance import keyexpr, sane
 from zenoh_conformance.connection import ConnectionDecoder
 from zenoh_conformance.conversation import Connection, Side
 from zenoh_conformance.messages import (
@@ -126,8 +126,10 @@ class Application:
         self.publish(line, Del(timestamp=self.stamp(), exts=self.source()))
 
     def publish(self, line: Mapping[str, Any], body: Any) -> None:
-        """A value or a deletion, in the lane of its priority."""
-        exts = Exts((QoS(value=line["priority"]),) if "priority" in line else ())
+        """A value or a deletion, in the lane of its priority, and not to be dropped where that is asked."""
+        block = sane.BLOCK & ~sane.DEFAULT_PRIORITY if line.get("congestion") == "block" else 0
+        value = line.get("priority", sane.DEFAULT_PRIORITY) | block
+        exts = Exts((QoS(value=value),) if value != sane.DEFAULT_PRIORITY else ())
         self.node.route(self.link, Push(key=plain(line["key"]), exts=exts, body=body))
 
     def stamp(self) -> Timestamp | None:

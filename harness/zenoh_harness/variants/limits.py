@@ -203,6 +203,7 @@ class TakesFirstBatchesOf2048Bytes(Reference):
             "routing-sizes/an-answer-of-any-size-comes-whole", "routing-sizes/an-error-of-any-size-comes-whole",
             "routing-sizes/a-publication-to-a-long-key-reaches-its-subscriber", "routing-sizes/a-token-of-a-long-key-is-told",
             "routing-sizes/a-query-for-a-long-key-reaches-its-queryable",
+            "application-terms/an-application-keeps-to-the-smaller-batch",
         ),
         "the message is larger than it takes",
     ),

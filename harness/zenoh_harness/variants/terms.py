@@ -28,7 +28,11 @@ class Batch2048(Reference):
 
 
 LANES = dict.fromkeys(
-    ("law/frame-carries-priority", "session-fragments/pieces-of-two-lanes-are-told-apart"),
+    (
+        "law/frame-carries-priority",
+        "session-fragments/pieces-of-two-lanes-are-told-apart",
+        "application-terms/an-application-uses-no-lanes-that-we-declined",
+    ),
     "no lanes are settled with it",
 )
 """What there is nothing to judge of where it does no lanes."""
