@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
+import pytest
+
+from zenoh_conformance.connection import ConnectionDecoder
+from zenoh_conformance.conversation import Connection, Side
 from zenoh_conformance.law import judge
 from zenoh_conformance.messages import Declare, DToken
 from zenoh_conformance.messages.interest import InterestMode, InterestOptions
 from zenoh_conformance.party import Party, parties
+from zenoh_conformance.session import State
+from zenoh_harness.reference import Reference
+from zenoh_harness.reference.link import Link, Terms
 from zenoh_harness.reference.memory import MemoryScene
 
 RID_8 = 2
@@ -88,6 +97,23 @@ def test_an_id_is_not_given_again_before_its_final() -> None:
         querier.expect_final(asked)
 
     assert red(scene) == []
+
+
+@pytest.mark.parametrize("resolution", [0, RID_8, 6, 10, 15])
+def test_a_node_of_any_resolution_asks(resolution: int) -> None:
+    class Node(Reference):
+        settings: ClassVar = {"resolution": resolution}
+
+    querier, queryable = parties(MemoryScene("query/query-reaches-intersecting", Node), "querier", "queryable")
+    queryable.declares_queryable("k")
+
+    assert queryable.takes(querier.asks("k")) == 1
+
+
+def test_the_largest_range_is_one_that_can_be_counted() -> None:
+    link = Link("x", Side.INITIATOR, ConnectionDecoder(Connection("x")), 0.0, State.LIVE, Terms(resolution=15))
+
+    assert Reference().free_id(link) == 1
 
 
 def test_where_all_ids_are_in_use_nobody_is_asked() -> None:

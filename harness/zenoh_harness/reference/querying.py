@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import islice
 from typing import Any
 
 from zenoh_conformance import keyexpr
@@ -50,7 +49,7 @@ class Querying(Declaring):
     def free_id(self, link: Link) -> int | None:
         """The next id in that session's range that no open query has; None where all are in use."""
         most = self.most_ids(link)
-        following = (number % most for number in islice(link.request_ids, most))
+        following = (number % most for _, number in zip(range(most), link.request_ids, strict=False))
         return next(
             (number for number in following if number not in link.requests and number not in link.unended), None
         )
