@@ -54,6 +54,42 @@ def the_other_queryables_of_a_session_stay(scene: Scene) -> None:
         queryable.expect_request(each, step="what stays")
 
 
+@case("push/push-reaches-intersecting", needs=ROUTES, control=a_publication_reaches_a_subscriber)
+def the_other_subscriber_of_one_key_stays(scene: Scene) -> None:
+    """
+    A session has two subscribers of one key and takes one back: it goes on hearing what the other wants.
+
+        subscriber  DECLARE (subscribers 1 and 2 of k), DECLARE (1 is taken back)
+        publisher   PUSH (k)
+        target      to the subscriber: PUSH
+    """
+    publisher, subscriber = parties(scene, "publisher", "subscriber")
+    taken_back, _ = [subscriber.declares_subscriber("k") for _ in range(2)]
+    subscriber.retracts(USubscriber, taken_back.id)
+
+    publisher.puts("k", b"1")
+
+    subscriber.expect_push("k", step="what stays")
+
+
+@case("query/query-reaches-intersecting", needs=ROUTES, control=a_query_reaches_a_queryable)
+def the_other_queryable_of_one_key_stays(scene: Scene) -> None:
+    """
+    A session has two queryables of one key and takes one back: it is still asked.
+
+        queryable  DECLARE (queryables 1 and 2 of k), DECLARE (1 is taken back)
+        querier    REQUEST (k)
+        target     to the queryable: REQUEST
+    """
+    querier, queryable = parties(scene, "querier", "queryable")
+    taken_back, _ = [queryable.declares_queryable("k") for _ in range(2)]
+    queryable.retracts(UQueryable, taken_back.id)
+
+    asked = querier.asks("k", target=Target.ALL)
+
+    queryable.expect_request(asked, step="what stays")
+
+
 def comes_by_name(who: Party, kind: type[Any], key: str) -> None:
     """What comes names that key, and not by a number that stands for nothing any more."""
     whole = who.whole(key)

@@ -162,3 +162,52 @@ class AnswersAnInterestOfAnIdOnce(Reference):
         if not interest.mode or (link.session, interest.id) not in self.had:
             super().on_interest(link, interest)
         self.had.add((link.session, interest.id))
+
+
+@faulty(
+    "takes-equal-ones-back-together",
+    caught_by=(
+        f"{STAYS}/the-other-subscriber-of-one-key-stays",
+        f"{STAYS}/the-other-queryable-of-one-key-stays",
+    ),
+)
+class TakesEqualOnesBackTogether(Reference):
+    """Takes back with one declaration of a session all of its kind and key."""
+
+    def on_entity_gone(self, link: Link, kind: str, entity: int) -> None:
+        gone = self.table(link, kind).get(entity)
+        super().on_entity_gone(link, kind, entity)
+        for each in [one for one, held in self.table(link, kind).items() if gone is not None and held.key == gone.key]:
+            super().on_entity_gone(link, kind, each)
+
+
+@faulty("ends-all-interests-with-one", caught_by="interest-changes/an-interest-outlives-the-end-of-another")
+class EndsAllInterestsWithOne(Reference):
+    """Ends with one interest of a session all of them."""
+
+    def on_interest(self, link: Link, interest: Interest) -> None:
+        super().on_interest(link, interest)
+        if not interest.mode:
+            link.interests.clear()
+
+
+OF_TWO = "interest-changes/interests-of-two-sessions-may-have-one-id"
+
+
+@faulty("answers-an-id-of-interests-to-one-session", caught_by=OF_TWO, also={"*": "our sessions use the same ids"})
+class AnswersAnIdOfInterestsToOneSession(Reference):
+    """Takes an interest whose id another session uses for that one's, and does not answer it."""
+
+    def on_interest(self, link: Link, interest: Interest) -> None:
+        if not any(interest.id in other.interests for other in self.others(link)):
+            super().on_interest(link, interest)
+
+
+@faulty("ends-an-id-of-interests-for-all", caught_by=OF_TWO, also={"*": "our sessions use the same ids"})
+class EndsAnIdOfInterestsForAll(Reference):
+    """Ends with an interest those of other sessions that have its id."""
+
+    def on_interest(self, link: Link, interest: Interest) -> None:
+        super().on_interest(link, interest)
+        for other in self.others(link) if not interest.mode else ():
+            other.interests.pop(interest.id, None)
