@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from zenoh_conformance.case import case
 from zenoh_conformance.messages import Request, ResponseFinal
+from zenoh_conformance.messages.request import Target
 from zenoh_conformance.party import Party, parties
 from zenoh_conformance.scene import Scene
 from zenoh_conformance.wire.extensions import Exts
@@ -71,6 +72,39 @@ def request_ids_begin_anew(scene: Scene) -> None:
         us.require(came < 256, expected="an id of 8 bits", got="a larger one", step="a query of many")
         queryable.finishes(asked, exts=KEPT)
         querier.expect_final(asked, step="not reached: the query ends")
+
+
+@case("query/request-id-not-in-use", needs=ROUTES, control=a_query_reaches_a_queryable)
+def who_serves_it_twice_is_asked_under_an_id_once(scene: Scene) -> None:
+    """
+    Two queryables of one session serve what is asked: it is asked once, or once for each of them, under ids that differ.
+
+        queryable  DECLARE (queryable of k), DECLARE (queryable of k/**)
+        querier    REQUEST (k, target All)
+        target     to the queryable: REQUEST, or two of different ids
+        queryable  RESPONSE_FINAL to each
+        target     to the querier: RESPONSE_FINAL
+    """
+    querier, queryable = parties(scene, "querier", "queryable")
+    for key in ("k", "k/**"):
+        queryable.declares_queryable(key)
+
+    asked = querier.asks("k", target=Target.ALL, timeout_ms=LONG_MS)
+    queryable.takes(asked)
+    ids = [one.message.id for one in queryable.now(Request) if one.key == asked.key]
+
+    free = len(ids) == len(set(ids))
+    queryable.us.require(free, expected="an id that is free", got="an id twice", step="the query is passed on")
+    ended: set[int] = set()
+    for _ in range(TURNS):
+        come = {one.message.id for one in queryable.heard(Request) if one.key == asked.key} - ended
+        queryable.says(*(ResponseFinal(id=each) for each in sorted(come)))
+        ended |= come
+        listens(queryable, TURNS)
+        listens(querier, TURNS)
+        if querier.finals(asked):
+            return
+    querier.us.deviate(expected="ResponseFinal", got="none", step="not reached: the query ends")
 
 
 def listens(who: Party, part: int) -> None:

@@ -309,6 +309,7 @@ def the_id_comes_back_as_it_was(scene: Scene, *, number: int) -> None:
     What answers a query, and what ends it, has the id that the querier gave it.
 
         querier    REQUEST (that id, or the largest of its session)
+        target     to the queryable: REQUEST
         queryable  RESPONSE, RESPONSE_FINAL (the id that the target gave it)
         target     to the querier: RESPONSE, RESPONSE_FINAL (that id)
     """
@@ -316,6 +317,8 @@ def the_id_comes_back_as_it_was(scene: Scene, *, number: int) -> None:
     queryable.declares_queryable("k")
     asked = querier.asks("k", number=min(number, querier.us.request_mask))
 
+    with queryable.us.about("query/query-reaches-intersecting"):
+        queryable.takes(asked, step="the query is passed on")
     queryable.replies(asked, b"1")
     queryable.finishes(asked)
 

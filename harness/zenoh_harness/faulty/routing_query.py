@@ -386,3 +386,31 @@ class TakesLikeQueriesForOne(Reference):
         if before is None or before.over:
             self.asked.pop(self.like(link, request), None)
             super().on_request(link, request)
+
+
+@faulty("knows-no-request-zero", caught_by="query-targets/the-id-comes-back-as-it-was")
+class KnowsNoRequestZero(Reference):
+    """Takes the request id 0 for none."""
+
+    def serves_id(self, link: Link, number: int) -> bool:
+        return number != 0 and super().serves_id(link, number)
+
+
+@faulty(
+    "asks-a-session-once-for-each-queryable",
+    caught_by=("query-many/who-serves-it-twice-is-asked-under-an-id-once", "law/request-id-not-in-use"),
+)
+class AsksASessionOnceForEachQueryable(Reference):
+    """Passes a query on once for each queryable of a session that it meets, always under the same id."""
+
+    def pass_on(self, other: Link, request: Request, key: str, pending: Pending) -> None:
+        for _ in [held for held in other.queryables.values() if keyexpr.intersects(key, held.key)]:
+            super().pass_on(other, request, key, pending)
+
+
+@faulty("cuts-timeouts-to-32-bits", caught_by="query-waits/a-very-long-timeout-is-no-short-one")
+class CutsTimeoutsTo32Bits(Reference):
+    """Keeps the lower half of a Timeout."""
+
+    def deadline_of(self, timeout: int | None) -> float | None:
+        return super().deadline_of(None if timeout is None else timeout & 0xFFFF_FFFF)
