@@ -75,6 +75,26 @@ def same_put(who: Party, said: Put, got: Any) -> None:
         who.us.require(wanted == came, expected=f"the {name} as it was said", got="another", step="the value")
 
 
+@case(
+    "push/put-delivers-value",
+    needs=ROUTES,
+    control=a_value_comes_with_all_its_fields,
+    parameters=grid(length=(127, 128, 255)),
+)
+def a_schema_of_any_length_passes(scene: Scene, *, length: int) -> None:
+    """
+    A schema has up to 255 bytes, and all of them come.
+
+        publisher  PUSH (PUT, an encoding with a schema of so many bytes)
+        target     to the subscriber: PUSH (PUT, the same encoding)
+    """
+    put = Put(encoding=Encoding(5, b"s" * (length - 1) + b"."), payload=b"1")
+
+    subscriber, push = said_and_heard(scene, put)
+
+    same_put(subscriber, put, push.body)
+
+
 @case("primitives/encoding-absent", needs=ROUTES, control=a_value_comes_with_all_its_fields)
 def no_encoding_is_the_default(scene: Scene) -> None:
     """

@@ -82,6 +82,16 @@ class ForgetsSchemas(_Changes):
         return replace(body, encoding=replace(body.encoding, schema=None)) if known else body
 
 
+@faulty("cuts-schemas", caught_by=f"{VALUES}/a-schema-of-any-length-passes")
+class CutsSchemas(_Changes):
+    """Passes on of a schema what one byte of VLE can count."""
+
+    def body(self, body: Any) -> Any:
+        if not isinstance(body, Put) or body.encoding is None or body.encoding.schema is None:
+            return body
+        return replace(body, encoding=replace(body.encoding, schema=body.encoding.schema[:127]))
+
+
 @faulty(
     "names-an-encoding-where-none-is",
     caught_by=f"{VALUES}/no-encoding-is-the-default",
