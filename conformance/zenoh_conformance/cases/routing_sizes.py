@@ -10,6 +10,7 @@ from zenoh_conformance.messages import Del, Err, Put, Reply
 from zenoh_conformance.messages.interest import InterestMode, InterestOptions
 from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.party import Party, parties, payload_of
+from zenoh_conformance.primitives import Encoding
 from zenoh_conformance.scene import Scene
 
 from .establishing import takes
@@ -28,6 +29,8 @@ MANY = 300
 
 SURELY = (QoS(value=sane.BLOCK),)
 """A busy node may drop what may be dropped."""
+
+SCHEMA = Encoding(5, b"a schema")
 
 
 def key_of(who: Party, length: int, shape: str) -> str:
@@ -135,8 +138,8 @@ def the_same_again_comes_again(scene: Scene, *, what: str) -> None:
         subscriber.expect_push("k/again", step=("the first", "the same again", "and again")[number])
 
 
-def comes_whole(scene: Scene, size: int, body: Any) -> None:
-    """One large answer to one query."""
+def comes_whole(scene: Scene, size: int, body: Any) -> tuple[Party, Any]:
+    """One large answer to one query: who asked, and the RESPONSE that it got."""
     takes(scene, size)
     querier, queryable = parties(scene, "querier", "queryable")
     queryable.declares_queryable("k")
@@ -146,8 +149,10 @@ def comes_whole(scene: Scene, size: int, body: Any) -> None:
     queryable.replies(asked, body=body(payload), exts=SURELY)
     queryable.finishes(asked, exts=SURELY)
 
-    got = payload_of(querier.expect_answer(asked))
-    querier.us.require(got == payload, expected=f"{size} bytes as sent", got="others", step="the answer")
+    response = querier.expect_answer(asked)
+    same = payload_of(response) == payload
+    querier.us.require(same, expected=f"{size} bytes as sent", got="others", step="the answer")
+    return querier, response
 
 
 @case(
@@ -175,3 +180,22 @@ def an_error_of_any_size_comes_whole(scene: Scene, *, size: int) -> None:
         target     to the querier: RESPONSE, the same payload
     """
     comes_whole(scene, size, lambda payload: Err(payload=payload))
+
+
+@case(
+    "reply/err-reaches-querier",
+    needs=ROUTES,
+    control=an_error_of_any_size_comes_whole,
+    parameters=grid(size=(1000, 70_000)),
+)
+def an_error_of_any_size_keeps_its_encoding(scene: Scene, *, size: int) -> None:
+    """
+    An error comes with the encoding that it was given with, however large.
+
+        queryable  RESPONSE (an ERR of that size, with an encoding), in FRAGMENTs where it must be
+        target     to the querier: RESPONSE, the same encoding
+    """
+    querier, response = comes_whole(scene, size, lambda payload: Err(encoding=SCHEMA, payload=payload))
+
+    same = isinstance(response.body, Err) and response.body.encoding == SCHEMA
+    querier.us.require(same, expected="the encoding as it was said", got="another", step="the error")

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from zenoh_conformance.messages import Del, Err, Put, Reply, Response, ResponseFinal
+from zenoh_conformance.messages.delete import DelAttachment
 from zenoh_conformance.messages.response import ResponderId
 from zenoh_conformance.primitives import ZenohID
 from zenoh_conformance.wire.extensions import Exts
@@ -15,6 +16,7 @@ from zenoh_harness.reference.link import Link, Pending
 from . import faulty
 
 VALUES = "reply-values"
+KEPT = "reply-kept"
 
 
 class _ChangesAnswers(Reference):
@@ -154,6 +156,43 @@ class EndsWithAnError(Reference):
         for each in self.waiting.pop(id(pending), []):
             super().answer(*each)
         super().finish(pending)
+
+
+@faulty("hears-nothing-after-an-error", caught_by=f"{KEPT}/answers-may-follow-an-error")
+class HearsNothingAfterAnError(Reference):
+    """Passes no more answers on to a query once one of them was an error."""
+
+    def answer(self, pending: Pending, asker: Link, key: str, response: Response) -> None:
+        super().answer(pending, asker, key, response)
+        if isinstance(response.body, Err):
+            pending.budget = 0
+
+
+@faulty("forgets-the-mode-of-an-answer", caught_by=f"{KEPT}/an-answer-keeps-its-mode")
+class ForgetsTheModeOfAnAnswer(_ChangesAnswers):
+    """Passes a REPLY on without its consolidation mode."""
+
+    def of(self, body: Any) -> Any:
+        return replace(body, consolidation=None) if isinstance(body, Reply) else body
+
+
+@faulty("forgets-attachments-of-answered-deletions", caught_by=f"{KEPT}/a-deletion-that-answers-keeps-its-attachment")
+class ForgetsAttachmentsOfAnsweredDeletions(_ChangesAnswers):
+    """Passes a deletion that answers on without its attachment."""
+
+    def value(self, value: Any) -> Any:
+        if not isinstance(value, Del):
+            return value
+        return replace(value, exts=Exts(ext for ext in value.exts if not isinstance(ext, DelAttachment)))
+
+
+@faulty("forgets-the-encoding-of-large-errors", caught_by="routing-sizes/an-error-of-any-size-keeps-its-encoding")
+class ForgetsTheEncodingOfLargeErrors(_ChangesAnswers):
+    """Passes errors on without their encoding where they are larger than a batch."""
+
+    def of(self, body: Any) -> Any:
+        large = isinstance(body, Err) and len(body.payload) > 0xFFFF
+        return replace(body, encoding=None) if large else body
 
 
 @faulty("names-itself-as-the-responder", caught_by=f"{VALUES}/the-responder-passes-unchanged")

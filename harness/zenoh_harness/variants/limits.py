@@ -201,6 +201,7 @@ class TakesFirstBatchesOf2048Bytes(Reference):
             "establishment-patch/toward-patch-zero-no-marker-is-needed", "session-batches/what-does-not-fit-is-fragmented",
             "establishment-fields/without-size-batches-are-large", "push-delivery/a-value-of-any-size-comes-whole",
             "routing-sizes/an-answer-of-any-size-comes-whole", "routing-sizes/an-error-of-any-size-comes-whole",
+            "routing-sizes/an-error-of-any-size-keeps-its-encoding",
             "routing-sizes/a-publication-to-a-long-key-reaches-its-subscriber", "routing-sizes/a-token-of-a-long-key-is-told",
             "routing-sizes/a-query-for-a-long-key-reaches-its-queryable",
             "application-terms/an-application-keeps-to-the-smaller-batch",
