@@ -370,3 +370,21 @@ class UsesNumbersBeforeItDeclaresThem(_SaysOtherwise):
     def told_as(self, link: Link, message: Declare) -> Iterator[Declare]:
         if not isinstance(message.body, DKeyExpr | UKeyExpr):
             yield message
+
+
+@faulty(
+    "reads-no-m-in-declarations",
+    caught_by=(
+        "routing-numbers/a-subscriber-may-name-its-key-by-a-number-of-the-receiver",
+        "routing-numbers/an-interest-may-name-its-key-by-a-number-of-the-receiver",
+    ),
+)
+class ReadsNoMInDeclarations(Reference):
+    """Takes every number in a declaration or an interest for one of its sender, whatever M says."""
+
+    def on_entity(self, link: Link, body: Any) -> None:
+        super().on_entity(link, replace(body, key=replace(body.key, mapping=True)))
+
+    def on_interest(self, link: Link, interest: Interest) -> None:
+        key = interest.key and replace(interest.key, mapping=True)
+        super().on_interest(link, replace(interest, key=key))

@@ -52,6 +52,15 @@ class MakesDeletionsValues(_Changes):
         return Put(timestamp=body.timestamp, payload=b"") if isinstance(body, Del) else body
 
 
+@faulty("loses-a-deletion-by-number", caught_by="routing-numbers/a-number-names-a-key-with-any-suffix-or-none")
+class LosesADeletionByNumber(Reference):
+    """Loses a DEL whose key is a number and nothing more."""
+
+    def on_push(self, link: Link, push: Push, *, reliable: bool = True) -> None:
+        if not (isinstance(push.body, Del) and push.key.scope and not push.key.suffix):
+            super().on_push(link, push, reliable=reliable)
+
+
 @faulty(
     "stamps-anew",
     caught_by=f"{VALUES}/a-value-comes-with-all-its-fields",
