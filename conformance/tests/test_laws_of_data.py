@@ -175,6 +175,15 @@ def test_the_resolution_of_request_ids_is_the_settled_one() -> None:
     assert findings("law/request-id-in-range", told([ask(256)])) == []
 
 
+@pytest.mark.parametrize(("priority", "lane", "red"), [(2, 2, False), (5, None, False), (2, None, True), (5, 2, True)])
+def test_what_comes_in_fragments_comes_in_its_lane(priority: int, lane: int | None, red: bool) -> None:
+    side, message = put(KEY, QoS(value=priority))
+    talk = told([]).in_pieces(side, message, lane=lane)
+
+    assert subjects("law/frame-carries-priority", talk) == 1
+    assert [one.path for one in findings("law/frame-carries-priority", talk)] == ["fragment.exts.qos"] * red
+
+
 def test_a_query_in_fragments_counts() -> None:
     """Its answer answers something; without it, nothing."""
     talk = Talk().in_pieces(*ask(7, consolidation=1, parameters="x" * 40))

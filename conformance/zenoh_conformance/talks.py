@@ -54,9 +54,9 @@ class Talk:
         self.sn[side] += 1
         return self
 
-    def in_pieces(self, side: Side, message: Any, size: int = 4) -> Talk:
+    def in_pieces(self, side: Side, message: Any, size: int = 4, lane: int | None = None) -> Talk:
         """One network message in FRAGMENTs."""
-        for piece in fragment(encode(message), sn=self.sn[side], size=size):
+        for piece in fragment(encode(message), sn=self.sn[side], size=size, priority=lane):
             self.batch(side, encode(piece))
             self.sn[side] += 1
         return self

@@ -20,16 +20,17 @@ from .network import Named, Network, path_of
 
 @law("batching/frame-carries-priority", per="session")
 class FrameCarriesPriority(Network):
-    """Where there are lanes, each message goes in that of its own priority."""
+    """Where there are lanes, each message goes in that of its own priority, whole in a FRAME or in FRAGMENTs."""
 
     def on_push(self, seen: Seen, message: Any) -> None:
-        if not self.agreed("QoS") or seen.channel is None or not isinstance(seen.around[0], Frame):
+        if not self.agreed("QoS") or seen.channel is None:
             return
         qos = message.exts.get(QoS)
         mine = DEFAULT_PRIORITY if qos is None else qos.priority
         self.subject(seen)
         right = mine == seen.channel[1]
-        self.require(right, at=seen, path="frame.exts.qos", expected="the priority of its messages", got="another")
+        path = "frame.exts.qos" if isinstance(seen.around[0], Frame) else "fragment.exts.qos"
+        self.require(right, at=seen, path=path, expected="the priority of its messages", got="another")
 
     on_request = on_response = on_response_final = on_declare = on_interest = on_push
 
