@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from zenoh_conformance.messages import Del, Err, Put, Reply, Response, ResponseFinal
+from zenoh_conformance.connection import priority_of
+from zenoh_conformance.messages import Del, Err, Put, Reply, Request, Response, ResponseFinal
 from zenoh_conformance.messages.delete import DelAttachment
 from zenoh_conformance.messages.response import ResponderId
 from zenoh_conformance.primitives import ZenohID
+from zenoh_conformance.sane import DEFAULT_PRIORITY
 from zenoh_conformance.wire.extensions import Exts
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.link import Link, Pending
@@ -258,6 +260,26 @@ class TakesNoQosForBackground(Reference):
     def lane_of(self, link: Link, message: Any) -> int:
         silent = link.terms.qos and not any(type(ext).__name__ == "QoS" for ext in message.exts)
         return 7 if silent else super().lane_of(link, message)
+
+
+LANES = "routing-lanes"
+
+
+@faulty("answers-in-the-default-lane", caught_by=(f"{LANES}/an-answer-comes-in-its-lane", "law/frame-carries-priority"))
+class AnswersInTheDefaultLane(Reference):
+    """Puts answers into the lane of Data, whatever their priority."""
+
+    def lane_of(self, link: Link, message: Any) -> int:
+        return DEFAULT_PRIORITY if isinstance(message, Response) else super().lane_of(link, message)
+
+
+@faulty("loses-answers-to-other-lanes", caught_by=f"{LANES}/a-query-in-any-lane-is-answered")
+class LosesAnswersToOtherLanes(Reference):
+    """Passes on of what answers a query that is not Data the final alone."""
+
+    def pending(self, link: Link, request: Request) -> Pending:
+        pending = super().pending(link, request)
+        return pending if priority_of(request) == DEFAULT_PRIORITY else replace(pending, budget=0)
 
 
 @faulty(

@@ -10,9 +10,11 @@ from zenoh_conformance.messages import Del, Frame, Push, Put
 from zenoh_conformance.messages.data import Shm
 from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.primitives import Encoding, ZenohID
+from zenoh_conformance.sane import DEFAULT_PRIORITY
 from zenoh_conformance.wire.extensions import Exts, Unknown
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.link import Link
+from zenoh_harness.reference.speaking import FRAGMENT_HEAD
 
 from . import faulty
 
@@ -172,12 +174,28 @@ class MakesEverythingBlock(_Changes):
         return replace(push, exts=Exts(exts))
 
 
-@faulty("sends-all-in-one-lane", caught_by="law/frame-carries-priority")
+@faulty(
+    "sends-all-in-one-lane",
+    caught_by="law/frame-carries-priority",
+    also={"routing-lanes/*-lane": "what is large or answers is in the same"},
+)
 class SendsAllInOneLane(Reference):
     """Puts every message into the lane of Data."""
 
     def lane_of(self, link: Link, message: Any) -> int:
         return 5
+
+
+@faulty(
+    "fragments-in-the-lane-of-data",
+    caught_by=("routing-lanes/a-large-message-keeps-its-lane", "law/frame-carries-priority"),
+)
+class FragmentsInTheLaneOfData(Reference):
+    """Puts what must be fragmented into the lane of Data."""
+
+    def lane_of(self, link: Link, message: Any) -> int:
+        fits = len(encode(message)) + FRAGMENT_HEAD <= self.room(link)
+        return super().lane_of(link, message) if fits else DEFAULT_PRIORITY
 
 
 @faulty("passes-marked-payloads", caught_by=f"{VALUES}/a-value-in-shared-memory-is-refused")

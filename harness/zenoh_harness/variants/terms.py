@@ -29,12 +29,12 @@ class Batch2048(Reference):
 
 LANES = dict.fromkeys(
     (
-        "law/frame-carries-priority",
-        "session-fragments/pieces-of-two-lanes-are-told-apart",
+        "law/frame-carries-priority", "session-fragments/pieces-of-two-lanes-are-told-apart",
         "application-terms/an-application-uses-no-lanes-that-we-declined",
+        "routing-lanes/a-large-message-keeps-its-lane", "routing-lanes/an-answer-comes-in-its-lane",
     ),
     "no lanes are settled with it",
-)
+)  # fmt: skip
 """What there is nothing to judge of where it does no lanes."""
 
 
