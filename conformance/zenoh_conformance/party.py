@@ -8,7 +8,7 @@ begins with `/` is whole. Nothing here waits for silence: what does not come is 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -441,6 +441,13 @@ def parties(scene: Scene, *names: str) -> tuple[Party, ...]:
     dialogues = [scene.session(name) for name in names]
     root = f"zconform/{dialogues[0].zid.hex()}"
     return tuple(Party(us, name, root) for us, name in zip(dialogues, names, strict=True))
+
+
+def parties_of(scene: Scene, **terms: Mapping[str, Any]) -> tuple[Party, ...]:
+    """The same by name, each with what its INIT has otherwise."""
+    dialogues = [scene.session(name, **changes) for name, changes in terms.items()]
+    root = f"zconform/{dialogues[0].zid.hex()}"
+    return tuple(Party(us, name, root) for us, name in zip(dialogues, terms, strict=True))
 
 
 def one_more(scene: Scene, name: str, beside: Party) -> Party:

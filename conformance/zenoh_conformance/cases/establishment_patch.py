@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import chain
 from typing import Any
 
+from zenoh_conformance import sane
 from zenoh_conformance.case import case, grid
 from zenoh_conformance.codec import Layer, decode
 from zenoh_conformance.dialogue import Dialogue
 from zenoh_conformance.messages import Fragment, Push, Put
 from zenoh_conformance.messages.fragment import Drop, First
+from zenoh_conformance.messages.network import QoS
+from zenoh_conformance.party import parties_of
 from zenoh_conformance.scene import Scene
 from zenoh_conformance.wire.errors import DecodeError
 
 from .establishing import takes
 from .establishment_sane import a_session_does_work
+from .routing_plain import ROUTES
+from .session_batches import what_does_not_fit_is_fragmented
+from .session_fragments import URGENT, expect_value, fits, in_pieces, marking, pieces_are_put_together, push
 
 SMALL = 256
 """Bytes of the batches that we take: what is larger comes in fragments."""
+
+LARGE = 1500
+"""Bytes of a value that comes in several of them."""
 
 
 @case(
@@ -49,6 +59,88 @@ def toward_patch_zero_no_marker_is_needed(scene: Scene, *, size: int) -> None:
     us.require(Drop not in marks, expected="no Drop", got="Drop", step="fragment.exts")
     us.require(pushed(pieces) == size, expected="the publication", got="something else", step="the fragments together")
     scene.follows("first-marker-always" if First in marks else None)
+
+
+@case(
+    "fragmentation/first-marked",
+    needs=(*ROUTES, "patch"),
+    control=what_does_not_fit_is_fragmented,
+    parameters=grid(patch=(1, 2, 255)),
+)
+def the_first_fragment_is_marked(scene: Scene, *, patch: int) -> None:
+    """
+    We state a patch of 1 or more, and so does the target: of the fragments of a message the first one says that it is, and no other.
+
+        us      InitSyn (batch size 256, Patch) .. a live session
+        us      DECLARE (subscriber)
+        other   PUSH (larger than our batch)
+        target  FRAGMENT (First), FRAGMENT, .., to us
+    """
+    other, near = parties_of(scene, other={}, near={"batch_size": SMALL, "exts": sane.offers("QoS", patch=patch)})
+    us = near.us
+    us.require(us.patch > 0, expected="Patch", got="none", step="not reached: init.exts.patch")
+    near.declares_subscriber("k")
+
+    other.puts("k", bytes(LARGE), exts=[QoS(value=sane.BLOCK)])
+
+    marked = [any(isinstance(mark, First) for mark in piece.exts) for piece in until_whole(us)]
+    us.require(marked[0], expected="First on the first fragment", got="none", step="fragment.exts.first")
+    us.require(not any(marked[1:]), expected="no other First", got="another", step="fragment.exts.first")
+
+
+@case(
+    "fragmentation/fragments-reassemble",
+    needs=(*ROUTES, "patch"),
+    control=pieces_are_put_together,
+    parameters=grid(what=("channels", "lanes")),
+)
+def marked_pieces_of_two_channels_are_told_apart(scene: Scene, *, what: str) -> None:
+    """
+    A marked chain begins between the pieces of another one, which is of another channel: both are whole.
+
+        publisher  InitSyn (patch 1)
+        target     InitAck (patch 1)
+        publisher  FRAGMENT (First), FRAGMENT (First; best effort, or another lane), FRAGMENT, FRAGMENT (as the second), ..
+        target     to the subscriber: both PUSHes
+    """
+    publisher, subscriber = marking(scene, "publisher", "subscriber")
+    subscriber.declares_subscriber("k/**")
+    one, other = bytes([1]) * fits(publisher, 5), bytes([2]) * fits(publisher, 5)
+    pieces = in_pieces(publisher, push(publisher, "k/one", one), 5)
+    if what == "channels":
+        beside = in_pieces(publisher, push(publisher, "k/other", other), 5, reliable=False)
+    else:
+        publisher.us.require(publisher.has_lanes, expected="lanes", got="none", step="not reached: lanes")
+        beside = in_pieces(publisher, push(publisher, "k/other", other, URGENT), 5, priority=URGENT)
+
+    for each in chain.from_iterable(zip(pieces, beside, strict=True)):
+        publisher.us.send(each)
+
+    expect_value(subscriber, "k/one", one, step="the pieces of one channel")
+    expect_value(subscriber, "k/other", other, step="those of the other")
+
+
+@case("fragmentation/fragments-reassemble", needs=(*ROUTES, "patch"), control=pieces_are_put_together)
+def without_patch_no_first_is_needed_beside_one_with_it(scene: Scene) -> None:
+    """
+    Two sessions, one with a patch and one without: what the second one says in fragments that nobody marks is whole.
+
+        subscriber  InitSyn (patch 1)
+        target      InitAck (patch 1)
+        publisher   InitSyn (no patch) .. FRAGMENT, FRAGMENT, ..
+        target      to the subscriber: PUSH
+    """
+    marks: dict[str, Any] = {"exts": sane.offers("QoS", patch=1)}
+    subscriber, publisher = parties_of(scene, subscriber=marks, publisher={})
+    us = subscriber.us
+    us.require(us.patch > 0, expected="Patch", got="none", step="not reached: init.exts.patch")
+    subscriber.declares_subscriber("k")
+
+    value = bytes(fits(publisher, 4))
+    for piece in in_pieces(publisher, push(publisher, "k", value), 4):
+        publisher.us.send(piece)
+
+    expect_value(subscriber, "k", value, step="the fragments together")
 
 
 def until_whole(us: Dialogue) -> list[Fragment]:

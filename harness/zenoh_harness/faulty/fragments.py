@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from zenoh_conformance.codec import Layer, decode, encode
 from zenoh_conformance.connection import priority_of
 from zenoh_conformance.messages import Fragment, Frame, KeepAlive
+from zenoh_conformance.messages.fragment import First
+from zenoh_conformance.messages.init import Patch
+from zenoh_conformance.wire.extensions import Exts
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.link import Link
 
@@ -151,3 +155,67 @@ class TakesBackWhatCameLaterOnly(Reference):
         self, to: Link, owner: Link, kind: str, entity: int, interest: int | None = None, *, once: bool = False
     ) -> None:
         super().tell(to, owner, kind, entity, interest, once=once or interest is not None)
+
+
+PATCH = "establishment-patch"
+MARKED = f"{PATCH}/the-first-fragment-is-marked"
+
+
+@faulty("never-marks-a-first-fragment", caught_by=MARKED)
+class NeverMarksAFirstFragment(Reference):
+    """Marks no first fragment, whatever patch was settled."""
+
+    def marks_first(self, link: Link) -> bool:
+        return False
+
+
+@faulty("marks-first-fragments-for-patch-one-exactly", caught_by=MARKED)
+class MarksFirstFragmentsForPatchOneExactly(Reference):
+    """Marks first fragments toward who offered patch 1, and not toward who offered a later one and was answered 1."""
+
+    def marks_first(self, link: Link) -> bool:
+        offered = link.theirs.exts.get(Patch) if link.theirs else None
+        return offered is not None and offered.value == 1
+
+
+@faulty(
+    "marks-every-fragment",
+    caught_by=MARKED,
+    also={"law/what-is-said-decodes": "each of its fragments begins another message"},
+)
+class MarksEveryFragment(Reference):
+    """Marks all fragments as the first one where a patch was settled."""
+
+    def say_fragments(self, link: Link, data: bytes, sn: int, reliable: bool, priority: int) -> None:
+        self.marking = bool(link.terms.patch)
+        super().say_fragments(link, data, sn, reliable, priority)
+        self.marking = False
+
+    marking = False
+
+    def send_batch(self, link: Link, batch: bytes) -> None:
+        if self.marking:
+            piece = decode(batch, Layer.TRANSPORT).message
+            if piece.exts.get(First) is None:
+                batch = encode(replace(piece, exts=Exts((*piece.exts, First()))))
+        super().send_batch(link, batch)
+
+
+@faulty("forgets-others-when-a-chain-begins", caught_by=f"{PATCH}/marked-pieces-of-two-channels-are-told-apart")
+class ForgetsOthersWhenAChainBegins(Reference):
+    """Drops what came of chains on every other channel when a marked one begins."""
+
+    def on_fragment(self, link: Link, fragment: Fragment) -> None:
+        if fragment.exts.get(First) is not None:
+            link.partial.clear()
+        super().on_fragment(link, fragment)
+
+
+@faulty("insists-on-marks-once-it-saw-some", caught_by=f"{PATCH}/without-patch-no-first-is-needed-beside-one-with-it")
+class InsistsOnMarksOnceItSawSome(Reference):
+    """Drops chains without First in each session, as soon as one session has settled on a patch."""
+
+    def on_fragment(self, link: Link, fragment: Fragment) -> None:
+        if any(other.live and other.terms.patch for other in self.links.values()):
+            link.terms = replace(link.terms, patch=1)
+        super().on_fragment(link, fragment)

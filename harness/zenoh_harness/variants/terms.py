@@ -32,6 +32,7 @@ LANES = dict.fromkeys(
         "law/frame-carries-priority", "session-fragments/pieces-of-two-lanes-are-told-apart",
         "application-terms/an-application-uses-no-lanes-that-we-declined",
         "routing-lanes/a-large-message-keeps-its-lane", "routing-lanes/an-answer-comes-in-its-lane",
+        "establishment-patch/marked-pieces-of-two-channels-are-told-apart[what=lanes]",
     ),
     "no lanes are settled with it",
 )  # fmt: skip
