@@ -33,6 +33,9 @@ LANES = dict.fromkeys(
         "application-terms/an-application-uses-no-lanes-that-we-declined",
         "routing-lanes/a-large-message-keeps-its-lane", "routing-lanes/an-answer-comes-in-its-lane",
         "establishment-patch/marked-pieces-of-two-channels-are-told-apart[what=lanes]",
+        "session-lanes/who-has-no-lanes-hears-none",
+        "session-lanes/numbers-of-every-lane-wrap*priority=2*",
+        "session-lanes/every-channel-of-ours-begins-with-our-number*priority=2*",
     ),
     "no lanes are settled with it",
 )  # fmt: skip
