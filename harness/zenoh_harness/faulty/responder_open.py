@@ -425,6 +425,7 @@ class AnswersOpenWithKeepAlive(Reference):
     also={
         "establishment-init/the-smaller-batch-size-counts": "what is larger than the batch is not cut",
         "application-terms/an-application-keeps-to-the-smaller-batch": "in either role",
+        "session-sizes/what-does-not-shrink-fits-with-its-compression-header": "nor is it where it is compressed",
     },
 )
 class FillsBatchesPastTheirSize(Reference):

@@ -203,7 +203,7 @@ class TakesFirstBatchesOf2048Bytes(Reference):
             "routing-sizes/an-answer-of-any-size-comes-whole", "routing-sizes/an-error-of-any-size-comes-whole",
             "routing-sizes/an-error-of-any-size-keeps-its-encoding",
             "routing-sizes/a-publication-to-a-long-key-reaches-its-subscriber", "routing-sizes/a-token-of-a-long-key-is-told",
-            "routing-sizes/a-query-for-a-long-key-reaches-its-queryable",
+            "routing-sizes/a-query-for-a-long-key-reaches-its-queryable", "session-sizes/a-batch-as-large-as-settled-is-taken",
             "application-terms/an-application-keeps-to-the-smaller-batch",
         ),
         "the message is larger than it takes",

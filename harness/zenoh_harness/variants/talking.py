@@ -39,6 +39,9 @@ UNKNOWN = (
 )  # fmt: skip
 """Optional extensions that no page names."""
 
+ID, FRAGMENT = 0x1F, 0x06
+"""The bits of a header that tell the message, and what they are in a FRAGMENT."""
+
 
 @variant("unknown-extensions-everywhere", permitted="primitives#extensions: an unknown optional one is skipped")
 class UnknownExtensionsEverywhere(Reference):
@@ -113,7 +116,7 @@ class KeepsAliveAllTheTime(Reference):
 
 @variant("several-messages-a-batch", permitted="erratum several-messages-per-batch")
 class SeveralMessagesABatch(Reference):
-    """Puts all that it has to say at a time into one batch, as far as it fits."""
+    """Puts all that it has to say at a time into one batch, as far as it fits; behind a FRAGMENT, whose bytes are the rest, nothing."""
 
     def __init__(self, config: Any = None) -> None:
         super().__init__(config)
@@ -128,6 +131,8 @@ class SeveralMessagesABatch(Reference):
             super().send_batch(link, held)
             held = b""
         self.held_back[link.name] = held + batch
+        if batch[0] & ID == FRAGMENT:
+            self.let_go(link)
 
     def end(self, link: Link) -> None:
         self.let_go(link)
