@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from typing import Any
 
@@ -40,6 +40,7 @@ from .messages import (
 from .messages.network import QoS
 from .pieces import Pieces
 from .primitives import WireExpr
+from .refusal import Refusal, refusals
 from .scene import Wire
 from .terms import Terms
 from .wire.extensions import NO_EXTS, exts
@@ -56,19 +57,6 @@ PREFIX = 2
 
 FRAGMENT_HEAD = 14
 """Most that stands before the payload of a FRAGMENT: header, number, QoS, First."""
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """How a target refused: the reason of its CLOSE, if it sent one, and what the link did then."""
-
-    reason: int | None
-    end: str
-
-    @property
-    def text_of(self) -> str:
-        """`Close(INVALID)`, or `link shut` where no CLOSE came."""
-        return "link shut" if self.reason is None else f"Close({reason_name(self.reason)})"
 
 
 class Dialogue(Terms):
@@ -90,6 +78,8 @@ class Dialogue(Terms):
         """All dialogues of the scene: each is kept alive while another one waits."""
         self.left = False
         """Whether we said CLOSE."""
+        self.mute = False
+        """Whether it is to die: we do not keep it alive."""
         self.fencing = BY_QUERY
         """How the target is fenced."""
         self.fenced = False
@@ -222,8 +212,8 @@ class Dialogue(Terms):
 
     @property
     def due(self) -> float:
-        """When we have to say something in this session, as in each quarter of its lease; never, where it is not live."""
-        if not self.is_live:
+        """When we have to say something in this session, as in each quarter of its lease; never, where it is not live or is to die."""
+        if not self.is_live or self.mute:
             return inf
         return self._spoke + max(self.lease / 4, LEAST_PAUSE)
 
@@ -235,6 +225,10 @@ class Dialogue(Terms):
         if self.due < inf:
             self.send(KeepAlive())
         return self.due < inf
+
+    def fall_silent(self) -> None:
+        """Say nothing more by ourselves, not even that we are there: the target ends the session when its lease is over."""
+        self.mute = True
 
     def listen(self, within: float) -> None:
         """Say nothing for so many seconds; what comes stays to be read."""
@@ -306,17 +300,15 @@ class Dialogue(Terms):
                 self.expect_reason(seen.message.reason, allowed, stage)
                 return Refusal(seen.message.reason, self.end())
             if not isinstance(seen.message, KeepAlive):
-                self.deviate(
-                    expected=_refusals(allowed, by_close), got=self.text_of(seen, never), step=f"stage {stage}"
-                )
+                self.deviate(expected=refusals(allowed, by_close), got=self.text_of(seen, never), step=f"stage {stage}")
         if self.ended is None or by_close:
-            self.deviate(expected=_refusals(allowed, by_close), got=self.text_of(None), step=f"stage {stage}")
+            self.deviate(expected=refusals(allowed, by_close), got=self.text_of(None), step=f"stage {stage}")
         return Refusal(None, self.end())
 
     def expect_reason(self, got: int, allowed: Sequence[int] | None, stage: str) -> None:
         """A CLOSE gives one of these reasons."""
         if allowed is not None and got not in allowed:
-            self.deviate(expected=_refusals(allowed, True), got=f"Close({reason_name(got)})", step=f"stage {stage}")
+            self.deviate(expected=refusals(allowed, True), got=f"Close({reason_name(got)})", step=f"stage {stage}")
 
     def expect_end(self, within: float | None = None, step: str = "") -> Happened:
         """The link ends; what comes before does not matter."""
@@ -463,9 +455,3 @@ def as_bytes(part: Sendable) -> bytes:
     if isinstance(part, bytes | bytearray):
         return bytes(part)
     return part.join() if isinstance(part, Segments) else encode(part)
-
-
-def _refusals(reasons: Sequence[int] | None, by_close: bool) -> str:
-    if reasons is None:
-        return "Close" if by_close else "a refusal"
-    return " or ".join(f"Close({reason_name(code)})" for code in reasons)

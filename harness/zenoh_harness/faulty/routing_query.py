@@ -255,7 +255,11 @@ class EndsWithTheFirstSource(Reference):
         self.finish(pending)
 
 
-@faulty("waits-for-the-dead", caught_by=f"{ENDS}/a-query-ends-though-its-source-is-gone")
+@faulty(
+    "waits-for-the-dead",
+    caught_by=f"{ENDS}/a-query-ends-though-its-source-is-gone",
+    also={"session-leases/a-source-that-dies-is-waited-for-no-more": "however it died"},
+)
 class WaitsForTheDead(Reference):
     """Goes on waiting for the final of a session that has ended."""
 

@@ -14,7 +14,11 @@ from zenoh_harness.reference.link import Link
 from . import variant
 
 LONG = dict.fromkeys(
-    ("settled-terms/a-stated-lease-is-kept", "settled-terms/its-stated-lease-is-kept"),
+    (
+        "settled-terms/a-stated-lease-is-kept",
+        "settled-terms/its-stated-lease-is-kept",
+        "session-leases/each-session-is-kept-alive",
+    ),
     "nobody waits for a lease that long",
 )
 """What a long lease leaves unjudged."""
