@@ -200,3 +200,65 @@ def a_cut_proposal_is_refused(scene: Scene, *, cut: int) -> None:
     us.send(whole[: max(1, len(whole) - cut)])
 
     us.expect_refusal("init", never=InitAck)
+
+
+@case(
+    "session-establishment/open-ack-answers-open-syn",
+    needs=("several-sessions",),
+    control=a_sane_handshake_is_accepted,
+    parameters=grid(how=("first", "last", "shorter")),
+)
+def like_zids_are_two_nodes(scene: Scene, *, how: str) -> None:
+    """
+    Two nodes come whose ZenohIDs differ in one byte, or of which one is the other without its last byte: each has a session.
+
+        one    InitSyn (ZID of 16 bytes) .. OpenAck
+        other  InitSyn (a ZID like that) .. OpenAck
+        target works for both
+    """
+    one = scene.dialogue("one", zid=scene.fresh_zid() + scene.fresh_zid()).open()
+    one.expect_live(step="not reached: the session works")
+
+    opens_and_works(scene, "other", like(one.zid, how))
+
+    one.expect_live(step="the session that was there")
+
+
+@case(
+    "session-establishment/init-ack-answers-init-syn",
+    control=a_sane_handshake_is_accepted,
+    parameters=grid(how=("first", "last", "longer")),
+)
+def a_zid_like_its_own_is_another_node(scene: Scene, *, how: str) -> None:
+    """
+    A ZenohID that differs from the target's in one byte, or goes on where that one ends, is another node's.
+
+        us      InitSyn                  (to learn the target's ZID)
+        target  InitAck (ZID)
+        other   InitSyn (a ZID like that)
+        target  InitAck
+        other   OpenSyn
+        target  OpenAck
+    """
+    us = scene.dialogue()
+    own = us.ask(us.init_syn(), expect=InitAck, step="not reached: init").zid.raw
+    room = how != "longer" or len(own) < 16
+    us.require(room, expected="a ZID of 15 bytes at most", got="a longer one", step="not reached: a longer ZID")
+    us.leave()
+
+    opens_and_works(scene, "other", like(own, how))
+
+
+def like(zid: bytes, how: str) -> bytes:
+    """Another ZID: with another first or last byte, which is not zero, or with one byte more or less."""
+    first, last = (bytes([byte ^ 1 or 2]) for byte in (zid[0], zid[-1]))
+    changed = {"first": first + zid[1:], "last": zid[:-1] + last, "longer": zid + b"\x01"}
+    return changed[how] if how != "shorter" else zid[:-1]
+
+
+def opens_and_works(scene: Scene, name: str, zid: bytes) -> None:
+    """The sane handshake of a node with that ZID, which nothing is wrong with."""
+    us = scene.dialogue(name, zid=zid)
+    ack = us.ask(us.init_syn(), expect=InitAck, step="stage init")
+    us.ask(us.open_syn(ack), expect=OpenAck, step="stage open")
+    us.expect_live()

@@ -8,12 +8,12 @@ from typing import Any
 from zenoh_conformance import sane
 from zenoh_conformance.connection import Seen
 from zenoh_conformance.kinds import InitAck, OpenAck
-from zenoh_conformance.messages import Frame, Init, KeepAlive
+from zenoh_conformance.messages import Frame, Init, KeepAlive, Open
 from zenoh_conformance.messages.init import Compression, LowLatency, Patch, QoS
 from zenoh_conformance.primitives import WhatAmI, ZenohID
 from zenoh_conformance.wire.extensions import Exts
 from zenoh_harness.reference import Reference
-from zenoh_harness.reference.config import INVALID, Refused
+from zenoh_harness.reference.config import INVALID, MAX_LINKS, TO_SELF, Refused
 from zenoh_harness.reference.link import Link, Terms
 
 from . import faulty
@@ -120,6 +120,27 @@ class TalksToItself(Reference):
 
     def check_init(self, link: Link, syn: Init) -> None:
         super().check_init(link, syn if syn.zid.raw != self.config.zid else replace(syn, zid=ZenohID(b"\x99")))
+
+
+@faulty("knows-itself-by-eight-bytes", caught_by="establishment-init/a-zid-like-its-own-is-another-node")
+class KnowsItselfByEightBytes(Reference):
+    """Takes a ZenohID that begins with the eight bytes of its own for its own."""
+
+    def check_init(self, link: Link, syn: Init) -> None:
+        if syn.zid.raw[:8] == self.config.zid[:8]:
+            raise Refused(TO_SELF)
+        super().check_init(link, syn)
+
+
+@faulty("knows-others-by-twelve-bytes", caught_by="establishment-init/like-zids-are-two-nodes")
+class KnowsOthersByTwelveBytes(Reference):
+    """Takes two ZenohIDs that are one in their first twelve bytes for one node, and refuses it another link."""
+
+    def check_open(self, link: Link, open_: Open) -> None:
+        zid = (link.zid or b"")[:12]
+        if any(other.live and len(zid) == 12 and (other.zid or b"")[:12] == zid for other in self.links.values()):
+            raise Refused(MAX_LINKS)
+        super().check_open(link, open_)
 
 
 @faulty(
