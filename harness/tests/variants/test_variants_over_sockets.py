@@ -18,6 +18,7 @@ LINKS = (
     "takes-first-batches-of-2048-bytes", "ends-by-fin", "ends-by-rst", "says-close-and-waits", "writes-byte-by-byte",
     "writes-slowly-in-pieces", "answers-after-500-ms", "answers-now-and-then", "writes-an-alarming-log",
     "answers-nothing-in-a-session", "lease-1-s", "keeps-alive-all-the-time",
+    "lease-300-ms", "urgent-goes-first", "answers-close-by-close", "talks-management", "settles-otherwise-each-time",
 )  # fmt: skip
 
 SAMPLE = {
