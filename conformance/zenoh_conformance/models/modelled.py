@@ -11,13 +11,14 @@ from hypothesis.stateful import RuleBasedStateMachine
 from zenoh_conformance import sane
 from zenoh_conformance.codec import encode
 from zenoh_conformance.conversation import Conversation, Side
-from zenoh_conformance.dialogue import Dialogue, Refusal
+from zenoh_conformance.dialogue import Dialogue
 from zenoh_conformance.finding import Deviation
 from zenoh_conformance.kinds import InitAck, Kind, M, OpenAck
 from zenoh_conformance.law import all_laws, judge
 from zenoh_conformance.messages import Close, Init, KeepAlive
 from zenoh_conformance.own_side import OwnFault, own_faults
 from zenoh_conformance.pieces import SN_MASK
+from zenoh_conformance.refusal import Refusal
 from zenoh_conformance.requirement import is_must
 from zenoh_conformance.scene import Scene
 from zenoh_conformance.session import RESPONDER, START, Seen, State, path_to, step
