@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from zenoh_conformance import sane
 from zenoh_conformance.codec import encode
-from zenoh_conformance.messages import Frame, Push
+from zenoh_conformance.messages import Close, Frame, Push
 from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.wire.extensions import Exts
 from zenoh_harness.reference import Reference
@@ -161,6 +161,11 @@ class UrgentGoesFirst(Reference):
         waiting = self.waiting.pop(link.name, [])
         for message, reliable in sorted(waiting, key=lambda one: (self.lane_of(link, one[0]), one[1])):
             super().say(link, message, reliable=reliable)
+
+    def send(self, link: Link, *messages: Any) -> None:
+        if any(isinstance(message, Close) for message in messages):
+            self.let_go(link)  # nothing comes behind CLOSE
+        super().send(link, *messages)
 
     def end(self, link: Link) -> None:
         self.let_go(link)
