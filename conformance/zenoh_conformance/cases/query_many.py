@@ -15,8 +15,8 @@ from .routing_plain import ROUTES, a_query_reaches_a_queryable
 
 ALIKE = 24
 """Queries at once that ask for the same."""
-IN_TURN = 300
-"""Queries one after the other: more than there are ids of 8 bits."""
+IN_TURN, HANDFUL = 300, 10
+"""Queries, more than there are ids of 8 bits, and how many of them are open at once."""
 TURNS = 32
 """How often what comes of them is looked at, within our patience twice over."""
 
@@ -52,7 +52,7 @@ def each_of_many_alike_ends(scene: Scene) -> None:
 @case("query/request-id-in-range", needs=ROUTES, control=a_query_fits_the_range_of_who_gets_it)
 def request_ids_begin_anew(scene: Scene) -> None:
     """
-    More queries come to a session than there are request ids of 8 bits, one after the other: each has an id of 8 bits.
+    More queries come to a session than there are request ids of 8 bits, ten at a time: each has an id of 8 bits.
 
         queryable  InitSyn (request ids of 8 bits) .. DECLARE (queryable)
         querier    REQUEST, 300 times, from two sessions in turn
@@ -65,13 +65,15 @@ def request_ids_begin_anew(scene: Scene) -> None:
     queryable = Party(us, "queryable", queriers[0].root)
     queryable.declares_queryable("k")
 
-    for number in range(IN_TURN):
-        querier = queriers[number % len(queriers)]
-        asked = querier.asks("k", parameters=f"number={number}", exts=KEPT)
-        came = queryable.takes(asked)
-        us.require(came < 256, expected="an id of 8 bits", got="a larger one", step="a query of many")
-        queryable.finishes(asked, exts=KEPT)
-        querier.expect_final(asked, step="not reached: the query ends")
+    for first in range(0, IN_TURN, HANDFUL):
+        querier = queriers[first // HANDFUL % len(queriers)]
+        some = [querier.asks("k", parameters=f"n={first + one}", exts=KEPT) for one in range(HANDFUL)]
+        for asked in some:
+            number = queryable.takes(asked)
+            us.require(number < 256, expected="an id of 8 bits", got="a larger one", step="a query of many")
+            queryable.finishes(asked, exts=KEPT)
+        for asked in some:
+            querier.expect_final(asked, step="not reached: the query ends")
 
 
 @case("query/request-id-not-in-use", needs=ROUTES, control=a_query_reaches_a_queryable)
