@@ -76,6 +76,12 @@ def request_ids_begin_anew(scene: Scene) -> None:
             querier.expect_final(asked, step="not reached: the query ends")
 
 
+def listens(who: Party, part: int) -> None:
+    """Take in what comes within that part of our patience."""
+    for _ in who.us.stream(who.us.unit / part):
+        pass
+
+
 @case("query/request-id-not-in-use", needs=ROUTES, control=a_query_reaches_a_queryable)
 def who_serves_it_twice_is_asked_under_an_id_once(scene: Scene) -> None:
     """
@@ -107,9 +113,3 @@ def who_serves_it_twice_is_asked_under_an_id_once(scene: Scene) -> None:
         if querier.finals(asked):
             return
     querier.us.deviate(expected="ResponseFinal", got="none", step="not reached: the query ends")
-
-
-def listens(who: Party, part: int) -> None:
-    """Take in what comes within that part of our patience."""
-    for _ in who.us.stream(who.us.unit / part):
-        pass

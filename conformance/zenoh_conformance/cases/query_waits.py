@@ -1,4 +1,4 @@
-"""How long a query waits for its answers: what is said in 64 bits is not read in 32. Toward a node that routes between its clients."""
+"""How long a query waits, and for how many answers: a Timeout has 64 bits, and errors count. Toward a node that routes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from zenoh_conformance.case import case, grid
 from zenoh_conformance.party import parties
 from zenoh_conformance.scene import Scene
 
-from .query_ends import a_query_does_not_end_before_its_timeout
+from .query_ends import a_query_does_not_end_before_its_timeout, no_more_answers_come_than_the_budget_wants
 from .routing_plain import ROUTES
 
 LONG = (1 << 32, (1 << 32) + 1, 1 << 40)
@@ -40,3 +40,31 @@ def a_very_long_timeout_is_no_short_one(scene: Scene, *, timeout: int) -> None:
     queryable.finishes(asked)
 
     querier.expect_answers(asked, [b"1"], step="after a moment")
+
+
+@case(
+    "query/budget-stops-forwarding",
+    needs=ROUTES,
+    control=no_more_answers_come_than_the_budget_wants,
+    parameters=grid(budget=(1, 3)),
+)
+def errors_count_for_the_budget(scene: Scene, *, budget: int) -> None:
+    """
+    A Budget counts RESPONSEs, and an error is one.
+
+        querier    REQUEST (Budget)
+        queryable  RESPONSE (ERR), RESPONSE (REPLY), as many as the Budget, RESPONSE_FINAL
+        target     to the querier: RESPONSE, no more than wanted, RESPONSE_FINAL
+    """
+    querier, queryable = parties(scene, "querier", "queryable")
+    queryable.declares_queryable("k")
+    asked = querier.asks("k", consolidation=1, budget=budget)
+
+    queryable.fails(asked, b"no")
+    for number in range(budget):
+        queryable.replies(asked, bytes([number]))
+    queryable.finishes(asked)
+
+    querier.expect_final(asked, step="not reached: the query ends")
+    few = len(querier.answers(asked)) <= budget
+    querier.us.require(few, expected="no more answers than the budget", got="more", step="past the budget")

@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any, ClassVar
 
 from zenoh_conformance import keyexpr
-from zenoh_conformance.messages import Request
+from zenoh_conformance.messages import Err, Request, Response
 from zenoh_conformance.messages.request import Target
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.link import Entity, Link, Pending
@@ -292,7 +292,11 @@ class CountsTimeoutsInMicroseconds(Reference):
         return None if timeout is None else self.now + timeout / 1_000_000
 
 
-@faulty("has-no-budget", caught_by=(f"{ENDS}/no-more-answers-come-than-the-budget-wants", "law/budget-is-kept"))
+@faulty(
+    "has-no-budget",
+    caught_by=(f"{ENDS}/no-more-answers-come-than-the-budget-wants", "law/budget-is-kept"),
+    also={"query-waits/errors*": "errors are not counted either"},
+)
 class HasNoBudget(Reference):
     """Counts no answers."""
 
@@ -418,3 +422,13 @@ class CutsTimeoutsTo32Bits(Reference):
 
     def deadline_of(self, timeout: int | None) -> float | None:
         return super().deadline_of(None if timeout is None else timeout & 0xFFFF_FFFF)
+
+
+@faulty("counts-values-into-a-budget", caught_by=("query-waits/errors-count-for-the-budget", "law/budget-is-kept"))
+class CountsValuesIntoABudget(Reference):
+    """Counts for a budget values and no errors."""
+
+    def answer(self, pending: Pending, asker: Link, key: str, response: Response) -> None:
+        if isinstance(response.body, Err) and pending.budget is not None:
+            pending.budget += 1
+        super().answer(pending, asker, key, response)
