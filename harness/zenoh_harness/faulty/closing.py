@@ -65,7 +65,10 @@ class RemembersWhatAClosedSessionDeclared(Reference):
 @faulty(
     "begins-with-what-it-gives-up",
     caught_by="establishment-patch/toward-patch-zero-no-marker-is-needed",
-    also={"session-batches/what-does-not-fit-is-fragmented": "it takes the piece given up for the end of the message"},
+    also={
+        "session-batches/what-does-not-fit-is-fragmented": "it takes the piece given up for the end of the message",
+        "law/initial-sn-own-start": "a channel may begin with what is given up",
+    },
 )
 class BeginsWithWhatItGivesUp(Reference):
     """Sends a piece of each message that is large, gives it up with Drop, and begins anew: toward everybody."""

@@ -39,7 +39,12 @@ def is_final(message: Declare) -> bool:
 @faulty(
     "tells-nobody",
     caught_by=f"{SNAPSHOTS}/who-asks-is-told",
-    also={f"{SNAPSHOTS}/*": "nothing that comes is told", "qos-defaults/a-declaration*": "nor what has no QoS"},
+    also={
+        f"{SNAPSHOTS}/*": "nothing that comes is told",
+        "qos-defaults/a-declaration*": "nor what has no QoS",
+        "interest-changes/*": "nothing that comes is told",
+        "routing-extensions/what-is-declared*": "nothing that comes is told",
+    },
 )
 class TellsNobody(Reference):
     """Answers interests, and tells nothing that comes later."""
@@ -54,6 +59,7 @@ class TellsNobody(Reference):
     also={
         "close-scope/what-a-session*": "nobody is told that it is gone",
         f"{SNAPSHOTS}/what-a-session*": "nothing is taken back",
+        "routing-extensions/what-is-declared*": "nothing is taken back",
     },
 )
 class TakesNothingBack(Reference):
@@ -69,6 +75,7 @@ class TakesNothingBack(Reference):
     also={
         "close-scope/what-a-session*": "another one is taken back",
         "law/undeclared-*-names-key": "and it names no key",
+        "routing-extensions/what-is-declared*": "what is taken back is another",
     },
 )
 class TakesAnotherThingBack(Reference):
@@ -131,6 +138,7 @@ class LetsAnybodyTakeBack(Reference):
         "push-delivery/the-rest*": "the other one is gone, too",
         f"{SNAPSHOTS}/what-a-session*": "it is gone before it is looked for",
         "close-scope/what-a-session*": "it is gone before it is looked for",
+        "routing-stays/*one-key-stays": "both are of that key",
     },
 )
 class TakesAKeyBackWithItsFirst(Reference):
@@ -201,7 +209,10 @@ class NamesTheInterestLaterToo(_SaysOtherwise):
 
 @faulty(
     "ends-no-snapshot", caught_by=f"{SNAPSHOTS}/a-snapshot-ends",
-    also={"qos-defaults/an-interest*": "nor where QoS is not said"},
+    also={
+        "qos-defaults/an-interest*": "nor where QoS is not said",
+        "interest-changes/interests-of-two*": "the end of a snapshot is waited for",
+    },
 )  # fmt: skip
 class EndsNoSnapshot(Reference):
     """Says no D_FINAL."""
@@ -238,7 +249,11 @@ class EndsASnapshotTwice(Reference):
         super().end_snapshot(link, interest)
 
 
-@faulty("ends-no-snapshot-in-particular", caught_by=("law/one-final-for-a-snapshot", f"{SNAPSHOTS}/a-snapshot-ends"))
+@faulty(
+    "ends-no-snapshot-in-particular",
+    caught_by=("law/one-final-for-a-snapshot", f"{SNAPSHOTS}/a-snapshot-ends"),
+    also={"interest-changes/interests-of-two*": "the end of a snapshot is waited for"},
+)
 class EndsNoSnapshotInParticular(Reference):
     """Says D_FINAL without the interest's id."""
 
@@ -303,7 +318,13 @@ class TellsAllKinds(Reference):
 @faulty(
     "tells-no-tokens",
     caught_by=(f"{SNAPSHOTS}/options-select-what-is-told", f"{SNAPSHOTS}/a-snapshot-of-many-is-whole"),
-    also={f"{SNAPSHOTS}/*": "tokens are not told", "qos-defaults/an-interest*": "it asks for tokens"},
+    also={
+        f"{SNAPSHOTS}/*": "tokens are not told",
+        "qos-defaults/an-interest*": "it asks for tokens",
+        "interest-changes/*": "tokens are told nobody",
+        "routing-extensions/what-is-declared*": "tokens are told nobody",
+        "routing-numbers/an-interest*": "tokens are told nobody",
+    },
 )
 class TellsNoTokens(Reference):
     """Knows no tokens where it is asked for them."""

@@ -98,7 +98,10 @@ class PublishesToTheFirst(Reference):
 @faulty(
     "ends-a-key-with-its-first-subscriber",
     caught_by=f"{DELIVERY}/the-rest-goes-on-when-one-leaves",
-    also={"interest-snapshots/what-two-declared*": "so it is with what is told"},
+    also={
+        "interest-snapshots/what-two-declared*": "so it is with what is told",
+        "routing-stays/*one-key-stays": "both are of that key",
+    },
 )
 class EndsAKeyWithItsFirstSubscriber(Reference):
     """Takes a key for free of subscribers as soon as one of them has gone."""
@@ -187,7 +190,7 @@ class PutsASlashBehindTheScope(Reference):
         "query-targets/a-query-may-name-its-key-by-number",
         "reply-values/an-answer-may-name-its-key-by-number",
     ),
-    also={f"{DELIVERY}/a-suffix*": "the suffix is gone"},
+    also={f"{DELIVERY}/a-suffix*": "the suffix is gone", "routing-numbers/a-number*": "the key is another"},
 )
 class ForgetsTheSuffix(Reference):
     """Takes a number for the whole key, whatever stands behind it."""
@@ -203,6 +206,7 @@ class ForgetsTheSuffix(Reference):
         "query-targets/a-query-may-name-its-key-by-number",
         "reply-values/an-answer-may-name-its-key-by-number",
     ),
+    also={"routing-numbers/*-of-the-receiver": "nor does it in declarations"},
 )
 class ReadsEveryNumberAsTheSenders(Reference):
     """Does not look at M."""

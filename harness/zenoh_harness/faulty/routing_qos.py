@@ -15,7 +15,11 @@ MOST = 32
 """Publications that go on before anybody has read."""
 
 
-@faulty("hears-declarations-with-qos-only", caught_by="qos-defaults/a-declaration-without-qos-is-data")
+@faulty(
+    "hears-declarations-with-qos-only",
+    caught_by="qos-defaults/a-declaration-without-qos-is-data",
+    also={"routing-extensions/what-is-declared*": "it has none"},
+)
 class HearsDeclarationsWithQosOnly(Reference):
     """Takes a DECLARE without QoS for none."""
 

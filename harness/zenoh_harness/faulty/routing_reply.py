@@ -78,6 +78,7 @@ class ForgetsTheMomentOfAnswers(_ChangesAnswers):
 @faulty(
     "forgets-what-goes-with-answers",
     caught_by=(f"{VALUES}/an-answer-comes-with-all-its-fields", f"{VALUES}/the-answer-that-it-is-deleted-comes-as-one"),
+    also={"reply-kept/a-deletion*": "an attachment goes with it"},
 )
 class ForgetsWhatGoesWithAnswers(_ChangesAnswers):
     """Passes values on without their extensions."""
@@ -86,7 +87,11 @@ class ForgetsWhatGoesWithAnswers(_ChangesAnswers):
         return replace(value, exts=Exts())
 
 
-@faulty("answers-deletions-with-values", caught_by=f"{VALUES}/the-answer-that-it-is-deleted-comes-as-one")
+@faulty(
+    "answers-deletions-with-values",
+    caught_by=f"{VALUES}/the-answer-that-it-is-deleted-comes-as-one",
+    also={"reply-kept/a-deletion*": "so it is with an attachment"},
+)
 class AnswersDeletionsWithValues(_ChangesAnswers):
     """Makes an empty value of a deletion."""
 
@@ -97,7 +102,7 @@ class AnswersDeletionsWithValues(_ChangesAnswers):
 @faulty(
     "answers-errors-with-values",
     caught_by=(f"{VALUES}/an-error-comes-as-one"),
-    also={"application/*": "so it is for its own application"},
+    also={"application/*": "so it is for its own application", "routing-sizes/an-error*": "so it is with large ones"},
 )
 class AnswersErrorsWithValues(_ChangesAnswers):
     """Makes a value of an error."""
@@ -106,7 +111,11 @@ class AnswersErrorsWithValues(_ChangesAnswers):
         return Reply(body=Put(encoding=body.encoding, payload=body.payload)) if isinstance(body, Err) else body
 
 
-@faulty("forgets-the-encoding-of-errors", caught_by=f"{VALUES}/an-error-comes-as-one")
+@faulty(
+    "forgets-the-encoding-of-errors",
+    caught_by=f"{VALUES}/an-error-comes-as-one",
+    also={"routing-sizes/an-error-of-any-size-keeps*": "so it does of large ones"},
+)
 class ForgetsTheEncodingOfErrors(_ChangesAnswers):
     """Passes errors on without their encoding."""
 
@@ -117,7 +126,11 @@ class ForgetsTheEncodingOfErrors(_ChangesAnswers):
 @faulty(
     "words-errors-itself",
     caught_by=(f"{VALUES}/an-error-comes-as-one", f"{VALUES}/an-error-may-be-structured"),
-    also={"application/*": "so it is for its own application"},
+    also={
+        "application/*": "so it is for its own application",
+        "reply-kept/answers-may-follow*": "the error is another",
+        "routing-sizes/an-error*": "large ones, too",
+    },
 )
 class WordsErrorsItself(_ChangesAnswers):
     """Has one text for all errors."""
@@ -129,7 +142,12 @@ class WordsErrorsItself(_ChangesAnswers):
 @faulty(
     "loses-errors",
     caught_by=f"{VALUES}/an-error-comes-as-one",
-    also={f"{VALUES}/an-error*": "errors are lost", f"{VALUES}/the-responder*": "errors are lost"},
+    also={
+        f"{VALUES}/an-error*": "errors are lost",
+        f"{VALUES}/the-responder*": "errors are lost",
+        "reply-kept/answers-may-follow*": "errors are lost",
+        "routing-sizes/an-error*": "large ones, too",
+    },
 )
 class LosesErrors(Reference):
     """Passes no error on."""
@@ -139,7 +157,11 @@ class LosesErrors(Reference):
             super().answer(pending, asker, key, response)
 
 
-@faulty("ends-with-an-error", caught_by=f"{VALUES}/an-error-may-be-structured", also={"law/*": "the final comes again"})
+@faulty(
+    "ends-with-an-error",
+    caught_by=f"{VALUES}/an-error-may-be-structured",
+    also={"law/*": "the final comes again", "reply-kept/answers-may-follow*": "what came before the error is dropped"},
+)
 class EndsWithAnError(Reference):
     """Takes an error for the end of a query, and drops what came before it."""
 
@@ -252,7 +274,10 @@ class PassesAnAnswersNumberOn(Reference):
         "qos-defaults/a-response-without-qos-is-data",
         "qos-defaults/a-final-without-qos-is-data",
     ),
-    also={"law/frame-carries-priority": "its lane says otherwise"},
+    also={
+        "law/frame-carries-priority": "its lane says otherwise",
+        "routing-lanes/an-answer*": "a final without QoS is in that lane",
+    },
 )
 class TakesNoQosForBackground(Reference):
     """Puts messages without QoS into the lowest lane."""

@@ -76,6 +76,7 @@ class TellsOfShortKeysOnly(Reference):
 @faulty(
     "cuts-large-answers",
     caught_by=(f"{SIZES}/an-answer-of-any-size-comes-whole", f"{SIZES}/an-error-of-any-size-comes-whole"),
+    also={"routing-sizes/an-error-of-any-size-keeps*": "a large error is cut there, too"},
 )
 class CutsLargeAnswers(Reference):
     """Passes on of an answer what two bytes can count."""

@@ -45,7 +45,10 @@ def without(body: Any, name: str) -> Any:
 @faulty(
     "makes-deletions-values",
     caught_by=f"{VALUES}/a-deletion-comes-as-one",
-    also={f"{VALUES}/the-source*": "a deletion with a source is a value"},
+    also={
+        f"{VALUES}/the-source*": "a deletion with a source is a value",
+        "routing-numbers/a-number*": "a deletion by number is a value",
+    },
 )
 class MakesDeletionsValues(_Changes):
     """Passes a DEL on as an empty PUT."""
@@ -76,7 +79,11 @@ class StampsAnew(_Changes):
         return replace(body, timestamp=own)
 
 
-@faulty("forgets-encodings", caught_by=f"{VALUES}/a-value-comes-with-all-its-fields")
+@faulty(
+    "forgets-encodings",
+    caught_by=f"{VALUES}/a-value-comes-with-all-its-fields",
+    also={"push-values/a-schema*": "a schema is part of it"},
+)
 class ForgetsEncodings(_Changes):
     """Passes values on without their encoding."""
 
@@ -84,7 +91,11 @@ class ForgetsEncodings(_Changes):
         return replace(body, encoding=None) if isinstance(body, Put) else body
 
 
-@faulty("forgets-schemas", caught_by=f"{VALUES}/a-value-comes-with-all-its-fields")
+@faulty(
+    "forgets-schemas",
+    caught_by=f"{VALUES}/a-value-comes-with-all-its-fields",
+    also={"push-values/a-schema*": "however long it is"},
+)
 class ForgetsSchemas(_Changes):
     """Passes an encoding on without its schema."""
 
