@@ -44,6 +44,7 @@ def is_final(message: Declare) -> bool:
         "qos-defaults/a-declaration*": "nor what has no QoS",
         "interest-changes/*": "nothing that comes is told",
         "routing-extensions/what-is-declared*": "nothing that comes is told",
+        "routing-sizes/a-token*": "however long its key",
     },
 )
 class TellsNobody(Reference):
@@ -60,6 +61,7 @@ class TellsNobody(Reference):
         "close-scope/what-a-session*": "nobody is told that it is gone",
         f"{SNAPSHOTS}/what-a-session*": "nothing is taken back",
         "routing-extensions/what-is-declared*": "nothing is taken back",
+        "interest-changes/what-a-snapshot*": "so it is with what a snapshot told",
     },
 )
 class TakesNothingBack(Reference):
@@ -76,6 +78,7 @@ class TakesNothingBack(Reference):
         "close-scope/what-a-session*": "another one is taken back",
         "law/undeclared-*-names-key": "and it names no key",
         "routing-extensions/what-is-declared*": "what is taken back is another",
+        "interest-changes/what-a-snapshot*": "so it is with what a snapshot told",
     },
 )
 class TakesAnotherThingBack(Reference):
@@ -208,12 +211,14 @@ class NamesTheInterestLaterToo(_SaysOtherwise):
 
 
 @faulty(
-    "ends-no-snapshot", caught_by=f"{SNAPSHOTS}/a-snapshot-ends",
+    "ends-no-snapshot",
+    caught_by=f"{SNAPSHOTS}/a-snapshot-ends",
     also={
         "qos-defaults/an-interest*": "nor where QoS is not said",
         "interest-changes/interests-of-two*": "the end of a snapshot is waited for",
+        "routing-ids/an-interest*": "so it is of any id",
     },
-)  # fmt: skip
+)
 class EndsNoSnapshot(Reference):
     """Says no D_FINAL."""
 
@@ -252,7 +257,10 @@ class EndsASnapshotTwice(Reference):
 @faulty(
     "ends-no-snapshot-in-particular",
     caught_by=("law/one-final-for-a-snapshot", f"{SNAPSHOTS}/a-snapshot-ends"),
-    also={"interest-changes/interests-of-two*": "the end of a snapshot is waited for"},
+    also={
+        "interest-changes/interests-of-two*": "the end of a snapshot is waited for",
+        "routing-ids/an-interest*": "so it is of any id",
+    },
 )
 class EndsNoSnapshotInParticular(Reference):
     """Says D_FINAL without the interest's id."""
@@ -324,6 +332,7 @@ class TellsAllKinds(Reference):
         "interest-changes/*": "tokens are told nobody",
         "routing-extensions/what-is-declared*": "tokens are told nobody",
         "routing-numbers/an-interest*": "tokens are told nobody",
+        "routing-sizes/a-token*": "however long its key",
     },
 )
 class TellsNoTokens(Reference):
