@@ -36,7 +36,6 @@ LANES = dict.fromkeys(
         "law/frame-carries-priority", "session-fragments/pieces-of-two-lanes-are-told-apart",
         "application-terms/an-application-uses-no-lanes-that-we-declined",
         "routing-lanes/a-large-message-keeps-its-lane", "routing-lanes/an-answer-comes-in-its-lane",
-        "establishment-patch/marked-pieces-of-two-channels-are-told-apart[what=lanes]",
         "session-lanes/who-has-no-lanes-hears-none",
         "session-lanes/numbers-of-every-lane-wrap*priority=2*",
         "session-lanes/every-channel-of-ours-begins-with-our-number*priority=2*",
@@ -44,6 +43,11 @@ LANES = dict.fromkeys(
     "no lanes are settled with it",
 )  # fmt: skip
 """What there is nothing to judge of where it does no lanes."""
+
+MARKED_LANES = {
+    "establishment-patch/marked-pieces-of-two-channels-are-told-apart[what=lanes]": "no lanes are settled with it"
+}
+"""The same of who does the markers of a patch."""
 
 
 @variant("batch-256", permitted="session-establishment#batch-size")
@@ -130,7 +134,9 @@ class WaitsForThePeersLease(Reference):
         return link.their_open.lease * (1 if link.their_open.lease_in_seconds else 0.001)
 
 
-@variant("no-lanes", permitted="session-establishment#init-extensions: none is mandatory", unjudged=LANES)
+@variant(
+    "no-lanes", permitted="session-establishment#init-extensions: none is mandatory", unjudged=LANES | MARKED_LANES
+)
 class NoLanes(Reference):
     """Does no QoS lanes."""
 
@@ -144,7 +150,7 @@ class Compresses(Reference):
     settings: ClassVar = {"compression": True}
 
 
-@variant("low-latency", permitted="session-establishment#negotiation", unjudged=LANES)
+@variant("low-latency", permitted="session-establishment#negotiation", unjudged=LANES | MARKED_LANES)
 class LowLatency(Reference):
     """Offers low latency, and does it where it is offered."""
 
