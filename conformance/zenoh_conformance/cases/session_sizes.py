@@ -141,16 +141,17 @@ def filled(who: Party, room: int) -> tuple[Frame, bytes]:
         if over <= 0:
             return frame, payload
         size -= over
+        who.us.require(size > 0, expected="room for a value", got="none", step="not reached: a small batch")
 
 
 def size_that_fills(publisher: Party, subscriber: Party) -> int:
-    """The size of a value that fills its last fragment about as the second one is filled, from how a larger one comes."""
+    """The size of a value that fills its last fragment about as the largest one is filled, from how a larger one comes."""
     before = len(subscriber.us.heard)
     publisher.puts("k", bytes(LARGE), exts=SURELY)
     expect_value(subscriber, "k", bytes(LARGE), step="not reached: a plain publication")
     pieces = [len(seen.message.payload) for seen in subscriber.us.heard[before:] if seen.kind == "fragment"]
     enough = len(pieces) > 2
     subscriber.us.require(enough, expected="several fragments", got="fewer", step="not reached: fragments")
-    head, full = sum(pieces) - LARGE, pieces[1]
+    head, full = sum(pieces) - LARGE, max(pieces)
     more = max(1, -(-(SMALL // 2 + head - pieces[0]) // full))
     return pieces[0] + more * full - head

@@ -68,6 +68,7 @@ class RemembersWhatAClosedSessionDeclared(Reference):
     also={
         "session-batches/what-does-not-fit-is-fragmented": "it takes the piece given up for the end of the message",
         "law/initial-sn-own-start": "a channel may begin with what is given up",
+        "establishment-patch/the-first-fragment-is-marked": "what it gives up begins without a mark",
     },
 )
 class BeginsWithWhatItGivesUp(Reference):

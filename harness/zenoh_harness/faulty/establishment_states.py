@@ -213,6 +213,11 @@ class LetsNobodyIn(Reference):
         "establishment-limits/a-silent-session-expires",
         "initiator-open-ack/a-session-expires-when-we-are-silent",
     ),
+    also={
+        "session-leases/a-silent-session-of-any-lease-expires": "whatever its lease",
+        "session-leases/a-source-that-dies-is-waited-for-no-more": "nobody dies",
+        "session-leases/what-a-dead-session-declared-is-taken-back": "nobody dies",
+    },
 )
 class NeverLetsASessionExpire(Reference):
     """Does not count the time since it heard something."""

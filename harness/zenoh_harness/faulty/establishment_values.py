@@ -151,6 +151,7 @@ class HangsOnWhatFollows(Reference):
     also={
         "settled-terms/*": "its numbers come to an edge there",
         "establishment-fields/without-size-numbers-have-32-bits": "the last number is at the edge",
+        "session-lanes/numbers-of-every-lane-wrap": "they begin anew there",
     },
 )
 class FailsAtTheEdgeOfItsNumbers(Reference):

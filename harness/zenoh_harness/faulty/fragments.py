@@ -42,7 +42,11 @@ class TakesTenFragments(Reference):
             link.partial.pop(channel[1:], None)
 
 
-@faulty("puts-no-best-effort-together", caught_by=(PUT_TOGETHER, CHANNELS))
+@faulty(
+    "puts-no-best-effort-together",
+    caught_by=(PUT_TOGETHER, CHANNELS),
+    also={"establishment-patch/marked-pieces-of-two-channels-are-told-apart": "marked or not"},
+)
 class PutsNoBestEffortTogether(Reference):
     """Drops fragments that may be dropped."""
 
@@ -51,7 +55,11 @@ class PutsNoBestEffortTogether(Reference):
             super().on_fragment(link, fragment)
 
 
-@faulty("has-one-place-for-fragments", caught_by=(CHANNELS, LANES))
+@faulty(
+    "has-one-place-for-fragments",
+    caught_by=(CHANNELS, LANES),
+    also={"establishment-patch/marked-pieces-of-two-channels-are-told-apart": "marked or not"},
+)
 class HasOnePlaceForFragments(Reference):
     """Puts the fragments of all channels of a link behind each other."""
 

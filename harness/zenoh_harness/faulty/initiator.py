@@ -79,6 +79,7 @@ class InitiatorStopsTheCookieAtZero(Reference):
         "law/initial-sn-*": "its number never changes, and is too large",
         "establishment-open/initial-numbers-vary": "its number never changes",
         "initiator-fields/a-resolution-at-most-*": "a lower one is not kept to",
+        "session-lanes/numbers-of-every-lane-wrap": "the same fault as responder",
     },
 )
 class InitiatorKeepsItsResolution(Reference):
@@ -176,6 +177,7 @@ class InitiatorOpensItself(Reference):
         "establishment-order/close-ends-a-live-session": "in neither role",
         "establishment-states/close-ends-the-link-in-every-state": "in neither role",
         "close-scope/*": "over two links neither",
+        "session-extensions/a-close-*": "the same fault as responder",
     },
 )
 class InitiatorDoesNotHearClose(Reference):
@@ -212,6 +214,7 @@ class InitiatorDoesNoWork(Reference):
         "settled-terms/every-pair-of-terms-is-at-work": "where a number other than zero begins, nothing is understood",
         "establishment-open/an-initial-number-at-the-edge-is-accepted": "in neither role",
         "establishment-fields/*": "in neither role",
+        "session-lanes/every-channel-of-ours-begins-with-our-number": "the same fault as responder",
     },
 )
 class InitiatorExpectsZero(Reference):

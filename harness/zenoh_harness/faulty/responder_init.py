@@ -155,6 +155,7 @@ class KnowsOthersByTwelveBytes(Reference):
         "settled-terms/*wrap-where-it-was-settled": "it counts in another range",
         "law/resolution-not-raised": "the law sees it too",
         "law/initial-sn-in-range": "its numbers follow the raised one",
+        "session-lanes/numbers-of-every-lane-wrap": "its numbers begin anew elsewhere",
     },
 )
 class RaisesTheResolution(Reference):
@@ -195,6 +196,7 @@ class SetsReservedResolutionBits(Reference):
     also={
         "session-batches/*": "it fills batches past what was proposed",
         "law/batch-size-is-receive-limit": "the law sees it too",
+        "session-sizes/what-does-not-shrink-fits-with-its-compression-header": "its own batches are larger",
     },
 )
 class KeepsItsOwnBatchSize(Reference):

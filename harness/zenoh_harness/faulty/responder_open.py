@@ -166,6 +166,7 @@ class RefusesAnInitialSnOfZero(Reference):
         "*initial-number*": "its one number is past every edge",
         "law/initial-sn-random": "it is always the same number",
         "law/sn-within-resolution": "with its frames it goes on from there",
+        "session-lanes/numbers-of-every-lane-wrap": "so it does in every lane",
         "initiator-init-ack/a-lower-resolution-is-taken": "the same fault as initiator",
         "initiator-fields/a-resolution-at-most-*": "the same fault as initiator",
     },
@@ -350,6 +351,7 @@ class RoutesBeforeOpen(Reference):
         "initiator-*/a-refusal*": "in both roles",
         "establishment-states/close-ends-the-link-in-every-state": "in every state",
         "close-scope/*": "of several links too",
+        "session-extensions/a-close-*": "whatever the CLOSE",
     },
 )
 class StaysOpenAfterClose(Reference):

@@ -62,6 +62,7 @@ class TellsNobody(Reference):
         f"{SNAPSHOTS}/what-a-session*": "nothing is taken back",
         "routing-extensions/what-is-declared*": "nothing is taken back",
         "interest-changes/what-a-snapshot*": "so it is with what a snapshot told",
+        "session-leases/what-a-dead-session-declared-is-taken-back": "however a session ends",
     },
 )
 class TakesNothingBack(Reference):
@@ -79,6 +80,7 @@ class TakesNothingBack(Reference):
         "law/undeclared-*-names-key": "and it names no key",
         "routing-extensions/what-is-declared*": "what is taken back is another",
         "interest-changes/what-a-snapshot*": "so it is with what a snapshot told",
+        "session-leases/what-a-dead-session-declared-is-taken-back": "however a session ends",
     },
 )
 class TakesAnotherThingBack(Reference):
@@ -106,7 +108,10 @@ class NamesNoKeyWhereItTakesBack(Reference):
 @faulty(
     "keeps-what-the-dead-declared",
     caught_by=f"{SNAPSHOTS}/what-a-session-declared-is-taken-back-with-it",
-    also={"close-scope/what-a-session*": "nobody is told that it is gone"},
+    also={
+        "close-scope/what-a-session*": "nobody is told that it is gone",
+        "session-leases/what-a-dead-session-declared-is-taken-back": "however a session ends",
+    },
 )
 class KeepsWhatTheDeadDeclared(Reference):
     """Tells nobody that what a session declared has gone with it."""
@@ -142,6 +147,7 @@ class LetsAnybodyTakeBack(Reference):
         f"{SNAPSHOTS}/what-a-session*": "it is gone before it is looked for",
         "close-scope/what-a-session*": "it is gone before it is looked for",
         "routing-stays/*one-key-stays": "both are of that key",
+        "session-leases/what-a-dead-session-declared-is-taken-back": "however a session ends",
     },
 )
 class TakesAKeyBackWithItsFirst(Reference):

@@ -31,7 +31,11 @@ class PublishesToEverybody(Reference):
 @faulty(
     "publishes-to-equal-keys-only",
     caught_by="routing-plain/a-publication-reaches-a-subscriber",
-    also={f"{DELIVERY}/*": "its subscriber has a wildcard"},
+    also={
+        f"{DELIVERY}/*": "its subscriber has a wildcard",
+        "establishment-patch/marked-pieces-of-two-channels-are-told-apart": "the subscriber has a wildcard",
+        "session-fragments/what-is-dropped-is-discarded": "the subscriber has a wildcard",
+    },
 )
 class PublishesToEqualKeysOnly(Reference):
     """Knows no wildcards where it looks for subscribers."""
@@ -86,7 +90,10 @@ class PublishesUnderAnotherKey(Reference):
 @faulty(
     "publishes-to-the-first",
     caught_by=f"{DELIVERY}/each-session-gets-it-once",
-    also={f"{DELIVERY}/the-rest-goes-on*": "it comes to the other one"},
+    also={
+        f"{DELIVERY}/the-rest-goes-on*": "it comes to the other one",
+        "session-lanes/who-has-no-lanes-hears-none": "two have subscribed",
+    },
 )
 class PublishesToTheFirst(Reference):
     """Passes a publication on to one subscriber only."""

@@ -71,7 +71,14 @@ class _Bounded(Reference):
         return self.gone > self.most
 
 
-@faulty("drops-what-must-wait", caught_by="congestion/what-must-not-be-dropped-is-not")
+@faulty(
+    "drops-what-must-wait",
+    caught_by="congestion/what-must-not-be-dropped-is-not",
+    also={
+        "session-lanes/numbers-of-every-lane-wrap": "more values come than it keeps",
+        "session-sizes/what-does-not-shrink-fits-with-its-compression-header": "more values come than it keeps",
+    },
+)
 class DropsWhatMustWait(_Bounded):
     """Drops what finds no room, whatever its QoS says."""
 
@@ -82,7 +89,11 @@ class DropsWhatMustWait(_Bounded):
 
 @faulty(
     "serves-the-newest-first", caught_by="congestion/what-may-be-dropped-comes-in-order",
-    also={"congestion/*": "so are all that find no room"},
+    also={
+        "congestion/*": "so are all that find no room",
+        "session-lanes/numbers-of-every-lane-wrap": "more values come than it keeps",
+        "session-sizes/what-does-not-shrink-fits-with-its-compression-header": "more values come than it keeps",
+    },
 )  # fmt: skip
 class ServesTheNewestFirst(_Bounded):
     """Passes on at once what finds no room, and what came before it once more."""
@@ -99,6 +110,10 @@ class ServesTheNewestFirst(_Bounded):
 @faulty(
     "turns-round-what-finds-no-room", caught_by="congestion/what-may-be-dropped-comes-in-order",
     values=({"count": 120, "size": 8},),
+    also={
+        "session-lanes/numbers-of-every-lane-wrap": "more values come than it keeps",
+        "session-sizes/what-does-not-shrink-fits-with-its-compression-header": "more values come than it keeps",
+    },
 )  # fmt: skip
 class TurnsRoundWhatFindsNoRoom(_Bounded):
     """Has room for more than is said by day. What finds none waits, and goes on when something else comes, the newest first."""

@@ -15,7 +15,14 @@ from . import faulty
 SIZES, STAYS = "routing-sizes", "routing-stays"
 
 
-@faulty("goes-deaf-after-a-hundred", caught_by=f"{SIZES}/a-session-hears-however-many-there-are")
+@faulty(
+    "goes-deaf-after-a-hundred",
+    caught_by=f"{SIZES}/a-session-hears-however-many-there-are",
+    also={
+        "session-lanes/numbers-of-every-lane-wrap": "it takes more than a hundred",
+        "session-sizes/what-does-not-shrink-fits-with-its-compression-header": "there are more than a hundred",
+    },
+)
 class GoesDeafAfterAHundred(Reference):
     """Passes a hundred publications on to a session, and no more."""
 

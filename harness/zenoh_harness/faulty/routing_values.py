@@ -291,7 +291,16 @@ class SwapsPublications(Reference):
         self.kept.clear()
 
 
-@faulty("drops-best-effort", caught_by=f"{DELIVERY}/values-come-in-order")
+@faulty(
+    "drops-best-effort",
+    caught_by=f"{DELIVERY}/values-come-in-order",
+    also={
+        "establishment-patch/marked-pieces-of-two-channels-are-told-apart": "one of the channels is best effort",
+        "session-lanes/every-channel-of-ours-begins-with-our-number": "so is one of the channels",
+        "session-lanes/numbers-of-every-lane-wrap": "so is one of the channels",
+        "session-sizes/a-chain-to-us-is-of-one-channel": "one of the chains is best effort",
+    },
+)
 class DropsBestEffort(Reference):
     """Does not pass on what came on the channel that may lose."""
 

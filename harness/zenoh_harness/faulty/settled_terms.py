@@ -25,6 +25,7 @@ WHATAMI = {sane.ROUTER: sane.PEER, sane.PEER: sane.CLIENT, sane.CLIENT: sane.ROU
     "counts-on-in-32-bits",
     caught_by=("law/sn-within-resolution", "settled-terms/numbers-wrap-where-it-was-settled",
                "settled-terms/its-numbers-wrap-where-it-was-settled", "settled-terms/what-it-lowered-it-keeps-to"),
+    also={"session-lanes/numbers-of-every-lane-wrap": "so it does in every lane"},
 )  # fmt: skip
 class CountsOnIn32Bits(Reference):
     """Begins inside the resolution that was settled, and counts on past its last number."""
@@ -62,6 +63,7 @@ class ShowsAnotherRole(Reference):
 @faulty(
     "does-not-keep-its-lease",
     caught_by=("settled-terms/a-stated-lease-is-kept", "settled-terms/its-stated-lease-is-kept"),
+    also={"session-leases/each-session-is-kept-alive": "it keeps none"},
 )
 class DoesNotKeepItsLease(Reference):
     """States a lease, and says nothing by itself."""
