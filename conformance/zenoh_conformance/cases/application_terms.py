@@ -22,7 +22,7 @@ from .application import (
     told,
 )
 from .establishing import takes
-from .session_fragments import in_pieces, push
+from .session_fragments import fits, in_pieces, push
 
 LOWEST = 0
 """A resolution byte: numbers and request ids of 8 bits."""
@@ -30,8 +30,8 @@ PAST = (256, 300, 70_000)
 """Request ids of more."""
 URGENT = (1, 2, 7)
 """Priorities that have lanes of their own, where there are lanes."""
-LARGE, PIECES = 400, 4
-"""Bytes of a value that comes in so many pieces, each of which fits the smallest batches."""
+PIECES = 4
+"""Pieces in which a value comes."""
 
 
 @case(
@@ -74,7 +74,7 @@ def an_application_needs_no_marks_that_we_declined(scene: Scene) -> None:
     us = router(scene, exts=Exts())
     scene.agent.ask("declare_subscriber", id=named(us), key=us.whole("k/**"))
     us.settles("not reached: the session works")
-    payload = bytes(at % 251 for at in range(LARGE))
+    payload = bytes(at % 251 for at in range(fits(us, PIECES)))
 
     for piece in in_pieces(us, push(us, "k/a", payload), PIECES):
         us.us.send(piece)

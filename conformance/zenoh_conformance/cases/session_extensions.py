@@ -15,7 +15,7 @@ from zenoh_conformance.wire.layer import Enc
 from .establishing import with_unknown
 from .establishment_sane import a_session_does_work
 from .routing_plain import ROUTES, heard_of
-from .session_fragments import SIZE, expect_value, in_pieces, pieces_are_put_together, push
+from .session_fragments import expect_value, fits, in_pieces, pieces_are_put_together, push
 
 ODD: dict[str, dict[str, Any]] = {
     "unit": {"id": 0xC, "enc": Enc.UNIT, "value": None},
@@ -59,7 +59,7 @@ def what_has_an_unknown_extension_counts(scene: Scene, *, of: str, enc: str) -> 
         target     to the subscriber: PUSH
     """
     publisher, subscriber = heard_of(scene)
-    value = bytes(at % 251 for at in range(1 if of == "frame" else SIZE))
+    value = bytes(at % 251 for at in range(1 if of == "frame" else fits(publisher, 4)))
     said = push(publisher, "k/a", value)
     sent: list[Any] = [publisher.us.frame(said)] if of == "frame" else [*in_pieces(publisher, said, 4)]
     odd = -1 if of == "last-fragment" else 0
