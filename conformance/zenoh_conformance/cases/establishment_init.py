@@ -244,7 +244,7 @@ def a_zid_like_its_own_is_another_node(scene: Scene, *, how: str) -> None:
     own = us.ask(us.init_syn(), expect=InitAck, step="not reached: init").zid.raw
     room = how != "longer" or len(own) < 16
     us.require(room, expected="a ZID of 15 bytes at most", got="a longer one", step="not reached: a longer ZID")
-    us.leave()
+    us.wire.shut()
 
     opens_and_works(scene, "other", like(own, how))
 

@@ -10,13 +10,12 @@ from zenoh_conformance.case import case, grid
 from zenoh_conformance.dialogue import Dialogue
 from zenoh_conformance.finding import NOT_REACHED, OVERSLEPT, Deviation
 from zenoh_conformance.kinds import InitAck, OpenAck, reason_code
-from zenoh_conformance.messages import Close, KeepAlive, Oam
+from zenoh_conformance.messages import Close, KeepAlive
 from zenoh_conformance.messages.init import Auth
 from zenoh_conformance.messages.init import Auth as OpenAuth
 from zenoh_conformance.primitives import WhatAmI
 from zenoh_conformance.scene import Scene
 from zenoh_conformance.wire.extensions import NO_EXTS, Exts
-from zenoh_conformance.wire.layer import Enc
 
 from .establishing import answered_or_closed, calm
 from .establishment_sane import a_sane_handshake_is_accepted
@@ -24,9 +23,6 @@ from .establishment_states import comes_back
 
 LEASE_MS = 1000
 """The lease that we state where we wait until it is over."""
-
-UNKNOWN_OAM = Oam(id=0x3FFF, enc=Enc.ZBUF, body=b"odd")
-"""Of the transport, and of no kind that a page names."""
 
 
 @case(
@@ -166,13 +162,13 @@ def an_expired_session_is_told_so(scene: Scene) -> None:
 
 
 @case("session-establishment/any-message-renews-lease", control=a_sane_handshake_is_accepted, timed=True,
-      parameters=grid(what=("keep-alive", "frame", "empty-frame", "oam")))  # fmt: skip
+      parameters=grid(what=("keep-alive", "frame", "empty-frame")))  # fmt: skip
 def whatever_is_said_renews_the_lease(scene: Scene, *, what: str) -> None:
     """
-    We state a short lease and say something in each fifth of it: the session lives on. OAM is said of a kind that nobody knows.
+    We state a short lease and say something in each fifth of it: the session lives on.
 
         us      OpenSyn (lease 1.5 s) .. OpenAck
-        us      KEEP_ALIVE, FRAME or OAM, now and again for 2.4 s
+        us      KEEP_ALIVE or FRAME, now and again for 2.4 s
         target  lives
     """
     us = opened(scene.dialogue(), lease_in_seconds=False, lease=1500)
@@ -181,7 +177,7 @@ def whatever_is_said_renews_the_lease(scene: Scene, *, what: str) -> None:
         if what == "frame":
             us.publish(f"zconform/nobody/{us.zid.hex()}", b"x")
         else:
-            us.send(us.frame() if what == "empty-frame" else KeepAlive() if what == "keep-alive" else UNKNOWN_OAM)
+            us.send(KeepAlive() if what == "keep-alive" else us.frame())
         for _ in us.stream(min(0.3, us.lease / 5)):
             pass
         step = OVERSLEPT if us.overslept else "while something is said"

@@ -129,7 +129,8 @@ UNTOLD = {
     "is-another-on-every-link", "issues-no-cookie", "keeps-its-own-batch-size", "never-lets-a-session-expire",
     "raises-the-request-id-resolution", "raises-the-resolution", "reads-a-missing-size-as-64-bit", "refuses-both-of-two",
     "remembers-what-a-closed-session-declared", "stays-open-after-close", "shows-another-role",
-    "begins-with-a-number-of-the-zenohids",
+    "begins-with-a-number-of-the-zenohids", "counts-leases-in-longer-steps", "passes-over-a-close-with-unknown-extensions",
+    "reads-frames-to-the-end-of-their-batch",
 }  # fmt: skip
 """Those whose fault is a value, or shows in what two messages say together: it takes the check to tell it."""
 
@@ -200,7 +201,7 @@ LAWS = [
 ]
 
 
-NOT_BY_A_SCRIPT = {"stamps-nothing", "counts-no-publications"}
+NOT_BY_A_SCRIPT = {"stamps-nothing", "counts-no-publications", "initiator-keeps-its-lanes"}
 """Those that say what their application wants said: a script has none."""
 
 

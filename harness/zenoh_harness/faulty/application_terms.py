@@ -36,7 +36,8 @@ class InitiatorKeepsItsPatch(Reference):
 
 @faulty(
     "initiator-believes-a-larger-batch",
-    caught_by=(f"{TERMS}/an-application-keeps-to-the-smaller-batch", "law/batch-size-is-receive-limit"),
+    caught_by=f"{TERMS}/an-application-keeps-to-the-smaller-batch",
+    also={"law/batch-size-is-receive-limit": "what its application says is larger than the batch"},
 )
 class InitiatorBelievesALargerBatch(Reference):
     """Fills batches up to what InitAck says, though it proposed less."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from zenoh_conformance.connection import Seen, priority_of
-from zenoh_conformance.messages import Close, Fragment, Frame, KeepAlive, Oam
+from zenoh_conformance.messages import Close, Fragment, Frame, KeepAlive
 from zenoh_conformance.wire.extensions import Unknown
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import INVALID, Refused
@@ -72,13 +72,3 @@ class ReadsFramesToTheEndOfTheirBatch(Reference):
             return
         self.framed = isinstance(seen.message, Frame)
         super().on_message(link, seen)
-
-
-@faulty("ends-a-session-for-unknown-oam", caught_by="establishment-limits/whatever-is-said-renews-the-lease")
-class EndsASessionForUnknownOam(Reference):
-    """Ends the session when an OAM of the transport comes, of which it knows none."""
-
-    def on_session(self, link: Link, message: Any) -> None:
-        if isinstance(message, Oam):
-            raise Refused(INVALID)
-        super().on_session(link, message)
