@@ -130,7 +130,7 @@ UNTOLD = {
     "raises-the-request-id-resolution", "raises-the-resolution", "reads-a-missing-size-as-64-bit", "refuses-both-of-two",
     "remembers-what-a-closed-session-declared", "stays-open-after-close", "shows-another-role",
     "begins-with-a-number-of-the-zenohids", "counts-leases-in-longer-steps", "passes-over-a-close-with-unknown-extensions",
-    "reads-frames-to-the-end-of-their-batch",
+    "hears-no-close-behind-another-message",
 }  # fmt: skip
 """Those whose fault is a value, or shows in what two messages say together: it takes the check to tell it."""
 

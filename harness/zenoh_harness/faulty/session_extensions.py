@@ -57,18 +57,18 @@ class PassesOverACloseWithUnknownExtensions(Reference):
             super().on_close(link, close)
 
 
-@faulty("reads-frames-to-the-end-of-their-batch", caught_by=f"{EXTENSIONS}/a-close-behind-another-message-counts")
-class ReadsFramesToTheEndOfTheirBatch(Reference):
-    """Does not hear a CLOSE that stands behind a FRAME in its batch."""
+@faulty("hears-no-close-behind-another-message", caught_by=f"{EXTENSIONS}/a-close-behind-another-message-counts")
+class HearsNoCloseBehindAnotherMessage(Reference):
+    """Does not hear a CLOSE that stands behind KEEP_ALIVE in its batch."""
 
-    framed = False
+    behind = False
 
     def on_batch(self, link: Link, batch: bytes) -> None:
-        self.framed = False
+        self.behind = False
         super().on_batch(link, batch)
 
     def on_message(self, link: Link, seen: Seen) -> None:
-        if isinstance(seen.message, Close) and self.framed:
+        if isinstance(seen.message, Close) and self.behind:
             return
-        self.framed = isinstance(seen.message, Frame)
+        self.behind = isinstance(seen.message, KeepAlive)
         super().on_message(link, seen)
