@@ -34,6 +34,9 @@ OUR_DECLARE_QOS = DECLARE_QOS | DEFAULT_PRIORITY
 BLOCK = 0x0D
 """The QoS byte of priority Data, not to be dropped."""
 
+SURELY = (QoS(value=BLOCK),)
+"""The extension of what must come however busy the node is: it may drop what may be dropped."""
+
 OFFERS = (InitQoS(),)
 """What our INIT offers unless told otherwise: the baseline's own default."""
 

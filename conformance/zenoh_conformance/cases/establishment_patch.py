@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import chain
 from typing import Any
 
 from zenoh_conformance import sane
@@ -12,7 +11,6 @@ from zenoh_conformance.codec import Layer, decode
 from zenoh_conformance.dialogue import Dialogue
 from zenoh_conformance.messages import Fragment, Push, Put
 from zenoh_conformance.messages.fragment import Drop, First
-from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.party import parties_of
 from zenoh_conformance.scene import Scene
 from zenoh_conformance.wire.errors import DecodeError
@@ -21,7 +19,16 @@ from .establishing import takes
 from .establishment_sane import a_session_does_work
 from .routing_plain import ROUTES
 from .session_batches import what_does_not_fit_is_fragmented
-from .session_fragments import URGENT, expect_value, fits, in_pieces, marking, pieces_are_put_together, push
+from .session_fragments import (
+    URGENT,
+    come_whole_in_turn,
+    expect_value,
+    fits,
+    in_pieces,
+    marking,
+    pieces_are_put_together,
+    push,
+)
 
 SMALL = 256
 """Bytes of the batches that we take: what is larger comes in fragments."""
@@ -81,7 +88,7 @@ def the_first_fragment_is_marked(scene: Scene, *, patch: int) -> None:
     us.require(us.patch > 0, expected="Patch", got="none", step="not reached: init.exts.patch")
     near.declares_subscriber("k")
 
-    other.puts("k", bytes(LARGE), exts=[QoS(value=sane.BLOCK)])
+    other.puts("k", bytes(LARGE), exts=sane.SURELY)
 
     marked = [any(isinstance(mark, First) for mark in piece.exts) for piece in until_whole(us)]
     us.require(marked[0], expected="First on the first fragment", got="none", step="fragment.exts.first")
@@ -105,19 +112,11 @@ def marked_pieces_of_two_channels_are_told_apart(scene: Scene, *, what: str) -> 
     """
     publisher, subscriber = marking(scene, "publisher", "subscriber")
     subscriber.declares_subscriber("k/**")
-    one, other = bytes([1]) * fits(publisher, 5), bytes([2]) * fits(publisher, 5)
-    pieces = in_pieces(publisher, push(publisher, "k/one", one), 5)
     if what == "channels":
-        beside = in_pieces(publisher, push(publisher, "k/other", other), 5, reliable=False)
+        come_whole_in_turn(publisher, subscriber, reliable=False)
     else:
         publisher.us.require(publisher.has_lanes, expected="lanes", got="none", step="not reached: lanes")
-        beside = in_pieces(publisher, push(publisher, "k/other", other, URGENT), 5, priority=URGENT)
-
-    for each in chain.from_iterable(zip(pieces, beside, strict=True)):
-        publisher.us.send(each)
-
-    expect_value(subscriber, "k/one", one, step="the pieces of one channel")
-    expect_value(subscriber, "k/other", other, step="those of the other")
+        come_whole_in_turn(publisher, subscriber, priority=URGENT)
 
 
 @case("fragmentation/fragments-reassemble", needs=(*ROUTES, "patch"), control=pieces_are_put_together)

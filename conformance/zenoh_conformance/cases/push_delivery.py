@@ -6,7 +6,7 @@ from zenoh_conformance import sane
 from zenoh_conformance.case import case, grid
 from zenoh_conformance.messages import Push, Put, USubscriber
 from zenoh_conformance.messages.interest import InterestMode, InterestOptions
-from zenoh_conformance.messages.network import NodeId, QoS
+from zenoh_conformance.messages.network import NodeId
 from zenoh_conformance.party import Party, one_more, parties
 from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.scene import Scene
@@ -208,7 +208,7 @@ def a_value_of_any_size_comes_whole(scene: Scene, *, size: int) -> None:
     takes(scene, size)
     publisher, subscriber = heard_of(scene, whole=False)
     payload = bytes(at % 251 for at in range(size))
-    publisher.puts("k", payload, exts=(QoS(value=sane.BLOCK),))  # a busy node may drop what may be dropped
+    publisher.puts("k", payload, exts=sane.SURELY)  # a busy node may drop what may be dropped
 
     push = subscriber.expect_push("k", step="the value")
     same = push.body.payload == payload
@@ -238,7 +238,7 @@ def values_come_in_order(scene: Scene, *, reliable: bool) -> None:
 
 def publisher_push(publisher: Party, number: int) -> Push:
     """One of several values."""
-    return Push(key=publisher.key("k"), exts=Exts((QoS(value=sane.BLOCK),)), body=Put(payload=bytes([number])))
+    return Push(key=publisher.key("k"), exts=Exts(sane.SURELY), body=Put(payload=bytes([number])))
 
 
 @case(

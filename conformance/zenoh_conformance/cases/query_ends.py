@@ -8,7 +8,6 @@ from __future__ import annotations
 from zenoh_conformance import sane
 from zenoh_conformance.case import case, grid
 from zenoh_conformance.messages import Put, Reply, Request, Response, ResponseFinal, UQueryable
-from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.messages.request import Budget, Target
 from zenoh_conformance.party import Asked, Party, parties
 from zenoh_conformance.scene import Scene
@@ -22,9 +21,6 @@ LONG_MS = 600_000
 """A Timeout that no run comes to."""
 HANDFUL = 100
 """So many are said before they are looked for: what waits for us never fills a link."""
-
-KEPT = (QoS(value=sane.BLOCK),)
-"""What many are said with: a busy node may drop what may be dropped."""
 
 
 @case(
@@ -165,14 +161,7 @@ def a_query_does_not_end_before_its_timeout(scene: Scene) -> None:
     asked = querier.asks("k", timeout_ms=60_000)
     queryable.takes(asked)
 
-    for _ in querier.us.stream(scene.unit / 8, silent=False):
-        pass
-    early = querier.finals(asked)
-    querier.us.require(not early, expected="no ResponseFinal yet", got="ResponseFinal", step="before its timeout")
-    queryable.replies(asked, b"1")
-    queryable.finishes(asked)
-
-    querier.expect_answers(asked, [b"1"], step="after a moment")
+    is_answered_after_a_moment(querier, queryable, asked)
 
 
 @case("query/budget-absent-unlimited", needs=ROUTES, control=a_query_reaches_a_queryable)
@@ -344,7 +333,7 @@ def many_queries_are_open_at_once(scene: Scene, *, number: int) -> None:
     asked: list[Asked] = []
     for first in range(0, number, HANDFUL):
         some = range(first, min(first + HANDFUL, number))
-        asked += [querier.asks("k", parameters=str(one), timeout_ms=LONG_MS, exts=KEPT) for one in some]
+        asked += [querier.asks("k", parameters=str(one), timeout_ms=LONG_MS, exts=sane.SURELY) for one in some]
         for each in asked[first:]:
             queryable.takes(each)
         queryable.settles()  # who only hears is taken for dead
@@ -352,8 +341,8 @@ def many_queries_are_open_at_once(scene: Scene, *, number: int) -> None:
     for after in range(number, 0, -HANDFUL):
         some = range(max(0, after - HANDFUL), after)
         for one in reversed(some):
-            queryable.replies(asked[one], one.to_bytes(2, "big"), exts=KEPT)
-            queryable.finishes(asked[one], exts=KEPT)
+            queryable.replies(asked[one], one.to_bytes(2, "big"), exts=sane.SURELY)
+            queryable.finishes(asked[one], exts=sane.SURELY)
         for one in some:
             querier.expect_final(asked[one], step="each of many")
         querier.settles()
@@ -486,3 +475,15 @@ def a_query_fits_the_range_of_who_gets_it(scene: Scene) -> None:
     number = queryable.takes(querier.asks("k", number=min(70_000, querier.us.request_mask)))
 
     us.require(number < 256, expected="an id of 8 bits", got="a larger one", step="the query is passed on")
+
+
+def is_answered_after_a_moment(querier: Party, queryable: Party, asked: Asked) -> None:
+    """Deviate where a query ends in an eighth of our patience, before it is answered, or its answer does not come then."""
+    for _ in querier.us.stream(querier.us.unit / 8, silent=False):
+        pass
+    early = querier.finals(asked)
+    querier.us.require(not early, expected="no ResponseFinal yet", got="ResponseFinal", step="before its timeout")
+    queryable.replies(asked, b"1")
+    queryable.finishes(asked)
+
+    querier.expect_answers(asked, [b"1"], step="after a moment")

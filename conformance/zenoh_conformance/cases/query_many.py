@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from zenoh_conformance import sane
 from zenoh_conformance.case import case
 from zenoh_conformance.messages import Request, ResponseFinal
 from zenoh_conformance.messages.request import Target
@@ -9,7 +10,7 @@ from zenoh_conformance.party import Party, parties
 from zenoh_conformance.scene import Scene
 from zenoh_conformance.wire.extensions import Exts
 
-from .query_ends import KEPT, LONG_MS, a_query_fits_the_range_of_who_gets_it
+from .query_ends import LONG_MS, a_query_fits_the_range_of_who_gets_it
 from .query_targets import RID_8
 from .routing_plain import ROUTES, a_query_reaches_a_queryable
 
@@ -33,13 +34,13 @@ def each_of_many_alike_ends(scene: Scene) -> None:
     querier, queryable = parties(scene, "querier", "queryable")
     queryable.declares_queryable("k")
 
-    asked = [querier.asks("k", timeout_ms=LONG_MS, exts=KEPT) for _ in range(ALIKE)]
+    asked = [querier.asks("k", timeout_ms=LONG_MS, exts=sane.SURELY) for _ in range(ALIKE)]
     ended = 0
     for turn in range(TURNS):  # no fence here: it may be a query as well, and there may be room for none
         listens(queryable, TURNS)
         come = queryable.heard(Request)
         if len(come) >= ALIKE or turn >= TURNS / 2:
-            queryable.says(*(ResponseFinal(id=one.message.id, exts=Exts(KEPT)) for one in come[ended:]))
+            queryable.says(*(ResponseFinal(id=one.message.id, exts=Exts(sane.SURELY)) for one in come[ended:]))
             ended = len(come)
         listens(querier, TURNS)
         if all(map(querier.finals, asked)):
@@ -67,18 +68,18 @@ def request_ids_begin_anew(scene: Scene) -> None:
 
     for first in range(0, IN_TURN, HANDFUL):
         querier = queriers[first // HANDFUL % len(queriers)]
-        some = [querier.asks("k", parameters=f"n={first + one}", exts=KEPT) for one in range(HANDFUL)]
+        some = [querier.asks("k", parameters=f"n={first + one}", exts=sane.SURELY) for one in range(HANDFUL)]
         for asked in some:
             number = queryable.takes(asked)
             us.require(number < 256, expected="an id of 8 bits", got="a larger one", step="a query of many")
-            queryable.finishes(asked, exts=KEPT)
+            queryable.finishes(asked, exts=sane.SURELY)
         for asked in some:
             querier.expect_final(asked, step="not reached: the query ends")
 
 
 def listens(who: Party, part: int) -> None:
     """Take in what comes within that part of our patience."""
-    for _ in who.us.stream(who.us.unit / part):
+    for _ in who.us.stream(who.us.unit / part, silent=False):
         pass
 
 

@@ -6,7 +6,11 @@ from zenoh_conformance.case import case, grid
 from zenoh_conformance.party import parties
 from zenoh_conformance.scene import Scene
 
-from .query_ends import a_query_does_not_end_before_its_timeout, no_more_answers_come_than_the_budget_wants
+from .query_ends import (
+    a_query_does_not_end_before_its_timeout,
+    is_answered_after_a_moment,
+    no_more_answers_come_than_the_budget_wants,
+)
 from .routing_plain import ROUTES
 
 LONG = (1 << 32, (1 << 32) + 1, 1 << 40)
@@ -32,14 +36,7 @@ def a_very_long_timeout_is_no_short_one(scene: Scene, *, timeout: int) -> None:
     asked = querier.asks("k", timeout_ms=timeout)
     queryable.takes(asked, step="the query is passed on")
 
-    for _ in querier.us.stream(scene.unit / 8):
-        pass
-    early = querier.finals(asked)
-    querier.us.require(not early, expected="no ResponseFinal yet", got="ResponseFinal", step="before its timeout")
-    queryable.replies(asked, b"1")
-    queryable.finishes(asked)
-
-    querier.expect_answers(asked, [b"1"], step="after a moment")
+    is_answered_after_a_moment(querier, queryable, asked)
 
 
 @case(

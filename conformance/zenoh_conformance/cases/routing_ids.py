@@ -8,7 +8,6 @@ from zenoh_conformance import sane
 from zenoh_conformance.case import case, grid
 from zenoh_conformance.messages import Declare, DSubscriber, UQueryable, USubscriber
 from zenoh_conformance.messages.interest import InterestMode, InterestOptions
-from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.messages.request import Target
 from zenoh_conformance.party import parties
 from zenoh_conformance.scene import Scene
@@ -144,7 +143,7 @@ def a_session_may_declare_many(scene: Scene, *, what: str) -> None:
         publisher.settles(step="not reached: room for so many")  # who has none may say so, and end the session
 
     for key in said:
-        publisher.puts(key, b"1", exts=(QoS(value=sane.BLOCK),))  # so many at once may be dropped where they may be
+        publisher.puts(key, b"1", exts=sane.SURELY)  # so many at once may be dropped where they may be
 
     for key in keys:
         subscriber.expect_push(key, step=f"each of {MANY}")

@@ -8,7 +8,6 @@ from zenoh_conformance import sane
 from zenoh_conformance.case import case, grid
 from zenoh_conformance.messages import Del, Err, Put, Reply
 from zenoh_conformance.messages.interest import InterestMode, InterestOptions
-from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.party import Party, parties, payload_of
 from zenoh_conformance.primitives import Encoding
 from zenoh_conformance.scene import Scene
@@ -27,8 +26,6 @@ LENGTHS = (
 MANY = 300
 """More values than a byte counts."""
 
-SURELY = (QoS(value=sane.BLOCK),)
-"""A busy node may drop what may be dropped."""
 
 SCHEMA = Encoding(5, b"a schema")
 
@@ -54,7 +51,7 @@ def a_publication_to_a_long_key_reaches_its_subscriber(scene: Scene, *, length: 
     key = key_of(publisher, length, shape)
     subscriber.declares_subscriber(key)
 
-    publisher.puts(key, b"1", exts=SURELY)
+    publisher.puts(key, b"1", exts=sane.SURELY)
 
     subscriber.expect_push(key)
 
@@ -109,7 +106,7 @@ def a_session_hears_however_many_there_are(scene: Scene) -> None:
     """
     publisher, subscriber = heard_of(scene)
     for number in range(MANY):
-        publisher.puts("k/many", number.to_bytes(2, "big"), exts=SURELY)
+        publisher.puts("k/many", number.to_bytes(2, "big"), exts=sane.SURELY)
 
     for number in range(MANY):
         push = subscriber.expect_push("k/many", step=f"value {number + 1} of {MANY}")
@@ -132,7 +129,7 @@ def the_same_again_comes_again(scene: Scene, *, what: str) -> None:
     """
     publisher, subscriber = heard_of(scene)
     for _ in range(3):
-        publisher.puts("k/again", exts=SURELY, body=Put(payload=b"1") if what == "value" else Del())
+        publisher.puts("k/again", exts=sane.SURELY, body=Put(payload=b"1") if what == "value" else Del())
 
     for number in range(3):
         subscriber.expect_push("k/again", step=("the first", "the same again", "and again")[number])
@@ -143,11 +140,11 @@ def comes_whole(scene: Scene, size: int, body: Any) -> tuple[Party, Any]:
     takes(scene, size)
     querier, queryable = parties(scene, "querier", "queryable")
     queryable.declares_queryable("k")
-    asked = querier.asks("k", exts=SURELY)  # an answer may go with what was said of its query
+    asked = querier.asks("k", exts=sane.SURELY)  # an answer may go with what was said of its query
     payload = bytes(at % 251 for at in range(size))
 
-    queryable.replies(asked, body=body(payload), exts=SURELY)
-    queryable.finishes(asked, exts=SURELY)
+    queryable.replies(asked, body=body(payload), exts=sane.SURELY)
+    queryable.finishes(asked, exts=sane.SURELY)
 
     response = querier.expect_answer(asked)
     same = payload_of(response) == payload

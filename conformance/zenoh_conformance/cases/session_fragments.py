@@ -145,15 +145,7 @@ def pieces_of_two_lanes_are_told_apart(scene: Scene) -> None:
     publisher, subscriber = heard_of(scene)
     settled = "lanes on this session"
     publisher.us.require(publisher.has_lanes, expected=settled, got="none", step="not reached: lanes")
-    one, other = bytes([1]) * fits(publisher, 5), bytes([2]) * fits(publisher, 5)
-    pieces = in_pieces(publisher, push(publisher, "k/one", one), 5)
-    urgent = in_pieces(publisher, push(publisher, "k/other", other, URGENT), 5, priority=URGENT)
-
-    for each in chain.from_iterable(zip(pieces, urgent, strict=True)):
-        publisher.us.send(each)
-
-    expect_value(subscriber, "k/one", one, step="of the default priority")
-    expect_value(subscriber, "k/other", other, step="of a higher one")
+    come_whole_in_turn(publisher, subscriber, priority=URGENT)
 
 
 @case("fragmentation/drop-discards", needs=(*ROUTES, "patch"), control=pieces_are_put_together)
@@ -234,3 +226,19 @@ def every_message_of_a_batch_is_taken(scene: Scene, *, how: str) -> None:
 
     for number in range(MANY):
         expect_value(subscriber, "k/a", bytes([number]), step=f"message {number + 1} of {MANY}")
+
+
+def come_whole_in_turn(
+    publisher: Party, subscriber: Party, *, reliable: bool = True, priority: int = sane.DEFAULT_PRIORITY
+) -> None:
+    """Say two values in pieces that come in turn, one in the default channel and one in that: deviate unless both come whole."""
+    one, other = bytes([1]) * fits(publisher, 5), bytes([2]) * fits(publisher, 5)
+    pieces = in_pieces(publisher, push(publisher, "k/one", one), 5)
+    message = push(publisher, "k/other", other, priority)
+    beside = in_pieces(publisher, message, 5, reliable=reliable, priority=priority)
+
+    for each in chain.from_iterable(zip(pieces, beside, strict=True)):
+        publisher.us.send(each)
+
+    expect_value(subscriber, "k/one", one, step="the pieces of one channel")
+    expect_value(subscriber, "k/other", other, step="those of the other")

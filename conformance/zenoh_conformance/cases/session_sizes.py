@@ -9,7 +9,6 @@ from zenoh_conformance.case import case, grid
 from zenoh_conformance.codec import encode
 from zenoh_conformance.messages import Fragment, Frame
 from zenoh_conformance.messages.init import Compression
-from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.party import Party, parties_of
 from zenoh_conformance.scene import Scene
 
@@ -26,8 +25,6 @@ LARGE = 1500
 
 BESIDE = 8
 """Sizes on either side of the one that fills its fragments: what stands before a value may be of another length each time."""
-
-SURELY = (QoS(value=sane.BLOCK),)
 
 
 @case(
@@ -70,7 +67,7 @@ def a_chain_ends_whatever_its_size(scene: Scene) -> None:
     filling = size_that_fills(publisher, subscriber)
 
     for size in range(filling - BESIDE, filling + BESIDE + 1):
-        publisher.puts("k", bytes(size), exts=SURELY)
+        publisher.puts("k", bytes(size), exts=sane.SURELY)
         expect_value(subscriber, "k", bytes(size), step="the fragments to the last one")
 
 
@@ -123,7 +120,7 @@ def what_does_not_shrink_fits_with_its_compression_header(scene: Scene) -> None:
 
     for size in range(380, SMALL + 8):
         payload = shake_128(size.to_bytes(2, "big")).digest(size)
-        publisher.puts("k", payload, exts=SURELY)
+        publisher.puts("k", payload, exts=sane.SURELY)
         with us.about("push/push-reaches-intersecting"):
             expect_value(subscriber, "k", payload, step=f"a value of {size} bytes")
 
@@ -147,7 +144,7 @@ def filled(who: Party, room: int) -> tuple[Frame, bytes]:
 def size_that_fills(publisher: Party, subscriber: Party) -> int:
     """The size of a value that fills its last fragment about as the largest one is filled, from how a larger one comes."""
     before = len(subscriber.us.heard)
-    publisher.puts("k", bytes(LARGE), exts=SURELY)
+    publisher.puts("k", bytes(LARGE), exts=sane.SURELY)
     expect_value(subscriber, "k", bytes(LARGE), step="not reached: a plain publication")
     pieces = [len(seen.message.payload) for seen in subscriber.us.heard[before:] if seen.kind == "fragment"]
     enough = len(pieces) > 2
