@@ -18,11 +18,11 @@ from importlib.resources import files
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from zenoh_conformance.case import all_cases
-from zenoh_conformance.errata import errata
-from zenoh_conformance.law import all_laws
-from zenoh_conformance.requirement import requirements
-from zenoh_conformance.verdict import Exit, Verdict
+from zenoh_conformance.cases.case import all_cases
+from zenoh_conformance.judging.law import all_laws
+from zenoh_conformance.judging.verdict import Exit, Verdict
+from zenoh_conformance.spec.errata import errata
+from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.faulty import all_faulty_nodes
 from zenoh_harness.interop.scenario import all_scenarios
 from zenoh_harness.profiles import PROFILES
