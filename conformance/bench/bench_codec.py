@@ -13,12 +13,12 @@ import by_hand
 import kaitai_like
 import with_construct
 
-from zenoh_conformance import codec
-from zenoh_conformance.codec import Layer
 from zenoh_conformance.messages import Frame, Init, Push, Put, init, network
 from zenoh_conformance.messages.data import SourceInfo
 from zenoh_conformance.messages.put import PutAttachment
 from zenoh_conformance.primitives import Encoding, Timestamp, WhatAmI, WireExpr, ZenohID
+from zenoh_conformance.reading import codec
+from zenoh_conformance.reading.codec import Layer
 from zenoh_conformance.wire.extensions import exts
 
 ZID = ZenohID(bytes(range(1, 17)))

@@ -5,9 +5,9 @@ import tracemalloc
 
 import pytest
 
-from zenoh_conformance import codec
-from zenoh_conformance.codec import DecodeError, Layer
 from zenoh_conformance.primitives import vle
+from zenoh_conformance.reading import codec
+from zenoh_conformance.reading.codec import DecodeError, Layer
 
 HUGE = vle.encode(2**62).hex()
 

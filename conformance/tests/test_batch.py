@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zenoh_conformance import batch, codec
-from zenoh_conformance.codec import DecodeError, EncodeError, Layer
-from zenoh_conformance.fragments import Defragmenter, fragment
 from zenoh_conformance.messages import Close, Del, Frame, KeepAlive, Push
 from zenoh_conformance.messages.fragment import Drop
 from zenoh_conformance.primitives import WireExpr
+from zenoh_conformance.reading import batch, codec
+from zenoh_conformance.reading.codec import DecodeError, EncodeError, Layer
+from zenoh_conformance.reading.fragments import Defragmenter, fragment
 from zenoh_conformance.wire.extensions import exts
 
 PUSH = Push(key=WireExpr(1), body=Del())

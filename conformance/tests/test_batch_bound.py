@@ -3,8 +3,8 @@
 import lz4.block
 import pytest
 
-from zenoh_conformance.batch import COMPRESSED, LARGEST, decompress
-from zenoh_conformance.codec import DecodeError
+from zenoh_conformance.reading.batch import COMPRESSED, LARGEST, decompress
+from zenoh_conformance.reading.codec import DecodeError
 
 LIMIT = 65535
 """The largest batch (message-reference#batch): its length has two bytes."""

@@ -2,13 +2,12 @@
 
 import pytest
 
-from zenoh_conformance import sane
-from zenoh_conformance.batch import frame_batch
-from zenoh_conformance.codec import encode
-from zenoh_conformance.connection import ConnectionDecoder, priority_of
-from zenoh_conformance.conversation import Event, Happened, Side
-from zenoh_conformance.messages import Fragment, Frame, KeepAlive, Push, Put
+from zenoh_conformance.messages import Fragment, Frame, KeepAlive, Push, Put, sane
 from zenoh_conformance.primitives import WireExpr
+from zenoh_conformance.reading.batch import frame_batch
+from zenoh_conformance.reading.codec import encode
+from zenoh_conformance.reading.connection import ConnectionDecoder, priority_of
+from zenoh_conformance.reading.conversation import Event, Happened, Side
 from zenoh_conformance.wire.extensions import NO_EXTS, exts
 
 PUSH = Push(key=WireExpr(scope=0, suffix="a", mapping=True), body=Put(payload=b"x"), exts=exts(sane.qos(2)))

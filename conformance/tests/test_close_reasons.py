@@ -2,11 +2,12 @@
 
 import pytest
 
-from zenoh_conformance import sane
-from zenoh_conformance.batch import frame_batch
-from zenoh_conformance.codec import encode
-from zenoh_conformance.conversation import Connection, Conversation, Event, Framing, Happened, Side
-from zenoh_conformance.law import all_laws, judge
+from zenoh_conformance.judging.engine import judge
+from zenoh_conformance.judging.law import all_laws
+from zenoh_conformance.messages import sane
+from zenoh_conformance.reading.batch import frame_batch
+from zenoh_conformance.reading.codec import encode
+from zenoh_conformance.reading.conversation import Connection, Conversation, Event, Framing, Happened, Side
 
 US, PEER = b"\x01", b"\x02"
 SYN = sane.init_syn(US)

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from zenoh_conformance import codec, strategies
-from zenoh_conformance.codec import DecodeError
+from zenoh_conformance import strategies
+from zenoh_conformance.reading import codec
+from zenoh_conformance.reading.codec import DecodeError
 from zenoh_conformance.wire import registry
 
 LOSES = {"overlong-vle", "reserved-bit", "non-canonical"}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from zenoh_conformance import sane
-from zenoh_conformance.batch import frame_batch
-from zenoh_conformance.codec import encode
-from zenoh_conformance.connection import ConnectionDecoder
-from zenoh_conformance.conversation import Connection, Event, Framing, Happened, Side
-from zenoh_conformance.messages import Frame, KeepAlive, Push, Put
+from zenoh_conformance.messages import Frame, KeepAlive, Push, Put, sane
 from zenoh_conformance.primitives import WireExpr
+from zenoh_conformance.reading.batch import frame_batch
+from zenoh_conformance.reading.codec import encode
+from zenoh_conformance.reading.connection import ConnectionDecoder
+from zenoh_conformance.reading.conversation import Connection, Event, Framing, Happened, Side
 
 PUSH = Push(key=WireExpr(scope=0, suffix="a", mapping=True), body=Put(payload=b"x"))
 

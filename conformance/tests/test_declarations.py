@@ -7,10 +7,10 @@ import textwrap
 
 import pytest
 
-from zenoh_conformance import codec
-from zenoh_conformance.codec import EncodeError, Layer
 from zenoh_conformance.messages import Close, Frame, Init, Interest, InterestMode, Open, Push, Put, Query
 from zenoh_conformance.primitives import WhatAmI, WireExpr, ZenohID
+from zenoh_conformance.reading import codec
+from zenoh_conformance.reading.codec import EncodeError, Layer
 from zenoh_conformance.wire import registry
 from zenoh_conformance.wire.describe import describe
 from zenoh_conformance.wire.extensions import exts
@@ -55,7 +55,7 @@ import sys; sys.path.insert(0, {folder!r})
 import ping
 from hypothesis import given, settings
 from zenoh_conformance import codec, strategies
-from zenoh_conformance.explain import explain
+from zenoh_conformance.reading.explain import explain
 from zenoh_conformance.wire.describe import describe
 
 @settings(max_examples=40, deadline=None, database=None)
@@ -93,7 +93,7 @@ def test_mistakes_are_told_when_declared(tmp_path, old, new, why):
     source = NEWCOMER.replace("data: BytesZ8", "payload: BytesZ8")
     assert old in source
     (tmp_path / "ping.py").write_text(source.replace(old, new))
-    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import zenoh_conformance.codec; import ping"
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import zenoh_conformance.reading.codec; import ping"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert ran.returncode
     assert why in ran.stderr.splitlines()[-1]

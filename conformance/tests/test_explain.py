@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zenoh_conformance import batch, codec, strategies
-from zenoh_conformance.explain import READINGS, Layer, explain
+from zenoh_conformance import strategies
 from zenoh_conformance.messages import Close, Frame, Init, KeepAlive, Open, Push, Put, init
 from zenoh_conformance.primitives import WhatAmI, WireExpr, ZenohID
+from zenoh_conformance.reading import batch, codec
+from zenoh_conformance.reading.explain import READINGS, Layer, explain
 from zenoh_conformance.wire.extensions import exts
 
 OPEN = Open(ack=True, lease_in_seconds=True, lease=10, initial_sn=7)
@@ -113,15 +114,15 @@ def test_what_a_peer_controls_is_escaped():
 
 
 @pytest.mark.parametrize(
-    ("digits", "told"),
+    ("digits", "remark"),
     [
-        ("c1 09 12 65 5a 0a 02 00 01", "no message fits beside its length"),
-        ("02 00 00 00", "0 ms: over before anything can be said"),
-        ("42 00 00 00", "0 s: over before anything can be said"),
+        ("c1 09 12 65 5a 0a 02 00 01", "too small for any message"),
+        ("02 00 00 00", "0 ms: expires before any message can renew it"),
+        ("42 00 00 00", "0 s: expires before any message can renew it"),
     ],
 )
-def test_what_nobody_can_keep_to_is_told(digits, told):
-    assert any(told in line for line in explain(bytes.fromhex(digits)).text())
+def test_values_that_no_sender_can_keep_have_a_remark(digits, remark):
+    assert any(remark in line for line in explain(bytes.fromhex(digits)).text())
 
 
 def test_what_one_can_just_keep_to_is_not():

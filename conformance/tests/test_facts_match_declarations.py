@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-import zenoh_conformance.codec  # noqa: F401 - importing it declares every message
-from zenoh_conformance.errata import errata
-from zenoh_conformance.requirement import Fact, Requirement, requirements
-from zenoh_conformance.specification import sections
+import zenoh_conformance.reading.codec  # noqa: F401 - importing it declares every message
+from zenoh_conformance.spec.errata import errata
+from zenoh_conformance.spec.requirement import Fact, Requirement, requirements
+from zenoh_conformance.spec.specification import sections
 from zenoh_conformance.wire import registry
 from zenoh_conformance.wire.declare import Declaration
 

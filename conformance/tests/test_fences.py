@@ -1,17 +1,18 @@
 """Fences: each kind is passed by a node that can, and by no other."""
 
+from dataclasses import replace
+
 import pytest
 
-from zenoh_conformance.case import all_cases
-from zenoh_conformance.controls import Ground
-from zenoh_conformance.conversation import Happened, Side
-from zenoh_conformance.fences import BY_QUERY, Fence, Fencing, best, settle
-from zenoh_conformance.finding import Deviation
+from zenoh_conformance.cases.case import all_cases
+from zenoh_conformance.cases.controls import Ground
+from zenoh_conformance.judging.finding import Deviation
+from zenoh_conformance.reading.conversation import Happened, Side
+from zenoh_conformance.talking.fences import BY_QUERY, Fence, Fencing, best, settle
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import Action
 from zenoh_harness.reference.memory import MemoryScene, fencing_of
-from zenoh_harness.variants.fenced import DeclaresBack, EndsLinksInItsOwnTime
-from zenoh_harness.variants.limits import AnswersNoInterests, AnswersNothingInASession, FinishesNoQueries
+from zenoh_harness.variants import all_variants
 from zenoh_harness.variants.table import Came, once
 
 
@@ -23,6 +24,13 @@ class Mute(Reference):
         return [
             action for action in actions if action.end or (len(action.data) > 2 and action.data[2] & 0x1F in (1, 2))
         ]
+
+
+class FinishesAnother(Reference):
+    """It ends each query with a RESPONSE_FINAL of another request id."""
+
+    def on_request(self, link, request):
+        super().on_request(link, replace(request, id=request.id + 1))
 
 
 class Closing(Reference):
@@ -46,13 +54,18 @@ def test_a_usual_node_passes_every_fence_but_that_of_who_declares_back(how):
 
 
 def test_who_declares_back_is_fenced_by_a_declaration():
-    assert [seen.kind for seen in fenced(DeclaresBack, Fence.DECLARATION)] == ["frame", "declare", "d_subscriber"]
+    assert [seen.kind for seen in fenced(ONLY[Fence.DECLARATION], Fence.DECLARATION)] == [
+        "frame",
+        "declare",
+        "d_subscriber",
+    ]
 
 
 @pytest.mark.parametrize(
     ("node", "how", "says"),
     [
         (Mute, Fence.QUERY, "silence where ResponseFinal"),
+        (FinishesAnother, Fence.QUERY, "silence where ResponseFinal"),
         (Mute, Fence.INTEREST, "silence where Declare"),
         (Reference, Fence.DECLARATION, "silence where Declare"),
         (Closing, Fence.DECLARATION, "Close"),
@@ -88,9 +101,12 @@ def test_a_fence_says_what_it_is():
 # -- the variants that can be fenced in one way only
 
 ONLY = {
-    Fence.QUERY: AnswersNoInterests, Fence.INTEREST: FinishesNoQueries, Fence.DECLARATION: DeclaresBack,
-    Fence.END: AnswersNothingInASession, Fence.QUIET: EndsLinksInItsOwnTime,
-}  # fmt: skip
+    Fence.QUERY: all_variants()["answers-no-interests"].node,
+    Fence.INTEREST: all_variants()["finishes-no-queries"].node,
+    Fence.DECLARATION: all_variants()["declares-back"].node,
+    Fence.END: all_variants()["answers-nothing-in-a-session"].node,
+    Fence.QUIET: all_variants()["ends-links-in-its-own-time"].node,
+}
 
 
 class Deaf:
@@ -164,7 +180,7 @@ def test_each_kind_convicts_who_does_not_keep_a_session(how, role):
 
 
 def test_the_end_of_links_is_asked_of_sessions_that_are_live_and_were_fenced():
-    scene = MemoryScene("a/b", AnswersNothingInASession)
+    scene = MemoryScene("a/b", ONLY[Fence.END])
     fenced, left, never = scene.sessions("fenced", "left", "never")
     fenced.fence()
     left.fence()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from zenoh_conformance import sane
-from zenoh_conformance.codec import encode
-from zenoh_conformance.conversation import Connection, Conversation, Event, Happened, Side
-from zenoh_conformance.law import all_laws, judge
+from zenoh_conformance.judging.engine import judge
+from zenoh_conformance.judging.law import all_laws
+from zenoh_conformance.messages import sane
+from zenoh_conformance.reading.codec import encode
+from zenoh_conformance.reading.conversation import Connection, Conversation, Event, Happened, Side
 
 US, THEY = Side.INITIATOR, Side.RESPONDER
 

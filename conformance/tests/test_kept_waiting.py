@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from zenoh_conformance.conversation import Connection, Conversation, Event, Happened, Side
-from zenoh_conformance.finding import Finding
-from zenoh_conformance.kept_waiting import KEPT_WAITING, as_seen_in_time
+from zenoh_conformance.judging.finding import Finding
+from zenoh_conformance.judging.kept_waiting import KEPT_WAITING, as_seen_in_time
+from zenoh_conformance.reading.conversation import Connection, Conversation, Event, Happened, Side
 
 US, THEY = Side.RESPONDER, Side.INITIATOR
 OPEN, SAID, OVER = Happened.OPEN, Happened.BYTES, Happened.EOF

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from zenoh_conformance.keyexpr import KeyExprError, canonize, check, includes, intersects, is_canonical
+from zenoh_conformance.primitives.keyexpr import KeyExprError, canonize, check, includes, intersects, is_canonical
 
 INVALID = [
     ("", 0), ("/a", 0), ("a/", 2), ("a//b", 2), ("a#", 1), ("a?b", 1), ("a$b", 1), ("a*", 1), ("**/**", 3), ("**/*", 3),

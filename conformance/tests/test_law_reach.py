@@ -1,15 +1,18 @@
 """What one instance of a law looks at: a connection, a session (several links of one pair), or the whole conversation."""
 
+import pickle
+
 import pytest
 
-from zenoh_conformance import law as laws
-from zenoh_conformance import sane
-from zenoh_conformance.batch import frame_batch
-from zenoh_conformance.codec import encode
-from zenoh_conformance.conversation import Conversation, Event, Happened, Side
-from zenoh_conformance.law import MOST_FINDINGS, Judge, Law
-from zenoh_conformance.messages import KeepAlive
+from zenoh_conformance.judging import law as laws
+from zenoh_conformance.judging.engine import Judge, judge
+from zenoh_conformance.judging.law import MOST_FINDINGS, Law
+from zenoh_conformance.messages import KeepAlive, sane
 from zenoh_conformance.messages.init import MultiLink
+from zenoh_conformance.reading.batch import frame_batch
+from zenoh_conformance.reading.codec import encode
+from zenoh_conformance.reading.connection import Decoders
+from zenoh_conformance.reading.conversation import Conversation, Event, Happened, Side
 from zenoh_conformance.wire.declare import Exts
 
 US, PEER, OTHER = b"\x01", b"\x02", b"\x03"
@@ -72,6 +75,8 @@ SHAPES = {
     "a link joins and the first ends": (link("a") + link("b") + ended("a") + again("b"), [1, 2], [3], [3]),
     "the pair comes again": (link("a") + ended("a") + link("b") + ended("b"), [1, 1], [1, 1], [2]),
     "the name comes again": (link("a") + ended("a") + link("a") + ended("a"), [1, 1], [1, 1], [2]),
+    "the INITs are repeated": (link("a") + link("a"), [2], [2], [2]),
+    "the INITs of an only link are repeated": (link("a", exts=()) + link("a", exts=()), [2], [2], [2]),
     "reset ends both ways": (
         [*link("a"), Event(0.0, "a", Side.RESPONDER, Happened.RESET), *link("b")], [1, 1], [1, 1], [2],
     ),
@@ -97,12 +102,26 @@ def test_what_an_instance_sees(counting, at, per, shape):
 
 def test_a_law_keeps_a_bounded_number_of_findings_and_counts_the_rest(counting):
     one = counting("connection")()
-    [seen] = [each for each in laws.Decoders(Conversation()).feed(again("a")[0]) if each.kind == "keep_alive"]
+    [seen] = [each for each in Decoders(Conversation()).feed(again("a")[0]) if each.kind == "keep_alive"]
     for _ in range(MOST_FINDINGS + 7):
         one.require(False, at=seen, why="again")
     assert (len(one.findings), one.more) == (MOST_FINDINGS, 7) == (100, 7)
 
 
 def test_a_law_that_met_nothing_says_so(counting):
-    said = laws.judge(Conversation(events=link("a")[:2]), [counting("session")])
+    said = judge(Conversation(events=link("a")[:2]), [counting("session")])
     assert [(judged.subjects, judged.findings) for judged in said] == [(0, ()), (0, ())]
+
+
+def test_a_state_that_was_written_down_goes_on_as_if_it_had_not():
+    """As the audit that follows a folder keeps it between two runs; of every law, cut after each event."""
+    events = [*link("a"), *again("a"), *link("b")]
+    whole = judge(Conversation(events=events))
+    for cut in range(len(events)):
+        first = Judge(Conversation())
+        for event in events[:cut]:
+            first.feed(event)
+        resumed = pickle.loads(pickle.dumps(first))  # noqa: S301 - our own
+        for event in events[cut:]:
+            resumed.feed(event)
+        assert resumed.finish() == whole

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from zenoh_conformance.conversation import Side
+from zenoh_conformance.judging.talks import THEY, WE, Talk, findings, subjects, told
 from zenoh_conformance.messages import (
     Declare,
     DFinal,
@@ -29,9 +29,9 @@ from zenoh_conformance.messages.declarations import WireExprExt
 from zenoh_conformance.messages.interest import InterestMode
 from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.messages.request import Budget
-from zenoh_conformance.names import plain
 from zenoh_conformance.primitives import Timestamp, WireExpr, ZenohID
-from zenoh_conformance.talks import THEY, WE, Talk, findings, subjects, told
+from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.reading.names import plain
 from zenoh_conformance.wire.extensions import exts
 
 Steps = Sequence[tuple[Any, ...]]
@@ -216,7 +216,7 @@ def test_a_marker_that_somebody_else_set_may_be_passed_on() -> None:
 
 
 def test_a_link_cut_inside_a_batch_is_nobodys_garbage() -> None:
-    from zenoh_conformance.conversation import Event, Happened
+    from zenoh_conformance.reading.conversation import Event, Happened
 
     talk = Talk()
     talk.conversation.events += [
@@ -226,8 +226,8 @@ def test_a_link_cut_inside_a_batch_is_nobodys_garbage() -> None:
 
 
 def test_fragments_that_make_no_message_are_a_finding() -> None:
-    from zenoh_conformance.codec import encode
-    from zenoh_conformance.fragments import fragment
+    from zenoh_conformance.reading.codec import encode
+    from zenoh_conformance.reading.fragments import fragment
 
     talk = Talk()
     for piece in fragment(b"\x1f\xff\xff\xff", sn=0, size=2):

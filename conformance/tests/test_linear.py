@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
-from zenoh_conformance.batch import frame_batch
-from zenoh_conformance.connection import ConnectionDecoder
-from zenoh_conformance.conversation import Conversation, Event, Happened, Side
-from zenoh_conformance.explain import explain
-from zenoh_conformance.law import judge
+from zenoh_conformance.judging.engine import judge
+from zenoh_conformance.reading.batch import frame_batch
+from zenoh_conformance.reading.connection import ConnectionDecoder
+from zenoh_conformance.reading.conversation import Conversation, Event, Happened, Side
+from zenoh_conformance.reading.explain import explain
 
 CRAFTED = {
     "a FRAME of overlong integers": lambda n: frame_batch(b"\x25\x00" + b"\x1a\x80\x00" * n),

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from zenoh_conformance import sane
-from zenoh_conformance.batch import frame_batch
-from zenoh_conformance.codec import encode
-from zenoh_conformance.connection import ConnectionDecoder, Nature
-from zenoh_conformance.conversation import Begins, Connection, Conversation, Event, Framing, Happened, Side
-from zenoh_conformance.law import judge
-from zenoh_conformance.messages import Frame, Hello, Join, KeepAlive, Push, Put, Scout
+from zenoh_conformance.judging.engine import judge
+from zenoh_conformance.messages import Frame, Hello, Join, KeepAlive, Push, Put, Scout, sane
 from zenoh_conformance.primitives import WhatAmI, WireExpr, ZenohID
-from zenoh_conformance.requirement import requirements
+from zenoh_conformance.reading.batch import frame_batch
+from zenoh_conformance.reading.codec import encode
+from zenoh_conformance.reading.connection import ConnectionDecoder, Nature
+from zenoh_conformance.reading.conversation import Begins, Connection, Conversation, Event, Framing, Happened, Side
+from zenoh_conformance.spec.requirement import requirements
 
 INIT, RESP = Side.INITIATOR, Side.RESPONDER
 PUSH = Push(key=WireExpr(scope=0, suffix="a", mapping=True), body=Put(payload=b"x"))

@@ -54,12 +54,12 @@ NEWCOMER = r"""
 import importlib.util, json, sys
 from hypothesis import HealthCheck, given, settings, Phase
 from zenoh_conformance import codec, strategies
-from zenoh_conformance.codec import DecodeError, Layer
-from zenoh_conformance.explain import explain
+from zenoh_conformance.reading.codec import DecodeError, Layer
+from zenoh_conformance.reading.explain import explain
 from zenoh_conformance.messages.wave import Echo, Wave
 from zenoh_conformance.primitives import ZenohID
 from zenoh_conformance.wire.extensions import exts
-from zenoh_harness.requirements.owed_vectors import owed
+from zenoh_harness.requirements.owed_vectors import missing_vectors
 from zenoh_vectors.loader import load
 
 wave = Wave(both=True, zid=ZenohID(b"\x01\x02"), count=300, words=b"hi", exts=exts(Echo(payload=b"ho")))
@@ -91,7 +91,7 @@ spec.loader.exec_module(page)
 print(json.dumps({
     "bytes": data.hex(), "json": codec.to_json(wave), "made": len({repr(one) for one in made}), "refused": refused,
     "paths": list(codec.segments(wave).paths()), "explained": list(explain(data, Layer.TRANSPORT).text()),
-    "page": dict(page.pages())["generated/messages.md"], "owed": owed(load()),
+    "page": dict(page.pages())["generated/messages.md"], "owed": missing_vectors(load()),
 }))
 """
 
@@ -148,7 +148,7 @@ def test_it_owes_its_vectors_and_nothing_else_does(found):
 
 
 def test_nothing_that_is_declared_here_owes_vectors():
-    from zenoh_harness.requirements.owed_vectors import owed
+    from zenoh_harness.requirements.owed_vectors import missing_vectors
     from zenoh_vectors.loader import load
 
-    assert owed(load()) == []
+    assert missing_vectors(load()) == []

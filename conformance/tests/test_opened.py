@@ -2,8 +2,6 @@
 
 import pytest
 
-from zenoh_conformance.codec import Layer, encode
-from zenoh_conformance.explain import explain
 from zenoh_conformance.messages import Init, Join, Open, Push, Put, init
 from zenoh_conformance.messages import open as opening
 from zenoh_conformance.messages.data import Shm
@@ -11,6 +9,8 @@ from zenoh_conformance.messages.join import NextSn
 from zenoh_conformance.messages.join import QoS as Lanes
 from zenoh_conformance.messages.network import TsEntry, TsStack
 from zenoh_conformance.primitives import WhatAmI, WireExpr, ZenohID
+from zenoh_conformance.reading.codec import Layer, encode
+from zenoh_conformance.reading.explain import explain
 from zenoh_conformance.wire.extensions import exts
 
 KEY = b"\x40" + b"m" * 64 + b"\x03\x01\0\1"

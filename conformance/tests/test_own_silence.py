@@ -4,13 +4,12 @@ from collections import Counter
 
 import pytest
 
-from zenoh_conformance import sane
-from zenoh_conformance.codec import encode
-from zenoh_conformance.conversation import Framing, Happened, Side
-from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.finding import Deviation
-from zenoh_conformance.kinds import InitAck, OpenAck
-from zenoh_conformance.messages import KeepAlive
+from zenoh_conformance.judging.finding import Deviation
+from zenoh_conformance.messages import KeepAlive, sane
+from zenoh_conformance.reading.codec import encode
+from zenoh_conformance.reading.conversation import Framing, Happened, Side
+from zenoh_conformance.reading.kinds import InitAck, OpenAck
+from zenoh_conformance.talking.dialogue import Dialogue
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.habits import Habits
 from zenoh_harness.reference.memory import MemoryScene
@@ -32,7 +31,7 @@ class Wire:
         pass
 
     def receive(self, within):
-        from zenoh_conformance.conversation import Event
+        from zenoh_conformance.reading.conversation import Event
 
         return Event(self.time, self.name, Side.RESPONDER, Happened.EOF)
 

@@ -6,7 +6,7 @@ from itertools import combinations, product
 
 import pytest
 
-from zenoh_conformance.case import grid, pairs_in, pairwise
+from zenoh_conformance.cases.case import grid, pairs_in, pairwise
 
 VALUES = {"a": (1, 2, 3), "b": (False, True), "c": ("x", "y", "z", "u"), "d": (None, b""), "e": (0, 1, 2)}
 

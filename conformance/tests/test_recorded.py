@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from zenoh_conformance import batch, codec
-from zenoh_conformance.codec import Layer
-from zenoh_conformance.connection import ConnectionDecoder
-from zenoh_conformance.conversation import Side
-from zenoh_conformance.explain import explain
-from zenoh_conformance.fragments import Defragmenter
 from zenoh_conformance.messages import Fragment, Frame
+from zenoh_conformance.reading import batch, codec
+from zenoh_conformance.reading.codec import Layer
+from zenoh_conformance.reading.connection import ConnectionDecoder
+from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.reading.explain import explain
+from zenoh_conformance.reading.fragments import Defragmenter
 from zenoh_harness.files import conversations
 
 RECORDINGS = sorted((Path(__file__).parent / "recordings").glob("*.jsonl"))

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from zenoh_conformance.coverage import faults_of_references
-from zenoh_conformance.errata import AS_WRITTEN, Stance, by_name, errata, read_errata
-from zenoh_conformance.lock import lock, read_lock, write_lock
-from zenoh_conformance.requirement import Level, Requirements, read_requirements, requirements
-from zenoh_conformance.specification import Page, Section, SpecificationError, pages, read_pages
+from zenoh_conformance.spec.coverage import faults_of_references
+from zenoh_conformance.spec.errata import AS_WRITTEN, Stance, by_name, errata, read_errata
+from zenoh_conformance.spec.lock import lock, read_lock, write_lock
+from zenoh_conformance.spec.requirement import Level, Requirements, read_requirements, requirements
+from zenoh_conformance.spec.specification import Page, Section, SpecificationError, pages, read_pages
 
 SAMPLE = """
 [cookie-echo]

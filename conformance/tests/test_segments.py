@@ -2,8 +2,6 @@
 
 import pytest
 
-from zenoh_conformance import codec
-from zenoh_conformance.codec import DecodeError, Layer
 from zenoh_conformance.messages import (
     Del,
     Frame,
@@ -22,6 +20,8 @@ from zenoh_conformance.messages import (
 )
 from zenoh_conformance.messages.put import PutAttachment
 from zenoh_conformance.primitives import Encoding, WhatAmI, WireExpr, ZenohID
+from zenoh_conformance.reading import codec
+from zenoh_conformance.reading.codec import DecodeError, Layer
 from zenoh_conformance.wire.extensions import exts
 from zenoh_conformance.wire.segment import Measure, Segment
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from zenoh_conformance.session import ANSWERS, INITIATOR, RESPONDER, START, Seen, State, path_to, step
+from zenoh_conformance.tables.session import ANSWERS, INITIATOR, RESPONDER, START, SessionInput, State, path_to, step
 
 ENDS = {"Close": "closed", "link-end": "closed"}
 LIVE = {"Frame": "live", "Fragment": "live", "KeepAlive": "live", "Oam": "live", **ENDS}
@@ -40,7 +40,7 @@ def test_the_tables_have_these_rows_and_no_other():
 
 
 @pytest.mark.parametrize("row", ROWS, ids="-".join)
-@pytest.mark.parametrize("seen", Seen, ids=lambda seen: seen.value)
+@pytest.mark.parametrize("seen", SessionInput, ids=lambda seen: seen.value)
 def test_each_step_of_each_row(row, seen):
     side, state = row
     listed = TABLES[side][State(state)].get(seen)

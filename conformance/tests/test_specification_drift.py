@@ -6,8 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from zenoh_conformance.lock import lock
-from zenoh_conformance.specification import Drift, Page, Section, SpecificationError, cut, digests, drift, sections
+from zenoh_conformance.spec.lock import lock
+from zenoh_conformance.spec.specification import (
+    Drift,
+    Page,
+    Section,
+    SpecificationError,
+    digests,
+    drift,
+    sections,
+    split_sections,
+)
 
 PAGE = Page(
     name="page",
@@ -29,7 +38,7 @@ def of(tmp_path: Path, text: str) -> dict[str, str]:
 
 def test_a_page_is_cut_at_its_headings() -> None:
     """In their order, so that two sections of one heading are told apart."""
-    assert {section.name: words.split() for section, words in cut(PAGE, TEXT)} == {
+    assert {section.name: words.split() for section, words in split_sections(PAGE, TEXT)} == {
         "intro": ["Title", "hello"],
         "first": ["Wire", "Format", "one", "two"],
         "lost": ["An", "opaque", "thing"],

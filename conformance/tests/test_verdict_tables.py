@@ -4,31 +4,38 @@ from itertools import chain, combinations
 
 import pytest
 
-from zenoh_conformance.verdict import SEVERITY, Exit, Verdict, exit_code, verdict_for, worst
+from zenoh_conformance.judging import verdict as module
+from zenoh_conformance.judging.verdict import Exit, Verdict, exit_code, verdict_for, worst
 
-WORST_FIRST = (
-    "crash", "zombie", "panic", "hang", "fail", "flaky", "slow", "error", "known", "warn", "pass",
-    "unimplemented", "not-applicable", "not-observed",
-)  # fmt: skip
-
-ALONE = {
-    # verdict: (exit code, with --strict)
-    "pass": (0, 0),
-    "known": (0, 0),
-    "warn": (0, 1),
-    "slow": (0, 1),
-    "fail": (1, 1),
-    "flaky": (1, 1),
-    "crash": (1, 1),
-    "hang": (1, 1),
-    "panic": (1, 1),
-    "zombie": (1, 1),
-    "error": (3, 3),
-    "unimplemented": (4, 4),
-    "not-applicable": (4, 4),
-    "not-observed": (4, 4),
+TABLE = """
+verdict        exit strict  properties, the worst verdict first
+crash             1      1  judged wrong grave red
+zombie            1      1  judged wrong grave stuck red
+panic             1      1  judged wrong grave red
+hang              1      1  judged wrong grave stuck red
+fail              1      1  judged wrong control red
+flaky             1      1  judged wrong unsteady red
+slow              0      1  judged right unsteady minor
+error             3      3  ours
+known             0      0  judged wrong
+warn              0      1  judged wrong control minor
+pass              0      0  judged right control quiet
+unimplemented     4      4  nothing quiet
+not-applicable    4      4  nothing quiet
+not-observed      4      4  nothing control quiet
+"""
+PROPERTIES = {
+    "nothing": "says_nothing",
+    "control": "needs_control",
+    **{
+        word: f"is_{word}"
+        for word in ["ours", "judged", "right", "wrong", "grave", "stuck", "unsteady", "minor", "quiet"]
+    },
 }
-"""The exit code of a run that came to one verdict."""
+ROWS = {row.split()[0]: row.split()[1:] for row in TABLE.strip().splitlines()[1:]}
+WORST_FIRST = tuple(ROWS)
+ALONE = {name: (int(code), int(strict)) for name, (code, strict, *_) in ROWS.items()}
+"""The exit code of a run that came to one verdict, and with --strict."""
 
 OF_SEVERAL = (3, 1, 0, 4)
 """Which of several exit codes a run has: the first of these that one of its verdicts has alone."""
@@ -49,8 +56,18 @@ def code(*names, **how):
     return int(exit_code(map(Verdict, names), **how))
 
 
-def test_the_tables_name_every_verdict():
-    assert set(ALONE) == {verdict.value for verdict in Verdict} == set(WORST_FIRST)
+def test_the_table_names_every_verdict_in_its_order_and_every_property():
+    assert tuple(verdict.value for verdict in module.WORST_FIRST) == WORST_FIRST
+    assert {verdict.severity for verdict in Verdict} == set(range(1, len(WORST_FIRST) + 1))
+    assert {name for name, member in vars(Verdict).items() if isinstance(member, property)} == {*PROPERTIES.values()}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_the_properties_of_a_verdict(name):
+    verdict, (_, strict, *words) = Verdict(name), ROWS[name]
+    assert {word for word, asked in PROPERTIES.items() if getattr(verdict, asked)} == {*words} - {"red"}
+    assert (verdict.is_red(), verdict.is_red(strict=True)) == ("red" in words, strict == "1")
+    assert verdict.value == name and verdict.meaning.endswith(".")
 
 
 @pytest.mark.parametrize("name", ALONE)
@@ -98,7 +115,7 @@ def test_the_numbers_of_the_exit_codes():
 def test_of_each_two_the_worse_counts_in_either_order():
     for worse, better in combinations(map(Verdict, WORST_FIRST), 2):
         assert worst([worse, better]) is worst([better, worse]) is worse, (worse, better)
-        assert SEVERITY[worse] > SEVERITY[better]
+        assert worse.severity > better.severity
 
 
 @pytest.mark.parametrize("name", WORST_FIRST)

@@ -6,8 +6,8 @@ from inspect import getsource
 
 import pytest
 
-from zenoh_conformance.case import Case, all_cases
-from zenoh_conformance.requirement import requirements
+from zenoh_conformance.cases.case import Case, all_cases
+from zenoh_conformance.spec.requirement import requirements
 
 CASES = list(all_cases().values())
 

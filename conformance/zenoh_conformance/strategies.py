@@ -1,6 +1,6 @@
 """Hypothesis strategies for every message, made from the declarations.
 
-What they make is canonical: it encodes, and what it encodes to decodes to itself without a diagnostic.
+The values are canonical: they encode, and the bytes decode to the same values without a diagnostic.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from .wire.nested import Body, ByEnc, Composite, Many, Messages
 from .wire.types import Blob, Fixed, Vle, WireType
 
 SMALL = 12
-"""Bytes of what could be large."""
+"""The largest size, in bytes, of values without a bound."""
 
 Values = Mapping[str, Any]
-"""The fields of the same message that stand before."""
+"""The earlier fields of the same message."""
 
 
 @cache
@@ -51,11 +51,11 @@ def _build(draw: st.DrawFn, declared: Declaration) -> Any:
     for field in declared.fields:
         values[field.name] = draw(_field(field, values, given, draw))
     if "exts" in values:
-        values["exts"] = Exts(each for each in values["exts"] if _has_place(each, values))
+        values["exts"] = Exts(extension for extension in values["exts"] if _is_allowed(extension, values))
     return declared.cls(**values)
 
 
-def _has_place(extension: Any, values: Values) -> bool:
+def _is_allowed(extension: Any, values: Values) -> bool:
     only = "" if isinstance(extension, Unknown) else registry.of(type(extension)).only
     return not only or bool(eval(only, {}, dict(values)))  # noqa: S307 - a condition of our declarations
 
@@ -82,17 +82,15 @@ def _field(field: Field, values: Values, given: dict[str, bool], draw: st.DrawFn
 
 @cache
 def chain(declared: Declaration, most: int = 3) -> st.SearchStrategy[Exts[Any]]:
-    """Extensions that the message's table names, and some that it does not, each at most once."""
-    known = [of(each) for each in declared.extensions or ()]
-    taken = {registry.of(each).id for each in declared.extensions or ()}
-    return st.lists(
-        st.one_of([*known, _unknown(taken)]) if known else _unknown(taken), max_size=most, unique_by=_header
-    ).map(Exts)
+    """Extensions in and outside the message's table, each at most once."""
+    known = [of(extension) for extension in declared.extensions or ()]
+    taken = {registry.of(extension).id for extension in declared.extensions or ()}
+    return st.lists(st.one_of([*known, _unknown(taken)]), max_size=most, unique_by=_header).map(Exts)
 
 
 def known_chain(declared: Declaration, most: int = 3) -> st.SearchStrategy[Exts[Any]]:
-    """Extensions that the message's table names, each at most once."""
-    known = [of(each) for each in declared.extensions or ()]
+    """Extensions in the message's table, each at most once."""
+    known = [of(extension) for extension in declared.extensions or ()]
     return st.lists(st.one_of(known), max_size=most, unique_by=_header).map(Exts) if known else st.just(Exts())
 
 
@@ -114,14 +112,14 @@ def _by_enc(enc: Enc) -> st.SearchStrategy[Any]:
 
 
 def integers(most: int) -> st.SearchStrategy[int]:
-    """0 to `most`, the borders of one more byte among them."""
+    """Integers from 0 to `most`, often those at which the encoding grows by a byte."""
     borders = [border for bits in range(7, 64, 7) for border in ((1 << bits) - 1, 1 << bits) if border <= most]
     return st.one_of(st.integers(0, min(most, 200)), st.sampled_from([0, *borders, most]), st.integers(0, most))
 
 
 @singledispatch
 def wire(kind: WireType, values: Values) -> st.SearchStrategy[Any]:
-    """Any value of a wire type, given the fields before it.  Raises TypeError for a type that nobody registered."""
+    """Any value of a wire type, given the earlier fields.  Raises TypeError for a type without a strategy."""
     raise TypeError(f"no strategy for {type(kind).__name__}")
 
 
@@ -136,6 +134,15 @@ def _(kind: Fixed, values: Values) -> st.SearchStrategy[int]:
     return st.integers(kind.least, (1 << 8 * kind.size) - 1).map(lambda value: value & ~kind.reserved)
 
 
+wire.register(Composite, lambda kind, values: of(kind.cls))
+wire.register(Body, lambda kind, values: st.one_of([of(message) for message in kind.kinds]))
+wire.register(Messages, lambda kind, values: st.lists(of_layer(Layer(kind.layer)), min_size=1, max_size=3).map(tuple))
+wire.register(ByEnc, lambda kind, values: _by_enc(values["enc"]))
+wire.register(
+    EncodingType, lambda kind, values: st.builds(Encoding, integers(0xFFFF), st.none() | st.binary(max_size=SMALL))
+)
+
+
 @wire.register
 def _(kind: Blob, values: Values) -> st.SearchStrategy[Any]:
     least = kind.sizes.start if kind.sizes else 0
@@ -146,13 +153,13 @@ def _(kind: Blob, values: Values) -> st.SearchStrategy[Any]:
 
 @wire.register
 def _(kind: Payload, values: Values) -> st.SearchStrategy[bytes]:
-    if any(type(each) is kind.marker for each in values["exts"]):
+    if any(type(extension) is kind.marker for extension in values["exts"]):
         part = st.tuples(st.sampled_from([0, 1]), st.binary(max_size=SMALL))
-        return st.lists(part, max_size=3).map(_sliced)
+        return st.lists(part, max_size=3).map(_encode_slices)
     return st.binary(max_size=SMALL)
 
 
-def _sliced(parts: list[tuple[int, bytes]]) -> bytes:
+def _encode_slices(parts: list[tuple[int, bytes]]) -> bytes:
     return vle.encode(len(parts)) + b"".join(bytes([kind]) + vle.encode(len(data)) + data for kind, data in parts)
 
 
@@ -185,34 +192,9 @@ def _(kind: KeyExpr, values: Values) -> st.SearchStrategy[WireExpr]:
 
 
 @wire.register
-def _(kind: EncodingType, values: Values) -> st.SearchStrategy[Encoding]:
-    return st.builds(Encoding, integers(0xFFFF), st.none() | st.binary(max_size=SMALL))
-
-
-@wire.register
-def _(kind: Composite, values: Values) -> st.SearchStrategy[Any]:
-    return of(kind.cls)
-
-
-@wire.register
-def _(kind: Body, values: Values) -> st.SearchStrategy[Any]:
-    return st.one_of([of(each) for each in kind.kinds])
-
-
-@wire.register
-def _(kind: Messages, values: Values) -> st.SearchStrategy[tuple[Any, ...]]:
-    return st.lists(of_layer(Layer(kind.layer)), min_size=1, max_size=3).map(tuple)
-
-
-@wire.register
 def _(kind: Many, values: Values) -> st.SearchStrategy[tuple[Any, ...]]:
     least, most = (kind.count, kind.count) if isinstance(kind.count, int) else (0, 3)
     return st.lists(wire(kind.item, values), min_size=least, max_size=most).map(tuple)
-
-
-@wire.register
-def _(kind: ByEnc, values: Values) -> st.SearchStrategy[Any]:
-    return _by_enc(values["enc"])
 
 
 __all__ = ["chain", "integers", "known_chain", "of", "of_layer", "wire"]

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from zenoh_conformance.codec import encode
-from zenoh_conformance.dialogue import Dialogue, Sendable
-from zenoh_conformance.fences import Fence, Fencing
-from zenoh_conformance.finding import CALM, NOT_REACHED, Deviation, Finding
-from zenoh_conformance.kinds import InitAck, InitSyn, Kind, M, OpenAck, OpenSyn, reason_code
+from zenoh_conformance.judging.finding import CALM, NOT_REACHED, Deviation, Finding
 from zenoh_conformance.messages import Close, Init, KeepAlive, Open
-from zenoh_conformance.scene import Scene
+from zenoh_conformance.reading.codec import encode
+from zenoh_conformance.reading.kinds import InitAck, InitSyn, M, MessageKind, OpenAck, OpenSyn, reason_code
+from zenoh_conformance.talking.dialogue import Dialogue, Sendable
+from zenoh_conformance.talking.fences import Fence, Fencing
+from zenoh_conformance.talking.scene import Scene
 from zenoh_conformance.wire.extensions import NO_EXTS, Exts, Unknown
 from zenoh_conformance.wire.layer import Enc
 
@@ -65,13 +65,13 @@ def no_step_forward(us: Dialogue, stage: str) -> None:
             us.deviate(expected="no step forward", got=us.text_of(seen), step=f"stage {stage}")
 
 
-def answered_or_closed(us: Dialogue, what: Sendable, answer: Kind[M], stage: str) -> M | None:
+def answered_or_closed(us: Dialogue, what: Sendable, answer: MessageKind[M], stage: str) -> M | None:
     """The answer that is due, or None after CLOSE; an end of the link without CLOSE deviates, and so does silence."""
     us.send(what)
     return answer_or_close(us, answer, stage)
 
 
-def answer_or_close(us: Dialogue, answer: Kind[M], stage: str) -> M | None:
+def answer_or_close(us: Dialogue, answer: MessageKind[M], stage: str) -> M | None:
     """The same of what was said before."""
     for seen in us.stream():
         if answer.matches(seen.message):
@@ -219,7 +219,7 @@ def in_the_end(
 
 
 def refuses_itself(us: Dialogue, *, step: str) -> None:
-    """As initiator: whoever shows it its own ZenohID is told so, or loses the link; now, or after our OpenAck."""
+    """As initiator it refuses a responder with its own ZenohID, by CLOSE or by ending the link, now or after our OpenAck."""
     seen = us.next()
     to_self = reason_code("CONNECTION_TO_SELF")
     if seen is not None and OpenSyn.matches(seen.message):

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from zenoh_conformance.connection import Seen
-from zenoh_conformance.conversation import SIDES, Side
-from zenoh_conformance.law import Law, law
+from zenoh_conformance.judging.law import Law, law
 from zenoh_conformance.messages import (
     Declare,
     DKeyExpr,
@@ -23,6 +21,8 @@ from zenoh_conformance.messages import (
 )
 from zenoh_conformance.messages.declarations import WireExprExt
 from zenoh_conformance.primitives import WireExpr
+from zenoh_conformance.reading.connection import Seen
+from zenoh_conformance.reading.conversation import SIDES, Side
 
 from .network import Named, Network, path_of
 
@@ -88,7 +88,7 @@ class EntitySentOnce(Network):
 
     def __init__(self) -> None:
         super().__init__()
-        self.told: dict[Side, dict[tuple[type[Any], int], Any]] = {side: {} for side in SIDES}
+        self.declared: dict[Side, dict[tuple[type[Any], int], Any]] = {side: {} for side in SIDES}
         self.answering: dict[tuple[Side, int], set[tuple[type[Any], int, Any]]] = {}
         """(Who asked, interest) to what its snapshot had."""
         self.lasting: set[tuple[Side, int]] = set()
@@ -102,19 +102,19 @@ class EntitySentOnce(Network):
 
     def on_declare(self, seen: Seen, declare: Declare) -> None:
         body = declare.body
-        text = self.told[seen.sender]
+        declared = self.declared[seen.sender]
         if isinstance(body, USubscriber | UQueryable | UToken):
-            text.pop((TAKES_BACK[type(body)], body.id), None)
+            declared.pop((TAKES_BACK[type(body)], body.id), None)
         elif isinstance(body, DSubscriber | DQueryable | DToken):
             self.subject(seen)
             if declare.interest_id is None:
-                again = text.get((type(body), body.id)) == body
+                again = declared.get((type(body), body.id)) == body
             else:
                 snapshot = self.answering.setdefault((seen.sender.other, declare.interest_id), set())
                 again = (type(body), body.id, body.key) in snapshot
                 snapshot.add((type(body), body.id, body.key))
             if declare.interest_id is None or (seen.sender.other, declare.interest_id) in self.lasting:
-                text[type(body), body.id] = body
+                declared[type(body), body.id] = body
             new = not again or self.lossy  # what took it back may not have been seen
             self.require(new, at=seen, path="declare.body", expected="a new entity", got="one told before")
 
@@ -125,23 +125,23 @@ class UndeclaredWasDeclared(Network):
 
     def __init__(self) -> None:
         super().__init__()
-        self.told: dict[Side, set[Entity]] = {side: set() for side in SIDES}
+        self.declared: dict[Side, set[Entity]] = {side: set() for side in SIDES}
         self.early: dict[tuple[Side, Entity], Seen] = {}
         """What took something back that was not declared, or not yet."""
 
     def on_declare(self, seen: Seen, declare: Declare) -> None:
         body = declare.body
-        text = self.told[seen.sender]
+        declared = self.declared[seen.sender]
         if isinstance(body, DSubscriber | DQueryable | DToken):
-            text.add((type(body), body.id))
+            declared.add((type(body), body.id))
             self.is_late(seen.sender, (type(body), body.id), "an id that is declared after it")
         elif isinstance(body, USubscriber | UQueryable | UToken) and self.knows(seen.sender):
             entity = (TAKES_BACK[type(body)], body.id)
             self.subject(seen)
-            if entity not in text and not names_key(body):
+            if entity not in declared and not names_key(body):
                 self.is_late(seen.sender, entity)
                 self.early[seen.sender, entity] = seen
-            text.discard(entity)
+            declared.discard(entity)
 
     def end(self) -> None:
         for sender, entity in list(self.early):

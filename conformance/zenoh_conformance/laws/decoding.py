@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from zenoh_conformance.connection import Seen
-from zenoh_conformance.conversation import Happened
-from zenoh_conformance.law import law
+from zenoh_conformance.judging.law import law
+from zenoh_conformance.reading.connection import Seen
+from zenoh_conformance.reading.conversation import Happened
 from zenoh_conformance.wire.errors import DecodeError
 
 from .handshake import Handshake

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from zenoh_conformance import sane
-from zenoh_conformance.connection import Seen
-from zenoh_conformance.law import Law
-from zenoh_conformance.messages import Init, Open
+from zenoh_conformance.judging.law import Law
+from zenoh_conformance.messages import Init, Open, sane
+from zenoh_conformance.reading.connection import Seen
 
 
 class Handshake(Law):
@@ -66,7 +65,7 @@ _latest = Terms((None, None), None, None, frozenset())
 
 def terms(syn: Init | None, ack: Init | None) -> Terms:
     """What both settle. Dozens of laws ask for the same two INITs one after the other: the latest answer is kept."""
-    global _latest  # replaced as a whole: whoever reads it sees which INITs it is of
+    global _latest  # replaced as a whole: a reader sees which INITs it is of
     known = _latest
     if known.of[0] is not syn or known.of[1] is not ack:
         inits = [init for init in (syn, ack) if init is not None]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from zenoh_conformance import sane
-from zenoh_conformance.connection import Seen
-from zenoh_conformance.conversation import Happened, Side
-from zenoh_conformance.kinds import AnyKind, InitAck, InitSyn, OpenAck, OpenSyn, name_of
-from zenoh_conformance.law import Law, law
-from zenoh_conformance.messages import Close, Fragment, Frame, Init, Open
+from zenoh_conformance.judging.law import Law, law
+from zenoh_conformance.messages import Close, Fragment, Frame, Init, Open, sane
+from zenoh_conformance.reading.connection import Seen
+from zenoh_conformance.reading.conversation import Happened, Side
+from zenoh_conformance.reading.kinds import AnyKind, InitAck, InitSyn, OpenAck, OpenSyn, name_of
 from zenoh_conformance.wire.errors import DecodeError
 
 from .handshake import Handshake

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from zenoh_conformance import sane
-from zenoh_conformance.connection import Seen
-from zenoh_conformance.conversation import Side
-from zenoh_conformance.law import Law, law
-from zenoh_conformance.messages import Fragment, Frame, Init, Open
-from zenoh_conformance.pieces import SN_MASK
+from zenoh_conformance.judging.law import Law, law
+from zenoh_conformance.messages import Fragment, Frame, Init, Open, sane
+from zenoh_conformance.reading.connection import Seen
+from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.reading.pieces import SN_MASK
 
 from .handshake import Handshake, carries
 

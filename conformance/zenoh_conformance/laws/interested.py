@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from zenoh_conformance.connection import Seen
-from zenoh_conformance.conversation import Side
-from zenoh_conformance.law import law
+from zenoh_conformance.judging.law import law
 from zenoh_conformance.messages import Declare, DFinal, Interest
+from zenoh_conformance.reading.connection import Seen
+from zenoh_conformance.reading.conversation import Side
 
 from .network import Network
 

@@ -1,4 +1,4 @@
-"""What the laws of a session's network messages share: who is who, what was settled, and whether anything went by unread.
+"""What the laws of a session's network messages share: roles, negotiated terms, and whether any bytes could not be read.
 
 No law of its own. An instance sees one session, all its links; messages in fragments come whole.
 """
@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from zenoh_conformance import sane
-from zenoh_conformance.connection import Seen
-from zenoh_conformance.conversation import Side
-from zenoh_conformance.law import Law
-from zenoh_conformance.messages import Declare, Init
-from zenoh_conformance.names import Names
+from zenoh_conformance.judging.law import Law
+from zenoh_conformance.messages import Declare, Init, sane
+from zenoh_conformance.reading.connection import Seen
+from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.reading.names import Names
 
 from .handshake import terms
 

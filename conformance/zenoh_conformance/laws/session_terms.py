@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from zenoh_conformance.connection import Seen
-from zenoh_conformance.conversation import Side
-from zenoh_conformance.kinds import reason_code
-from zenoh_conformance.law import law
+from zenoh_conformance.judging.law import law
 from zenoh_conformance.messages import Close
-from zenoh_conformance.pieces import SN_MASK
+from zenoh_conformance.reading.connection import Seen
+from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.reading.kinds import reason_code
+from zenoh_conformance.reading.pieces import SN_MASK
 
 from .handshake import Handshake
 

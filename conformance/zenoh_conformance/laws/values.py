@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from zenoh_conformance import keyexpr
-from zenoh_conformance.connection import Seen
-from zenoh_conformance.conversation import Side
-from zenoh_conformance.law import Law, law
+from zenoh_conformance.judging.law import Law, law
 from zenoh_conformance.messages import Declare, Err, Frame, Init, Push, Request, Response
 from zenoh_conformance.messages.data import Shm, SourceInfo
 from zenoh_conformance.messages.init import Shm as ShmOffer
 from zenoh_conformance.messages.network import QoS, TimestampExt
-from zenoh_conformance.primitives import WireExpr
-from zenoh_conformance.sane import DEFAULT_PRIORITY
+from zenoh_conformance.messages.sane import DEFAULT_PRIORITY
+from zenoh_conformance.primitives import WireExpr, keyexpr
+from zenoh_conformance.reading.connection import Seen
+from zenoh_conformance.reading.conversation import Side
 
 from .network import Named, Network, path_of
 
@@ -37,7 +36,7 @@ class FrameCarriesPriority(Network):
 
 @law("primitives/key-expression-grammar", per="session")
 class KeysFollowTheGrammar(Named):
-    """The keys that a node says, put together, are key expressions in canonical form."""
+    """The keys that a node sends, scope and suffix joined, are key expressions in canonical form."""
 
     def on_declare(self, seen: Seen, declare: Declare) -> None:
         super().on_declare(seen, declare)

@@ -8,12 +8,12 @@ from typing import Annotated
 from zenoh_conformance.wire.declare import NO_EXTS, Exts, flag, message
 from zenoh_conformance.wire.extensions import Unknown
 from zenoh_conformance.wire.layer import Layer
-from zenoh_conformance.wire.notes import named
+from zenoh_conformance.wire.notes import member_note
 from zenoh_conformance.wire.types import Fixed
 
 
 class CloseReason(IntEnum):
-    """Why; other numbers are read like any of these."""
+    """The reason codes of CLOSE; a receiver treats every other number like one of these."""
 
     GENERIC = 0
     UNSUPPORTED = 1
@@ -27,16 +27,16 @@ class CloseReason(IntEnum):
 
 @message(0x03, "Z|X|S", layer=Layer.TRANSPORT, ref="message-reference#close")
 class Close:
-    """The last message that its sender sends.
+    """Ends a session or one of its links; its sender sends nothing after it.
 
      7 6 5 4 3 2 1 0
     |Z|X|S|  0x03   |
     """
 
     session: bool = flag("S", default=False)
-    """S: the whole session ends; only this link when clear."""
+    """S: set, the whole session ends; clear, only this link."""
 
-    reason: Annotated[int, Fixed(1, says=named(CloseReason))]
-    """A CloseReason, or a number that has no name."""
+    reason: Annotated[int, Fixed(1, says=member_note(CloseReason))]
+    """A CloseReason, or a number without a name."""
 
     exts: Exts[Unknown] = NO_EXTS

@@ -14,7 +14,7 @@ REF = "push#common-data-extensions"
 
 @extension(0x1, "zbuf", ref=REF)
 class SourceInfo:
-    """Which entity this comes from, and which of its messages it is."""
+    """The entity that published this message, and the message's number there."""
 
     zid: ZidAlone
     """The node."""
@@ -23,12 +23,12 @@ class SourceInfo:
     """The entity in that node."""
 
     sn: Z32Cut
-    """Counts the messages of that entity."""
+    """The number of this message among those of the entity."""
 
 
 @extension(0x2, "unit", mandatory=True, ref=REF)
 class Shm:
-    """The payload is in slices, some of which may stand in shared memory."""
+    """Marks a payload that is a list of slices; a slice may lie in shared memory."""
 
 
 PayloadField = Annotated[bytes, Payload(Shm)]

@@ -9,30 +9,30 @@ from zenoh_conformance.primitives.wire_expr import Key
 from zenoh_conformance.wire.declare import NO_EXTS, Exts, extension, message, when
 from zenoh_conformance.wire.extensions import Unknown
 from zenoh_conformance.wire.layer import Layer
-from zenoh_conformance.wire.notes import completeness, flagged
+from zenoh_conformance.wire.notes import completeness, flags_note
 from zenoh_conformance.wire.types import Fixed, TextRest, Vle, Z16Cut, Z32Cut
 
 
 @extension(0x1, "z64", ref="declarations#queryable")
 class QueryableInfo:
-    """How good a queryable is; all zero when absent."""
+    """Completeness and distance of a queryable; both are zero when it is absent."""
 
     value: Annotated[int, Vle(64, says=completeness)]
     """Bit 0 complete, from bit 8 on the distance."""
 
     @property
     def complete(self) -> bool:
-        """It serves all of its key expression."""
+        """Whether the queryable answers for every key of its key expression."""
         return self.value & 1 != 0
 
     @property
     def distance(self) -> int:
-        """How many hops away it is."""
+        """The number of hops to the queryable."""
         return self.value >> 8 & 0xFFFF
 
 
 class WireExprFlags(IntFlag):
-    """What the extension WireExpr holds."""
+    """The flags of the extension WireExpr."""
 
     SUFFIX = 0x01
     SENDERS_SCOPE = 0x02
@@ -40,9 +40,9 @@ class WireExprFlags(IntFlag):
 
 @extension(0xF, "zbuf", mandatory=True, ref="declarations#wire-expr-extension", name="WireExpr")
 class WireExprExt:
-    """The key expression of what is undeclared."""
+    """The key expression of the declaration that an UNDECLARE takes back."""
 
-    flags: Annotated[int, Fixed(1, says=flagged(WireExprFlags))]
+    flags: Annotated[int, Fixed(1, says=flags_note(WireExprFlags))]
     """Bit 0: a suffix follows; bit 1: `scope` was declared by the sender."""
 
     scope: Z16Cut
@@ -54,20 +54,20 @@ class WireExprExt:
 
 @message(0x00, "Z|X|N", layer=Layer.DECLARATION, ref="declarations#key-expr")
 class DKeyExpr:
-    """Gives a key expression a number."""
+    """Assigns a number to a key expression."""
 
     expr_id: Z16Cut
     """The number."""
 
     key: Key
-    """What it stands for from now on."""
+    """The key expression that the number means from now on."""
 
     exts: Exts[Unknown] = NO_EXTS
 
 
 @message(0x01, "Z|X|X", layer=Layer.DECLARATION, ref="declarations#undeclare-key-expr")
 class UKeyExpr:
-    """Takes the number back."""
+    """Removes the number of a key expression."""
 
     expr_id: Z16Cut
     """The number."""
@@ -77,20 +77,20 @@ class UKeyExpr:
 
 @message(0x02, "Z|M|N", layer=Layer.DECLARATION, ref="declarations#subscriber")
 class DSubscriber:
-    """Whoever publishes to this key is to send it here."""
+    """Declares a subscriber: publications on this key are to be sent to this node."""
 
     id: Z32Cut
     """Chosen by the sender."""
 
     key: Key
-    """What is subscribed to."""
+    """The key expression of the subscription."""
 
     exts: Exts[Unknown] = NO_EXTS
 
 
 @message(0x03, "Z|X|X", layer=Layer.DECLARATION, ref="declarations#undeclare-subscriber")
 class USubscriber:
-    """The subscriber is gone."""
+    """Undeclares a subscriber."""
 
     id: Z32Cut
     """As declared."""
@@ -100,20 +100,20 @@ class USubscriber:
 
 @message(0x04, "Z|M|N", layer=Layer.DECLARATION, ref="declarations#queryable")
 class DQueryable:
-    """Whoever asks for this key can ask here."""
+    """Declares a queryable: queries for this key can be sent to this node."""
 
     id: Z32Cut
     """Chosen by the sender."""
 
     key: Key
-    """What is served."""
+    """The key expression that it answers queries for."""
 
     exts: Exts[QueryableInfo] = NO_EXTS
 
 
 @message(0x05, "Z|X|X", layer=Layer.DECLARATION, ref="declarations#undeclare-queryable")
 class UQueryable:
-    """The queryable is gone."""
+    """Undeclares a queryable."""
 
     id: Z32Cut
     """As declared."""
@@ -123,20 +123,20 @@ class UQueryable:
 
 @message(0x06, "Z|M|N", layer=Layer.DECLARATION, ref="declarations#token")
 class DToken:
-    """Somebody is alive under this key."""
+    """Declares a liveliness token on this key."""
 
     id: Z32Cut
     """Chosen by the sender."""
 
     key: Key
-    """Where it is alive."""
+    """The key expression of the token."""
 
     exts: Exts[Unknown] = NO_EXTS
 
 
 @message(0x07, "Z|X|X", layer=Layer.DECLARATION, ref="declarations#undeclare-token")
 class UToken:
-    """Nobody is alive there any more."""
+    """Undeclares a liveliness token."""
 
     id: Z32Cut
     """As declared."""
@@ -146,6 +146,6 @@ class UToken:
 
 @message(0x1A, "Z|X|X", layer=Layer.DECLARATION, ref="declarations#final")
 class DFinal:
-    """All that an INTEREST asked for has been told."""
+    """Ends the answer to an INTEREST: every current declaration has been sent."""
 
     exts: Exts[Unknown] = NO_EXTS

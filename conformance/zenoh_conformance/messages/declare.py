@@ -1,4 +1,4 @@
-"""DECLARE: one thing that a node offers, wants, names, or no longer does."""
+"""DECLARE: carries one declaration or one undeclaration."""
 
 from __future__ import annotations
 
@@ -6,17 +6,7 @@ from zenoh_conformance.wire.declare import NO_EXTS, Exts, given, message
 from zenoh_conformance.wire.layer import Layer
 from zenoh_conformance.wire.types import Z32Cut
 
-from .declarations import (
-    DFinal,
-    DKeyExpr,
-    DQueryable,
-    DSubscriber,
-    DToken,
-    UKeyExpr,
-    UQueryable,
-    USubscriber,
-    UToken,
-)
+from .declarations import DFinal, DKeyExpr, DQueryable, DSubscriber, DToken, UKeyExpr, UQueryable, USubscriber, UToken
 from .network import NodeId, QoS, TimestampExt
 
 

@@ -1,4 +1,4 @@
-"""DEL: there is no value any more."""
+"""DEL: deletes a value."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .data import SourceInfo
 
 @extension(0x2, "zbuf", ref="push#del-extensions", name="Attachment")
 class DelAttachment:
-    """What the application adds; PUT has it under another id."""
+    """Bytes that the application attaches; PUT uses another id for them."""
 
     payload: BytesRest
     """Opaque."""
@@ -20,7 +20,7 @@ class DelAttachment:
 
 @message(0x02, "Z|X|T", layer=Layer.DATA, ref="push#del")
 class Del:
-    """Carried in PUSH and in REPLY.
+    """Deletes a value; carried in PUSH and in REPLY.
 
      7 6 5 4 3 2 1 0
     |Z|X|T|  0x02   |

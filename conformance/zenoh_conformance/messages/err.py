@@ -1,4 +1,4 @@
-"""ERR: why there is no value."""
+"""ERR: an error as the answer to a query."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from .data import PayloadField, Shm, SourceInfo
 
 @message(0x05, "Z|E|X", layer=Layer.DATA, ref="reply#err")
 class Err:
-    """Carried in RESPONSE.
+    """Answers a query with an error; carried in RESPONSE.
 
      7 6 5 4 3 2 1 0
     |Z|E|X|  0x05   |
     """
 
     encoding: EncodingField | None = given("E", default=None)
-    """What the payload is; zenoh/bytes when absent."""
+    """The encoding of the payload; zenoh/bytes when absent."""
 
     exts: Exts[SourceInfo | Shm] = NO_EXTS
 
     payload: PayloadField
-    """Of the application; with the marker Shm the slices as they stand, their count first."""
+    """The application's error; with the marker Shm, the number of slices and then the slices."""

@@ -1,4 +1,4 @@
-"""FRAGMENT: a piece of a network message that no batch can hold."""
+"""FRAGMENT: a piece of a network message that is too large for one batch."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ REF = "message-reference#fragment"
 
 @extension(0x2, "unit", ref=REF)
 class First:
-    """This is the first piece."""
+    """Marks the first piece of a message."""
 
 
 @extension(0x3, "unit", ref=REF)
 class Drop:
-    """The message will not be completed; its pieces are to be dropped."""
+    """Says that the message will not be completed; the receiver drops its pieces."""
 
 
 @message(0x06, "Z|M|R", layer=Layer.TRANSPORT, ref=REF)
 class Fragment:
-    """Takes its numbers from the space of FRAME, one after the other.
+    """Carries a piece of a network message; its sequence numbers continue those of FRAME.
 
      7 6 5 4 3 2 1 0
     |Z|M|R|  0x06   |
     """
 
     reliable: bool = flag("R", default=True)
-    """R: the reliable channel; best effort when clear."""
+    """R: set, the reliable channel; clear, best effort."""
 
     more: bool = flag("M")
-    """M: further pieces follow."""
+    """M: more pieces follow."""
 
     sn: Z32Cut
     """Sequence number, inside the negotiated resolution."""

@@ -1,4 +1,4 @@
-"""FRAME: network messages, in sequence."""
+"""FRAME: network messages under a sequence number."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from zenoh_conformance.wire.types import Vle, Z32Cut
 
 @extension(0x1, "z64", mandatory=True, ref="message-reference#frame")
 class QoS:
-    """The priority lane of what is carried."""
+    """The priority of the messages in the FRAME or FRAGMENT."""
 
     value: Annotated[int, Vle(8, cut=True, reserved=0xF8, says=lane)]
     """0 Control to 7 Background; 5, Data, when absent."""
@@ -21,14 +21,14 @@ class QoS:
 
 @message(0x05, "Z|X|R", layer=Layer.TRANSPORT, ref="message-reference#frame")
 class Frame:
-    """Carries one or more network messages, whole.
+    """Carries one or more complete network messages.
 
      7 6 5 4 3 2 1 0
     |Z|X|R|  0x05   |
     """
 
     reliable: bool = flag("R", default=True)
-    """R: the reliable channel; best effort when clear."""
+    """R: set, the reliable channel; clear, best effort."""
 
     sn: Z32Cut
     """Sequence number, inside the negotiated resolution."""
@@ -36,4 +36,4 @@ class Frame:
     exts: Exts[QoS] = NO_EXTS
 
     messages: Annotated[tuple[Any, ...], Messages(Layer.NETWORK)]
-    """Network messages; they end with the batch, or where another transport message begins."""
+    """The network messages, up to the end of the batch or the next transport message."""

@@ -1,4 +1,4 @@
-"""INIT: propose and settle the parameters of a session."""
+"""INIT: negotiates the parameters of a session."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ REF = "session-establishment#init-extensions"
 
 @extension(0x1, "unit", ref=REF)
 class QoS:
-    """Priorities have lanes of their own, if both sides say so."""
+    """Offers one sequence of numbers per priority; used if both sides offer it."""
 
 
 @extension(0x1, "z64", ref=REF)
 class QoSLink:
-    """QoS, and what this link is for when a session has several."""
+    """QoS, and the messages that this link carries when the session has several links."""
 
     value: Annotated[int, Vle(64, says=link_use)]
     """Bit 0: a range of priorities follows, from bits 10:3 to 18:11; bit 1: reliability follows, in bit 19."""
@@ -52,20 +52,20 @@ class MultiLink:
 
 @extension(0x5, "unit", ref=REF)
 class LowLatency:
-    """Network messages without FRAME, if both sides say so."""
+    """Offers network messages without FRAME; used if both sides offer it."""
 
 
 @extension(0x6, "unit", ref=REF)
 class Compression:
-    """Compressed batches, if both sides say so."""
+    """Offers compressed batches; used if both sides offer it."""
 
 
 @extension(0x7, "z64", ref=REF)
 class Patch:
-    """Revision of the protocol within its version."""
+    """The patch level of the protocol version."""
 
     value: Z8Cut
-    """From 1 on, fragments are marked First and Drop."""
+    """From 1 on, FRAGMENTs carry the extensions First and Drop."""
 
 
 @extension(0x8, "zbuf", ref=REF)
@@ -78,7 +78,7 @@ class RegionName:
 
 @message(0x01, "Z|S|A", layer=Layer.TRANSPORT, ref="session-establishment#init")
 class Init:
-    """Sent by the initiator (A=0), answered by the responder with a cookie (A=1).
+    """Proposes parameters (A=0, from the initiator) or accepts them with a cookie (A=1, from the responder).
 
      7 6 5 4 3 2 1 0
     |Z|S|A|  0x01   |
@@ -88,21 +88,21 @@ class Init:
     """A: this answers an InitSyn."""
 
     version: U8 = 9
-    """Of the protocol."""
+    """The version of the protocol."""
 
     whatami: Role
-    """What the sender is."""
+    """The role of the sender."""
 
     zid: ZidAfterRole
-    """Who the sender is."""
+    """The ZenohID of the sender."""
 
     resolution: Resolution | None = given("S", default=None)
-    """How wide sequence numbers and request ids are; 0x0a when absent."""
+    """The widths of sequence numbers and request ids; 0x0a when absent."""
 
     batch_size: Annotated[int, Fixed(2, says=batch_bytes)] | None = given("S", default=None)
     """The largest batch that the sender takes; 65535 when absent."""
 
     cookie: BytesZ16 | None = when("ack", default=None)
-    """To be returned unchanged in OpenSyn."""
+    """Bytes that the initiator returns unchanged in OpenSyn."""
 
     exts: Exts[QoS | QoSLink | Shm | Auth | MultiLink | LowLatency | Compression | Patch | RegionName] = NO_EXTS

@@ -1,4 +1,4 @@
-"""INTEREST: which declarations a node wants to be told."""
+"""INTEREST: asks a node for its declarations."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Annotated
 from zenoh_conformance.primitives.wire_expr import KeyByOptions
 from zenoh_conformance.wire.declare import NO_EXTS, Exts, bits, message, when
 from zenoh_conformance.wire.layer import Layer
-from zenoh_conformance.wire.notes import flagged
+from zenoh_conformance.wire.notes import flags_note
 from zenoh_conformance.wire.types import Fixed, Z32Cut
 
 from .network import NodeId, QoS, TimestampExt
 
 
 class InterestMode(IntEnum):
-    """Of which time; FINAL ends an earlier INTEREST."""
+    """Whether current or future declarations are asked for; FINAL ends an earlier INTEREST."""
 
     FINAL = 0
     CURRENT = 1
@@ -24,7 +24,7 @@ class InterestMode(IntEnum):
 
 
 class InterestOptions(IntFlag):
-    """What kind of declarations, and of which key."""
+    """The kinds of declarations that are asked for, and how the key is given."""
 
     KEY_EXPRS = 0x01
     SUBSCRIBERS = 0x02
@@ -38,22 +38,22 @@ class InterestOptions(IntFlag):
 
 @message(0x19, "Z|Mod|Mod", layer=Layer.NETWORK, ref="message-reference#interest")
 class Interest:
-    """Answered by DECLAREs, and for what is current by a D_FINAL.
+    """Asks for declarations; DECLAREs answer it, and D_FINAL follows the current ones.
 
      7 6 5 4 3 2 1 0
     |Z|Mod|  0x19   |
     """
 
     id: Z32Cut
-    """Chosen by the sender; the answers bear it."""
+    """Chosen by the sender; the answers repeat it."""
 
     mode: InterestMode = bits("Mod")
-    """Of which time."""
+    """Current declarations, future ones, or both."""
 
-    options: Annotated[int, Fixed(1, says=flagged(InterestOptions))] | None = when("mode", default=None)
+    options: Annotated[int, Fixed(1, says=flags_note(InterestOptions))] | None = when("mode", default=None)
     """InterestOptions; absent in FINAL."""
 
     key: KeyByOptions | None = when("options and options & 0x10", default=None)
-    """Only what intersects it; its suffix and mapping are bits of `options` too."""
+    """Restricts the answer to declarations whose key intersects it; N and M are bits of `options`."""
 
     exts: Exts[QoS | TimestampExt | NodeId] = NO_EXTS

@@ -1,4 +1,4 @@
-"""JOIN: what INIT and OPEN settle, told to everybody on a multicast link."""
+"""JOIN: announces a sender's parameters on a multicast link; INIT and OPEN negotiate the same on unicast."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ REF = "join#extensions"
 
 @composite(ref=REF, listed=True)
 class NextSn:
-    """Where one priority is in its two sequences."""
+    """The next sequence numbers of one priority."""
 
     reliable: Z32Cut
-    """Of the reliable channel."""
+    """The next number on the reliable channel."""
 
     best_effort: Z32Cut
-    """Of the best-effort channel."""
+    """The next number on the best-effort channel."""
 
 
 @extension(0x1, "zbuf", mandatory=True, ref=REF)
 class QoS:
-    """Priorities have lanes of their own; these numbers count, not the body's."""
+    """The next sequence numbers of each priority; they replace those in the body."""
 
     sns: Annotated[tuple[NextSn, ...], Many(Composite(NextSn), 8)]
-    """By priority, 0 Control to 7 Background."""
+    """One entry per priority, 0 Control to 7 Background."""
 
 
 @extension(0x2, "zbuf", mandatory=True, ref=REF)
 class Shm:
-    """What the node can do with shared memory."""
+    """The shared-memory capabilities of the node."""
 
     payload: BytesRest
     """Opaque."""
@@ -45,37 +45,37 @@ class Shm:
 
 @message(0x07, "Z|S|T", layer=Layer.TRANSPORT, ref="message-reference#join")
 class Join:
-    """Sent again and again; whoever hears it may send to its sender.
+    """Announces its sender; repeated periodically, and a receiver may send to that node from then on.
 
      7 6 5 4 3 2 1 0
     |Z|S|T|  0x07   |
     """
 
     version: U8 = 9
-    """Of the protocol."""
+    """The version of the protocol."""
 
     whatami: Role
-    """What the sender is."""
+    """The role of the sender."""
 
     zid: ZidAfterRole
-    """Who the sender is."""
+    """The ZenohID of the sender."""
 
     resolution: Resolution | None = given("S", default=None)
-    """How wide sequence numbers and request ids are; 0x0a when absent."""
+    """The widths of sequence numbers and request ids; 0x0a when absent."""
 
     batch_size: Annotated[int, Fixed(2, says=batch_bytes)] | None = given("S", default=None)
     """The largest batch that the sender takes; 8192 when absent."""
 
     lease_in_seconds: bool = flag("T", default=False)
-    """T: the unit of `lease`; milliseconds when clear."""
+    """T: set, `lease` is in seconds; clear, in milliseconds."""
 
     lease: Annotated[int, Vle(64, says=duration)]
-    """How long silence may last, in the unit that T names."""
+    """The time without a message after which the node counts as gone, in the unit that T selects."""
 
     next_sn_reliable: Z32Cut
-    """Of the reliable channel."""
+    """The next number on the reliable channel."""
 
     next_sn_best_effort: Z32Cut
-    """Of the best-effort channel."""
+    """The next number on the best-effort channel."""
 
     exts: Exts[QoS | Shm | Patch] = NO_EXTS

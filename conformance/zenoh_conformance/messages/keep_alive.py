@@ -1,4 +1,4 @@
-"""KEEP_ALIVE: nothing to say, and still there."""
+"""KEEP_ALIVE: shows that the sender is alive."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from zenoh_conformance.wire.layer import Layer
 
 @message(0x04, "Z|X|X", layer=Layer.TRANSPORT, ref="message-reference#keep-alive")
 class KeepAlive:
-    """Renews the lease when nothing else was sent.
+    """Renews the lease when the sender has sent nothing else.
 
      7 6 5 4 3 2 1 0
     |Z|X|X|  0x04   |

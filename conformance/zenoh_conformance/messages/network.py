@@ -15,7 +15,7 @@ REF = "message-reference#common-extensions"
 
 @extension(0x1, "z64", ref=REF)
 class QoS:
-    """How this message is to be treated; 0x05 when absent."""
+    """Priority and congestion control of the message; 0x05 when absent."""
 
     value: Annotated[int, Vle(8, cut=True, reserved=0xC0, says=treatment)]
     """Bits 2:0 priority, 3 D do not drop, 4 E express, 5 F do not drop the first."""
@@ -27,34 +27,34 @@ class QoS:
 
     @property
     def block(self) -> bool:
-        """D: the sender waits rather than drop."""
+        """D: under congestion the message is not dropped."""
         return self.value & 0x08 != 0
 
     @property
     def express(self) -> bool:
-        """E: not held back for a fuller batch."""
+        """E: the message is sent at once, not batched with later ones."""
         return self.value & 0x10 != 0
 
     @property
     def block_first(self) -> bool:
-        """F: the first message waits, later ones are dropped."""
+        """F: under congestion the first message waits, and later ones are dropped."""
         return self.value & 0x20 != 0
 
 
 @extension(0x2, "zbuf", ref=REF, name="Timestamp")
 class TimestampExt:
-    """When the message was made."""
+    """The time at which the message was made."""
 
     timestamp: Timestamp
-    """By the clock of its maker."""
+    """Time and clock."""
 
 
 @extension(0x3, "z64", mandatory=True, ref=REF)
 class NodeId:
-    """Which node of the routing tree the message comes from."""
+    """The node of the routing tree that the message comes from."""
 
     value: Z16Cut
-    """A number of that tree."""
+    """The node's number in that tree."""
 
 
 @composite(ref="errata#timestamp-stack-extension")
@@ -62,7 +62,7 @@ class TsEntry:
     """One stamp of a TsStack."""
 
     flags: U8
-    """Where it was made; 0x80: the stamp is the application's own."""
+    """The place where the stamp was made; 0x80: the stamp is in the application's own form."""
 
     stamp: BytesZ64
     """A Timestamp, unless `flags` say otherwise."""
@@ -70,10 +70,10 @@ class TsEntry:
 
 @extension(0x7, "zbuf", ref="errata#timestamp-stack-extension")
 class TsStack:
-    """Stamps that nodes on the way add; newer than the text of the pages."""
+    """Timestamps that the nodes on the route add; newer than the text of the pages."""
 
     conf_flags: Annotated[int, Fixed(1, least=1)]
-    """Who stamps: 1 senders, 2 routers, 4 receivers; somebody does."""
+    """The nodes that add a stamp: 1 senders, 2 routers, 4 receivers; at least one bit is set."""
 
     entries: Annotated[tuple[TsEntry, ...], Many(Composite(TsEntry), Vle(8))]
     """In the order in which they were added."""

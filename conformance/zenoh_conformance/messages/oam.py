@@ -1,4 +1,4 @@
-"""OAM of both layers: management payloads, which a node that does not know their id passes by."""
+"""OAM of both layers: management payloads; a node ignores those whose id it does not know."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .network import QoS, TimestampExt
 OamBody = Annotated[int | bytes, ByEnc()]
 
 LINK_STATE = 1
-"""The id of what routers tell each other about their links."""
+"""The id of the link-state messages between routers."""
 
 
 def purpose(number: int) -> str:
@@ -25,17 +25,17 @@ def purpose(number: int) -> str:
 
 @message(0x00, "Z|ENC|ENC", layer=Layer.TRANSPORT, ref="message-reference#transport-oam")
 class Oam:
-    """Management of the transport.
+    """Carries a management payload of the transport.
 
      7 6 5 4 3 2 1 0
     |Z|ENC|  0x00   |
     """
 
     id: Z16Cut
-    """What the payload is about."""
+    """The kind of the payload."""
 
     enc: Enc = bits("ENC")
-    """How the body is written."""
+    """The encoding of the body."""
 
     exts: Exts[Lane] = NO_EXTS
 
@@ -45,17 +45,17 @@ class Oam:
 
 @message(0x1F, "Z|ENC|ENC", layer=Layer.NETWORK, ref="message-reference#network-oam")
 class NetworkOam:
-    """Management of the network; id 1 is the link state of routers.
+    """Carries a management payload of the network; id 1 is the link state of routers.
 
      7 6 5 4 3 2 1 0
     |Z|ENC|  0x1f   |
     """
 
     id: Annotated[int, Vle(16, cut=True, says=purpose)]
-    """What the payload is about."""
+    """The kind of the payload."""
 
     enc: Enc = bits("ENC")
-    """How the body is written."""
+    """The encoding of the body."""
 
     exts: Exts[QoS | TimestampExt] = NO_EXTS
 

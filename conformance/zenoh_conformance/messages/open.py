@@ -1,4 +1,4 @@
-"""OPEN: activate the session whose parameters INIT settled."""
+"""OPEN: opens the session whose parameters INIT negotiated."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Shm:
 
 @extension(0x2, "zbuf", ref=REF)
 class ShmAnswer:
-    """The same in the layout that the baseline has sent since 1.10; the text of the pages has the other alone."""
+    """The answer in the layout that the baseline has sent since 1.10; the pages describe only the other one."""
 
     payload: BytesRest
     """Opaque."""
@@ -40,12 +40,12 @@ class MultiLinkSyn:
 
 @extension(0x4, "unit", ref="session-establishment#open-ack-extensions", only="ack")
 class MultiLinkAck:
-    """The further link is accepted."""
+    """Accepts a further link of the session."""
 
 
 @extension(0x7, "z64", ref=REF)
 class RemoteBound:
-    """A hint for routing: on which side of a region the sender stands."""
+    """A hint for routing: the side of the region on which the sender is."""
 
     value: Z8Cut
     """0 north, 1 south."""
@@ -53,7 +53,7 @@ class RemoteBound:
 
 @message(0x02, "Z|T|A", layer=Layer.TRANSPORT, ref="session-establishment#open")
 class Open:
-    """Sent by the initiator (A=0, with the cookie), answered by the responder (A=1).
+    """Opens the session (A=0 with the cookie, from the initiator) or accepts it (A=1, from the responder).
 
      7 6 5 4 3 2 1 0
     |Z|T|A|  0x02   |
@@ -63,13 +63,13 @@ class Open:
     """A: this answers an OpenSyn."""
 
     lease_in_seconds: bool = flag("T", default=False)
-    """T: the unit of `lease`; milliseconds when clear."""
+    """T: set, `lease` is in seconds; clear, in milliseconds."""
 
     lease: Annotated[int, Vle(64, says=duration)]
-    """How long silence may last, in the unit that T names."""
+    """The time without a message after which the session ends, in the unit that T selects."""
 
     initial_sn: Z32Cut
-    """First sequence number that the sender will use; inside the negotiated resolution."""
+    """The first sequence number that the sender will use, inside the negotiated resolution."""
 
     cookie: BytesZ64 | None = when("not ack", default=None)
     """The responder's cookie, unchanged."""

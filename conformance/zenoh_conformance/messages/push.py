@@ -1,4 +1,4 @@
-"""PUSH: a value or a deletion that nobody asked for."""
+"""PUSH: publishes a value or a deletion."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .put import Put
 
 @message(0x1D, "Z|M|N", layer=Layer.NETWORK, ref="push#push")
 class Push:
-    """Goes to every subscriber whose key expression intersects its own.
+    """Publishes to every subscriber whose key expression intersects the key.
 
      7 6 5 4 3 2 1 0
     |Z|M|N|  0x1d   |
     """
 
     key: Key
-    """What it is about."""
+    """The key that is published to."""
 
     exts: Exts[QoS | TimestampExt | NodeId | TsStack] = NO_EXTS
 
     body: Put | Del
-    """The value, or that there is none."""
+    """The value, or its deletion."""

@@ -13,7 +13,7 @@ from .data import PayloadField, Shm, SourceInfo
 
 @extension(0x3, "zbuf", ref="push#put-extensions", name="Attachment")
 class PutAttachment:
-    """What the application adds to the value."""
+    """Bytes that the application attaches to the value."""
 
     payload: BytesRest
     """Opaque."""
@@ -21,7 +21,7 @@ class PutAttachment:
 
 @message(0x01, "Z|E|T", layer=Layer.DATA, ref="push#put")
 class Put:
-    """Carried in PUSH and in REPLY.
+    """Sets a value; carried in PUSH and in REPLY.
 
      7 6 5 4 3 2 1 0
     |Z|E|T|  0x01   |
@@ -31,9 +31,9 @@ class Put:
     """When the value was made."""
 
     encoding: EncodingField | None = given("E", default=None)
-    """What the value is; zenoh/bytes when absent."""
+    """The encoding of the value; zenoh/bytes when absent."""
 
     exts: Exts[SourceInfo | Shm | PutAttachment] = NO_EXTS
 
     payload: PayloadField
-    """The value; with the marker Shm the slices as they stand, their count first."""
+    """The value; with the marker Shm, the number of slices and then the slices."""

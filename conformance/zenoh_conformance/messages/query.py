@@ -1,4 +1,4 @@
-"""QUERY: what is asked."""
+"""QUERY: the content of a query."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 from zenoh_conformance.primitives.encoding import EncodingField
 from zenoh_conformance.wire.declare import NO_EXTS, Exts, extension, given, message
 from zenoh_conformance.wire.layer import Layer
-from zenoh_conformance.wire.notes import named
+from zenoh_conformance.wire.notes import member_note
 from zenoh_conformance.wire.types import BytesRest, TextZ64, Vle
 
 from .data import SourceInfo
@@ -17,7 +17,7 @@ REF = "query#query-extensions"
 
 
 class ConsolidationMode(IntEnum):
-    """How replies for one key are thinned out; other numbers are taken for AUTO."""
+    """How several replies for one key are reduced; other numbers count as AUTO."""
 
     AUTO = 0
     NONE = 1
@@ -25,28 +25,28 @@ class ConsolidationMode(IntEnum):
     LATEST = 3
 
 
-Consolidation = Annotated[int, Vle(64, known=4, says=named(ConsolidationMode))]
+Consolidation = Annotated[int, Vle(64, known=4, says=member_note(ConsolidationMode))]
 
 
 @extension(0x3, "zbuf", ref=REF)
 class QueryBody:
-    """A value that goes with the question."""
+    """A value that is sent with the query."""
 
     encoding: EncodingField
-    """What the value is."""
+    """The encoding of the value."""
 
     payload: BytesRest
-    """The value: the rest of the extension; in slices under BodyShm."""
+    """The value, up to the end of the extension; a list of slices under BodyShm."""
 
 
 @extension(0x4, "unit", ref=REF)
 class BodyShm:
-    """The value of QueryBody is in slices."""
+    """Marks a QueryBody whose value is a list of slices."""
 
 
 @extension(0x5, "zbuf", ref=REF, name="Attachment")
 class QueryAttachment:
-    """What the application adds to the question."""
+    """Bytes that the application attaches to the query."""
 
     payload: BytesRest
     """Opaque."""
@@ -54,7 +54,7 @@ class QueryAttachment:
 
 @message(0x03, "Z|P|C", layer=Layer.DATA, ref="query#query")
 class Query:
-    """Carried in REQUEST.
+    """Holds the parameters of a query; carried in REQUEST.
 
      7 6 5 4 3 2 1 0
     |Z|P|C|  0x03   |
@@ -64,6 +64,6 @@ class Query:
     """A ConsolidationMode; AUTO when absent."""
 
     parameters: TextZ64 | None = given("P", default=None)
-    """Of the application."""
+    """The parameters of the selector, as the application gave them."""
 
     exts: Exts[SourceInfo | QueryBody | BodyShm | QueryAttachment] = NO_EXTS

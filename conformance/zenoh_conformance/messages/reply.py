@@ -1,4 +1,4 @@
-"""REPLY: a value that answers."""
+"""REPLY: a value or a deletion as the answer to a query."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .query import Consolidation
 
 @message(0x04, "Z|X|C", layer=Layer.DATA, ref="reply#reply")
 class Reply:
-    """Carried in RESPONSE.
+    """Answers a query; carried in RESPONSE.
 
      7 6 5 4 3 2 1 0
     |Z|X|C|  0x04   |
@@ -25,4 +25,4 @@ class Reply:
     exts: Exts[Unknown] = NO_EXTS
 
     body: Put | Del
-    """The value, or that there is none."""
+    """The value, or its deletion."""

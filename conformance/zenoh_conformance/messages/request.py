@@ -1,4 +1,4 @@
-"""REQUEST: a question to whoever serves a key expression."""
+"""REQUEST: a query to the queryables of a key expression."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 from zenoh_conformance.primitives.wire_expr import Key
 from zenoh_conformance.wire.declare import NO_EXTS, Exts, extension, message
 from zenoh_conformance.wire.layer import Layer
-from zenoh_conformance.wire.notes import milliseconds, named
+from zenoh_conformance.wire.notes import member_note, milliseconds
 from zenoh_conformance.wire.types import Z32, Vle, Z32Cut
 
 from .network import NodeId, QoS, TimestampExt, TsStack
@@ -18,7 +18,7 @@ REF = "query#request-extensions"
 
 
 class Target(IntEnum):
-    """Which queryables are asked; other numbers are refused."""
+    """The queryables that receive a query; other numbers are refused."""
 
     BEST_MATCHING = 0
     ALL = 1
@@ -27,15 +27,15 @@ class Target(IntEnum):
 
 @extension(0x4, "z64", mandatory=True, ref=REF)
 class QueryTarget:
-    """Who of those that match is asked."""
+    """Selects among the matching queryables."""
 
-    value: Annotated[int, Vle(64, most=2, says=named(Target))]
+    value: Annotated[int, Vle(64, most=2, says=member_note(Target))]
     """A Target; BEST_MATCHING when absent."""
 
 
 @extension(0x5, "z64", ref=REF)
 class Budget:
-    """How many replies are wanted at most."""
+    """The largest number of replies that the querier wants."""
 
     value: Z32Cut
     """Not zero."""
@@ -43,7 +43,7 @@ class Budget:
 
 @extension(0x6, "z64", ref=REF)
 class Timeout:
-    """How long the querier waits."""
+    """The time that the querier waits."""
 
     value: Annotated[int, Vle(64, says=milliseconds)]
     """Milliseconds."""
@@ -51,19 +51,19 @@ class Timeout:
 
 @message(0x1C, "Z|M|N", layer=Layer.NETWORK, ref="query#request")
 class Request:
-    """Answered by any number of RESPONSE, then one RESPONSE_FINAL.
+    """Asks a query; any number of RESPONSEs and one RESPONSE_FINAL answer it.
 
      7 6 5 4 3 2 1 0
     |Z|M|N|  0x1c   |
     """
 
     id: Z32
-    """Chosen by the querier; the answers bear it."""
+    """Chosen by the querier; the answers repeat it."""
 
     key: Key
-    """What is asked for."""
+    """The key expression of the query."""
 
     exts: Exts[QoS | TimestampExt | NodeId | QueryTarget | Budget | Timeout | TsStack] = NO_EXTS
 
     body: Query
-    """The question."""
+    """The query."""

@@ -15,7 +15,7 @@ from .reply import Reply
 
 @extension(0x3, "zbuf", ref="reply#response-extensions")
 class ResponderId:
-    """Which entity answers."""
+    """The entity that answers."""
 
     zid: ZidAlone
     """The node."""
@@ -26,17 +26,17 @@ class ResponderId:
 
 @message(0x1B, "Z|M|N", layer=Layer.NETWORK, ref="reply#response")
 class Response:
-    """Several may answer one REQUEST.
+    """Answers a REQUEST; several may answer the same one.
 
      7 6 5 4 3 2 1 0
     |Z|M|N|  0x1b   |
     """
 
     id: Z32
-    """Of the REQUEST."""
+    """The id of the REQUEST."""
 
     key: Key
-    """What the answer is about."""
+    """The key of the answer."""
 
     exts: Exts[QoS | TimestampExt | ResponderId | TsStack] = NO_EXTS
 

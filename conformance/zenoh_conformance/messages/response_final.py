@@ -1,4 +1,4 @@
-"""RESPONSE_FINAL: there are no more answers."""
+"""RESPONSE_FINAL: the end of the answers to a REQUEST."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .network import QoS, TimestampExt
 
 @message(0x1A, "Z|X|X", layer=Layer.NETWORK, ref="reply#final")
 class ResponseFinal:
-    """Ends what a REQUEST began.
+    """Ends the answers to a REQUEST.
 
      7 6 5 4 3 2 1 0
     |Z|X|X|  0x1a   |
     """
 
     id: Z32
-    """Of the REQUEST."""
+    """The id of the REQUEST."""
 
     exts: Exts[QoS | TimestampExt] = NO_EXTS

@@ -1,4 +1,4 @@
-"""SCOUT and HELLO: finding each other on datagrams, before any session."""
+"""SCOUT and HELLO: find nodes over datagrams, before any session."""
 
 from __future__ import annotations
 
@@ -16,42 +16,42 @@ Locators = Annotated[tuple[str, ...], Many(Blob(Vle(8), text=True), Vle(64))]
 
 @message(0x01, "Z|X|X", layer=Layer.SCOUTING, ref="scouting#scout", lenient=True)
 class Scout:
-    """Who is there?  Whoever plays one of these roles answers with HELLO.
+    """Asks for nodes; a node with one of these roles answers with HELLO.
 
      7 6 5 4 3 2 1 0
     |Z|X|X|  0x01   |
     """
 
     version: U8 = 9
-    """Of the protocol."""
+    """The version of the protocol."""
 
     what: RoleMask
-    """1 router, 2 peer, 4 client."""
+    """The roles that should answer: 1 router, 2 peer, 4 client."""
 
     zid: ZidAfterMask | None = None
-    """Who asks; bit 3 of the packed byte says whether it is told."""
+    """The ZenohID of the asking node; bit 3 of the packed byte says whether it is present."""
 
     exts: Exts[Unknown] = NO_EXTS
 
 
 @message(0x02, "Z|X|L", layer=Layer.SCOUTING, ref="scouting#hello", lenient=True)
 class Hello:
-    """I am.
+    """Announces a node, as the answer to SCOUT.
 
      7 6 5 4 3 2 1 0
     |Z|X|L|  0x02   |
     """
 
     version: U8 = 9
-    """Of the protocol."""
+    """The version of the protocol."""
 
     whatami: Role
-    """What the sender is."""
+    """The role of the sender."""
 
     zid: ZidAfterRole
-    """Who the sender is."""
+    """The ZenohID of the sender."""
 
     locators: Locators | None = given("L", default=None)
-    """Where it listens; where the answer came from, when absent."""
+    """The addresses at which it listens; the source address of the HELLO when absent."""
 
     exts: Exts[Unknown] = NO_EXTS

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
-from zenoh_conformance import sane
-from zenoh_conformance.session import Seen
+from zenoh_conformance.messages import sane
+from zenoh_conformance.tables.session import SessionInput
 
 Special = TypeVar("Special")
 
@@ -23,7 +23,10 @@ TEARDOWN: Final = "session-establishment/teardown-by-close"
 LEASE_UNIT: Final = "session-establishment/lease-unit"
 TO_SELF: Final = "close/own-zid-is-connection-to-self"
 
-ANSWERED: Final[Mapping[Seen, str]] = {Seen.INIT_SYN: INIT_IS_ANSWERED, Seen.OPEN_SYN: OPEN_IS_ANSWERED}
+ANSWERED: Final[Mapping[SessionInput, str]] = {
+    SessionInput.INIT_SYN: INIT_IS_ANSWERED,
+    SessionInput.OPEN_SYN: OPEN_IS_ANSWERED,
+}
 """What a legal step is about."""
 
 

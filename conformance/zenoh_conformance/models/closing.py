@@ -13,12 +13,12 @@ from typing import ClassVar
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from zenoh_conformance import sane
-from zenoh_conformance.cases.close_scope import answers
-from zenoh_conformance.conversation import Side
-from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.finding import NOT_REACHED, Deviation
-from zenoh_conformance.scene import Scene
+from zenoh_conformance.cases.session.close_scope import answers
+from zenoh_conformance.judging.finding import NOT_REACHED, Deviation
+from zenoh_conformance.messages import sane
+from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.talking.dialogue import Dialogue
+from zenoh_conformance.talking.scene import Scene
 
 from . import blame
 from .modelled import judged

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from zenoh_conformance.conversation import Side
 from zenoh_conformance.messages import (
     Declare,
     DQueryable,
@@ -25,8 +25,9 @@ from zenoh_conformance.messages import (
     UToken,
 )
 from zenoh_conformance.messages.interest import InterestMode, InterestOptions
-from zenoh_conformance.party import Party, one_more, parties
-from zenoh_conformance.scene import Scene
+from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.talking.party import Party, one_more, parties
+from zenoh_conformance.talking.scene import Scene
 
 from .modelled import judged
 from .querying import KEYS, dressed, essence, meets
@@ -155,7 +156,7 @@ class Declaring(RuleBasedStateMachine):
 
     @rule(at=which, wanted=st.sets(kinds, min_size=1), key=st.one_of(st.none(), keys))
     def watch(self, at: int, wanted: set[str], key: str | None) -> None:
-        """Somebody, perhaps one who watches already, asks to be told."""
+        """A session, perhaps one that watches already, sends an interest."""
         if len(self.watchers) <= at:
             self.count += 1
             self.watchers.append(Watcher(one_more(self.scene, f"watcher-{self.count}", self.publisher)))
@@ -216,10 +217,7 @@ class Declaring(RuleBasedStateMachine):
         for who in self.watchers:
             if not self.agrees(who):
                 who.party.settles()
-            deadline = who.party.us.wire.now() + who.party.us.unit
-            us = who.party.us
-            while not self.agrees(who) and us.next(max(0.0, deadline - us.wire.now()), silent=False) is not None:
-                pass
+            who.party.us.wait_until(partial(self.agrees, who))
             due, text = self.wanted(who), who.told()
             missing = bool(due - text)
             self.require(

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
 from zenoh_conformance.cases.establishing import answered_or_closed
-from zenoh_conformance.codec import encode
-from zenoh_conformance.dialogue import Sendable
-from zenoh_conformance.kinds import InitAck, OpenAck
 from zenoh_conformance.messages import Frame, Push, Put
 from zenoh_conformance.primitives import WireExpr
-from zenoh_conformance.scene import Scene
-from zenoh_conformance.session import RESPONDER, Seen, State
+from zenoh_conformance.reading.codec import encode
+from zenoh_conformance.reading.kinds import InitAck, OpenAck
+from zenoh_conformance.tables.session import RESPONDER, SessionInput, State
+from zenoh_conformance.talking.dialogue import Sendable
+from zenoh_conformance.talking.scene import Scene
 
 from . import blame
 from .blame import PLAIN, Way
@@ -88,7 +88,7 @@ class Establishment(Living):
         message = odd_ones[how % len(odd_ones)](link, value)
         with link.us.about(blame.REFUSED_BY_CLOSE):
             self.is_answered_or_closed(link, message, stage)
-        self.over(link, Seen.UNACCEPTABLE)
+        self.over(link, SessionInput.UNACCEPTABLE)
 
     def is_answered_or_closed(self, link: Modelled, message: Sendable, stage: str) -> None:
         """What is odd is answered, and all goes on, or closed."""
@@ -104,13 +104,13 @@ class Establishment(Living):
     def speak_out_of_turn(self, which: int, state: State, choice: int) -> None:
         """A step that is not due, or garbage, is refused."""
         link = self.at(which, state)
-        wrong = [what for what in ordered(STEPS) if what is Seen.OPEN_SYN or what not in RESPONDER[link.state]]
+        wrong = [what for what in ordered(STEPS) if what is SessionInput.OPEN_SYN or what not in RESPONDER[link.state]]
         what = wrong[choice % len(wrong)]
         link.us.send(STEPS[what](link))
         self.refused(link, what)
 
     @rule(which=which, state=early, what=st.sampled_from(ordered(TRAFFIC)))
-    def speak_too_early(self, which: int, state: State, what: Seen) -> None:
+    def speak_too_early(self, which: int, state: State, what: SessionInput) -> None:
         """What belongs to a session opens none."""
         link = self.at(which, state)
         link.us.send(TRAFFIC[what](link))
@@ -125,7 +125,7 @@ class Establishment(Living):
         self.lives(there, "live: subscribed")
         push = Push(key=WireExpr(scope=0, suffix=key, mapping=True), body=Put(payload=b"early"))
         link.us.send(Frame(sn=0, messages=(push,)))
-        self.no_step(link, Seen.FRAME)
+        self.no_step(link, SessionInput.FRAME)
         came = [seen for seen in there.us.fence() if seen.kind == "push"]
         with there.us.about("session-establishment/no-data-before-open"):
             there.us.require(not came, expected="nothing", got="the publication", step=f"{state.value}: Frame")
@@ -143,10 +143,10 @@ class Establishment(Living):
     def speak_wrongly(self, link: Modelled, how: int, value: int) -> None:
         """The message that is due, wrong, is refused; where a page says for which reason, for that one."""
         wrong = [each for each in UNACCEPTABLE[link.state] if not each.listed or each.about not in self.known]
-        stroke, stage = wrong[how % len(wrong)], f"{link.state.value}: {Seen.UNACCEPTABLE.value}"
+        stroke, stage = wrong[how % len(wrong)], f"{link.state.value}: {SessionInput.UNACCEPTABLE.value}"
         link.us.send(stroke.make(link, value))
         with link.us.about(stroke.about):
-            refusal = self.refused(link, Seen.UNACCEPTABLE)
+            refusal = self.refused(link, SessionInput.UNACCEPTABLE)
         if refusal.reason is not None and stroke.why not in self.known:
             with link.us.about(stroke.why):
                 link.us.expect_reason(refusal.reason, stroke.reasons, stage)
@@ -163,7 +163,7 @@ class Establishment(Living):
         right, got = seen is None or seen.kind == "close", link.us.text_of(seen)
         with link.us.about("session-establishment/init-field-order"):
             link.us.require(right, expected="no answer", got=got, step="await-init: half a batch")
-        self.over(link, Seen.LINK_END)
+        self.over(link, SessionInput.LINK_END)
 
     @rule(which=which, together=st.booleans())
     def open_too_soon(self, which: int, together: bool) -> None:
@@ -174,7 +174,7 @@ class Establishment(Living):
         for seen in link.us.stream(link.us.unit / 4):
             opened = OpenAck.matches(seen.message)
             link.us.require(not opened, expected="no OpenAck", got="OpenAck", step="await-init: InitSyn, OpenSyn")
-        self.over(link, Seen.OPEN_SYN)
+        self.over(link, SessionInput.OPEN_SYN)
 
     @rule(which=which)
     def take_the_cookie_of_another(self, which: int) -> None:
@@ -185,7 +185,7 @@ class Establishment(Living):
             ack = donor.ask(donor.init_syn(), expect=InitAck, step="await-init: InitSyn")
         link.us.send(link.us.open_syn(ack))
         with link.us.about("session-establishment/cookie-prevents-replay"):
-            self.refused(link, Seen.UNACCEPTABLE)
+            self.refused(link, SessionInput.UNACCEPTABLE)
         donor.wire.shut()
 
 

@@ -14,17 +14,16 @@ from typing import Any, ClassVar
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
-from zenoh_conformance import sane
 from zenoh_conformance.cases.establishing import believed_or_refused, followed_or_refused, in_the_end, refuses_itself
-from zenoh_conformance.codec import encode, segments
-from zenoh_conformance.conversation import Side
-from zenoh_conformance.dialogue import Dialogue, Sendable
-from zenoh_conformance.finding import Deviation
-from zenoh_conformance.kinds import InitSyn, OpenSyn
-from zenoh_conformance.messages import Init, Open
+from zenoh_conformance.judging.finding import Deviation
+from zenoh_conformance.messages import Init, Open, sane
 from zenoh_conformance.primitives import ZenohID
-from zenoh_conformance.scene import Scene
-from zenoh_conformance.session import Seen, State
+from zenoh_conformance.reading.codec import encode, segments
+from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.reading.kinds import InitSyn, OpenSyn
+from zenoh_conformance.tables.session import SessionInput, State
+from zenoh_conformance.talking.dialogue import Dialogue, Sendable
+from zenoh_conformance.talking.scene import Scene
 from zenoh_conformance.wire.extensions import Exts
 
 from . import blame
@@ -45,7 +44,7 @@ BREAKS = (*OUT_OF_TURN, "law/qos-needs-both", "law/low-latency-needs-both", "law
 """Laws that our own side breaks in it on purpose: an odd answer settles on what was not offered."""
 EARLY = (State.INIT_SENT, State.OPEN_SENT)
 SHORT: Mapping[str, Any] = {"lease_in_seconds": False, "lease": 1500}
-"""A lease that a session outlives only if somebody keeps it alive."""
+"""A lease that a session outlives only with KEEP_ALIVE."""
 
 Answer = Callable[[Dialogue, Init, int], Sendable]
 SE = "session-establishment"
@@ -247,9 +246,9 @@ class Initiation(RuleBasedStateMachine):
         us.wire.shut()
 
     @rule(state=st.sampled_from(EARLY), what=st.sampled_from(ordered(STEPS)))
-    def answer_out_of_turn(self, state: State, what: Seen) -> None:
+    def answer_out_of_turn(self, state: State, what: SessionInput) -> None:
         """A step that is no answer is refused."""
-        if what not in {State.INIT_SENT: (Seen.INIT_ACK,), State.OPEN_SENT: (Seen.OPEN_ACK,)}[state]:
+        if what not in {State.INIT_SENT: (SessionInput.INIT_ACK,), State.OPEN_SENT: (SessionInput.OPEN_ACK,)}[state]:
             us, _ = self.led(state)
             us.requirement = blame.IN_ORDER
             us.send(STEPS[what](Modelled(us)))
@@ -257,7 +256,7 @@ class Initiation(RuleBasedStateMachine):
             us.wire.shut()
 
     @rule(what=st.sampled_from(ordered(TRAFFIC)))
-    def answer_too_early(self, what: Seen) -> None:
+    def answer_too_early(self, what: SessionInput) -> None:
         """What belongs to a session is no InitAck."""
         us, _ = self.led(State.INIT_SENT)
         us.requirement = blame.IN_ORDER

@@ -5,13 +5,13 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
-from zenoh_conformance import connection, sane
 from zenoh_conformance.cases.establishing import answered_or_closed
-from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.finding import Deviation
-from zenoh_conformance.kinds import InitAck, OpenAck, reason_code
-from zenoh_conformance.messages import Close, KeepAlive
-from zenoh_conformance.session import RESPONDER, Seen, State, step
+from zenoh_conformance.judging.finding import Deviation
+from zenoh_conformance.messages import Close, KeepAlive, sane
+from zenoh_conformance.reading import connection
+from zenoh_conformance.reading.kinds import InitAck, OpenAck, reason_code
+from zenoh_conformance.tables.session import RESPONDER, SessionInput, State, step
+from zenoh_conformance.talking.dialogue import Dialogue
 
 from . import blame
 from .blame import PLAIN, TO_SELF, Way
@@ -38,7 +38,7 @@ class Living(Linked):
             self.lives(link)
 
     @rule(which=which, what=st.sampled_from(ordered(STEPS)))
-    def shake_hands_again(self, which: int, what: Seen) -> None:
+    def shake_hands_again(self, which: int, what: SessionInput) -> None:
         """A step of the handshake in a session ends it, or is passed over; it is not answered by one."""
         link = self.at(which, State.LIVE)
         heard = len(link.us.heard)
@@ -76,7 +76,7 @@ class Living(Linked):
         self.lives(sender, "live: published")
         self.lives(to, "live: heard")
         if not self.scene.can("routing"):
-            return  # a peer need not pass on what others publish
+            return  # a peer need not forward publications
         with to.us.about("push/push-reaches-intersecting"):
             # it may come after who published was answered
             came = any(map(is_publication, to.us.heard[before:])) or any(map(is_publication, to.us.stream()))
@@ -96,7 +96,7 @@ class Living(Linked):
             link.us.send(sane.close(reason, session=session))
             self.ends(link)
         link.us.wire.shut()
-        link.state = step(RESPONDER, link.state, Seen.CLOSE if politely else Seen.LINK_END)
+        link.state = step(RESPONDER, link.state, SessionInput.CLOSE if politely else SessionInput.LINK_END)
 
     def ends(self, link: Modelled) -> None:
         """A link on which we said CLOSE is over."""
@@ -109,7 +109,7 @@ class Living(Linked):
         link = self.at(which, State.LIVE)
         link.us.send(sane.close(session=session))
         self.ends(link)
-        self.over(link, Seen.CLOSE)
+        self.over(link, SessionInput.CLOSE)
         for tries_left in reversed(range(TRIES)):
             try:
                 self.reach(State.LIVE, way, zid=link.us.zid)
@@ -117,7 +117,7 @@ class Living(Linked):
             except Deviation as found:
                 if not tries_left:
                     raise self.blamed(found, way) from None
-                self.over(self.links[-1], Seen.LINK_END)
+                self.over(self.links[-1], SessionInput.LINK_END)
                 self.pass_time(link.us.unit / TRIES)
 
     @rule(which=which, what=st.sampled_from(("open_twice", "open_two_at_once", "be_the_target")))
@@ -132,9 +132,9 @@ class Living(Linked):
         with link.us.about(blame.REFUSED_BY_CLOSE):
             ack = answered_or_closed(link.us, link.us.init_syn(), InitAck, "init")
             let_in = ack is not None and answered_or_closed(link.us, link.us.open_syn(ack), OpenAck, "open") is not None
-        self.over(link, Seen.LINK_END)
+        self.over(link, SessionInput.LINK_END)
         if let_in:  # no page says which of the two stays: the node may have come back
-            self.over(first, Seen.LINK_END)
+            self.over(first, SessionInput.LINK_END)
 
     def open_two_at_once(self, which: int) -> None:
         """Of two handshakes of one node at once, one at least comes to its end."""
@@ -149,7 +149,7 @@ class Living(Linked):
         ]  # fmt: skip
         links[0].us.require(any(opened), expected="a session", got="none", step="two handshakes of one node")
         for link in links:
-            self.over(link, Seen.LINK_END)
+            self.over(link, SessionInput.LINK_END)
 
     def be_the_target(self, which: int) -> None:
         """Who shows the target's own ZenohID is told that he is the target."""
@@ -163,7 +163,7 @@ class Living(Linked):
             us.expect_refusal("open", reason=reason_code("CONNECTION_TO_SELF"), never=OpenAck)
         right = us.closed in (None, reason_code("CONNECTION_TO_SELF"))
         us.require(right, expected="Close(CONNECTION_TO_SELF)", got=f"Close({us.closed})", step="stage init")
-        self.over(self.links[-1], Seen.UNACCEPTABLE)
+        self.over(self.links[-1], SessionInput.UNACCEPTABLE)
 
     # -- time
 
@@ -182,7 +182,7 @@ class Living(Linked):
             link.us.require(quiet, expected="patience", got=link.us.text_of(seen), step=f"{link.state.value}: a pause")
         here = link.us.ended is None
         if not here and link.state in EARLY:  # no page says how long a handshake may take
-            self.over(link, Seen.LINK_END)
+            self.over(link, SessionInput.LINK_END)
             return
         link.us.require(here, expected="patience", got=link.us.text_of(None), step=f"{link.state.value}: a pause")
 
@@ -191,13 +191,13 @@ class Living(Linked):
     def keep_or_lose(self, seconds: bool, kept: bool) -> None:
         """A session with a short lease lives while KEEP_ALIVEs come, and no longer; no handshake waits meanwhile."""
         for link in self.in_state(State.AWAIT_INIT, State.INIT_ACKED):
-            self.over(link, Seen.LINK_END)
+            self.over(link, SessionInput.LINK_END)
         link = self.reach(State.LIVE, Way(lease={"lease_in_seconds": seconds, "lease": 1 if seconds else 1000}))
         with link.us.about(
             f"session-establishment/{'any-message-renews-lease' if kept else 'lease-expiry-ends-session'}"
         ):
             (self.keep if kept else self.lose)(link.us)
-        self.over(link, Seen.LINK_END)
+        self.over(link, SessionInput.LINK_END)
 
     def keep(self, us: Dialogue) -> None:
         """A session in which a KEEP_ALIVE comes in each part of its lease lives on."""
@@ -214,9 +214,9 @@ class Living(Linked):
                 break
         over = us.is_over
         us.require(over, expected="the session's end", got="a session that lives on", step="live: its lease is over")
-        text = us.closed in (None, reason_code("GENERIC"), reason_code("EXPIRED"))
+        allowed = us.closed in (None, reason_code("GENERIC"), reason_code("EXPIRED"))
         with us.about("close/expired-lease-is-expired"):
-            us.require(text, expected="Close(EXPIRED)", got=f"Close({us.closed})", step="live: its lease is over")
+            us.require(allowed, expected="Close(EXPIRED)", got=f"Close({us.closed})", step="live: its lease is over")
 
     def pass_time(self, seconds: float) -> None:
         """Let time pass, on a link that says nothing."""

@@ -8,20 +8,20 @@ from typing import Any, ClassVar
 
 from hypothesis.stateful import RuleBasedStateMachine
 
-from zenoh_conformance import sane
-from zenoh_conformance.codec import encode
-from zenoh_conformance.conversation import Conversation, Side
-from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.finding import Deviation
-from zenoh_conformance.kinds import InitAck, Kind, M, OpenAck
-from zenoh_conformance.law import all_laws, judge
-from zenoh_conformance.messages import Close, Init, KeepAlive
-from zenoh_conformance.own_side import OwnFault, own_faults
-from zenoh_conformance.pieces import SN_MASK
-from zenoh_conformance.refusal import Refusal
-from zenoh_conformance.requirement import is_must
-from zenoh_conformance.scene import Scene
-from zenoh_conformance.session import RESPONDER, START, Seen, State, path_to, step
+from zenoh_conformance.judging.engine import judge
+from zenoh_conformance.judging.finding import Deviation
+from zenoh_conformance.judging.law import all_laws
+from zenoh_conformance.judging.own_side import OwnFault, own_faults
+from zenoh_conformance.messages import Close, Init, KeepAlive, sane
+from zenoh_conformance.reading.codec import encode
+from zenoh_conformance.reading.conversation import Conversation, Side
+from zenoh_conformance.reading.kinds import InitAck, M, MessageKind, OpenAck
+from zenoh_conformance.reading.pieces import SN_MASK
+from zenoh_conformance.spec.requirement import is_must
+from zenoh_conformance.tables.session import RESPONDER, START, SessionInput, State, path_to, step
+from zenoh_conformance.talking.dialogue import Dialogue
+from zenoh_conformance.talking.refusal import Refusal
+from zenoh_conformance.talking.scene import Scene
 
 from . import blame
 from .blame import PLAIN, Way, guilty, parts_of
@@ -53,7 +53,7 @@ class Modelled:
     state: State = START["responder"]
     syn: Init | None = None
     ack: Init | None = None
-    steps: list[Seen] = field(default_factory=list)
+    steps: list[SessionInput] = field(default_factory=list)
     way: Way = PLAIN
     """How its handshake is said."""
     returns: bool = False
@@ -120,16 +120,18 @@ class Linked(RuleBasedStateMachine):
             self.legal_step(link, seen, way)
         return link
 
-    def legal_step(self, link: Modelled, seen: Seen, way: Way, dress: Callable[[Any], Any] | None = None) -> None:
+    def legal_step(
+        self, link: Modelled, seen: SessionInput, way: Way, dress: Callable[[Any], Any] | None = None
+    ) -> None:
         """Take a step that the table lists, and hear the answer that it lists."""
         link.way, said = way, dress or (lambda message: message)
         try:
             with link.us.about(blame.SKIPPED if dress else blame.ANSWERED.get(seen, blame.IN_ORDER)):
-                if seen is Seen.INIT_SYN:
+                if seen is SessionInput.INIT_SYN:
                     link.syn = link.us.init_syn(**way.init)
                     link.ack = self.asked(link, said(link.syn), InitAck, way.pieces)
                     self.compare(link)
-                elif seen is Seen.OPEN_SYN:
+                elif seen is SessionInput.OPEN_SYN:
                     assert link.ack is not None
                     link.us.initial_sn = FIRSTS[way.first](mask_of(link.ack))
                     self.asked(link, said(link.us.open_syn(link.ack, **way.lease)), OpenAck, way.pieces)
@@ -166,7 +168,7 @@ class Linked(RuleBasedStateMachine):
             del self.links[before:]
         return True
 
-    def asked(self, link: Modelled, message: Any, answer: Kind[M], pieces: int) -> M:
+    def asked(self, link: Modelled, message: Any, answer: MessageKind[M], pieces: int) -> M:
         """Say a message, whole or in pieces, and hear its answer."""
         us = link.us
         if pieces:
@@ -187,7 +189,7 @@ class Linked(RuleBasedStateMachine):
             same = self.them == ack.zid.raw
             us.require(same, expected="the ZenohID of before", got="another", step="init.zid")
 
-    def refused(self, link: Modelled, what: Seen) -> Refusal:
+    def refused(self, link: Modelled, what: SessionInput) -> Refusal:
         """CLOSE or the link's end, and nothing else."""
         refusal = link.us.expect_refusal(f"{link.state.value}: {what.value}")
         self.over(link, what)
@@ -201,7 +203,7 @@ class Linked(RuleBasedStateMachine):
         except Deviation as found:
             raise self.blamed(found, link.way) from None
 
-    def no_step(self, link: Modelled, what: Seen) -> None:
+    def no_step(self, link: Modelled, what: SessionInput) -> None:
         """CLOSE, the link's end, or nothing: a second message then tells that nothing was opened."""
         for seen in link.us.stream(link.us.unit / 4):
             if isinstance(seen.message, Close):
@@ -211,7 +213,7 @@ class Linked(RuleBasedStateMachine):
                 link.us.deviate(expected="no step forward", got=got, step=f"{link.state.value}: {what.value}")
         self.over(link, what)
 
-    def over(self, link: Modelled, what: Seen) -> None:
+    def over(self, link: Modelled, what: SessionInput) -> None:
         """The link is of no more use."""
         link.us.wire.shut()
         link.steps.append(what)
@@ -226,7 +228,7 @@ class Linked(RuleBasedStateMachine):
         """Those that stand there; a handshake that was left standing for long is given up first."""
         for link in self.links:
             if link.stale:
-                self.over(link, Seen.LINK_END)
+                self.over(link, SessionInput.LINK_END)
         return [link for link in self.links if link.state in states]
 
     def at(self, which: int, state: State) -> Modelled:
@@ -252,9 +254,9 @@ def is_client(link: Modelled) -> bool:
     return link.syn is not None and link.syn.whatami == sane.CLIENT
 
 
-def due(state: State) -> Seen:
+def due(state: State) -> SessionInput:
     """The step of the handshake that a state waits for."""
-    return next(seen for seen in RESPONDER[state] if seen not in (Seen.CLOSE, Seen.LINK_END))
+    return next(seen for seen in RESPONDER[state] if seen not in (SessionInput.CLOSE, SessionInput.LINK_END))
 
 
 def judged(scene: Any, side: Side, known: frozenset[str], breaks: Collection[str] = ()) -> None:
@@ -268,5 +270,5 @@ def judged(scene: Any, side: Side, known: frozenset[str], breaks: Collection[str
     musts = [one for one in findings if one.requirement not in known and is_must(one.requirement)]
     if musts:
         raise Deviation(min(musts, key=lambda one: one.time))
-    for text in own_faults(conversation or Conversation(), said, side.other, breaks):
-        raise OwnFault(text)
+    for fault in own_faults(conversation or Conversation(), said, side.other, breaks):
+        raise OwnFault(fault)

@@ -15,15 +15,15 @@ from typing import Any, ClassVar
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from zenoh_conformance.conversation import Side
-from zenoh_conformance.finding import Deviation
+from zenoh_conformance.judging.finding import Deviation
 from zenoh_conformance.messages import Err, Put, Reply, Request, UQueryable
 from zenoh_conformance.messages.put import PutAttachment
 from zenoh_conformance.messages.query import ConsolidationMode
 from zenoh_conformance.messages.request import Target
-from zenoh_conformance.party import Asked, Party, one_more, parties, payload_of, told
 from zenoh_conformance.primitives import Encoding
-from zenoh_conformance.scene import Scene
+from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.talking.party import Asked, Party, one_more, parties, payload_of, told
+from zenoh_conformance.talking.scene import Scene
 from zenoh_conformance.wire.extensions import Exts
 
 from .modelled import judged
@@ -157,7 +157,7 @@ class Querying(RuleBasedStateMachine):
 
     @rule(key=keys, who=st.integers(0, 1), whom=st.sampled_from((Target.ALL, None, *Target)), mode=modes)
     def ask(self, key: str, who: int, whom: Target | None, mode: int | None) -> None:
-        """A query; it comes to those whom its target names. A node may notice a little later than we who has gone."""
+        """A query reaches the queryables that its target names. A node may notice a little later than we that a session has left."""
         querier, right = self.queriers[who], False
         while not right:
             may_be_early = self.may_be_early(querier)
@@ -183,7 +183,7 @@ class Querying(RuleBasedStateMachine):
         return question
 
     def may_be_early(self, querier: Party) -> bool:
-        """Whether the node may not have noticed yet who has gone."""
+        """Whether the node may not have noticed yet that a session has left."""
         return querier.us.wire.now() < self.left + querier.us.unit
 
     def came(self, source: Source, asked: Asked) -> bool:
@@ -204,7 +204,7 @@ class Querying(RuleBasedStateMachine):
         return matching, [source for source in matching if source.complete and holds(source.key, question.key)]
 
     def await_choice(self, question: Question) -> None:
-        """Wait for the query where it is due: a node may pass it on after it has answered the fence of who asked."""
+        """Wait for the query where it is due: a node may forward it after it has answered the querier's fence."""
         matching, complete = self.able(question)
         if question.target in (Target.ALL, Target.ALL_COMPLETE):
             for source in matching if question.target is Target.ALL else complete:
@@ -283,7 +283,7 @@ class Querying(RuleBasedStateMachine):
                 question.owing.remove(who)
 
     def await_final(self, question: Question) -> None:
-        """Nobody owes a final any more: that of the query comes, now or a little later, or the query came to somebody late."""
+        """All queryables have sent RESPONSE_FINAL: the final comes, now or a little later, or a queryable got the query late."""
         if "reply/final-always-comes" in self.known:
             return
         try:
@@ -301,7 +301,7 @@ class Querying(RuleBasedStateMachine):
                 self.asks_again(question)
 
     def asks_again(self, question: Question) -> None:
-        """A query that may have gone to who had left ends by the node's own timeout; the same asked now stands as any other."""
+        """A query that may have gone to a session that left ends by the node's own timeout; sent again, it counts as any other."""
         self.questions.remove(question)
         self.compare(self.put(question.asked.by, question.key, question.target, question.mode))
 
@@ -352,7 +352,7 @@ class Querying(RuleBasedStateMachine):
     # -- helpers
 
     def open_questions(self) -> list[Question]:
-        """Those that somebody owes a final."""
+        """Queries for which a queryable still owes RESPONSE_FINAL."""
         return [question for question in self.questions if question.owing]
 
     def pick(self, at: int) -> Question:

@@ -8,14 +8,13 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from zenoh_conformance import sane
-from zenoh_conformance.codec import encode, segments
-from zenoh_conformance.dialogue import Sendable
-from zenoh_conformance.kinds import reason_code
-from zenoh_conformance.messages import Fragment, Frame, Init, Join, KeepAlive, Oam, Open
+from zenoh_conformance.messages import Fragment, Frame, Init, Join, KeepAlive, Oam, Open, sane
 from zenoh_conformance.messages.init import QoS, QoSLink
 from zenoh_conformance.primitives import WhatAmI, ZenohID
-from zenoh_conformance.session import Seen, State
+from zenoh_conformance.reading.codec import encode, segments
+from zenoh_conformance.reading.kinds import reason_code
+from zenoh_conformance.tables.session import SessionInput, State
+from zenoh_conformance.talking.dialogue import Sendable
 from zenoh_conformance.wire.extensions import Exts, Unknown
 from zenoh_conformance.wire.layer import Enc
 from zenoh_conformance.wire.segment import Segments
@@ -207,25 +206,25 @@ ODD: dict[State, tuple[Stroke, ...]] = {
 }
 """The message that is due, with something of which no page says what is made of it: it is answered or closed, and no more than that."""
 
-STEPS: dict[Seen, Callable[[Modelled], Sendable]] = {
-    Seen.INIT_SYN: lambda link: link.us.init_syn(),
-    Seen.INIT_ACK: lambda link: link.us.init_ack(link.us.init_syn(exts=())),
-    Seen.OPEN_SYN: lambda link: invented(),
-    Seen.OPEN_ACK: lambda link: link.us.open_ack(),
-    Seen.GARBAGE: lambda link: b"\xff\xff\xff",
+STEPS: dict[SessionInput, Callable[[Modelled], Sendable]] = {
+    SessionInput.INIT_SYN: lambda link: link.us.init_syn(),
+    SessionInput.INIT_ACK: lambda link: link.us.init_ack(link.us.init_syn(exts=())),
+    SessionInput.OPEN_SYN: lambda link: invented(),
+    SessionInput.OPEN_ACK: lambda link: link.us.open_ack(),
+    SessionInput.GARBAGE: lambda link: b"\xff\xff\xff",
 }
 """Steps of a handshake for the moments when they are not due, and what is none."""
 
-TRAFFIC: dict[Seen, Callable[[Modelled], Sendable]] = {
-    Seen.KEEP_ALIVE: lambda link: KeepAlive(),
-    Seen.FRAME: lambda link: Frame(sn=0, messages=()),
-    Seen.FRAGMENT: lambda link: Fragment(more=True, sn=0, payload=b"x"),
-    Seen.OAM: lambda link: Oam(id=0x3FFF, enc=Enc.UNIT),
-    Seen.JOIN: lambda link: Join(
+TRAFFIC: dict[SessionInput, Callable[[Modelled], Sendable]] = {
+    SessionInput.KEEP_ALIVE: lambda link: KeepAlive(),
+    SessionInput.FRAME: lambda link: Frame(sn=0, messages=()),
+    SessionInput.FRAGMENT: lambda link: Fragment(more=True, sn=0, payload=b"x"),
+    SessionInput.OAM: lambda link: Oam(id=0x3FFF, enc=Enc.UNIT),
+    SessionInput.JOIN: lambda link: Join(
         version=sane.VERSION, whatami=WhatAmI(sane.PEER), zid=ZenohID(link.us.zid), lease_in_seconds=True, lease=10,
         next_sn_reliable=0, next_sn_best_effort=0,
     ),
-    Seen.GARBAGE: lambda link: b"",
+    SessionInput.GARBAGE: lambda link: b"",
 }  # fmt: skip
 """What belongs to a session, or to multicast, and a batch of nothing: it opens nothing."""
 
@@ -235,6 +234,6 @@ def invented() -> Open:
     return Open(ack=False, lease=1000, initial_sn=0, cookie=b"\x5a" * 16)
 
 
-def ordered(table: Iterable[Seen]) -> Sequence[Seen]:
+def ordered(table: Iterable[SessionInput]) -> Sequence[SessionInput]:
     """The keys of a table in an order that does not change."""
     return sorted(table, key=lambda seen: seen.value)

@@ -1,4 +1,4 @@
-"""Encoding: what a payload is."""
+"""Encoding: the type of a payload, as a number and a schema."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from zenoh_conformance.wire.errors import Diagnostic, EncodeError
-from zenoh_conformance.wire.source import Source
+from zenoh_conformance.wire.source import FunctionSource
 from zenoh_conformance.wire.types import Blob, Vle, WireType
 
 from .encodings import name_of
@@ -14,26 +14,26 @@ from .encodings import name_of
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """A number from the registry of encodings, and what the sender adds to it."""
+    """A number from the registry of encodings, and the schema that the sender adds to it."""
 
     id: int = 0
-    """0 is zenoh/bytes, as is no encoding at all."""
+    """0 is zenoh/bytes, which a payload without an encoding has too."""
 
     schema: bytes | None = None
-    """Up to 255 bytes; None where its bit S is clear."""
+    """Up to 255 bytes; None when bit S is clear."""
 
 
 class EncodingType(WireType):
-    """One integer, `id << 1 | S`, and where S is set the schema."""
+    """One integer, `id << 1 | S`, and the schema when S is set."""
 
     label = "Encoding"
     number, schema = Vle(32), Blob(Vle(8))
 
-    def read(self, out: Source, var: str, path: str) -> None:
+    def read(self, out: FunctionSource, var: str, path: str) -> None:
         out("begin = at")
         self.number.read_count(out, f"{var}_number", f"{path}.id")
         with out.block(f"if {var}_number > 0x1ffff:"):
-            out(f"found.append({out.name(_cut, 'cut')}(begin, '{path}.id', {var}_number >> 1))")
+            out(f"diagnostics.append({out.name(_cut_id, 'cut_id')}(begin, '{path}.id', {var}_number >> 1))")
         out.mark(f"{path}.id", f"{out.name(name_of, 'name_of')}({var}_number >> 1)")
         with out.block(f"if {var}_number & 1:"):
             self.schema.read(out, f"{var}_schema", f"{path}.schema")
@@ -41,9 +41,10 @@ class EncodingType(WireType):
             out(f"{var}_schema = None")
         out.make(var, Encoding, ["id", "schema"], [f"{var}_number >> 1", f"{var}_schema"])
 
-    def write(self, out: Source, var: str, path: str) -> None:
-        with out.block(f"if not 0 <= {var}.id < 0x80000000:"):
-            out(f"raise {out.name(EncodeError, 'EncodeError')}('{path}.id', f'{{{var}.id}} does not fit 31 bits')")
+    def write(self, out: FunctionSource, var: str, path: str) -> None:
+        out.raise_if(
+            f"not 0 <= {var}.id < 0x80000000", EncodeError, f"'{path}.id', f'{{{var}.id}} does not fit 31 bits'"
+        )
         out(f"{var}_schema = {var}.schema", f"{var}_number = {var}.id << 1 | ({var}_schema is not None)")
         self.number.write(out, f"{var}_number", f"{path}.id")
         with out.block(f"if {var}_schema is not None:"):
@@ -52,11 +53,11 @@ class EncodingType(WireType):
     def to_json(self, value: Encoding) -> dict[str, Any]:
         return {"id": value.id, **({} if value.schema is None else {"schema": value.schema.hex()})}
 
-    def from_json(self, text: dict[str, Any]) -> Encoding:
-        return Encoding(text["id"], bytes.fromhex(text["schema"]) if "schema" in text else None)
+    def from_json(self, json: dict[str, Any]) -> Encoding:
+        return Encoding(json["id"], bytes.fromhex(json["schema"]) if "schema" in json else None)
 
 
-def _cut(at: int, path: str, number: int) -> Diagnostic:
+def _cut_id(at: int, path: str, number: int) -> Diagnostic:
     return Diagnostic(at, path, f"{number} is beyond 65535; it may be cut", "truncated-value")
 
 

@@ -1,8 +1,8 @@
-"""The registry of encodings: numbers below 1024 that have a name."""
+"""The registry of encodings: the numbers below 1024 that have a name."""
 
 from __future__ import annotations
 
-_TOLD = """
+_REGISTRY = """
     zenoh/bytes zenoh/string zenoh/serialized application/octet-stream text/plain application/json text/json
     application/cdr application/cbor application/yaml text/yaml text/json5 application/python-serialized-object
     application/protobuf application/java-serialized-object application/openmetrics-text image/png image/jpeg image/gif
@@ -13,11 +13,11 @@ _TOLD = """
     video/raw video/vp8 video/vp9
 """
 
-NAMES = tuple(_TOLD.split())
-"""By number, from 0 on."""
+NAMES = tuple(_REGISTRY.split())
+"""The names by number, from 0 on."""
 
 CUSTOM = 0xFFFF
-"""The schema carries the name."""
+"""The number of an encoding whose name is in the schema."""
 
 
 def name_of(number: int) -> str:

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 from zenoh_conformance.wire import registry, vle
-from zenoh_conformance.wire.errors import DecodeError, Diagnostic, beyond, ended
-from zenoh_conformance.wire.source import Source
+from zenoh_conformance.wire.errors import DecodeError, Diagnostic, excessive_length, unexpected_end
+from zenoh_conformance.wire.source import FunctionSource
 from zenoh_conformance.wire.types import Blob, Vle
 
 RAW, REFERENCE = 0, 1
-"""Kinds of slice: the bytes themselves, or where in shared memory they are."""
+"""The kinds of slice: the bytes themselves, or a reference into shared memory."""
 
 
 class Payload(Blob):
-    """`<u8;z32>`; where the extension `marker` is there, the slices as they stand, their count first."""
+    """`<u8;z32>`; with the extension `marker`, the number of slices and then the slices."""
 
     def __init__(self, marker: type) -> None:
         super().__init__(Vle(32))
         self.marker = marker
 
-    def read(self, out: Source, var: str, path: str) -> None:
+    def read(self, out: FunctionSource, var: str, path: str) -> None:
         with out.block(f"if exts and {registry.of(self.marker).id:#x} in seen:"):
-            out("begin = at", f"at = {out.name(skip, 'skip')}(data, at, end, '{path}.slices', found)")
+            out("begin = at", f"at = {out.name(skip, 'skip')}(data, at, end, '{path}.slices', diagnostics)")
             out(f"{var} = data[begin:at]")
             out.mark(f"{path}.slices", f"f'{{len({var})}} bytes'")
         with out.block("else:"):
             super().read(out, var, path)
 
-    def write(self, out: Source, var: str, path: str) -> None:
+    def write(self, out: FunctionSource, var: str, path: str) -> None:
         with out.block(f"if exts and {out.name(self.marker, 'MARKER')} in map(type, exts):"):
             out(f"{out.name(skip, 'skip')}({var}, 0, len({var}), '{path}.slices', [])", f"out += {var}")
         with out.block("else:"):
@@ -34,27 +34,32 @@ class Payload(Blob):
 
 
 def slices(payload: bytes) -> list[tuple[int, bytes]]:
-    """Kind and content of each slice of a payload that came under the marker.  Raises DecodeError."""
-    found: list[tuple[int, bytes]] = []
-    skip(payload, 0, len(payload), "payload.slices", [], found)
-    return found
+    """The kind and the content of each slice of a payload with the marker.  Raises DecodeError."""
+    into: list[tuple[int, bytes]] = []
+    skip(payload, 0, len(payload), "payload.slices", [], into)
+    return into
 
 
 def skip(
-    data: bytes, at: int, end: int, path: str, found: list[Diagnostic], into: list[tuple[int, bytes]] | None = None
+    data: bytes,
+    at: int,
+    end: int,
+    path: str,
+    diagnostics: list[Diagnostic],
+    into: list[tuple[int, bytes]] | None = None,
 ) -> int:
-    """The offset after the slices that begin at `at`; they are added to `into`.  Raises DecodeError."""
-    count, at = vle.read(data, at, end, path, found)
+    """Return the offset after the slices that begin at `at`, and add them to `into`.  Raises DecodeError."""
+    count, at = vle.read(data, at, end, path, diagnostics)
     while count:
         if at >= end:
-            raise ended(end, path, "a slice")
+            raise unexpected_end(end, path, "a slice")
         kind = data[at]
         if kind not in (RAW, REFERENCE):
             raise DecodeError(at, path, f"slice kind {kind}")
         begin = at + 1
-        size, at = vle.read(data, begin, end, path, found)
+        size, at = vle.read(data, begin, end, path, diagnostics)
         if size > end - at:
-            raise beyond(begin, path, size, end - at)
+            raise excessive_length(begin, path, size, end - at)
         if into is not None:
             into.append((kind, data[at : at + size]))
         at, count = at + size, count - 1

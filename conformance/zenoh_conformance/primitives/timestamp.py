@@ -1,4 +1,4 @@
-"""Timestamp: when, and by whose clock."""
+"""Timestamp: a time, and the node whose clock gave it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Timestamp:
     """An instant of a hybrid logical clock."""
 
     time: Annotated[int, Vle(64, says=instant)]
-    """High 32 bits: seconds since 1970; low 32: the fraction, a logical counter in its lowest bits."""
+    """High 32 bits: seconds since 1970; low 32: their fraction, with a logical counter in the lowest bits."""
 
     zid: ZidSized
     """The node whose clock it is."""

@@ -1,4 +1,4 @@
-"""WireExpr: a key expression as a number, a text, or both."""
+"""WireExpr: a key expression as a declared number, a text, or both."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from zenoh_conformance.wire.errors import EncodeError
-from zenoh_conformance.wire.source import Source
+from zenoh_conformance.wire.source import FunctionSource
 from zenoh_conformance.wire.types import Blob, Vle, WireType
 
 
 @dataclass(frozen=True, slots=True)
 class WireExpr:
-    """The text that `scope` was declared for, with `suffix` appended to it as it stands."""
+    """The key expression that `scope` was declared for, followed by `suffix`."""
 
     scope: int = 0
     """A declared id; 0 for none."""
 
     suffix: str | None = None
-    """None where flag N is clear."""
+    """None when flag N is clear."""
 
     mapping: bool = False
-    """M: `scope` was declared by the sender of this message, not by its receiver; False where there is no M."""
+    """M: the sender of this message declared `scope`, not its receiver; False in messages without M."""
 
 
 class KeyExpr(WireType):
@@ -37,7 +37,7 @@ class KeyExpr(WireType):
     def bind(self, mask: Callable[[str], int]) -> KeyExpr:
         return self if self.n else KeyExpr("header", mask("N"), mask("M"))
 
-    def read(self, out: Source, var: str, path: str) -> None:
+    def read(self, out: FunctionSource, var: str, path: str) -> None:
         self.scope.read(out, f"{var}_scope", f"{path}.scope")
         with out.block(f"if {self.byte} & {self.n:#x}:"):
             self.suffix.read(out, f"{var}_suffix", f"{path}.suffix")
@@ -46,7 +46,7 @@ class KeyExpr(WireType):
         mapping = f"{self.byte} & {self.m:#x} != 0" if self.m else "False"
         out.make(var, WireExpr, ["scope", "suffix", "mapping"], [f"{var}_scope", f"{var}_suffix", mapping])
 
-    def write_in_header(self, out: Source, var: str) -> None:
+    def write_in_header(self, out: FunctionSource, var: str) -> None:
         if self.byte == "header":
             with out.block(f"if {var}.suffix is not None:"):
                 out(f"header |= {self.n:#x}")
@@ -54,12 +54,11 @@ class KeyExpr(WireType):
                 with out.block(f"if {var}.mapping:"):
                     out(f"header |= {self.m:#x}")
 
-    def write(self, out: Source, var: str, path: str) -> None:
+    def write(self, out: FunctionSource, var: str, path: str) -> None:
         if self.byte != "header":
             wanted = f"({var}.suffix is not None, {var}.mapping)"
-            with out.block(f"if ({self.byte} & {self.n:#x} != 0, {self.byte} & {self.m:#x} != 0) != {wanted}:"):
-                why = f"{self.byte} says otherwise about suffix or mapping"
-                out(f"raise {out.name(EncodeError, 'EncodeError')}({path!r}, {why!r})")
+            differs = f"({self.byte} & {self.n:#x} != 0, {self.byte} & {self.m:#x} != 0) != {wanted}"
+            out.raise_if(differs, EncodeError, f"{path!r}, '{self.byte} says otherwise about suffix or mapping'")
         out(f"{var}_scope, {var}_suffix = {var}.scope, {var}.suffix")
         self.scope.write(out, f"{var}_scope", f"{path}.scope")
         with out.block(f"if {var}_suffix is not None:"):
@@ -69,8 +68,8 @@ class KeyExpr(WireType):
         suffix = {} if value.suffix is None else {"suffix": value.suffix}
         return {"scope": value.scope, **suffix, "mapping": value.mapping}
 
-    def from_json(self, text: dict[str, Any]) -> WireExpr:
-        return WireExpr(text["scope"], text.get("suffix"), text.get("mapping", False))
+    def from_json(self, json: dict[str, Any]) -> WireExpr:
+        return WireExpr(json["scope"], json.get("suffix"), json.get("mapping", False))
 
 
 Key = Annotated[WireExpr, KeyExpr()]

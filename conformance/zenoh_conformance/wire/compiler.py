@@ -1,17 +1,18 @@
-"""From a declaration to its three functions: read, trace (a reading that marks segments), write."""
+"""Compiles the three functions of a declaration: read, trace (a reader that also marks segments), write."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from . import extensions, notes, registry
-from .errors import DecodeError, Diagnostic, EncodeError, beyond, ended
+from .errors import DecodeError, Diagnostic, EncodeError, excessive_length, unexpected_end
 from .extensions import NO_EXTS, Exts
 from .layer import Enc
-from .nested import call
-from .source import Source
-from .types import Vle, reserved_bits
+from .nested import add_call
+from .source import FunctionSource
+from .types import Vle, report_reserved
 
 if TYPE_CHECKING:
     from .declare import Declaration, Field
@@ -19,35 +20,29 @@ if TYPE_CHECKING:
 Z = 0x80
 SIZE = Vle(32)
 TAKEN = frozenset(
-    {"data", "at", "end", "found", "mark", "prefix", "header", "head", "begin", "child", "item", "out", "packed"}
+    ["data", "at", "end", "diagnostics", "mark", "prefix", "header", "head", "begin", "child", "item", "out", "packed"]
 )
-"""Names that generated lines use for themselves."""
+"""The local variables of generated functions, which no field may be called."""
 
 
 def build(declaration: Declaration, *, after_exts: frozenset[str]) -> None:
-    """Compile the three functions; the extension chain stands before the fields `after_exts`."""
+    """Compile the three functions; the extension chain comes before the fields `after_exts`."""
     if clash := TAKEN & {field.name for field in declaration.fields}:
         raise ValueError(f"{declaration.name}: a field cannot be called {', '.join(sorted(clash))}")
     declaration.read = _reader(declaration, after_exts, traced=False)
-    declaration.trace = _when_called(lambda: _reader(declaration, after_exts, traced=True))
+    declaration.trace = _defer(lambda: _reader(declaration, after_exts, traced=True))
     declaration.write = _writer(declaration, after_exts)
 
 
-def _when_called(make: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
-    """What `make` makes, made once it is called: nobody traces most of the messages."""
-    made: list[Callable[..., Any]] = []
-
-    def call(*arguments: Any) -> Any:
-        if not made:
-            made.append(make())
-        return made[0](*arguments)
-
-    return call
+def _defer(make: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
+    """Make a function at its first call: most messages are never traced."""
+    made = cache(make)
+    return lambda *arguments: made()(*arguments)
 
 
 def _reader(of: Declaration, after_exts: frozenset[str], *, traced: bool) -> Any:
-    signature = "data, at, end, found" + (", mark, prefix" if traced else "")
-    out = Source(f"read_{of.path}({signature})", traced=traced)
+    signature = "data, at, end, diagnostics" + (", mark, prefix" if traced else "")
+    out = FunctionSource(f"read_{of.path}({signature})", traced=traced)
     if of.kind == "message":
         _read_header(of, out)
     elif of.kind == "extension":
@@ -71,12 +66,11 @@ def _reader(of: Declaration, after_exts: frozenset[str], *, traced: bool) -> Any
     return out.finish(f"{'trace' if traced else 'read'} {of.name}")
 
 
-def _read_header(of: Declaration, out: Source) -> None:
+def _read_header(of: Declaration, out: FunctionSource) -> None:
     path = f"{of.path}.header"
-    out("header = data[at]")  # the caller has seen that it is there
-    if reserved := sum(0x80 >> place for place, cell in enumerate(of.cells) if cell == "X"):
-        with out.block(f"if header & {reserved:#x}:"):
-            out(f"found.append({out.name(reserved_bits, 'reserved_bits')}(at, {path!r}, header, {reserved:#x}))")
+    out("header = data[at]")  # the caller has checked that there is a byte
+    if reserved := of.mask("X"):
+        report_reserved(out, "header", reserved, "at", path)
     for field in of.fields:
         if field.presence and field.presence.how == "flag":
             out(f"{field.name} = header & {of.mask(field.presence.what):#x} != 0")
@@ -88,19 +82,18 @@ def _read_header(of: Declaration, out: Source) -> None:
         out.mark(path, f"{out.name(header_note(of), 'header_note')}[header]", chain)
 
 
-def _read_bits(of: Declaration, field: Field, out: Source) -> None:
+def _read_bits(of: Declaration, field: Field, out: FunctionSource) -> None:
     assert field.presence
     assert field.values
     mask = of.mask(field.presence.what)
     shift = (mask & -mask).bit_length() - 1
-    values = {int(each): each for each in field.values}
+    values = {int(value): value for value in field.values}
     out(f"{field.name} = {out.name(values, field.name.upper())}.get(header >> {shift} & {mask >> shift})")
-    with out.block(f"if {field.name} is None:"):
-        why = f"{field.presence.what} has a reserved value"
-        out(f"raise {out.name(DecodeError, 'DecodeError')}(at, {of.path + '.header'!r}, {why!r})")
+    why = f"{field.presence.what} has a reserved value"
+    out.raise_if(f"{field.name} is None", DecodeError, f"at, {of.path + '.header'!r}, {why!r}")
 
 
-def _read_extension_header(of: Declaration, out: Source) -> None:
+def _read_extension_header(of: Declaration, out: FunctionSource) -> None:
     enc = Enc(of.id >> 5)
     text = f"{of.name}, extension {of.id & 0x0F:#x} {enc.word}" + ", mandatory" * (of.id >> 4 & 1)
     out("at += 1")
@@ -110,64 +103,57 @@ def _read_extension_header(of: Declaration, out: Source) -> None:
         out("begin = at")
         SIZE.read_count(out, "size", path)
         out.mark(path, f"{out.name(notes.size, 'size_note')}(size)", f"('vle', prefix + {of.path!r})")
-        with out.block("if size > end - at:"):
-            out(f"raise {out.name(beyond, 'beyond')}(begin, {path!r}, size, end - at)")
+        out.raise_if("size > end - at", excessive_length, f"begin, {path!r}, size, end - at")
         out("end = at + size")
 
 
-def _read_surplus(of: Declaration, out: Source) -> None:
+def _read_surplus(of: Declaration, out: FunctionSource) -> None:
     with out.block("if at < end:"):
-        out(f"found.append({out.name(surplus, 'surplus')}(at, {of.path!r}, end - at))", "at = end")
+        out(f"diagnostics.append({out.name(surplus, 'surplus')}(at, {of.path!r}, end - at))", "at = end")
         out.mark(f"{of.path}.surplus", "'beyond the content'")
 
 
-def _read_field(of: Declaration, field: Field, out: Source) -> None:
+def _read_field(of: Declaration, field: Field, out: FunctionSource) -> None:
     if field.wire is None:
         return
-    condition = None
-    if field.presence:
-        given = field.presence.how == "given"
-        condition = f"header & {of.mask(field.presence.what):#x}" if given else field.presence.what
-    if condition is None:
+    if field.presence is None:
         field.wire.read(out, field.name, of.root + field.name)
         return
-    with out.block(f"if {condition}:"):
+    with out.block(f"if {of.condition(field.presence)}:"):
         field.wire.read(out, field.name, of.root + field.name)
     with out.block("else:"):
         out(f"{field.name} = None")
 
 
-def _read_chain(of: Declaration, out: Source) -> None:
-    declared = [registry.of(each) for each in of.extensions or ()]
-    table = {each.id: each.trace if out.traced else each.read for each in declared}
-    names = {each.id: each.path for each in declared}
+def _read_chain(of: Declaration, out: FunctionSource) -> None:
+    declared = [registry.of(extension) for extension in of.extensions or ()]
+    table = {extension.id: extension.trace if out.traced else extension.read for extension in declared}
+    names = {extension.id: extension.path for extension in declared}
     unknown = extensions.skip_unknown if of.lenient else extensions.read_unknown
     with out.block(f"if not header & {Z:#x}:"):
         out(f"exts = {out.name(NO_EXTS, 'NO_EXTS')}")
     with out.block("else:"):
         out("exts, seen, head = [], [], header")
         with out.block(f"while head & {Z:#x}:"):
-            with out.block("if at >= end:"):
-                out(f"raise {out.name(ended, 'ended')}(end, '{of.path}.exts', 'another extension')")
+            out.raise_if("at >= end", unexpected_end, f"end, '{of.path}.exts', 'another extension'")
             out("head = data[at]")
             with out.block("if head & 0x7f in seen:"):
-                out(
-                    f"found.append({out.name(extensions.duplicate, 'duplicate')}(at, head, {out.name(names, 'NAMES')}))"
-                )
+                duplicate = out.name(extensions.duplicate, "duplicate")
+                out(f"diagnostics.append({duplicate}(at, head, {out.name(names, 'NAMES')}))")
             with out.block("else:"):
                 out("seen.append(head & 0x7f)")
             out(f"child = {out.name(table, 'EXTENSIONS')}.get(head & 0x7f, {out.name(unknown, unknown.__name__)})")
-            for each in declared:
-                if each.only:
-                    with out.block(f"if head & 0x7f == {each.id:#x} and not ({each.only}):"):
+            for extension in declared:
+                if extension.only:
+                    with out.block(f"if head & 0x7f == {extension.id:#x} and not ({extension.only}):"):
                         out(f"child = {out.name(unknown, unknown.__name__)}")
-            call(out, "child", "item", repr(f"{of.path}.exts."))
+            add_call(out, "child", "item", repr(f"{of.path}.exts."))
             out("exts.append(item)")
         out(f"exts = {out.name(Exts, 'Exts')}(exts)")
 
 
 def _writer(of: Declaration, after_exts: frozenset[str]) -> Any:
-    out = Source(f"write_{of.path}(value, out{', more' if of.kind == 'extension' else ''})")
+    out = FunctionSource(f"write_{of.path}(value, out{', more' if of.kind == 'extension' else ''})")
     for field in of.fields:
         out(f"{field.name} = value.{field.name}")
     if of.extensions is not None:
@@ -194,7 +180,7 @@ def _writer(of: Declaration, after_exts: frozenset[str]) -> Any:
     return out.finish(f"write {of.name}")
 
 
-def _write_header(of: Declaration, out: Source) -> None:
+def _write_header(of: Declaration, out: FunctionSource) -> None:
     out(f"header = {of.id:#x}")
     done: set[str] = set()
     for field in of.fields:
@@ -217,69 +203,65 @@ def _write_header(of: Declaration, out: Source) -> None:
     out("out.append(header)")
 
 
-def _write_field(of: Declaration, field: Field, out: Source) -> None:
+def _write_field(of: Declaration, field: Field, out: FunctionSource) -> None:
     if field.wire is None:
         return
     path = of.root + field.name
     if field.presence is None:
         field.wire.write(out, field.name, path)
         return
-    given = field.presence.how == "given"
-    condition = f"header & {of.mask(field.presence.what):#x}" if given else field.presence.what
-    with out.block(f"if {condition}:"):
-        with out.block(f"if {field.name} is None:"):
-            out(f"raise {out.name(EncodeError, 'EncodeError')}({path!r}, 'it is missing')")
+    with out.block(f"if {of.condition(field.presence)}:"):
+        out.raise_if(f"{field.name} is None", EncodeError, f"{path!r}, 'it is missing'")
         field.wire.write(out, field.name, path)
     with out.block(f"elif {field.name} is not None:"):
         out(f"raise {out.name(EncodeError, 'EncodeError')}({path!r}, 'it has no place here')")
 
 
-def _write_chain(of: Declaration, out: Source) -> None:
-    table = {each: registry.of(each).write for each in of.extensions or ()}
+def _write_chain(of: Declaration, out: FunctionSource) -> None:
+    table = {extension: registry.of(extension).write for extension in of.extensions or ()}
     table[extensions.Unknown] = extensions.write_unknown
     with out.block("if exts:"):
         out("left = len(exts)")
         with out.block("for item in exts:"):
             out("left -= 1", f"child = {out.name(table, 'EXTENSIONS')}.get(type(item))")
-            with out.block("if child is None:"):
-                why = "{type(item).__name__} is no extension of this message"
-                out(f"raise {out.name(EncodeError, 'EncodeError')}('{of.path}.exts', f{why!r})")
-            for each in map(registry.of, of.extensions or ()):
-                if each.only:
-                    with out.block(f"if type(item) is {out.name(each.cls, each.name)} and not ({each.only}):"):
-                        why = f"{each.name} has no place here"
-                        out(f"raise {out.name(EncodeError, 'EncodeError')}('{of.path}.exts', {why!r})")
+            why = "{type(item).__name__} is no extension of this message"
+            out.raise_if("child is None", EncodeError, f"'{of.path}.exts', f{why!r}")
+            for extension in map(registry.of, of.extensions or ()):
+                if extension.only:
+                    misplaced = f"type(item) is {out.name(extension.cls, extension.name)} and not ({extension.only})"
+                    why = f"{extension.name} has no place here"
+                    out.raise_if(misplaced, EncodeError, f"'{of.path}.exts', {why!r}")
             out("child(item, out, 0x80 if left else 0)")
 
 
 def header_note(of: Declaration) -> list[str]:
-    """What to say about each value of a message's header: its name, and what its cells say."""
+    """The notes on all 256 values of a message's header: the message's name, and the meaning of each set cell."""
     wide = {field.presence.what: field.values for field in of.fields if field.presence and field.values}
-    says = {cell: _says(of, cell) for cell in of.cells}
-    text = []
+    meanings = {cell: _meaning(of, cell) for cell in of.cells}
+    notes = []
     for header in range(256):
         words = [of.title]
         for cell in dict.fromkeys(of.cells):
             mask = of.mask(cell)
             if cell in wide:
                 value = (header & mask) // (mask & -mask)
-                words += [each.name.lower() for each in wide[cell] if each == value]
+                words += [member.name.lower() for member in wide[cell] if member == value]
             elif header & mask and cell != "X":
-                words.append(f"{cell}: {says[cell]}" if says[cell] else cell)
-        text.append(", ".join(words))
-    return text
+                words.append(f"{cell}: {meanings[cell]}" if meanings[cell] else cell)
+        notes.append(", ".join(words))
+    return notes
 
 
 OF_EVERY_MESSAGE = {"Z": "extensions", "N": "suffix", "M": "sender's scope"}
-"""What cells say that no field is bound to: a chain follows, and the two of a key expression."""
+"""The meaning of cells that no field is bound to: the extension chain, and the two of a key expression."""
 
 
-def _says(of: Declaration, cell: str) -> str:
-    """What a set cell says: the fields that it is, or that follow."""
-    named = [field.name for field in of.fields if field.presence and field.presence.what == cell]
-    return " and ".join(named) or OF_EVERY_MESSAGE.get(cell, "")
+def _meaning(of: Declaration, cell: str) -> str:
+    """The meaning of a set cell: the fields that it holds, or that follow."""
+    names = [field.name for field in of.fields if field.presence and field.presence.what == cell]
+    return " and ".join(names) or OF_EVERY_MESSAGE.get(cell, "")
 
 
 def surplus(at: int, path: str, size: int) -> Diagnostic:
-    """An extension is longer than what it holds."""
+    """The diagnostic for an extension that is longer than its content."""
     return Diagnostic(at, path, f"{size} bytes beyond the content", "non-canonical")

@@ -1,4 +1,4 @@
-"""What a declaration says, as data for tables, pages and mutators."""
+"""Declarations as data for tables, pages and mutators."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import inspect
 import textwrap
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 
 from zenoh_conformance.wire import registry
 
@@ -16,15 +17,15 @@ from .layer import Enc, Layer
 
 @dataclass(frozen=True, slots=True)
 class FieldFacts:
-    """One field."""
+    """A field of a declaration."""
 
     name: str
     wire: str
-    """Its wire type: `z32`, `<u8;z16>`; `bit 5` or `bits 6:5` for what lives in the header."""
+    """Its wire type: `z32`, `<u8;z16>`; `bit 5` or `bits 6:5` for a field in the header."""
     cell: str | None
-    """The header cell that is the field, or says that it follows."""
+    """The header cell that holds the field, or that says that the field follows."""
     when: str | None
-    """The condition under which it follows."""
+    """The condition under which the field follows."""
     doc: str
 
 
@@ -38,17 +39,17 @@ class ExtensionFacts:
     enc: Enc
     mandatory: bool
     header: int
-    """The first byte, without the bit that says that another follows."""
+    """The first byte, without the bit for another extension."""
     only: str
-    """The table has it where this condition on the message's fields holds; always when empty."""
+    """The condition on the message's fields under which the table has the row; empty for always."""
     ref: str
     doc: str
     fields: tuple[FieldFacts, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """A message, extension or composite."""
+class DeclarationFacts:
+    """The declaration of a message, extension or composite."""
 
     name: str
     title: str
@@ -57,7 +58,7 @@ class Facts:
     id: int
     layer: Layer | None
     cells: tuple[str, ...]
-    """What bits 7, 6 and 5 of the header are; X is reserved."""
+    """The meaning of bits 7, 6 and 5 of the header; X is reserved."""
     ref: str
     doc: str
     fields: tuple[FieldFacts, ...]
@@ -66,10 +67,10 @@ class Facts:
 
 
 @cache
-def describe(cls: type) -> Facts:
-    """All that is declared about `cls`.  Raises KeyError for a class that is not declared."""
+def describe(cls: type) -> DeclarationFacts:
+    """The declaration of `cls` as data.  Raises KeyError for a class that is not declared."""
     declared = registry.of(cls)
-    return Facts(
+    return DeclarationFacts(
         name=declared.name,
         title=declared.title,
         path=declared.path,
@@ -80,7 +81,7 @@ def describe(cls: type) -> Facts:
         ref=declared.ref,
         doc=inspect.getdoc(cls) or "",
         fields=_fields(cls),
-        extensions=tuple(_extension(each) for each in declared.extensions or ()),
+        extensions=tuple(map(_extension, declared.extensions or ())),
     )
 
 
@@ -119,13 +120,12 @@ def _extension(cls: type) -> ExtensionFacts:
 
 @cache
 def field_docs(cls: type) -> dict[str, str]:
-    """The text under each field of a class."""
+    """The docstring of each field of a class."""
     [body] = ast.parse(textwrap.dedent(inspect.getsource(cls))).body
     assert isinstance(body, ast.ClassDef)
     docs = {}
-    for field, below in zip(body.body, body.body[1:], strict=False):
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
-            match below:
-                case ast.Expr(value=ast.Constant(value=str(text))):
-                    docs[field.target.id] = inspect.cleandoc(text)
+    for pair in pairwise(body.body):
+        match pair:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                docs[name] = inspect.cleandoc(text)
     return docs

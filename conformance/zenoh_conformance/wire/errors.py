@@ -1,4 +1,4 @@
-"""What is said about bytes that cannot be read, or that could have been written better."""
+"""Errors for bytes and values that the codec refuses, and diagnostics for bytes that a careful sender would not write."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Kind = Literal[
 
 
 class CodecError(ValueError):
-    """Root of what this room raises about bytes and values."""
+    """Base class of the codec's errors."""
 
 
 class DecodeError(CodecError):
-    """These bytes are refused.
+    """The codec refuses the bytes.
 
-    `at` is an offset into the bytes that were given: of the first byte of the value at fault, of the length that
-    promises too much, or, where bytes are missing, the end.  `path` is the segment that was being read.
+    `at` is an offset into the given bytes: of the first byte of the value at fault, of a length that is too large, or,
+    if bytes are missing, of the end.  `path` is the segment that was being read.
     """
 
     def __init__(self, at: int, path: str, why: str) -> None:
@@ -33,7 +33,7 @@ class DecodeError(CodecError):
         self.why = why
 
     def within(self, prefix: str) -> None:
-        """Tell the path from one level further out."""
+        """Put `prefix` before the path, for the next outer level."""
         self.path = prefix + self.path
         self.args = (self.at, self.path, self.why)
 
@@ -42,7 +42,7 @@ class DecodeError(CodecError):
 
 
 class EncodeError(CodecError):
-    """This value has no place on the wire."""
+    """The value cannot be encoded."""
 
     def __init__(self, path: str, why: str) -> None:
         super().__init__(path, why)
@@ -54,35 +54,35 @@ class EncodeError(CodecError):
 
 
 class Diagnostic(NamedTuple):
-    """Bytes that were read, and are not what a careful sender writes."""
+    """A remark on bytes that were read, though a careful sender would not write them."""
 
     at: int
-    """Offset of the first byte it is about."""
+    """The offset of the first byte that it concerns."""
 
     path: str
-    """The segment it is about."""
+    """The segment that it concerns."""
 
     why: str
-    """What was seen, and what was expected."""
+    """The value that was read, and the expected one."""
 
     kind: Kind
-    """One of a closed list, to be counted and filtered by."""
+    """One of a closed list, by which diagnostics are counted and filtered."""
 
 
-def requalify(found: list[Diagnostic], since: int, prefix: str) -> None:
-    """Tell the paths of the diagnostics at or after byte `since` from one level further out."""
-    for index in range(len(found) - 1, -1, -1):
-        at, path, why, kind = found[index]
+def requalify(diagnostics: list[Diagnostic], since: int, prefix: str) -> None:
+    """Put `prefix` before the paths of the diagnostics at or after byte `since`."""
+    for index in range(len(diagnostics) - 1, -1, -1):
+        at, path, why, kind = diagnostics[index]
         if at < since:
             return
-        found[index] = Diagnostic(at, prefix + path, why, kind)
+        diagnostics[index] = Diagnostic(at, prefix + path, why, kind)
 
 
-def ended(end: int, path: str, what: str) -> DecodeError:
-    """The bytes end where `what` should stand."""
-    return DecodeError(end, path, f"the bytes end where {what} is expected")
+def unexpected_end(end: int, path: str, missing: str) -> DecodeError:
+    """The error for bytes that end before `missing`."""
+    return DecodeError(end, path, f"the bytes end where {missing} is expected")
 
 
-def beyond(at: int, path: str, claimed: int, left: int) -> DecodeError:
-    """The length at `at` promises more bytes than there are."""
+def excessive_length(at: int, path: str, claimed: int, left: int) -> DecodeError:
+    """The error for a length at `at` that is larger than the number of bytes left."""
     return DecodeError(at, path, f"a length of {claimed} where {left} bytes are left")

@@ -1,4 +1,4 @@
-"""The id spaces of messages, and the forms in which bytes arrive."""
+"""The layers of messages, each with its own ids, and the encodings of extension values."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import IntEnum, StrEnum
 
 
 class Layer(StrEnum):
-    """What a run of bytes is read as."""
+    """How a run of bytes is read: as one message of a layer, or as several in a framing."""
 
     TRANSPORT = "transport"
     NETWORK = "network"
@@ -14,7 +14,7 @@ class Layer(StrEnum):
     DECLARATION = "declaration"
     SCOUTING = "scouting"
     BATCH = "batch"
-    """Transport messages back to back, without prefix."""
+    """Transport messages back to back, without a length."""
     STREAM = "stream"
     """Batches, each after its u16 length."""
     LOWLATENCY = "lowlatency"
@@ -24,7 +24,7 @@ class Layer(StrEnum):
 
 
 class Enc(IntEnum):
-    """How the value of an extension, or of an OAM, is written; code 3 is refused."""
+    """The encoding of the value of an extension or OAM; code 3 is refused."""
 
     UNIT = 0
     Z64 = 1
@@ -32,10 +32,10 @@ class Enc(IntEnum):
 
     @property
     def word(self) -> str:
-        """As told in JSON: unit, z64, zbuf."""
+        """The name in JSON: unit, z64, zbuf."""
         return self.name.lower()
 
     @classmethod
     def of(cls, word: str) -> Enc:
-        """The one that `word` tells.  Raises KeyError for no such word."""
+        """The encoding with this name.  Raises KeyError."""
         return cls[word.upper()]

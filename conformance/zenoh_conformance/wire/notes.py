@@ -1,4 +1,4 @@
-"""What to say about a value: functions of it and, by their names, of earlier fields."""
+"""Notes on values: functions of a value and, by parameter name, of earlier fields of the same message."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum, IntFlag
 
-from .source import Source
+from .source import FunctionSource
 
 Says = Callable[..., str]
-"""Its first parameter is the value; others are earlier fields of the same message, by name."""
+"""Returns the note on a value. The first parameter is the value; each other one is the earlier field of that name."""
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 PRIORITIES = ["Control", "RealTime", "InteractiveHigh", "InteractiveLow", "DataHigh", "Data", "DataLow", "Background"]
 
 
-def note(out: Source, var: str, says: Says | None) -> str:
-    """The expression that says something about `var`."""
+def note(out: FunctionSource, var: str, says: Says | None) -> str:
+    """The expression, in generated code, for the note on `var`."""
     if says is None:
         return f"str({var})"
-    beside = list(inspect.signature(says).parameters)[1:]
-    return f"{out.name(says, 'says')}({', '.join([var, *beside])})"
+    earlier_fields = list(inspect.signature(says).parameters)[1:]
+    return f"{out.name(says, 'says')}({', '.join([var, *earlier_fields])})"
 
 
 def size(count: int) -> str:
@@ -30,44 +30,36 @@ def size(count: int) -> str:
 
 
 def content(data: bytes) -> str:
-    """How many bytes, and as text what can be read as such."""
+    """The number of bytes, and their text if they are printable ASCII."""
     shown = size(len(data))
     text = data[:40].decode("ascii", "replace")
     return f"{shown} {text + '...' * (len(data) > 40)!r}" if data and text.isascii() and text.isprintable() else shown
 
 
-def named(names: type[IntEnum]) -> Says:
-    """`2 INVALID`; the number alone when it has no name."""
-    text = {int(each): f"{int(each)} {each.name}" for each in names}
-    return lambda value: text.get(value, f"{value}, no known value")
+def member_note(members: type[IntEnum]) -> Says:
+    """Notes such as `2 INVALID`; the number alone when it has no name."""
+    notes = {int(member): f"{int(member)} {member.name}" for member in members}
+    return lambda value: notes.get(value, f"{value}, no known value")
 
 
-def flagged(names: type[IntFlag]) -> Says:
-    """`0x11 KEY_EXPRS RESTRICTED`."""
-
-    def say(value: int) -> str:
-        return " ".join([f"{value:#04x}", *(str(each.name) for each in names if value & each)])
-
-    return say
+def flags_note(flags: type[IntFlag]) -> Says:
+    """Notes such as `0x11 KEY_EXPRS RESTRICTED`."""
+    return lambda value: " ".join([f"{value:#04x}", *(str(flag.name) for flag in flags if value & flag)])
 
 
 SMALLEST_BATCH = 3
-"""A length of two bytes and the smallest message, KEEP_ALIVE."""
+"""The size of a batch with its two-byte length and the smallest message, KEEP_ALIVE."""
 
 
 def duration(value: int, lease_in_seconds: bool) -> str:
-    """`10 s`; of none, that nobody can keep it."""
+    """`10 s`; a lease of zero has a remark, since no sender can renew it in time."""
     text = f"{value} s" if lease_in_seconds else f"{value} ms"
-    return text if value else f"{text}: over before anything can be said, which nobody can keep"
+    return text if value else f"{text}: expires before any message can renew it"
 
 
 def batch_bytes(value: int) -> str:
-    """`65535`; of what holds no message beside its own length, that nobody can keep to it."""
-    return (
-        f"{value}"
-        if value >= SMALLEST_BATCH
-        else f"{value}: no message fits beside its length, so that nobody can keep to it"
-    )
+    """`65535`; a size below SMALLEST_BATCH has a remark, since no message fits in such a batch."""
+    return str(value) if value >= SMALLEST_BATCH else f"{value}: too small for any message"
 
 
 def milliseconds(value: int) -> str:
@@ -76,7 +68,7 @@ def milliseconds(value: int) -> str:
 
 
 def instant(time: int) -> str:
-    """`2025-11-21 10:47:00.5 UTC`, from seconds since 1970 in the high 32 bits and their fraction in the low."""
+    """`2025-11-21 10:47:00.5 UTC`; the high 32 bits are seconds since 1970, the low 32 their fraction."""
     moment = EPOCH + timedelta(seconds=time >> 32, microseconds=(time & 0xFFFFFFFF) * 1_000_000 >> 32)
     return f"{moment:%Y-%m-%d %H:%M:%S.%f} UTC"
 
@@ -92,7 +84,7 @@ def lane(value: int) -> str:
 
 
 def link_use(value: int) -> str:
-    """`priorities 4 to 6, reliable`: what a link of several is for."""
+    """`priorities 4 to 6, reliable`: the messages that one of several links carries."""
     words = [f"priorities {value >> 3 & 0xFF} to {value >> 11 & 0xFF}"] * (value & 1)
     words += ["reliable" if value >> 19 & 1 else "best effort"] * (value >> 1 & 1)
     return f"{value:#x}: {', '.join(words) or 'any messages'}"

@@ -1,4 +1,4 @@
-"""Every declaration, by class and by layer; and values as JSON, which needs nothing but the declarations."""
+"""Every declaration by class and by layer, and the JSON form of values, which follows from the declarations."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ EXTENSIONS: list[type] = []
 
 LAYERS = (Layer.TRANSPORT, Layer.NETWORK, Layer.DATA, Layer.DECLARATION, Layer.SCOUTING)
 READERS: dict[str, list[Callable[..., Any] | None]] = {layer: [None] * 32 for layer in LAYERS}
-"""By layer and message id: the plain readers."""
+"""The plain readers, by layer and message id."""
 TRACERS: dict[str, list[Callable[..., Any] | None]] = {layer: [None] * 32 for layer in LAYERS}
-"""By layer and message id: the readers that mark segments."""
+"""The readers that mark segments, by layer and message id."""
 WRITERS: dict[str, dict[type, Callable[..., None]]] = {layer: {} for layer in LAYERS}
 """By layer and class."""
 
@@ -31,7 +31,7 @@ _declared: dict[type, Declaration] = {}
 
 
 def add(declaration: Declaration) -> None:
-    """Make a declaration known.  Raises ValueError when its id is taken."""
+    """Register a declaration.  Raises ValueError when its id is taken."""
     _declared[declaration.cls] = declaration
     if declaration.layer is None:
         if declaration.kind == "extension":
@@ -47,17 +47,17 @@ def add(declaration: Declaration) -> None:
 
 
 def of(cls: type) -> Declaration:
-    """What was declared for `cls`.  Raises KeyError for a class that is no message, extension or composite."""
+    """The declaration of `cls`.  Raises KeyError for a class that is no message, extension or composite."""
     return _declared[cls]
 
 
 def kind_of(message: object) -> str:
-    """What a message is called in paths: `init`, `d_subscriber`.  Raises KeyError for no message."""
+    """The name of a message's kind in paths: `init`, `d_subscriber`.  Raises KeyError for no message."""
     return of(type(message)).path
 
 
-def known(cls: object) -> bool:
-    """Whether anything was declared for `cls`."""
+def is_declared(cls: object) -> bool:
+    """Whether `cls` has a declaration."""
     return cls in _declared
 
 
@@ -74,11 +74,11 @@ def to_json(message: Any) -> dict[str, Any]:
     return {declaration.name: declaration.fields_to_json(message)}
 
 
-def from_json(text: Mapping[str, Any], among: Mapping[str, type]) -> Any:
-    """The value that `told` describes, one of the kinds `among`.  Raises EncodeError when it describes none."""
-    if len(text) != 1:
+def from_json(json: Mapping[str, Any], among: Mapping[str, type]) -> Any:
+    """The value that `json` describes, of one of the kinds `among`.  Raises EncodeError when it describes none."""
+    if len(json) != 1:
         raise EncodeError("json", "an object with one key, the kind, is expected")
-    [(name, fields)] = text.items()
+    [(name, fields)] = json.items()
     if name == "Unknown":
         return _unknown_from_json(fields)
     if name not in among:
@@ -87,27 +87,27 @@ def from_json(text: Mapping[str, Any], among: Mapping[str, type]) -> Any:
 
 
 def chain_to_json(chain: Exts[Any]) -> list[dict[str, Any]]:
-    """An extension chain, in wire order."""
-    return [to_json(each) for each in chain]
+    """An extension chain as a list, in wire order."""
+    return [to_json(extension) for extension in chain]
 
 
-def chain_from_json(text: Any, among: Mapping[str, type]) -> Exts[Any]:
-    """The chain that `told` describes."""
-    return Exts(from_json(each, among) for each in text)
+def chain_from_json(json: Any, among: Mapping[str, type]) -> Exts[Any]:
+    """The chain that a list describes.  Raises EncodeError."""
+    return Exts(from_json(extension, among) for extension in json)
 
 
 def _unknown_to_json(unknown: Unknown) -> dict[str, Any]:
-    text: dict[str, Any] = {"id": unknown.id, "mandatory": unknown.mandatory, "enc": unknown.enc.word}
+    json: dict[str, Any] = {"id": unknown.id, "mandatory": unknown.mandatory, "enc": unknown.enc.word}
     match unknown.value:
         case bytes(value):
-            text["value"] = value.hex()
+            json["value"] = value.hex()
         case int(value):
-            text["value"] = value if value <= SAFE else str(value)
-    return text
+            json["value"] = value if value <= SAFE else str(value)
+    return json
 
 
-def _unknown_from_json(text: Mapping[str, Any]) -> Unknown:
-    enc, value = Enc.of(text["enc"]), text.get("value")
+def _unknown_from_json(json: Mapping[str, Any]) -> Unknown:
+    enc, value = Enc.of(json["enc"]), json.get("value")
     if value is not None:
         value = bytes.fromhex(value) if enc is Enc.ZBUF else int(value)
-    return Unknown(id=text["id"], mandatory=text["mandatory"], enc=enc, value=value)
+    return Unknown(id=json["id"], mandatory=json["mandatory"], enc=enc, value=value)

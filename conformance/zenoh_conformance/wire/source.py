@@ -1,4 +1,4 @@
-"""Source of one generated function: lines, and the objects that they name."""
+"""The source of a generated function: its lines, and the objects that they refer to."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from functools import cache
 from typing import Any
 
 
-class Source:
-    """Collects the lines of a function, then compiles them once.
+class FunctionSource:
+    """Collects the lines of a function and compiles them once.
 
-    `traced` says which of two readers is written: the plain one, or the one that also marks where each segment
-    ends.  Everything else about the two is the same lines.
+    With `traced`, a reader also marks where each segment ends; all its other lines are those of the plain reader.
     """
 
     def __init__(self, signature: str, *, traced: bool = False) -> None:
@@ -24,49 +23,55 @@ class Source:
         self._names: dict[str, Any] = {self._own: self}
 
     def __call__(self, *lines: str) -> None:
-        """Add lines at the present depth."""
+        """Add lines at the current depth."""
         self._lines += ["    " * self._depth + line for line in lines]
 
     @contextmanager
     def block(self, opening: str) -> Iterator[None]:
-        """Add `opening`, and what follows one level deeper."""
+        """Add `opening`; the lines added inside the `with` block are one level deeper."""
         self(opening)
         self._depth += 1
         yield
         self._depth -= 1
 
+    def raise_if(self, condition: str, error: Callable[..., Exception], arguments: str) -> None:
+        """Add a check: when `condition` holds, raise what `error` makes of `arguments`."""
+        with self.block(f"if {condition}:"):
+            self(f"raise {self.name(error, error.__name__)}({arguments})")
+
     def name(self, value: object, hint: str) -> str:
-        """A name under which the lines can refer to `value`."""
+        """A name by which the lines can refer to `value`."""
         name = hint
         while self._names.setdefault(name, value) is not value:
             name += "_"
         return name
 
     def make(self, var: str, cls: Any, fields: Iterable[str], values: Iterable[str]) -> None:
-        """Leave a `cls` with these fields in `var`: made blank, and named when it is filled.
+        """Add lines that set `var` to a `cls` with these fields.
 
-        The constructor of a frozen dataclass does the same in four times the time.
+        They fill an instance of a blank class and then change its class: the constructor of a frozen dataclass takes four
+        times as long.
         """
         self(f"{var} = {self.name(_blank(cls), f'Blank{cls.__name__}')}()")
         self(*(f"{var}.{field} = {value}" for field, value in zip(fields, values, strict=True)))
         self(f"{var}.__class__ = {self.name(cls, cls.__name__)}")
 
     def mark(self, path: str, note: str = "''", measures: str = "None") -> None:
-        """A segment ends here; `note` and `measures` are expressions over what has been read."""
+        """Add the end of a segment, if traced; `note` and `measures` are expressions over the values read so far."""
         if self.traced:
             self(f"mark(prefix + {path!r}, at, {note}, {measures})")
 
     def finish(self, title: str) -> Callable[..., Any]:
-        """The compiled function.  Its text is kept for tracebacks and coverage under `title`."""
+        """Compile the function.  Its source is kept under `title` for tracebacks and coverage."""
         text = "\n".join(self._lines) + "\n"
         filename = f"<wire {title}>"
         while filename in linecache.cache:
-            filename = f"{filename[:-1]}'>"  # four classes are called QoS
+            filename = f"{filename[:-1]}'>"  # four classes have the name QoS
         linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
         namespace = dict(self._names)
-        exec(compile(text, filename, "exec"), namespace)  # noqa: S102 - the text is ours, made from declarations
-        made: Callable[..., Any] = namespace[self._own]
-        return made
+        exec(compile(text, filename, "exec"), namespace)  # noqa: S102 - the source is ours, made from declarations
+        function: Callable[..., Any] = namespace[self._own]
+        return function
 
 
 @cache

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from .errors import DecodeError, Diagnostic, EncodeError, ended
+from .errors import DecodeError, Diagnostic, EncodeError, unexpected_end
 
 MOST = (1 << 64) - 1
 CONTINUED = 0x8080808080808080
-"""In each of eight bytes: another follows."""
+"""The bit of each of eight bytes that says that another byte follows."""
 _ONE = tuple(bytes([value]) for value in range(0x80))
 
 
 def encode(value: int, path: str = "vle") -> bytes:
-    """The shortest form of `value`, 0 to 2^64-1.  Raises EncodeError outside that range."""
+    """The shortest encoding of `value`, 0 to 2^64-1.  Raises EncodeError outside that range."""
     if 0 <= value < 0x80:
         return _ONE[value]
     if not 0 <= value <= MOST:
@@ -23,12 +23,12 @@ def encode(value: int, path: str = "vle") -> bytes:
 
 
 def decode(data: bytes, at: int = 0) -> tuple[int, int]:
-    """The value that begins at `at`, and the offset after it; overlong forms are accepted.  Raises DecodeError."""
+    """The value at `at`, and the offset after it; overlong encodings are accepted.  Raises DecodeError."""
     return read(data, at, len(data), "vle", [])
 
 
-def read(data: bytes, at: int, end: int, path: str, found: list[Diagnostic]) -> tuple[int, int]:
-    """As `decode`, not reading past `end`; an overlong form is added to `found`."""
+def read(data: bytes, at: int, end: int, path: str, diagnostics: list[Diagnostic]) -> tuple[int, int]:
+    """As `decode`, without reading beyond `end`; reports an overlong encoding to `diagnostics`."""
     chunk = data[at : min(at + 8, end)]
     groups = int.from_bytes(chunk, "little")
     stops = ~groups & CONTINUED & (1 << 8 * len(chunk)) - 1
@@ -39,14 +39,15 @@ def read(data: bytes, at: int, end: int, path: str, found: list[Diagnostic]) -> 
         size = 9
         value = _gather(groups) | data[at + 8] << 56
     else:
-        raise ended(end, path, "the rest of an integer")
+        raise unexpected_end(end, path, "the rest of an integer")
     if size > 1 and not data[at + size - 1]:
-        found.append(_overlong(at, path, size, value))
+        why = f"{value} in {size} bytes, {len(encode(value))} would do"
+        diagnostics.append(Diagnostic(at, path, why, "overlong-vle"))
     return value, at + size
 
 
 def _gather(groups: int) -> int:
-    """Eight bytes, seven bits of each: 56 bits.  Neighbours are joined, then pairs, then fours."""
+    """Join seven bits of each of eight bytes to 56 bits: first neighbours, then pairs, then fours."""
     groups &= 0x7F7F7F7F7F7F7F7F
     groups = groups & 0x007F007F007F007F | (groups & 0x7F007F007F007F00) >> 1
     groups = groups & 0x00003FFF00003FFF | (groups & 0x3FFF00003FFF0000) >> 2
@@ -54,24 +55,18 @@ def _gather(groups: int) -> int:
 
 
 def _spread(value: int) -> int:
-    """The other way: 56 bits, seven to a byte."""
+    """Spread 56 bits over eight bytes, seven bits in each."""
     value = value & 0x000000000FFFFFFF | (value & 0x00FFFFFFF0000000) << 4
     value = value & 0x00003FFF00003FFF | (value & 0x0FFFC0000FFFC000) << 2
     return value & 0x007F007F007F007F | (value & 0x3F803F803F803F80) << 1
 
 
 def overlong(value: int, size: int) -> bytes:
-    """`value` in exactly `size` bytes (1 to 9), padded with empty groups.  Raises EncodeError when it does not fit."""
+    """Encode `value` in exactly `size` bytes (1 to 9), padded with empty groups.  Raises EncodeError if it does not fit."""
     if not len(encode(value)) <= size <= 9:
         raise EncodeError("vle", f"{value} does not fit {size} bytes")
-    groups = [value >> 7 * index & 0x7F for index in range(min(size, 8))]
-    tail = [value >> 56] if size == 9 else []
-    out = bytes(group | 0x80 for group in groups) + bytes(tail)
-    return out if size == 9 else out[:-1] + bytes([groups[-1]])
-
-
-def _overlong(at: int, path: str, size: int, value: int) -> Diagnostic:
-    return Diagnostic(at, path, f"{value} in {size} bytes, {len(encode(value))} would do", "overlong-vle")
+    groups = bytes(value >> 7 * index & 0x7F | 0x80 for index in range(size - 1))
+    return groups + bytes([value >> 7 * (size - 1)])
 
 
 __all__ = ["MOST", "DecodeError", "decode", "encode", "overlong", "read"]

@@ -1,0 +1,126 @@
+"""No traffic extends a wait or fills our memory, and the cause says which budget was spent."""
+
+import pytest
+
+from zenoh_conformance.judging.finding import Deviation
+from zenoh_conformance.messages import Fragment, Init, KeepAlive, Push, Put
+from zenoh_conformance.messages.frame import Frame
+from zenoh_conformance.primitives import WhatAmI, WireExpr, ZenohID
+from zenoh_conformance.reading.batch import frame_batch
+from zenoh_conformance.reading.codec import encode
+from zenoh_conformance.reading.conversation import Event, Framing, Happened, Side
+from zenoh_conformance.talking.budget import BYTES, LATE_BYTES, LATE_READS, MESSAGES, ReadBudget, Wait
+from zenoh_conformance.talking.dialogue import Dialogue
+
+
+class Flood:
+    """A wire on which the same bytes come again and again, a thousand times a second."""
+
+    done = False
+    name, link, framing, side = "us", "tcp", Framing.STREAM, Side.INITIATOR
+
+    def __init__(self, data, tick=0.001):
+        self.data, self.tick, self.time, self.reads = data, tick, 0.0, 0
+
+    def now(self):
+        return self.time
+
+    def send(self, data):
+        pass
+
+    def receive(self, within):
+        self.time += self.tick
+        self.reads += 1
+        return Event(self.time, self.name, Side.RESPONDER, Happened.BYTES, self.data)
+
+
+def dialogue(data, **options):
+    return Dialogue(Flood(data, **options), zid=b"\x01", unit=1.0, requirement="session-establishment/cookie-echo")
+
+
+KEEP_ALIVES = frame_batch(encode(KeepAlive()), "stream") * 10
+FRAGMENT = frame_batch(encode(Fragment(reliable=True, more=True, sn=0, payload=bytes(60_000))), "stream")
+PUSH = Push(key=WireExpr(scope=0, suffix="k", mapping=True), body=Put(payload=bytes(60_000)))
+PUSHES = frame_batch(encode(Frame(reliable=True, sn=0, messages=(PUSH,))), "stream")
+HALF = b"\x00"
+"""A length that never becomes a batch."""
+
+
+@pytest.mark.parametrize("data", [KEEP_ALIVES, HALF], ids=["keep-alives", "one byte at a time"])
+@pytest.mark.parametrize("wait", ["stream", "next", "listen", "wait_until"])
+def test_a_wait_ends_soon_after_its_deadline(data, wait):
+    us = dialogue(data)
+    match wait:
+        case "stream":
+            list(us.stream(1.0))
+        case "next":
+            us.next(1.0)
+        case "listen":
+            us.listen(1.0)
+        case _:
+            assert not us.wait_until(lambda: False, 1.0)
+    assert us.wire.time <= 1.0 + LATE_READS * 0.001 + 0.01
+
+
+@pytest.mark.parametrize(
+    ("data", "cause"),
+    [
+        (KEEP_ALIVES, "the target sent 50,000 messages that nobody asked for"),
+        (FRAGMENT, "the target sent 16 Mi bytes that nobody asked for"),
+        (PUSHES, "the target sent 16 Mi bytes that nobody asked for"),
+    ],
+    ids=["keep-alives", "one fragment chain", "pushes"],
+)
+def test_what_nobody_asked_for_ends_the_check_without_a_verdict(data, cause):
+    us = dialogue(data, tick=0.0)
+    with pytest.raises(Deviation) as ended:
+        us.listen(1.0)
+    assert (ended.value.finding.reached, ended.value.finding.cause) == (False, f"not reached: {cause}")
+    assert us.budget.bytes <= BYTES + len(data)
+    assert len(us.heard) <= MESSAGES
+
+
+def test_a_budget_is_shared_by_the_dialogues_of_a_check():
+    one, other = dialogue(PUSHES, tick=0.0), dialogue(PUSHES, tick=0.0)
+    other.budget = one.budget
+    one.budget.bytes = BYTES - 100
+    with pytest.raises(Deviation, match="16 Mi bytes"):
+        other.listen(1.0)
+
+
+def test_a_target_that_spent_several_budgets_gets_a_small_one():
+    small = ReadBudget.small()
+    small.messages = 1001
+    assert small.spent == "the target sent 1,000 messages that nobody asked for"
+    small.messages, small.unpacked = 0, (4 << 20) + 1
+    assert small.spent == "the target sent 4 Mi bytes unpacked that nobody asked for"
+
+
+def test_what_may_have_come_in_time_is_read_after_the_deadline():
+    budget, wait = ReadBudget(), Wait(1.0)
+    assert not wait.is_over(0.9, budget)
+    assert not wait.is_over(1.0, budget)
+    budget.bytes += LATE_BYTES
+    assert not wait.is_over(1.1, budget)
+    budget.bytes += 1
+    assert wait.is_over(1.1, budget)
+
+
+def test_what_we_sent_may_come_back_to_each_of_our_sessions():
+    us = dialogue(PUSHES)
+    us.budget.bytes = BYTES + 16 * len(PUSHES)
+    assert us.budget.spent
+    us.send_bytes(PUSHES)
+    assert us.budget.spent is None
+    us.budget.bytes += 1
+    assert us.budget.spent == "the target sent 16 Mi bytes that nobody asked for"
+
+
+def test_each_init_of_ours_may_be_answered_with_a_full_batch():
+    us = dialogue(KEEP_ALIVES)
+    init = frame_batch(encode(Init(ack=False, whatami=WhatAmI.PEER, zid=ZenohID(b"\x01"))), "stream")
+    us.send_bytes(init)
+    us.budget.bytes = BYTES + 16 * len(init) + 65_535
+    assert us.budget.spent is None
+    us.budget.bytes += 1
+    assert us.budget.spent == "the target sent 16 Mi bytes that nobody asked for"

@@ -1,0 +1,1 @@
+"""Cases about the target's own application, through its agent."""

@@ -1,0 +1,1 @@
+"""Cases toward a responder: INIT and OPEN."""

@@ -1,0 +1,1 @@
+"""Cases toward an initiator: INIT and OPEN."""

@@ -1,0 +1,100 @@
+"""What becomes of an interest: what its snapshot told is taken back later, its id serves again, and it is one of its own."""
+
+from __future__ import annotations
+
+from zenoh_conformance.cases.case import case, grid
+from zenoh_conformance.cases.routing.plain import KINDS, ROUTES
+from zenoh_conformance.messages import Declare
+from zenoh_conformance.messages.interest import InterestMode, InterestOptions
+from zenoh_conformance.talking.party import parties
+from zenoh_conformance.talking.scene import Scene
+
+from .snapshots import BOTH, OPTION, TAKEN_BACK, declares, is_final, waits_for, who_asks_is_told
+
+
+@case("declarations/forwarded-on-interest", needs=ROUTES, control=who_asks_is_told, parameters=KINDS)
+def what_a_snapshot_told_is_taken_back(scene: Scene, *, kind: str) -> None:
+    """
+    What was there when the interest came is told, and when it goes, that is told, too.
+
+        other    DECLARE (..)
+        watcher  INTEREST (CurrentFuture)
+        target   to the watcher: DECLARE (I, ..), DECLARE (I, D_FINAL)
+        other    DECLARE (undeclare)
+        target   to the watcher: DECLARE (undeclare, the id that it was told)
+    """
+    watcher, other = parties(scene, "watcher", "other")
+    entity = declares(other, kind, "k/a")
+    watcher.asks_interest(OPTION[kind], InterestMode.CURRENT_FUTURE, "k/**")
+    told = waits_for(watcher, kind, "k/a", step="not reached: the snapshot").body
+
+    gone = TAKEN_BACK[kind]
+    other.retracts(gone, entity)
+
+    back = watcher.expect(Declare, lambda heard: isinstance(heard.message.body, gone), step="taken back").message.body
+    watcher.us.require(back.id == told.id, expected="the id that was told", got="another", step="taken back")
+
+
+@case("interests/snapshot-ends-with-final", needs=ROUTES, control=who_asks_is_told, parameters=grid(mode=BOTH))
+def an_interest_that_is_over_may_be_asked_anew(scene: Scene, *, mode: InterestMode) -> None:
+    """
+    The id of an interest that has ended is free: who asks under it again is answered again.
+
+        watcher  INTEREST (Current; or CurrentFuture, and Final), INTEREST (the same again)
+        target   to the watcher: DECLARE (I, D_FINAL), twice
+    """
+    (watcher,) = parties(scene, "watcher")
+    for step in ("not reached: an interest", "the same again"):
+        interest = watcher.asks_interest(InterestOptions.TOKENS, mode, "k/**", number=7)
+        watcher.expect(Declare, lambda heard: is_final(heard, 7), step=step, what="DFinal")
+        if mode & InterestMode.FUTURE:
+            watcher.ends_interest(interest.id)
+        watcher.settles()
+
+
+@case("declarations/forwarded-on-interest", needs=ROUTES, control=who_asks_is_told, parameters=KINDS)
+def an_interest_outlives_the_end_of_another(scene: Scene, *, kind: str) -> None:
+    """
+    Of two interests of a session one ends: what the other one wants is told on.
+
+        watcher  INTEREST (CurrentFuture, k/a), INTEREST (CurrentFuture, k/b), INTEREST (Final, the first one's id)
+        other    DECLARE (.. k/b)
+        target   to the watcher: DECLARE (.. k/b)
+    """
+    watcher, other = parties(scene, "watcher", "other")
+    ended = watcher.asks_interest(OPTION[kind], InterestMode.CURRENT_FUTURE, "k/a")
+    watcher.asks_interest(OPTION[kind], InterestMode.CURRENT_FUTURE, "k/b")
+    watcher.settles()
+    watcher.ends_interest(ended.id)
+    watcher.settles()
+
+    declares(other, kind, "k/b")
+
+    waits_for(watcher, kind, "k/b", step="what the other one wants")
+
+
+@case("interests/snapshot-ends-with-final", needs=ROUTES, control=who_asks_is_told)
+def interests_of_two_sessions_may_have_one_id(scene: Scene) -> None:
+    """
+    Two sessions are interested under the same id: each is answered, and when the one ends its interest the other is told on.
+
+        other     DECLARE (token k/a)
+        one, two  INTEREST (CurrentFuture, id 7)
+        target    to each: DECLARE (I, 7, token k/a), DECLARE (I, 7, D_FINAL)
+        one       INTEREST (Final, id 7)
+        other     DECLARE (token k/b)
+        target    to two: DECLARE (token k/b)
+    """
+    one, two, other = parties(scene, "one", "two", "other")
+    other.declares_token("k/a")
+    for each in (one, two):
+        each.asks_interest(InterestOptions.TOKENS, InterestMode.CURRENT_FUTURE, "k/**", number=7)
+        waits_for(each, "token", "k/a", step=f"the snapshot of {each.name}")
+        each.expect(Declare, lambda heard: is_final(heard, 7), step=f"its end for {each.name}", what="DFinal")
+
+    one.ends_interest(7)
+    one.settles()
+    other.declares_token("k/b")
+
+    with two.us.about("declarations/forwarded-on-interest"):
+        waits_for(two, "token", "k/b", step="another session's interest ended")

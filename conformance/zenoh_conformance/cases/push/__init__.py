@@ -1,0 +1,1 @@
+"""Cases about PUSH: values, delivery, QoS, congestion."""

@@ -1,0 +1,67 @@
+"""How long a query waits, and for how many answers: a Timeout has 64 bits, and errors count. Toward a node that routes."""
+
+from __future__ import annotations
+
+from zenoh_conformance.cases.case import case, grid
+from zenoh_conformance.cases.routing.plain import ROUTES
+from zenoh_conformance.talking.party import parties
+from zenoh_conformance.talking.scene import Scene
+
+from .ends import (
+    a_query_does_not_end_before_its_timeout,
+    is_answered_after_a_moment,
+    no_more_answers_come_than_the_budget_wants,
+)
+
+LONG = (1 << 32, (1 << 32) + 1, 1 << 40)
+"""Milliseconds, of which the lower 32 bits are next to nothing."""
+
+
+@case(
+    "reply/not-complete-before-finals",
+    needs=ROUTES,
+    control=a_query_does_not_end_before_its_timeout,
+    parameters=grid(timeout=LONG),
+)
+def a_very_long_timeout_is_no_short_one(scene: Scene, *, timeout: int) -> None:
+    """
+    A Timeout has 64 bits: one whose lower half is zero does not end the query at once.
+
+        querier    REQUEST (Timeout: seven weeks, or more)
+        queryable  after a moment RESPONSE, RESPONSE_FINAL
+        target     to the querier: RESPONSE, RESPONSE_FINAL, and nothing before
+    """
+    querier, queryable = parties(scene, "querier", "queryable")
+    queryable.declares_queryable("k")
+    asked = querier.asks("k", timeout_ms=timeout)
+    queryable.takes(asked, step="the query is passed on")
+
+    is_answered_after_a_moment(querier, queryable, asked)
+
+
+@case(
+    "query/budget-stops-forwarding",
+    needs=ROUTES,
+    control=no_more_answers_come_than_the_budget_wants,
+    parameters=grid(budget=(1, 3)),
+)
+def errors_count_for_the_budget(scene: Scene, *, budget: int) -> None:
+    """
+    A Budget counts RESPONSEs, and an error is one.
+
+        querier    REQUEST (Budget)
+        queryable  RESPONSE (ERR), RESPONSE (REPLY), as many as the Budget, RESPONSE_FINAL
+        target     to the querier: RESPONSE, no more than wanted, RESPONSE_FINAL
+    """
+    querier, queryable = parties(scene, "querier", "queryable")
+    queryable.declares_queryable("k")
+    asked = querier.asks("k", consolidation=1, budget=budget)
+
+    queryable.fails(asked, b"no")
+    for number in range(budget):
+        queryable.replies(asked, bytes([number]))
+    queryable.finishes(asked)
+
+    querier.expect_final(asked, step="not reached: the query ends")
+    few = len(querier.answers(asked)) <= budget
+    querier.us.require(few, expected="no more answers than the budget", got="more", step="past the budget")

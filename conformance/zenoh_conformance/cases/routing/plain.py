@@ -1,0 +1,121 @@
+"""What a routing node does with the plainest traffic: the controls of all other cases about routing, and how those begin."""
+
+from __future__ import annotations
+
+from zenoh_conformance.cases.case import case, grid
+from zenoh_conformance.messages import sane
+from zenoh_conformance.primitives import WireExpr
+from zenoh_conformance.talking.party import Party, parties
+from zenoh_conformance.talking.scene import Scene
+
+ROUTES = ("routing", "interests", "finals", "several-sessions")
+"""What a node must offer: to pass on between two of its clients what one says and the other wants."""
+
+MATCHES = (
+    ("k", "k"), ("k/*", "k/a"), ("k/**", "k/a/b"), ("k/**", "k"), ("k/a", "k/*"), ("k/*/c", "k/b/**"), ("k/$*b", "k/ab"),
+    ("k/a$*", "k/a"), ("k/@v/*", "k/@v/a"), ("k/ä/漢", "k/ä/漢"), ("k/**/z", "k/z"), ("/".join(["k"] * 40), "/".join(["k"] * 40)),
+)  # fmt: skip
+"""Pairs of key expressions that intersect: what is declared, what is said."""
+
+MISSES = (
+    ("k/a", "k/b"), ("k/*", "k/a/b"), ("k/*", "k"), ("k/a", "k/ab"), ("k/$*b", "k/a"), ("k/**", "k/@v/a"), ("k/*", "k/@v"),
+    ("k/@v", "k/@w"), ("k/a/*/**", "k/*"), ("k", "kk"),
+)  # fmt: skip
+"""Pairs that do not."""
+
+
+def pairs(several: tuple[tuple[str, str], ...]) -> tuple[dict[str, str], ...]:
+    """Parameter sets of a case about such pairs."""
+    return tuple({"declared": declared, "said": said} for declared, said in several)
+
+
+@case("push/push-reaches-intersecting", needs=ROUTES, parameters=pairs(MATCHES))
+def a_publication_reaches_a_subscriber(scene: Scene, *, declared: str, said: str) -> None:
+    """
+    A client subscribes, another one publishes to a key that intersects.
+
+        subscriber  DECLARE (subscriber)
+        publisher   PUSH
+        target      to the subscriber: PUSH, once
+    """
+    publisher, subscriber = parties(scene, "publisher", "subscriber")
+    subscriber.declares_subscriber(declared)
+
+    publisher.puts(said, b"1")
+
+    push = subscriber.expect_push(said)
+    publisher.settles()
+    subscriber.expect_no_push(step="once", but=1)
+    subscriber.us.require(push.body.payload == b"1", expected="01", got=push.body.payload.hex(), step="the value")
+
+
+@case("query/query-reaches-intersecting", needs=ROUTES, parameters=pairs(MATCHES))
+def a_query_reaches_a_queryable(scene: Scene, *, declared: str, said: str) -> None:
+    """
+    A client declares a queryable, another one asks for a key that intersects.
+
+        queryable  DECLARE (queryable)
+        querier    REQUEST
+        target     to the queryable: REQUEST
+        queryable  RESPONSE, RESPONSE_FINAL
+        target     to the querier: RESPONSE, RESPONSE_FINAL
+    """
+    querier, queryable = parties(scene, "querier", "queryable")
+    queryable.declares_queryable(declared)
+
+    asked = querier.asks(said)
+    queryable.takes(asked, step="the query is passed on")
+    queryable.replies(asked, b"1")
+    queryable.finishes(asked)
+
+    with querier.us.about("reply/final-always-comes"):
+        querier.expect_final(asked)
+    querier.expect_answers(asked, [b"1"])
+
+
+def served(scene: Scene, *names: str, complete: bool = False, key: str = "k") -> tuple[Party, ...]:
+    """A querier, and a queryable for each name, of which each has answered a plain query: what follows is about what follows."""
+    querier, *others = parties(scene, "querier", *names)
+    for each in others:
+        each.declares_queryable(key, complete=complete)
+    return (querier, *others)
+
+
+def heard_of(scene: Scene, *, whole: bool = True) -> tuple[Party, Party]:
+    """A publisher, and a subscriber that has received a plain publication."""
+    publisher, subscriber = parties(scene, "publisher", "subscriber")
+    subscriber.declares_subscriber("k/**" if whole else "k")
+    publisher.puts("k", b"plain")
+    subscriber.expect_push("k", step="not reached: a plain publication")
+    return publisher, subscriber
+
+
+def low_latency(scene: Scene, *names: str) -> tuple[Party, ...]:
+    """Sessions without FRAME."""
+    dialogues = [scene.dialogue(name).open(exts=sane.offers("LowLatency")) for name in names]
+    root = f"zconform/{dialogues[0].zid.hex()}"
+    return tuple(Party(us, name, root) for us, name in zip(dialogues, names, strict=True))
+
+
+BY_NUMBER = grid(how=("scope", "scope-and-suffix", "receiver"))
+"""Ways to name a key by a number."""
+
+
+def by_number(who: Party, how: str) -> tuple[WireExpr, str] | None:
+    """k/a by a number of the sender, k/a/c by the same with a suffix, or k/b by a number of the target, and which of them it is.
+
+    None where the target has given k/b no number, so that there is nothing to mistake.
+    """
+    theirs = [number for number, key in who.names.spaces[who.us.wire.side.other].items() if key == who.whole("k/b")]
+    if how == "receiver" and not theirs:
+        return None
+    ours = who.names_key("k/a", theirs[0] if theirs else 5)
+    return {
+        "scope": (ours, "k/a"),
+        "scope-and-suffix": (WireExpr(scope=ours.scope, suffix="/c", mapping=True), "k/a/c"),
+        "receiver": (WireExpr(scope=ours.scope, mapping=False), "k/b"),
+    }[how]
+
+
+KINDS = grid(kind=("subscriber", "queryable", "token"))
+"""What can be declared."""

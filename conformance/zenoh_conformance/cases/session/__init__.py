@@ -1,0 +1,1 @@
+"""Cases about a live session: batches, fragments, lanes, leases, CLOSE."""

@@ -1,0 +1,112 @@
+"""Messages of a live session with optional extensions that nobody knows, and CLOSE behind other messages of its batch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from zenoh_conformance.cases.case import case, grid
+from zenoh_conformance.cases.establishing import with_unknown
+from zenoh_conformance.cases.establishment.sane import a_session_does_work
+from zenoh_conformance.cases.routing.plain import ROUTES, heard_of
+from zenoh_conformance.messages import KeepAlive, Push, Put, sane
+from zenoh_conformance.reading.names import plain
+from zenoh_conformance.talking.dialogue import Dialogue
+from zenoh_conformance.talking.scene import Scene
+from zenoh_conformance.wire.layer import Enc
+
+from .fragments import expect_value, fits, in_pieces, pieces_are_put_together, push
+
+ODD: dict[str, dict[str, Any]] = {
+    "unit": {"id": 0xC, "enc": Enc.UNIT, "value": None},
+    "z64": {"id": 0xC, "enc": Enc.Z64, "value": 300},
+    "zbuf": {"id": 0xC, "enc": Enc.ZBUF, "value": b"odd"},
+}
+"""Optional extensions that no page names."""
+
+
+@case(
+    "primitives/unknown-optional-no-error",
+    control=a_session_does_work,
+    parameters=grid(of=("keep-alive", "frame"), enc=tuple(ODD)),
+)
+def an_unknown_extension_ends_no_session(scene: Scene, *, of: str, enc: str) -> None:
+    """
+    KEEP_ALIVE or FRAME has an optional extension that no page names: the session goes on.
+
+        us      KEEP_ALIVE (an unknown extension), or FRAME (the same: PUSH)
+        target  goes on
+    """
+    us = scene.session()
+    us.expect_live(step="not reached: the session works")
+
+    us.send(with_unknown(KeepAlive() if of == "keep-alive" else us.frame(to_nobody(us)), **ODD[enc]))
+
+    us.expect_live()
+
+
+@case(
+    "primitives/unknown-optional-skipped",
+    needs=ROUTES,
+    control=pieces_are_put_together,
+    parameters=grid(of=("frame", "first-fragment", "last-fragment"), enc=tuple(ODD)),
+)
+def what_has_an_unknown_extension_counts(scene: Scene, *, of: str, enc: str) -> None:
+    """
+    A FRAME, or one of the FRAGMENTs of a message, has an optional extension that no page names: what it holds is passed on.
+
+        publisher  FRAME (an unknown extension: PUSH), or FRAGMENT, .., FRAGMENT (one of them with such an extension)
+        target     to the subscriber: PUSH
+    """
+    publisher, subscriber = heard_of(scene)
+    value = bytes(at % 251 for at in range(1 if of == "frame" else fits(publisher, 4)))
+    said = push(publisher, "k/a", value)
+    sent: list[Any] = [publisher.us.frame(said)] if of == "frame" else [*in_pieces(publisher, said, 4)]
+    odd = -1 if of == "last-fragment" else 0
+    sent[odd] = with_unknown(sent[odd], **ODD[enc])
+
+    for each in sent:
+        publisher.us.send(each)
+    publisher.settles("the session works")
+
+    expect_value(subscriber, "k/a", value, step="what it holds")
+
+
+@case(
+    "primitives/unknown-optional-skipped",
+    control=a_session_does_work,
+    parameters=grid(enc=tuple(ODD)),
+)
+def a_close_with_an_unknown_extension_counts(scene: Scene, *, enc: str) -> None:
+    """
+    CLOSE has an optional extension that no page names: it ends the session all the same.
+
+        us      Close (an unknown extension)
+        target  the link's end
+    """
+    us = scene.session()
+    us.expect_live(step="not reached: the session works")
+
+    us.send(with_unknown(sane.close(), **ODD[enc]))
+
+    us.expect_end(step="after Close")
+
+
+@case("close/close-ends-the-link", control=a_session_does_work)
+def a_close_behind_another_message_counts(scene: Scene) -> None:
+    """
+    A batch holds a message and, behind it, CLOSE (erratum several-messages-per-batch): the session ends.
+
+        us      KEEP_ALIVE, Close, in one batch
+        target  the link's end
+    """
+    us = scene.session()
+    us.expect_live(step="not reached: the session works")
+
+    us.send(KeepAlive(), sane.close())
+
+    us.expect_end(step="after Close")
+
+
+def to_nobody(us: Dialogue) -> Push:
+    """A publication that nobody wants."""
+    return Push(key=plain(f"zconform/nobody/{us.zid.hex()}"), body=Put(payload=b"1"))

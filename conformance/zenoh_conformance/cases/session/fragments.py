@@ -1,0 +1,242 @@
+"""Messages in fragments, or many in a batch: reassembled, told apart by channel, and dropped if a fragment is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain, zip_longest
+
+from zenoh_conformance.cases.case import case, grid
+from zenoh_conformance.cases.routing.plain import ROUTES, a_publication_reaches_a_subscriber, heard_of
+from zenoh_conformance.messages import Fragment, KeepAlive, Push, Put, sane
+from zenoh_conformance.messages.fragment import Drop
+from zenoh_conformance.messages.network import QoS
+from zenoh_conformance.reading.codec import encode
+from zenoh_conformance.reading.fragments import fragment
+from zenoh_conformance.talking.dialogue import FRAGMENT_HEAD, Sendable
+from zenoh_conformance.talking.party import Party, parties_of
+from zenoh_conformance.talking.scene import Scene
+from zenoh_conformance.wire.extensions import exts
+
+SIZE = 400
+"""Bytes of a value that comes in pieces, each of which fits the smallest batches."""
+
+MANY = 100
+"""Messages of one batch."""
+
+PUSH_HEAD = 64
+"""Most that stands before the value in a PUSH of these cases."""
+
+HEADS = 8
+"""Bytes that FRAME and KEEP_ALIVE take of a batch for one message."""
+
+URGENT = 2
+"""A priority beside the default one."""
+
+
+def push(who: Party, key: str, payload: bytes, priority: int = sane.DEFAULT_PRIORITY) -> Push:
+    """A publication that may not be dropped."""
+    return Push(key=who.key(key), exts=exts(QoS(value=sane.BLOCK & ~7 | priority)), body=Put(payload=payload))
+
+
+def in_pieces(
+    who: Party, message: Push, count: int, *, reliable: bool = True, priority: int = sane.DEFAULT_PRIORITY
+) -> list[Fragment]:
+    """A message as about so many fragments of a channel, which take its next numbers."""
+    data, us = encode(message), who.us
+    first = us.next_sn(reliable, priority)
+    pieces = list(
+        fragment(
+            data, sn=first, size=-(-len(data) // count), mask=us.sn_mask, reliable=reliable, marks=us.patch > 0,
+            priority=None if priority == sane.DEFAULT_PRIORITY else priority,
+        )
+    )  # fmt: skip
+    for _ in pieces[1:]:
+        us.next_sn(reliable, priority)
+    return pieces
+
+
+def fits(who: Party, pieces: int) -> int:
+    """Bytes of a value that so many fragments can hold, in batches as small as the target takes them; SIZE at most."""
+    return max(1, min(SIZE, pieces * (who.us.room - FRAGMENT_HEAD) - PUSH_HEAD))
+
+
+def expect_value(who: Party, key: str, payload: bytes, *, step: str) -> None:
+    """That value comes."""
+    got = who.expect_push(key, step=step).body.payload
+    who.us.require(got == payload, expected=f"{len(payload)} bytes as sent", got="others", step=step)
+
+
+def marking(scene: Scene, *names: str) -> tuple[Party, ...]:
+    """Sessions in which a patch with markers is settled; the first one says something, and is not reached where none was."""
+    several = parties_of(scene, **{name: {"exts": sane.offers("QoS", patch=1)} for name in names})
+    us = several[0].us
+    us.require(us.patch > 0, expected="Patch", got="none", step="not reached: init.exts.patch")
+    return several
+
+
+@case(
+    "fragmentation/fragments-reassemble",
+    needs=ROUTES,
+    control=a_publication_reaches_a_subscriber,
+    parameters=grid(pieces=(2, 11, 100, 300), reliable=(True, False)),
+)
+def pieces_are_put_together(scene: Scene, *, pieces: int, reliable: bool) -> None:
+    """
+    A message that came in fragments is the message that its bytes make, however many they are, on either channel.
+
+        publisher  FRAGMENT, .., FRAGMENT (together a PUSH)
+        target     to the subscriber: the PUSH
+    """
+    publisher, subscriber = heard_of(scene)
+    payload = bytes(at % 251 for at in range(fits(publisher, pieces)))
+
+    for piece in in_pieces(publisher, push(publisher, "k/a", payload), pieces, reliable=reliable):
+        publisher.us.send(piece)
+
+    expect_value(subscriber, "k/a", payload, step="the fragments together")
+
+
+@case(
+    "fragmentation/fragments-reassemble",
+    needs=ROUTES,
+    control=a_publication_reaches_a_subscriber,
+    parameters=grid(what=("fragments", "frame", "keep-alive")),
+)
+def pieces_of_two_channels_are_told_apart(scene: Scene, *, what: str) -> None:
+    """
+    Between the fragments of one channel come those of another one, a whole message of it, or KEEP_ALIVE: each message is whole.
+
+        publisher  FRAGMENT (reliable), FRAGMENT (best effort), FRAGMENT (reliable), FRAGMENT (best effort), ..
+        target     to the subscriber: both PUSHes
+    """
+    publisher, subscriber = heard_of(scene)
+    size = fits(publisher, 5)
+    one, other = bytes([1]) * size, bytes([2]) * (size if what == "fragments" else 1)
+    pieces = in_pieces(publisher, push(publisher, "k/one", one), 5)
+    beside: Sequence[Sendable] = [KeepAlive()] * 4
+    if what == "fragments":
+        beside = in_pieces(publisher, push(publisher, "k/other", other), 5, reliable=False)
+    elif what == "frame":
+        beside = [publisher.us.frame(push(publisher, "k/other", other), reliable=False)]
+
+    for each in chain.from_iterable(zip_longest(pieces, beside)):
+        if each is not None:
+            publisher.us.send(each)
+
+    expect_value(subscriber, "k/one", one, step="the fragments of one channel")
+    if what != "keep-alive":
+        expect_value(subscriber, "k/other", other, step="what came between")
+
+
+@case(
+    "fragmentation/fragments-reassemble",
+    needs=(*ROUTES, "qos"),
+    control=a_publication_reaches_a_subscriber,
+)
+def pieces_of_two_lanes_are_told_apart(scene: Scene) -> None:
+    """
+    Each priority is a channel of its own: fragments of two in turn make two messages.
+
+        publisher  FRAGMENT (priority 5), FRAGMENT (priority 2), FRAGMENT (priority 5), FRAGMENT (priority 2), ..
+        target     to the subscriber: both PUSHes
+    """
+    publisher, subscriber = heard_of(scene)
+    settled = "lanes on this session"
+    publisher.us.require(publisher.has_lanes, expected=settled, got="none", step="not reached: lanes")
+    come_whole_in_turn(publisher, subscriber, priority=URGENT)
+
+
+@case("fragmentation/drop-discards", needs=(*ROUTES, "patch"), control=pieces_are_put_together)
+def what_is_dropped_is_discarded(scene: Scene) -> None:
+    """
+    The sender gives a message up: what came of it is nothing, and what comes after it is whole. A node of patch 0 knows no Drop.
+
+        publisher  InitSyn (patch 1)
+        target     InitAck (patch 1)
+        publisher  FRAGMENT, FRAGMENT, FRAGMENT (Drop, M clear), FRAME (another PUSH)
+        target     to the subscriber: the other PUSH
+    """
+    publisher, subscriber = marking(scene, "publisher", "subscriber")
+    subscriber.declares_subscriber("k/**")
+    first, second, third = in_pieces(publisher, push(publisher, "k/dropped", bytes(fits(publisher, 3))), 3)
+    end = Fragment(reliable=True, more=False, sn=third.sn, exts=exts(Drop()), payload=b"")
+
+    for each in (first, second, end):
+        publisher.us.send(each)
+    publisher.puts("k/after", b"1")
+    publisher.settles()
+
+    subscriber.expect_push("k/after", step="what comes after it")
+    subscriber.expect_no_push(step="what was dropped", but=1)
+
+
+@case(
+    "fragmentation/lost-fragment-discards-chain",
+    needs=ROUTES,
+    control=pieces_are_put_together,
+    breaks=("law/what-is-said-decodes",),
+)
+def a_chain_with_a_hole_is_discarded(scene: Scene) -> None:
+    """
+    On best effort a fragment is lost: the message is, too, and what comes after it is whole.
+
+        publisher  FRAGMENT, FRAGMENT (the third one, all best effort), FRAGMENT, FRAME (another PUSH)
+        target     to the subscriber: the other PUSH
+    """
+    publisher, subscriber = heard_of(scene)
+    first, _lost, third, last = in_pieces(
+        publisher, push(publisher, "k/lost", bytes(fits(publisher, 4))), 4, reliable=False
+    )
+
+    for each in (first, third, last):
+        publisher.us.send(each)
+    publisher.says(push(publisher, "k/after", b"1"), reliable=False)
+    publisher.settles()
+
+    subscriber.expect_push("k/after", step="what comes after it")
+    subscriber.expect_no_push(step="what was lost", but=2)
+
+
+@case(
+    "push/push-reaches-intersecting",
+    needs=ROUTES,
+    control=a_publication_reaches_a_subscriber,
+    parameters=grid(how=("one-frame", "many-frames", "with-keep-alives")),
+)
+def every_message_of_a_batch_is_taken(scene: Scene, *, how: str) -> None:
+    """
+    A batch holds many messages, in one FRAME or in as many, with KEEP_ALIVE between them or not: all are passed on, in order.
+
+        publisher  FRAME (PUSH, .., PUSH); or FRAME, KEEP_ALIVE, FRAME, .. in one batch
+        target     to the subscriber: all PUSHes
+    """
+    publisher, subscriber = heard_of(scene)
+    pushes = [push(publisher, "k/a", bytes([number])) for number in range(MANY)]
+    fit = max(1, publisher.us.room // (len(encode(pushes[0])) + HEADS))
+
+    for at in range(0, MANY, fit):
+        some = pushes[at : at + fit]
+        if how == "one-frame":
+            publisher.us.say(*some)
+        else:
+            between: list[Sendable] = [KeepAlive()] if how == "with-keep-alives" else []
+            publisher.us.send(*chain.from_iterable([*between, publisher.us.frame(each)] for each in some))
+
+    for number in range(MANY):
+        expect_value(subscriber, "k/a", bytes([number]), step=f"message {number + 1} of {MANY}")
+
+
+def come_whole_in_turn(
+    publisher: Party, subscriber: Party, *, reliable: bool = True, priority: int = sane.DEFAULT_PRIORITY
+) -> None:
+    """Say two values in pieces that come in turn, one in the default channel and one in that: deviate unless both come whole."""
+    one, other = bytes([1]) * fits(publisher, 5), bytes([2]) * fits(publisher, 5)
+    pieces = in_pieces(publisher, push(publisher, "k/one", one), 5)
+    message = push(publisher, "k/other", other, priority)
+    beside = in_pieces(publisher, message, 5, reliable=reliable, priority=priority)
+
+    for each in chain.from_iterable(zip(pieces, beside, strict=True)):
+        publisher.us.send(each)
+
+    expect_value(subscriber, "k/one", one, step="the pieces of one channel")
+    expect_value(subscriber, "k/other", other, step="those of the other")

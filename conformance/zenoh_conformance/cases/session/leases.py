@@ -1,0 +1,140 @@
+"""Leases of several sessions side by side: each is kept alive, each ends by itself, and with it what it declared and owed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from zenoh_conformance.cases.case import case, grid
+from zenoh_conformance.cases.establishing import calm
+from zenoh_conformance.cases.establishment.limits import a_silent_session_expires, opened
+from zenoh_conformance.cases.query.ends import a_query_ends_though_its_source_is_gone
+from zenoh_conformance.cases.routing.plain import ROUTES
+from zenoh_conformance.messages import Close, KeepAlive, UToken, sane
+from zenoh_conformance.talking.dialogue import Dialogue
+from zenoh_conformance.talking.party import Party
+from zenoh_conformance.talking.scene import Scene
+
+from .close_scope import seen_by_a_watcher, what_a_session_declared_ends_with_it
+from .settled_terms import LONGEST, a_stated_lease_is_kept
+
+LEASE = 2
+"""Seconds of the lease of a session that is to die, once it has done something."""
+
+
+@case(
+    "keep-alive/something-every-quarter-lease",
+    needs=("several-sessions",),
+    control=a_stated_lease_is_kept,
+    timed=True,
+)
+def each_session_is_kept_alive(scene: Scene) -> None:
+    """
+    Two sessions say nothing but KEEP_ALIVE: in each of them the target says something in each quarter of the lease that it stated.
+    Half of a quarter is let pass.
+
+        one, other  OpenSyn (lease 1 hour) .. OpenAck (its lease)
+        one, other  KEEP_ALIVE, now and then
+        target      something to both, in each quarter of its lease
+    """
+    both = [opened(scene.dialogue(name), lease=3600) for name in ("one", "other")]
+    lease = max(sane.lease_of(us.their_open) for us in both)
+    waited = lease <= LONGEST
+    both[0].require(
+        waited, expected="a lease that can be waited for", got="a longer one", step="not reached: the lease"
+    )
+    for us in both:
+        us.expect_live(step="not reached: the lease")
+
+    hears_each(both, 1.5 * lease / 4 + both[0].unit / 4, min(lease / 5, 0.5) / 2)
+
+    calm(scene)
+
+
+@case(
+    "session-establishment/lease-expiry-ends-session",
+    control=a_silent_session_expires,
+    timed=True,
+    parameters=grid(lease=(700, 1500, 2500)),
+)
+def a_silent_session_of_any_lease_expires(scene: Scene, *, lease: int) -> None:
+    """
+    We state a lease that is no whole number of seconds and say nothing more: the target ends the session.
+
+        us      OpenSyn (lease 1500 ms) .. OpenAck
+        us      nothing
+        target  (KEEP_ALIVEs), then Close or the link's end, when the lease is over
+    """
+    us = opened(scene.dialogue(), lease_in_seconds=False, lease=lease)
+
+    for seen in us.stream(2 * lease / 1000 + us.unit):
+        if isinstance(seen.message, Close):
+            break
+
+    us.require(us.is_over, expected="the session's end", got="a session that lives on", step="after the lease")
+    calm(scene)
+
+
+@case(
+    "keep-alive/dead-session-withdraws-declarations",
+    needs=("routing", "interests", "several-sessions"),
+    control=what_a_session_declared_ends_with_it,
+    timed=True,
+)
+def what_a_dead_session_declared_is_taken_back(scene: Scene) -> None:
+    """
+    A session has declared a token, and another one watches; it says nothing more, and when its lease is over the token is taken back.
+
+        us       OpenSyn (lease 2 s) .. OpenAck
+        us       DECLARE (token)
+        watcher  hears of it
+        us       nothing
+        target   to the watcher: DECLARE (the token is undeclared)
+    """
+    us = opened(scene.dialogue(), lease=LEASE)
+    watcher, token = seen_by_a_watcher(scene, us)
+
+    us.fall_silent()
+
+    heard = watcher.stream(2 * LEASE + watcher.unit, silent=False)
+    gone = any(isinstance(seen.message, UToken) and seen.message.id == token for seen in heard)
+    watcher.require(gone, expected="the token taken back", got="a token that stands", step="what the session declared")
+    calm(scene)
+
+
+@case("reply/final-always-comes", needs=ROUTES, control=a_query_ends_though_its_source_is_gone, timed=True)
+def a_source_that_dies_is_waited_for_no_more(scene: Scene) -> None:
+    """
+    A queryable is asked, answers nothing and says nothing more: when its lease is over the query ends.
+
+        queryable  OpenSyn (lease 2 s) .. OpenAck, DECLARE (queryable)
+        querier    REQUEST
+        target     to the queryable: REQUEST
+        queryable  nothing
+        target     to the querier: RESPONSE_FINAL
+    """
+    us = opened(scene.dialogue("queryable"), lease=LEASE)
+    root = f"zconform/{us.zid.hex()}"
+    queryable, querier = Party(us, "queryable", root), Party(scene.session("querier"), "querier", root)
+    queryable.declares_queryable("k")
+    asked = querier.asks("k", consolidation=1)
+    queryable.takes(asked)
+
+    us.fall_silent()
+
+    querier.expect_final(asked, step="its source has died", within=2 * LEASE + querier.us.unit)
+    calm(scene)
+
+
+def hears_each(sessions: Sequence[Dialogue], patience: float, word: float) -> None:
+    """Listen to all for twice as long as patience lasts, with a word of ours now and then. Deviates where one is silent so long."""
+    last = {us.wire.name: us.wire.now() for us in sessions}
+    until = sessions[0].wire.now() + 2.1 * patience
+    while sessions[0].wire.now() < until:
+        for us in sessions:
+            us.send(KeepAlive())
+            last[us.wire.name] = max([last[us.wire.name], *(seen.time for seen in us.stream(word))])
+            us.require(us.ended is None, expected="a session", got=us.text_of(None), step="not reached: the lease")
+            heard = us.wire.now() - last[us.wire.name] <= patience
+            us.require(
+                heard, expected="something in each quarter of its lease", got="silence", step="the lease that it stated"
+            )

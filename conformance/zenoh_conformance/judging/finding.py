@@ -1,0 +1,62 @@
+"""A finding: a peer's fault, as a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from zenoh_conformance.reading.conversation import Event, Side
+
+NOT_REACHED: Final = "not reached"
+"""How the step of a finding begins where a check did not come to its point: it says nothing about its requirement."""
+
+OVERSLEPT = f"{NOT_REACHED}: we were silent for longer than the lease that we stated"
+"""The step of a finding if the target rightly ended the session."""
+
+CALM = "a machine that is not busy"
+"""What is expected where a moment tells what is right, and patience is stretched."""
+
+OUR_FAULT = (OVERSLEPT, CALM)
+"""Of what the cause speaks where we, or our machine, were too slow to judge."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What a peer did that a requirement forbids, or did not do that it asks for."""
+
+    requirement: str
+    sender: Side
+    """The side at fault."""
+    connection: str = ""
+    time: float = 0.0
+    path: str = ""
+    """The segment at fault (`open.cookie`), or the step (`stage open`)."""
+    expected: str = ""
+    got: str = ""
+    why: str = ""
+    """Where expected and got do not tell it: one sentence."""
+    end: str = ""
+    """How the link ended, where that was judged."""
+    event: Event | None = field(default=None, compare=False, repr=False)
+    """What shows it: the event whose bytes completed the message at fault."""
+    is_work: bool = False
+    """Seen by asking a session for work: says little of a target whose sessions do none."""
+
+    @property
+    def reached(self) -> bool:
+        """Whether the check came to its point."""
+        return not self.path.startswith(NOT_REACHED)
+
+    @property
+    def cause(self) -> str:
+        """One line for verdicts and known deviations; free of times and of values drawn at random."""
+        text = f"{self.got} where {self.expected} is required" if self.expected else self.got
+        return ": ".join(part for part in (self.path, self.why or text) if part)
+
+
+class Deviation(Exception):  # noqa: N818 - it carries a peer's fault out of a case; it is no error of ours
+    """Ends a case at its first finding."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.cause)
+        self.finding = finding

@@ -1,0 +1,55 @@
+"""The key expressions behind expression ids on one session; each side has its own ids.
+
+Pages: primitives#wire-expr, declarations#key-expr.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from zenoh_conformance.messages import DKeyExpr, UKeyExpr
+from zenoh_conformance.messages.declarations import WireExprExt, WireExprFlags
+from zenoh_conformance.primitives import WireExpr
+from zenoh_conformance.wire.extensions import Exts
+
+from .conversation import SIDES, Side
+
+
+@dataclass(slots=True)
+class Names:
+    """The ids that each side of a session has declared, with their key expressions."""
+
+    spaces: dict[Side, dict[int, str]] = field(default_factory=lambda: {side: {} for side in SIDES})
+
+    def note(self, sender: Side, body: object) -> None:
+        """Add or remove the id of a declaration; ignore any other body."""
+        if isinstance(body, DKeyExpr):
+            whole = self.whole(sender, body.key, mapping=True)
+            if whole is not None and body.expr_id:
+                self.spaces[sender][body.expr_id] = whole
+        elif isinstance(body, UKeyExpr):
+            self.spaces[sender].pop(body.expr_id, None)
+
+    def whole(self, sender: Side, key: WireExpr, *, mapping: bool | None = None) -> str | None:
+        """The whole key expression; None for an undeclared scope. `mapping` replaces M in a body that has no M."""
+        if not key.scope:
+            return key.suffix or ""
+        ours = key.mapping if mapping is None else mapping
+        scope = self.spaces[sender if ours else sender.other].get(key.scope)
+        return None if scope is None else scope + (key.suffix or "")
+
+
+def plain(key: str) -> WireExpr:
+    """A WireExpr that holds the whole key expression."""
+    return WireExpr(scope=0, suffix=key, mapping=True)
+
+
+def undeclared_key(key: WireExpr | None) -> Exts[Any]:
+    """The extension that gives the key of an undeclaration; no extension for None."""
+    if key is None:
+        return Exts()
+    flags = WireExprFlags(0)
+    flags |= WireExprFlags.SUFFIX if key.suffix is not None else 0
+    flags |= WireExprFlags.SENDERS_SCOPE if key.mapping else 0
+    return Exts((WireExprExt(flags=int(flags), scope=key.scope, suffix=key.suffix),))

@@ -1,0 +1,1 @@
+"""The specification as data: pages, requirements, errata, their lock and their coverage."""

@@ -1,0 +1,1 @@
+"""Session and query life cycles as state tables."""

@@ -1,0 +1,93 @@
+"""What one check reads of a target at most: no traffic extends a wait, or fills our memory.
+
+Most checks ask for well under a megabyte; what we send may come back to each of our sessions. What a target sends beyond that
+and the budget, nobody asked for: the check ends without a verdict on its requirement, and its cause says which budget was spent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from zenoh_conformance.reading.batch import LARGEST
+
+BYTES: Final = 16 << 20
+"""Bytes from the target's links."""
+MESSAGES: Final = 50_000
+"""Messages, those inside a FRAME each on its own."""
+UNPACKED: Final = 64 << 20
+"""Bytes of batches after decompression, and of fragments after reassembly."""
+
+RETURNS: Final = 16
+"""How often at most what we sent may come back, to several sessions or in several answers."""
+
+SUSPECT: Final = 3
+"""Checks whose budget a target has spent, after which it gets a small one."""
+
+LATE_BYTES: Final = 1 << 20
+LATE_MESSAGES: Final = 1_000
+LATE_READS: Final = 200
+"""What a wait still reads after its deadline: it may have arrived in time, on a busy machine."""
+
+
+@dataclass(slots=True)
+class ReadBudget:
+    """What was read so far, of all links of one check."""
+
+    most: Mapping[str, int] = field(
+        default_factory=lambda: {"bytes": BYTES, "messages": MESSAGES, "bytes unpacked": UNPACKED}
+    )
+    bytes: int = 0
+    messages: int = 0
+    unpacked: int = 0
+    sent: int = 0
+    """Bytes that we sent: RETURNS times as many may come back."""
+    sent_messages: int = 0
+    inits: int = 0
+    """INITs that we sent: the cookie of each answer may fill a batch."""
+    reads: int = 0
+    """Reads from a link that brought bytes; without a limit of their own."""
+
+    @classmethod
+    def small(cls) -> ReadBudget:
+        """Return what a target gets that has spent several budgets: the run goes on to its end, in bounded time."""
+        return cls({"bytes": BYTES >> 6, "messages": MESSAGES // 50, "bytes unpacked": UNPACKED >> 4})
+
+    @property
+    def spent(self) -> str | None:
+        """Why reading ends, or None while there is budget left."""
+        bytes_asked = RETURNS * self.sent + LARGEST * self.inits
+        asked = (bytes_asked, RETURNS * self.sent_messages, bytes_asked)
+        read = (self.bytes, self.messages, self.unpacked)
+        for count, more, (name, most) in zip(read, asked, self.most.items(), strict=True):
+            if count > most + more:
+                return f"the target sent {_count(most)} {name} that nobody asked for"
+        return None
+
+
+def _count(number: int) -> str:
+    """A round number for people: `16 Mi`, `50,000`, `300`."""
+    for size, letter in ((1 << 20, " Mi"), (1000, ",000")):
+        if number >= size and not number % size:
+            return f"{number // size}{letter}"
+    return str(number)
+
+
+@dataclass(slots=True)
+class Wait:
+    """One wait: it ends at its deadline, or when little more than what can have arrived by then was read."""
+
+    deadline: float
+    _late: tuple[int, int, int] | None = None
+    """Bytes, messages and reads when the deadline had passed."""
+
+    def is_over(self, now: float, budget: ReadBudget) -> bool:
+        """Return whether nothing more is to be read."""
+        if now < self.deadline:
+            return False
+        count = budget.bytes, budget.messages, budget.reads
+        if self._late is None:
+            self._late = count
+        since = (now - then for now, then in zip(count, self._late, strict=True))
+        return any(more > most for more, most in zip(since, (LATE_BYTES, LATE_MESSAGES, LATE_READS), strict=True))

@@ -1,0 +1,497 @@
+"""A dialogue: one link to the target, spoken in messages.
+
+Cases say what they send and what must come back; the first thing that does not fit ends the case with a `Finding` that
+names the step. Everything is synchronous, and waits are bounded by the scene's unit of patience.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from math import inf
+from typing import Any
+
+from zenoh_conformance.judging.finding import NOT_REACHED, OVERSLEPT, Deviation, Finding
+from zenoh_conformance.messages import (
+    Close,
+    Declaration,
+    Declare,
+    DSubscriber,
+    Frame,
+    Init,
+    KeepAlive,
+    Network,
+    Open,
+    Push,
+    Put,
+    Scouting,
+    Transport,
+    sane,
+)
+from zenoh_conformance.messages.network import QoS
+from zenoh_conformance.primitives import WireExpr
+from zenoh_conformance.reading.batch import frame_batch
+from zenoh_conformance.reading.codec import encode
+from zenoh_conformance.reading.connection import ConnectionDecoder, Seen, priority_of
+from zenoh_conformance.reading.conversation import Connection, Event, Happened, Side
+from zenoh_conformance.reading.fragments import fragment
+from zenoh_conformance.reading.kinds import (
+    AnyKind,
+    InitAck,
+    InitSyn,
+    M,
+    MessageKind,
+    OpenAck,
+    OpenSyn,
+    kind,
+    name_of,
+    reason_name,
+)
+from zenoh_conformance.reading.pieces import Pieces
+from zenoh_conformance.reading.terms import SessionTerms
+from zenoh_conformance.wire.extensions import NO_EXTS, exts
+from zenoh_conformance.wire.segment import Segments
+
+from .budget import ReadBudget, Wait
+from .fences import BY_QUERY, PASSES
+from .refusal import Refusal, refusals
+from .scene import Wire
+
+Sendable = Transport | Network | Scouting | Segments | bytes
+"""What stands in a batch."""
+
+LEAST_PAUSE = 0.05
+"""Seconds that we are silent at least, however short a lease is."""
+
+PREFIX = 2
+"""Bytes of a batch's length, which count for its size."""
+
+FRAGMENT_HEAD = 14
+"""Most that stands before the payload of a FRAGMENT: header, number, QoS, First."""
+
+
+class Dialogue(SessionTerms):
+    """One link, both directions decoded, with what is due and what came."""
+
+    def __init__(self, wire: Wire, *, zid: bytes, unit: float, requirement: str, initial_sn: int = 0) -> None:
+        super().__init__()
+        self.wire, self.zid, self.unit, self.requirement = wire, zid, unit, requirement
+        self.heard: list[Seen] = []
+        """Everything that the target said, in order."""
+        self.ended: Happened | None = None
+        """What the target's side of the link did, when it did."""
+        self.closed: int | None = None
+        """The reason of the last CLOSE that the target sent."""
+        self.largest = 0
+        """Bytes of the target's largest batch after its OPEN so far: only there a size is settled."""
+        self.initial_sn = initial_sn
+        self.beside_us: Sequence[Dialogue] = ()
+        """All dialogues of the scene: each is kept alive while another one waits."""
+        self.left = False
+        """Whether we said CLOSE."""
+        self.mute = False
+        """Whether it is to die: we do not keep it alive."""
+        self.fencing = BY_QUERY
+        """How the target is fenced."""
+        self.fenced = False
+        """Whether a fence was asked for on this link."""
+        self.fences: set[int] = set()
+        """Ids of the queries that were fences."""
+        self.offers: Sequence[Any] = sane.OFFERS
+        """What our InitSyn offers where a case does not say."""
+        self.budget = ReadBudget()
+        """What may be read of the target; one for all dialogues of a scene."""
+        self._decoder = ConnectionDecoder(Connection(wire.name, wire.link, wire.framing))
+        self._unread: deque[Seen] = deque()
+        self._pieces = Pieces()
+        self._next_sn: dict[tuple[bool, int], int] = {}
+        self._spoke, self._pause, self._left = wire.now(), 0.0, 0.0
+        """When we said something last; our longest silence since our OPEN, and that in which the link ended, in seconds."""
+        self._ids = iter(range(1, 1 << 32))
+
+    # -- saying
+
+    def send(self, *what: Sendable) -> None:
+        """Put transport messages, Segments or bytes on the link, together in one batch."""
+        self.send_bytes(self.framed(b"".join(as_bytes(part) for part in what)))
+
+    def send_each(self, *what: Sendable) -> None:
+        """One batch for each, in one write."""
+        self.send_bytes(b"".join(self.framed(as_bytes(part)) for part in what))
+
+    def send_bytes(self, data: bytes) -> None:
+        """Put bytes on the link as they are: no prefix is added."""
+        event = Event(self.wire.now(), self.wire.name, self.wire.side, Happened.BYTES, data)
+        if self.my_open is not None:
+            self._pause = max(self._pause, event.time - self._spoke)
+        self._spoke = event.time
+        self.budget.sent += len(data)
+        for seen in self._decoder.feed(event):
+            self.budget.sent_messages += 1
+            if isinstance(seen.message, Init):
+                self.mine = seen.message
+                self.budget.inits += 1
+                list(self._pieces.feed(seen))  # numbers are counted as both INITs settled
+            elif isinstance(seen.message, Open):
+                self.my_open = seen.message
+            elif isinstance(seen.message, Close):
+                self.left = True
+        self.wire.send(data)
+
+    def framed(self, batch: bytes) -> bytes:
+        """A batch as it stands on this link now: length prefix, compression header."""
+        ours = self._decoder.directions[self.wire.side]
+        return frame_batch(batch, self.wire.framing.value, prefix=ours.prefix, compressed=ours.compressed)
+
+    def say(self, *messages: Network, reliable: bool = True, priority: int | None = None) -> None:
+        """Network messages in one FRAME with the next sequence number; in FRAGMENTs, one after the other, where they are larger than
+        the batch that was settled; bare on a low-latency session."""
+        if self._decoder.directions[self.wire.side].lowlatency:
+            self.send(*messages)
+            return
+        frame = self.frame(*messages, reliable=reliable, priority=priority)
+        if len(encode(frame)) <= self.room:
+            self.send(frame)
+            return
+        self._say_fragments(encode(messages[0]), frame)
+        for message in messages[1:]:
+            self.say(message, reliable=reliable, priority=priority)
+
+    def _say_fragments(self, data: bytes, frame: Frame) -> None:
+        """A message in pieces that fit; the first one, marked where that was settled, has the number of `frame`."""
+        priority = priority_of(frame)
+        lane = None if priority == sane.DEFAULT_PRIORITY else priority
+        size = max(1, self.room - FRAGMENT_HEAD)
+        pieces = fragment(
+            data,
+            sn=frame.sn,
+            size=size,
+            mask=self.sn_mask,
+            reliable=frame.reliable,
+            marks=self.patch > 0,
+            priority=lane,
+        )
+        for count, piece in enumerate(pieces):
+            if count:
+                self.next_sn(frame.reliable, priority)
+            self.send(piece)
+
+    @property
+    def room(self) -> int:
+        """The largest batch that both sides take, less its prefix and its compression header (erratum batch-size-counts-prefix)."""
+        return self.batch - PREFIX - int(self._decoder.directions[self.wire.side].compressed)
+
+    def frame(self, *messages: Network, reliable: bool = True, priority: int | None = None) -> Frame:
+        """A FRAME with the next sequence number of its channel."""
+        lane = NO_EXTS if priority is None else exts(sane.lane(priority))
+        sn = self.next_sn(reliable, sane.DEFAULT_PRIORITY if priority is None else priority)
+        return Frame(reliable=reliable, sn=sn, exts=lane, messages=messages)
+
+    def next_sn(self, reliable: bool = True, priority: int = sane.DEFAULT_PRIORITY) -> int:
+        """The next sequence number of a channel, which it uses up."""
+        sn = self._next_sn.get((reliable, priority), self.initial_sn)
+        self._next_sn[reliable, priority] = (sn + 1) & self.sn_mask
+        return sn
+
+    def new_id(self) -> int:
+        """An id that this dialogue has not used."""
+        return next(self._ids)
+
+    # -- hearing
+
+    def next(self, within: float | None = None, *, silent: bool = True) -> Seen | None:
+        """The next message of the target (nested ones each on their own), or None: the link ended, or time ran out.
+
+        Our other sessions are kept alive meanwhile, and this one unless it is to be `silent`.
+        """
+        return self._next(self._wait(within), silent=silent)
+
+    def _wait(self, within: float | None) -> Wait:
+        return Wait(self.wire.now() + (self.unit if within is None else within))
+
+    def _next(self, wait: Wait, *, silent: bool) -> Seen | None:
+        kept = [us for us in self.beside_us if us.my_open is not None and us is not self] + [self] * (not silent)
+        while not self._unread and self.ended is None and not wait.is_over(self.wire.now(), self.budget):
+            pause = min((us.due - us.wire.now() for us in kept), default=inf)
+            event = self.wire.receive(max(0.0, min(wait.deadline - self.wire.now(), pause)))
+            if event is not None:
+                self._take(event)
+            elif sum(us.keep_alive() for us in kept) == 0:
+                break
+        return self._unread.popleft() if self._unread else None
+
+    @property
+    def is_live(self) -> bool:
+        """Whether both have opened the session, and nobody has ended it."""
+        opened = self.my_open is not None and self.their_open is not None
+        return opened and not self.is_over and not self.left and not self.wire.done
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the target has ended it, by CLOSE or with its link."""
+        return self.ended is not None or self.closed is not None
+
+    @property
+    def due(self) -> float:
+        """When we have to say something in this session, as in each quarter of its lease; never, where it is not live or is to die."""
+        if not self.is_live or self.mute:
+            return inf
+        return self._spoke + max(self.lease / 4, LEAST_PAUSE)
+
+    def keep_alive(self) -> bool:
+        """Say KEEP_ALIVE, if something is due; whether it was said."""
+        if self.wire.now() < self.due:
+            return False
+        self.listen(0.0)
+        if self.due < inf:
+            self.send(KeepAlive())
+        return self.due < inf
+
+    def fall_silent(self) -> None:
+        """Say nothing more by ourselves, not even that we are there: the target ends the session when its lease is over."""
+        self.mute = True
+
+    def listen(self, within: float) -> None:
+        """Say nothing for so many seconds; what comes stays to be read."""
+        wait = self._wait(within)
+        while self.ended is None and not wait.is_over(self.wire.now(), self.budget):
+            event = self.wire.receive(max(0.0, wait.deadline - self.wire.now()))
+            if event is None:
+                return
+            self._take(event)
+
+    def _take(self, event: Event) -> None:
+        """Decode what came. Raises Deviation, as not reached, when the budget is spent."""
+        self.budget.bytes += len(event.data)
+        self.budget.reads += 1
+        for seen in self._decoder.feed(event):
+            self.budget.messages += 1
+            if self.budget.spent:
+                self.deviate(expected="", got=self.budget.spent, step=NOT_REACHED)
+            if seen.kind == "batch":
+                if self._decoder.directions[self.wire.side.other].opened:
+                    self.largest = max(self.largest, len(seen.message))
+                continue
+            if not seen.around:
+                self.budget.unpacked += len(seen.raw)
+            for each in (seen, *(whole for whole in self._pieces.feed(seen) if whole.kind != "unread")):
+                self.heard.append(each)
+                self._unread.append(each)
+                self._note(each.message)
+        if event.kind in (Happened.EOF, Happened.RESET):
+            self.ended, self._left = event.kind, event.time - self._spoke
+
+    def _note(self, message: object) -> None:
+        if isinstance(message, Close):
+            self.closed = message.reason
+        elif isinstance(message, Init):
+            self.theirs = message
+        elif isinstance(message, Open):
+            self.their_open = message
+
+    def stream(self, within: float | None = None, *, silent: bool = True) -> Iterator[Seen]:
+        """The target's messages until the link ends or `within` seconds have passed in all."""
+        wait = self._wait(within)
+        while (seen := self._next(wait, silent=silent)) is not None:
+            yield seen
+            if not self._unread and wait.is_over(self.wire.now(), self.budget):
+                return
+
+    def wait_until(self, holds: Callable[[], bool], within: float | None = None) -> bool:
+        """Read messages until a condition holds, or time is over. Returns whether it holds."""
+        return holds() or any(holds() for _ in self.stream(within, silent=False))
+
+    def expect(
+        self,
+        what: MessageKind[M] | type[M],
+        *,
+        where: Callable[[M], bool] | None = None,
+        within: float | None = None,
+        step: str = "",
+    ) -> M:
+        """The next message of that kind (and for which `where` holds). Before LIVE nothing may come in between."""
+        wanted = kind(what)
+        for seen in self.stream(within, silent=False):
+            if wanted.matches(seen.message) and (where is None or where(seen.message)):
+                return seen.message
+            if isinstance(seen.message, Close) or (self.their_open is None and not isinstance(seen.message, KeepAlive)):
+                self.deviate(expected=wanted.name, got=self.text_of(seen), step=step)
+        self.deviate(expected=wanted.name, got=self.text_of(None), step=step)
+        raise AssertionError("deviate raises")
+
+    def ask(self, *what: Sendable, expect: MessageKind[M] | type[M], step: str = "") -> M:
+        """Send, and the answer."""
+        self.send(*what)
+        return self.expect(expect, step=step)
+
+    def expect_refusal(
+        self, stage: str, *, reason: int | Sequence[int] | None = None, never: AnyKind | type[object] | None = None,
+        by_close: bool = False, within: float | None = None,
+    ) -> Refusal:  # fmt: skip
+        """The target refuses, here and now: CLOSE (for one of these reasons), or the link's end (unless `by_close`).
+
+        Silence, or any other message (`never` is the one that would be belief), deviates.
+        """
+        allowed = (reason,) if isinstance(reason, int) else reason
+        for seen in self.stream(within):
+            if isinstance(seen.message, Close):
+                self.expect_reason(seen.message.reason, allowed, stage)
+                return Refusal(seen.message.reason, self.end())
+            if not isinstance(seen.message, KeepAlive):
+                self.deviate(expected=refusals(allowed, by_close), got=self.text_of(seen, never), step=f"stage {stage}")
+        if self.ended is None or by_close:
+            self.deviate(expected=refusals(allowed, by_close), got=self.text_of(None), step=f"stage {stage}")
+        return Refusal(None, self.end())
+
+    def expect_reason(self, got: int, allowed: Sequence[int] | None, stage: str) -> None:
+        """A CLOSE gives one of these reasons."""
+        if allowed is not None and got not in allowed:
+            self.deviate(expected=refusals(allowed, True), got=f"Close({reason_name(got)})", step=f"stage {stage}")
+
+    def expect_end(self, within: float | None = None, step: str = "") -> Happened:
+        """The link ends; what comes before does not matter."""
+        for _ in self.stream(within):
+            pass
+        if self.ended is None:
+            self.deviate(expected="the end of the link", got="a link that stays open", step=step)
+        assert self.ended is not None
+        return self.ended
+
+    def end(self) -> str:
+        """How the link ended so far: `close:<reason>`, `fin`, `rst`, `open`."""
+        if self.closed is not None:
+            return f"close:{self.closed}"
+        return {None: "open", Happened.EOF: "fin", Happened.RESET: "rst"}.get(self.ended, "open")
+
+    def text_of(self, seen: Seen | None, never: AnyKind | type[object] | None = None) -> str:
+        """What came, for a cause: a message's name, the link's end, or silence."""
+        if seen is not None:
+            return f"undecodable bytes ({seen.message})" if seen.kind == "undecodable" else name_of(seen.message)
+        return {Happened.EOF: "link shut", Happened.RESET: "link reset"}.get(self.ended or Happened.OPEN, "silence")
+
+    @contextmanager
+    def about(self, requirement: str) -> Iterator[None]:
+        """What deviates meanwhile deviates from this requirement, and not from that of the whole check."""
+        before, self.requirement = self.requirement, requirement
+        try:
+            yield
+        finally:
+            self.requirement = before
+
+    def deviate(self, *, expected: str, got: str, step: str = "", why: str = "", is_work: bool = False) -> None:
+        """The target deviated from the requirement: ends the case. Raises Deviation always."""
+        expired = self._left >= self.lease and got in ("link shut", "link reset", "Close(EXPIRED)")
+        live = self.fenced or self.their_open is not None  # before OPEN no lease runs
+        if live and (expired or (self.overslept and got.startswith(("link ", "Close(")))):
+            step = OVERSLEPT
+        raise Deviation(
+            Finding(
+                requirement=self.requirement, sender=self.wire.side.other, connection=self.wire.name, time=self.wire.now(),
+                path=step, expected=expected, got=got, why=why, end=self.end(), is_work=is_work,
+            )
+        )  # fmt: skip
+
+    def require(self, holds: bool, *, expected: object, got: object, step: str = "", why: str = "") -> None:
+        """Deviate unless it holds."""
+        if not holds:
+            self.deviate(expected=str(expected), got=str(got), step=step, why=why)
+
+    @property
+    def overslept(self) -> bool:
+        """Whether we were silent for longer than our own lease, as on a busy machine: the target may end the session then."""
+        # How long we have waited since is the target's to say.
+        return self._pause >= self.lease
+
+    # -- the sane handshake
+
+    def init_syn(self, **changes: Any) -> Init:
+        """A sane InitSyn of ours."""
+        return sane.init_syn(self.zid, **({"exts": self.offers} | changes))
+
+    def init_ack(self, syn: Init, **changes: Any) -> Init:
+        """A sane InitAck of ours to their proposal."""
+        return sane.init_ack(syn, self.zid, **({"cookie": b"zconform-cookie-" + self.zid} | changes))
+
+    def open_syn(self, ack: Init, **changes: Any) -> Open:
+        """A sane OpenSyn of ours, with their cookie."""
+        return sane.open_syn(ack, **({"initial_sn": self.initial_sn} | changes))
+
+    def open_ack(self, **changes: Any) -> Open:
+        """A sane OpenAck of ours."""
+        return sane.open_ack(**({"initial_sn": self.initial_sn} | changes))
+
+    def open(self, **changes: Any) -> Dialogue:
+        """The whole handshake, sanely; `changes` go into our INIT. Deviates at the step that the target does not take."""
+        if self.wire.side is Side.INITIATOR:
+            ack = self.ask(self.init_syn(**changes), expect=InitAck, step="not reached: init")
+            self.ask(self.open_syn(ack), expect=OpenAck, step="not reached: open")
+        else:
+            syn = self.expect(InitSyn, step="not reached: init")
+            self.ask(self.init_ack(syn, **changes), expect=OpenSyn, step="not reached: open")
+            self.send(self.open_ack())
+        return self
+
+    def fence(self, *, step: str = "fence", within: float | None = None) -> list[Seen]:
+        """Prove that everything sent before was dealt with, in the way that this node can be fenced (`fencing`).
+
+        What came in the meantime, so that silence about something is shown and not waited for.
+        """
+        already = len(self.heard)
+        self.fenced = True
+        try:
+            PASSES[self.fencing.how](self, f"zconform/fence/{self.zid.hex()}/{already}", within, step)
+        except Deviation as deviation:
+            raise Deviation(replace(deviation.finding, is_work=True)) from None
+        return self.heard[already:]
+
+    def expect_live(self, step: str = "the session works") -> None:
+        """The session still does work."""
+        self.fence(step=step)
+
+    def works_or_is_over(self, *, step: str, expected: str = "a session that works, or its end") -> bool:
+        """Whether the session still does work; False where the target has ended it, and silence deviates."""
+        try:
+            self.fence(step=step)
+        except Deviation as deviation:
+            if not self.is_over:
+                raise Deviation(replace(deviation.finding, expected=expected, got="silence")) from None
+            return False
+        return True
+
+    def beside(self, other: Dialogue) -> Dialogue:
+        """Be one more link of another one's session: it counts on where that one stands."""
+        self.initial_sn, self._next_sn, self._ids = other.initial_sn, other._next_sn, other._ids
+        self.fences = other.fences
+        return self
+
+    # -- plain session work
+
+    def declare(self, body: Declaration) -> None:
+        """One declaration, in the lane of whatever is asked after it."""
+        self.say(Declare(exts=exts(sane.qos(sane.OUR_DECLARE_QOS)), body=body))
+
+    def subscribe(self, key: str) -> int:
+        """Declare a subscriber, by its whole name; its id."""
+        entity = self.new_id()
+        self.declare(DSubscriber(id=entity, key=WireExpr(scope=0, suffix=key, mapping=True)))
+        return entity
+
+    def publish(self, key: str, payload: bytes, *, block: bool = False) -> None:
+        """PUT to a key, by its whole name; with `block` it may not be dropped, however busy the one who passes it on."""
+        how = exts(QoS(value=sane.BLOCK)) if block else NO_EXTS
+        self.say(Push(key=WireExpr(scope=0, suffix=key, mapping=True), exts=how, body=Put(payload=payload)))
+
+    def leave(self, reason: int = 0) -> None:
+        """CLOSE what was begun, and shut the link, in order."""
+        if self.mine is not None or self.theirs is not None:
+            self.send(sane.close(reason))
+        self.wire.shut()
+
+
+def as_bytes(part: Sendable) -> bytes:
+    """A message, Segments or bytes, as bytes."""
+    if isinstance(part, bytes | bytearray):
+        return bytes(part)
+    return part.join() if isinstance(part, Segments) else encode(part)

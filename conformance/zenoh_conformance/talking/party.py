@@ -1,0 +1,456 @@
+"""Our sessions around one routing node: each says what an application would, and hears what the node passes on.
+
+A case reads like its drawing: `near.declares_queryable("k")`, `asked = querier.asks("k")`, `near.replies(asked, b"1")`,
+`near.finishes(asked)`, `querier.expect_answers(asked, [b"1"])`. Keys are below a root that no other case has; a key that
+begins with `/` is whole. Nothing here waits for silence: what does not come is shown by fences.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from zenoh_conformance.messages import (
+    Declare,
+    Del,
+    DFinal,
+    DKeyExpr,
+    DQueryable,
+    DSubscriber,
+    DToken,
+    Err,
+    Interest,
+    Push,
+    Put,
+    Query,
+    Reply,
+    Request,
+    Response,
+    ResponseFinal,
+    UKeyExpr,
+    UQueryable,
+    USubscriber,
+    UToken,
+    sane,
+)
+from zenoh_conformance.messages.declarations import QueryableInfo
+from zenoh_conformance.messages.init import QoS as Lanes
+from zenoh_conformance.messages.init import QoSLink
+from zenoh_conformance.messages.interest import InterestMode, InterestOptions
+from zenoh_conformance.messages.network import QoS
+from zenoh_conformance.messages.request import Budget, QueryTarget, Target, Timeout
+from zenoh_conformance.primitives import WireExpr
+from zenoh_conformance.reading.codec import encode
+from zenoh_conformance.reading.connection import Seen
+from zenoh_conformance.reading.names import Names, plain, undeclared_key
+from zenoh_conformance.wire.extensions import Exts
+
+from .dialogue import Dialogue
+from .scene import Scene
+
+NETWORK = ("push", "declare", "interest", "request", "response", "response_final", "oam")
+"""Kinds of network messages."""
+
+TAKEN_BACK: dict[type[Any], type[Any]] = {DSubscriber: USubscriber, DQueryable: UQueryable, DToken: UToken}
+"""Declarations of entities, and what takes each back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A query of ours, as it was sent."""
+
+    id: int
+    key: str
+    """Whole."""
+    request: Request
+    by: Party = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A network message that came, with its key spelt out."""
+
+    message: Any
+    key: str | None
+    """The whole key that it is about; None where it is about none, or where its scope was never declared."""
+    seen: Seen
+
+
+class Party:
+    """One session of ours with a routing node."""
+
+    def __init__(self, us: Dialogue, name: str, root: str) -> None:
+        self.us, self.name, self.root = us, name, root
+        self.names = Names()
+        self.took: dict[int, tuple[Request, int]] = {}
+        """Queries that came here: by `id` of their `Asked.request`, that request, so that it lives on, and their own id here."""
+        self.keys: dict[tuple[type[Any], int], WireExpr] = {}
+        """What takes it back, and the id, of what was declared here, to its key."""
+        self._read = 0
+        self._heard: list[Heard] = []
+        self._of_others: list[Heard] = []
+        self._told: dict[tuple[type[Any], int], str | None] = {}
+        """What takes it back, and the id, of what the node has told of, to its key."""
+        self._fresh = 0
+        """Before it everything was expected."""
+        self._used: set[int] = set()
+        self._ends: Counter[int] = Counter()
+        self._snapshots: set[int] = set()
+        """Interests in what is current that have not come to their D_FINAL yet."""
+        self._answers: dict[int, list[Heard]] = {}
+
+    # -- saying
+
+    def key(self, key: str | WireExpr) -> WireExpr:
+        """A key as it goes on the wire: by its whole name, below our root unless it begins with `/`."""
+        return key if isinstance(key, WireExpr) else plain(self.whole(key))
+
+    def whole(self, key: str) -> str:
+        """The whole name of a key of ours."""
+        return key[1:] if key.startswith("/") else f"{self.root}/{key}"
+
+    @property
+    def has_lanes(self) -> bool:
+        """Whether lanes were settled: both INITs show QoS."""
+        inits = (self.us.mine, self.us.theirs)
+        return all(init is not None and any(isinstance(ext, Lanes | QoSLink) for ext in init.exts) for init in inits)
+
+    def says(self, *messages: Any, **channel: Any) -> None:
+        """Network messages, each in a FRAME or in FRAGMENTs; in the default lane where none were settled."""
+        if not self.has_lanes:
+            channel["priority"] = None
+        for message in messages:
+            if isinstance(message, Declare):
+                self.names.note(self.us.wire.side, message.body)
+            self.us.say(message, **channel)
+
+    def declares(self, body: Any, interest: int | None = None) -> None:
+        """One declaration, in the lane of whatever is asked after it."""
+        if type(body) in TAKEN_BACK:
+            self.keys[TAKEN_BACK[type(body)], body.id] = body.key
+        self.says(Declare(interest_id=interest, exts=Exts((sane.qos(sane.OUR_DECLARE_QOS),)), body=body))
+
+    def names_key(self, key: str | WireExpr, expr_id: int | None = None) -> WireExpr:
+        """Give a key a number; the key by its number."""
+        number = self.us.new_id() if expr_id is None else expr_id
+        self.declares(DKeyExpr(expr_id=number, key=_without_mapping(self.key(key))))
+        return WireExpr(scope=number, mapping=True)
+
+    def releases_key(self, expr_id: int) -> None:
+        """Take a number back."""
+        self.declares(UKeyExpr(expr_id=expr_id))
+
+    def declares_subscriber(self, key: str | WireExpr, entity: int | None = None) -> DSubscriber:
+        """Whatever is published there is to come here."""
+        body = DSubscriber(id=self._entity(entity), key=self.key(key))
+        self._declared(body)
+        return body
+
+    def declares_queryable(
+        self, key: str | WireExpr, *, complete: bool = False, distance: int = 0, entity: int | None = None
+    ) -> DQueryable:
+        """Declare a queryable: queries for its key may come here."""
+        info: Exts[Any] = Exts()
+        if complete or distance:
+            info = Exts((QueryableInfo(value=int(complete) | distance << 8),))
+        body = DQueryable(id=self._entity(entity), key=self.key(key), exts=info)
+        self._declared(body)
+        return body
+
+    def declares_token(self, key: str | WireExpr, entity: int | None = None) -> DToken:
+        """Declare a liveliness token."""
+        body = DToken(id=self._entity(entity), key=self.key(key))
+        self._declared(body)
+        return body
+
+    def _declared(self, body: Any) -> None:
+        self.declares(body)
+        self.settles(f"not reached: {self.name} declares")
+
+    def _entity(self, entity: int | None) -> int:
+        return self.us.new_id() if entity is None else entity
+
+    def retracts(self, kind: type[Any], entity: int, exts: Exts[Any] | None = None) -> None:
+        """Take back what was declared, by its id and key: USubscriber, UQueryable or UToken."""
+        if exts is None:
+            exts = undeclared_key(self.keys.pop((kind, entity), None))
+        self.declares(kind(id=entity, exts=exts))
+        self.settles(f"not reached: {self.name} takes back")
+
+    def asks_interest(
+        self, options: InterestOptions, mode: InterestMode, key: str | WireExpr | None = None, number: int | None = None
+    ) -> Interest:
+        """Ask to be told of declarations; RESTRICTED, NAMED and MAPPING follow from the key."""
+        where = None if key is None else self.key(key)
+        if where is not None:
+            options |= InterestOptions.RESTRICTED
+            options |= InterestOptions.NAMED if where.suffix is not None else 0
+            options |= InterestOptions.MAPPING if where.mapping else 0
+        interest = Interest(id=self._entity(number), mode=mode, options=int(options), key=where)
+        if mode & InterestMode.CURRENT:
+            self._snapshots.add(interest.id)
+        self.says(interest)
+        return interest
+
+    def ends_interest(self, number: int) -> None:
+        """No more of it."""
+        self.says(Interest(id=number, mode=InterestMode.FINAL))
+
+    def puts(
+        self, key: str | WireExpr, payload: bytes = b"", *, exts: Sequence[Any] = (), body: Any = None,
+        priority: int | None = None, **fields: Any,
+    ) -> Push:  # fmt: skip
+        """A value (`fields` are PUT's), or another body; `exts` are PUSH's."""
+        lane = () if priority is None else (QoS(value=priority),)
+        value = Put(payload=payload, **fields) if body is None else body
+        push = Push(key=self.key(key), exts=Exts((*lane, *exts)), body=value)
+        self.says(push, priority=priority)
+        return push
+
+    def deletes(self, key: str | WireExpr, **fields: Any) -> Push:
+        """There is no value any more."""
+        return self.puts(key, body=Del(**fields))
+
+    def asks(
+        self, key: str | WireExpr, *, target: Target | None = None, consolidation: int | None = None,
+        parameters: str | None = None, timeout_ms: int | None = None, budget: int | None = None,
+        exts: Sequence[Any] = (), query_exts: Sequence[Any] = (), number: int | None = None,
+    ) -> Asked:  # fmt: skip
+        """A query."""
+        chain = [*exts]
+        chain += [] if target is None else [QueryTarget(value=int(target))]
+        chain += [] if budget is None else [Budget(value=budget)]
+        chain += [] if timeout_ms is None else [Timeout(value=timeout_ms)]
+        query = Query(consolidation=consolidation, parameters=parameters, exts=Exts(query_exts))
+        where = self.key(key)
+        request = Request(id=self._entity(number), key=where, exts=Exts(chain), body=query)
+        whole = self.names.whole(self.us.wire.side, where)
+        self.says(request)
+        return Asked(request.id, whole or "", request, self)
+
+    def replies(
+        self, asked: Asked, payload: bytes = b"", *, key: str | WireExpr | None = None, body: Any = None,
+        consolidation: int | None = None, exts: Sequence[Any] = (), **fields: Any,
+    ) -> None:  # fmt: skip
+        """An answer to a query that came here (it is waited for): a value, or another body."""
+        where = plain(asked.key) if key is None else self.key(key)
+        value = Reply(consolidation=consolidation, body=Put(payload=payload, **fields)) if body is None else body
+        self.says(Response(id=self.takes(asked), key=where, exts=Exts(exts), body=value))
+
+    def replies_delete(self, asked: Asked, *, key: str | None = None, **fields: Any) -> None:
+        """The answer that there is no value any more."""
+        self.replies(asked, key=key, body=Reply(body=Del(**fields)))
+
+    def fails(self, asked: Asked, payload: bytes = b"", **fields: Any) -> None:
+        """An error for an answer."""
+        self.replies(asked, body=Err(payload=payload, **fields))
+
+    def finishes(self, asked: Asked, *, exts: Sequence[Any] = ()) -> None:
+        """No more answers from here."""
+        self.says(ResponseFinal(id=self.takes(asked), exts=Exts(exts)))
+
+    def takes(self, asked: Asked, *, step: str = "not reached: the query is passed on") -> int:
+        """The id under which a query came here; it is waited for."""
+        mark = id(asked.request)
+        if mark not in self.took:
+            self.took[mark] = asked.request, self.expect_request(asked, step=step).id
+        return self.took[mark][1]
+
+    def leaves(self) -> None:
+        """CLOSE the session; returns when the node has ended the link."""
+        self.us.send(sane.close())
+        self.us.expect_end(step=f"not reached: {self.name} leaves")
+
+    # -- hearing
+
+    def settles(self, step: str = "not reached: the session works") -> None:
+        """All that was said here before is dealt with; a snapshot that was asked for may take longer than a query."""
+        self.us.fence(step=step)
+        self.us.wait_until(lambda: not self._awaited())
+        self._snapshots.clear()  # a node that has not answered by now is judged elsewhere
+
+    def _awaited(self) -> bool:
+        """Whether a snapshot is still to end."""
+        if self._snapshots:
+            told = (heard.message for heard in self.heard(Declare))
+            self._snapshots -= {one.interest_id for one in told if isinstance(one.body, DFinal)}
+        return bool(self._snapshots)
+
+    def settles_or_ends(self, step: str = "not reached: the session works") -> None:
+        """The same, or the target ended this session: for whatever it may refuse."""
+        self.us.works_or_is_over(step=step)
+
+    def heard(self, kind: type[Any] | None = None) -> list[Heard]:
+        """Network messages so far, of one class or all, without answers to our fences and without others' keys."""
+        self._listen()
+        return [one for one in self._heard if kind is None or isinstance(one.message, kind)]
+
+    def _listen(self) -> None:
+        """Take in what came since."""
+        new = self.us.heard[self._read :]
+        for seen in new:
+            if seen.kind in NETWORK:
+                message = seen.message
+                if isinstance(message, Declare):
+                    self.names.note(self.us.wire.side.other, message.body)
+                heard = Heard(message, self._key_of(message), seen)
+                if self.is_of_others(heard):
+                    self._of_others.append(heard)
+                elif not (isinstance(message, ResponseFinal) and message.id in self.us.fences):
+                    self._heard.append(heard)
+                    if isinstance(message, ResponseFinal):
+                        self._ends[message.id] += 1
+                    elif isinstance(message, Response):
+                        self._answers.setdefault(message.id, []).append(heard)
+        self._read = len(self.us.heard)
+
+    def is_of_others(self, heard: Heard) -> bool:
+        """Whether it is about a key that is not below our root: the node and its other clients may have declarations of their own."""
+        own = isinstance(heard.message, Push | Declare | Request) and heard.key is not None
+        return own and not f"{heard.key}/".startswith(f"{self.root}/")
+
+    def strays(self, mark: bytes) -> int:
+        """How much came here so far that is about keys of others and yet holds these bytes, which nobody else says."""
+        self._listen()
+        return sum(mark in encode(heard.message) for heard in self._of_others)
+
+    def _key_of(self, message: Any) -> str | None:
+        """The whole key that a message is about; of what takes back, that of what was told under its id."""
+        holder: Any = message.body if isinstance(message, Declare) else message
+        key = getattr(holder, "key", None)
+        sender = self.us.wire.side.other
+        if key is None:
+            return self._told.pop((type(holder), getattr(holder, "id", 0)), None)
+        whole = self.names.whole(sender, key, mapping=True if isinstance(holder, DKeyExpr) else None)
+        if type(holder) in TAKEN_BACK:
+            self._told[TAKEN_BACK[type(holder)], holder.id] = whole
+        return whole
+
+    def now(self, kind: type[Any] | None = None) -> list[Heard]:
+        """As `heard`, after a fence: what the node had for us has come."""
+        self.settles(step=f"not reached: {self.name} is served")
+        return self.heard(kind)
+
+    def awaits(self, holds: Callable[[], bool]) -> bool:
+        """Read until it holds, for as long as our patience lasts, then to a fence: whether it holds.
+
+        What one session said may reach another one after the first was answered: only what must not come is shown by fences.
+        """
+        self.us.wait_until(holds)
+        self.settles(step=f"not reached: {self.name} is served")
+        return holds()
+
+    def expect(
+        self, kind: type[Any], where: Callable[[Heard], bool] = lambda heard: True, *, step: str, what: str = ""
+    ) -> Heard:
+        """The first message of that class which fits and was not expected before; deviates when none comes in time."""
+        found: list[Heard] = []
+
+        def came() -> bool:
+            """Whether it is there; taken once."""
+            heard = self._unused(kind, where)
+            found.extend([heard] if heard else [])
+            return heard is not None
+
+        if not self.us.wait_until(came):
+            self.us.deviate(expected=what or kind.__name__, got=self.us.text_of(None), step=step)
+        return found[0]
+
+    def _unused(self, kind: type[Any], where: Callable[[Heard], bool]) -> Heard | None:
+        self._listen()
+        while self._fresh in self._used:
+            self._used.remove(self._fresh)
+            self._fresh += 1
+        for at in range(self._fresh, len(self._heard)):
+            heard = self._heard[at]
+            if isinstance(heard.message, kind) and at not in self._used and where(heard):
+                self._used.add(at)
+                return heard
+        return None
+
+    def expect_push(self, key: str, *, step: str = "delivery") -> Any:
+        """What was published to that key comes here: the PUSH."""
+        whole = self.whole(key)
+        return self.expect(Push, lambda heard: heard.key == whole, step=step).message
+
+    def expect_no_push(self, *, step: str = "delivery", but: int = 0) -> None:
+        """Nothing that was published came here, but for so many; say first who published `settles`."""
+        came = len(self.now(Push))
+        self.us.require(came == but, expected=f"{but or 'no'} Push", got=f"{came} Push", step=step)
+
+    def expect_request(self, asked: Asked, *, step: str = "the query is passed on") -> Request:
+        """The query comes here."""
+        same = (asked.key, asked.request.body.parameters or "")
+        found: Request = self.expect(
+            Request, lambda heard: (heard.key, heard.message.body.parameters or "") == same, step=step
+        ).message
+        return found
+
+    def expect_no_request(self, asked: Asked, *, step: str = "the query is passed on") -> None:
+        """The query did not come here; `asked.by` has settled first."""
+        came = [heard for heard in self.now(Request) if heard.key == asked.key]
+        self.us.require(not came, expected="no Request", got="Request", step=step)
+
+    def expect_final(self, asked: Asked, *, step: str = "the query ends", within: float | None = None) -> None:
+        """The query comes to its end here."""
+        if not self.us.wait_until(lambda: bool(self.finals(asked)), within):
+            self.us.deviate(expected="ResponseFinal", got=self.us.text_of(None), step=step)
+
+    def finals(self, asked: Asked) -> int:
+        """How often the query has come to an end here so far."""
+        self._listen()
+        return self._ends[asked.id]
+
+    def answers(self, asked: Asked) -> list[Heard]:
+        """What has answered so far, errors too, in order."""
+        self._listen()
+        return [*self._answers.get(asked.id, ())]
+
+    def expect_answer(self, asked: Asked, *, step: str = "the answer") -> Any:
+        """The next answer: the RESPONSE."""
+        return self.expect(Response, lambda heard: heard.message.id == asked.id, step=step).message
+
+    def expect_answers(self, asked: Asked, payloads: Sequence[bytes], *, step: str = "the answers") -> None:
+        """Exactly these values answer, in this order, and then one final comes and nothing after it."""
+        self.expect_final(asked, step=step)
+        self.settles(step=f"not reached: {self.name} is served")
+        got = [payload_of(heard.message) for heard in self.answers(asked)]
+        self.us.require(got == [*payloads], expected=told(payloads), got=told(got), step=step)
+        self.us.require(self.finals(asked) == 1, expected="one ResponseFinal", got=f"{self.finals(asked)}", step=step)
+
+
+def _without_mapping(key: WireExpr) -> WireExpr:
+    """D_KEYEXPR has no M: its scope is the sender's."""
+    return WireExpr(scope=key.scope, suffix=key.suffix)
+
+
+def payload_of(response: Response) -> bytes | None:
+    """The value or the error that answers; None for a deletion."""
+    body = response.body.body if isinstance(response.body, Reply) else response.body
+    return getattr(body, "payload", None)
+
+
+def told(payloads: Sequence[bytes | None]) -> str:
+    """Payloads for a cause."""
+    return " ".join("deleted" if one is None else one.hex() or "empty" for one in payloads) or "no answer"
+
+
+def parties(scene: Scene, *names: str) -> tuple[Party, ...]:
+    """As many live sessions as names, with one root for their keys."""
+    dialogues = [scene.session(name) for name in names]
+    root = f"zconform/{dialogues[0].zid.hex()}"
+    return tuple(Party(us, name, root) for us, name in zip(dialogues, names, strict=True))
+
+
+def parties_of(scene: Scene, **terms: Mapping[str, Any]) -> tuple[Party, ...]:
+    """The same by name, each with what its INIT has otherwise."""
+    dialogues = [scene.session(name, **changes) for name, changes in terms.items()]
+    root = f"zconform/{dialogues[0].zid.hex()}"
+    return tuple(Party(us, name, root) for us, name in zip(dialogues, terms, strict=True))
+
+
+def one_more(scene: Scene, name: str, beside: Party) -> Party:
+    """One more live session, which comes later."""
+    return Party(scene.session(name), name, beside.root)
