@@ -20,11 +20,12 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from zenoh_fuzz import inputs, seeds
-from zenoh_fuzz.crew import corpus_files, worker
-from zenoh_fuzz.launcher import environment
-from zenoh_fuzz.oracle import made_for_seeds
-from zenoh_fuzz.plan import Plan
+from zenoh_fuzz import inputs
+from zenoh_fuzz.campaign.workers import corpus_files, prepare_worker
+from zenoh_fuzz.inputs import seeds
+from zenoh_fuzz.oracle import oracle_without_targets
+from zenoh_fuzz.worker.launcher import environment
+from zenoh_fuzz.worker.plan import WorkerPlan
 from zenoh_harness.codecs import build
 from zenoh_harness.programs.environments import cache_folder
 
@@ -81,13 +82,13 @@ def ours(folder: Path, seconds: int, seed: int, *, with_seeds: bool) -> Iterator
     """What our oracle leaves, as transport messages."""
     corpus = folder / "corpus"
     corpus.mkdir()
-    oracle = made_for_seeds("differential")
+    oracle = oracle_without_targets("differential")
     if with_seeds:
         seeds.write_corpus(folder / "seeds", oracle.seeds(), largest=oracle.largest)
     (folder / "dictionary").write_text(seeds.dictionary(oracle.words()))
-    one = worker(
+    one = prepare_worker(
         0,
-        Plan(
+        WorkerPlan(
             oracle="differential", targets=(TARGET,), folder=folder / "w", corpus=corpus, first=False, layers=(0, 1, 3)
         ),
     )
@@ -99,7 +100,7 @@ def ours(folder: Path, seconds: int, seed: int, *, with_seeds: bool) -> Iterator
     one.launcher.close()
     for place in sources:
         for path in corpus_files(Path(place)):
-            number, message = inputs.taken_apart(path.read_bytes())
+            number, message = inputs.split_input(path.read_bytes())
             yield FRAME + message if number == 1 else message
 
 

@@ -17,7 +17,7 @@ from types import ModuleType
 
 import psutil
 
-from zenoh_fuzz.campaign import Order, Outcome
+from zenoh_fuzz.campaign.campaign import Order, Outcome
 from zenoh_fuzz.on_spark import engine, run
 
 EXECUTOR = "CoarseGrainedExecutorBackend"

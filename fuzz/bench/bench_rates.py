@@ -13,10 +13,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from zenoh_fuzz import oracle, seeds
-from zenoh_fuzz.crew import worker
-from zenoh_fuzz.launcher import environment
-from zenoh_fuzz.plan import STATE, Plan
+from zenoh_fuzz import oracle
+from zenoh_fuzz.campaign.workers import prepare_worker
+from zenoh_fuzz.inputs import seeds
+from zenoh_fuzz.worker.launcher import environment
+from zenoh_fuzz.worker.plan import STATE, WorkerPlan
 from zenoh_harness.codecs import build
 from zenoh_harness.targets.adapters.stdio import StdioCodec
 
@@ -32,15 +33,15 @@ def cpu() -> float:
 
 def campaign(name: str, *, structure: bool, runs: int = 0) -> tuple[int, float]:
     """Inputs and CPU seconds of one worker."""
-    made = oracle.made_for_seeds(name)
+    made = oracle.oracle_without_targets(name)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         (folder / "corpus").mkdir()
         seeds.write_corpus(folder / "seeds", made.seeds(), largest=made.largest)
         targets = (TARGET,) if name in ("differential", "keyexpr") else ()
-        one = worker(
+        one = prepare_worker(
             0,
-            Plan(
+            WorkerPlan(
                 oracle=name,
                 targets=targets,
                 folder=folder / "w",
@@ -83,14 +84,14 @@ def batches() -> float:
 
 def bare(name: str) -> float:
     """Inputs a CPU second of the oracle alone, without an engine: the seeds, over and over."""
-    from zenoh_fuzz.targets import opened
+    from zenoh_fuzz.compare.targets import open_codecs
 
-    made = oracle.made(name, opened([TARGET] if name in ("differential", "keyexpr") else []))
+    made = oracle.make_oracle(name, open_codecs([TARGET] if name in ("differential", "keyexpr") else []))
     data = list(made.seeds())
     count, began = 0, time.process_time()
     while (used := time.process_time() - began) < 2:
         for each in data[:500]:
-            oracle.judged(made, each)
+            oracle.judge_input(made, each)
         count += len(data[:500])
     return count / used
 

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from zenoh_conformance.verdict import Exit
-from zenoh_fuzz import campaign, crew
-from zenoh_fuzz.campaign import Campaign, Order
+from zenoh_conformance.judging.verdict import Exit
+from zenoh_fuzz.campaign import campaign, workers
+from zenoh_fuzz.campaign.campaign import Campaign, Order
+from zenoh_fuzz.campaign.corpus_merge import merge_corpus
 from zenoh_fuzz.cli import seconds_of
-from zenoh_fuzz.feedback import Behaviour, of_atheris
-from zenoh_fuzz.judging import Judge
-from zenoh_fuzz.merging import merged
-from zenoh_fuzz.plan import Plan
-from zenoh_fuzz.reducing import reduced
+from zenoh_fuzz.triage.judge_process import JudgeProcess
+from zenoh_fuzz.triage.minimise import minimise_finding
+from zenoh_fuzz.worker.feedback import Behaviour, atheris_counters
+from zenoh_fuzz.worker.plan import WorkerPlan
 from zenoh_harness.cli import invoke
 from zenoh_harness.errors import CannotGoOn, UsageError
 from zenoh_harness.files import campaigns
@@ -77,7 +77,7 @@ def test_it_goes_on_after_findings_and_knows_them_again(tmp_path, tiny):
 @engine
 @pytest.mark.parametrize(("fault", "said"), [(6, "ends its process"), (7, "takes too long")])
 def test_a_death_costs_the_input_at_hand(tmp_path, tiny, fault, said, monkeypatch):
-    monkeypatch.setattr(crew, "HANG", 2)
+    monkeypatch.setattr(workers, "HANG", 2)
     asked = order(tmp_path, "differential", 6.0, targets=(f"lib:{tiny(fault)}",), merge=False)
     outcome = Campaign(asked, {"ours": "x", "tiny 1": "1"}).run()
     deadly = [row for row in outcome.findings.values() if row.rule == "survives-every-input"]
@@ -94,8 +94,8 @@ def test_a_merge_makes_the_corpus_small_even_where_paths_have_blanks(tmp_path):
     (corpus / "foreign.txt").write_bytes(b"\0\x03\0")
     (corpus / "same").write_bytes(b"\0\x03\0")
     (corpus / "folder in it").mkdir()
-    plan = Plan(oracle="decode", folder=folder / "w", corpus=corpus, structure=False)
-    assert merged(plan, corpus, folder) == 1
+    plan = WorkerPlan(oracle="decode", folder=folder / "w", corpus=corpus, structure=False)
+    assert merge_corpus(plan, corpus, folder) == 1
 
 
 @engine
@@ -103,9 +103,9 @@ def test_a_merge_that_fails_leaves_the_corpus(tmp_path, monkeypatch):
     corpus = tmp_path / "corpus"
     corpus.mkdir()
     (corpus / "a").write_bytes(b"\0\x03\0")
-    plan = Plan(oracle="no-such-oracle", folder=tmp_path / "w", corpus=corpus, structure=False)
+    plan = WorkerPlan(oracle="no-such-oracle", folder=tmp_path / "w", corpus=corpus, structure=False)
     with pytest.raises(CannotGoOn, match="could not merge"):
-        merged(plan, corpus, tmp_path)
+        merge_corpus(plan, corpus, tmp_path)
     assert [path.name for path in corpus.iterdir()] == ["a"]
 
 
@@ -114,7 +114,7 @@ def test_two_campaigns_do_not_share_a_folder(tmp_path):
     (tmp_path / "decode").mkdir()
     with (tmp_path / "decode" / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(UsageError, match="another campaign works"):
+        with pytest.raises(UsageError, match="another campaign is running"):
             Campaign(order(tmp_path), {}).run()
 
 
@@ -131,7 +131,7 @@ def test_a_full_disk_is_said(tmp_path, monkeypatch):
 
 @engine
 def test_behaviours_are_counted_by_the_engine_that_is_installed():
-    behaves = of_atheris()
+    behaves = atheris_counters()
     behaves(("a", 1))
     behaves(("a", 1))
     behaves(None)
@@ -148,7 +148,7 @@ def test_counters_that_do_not_follow_each_other_are_refused():
 
 
 def kept(folder, tiny, fault, data, rule):
-    with Judge("differential", [f"lib:{tiny(fault)}"], {"tiny 1": "1"}) as judge:
+    with JudgeProcess("differential", [f"lib:{tiny(fault)}"], {"tiny 1": "1"}) as judge:
         row = next(one for one in judge(data) if one.rule == rule)
     campaigns.keep_finding(folder, row)
     campaigns.write_ledger(folder, {row.id: row})
@@ -158,7 +158,7 @@ def kept(folder, tiny, fault, data, rule):
 def test_a_finding_is_minimised_to_the_same_finding(tmp_path, tiny):
     data = b"\3" + b"\x03\x00" + b"\x04" * 30
     place = kept(tmp_path, tiny, 8, b"\0" + data[1:], "survives-every-input")
-    row = reduced(place)
+    row = minimise_finding(place)
     assert row.input == "0003"
     assert row.standing == "minimised"
     assert row.segments
@@ -167,7 +167,7 @@ def test_a_finding_is_minimised_to_the_same_finding(tmp_path, tiny):
 
 def test_a_death_is_minimised_too(tmp_path, tiny):
     place = kept(tmp_path, tiny, 6, b"\0\x03\x00" + bytes(20), "survives-every-input")
-    assert reduced(place).input == "00030000"
+    assert minimise_finding(place).input == "00030000"
 
 
 @pytest.mark.parametrize(
@@ -188,8 +188,8 @@ def test_what_is_under_embargo_is_not_promoted(tmp_path):
     campaigns.keep_finding(tmp_path, row)
     place = tmp_path / campaigns.FINDINGS / row.id
     assert invoke(["fuzz", "promote", str(place), "--as", "test"]) == Exit.USAGE
-    assert campaign.told(row) == {"id": row.id, "embargo": True}
-    assert campaign.hidden(row).input == ""
+    assert campaign.public_json(row) == {"id": row.id, "embargo": True}
+    assert campaign.ledger_row(row).input == ""
 
 
 def test_replay_says_whether_a_promise_is_broken(tiny, capsys):
@@ -203,9 +203,9 @@ def test_replay_says_whether_a_promise_is_broken(tiny, capsys):
     ("words", "said"),
     [
         (["codec", "decoed"], "did you mean decode"),
-        (["codec", "decode", "--time", "soon"], "no duration"),
+        (["codec", "decode", "--time", "soon"], "is not a duration"),
         (["codec", "decode", "--layer", "nope"], "unknown layer"),
-        (["codec", "differential"], "there is only ours"),
+        (["codec", "differential"], "only the reference codec is named"),
         (["codec", "differential", "--target", "lib:/no/such.so"], "there is no library"),
         (["replay", "decode", "xyz"], "neither a finding"),
     ],
@@ -219,7 +219,7 @@ def test_what_is_asked_for_wrongly_is_said(words, said, capsys):
 def test_durations_are_read_or_refused():
     assert [seconds_of(text) for text in ("20s", "5m", "1h", "7")] == [20, 300, 3600, 7]
     for text in ("", "0s", "soon", "1d"):
-        with pytest.raises(UsageError, match="no duration"):
+        with pytest.raises(UsageError, match="is not a duration"):
             seconds_of(text)
 
 

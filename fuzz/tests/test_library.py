@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from zenoh_fuzz import oracle
-from zenoh_fuzz.targets import LibraryTarget
+from zenoh_fuzz.compare.targets import LibraryTarget
 from zenoh_harness.codecs.codec import AnswerKind, Request
 from zenoh_harness.codecs.library import counts_coverage, header, load, tried
 from zenoh_harness.errors import CannotStart, UsageError
@@ -67,6 +67,6 @@ def test_the_codec_of_the_page_compiles_and_is_fuzzed(tmp_path):
         ["cc", "-shared", "-fPIC", "-O1", f"-I{header().parent}", str(source), "-o", str(library)], check=True
     )
     target = LibraryTarget(load(library))
-    judge = oracle.made("differential", (target,))
-    assert oracle.judged(judge, b"\0\x04") == ()
-    assert [one.rule for one in oracle.judged(judge, b"\0\x03\0")] == ["accept-alike"]
+    judge = oracle.make_oracle("differential", (target,))
+    assert oracle.judge_input(judge, b"\0\x04") == ()
+    assert [one.rule for one in oracle.judge_input(judge, b"\0\x03\0")] == ["accept-alike"]

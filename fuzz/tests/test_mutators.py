@@ -6,15 +6,16 @@ from random import Random
 
 import pytest
 
-from zenoh_conformance.codec import decode, encode
 from zenoh_conformance.messages import Close, Open
+from zenoh_conformance.reading.codec import decode, encode
 from zenoh_conformance.wire import registry
 from zenoh_conformance.wire.layer import Layer
-from zenoh_fuzz import inputs, seeds
-from zenoh_fuzz.minimise import smallest
+from zenoh_fuzz import inputs
+from zenoh_fuzz.inputs import seeds
 from zenoh_fuzz.mutators import EDITS, Mutator, segments_of
 from zenoh_fuzz.mutators.edits import DoesNotFitError
 from zenoh_fuzz.mutators.generate import a_message, an_input
+from zenoh_fuzz.triage.minimise import smallest
 
 OPEN = b"\0" + encode(Open(ack=False, lease_in_seconds=True, lease=10, initial_sn=7, cookie=b"\1\2"))
 PUSH = bytes.fromhex("01bd000161210581010002 6869".replace(" ", ""))

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from zenoh_fuzz.campaign import Order
-from zenoh_fuzz.crew import corpus_files
-from zenoh_fuzz.on_spark import Rounds, Shard, packed, run, unpacked
+from zenoh_fuzz.campaign.campaign import Order
+from zenoh_fuzz.campaign.workers import corpus_files
+from zenoh_fuzz.on_spark import FuzzShard, Rounds, run, unzip_inputs, zip_inputs
 from zenoh_harness.files import campaigns
 
 pytestmark = pytest.mark.needs("atheris")
@@ -25,16 +25,16 @@ def test_a_corpus_goes_and_comes_back(tmp_path: Path) -> None:
     (tmp_path / "a" / "x").write_bytes(b"one")
     (tmp_path / "a" / "y").write_bytes(b"one")
     (tmp_path / "a" / "z").write_bytes(b"two")
-    data = packed([tmp_path / "a"])
-    unpacked(data, tmp_path / "b")
+    data = zip_inputs([tmp_path / "a"])
+    unzip_inputs(data, tmp_path / "b")
 
     assert sorted(path.read_bytes() for path in (tmp_path / "b").iterdir()) == [b"one", b"two"]
-    assert packed([tmp_path / "b"]) == data
+    assert zip_inputs([tmp_path / "b"]) == data
 
 
 def test_a_shard_hands_back_what_is_new(tmp_path: Path) -> None:
-    given = packed([])
-    rows = list(Shard(order(tmp_path / "x", seconds=3), {"ours": "1"}, given, 0).run(0))
+    given = zip_inputs([])
+    rows = list(FuzzShard(order(tmp_path / "x", seconds=3), {"ours": "1"}, given, 0).run(0))
     (numbers,) = [json.loads(data) for _, what, _, data in rows if what == "outcome"]
     inputs = {data for _, what, _, data in rows if what == "input"}
 

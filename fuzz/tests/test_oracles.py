@@ -9,14 +9,17 @@ import pytest
 from mutation import by_hand
 from mutation.engine import planted
 
-from zenoh_conformance import codec, connection, keyexpr
-from zenoh_conformance import explain as explaining
 from zenoh_conformance.messages import Close
+from zenoh_conformance.primitives import keyexpr
+from zenoh_conformance.reading import codec, connection
+from zenoh_conformance.reading import explain as explaining
 from zenoh_conformance.wire import registry
-from zenoh_fuzz import inputs, oracle, seeds, systematic, tolerances
-from zenoh_fuzz.mutators import Mutator
-from zenoh_fuzz.targets import LibraryTarget, opened
-from zenoh_fuzz.tolerances import KEYS, REWRITES, VERDICTS
+from zenoh_fuzz import inputs, oracle
+from zenoh_fuzz.compare import tolerances
+from zenoh_fuzz.compare.targets import LibraryTarget, open_codecs
+from zenoh_fuzz.compare.tolerances import KEYS, REWRITES, VERDICTS
+from zenoh_fuzz.inputs import seeds
+from zenoh_fuzz.mutators import Mutator, systematic
 from zenoh_harness.codecs.library import load
 
 SHORT = 400
@@ -25,14 +28,14 @@ SHORT = 400
 
 def found(name, data, targets=(), *, thorough=False):
     """Signatures of what an oracle finds."""
-    made = oracle.made(name, targets)
+    made = oracle.make_oracle(name, targets)
     made.thorough = thorough
-    return {each.signature for one in data for each in (*oracle.judged(made, one), *made.rest())}
+    return {each.signature for one in data for each in (*oracle.judge_input(made, one), *made.rest())}
 
 
 def mutated(name):
     """Some seeds, and what the mutators make of them."""
-    made = oracle.made_for_seeds(name)
+    made = oracle.oracle_without_targets(name)
     corpus = list(itertools.islice(made.seeds(), 0, None, 40))
     change = Mutator()
     return corpus + [change(corpus[n % len(corpus)], made.largest, n) for n in range(SHORT)]
@@ -92,13 +95,13 @@ def test_roundtrip_finds_a_lost_bit(monkeypatch):
 
 
 def test_roundtrip_finds_another_reading_of_the_connection(monkeypatch):
-    monkeypatch.setattr(connection, "nested", lambda *_: iter(()))
+    monkeypatch.setattr(connection, "unnest", lambda *_: iter(()))
     assert any("connection-is-decode" in one for one in found("roundtrip", [b"\3\x04"], thorough=True))
 
 
 def test_an_open_that_would_be_a_hello_on_a_datagram_is_no_finding():
     """02 11 14 01 c3 is an OPEN on a stream, and on a datagram as well a HELLO."""
-    assert found("roundtrip", [inputs.of("batch", bytes.fromhex("02111401c3"))], thorough=True) == set()
+    assert found("roundtrip", [inputs.make_input("batch", bytes.fromhex("02111401c3"))], thorough=True) == set()
 
 
 def test_explain_finds_a_lost_byte(monkeypatch):
@@ -119,7 +122,7 @@ def test_laws_finds_what_depends_on_the_cut(monkeypatch):
     from zenoh_fuzz.oracles import laws
 
     asked = itertools.count()
-    monkeypatch.setattr(laws, "said", lambda judged: [("law", next(asked))])
+    monkeypatch.setattr(laws, "comparable", lambda judged: [("law", next(asked))])
     assert any("depend-on-cuts" in one for one in found("laws", [b"\0\0\2\x03\0"]))
 
 
@@ -146,10 +149,10 @@ def test_differential_finds_what_a_library_does(tiny, fault, data, rule):
 
 
 def test_a_codec_in_another_process_is_asked_in_batches_and_agrees():
-    [target] = opened([f"stdio:{sys.executable} -m zenoh_harness.cli codec"])
-    made = oracle.made("differential", (target,))
+    [target] = open_codecs([f"stdio:{sys.executable} -m zenoh_harness.cli codec"])
+    made = oracle.make_oracle("differential", (target,))
     data = [one for one in mutated("differential") if one[:1] != b"\5"]
-    told = [each.signature for one in data for each in oracle.judged(made, one)]
+    told = [each.signature for one in data for each in oracle.judge_input(made, one)]
     told += [each.signature for each in made.rest()]
     target.close()
     assert set(told) == set()
@@ -172,12 +175,12 @@ PUBLIC = {
 
 @pytest.fixture(scope="module")
 def current():
-    return opened(["lib:zenoh-codec@1.10.2"])
+    return open_codecs(["lib:zenoh-codec@1.10.2"])
 
 
 @pytest.mark.needs("cargo")
 def test_the_public_faults_of_1_9_are_found_one_finding_each():
-    signatures = found("differential", systematic.message_inputs(), opened(["lib:zenoh-codec@1.9.0"]))
+    signatures = found("differential", systematic.message_inputs(), open_codecs(["lib:zenoh-codec@1.9.0"]))
     told = {(rule, part) for rule, parts in PUBLIC.items() for part in parts}
     seen = {(rule, part) for rule, part in told if any(f"/{rule}:" in one and part in one for one in signatures)}
     assert seen == told
@@ -186,16 +189,16 @@ def test_the_public_faults_of_1_9_are_found_one_finding_each():
 
 @pytest.mark.needs("cargo")
 def test_the_current_release_reads_as_we_do(current):
-    made = oracle.made("differential", current)
+    made = oracle.make_oracle("differential", current)
     data = [*systematic.message_inputs(), *seeds.message_seeds(), *mutated("differential")]
-    assert {each.signature for one in data for each in oracle.judged(made, one)} == set()
+    assert {each.signature for one in data for each in oracle.judge_input(made, one)} == set()
 
 
 @pytest.mark.needs("cargo")
 def test_a_list_of_what_was_read_may_double_as_it_grows(current):
     """2,049 messages of two bytes in one FRAME: zenoh-codec asks for 4,096 places of 184 bytes."""
-    data = inputs.of("batch", b"\x25\x07" + b"\x1a\x05" * 2049)
-    assert list(oracle.judged(oracle.made("differential", current), data)) == []
+    data = inputs.make_input("batch", b"\x25\x07" + b"\x1a\x05" * 2049)
+    assert list(oracle.judge_input(oracle.make_oracle("differential", current), data)) == []
 
 
 NEEDED = {
@@ -221,9 +224,9 @@ NEEDED = {
 @pytest.mark.parametrize("rule", NEEDED)
 def test_a_tolerated_difference_is_there_and_is_needed(rule, current, monkeypatch):
     data = bytes.fromhex(NEEDED[rule])
-    made = oracle.made("differential", current)
+    made = oracle.make_oracle("differential", current)
     made.thorough = True
-    assert list(oracle.judged(made, data)) == []
+    assert list(oracle.judge_input(made, data)) == []
     assert made.tolerated[rule], made.tolerated
     monkeypatch.delitem(REWRITES if rule in REWRITES else VERDICTS, rule)
     assert found("differential", [data], current, thorough=True)
@@ -233,14 +236,14 @@ def test_a_tolerated_difference_is_there_and_is_needed(rule, current, monkeypatc
 def test_one_extension_is_kept_whole_by_the_codec(current):
     """RemoteBound beyond eight bits, beside shared memory, which the codec passes over."""
     data = bytes.fromhex("00c20a0703a1a2a381a24dc303616263c402717227862701")
-    assert {each.signature for each in oracle.judged(oracle.made("differential", current), data)} == set()
+    assert {each.signature for each in oracle.judge_input(oracle.make_oracle("differential", current), data)} == set()
 
 
 @pytest.mark.needs("cargo")
 def test_an_older_release_skips_what_is_newer():
-    made = oracle.made("differential", opened(["lib:zenoh-codec@1.9.0"]))
+    made = oracle.make_oracle("differential", open_codecs(["lib:zenoh-codec@1.9.0"]))
     made.thorough = True
-    assert list(oracle.judged(made, bytes.fromhex("01 bd 00 01 61 47 02 01 00 01 01 76"))) == []
+    assert list(oracle.judge_input(made, bytes.fromhex("01 bd 00 01 61 47 02 01 00 01 01 76"))) == []
     assert made.tolerated["newer-extension-skipped"]
 
 
@@ -256,18 +259,18 @@ NEEDED_KEYS = {"part-wildcards-left-in-a-row": (b"a$*$*$*:b", b"c/a$*$*$*$*b", b
 @pytest.mark.needs("cargo")
 @pytest.mark.parametrize(("rule", "key"), [(rule, key) for rule, keys in NEEDED_KEYS.items() for key in keys])
 def test_a_tolerated_key_is_there_and_is_needed(rule, key, current, monkeypatch):
-    made = oracle.made("keyexpr", current)
-    assert list(oracle.judged(made, key + b"\na")) == []
+    made = oracle.make_oracle("keyexpr", current)
+    assert list(oracle.judge_input(made, key + b"\na")) == []
     assert made.tolerated[rule] == 1
     monkeypatch.setattr(tolerances, "KEYS", ())
-    assert [each.rule for each in oracle.judged(made, key + b"\na")] == ["canonical-alike"]
+    assert [each.rule for each in oracle.judge_input(made, key + b"\na")] == ["canonical-alike"]
 
 
 @pytest.mark.needs("cargo")
 @pytest.mark.parametrize("key", [b"$*$*$*:b", b"$*$*$*", b"a$*$*bcd", b"a/$*$*b/c"])
 def test_the_rule_on_keys_touches_nothing_else(key, current):
-    made = oracle.made("keyexpr", current)
-    assert list(oracle.judged(made, key + b"\na")) == []
+    made = oracle.make_oracle("keyexpr", current)
+    assert list(oracle.judge_input(made, key + b"\na")) == []
     assert made.tolerated == {}
 
 
@@ -285,8 +288,8 @@ def test_planted_faults_are_found(current):
     lost = []
     for mutant in chosen:
         with planted(mutant):
-            made = [oracle.made("differential", current), oracle.made("roundtrip")]
-            if not any(oracle.judged(each, one) for one in data for each in made):
+            made = [oracle.make_oracle("differential", current), oracle.make_oracle("roundtrip")]
+            if not any(oracle.judge_input(each, one) for one in data for each in made):
                 lost.append(mutant.name)
     assert lost == []
 
@@ -298,11 +301,11 @@ def test_planted_faults_are_found(current):
 )
 def test_faults_that_only_lengths_around_messages_show_are_found(mutant):
     with planted(mutant):
-        made = oracle.made("roundtrip")
-        assert any(oracle.judged(made, one) for one in made.seeds())
+        made = oracle.make_oracle("roundtrip")
+        assert any(oracle.judge_input(made, one) for one in made.seeds())
 
 
 def test_inputs_are_what_their_first_byte_says():
-    assert inputs.taken_apart(b"") == (0, b"")
-    assert inputs.taken_apart(inputs.of("scouting", b"x")) == (2, b"x")
-    assert inputs.of("vle", b"") == b"\5"
+    assert inputs.split_input(b"") == (0, b"")
+    assert inputs.split_input(inputs.make_input("scouting", b"x")) == (2, b"x")
+    assert inputs.make_input("vle", b"") == b"\5"

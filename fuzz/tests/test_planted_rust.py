@@ -13,8 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from zenoh_fuzz import oracle, seeds, systematic
-from zenoh_fuzz.targets import LibraryTarget
+from zenoh_fuzz import oracle
+from zenoh_fuzz.compare.targets import LibraryTarget
+from zenoh_fuzz.inputs import seeds
+from zenoh_fuzz.mutators import systematic
 from zenoh_harness.codecs import build
 from zenoh_harness.codecs.library import load
 from zenoh_harness.programs.environments import cache_folder
@@ -101,10 +103,10 @@ pub extern "C" fn zcodec_fault(number: u32) {
 
 def first_finding(target):
     """Seconds of this process until the oracle finds something, and what; None when it does not."""
-    made = oracle.made("differential", (target,))
+    made = oracle.make_oracle("differential", (target,))
     began = time.process_time()
     for data in (*systematic.message_inputs(), *seeds.message_seeds()):
-        if found := oracle.judged(made, data):
+        if found := oracle.judge_input(made, data):
             return time.process_time() - began, found[0].signature
     return None
 

@@ -1,4 +1,4 @@
-"""A finding: which promise was broken, by which input, and what each side said of it."""
+"""A finding: the property that failed, the input, and the answer of each codec."""
 
 from __future__ import annotations
 
@@ -11,50 +11,64 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
-    """What one codec said of the input."""
+class CodecAnswer:
+    """The answer of one codec to the input."""
 
     name: str
     """As in `zenoh-codec 1.10.2`, `ours`."""
     verdict: str
     """accepts, refuses, crashes, ..."""
     told: str = ""
-    """The meaning, the reason, the place of a crash."""
+    """The meaning, the reason of a refusal, or the place of a crash."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """One input that breaks one promise."""
+class FuzzFinding:
+    """An input for which a property fails."""
 
     oracle: str
     rule: str
-    """The promise, as a phrase: `only-decode-error`."""
+    """The property, as a phrase: `only-decode-error`."""
     about: str
-    """What makes two inputs the same finding: a path, a place, a kind of error."""
+    """Identifies the finding among those of a rule: a path, a place, a kind of error."""
     why: str
-    """One sentence for a person."""
+    """A description in one sentence."""
     data: bytes = b""
-    """The input, its first byte included."""
-    sides: tuple[Side, ...] = ()
+    """The input, including its first byte."""
+    sides: tuple[CodecAnswer, ...] = ()
     grave: bool = False
-    """The target crashed, hung, or asked for memory that an attacker names."""
+    """Whether the target crashed, hung, or requested memory of a size that an attacker chooses."""
     subject: str = ""
-    """Whose fault it is as far as can be told: a target's name, or `ours`."""
+    """The codec at fault, if known: a target's name, or `ours`."""
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def signature(self) -> str:
-        """Two findings of one signature are one finding."""
+        """The identity of the finding: inputs with equal signatures show the same finding."""
         return f"{self.oracle}/{self.rule}: {self.about}"
 
     @property
     def id(self) -> str:
-        """A short name, made of the signature."""
+        """A short id, derived from the signature."""
         return sha256(self.signature.encode()).hexdigest()[:12]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the finding as JSON, for another process."""
+        return {
+            "id": self.id,
+            "oracle": self.oracle,
+            "rule": self.rule,
+            "signature": self.signature,
+            "why": self.why,
+            "input": self.data.hex(),
+            "grave": self.grave,
+            "subject": self.subject,
+            "sides": [{"name": side.name, "verdict": side.verdict, "told": side.told} for side in self.sides],
+        }
 
 
 def place_of(traceback: TracebackType | None) -> str:
-    """The innermost function of ours that an exception went through, as `wire.vle read`."""
+    """Return the innermost function of ours in a traceback, as `wire.vle read`."""
     place = "?"
     while traceback is not None:
         code = traceback.tb_frame.f_code
@@ -68,14 +82,18 @@ def place_of(traceback: TracebackType | None) -> str:
 
 
 def without_numbers(text: str) -> str:
-    """A path or a reason with its list places and numbers left out: what differs from input to input."""
+    """Return a path or a reason without numbers, which differ from input to input."""
     return re.sub(r"0x[0-9a-f]+|\d+", "N", re.sub(r"\[\d+\]", "[]", text))
 
 
-def of_exception(oracle: str, fault: BaseException, data: bytes) -> Finding:
-    """The finding that something of ours raised what it does not document."""
+def of_exception(oracle: str, fault: BaseException, data: bytes) -> FuzzFinding:
+    """Return the finding that our code raised an undocumented exception."""
     name, place = type(fault).__name__, place_of(fault.__traceback__)
-    return Finding(
-        oracle=oracle, rule="nothing-undocumented-is-raised", about=f"{name} in {place}", data=data, subject="ours",
+    return FuzzFinding(
+        oracle=oracle,
+        rule="nothing-undocumented-is-raised",
+        about=f"{name} in {place}",
+        data=data,
+        subject="ours",
         why=f"{place} raises {name}: {str(fault)[:200]}",
-    )  # fmt: skip
+    )

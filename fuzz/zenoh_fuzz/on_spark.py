@@ -1,11 +1,11 @@
-"""A campaign in shards on Spark: rounds of tasks, each a small campaign with targets of its own; between rounds they share.
+"""A campaign in shards on Spark: rounds of tasks, each a small campaign with its own targets; results are shared between rounds.
 
-    round 1    shard 1 .. shard N    each begins with the corpus so far, and hands back what it found new
+    round 1    shard 1 .. shard N    each begins with the corpus so far, and returns new inputs and findings
     merge      one corpus, findings by id, one ledger
     round 2    ...
 
-A task that is lost with its executor is run again by Spark; what it had found is found again or not, and nothing is
-counted twice, since a shard is counted when its rows arrive. Workers need zenoh-conformance[fuzz] installed: the engine is
+Spark repeats a task that is lost with its executor. Its findings may differ then, but nothing is counted twice, since a shard
+counts when its rows arrive. Workers need zenoh-conformance[fuzz] installed: the engine is
 a program of its own.
 """
 
@@ -24,11 +24,10 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from zenoh_fuzz.campaign.campaign import Campaign, Order, Outcome, lock_folder
+from zenoh_fuzz.campaign.workers import corpus_files
 from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.files import campaigns
-
-from .campaign import Campaign, Order, Outcome, alone
-from .crew import corpus_files
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,21 +38,21 @@ ENGINES: Final = "zenoh_conformance.engines"
 STEP: Final = "fuzz codec --on"
 SCHEMA: Final = "shard int, what string, name string, data binary"
 SETTINGS: Final = {"spark.speculation": "false", "spark.task.maxFailures": "8"}
-"""A slow shard is not started twice; a lost executor costs a try of each of its tasks."""
+"""A slow shard is not started twice; a lost executor costs an attempt of each of its tasks."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shard:
-    """What every task of a round is told."""
+class FuzzShard:
+    """The task of every shard in a round."""
 
     order: Order
     versions: Mapping[str, str]
     corpus: bytes
-    """A zip of the inputs so far."""
+    """A zip of the corpus."""
     round: int
 
     def __call__(self, parts: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The rows of the shards whose numbers come."""
+        """Yield the rows of the shards with the given numbers."""
         import pyarrow as pa
 
         for part in parts:
@@ -67,14 +66,19 @@ class Shard:
                 )
 
     def run(self, number: int) -> Iterator[tuple[int, str, str, bytes]]:
-        """One shard: its new inputs, its findings, its numbers."""
+        """Yield the new inputs, findings and counts of one shard."""
         with tempfile.TemporaryDirectory(prefix="zfuzz-") as scratch:
             given = Path(scratch) / "given"
-            unpacked(self.corpus, given)
+            unzip_inputs(self.corpus, given)
             order = replace(
-                self.order, folder=Path(scratch), jobs=1, merge=False, corpora=(given,),
-                seed=self.order.seed + 1000 * self.round + number, with_seeds=self.order.with_seeds and not self.round,
-            )  # fmt: skip
+                self.order,
+                folder=Path(scratch),
+                jobs=1,
+                merge=False,
+                corpora=(given,),
+                seed=self.order.seed + 1000 * self.round + number,
+                with_seeds=self.order.with_seeds and not self.round,
+            )
             campaign = Campaign(order, self.versions)
             outcome = campaign.run()
             known = {path.name for path in corpus_files(given)}
@@ -95,28 +99,30 @@ class Shard:
 
 
 def engine(master: str) -> AbstractContextManager[SparkSession]:
-    """A session on an engine, opened by what plugs it in. Raises CannotGoOn where nothing does."""
+    """Open a Spark session through an entry point. Raises CannotGoOn if there is none."""
     found = list(entry_points(group=ENGINES, name="spark"))
     if not found:
-        raise CannotGoOn(
-            "what opens a Spark session is not installed", step=STEP, hint="install zenoh-conformance[spark]"
-        )
+        raise CannotGoOn("Spark support is not installed", step=STEP, hint="install zenoh-conformance[spark]")
     opened: AbstractContextManager[SparkSession] = found[0].load()("zenoh-fuzz", master, SETTINGS, ship=False)
     return opened
 
 
 def run(
-    spark: SparkSession, order: Order, versions: Mapping[str, str], *, rounds: int = 2,
+    spark: SparkSession,
+    order: Order,
+    versions: Mapping[str, str],
+    *,
+    rounds: int = 2,
     show: Callable[[Outcome], None] = lambda so_far: None,
-) -> Outcome:  # fmt: skip
-    """The campaign that is ordered, `order.jobs` shards at a time, in `rounds`. Raises UsageError, CannotGoOn."""
+) -> Outcome:
+    """Run a campaign, `order.jobs` shards at a time, in `rounds`. Raises UsageError, CannotGoOn."""
     folder = order.folder / order.oracle
-    with alone(folder):
+    with lock_folder(folder):
         return Rounds(spark, order, versions, folder, show).run(rounds)
 
 
 class Rounds:
-    """One campaign, round by round; its folder is like any other's."""
+    """Runs a campaign round by round; its folder is like any other campaign's."""
 
     def __init__(
         self,
@@ -134,7 +140,7 @@ class Rounds:
         self._began = time.monotonic()
 
     def run(self, rounds: int) -> Outcome:
-        """All rounds, each with its share of the time."""
+        """Run all rounds, with equal shares of the time."""
         self.corpus.mkdir(parents=True, exist_ok=True)
         preparing = Campaign(replace(self.order), self.versions)
         preparing.prepare()
@@ -149,7 +155,7 @@ class Rounds:
     def _round(self, number: int, seconds: float) -> None:
         shards = self.order.jobs
         corpora = [self.corpus, *self.order.corpora]
-        shard = Shard(replace(self.order, seconds=seconds), self.versions, packed(corpora), number)
+        shard = FuzzShard(replace(self.order, seconds=seconds), self.versions, zip_inputs(corpora), number)
         numbers = self.spark.range(0, shards, 1, shards)
         before = len(corpus_files(self.corpus))
         for row in rows_of(numbers.mapInArrow(shard, SCHEMA)):
@@ -165,25 +171,33 @@ class Rounds:
 
     def _event(self, kind: str) -> None:
         outcome = self.outcome
-        campaigns.add_event(self.folder, kind, outcome.seconds, {
-            "inputs": outcome.inputs, "edges": outcome.edges, "findings": len(outcome.findings), "corpus": outcome.corpus,
-            "rate": round(outcome.rate, 1),
-        })  # fmt: skip
+        campaigns.add_event(
+            self.folder,
+            kind,
+            outcome.seconds,
+            {
+                "inputs": outcome.inputs,
+                "edges": outcome.edges,
+                "findings": len(outcome.findings),
+                "corpus": outcome.corpus,
+                "rate": round(outcome.rate, 1),
+            },
+        )
 
     def _take(self, what: str, data: bytes) -> None:
         if what == "input":
             name = sha1(data, usedforsecurity=False).hexdigest()
             (self.corpus / name).write_bytes(data)
         elif what == "finding":
-            self._found(json.loads(data))
+            self._add_finding(json.loads(data))
         else:
             told = json.loads(data)
             self.outcome.inputs += told["inputs"]
             self.outcome.edges = max(self.outcome.edges, told["edges"])
             self.outcome.restarts += told["restarts"]
 
-    def _found(self, said: Mapping[str, Any]) -> None:
-        """A finding of a shard: the same of two shards is one, and counted together."""
+    def _add_finding(self, said: Mapping[str, Any]) -> None:
+        """Add a finding of a shard; findings of several shards are counted together."""
         row = campaigns.finding_of(said["row"])
         known = self.ledger.get(row.id)
         if known is not None:
@@ -199,7 +213,7 @@ class Rounds:
 
 
 def rows_of(shards: Any) -> list[Any]:
-    """What all shards hand back. Raises CannotGoOn where one failed again and again, with what its worker said last."""
+    """Return the rows of all shards. Raises CannotGoOn with the worker's last words if one failed repeatedly."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -214,19 +228,23 @@ def rows_of(shards: Any) -> list[Any]:
     return rows
 
 
-def packed(folders: list[Path]) -> bytes:
-    """The inputs of folders as a zip, each named by its content."""
+def zip_inputs(folders: list[Path]) -> bytes:
+    """Return the inputs of folders as a zip, each named by its content."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        inputs = {sha1(data, usedforsecurity=False).hexdigest(): data for folder in folders
-                  for path in corpus_files(folder) for data in [path.read_bytes()]}  # fmt: skip
+        inputs = {
+            sha1(data, usedforsecurity=False).hexdigest(): data
+            for folder in folders
+            for path in corpus_files(folder)
+            for data in [path.read_bytes()]
+        }
         for name, data in sorted(inputs.items()):
             archive.writestr(zipfile.ZipInfo(name), data)
     return out.getvalue()
 
 
-def unpacked(data: bytes, folder: Path) -> None:
-    """The inputs of a zip in a folder."""
+def unzip_inputs(data: bytes, folder: Path) -> None:
+    """Extract the inputs of a zip into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         archive.extractall(folder)

@@ -1,4 +1,4 @@
-"""What an oracle is: it judges one input, and yields a finding for each promise that the input breaks."""
+"""The base class of oracles, which judge one input and yield a finding for each property that fails."""
 
 from __future__ import annotations
 
@@ -8,81 +8,82 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from zenoh_fuzz.inputs.seeds import message_seeds, message_words
+from zenoh_fuzz.mutators.systematic import message_inputs
 from zenoh_harness.errors import UsageError, unknown
 
-from .finding import Finding, Side, of_exception
-from .systematic import message_inputs
+from .finding import CodecAnswer, FuzzFinding, of_exception
 
 if TYPE_CHECKING:
-    from .targets import FuzzTarget
+    from zenoh_fuzz.compare.targets import FuzzTarget
 
 LARGEST = 4096
-"""Bytes of an input, unless an oracle says otherwise."""
+"""Largest input in bytes, unless an oracle sets another limit."""
 
 
 class Oracle:
-    """Judges inputs one by one; a module of `zenoh_fuzz.oracles` holds one, under the name `ORACLE`."""
+    """Judges inputs one by one; each module of `zenoh_fuzz.oracles` holds one as `ORACLE`."""
 
     name: ClassVar[str]
     promise: ClassVar[str]
-    """One sentence: what must hold of every input."""
+    """The property that must hold for every input, in one sentence."""
     wants_targets: ClassVar[bool] = False
-    """Whether it compares our codec with others, and needs at least one."""
+    """Whether it compares our codec with others, so that it needs a target."""
     structured: ClassVar[bool] = True
-    """Whether inputs are messages behind the byte that chooses their layer."""
+    """Whether inputs are messages after the byte that selects their layer."""
     largest: ClassVar[int] = LARGEST
 
     def __init__(self, targets: Sequence[FuzzTarget] = ()) -> None:
         self.targets = tuple(targets)
         self.tolerated: Counter[str] = Counter()
-        """How often each rule has explained a difference."""
+        """Number of differences that each rule of tolerance explained."""
         self.behaviour: object = None
-        """What the last input did, in few words: fed to the engine as if it were coverage."""
+        """A short value for the behaviour on the last input, given to the engine as coverage."""
         self.thorough = False
-        """Look at everything in every input, as a replay does; otherwise slow checks see a sample."""
+        """Whether to run all checks on every input, as a replay does; otherwise slow checks get a sample."""
 
-    def judge(self, data: bytes) -> Iterable[Finding]:
-        """The promises that this input breaks."""
+    def judge(self, data: bytes) -> Iterable[FuzzFinding]:
+        """Yield the findings of an input."""
         raise NotImplementedError
 
-    def rest(self) -> Iterable[Finding]:
-        """What is still to be said of earlier inputs, where answers come later."""
+    def rest(self) -> Iterable[FuzzFinding]:
+        """Yield findings of earlier inputs whose answers came late."""
         return ()
 
     def first(self) -> Iterable[bytes]:
-        """Small spaces, looked at whole before anything is drawn."""
+        """Yield the inputs of small spaces, which are tried exhaustively before random ones."""
         return message_inputs() if self.structured else ()
 
     def seeds(self) -> Iterable[bytes]:
-        """Inputs to begin with."""
-        raise NotImplementedError
+        """Yield the initial inputs: the golden vectors, for messages."""
+        return message_seeds() if self.structured else ()
 
     def words(self) -> Iterable[bytes]:
-        """Strings that the engine may put into inputs."""
-        return ()
+        """Yield strings for the engine's dictionary: headers and edge integers, for messages."""
+        return message_words() if self.structured else ()
 
-    def found(self, rule: str, about: str, why: str, data: bytes, **more: Any) -> Finding:
-        """A finding of this oracle."""
-        return Finding(oracle=self.name, rule=rule, about=about, why=why, data=data, **{"subject": "ours", **more})
+    def finding(self, rule: str, about: str, why: str, data: bytes, **more: Any) -> FuzzFinding:
+        """Return a finding of this oracle."""
+        return FuzzFinding(oracle=self.name, rule=rule, about=about, why=why, data=data, **{"subject": "ours", **more})
 
 
-def judged(oracle: Oracle, data: bytes) -> Sequence[Finding]:
-    """What an oracle says of an input; what it lets escape is a finding as well."""
+def judge_input(oracle: Oracle, data: bytes) -> Sequence[FuzzFinding]:
+    """Return the findings of an input; an exception of the oracle is a finding too."""
     try:
         return tuple(oracle.judge(data))
-    except Exception as fault:  # noqa: BLE001  whatever it is, it is what is looked for
+    except Exception as fault:  # noqa: BLE001  any exception is a finding
         return (of_exception(oracle.name, fault, data),)
 
 
 def names() -> list[str]:
-    """The names of all oracles."""
+    """Return the names of all oracles."""
     from . import oracles
 
     return sorted(module.name for module in pkgutil.iter_modules(oracles.__path__))
 
 
 def kind_of(name: str) -> type[Oracle]:
-    """The class of the oracle of that name, or in the module of that full name.  UsageError when there is none."""
+    """Return the class of an oracle by its name, or by the full name of its module. Raises UsageError."""
     if "." not in name and name not in names():
         raise unknown("oracle", name, names(), step="fuzz codec")
     module = importlib.import_module(name if "." in name else f"zenoh_fuzz.oracles.{name}")
@@ -90,18 +91,30 @@ def kind_of(name: str) -> type[Oracle]:
     return kind
 
 
-def made(name: str, targets: Sequence[FuzzTarget] = ()) -> Oracle:
-    """The oracle of that name.  UsageError when there is none, or no target for it."""
+def make_oracle(name: str, targets: Sequence[FuzzTarget] = ()) -> Oracle:
+    """Return the oracle of that name. Raises UsageError for an unknown one, or one that lacks a target."""
     kind = kind_of(name)
     if kind.wants_targets and not targets:
-        raise UsageError(f"the oracle {name} compares codecs, and there is only ours", step="fuzz codec",
-                         hint="--target lib:zenoh-codec@1.10.2, or lib: and stdio: with a codec of yours")  # fmt: skip
+        raise UsageError(
+            f"the oracle {name} compares codecs and needs a target besides ours",
+            step="fuzz codec",
+            hint="--target lib:zenoh-codec@1.10.2, or lib: and stdio: with a codec of yours",
+        )
     return kind(targets)
 
 
-def made_for_seeds(name: str) -> Oracle:
-    """The oracle without its targets: for its seeds, its words and its limits."""
+def oracle_without_targets(name: str) -> Oracle:
+    """Return an oracle without targets, for its seeds, words and limits."""
     return kind_of(name)(())
 
 
-__all__ = ["Finding", "Oracle", "Side", "judged", "kind_of", "made", "made_for_seeds", "names"]
+__all__ = [
+    "CodecAnswer",
+    "FuzzFinding",
+    "Oracle",
+    "judge_input",
+    "kind_of",
+    "make_oracle",
+    "names",
+    "oracle_without_targets",
+]

@@ -1,6 +1,6 @@
-"""Work, counted: lines of Python that a call runs, and the memory that it holds at its height.  No stopwatch.
+"""Count work: the lines of Python that a call runs, and the peak of its memory. No stopwatch.
 
-Both are compared with what the length of the input allows: a reader's work grows as its input does.
+Both are compared with a limit that grows with the length of the input.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, NamedTuple
 
-from zenoh_conformance.codec import DecodeError
+from zenoh_conformance.reading.codec import DecodeError
 
 LINES, LINES_A_BYTE = 3000, 120
 """Allowed: so many lines, and so many more a byte."""

@@ -1,4 +1,4 @@
-"""Changes of inputs: by segments where they can be read, as bytes where not; each is measured by what it brought."""
+"""Mutations of inputs: by segments where an input can be decoded, as bytes otherwise; each is credited with new coverage."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Final
 
-from zenoh_conformance.codec import Segments
+from zenoh_conformance.reading.codec import Segments
 from zenoh_conformance.wire.segment import Segment
 from zenoh_fuzz import inputs
 
@@ -19,13 +19,13 @@ BytesMutator = Callable[[bytes, int], bytes]
 
 FRESH, PLAIN = "generate", "bytes"
 EARLY: Final = 6000
-"""So many inputs long fresh messages are drawn more often: a corpus begins with one of each kind."""
+"""Number of first inputs among which new messages are drawn more often, since a corpus begins with one of each kind."""
 _NAMES: Final = tuple(name for name in EDITS for _ in range(1 if name == "many" else 8))
-"""As often as each is drawn: a message with hundreds of extensions takes as long as all others together."""
+"""The edits by weight: a message with hundreds of extensions takes as long as all others together."""
 
 
-def as_bytes(data: bytes, most: int, random: Random) -> bytes:
-    """A few bytes changed, put in or cut: what stands in for the engine's own mutators where there is no engine."""
+def mutate_bytes(data: bytes, most: int, random: Random) -> bytes:
+    """Change, insert or cut a few bytes; replaces the engine's own mutators where there is no engine."""
     out = bytearray(data or b"\0")
     for _ in range(random.choice((1, 1, 2, 4))):
         at = random.randrange(len(out)) if out else 0
@@ -42,28 +42,28 @@ def as_bytes(data: bytes, most: int, random: Random) -> bytes:
 
 
 class Mutator:
-    """Changes inputs, and remembers by what: `credit` tells whether that brought something new."""
+    """Changes inputs and counts which edits brought new coverage."""
 
     def __init__(self, engine: BytesMutator | None = None, layers: tuple[int, ...] = ()) -> None:
-        """`engine` mutates bytes; `layers` are the numbers that inputs may begin with, all when empty."""
+        """`engine` mutates bytes; `layers` are the allowed layer numbers, all if empty."""
         self._engine, self._layers = engine, layers
         self._count = 0
         self.last: tuple[str, ...] = ()
-        """The names of the edits that made the last input."""
+        """The names of the edits in the last input."""
         self.used: Counter[str] = Counter()
         self.brought: Counter[str] = Counter()
 
     def __call__(self, data: bytes, most: int, seed: int) -> bytes:
-        """One changed input of at most `most` bytes; the same for the same seed."""
+        """Return a changed input of at most `most` bytes; equal seeds give equal inputs."""
         random = Random(seed)
-        made = self._made(data, most, random) or b"\0"
+        made = self._mutate(data, most, random) or b"\0"
         if self._layers:
             number = made[0] % len(inputs.LAYERS)
             made = bytes([number if number in self._layers else random.choice(self._layers)]) + made[1:]
         self.used.update(self.last)
         return made[:most]
 
-    def _made(self, data: bytes, most: int, random: Random) -> bytes:
+    def _mutate(self, data: bytes, most: int, random: Random) -> bytes:
         drawn = random.random()
         self._count += 1
         fresh = 0.35 if self._count < EARLY else 0.08
@@ -90,10 +90,10 @@ class Mutator:
 
     def _bytes(self, data: bytes, most: int, random: Random) -> bytes:
         self.last = (PLAIN,)
-        return self._engine(data, most) if self._engine else as_bytes(data, most, random)
+        return self._engine(data, most) if self._engine else mutate_bytes(data, most, random)
 
     def cross(self, data: bytes, other: bytes, most: int, seed: int) -> bytes:
-        """A part of `other` in the place of a like part of `data`; where there is none, `other` behind `data`."""
+        """Replace a part of `data` by a part of the same kind in `other`, or append `other`."""
         random = Random(seed)
         self.last = ("splice",)
         self.used.update(self.last)
@@ -101,15 +101,15 @@ class Mutator:
         if mine is None or theirs is None:
             cut = random.randint(0, len(data))
             return (data[:cut] + other[random.randint(0, len(other)) :])[:most]
-        return (data[:1] + spliced(mine[0], theirs[0], random).join() + mine[1])[:most]
+        return (data[:1] + splice(mine[0], theirs[0], random).join() + mine[1])[:most]
 
     def credit(self) -> None:
-        """The last input was kept: it reached something new."""
+        """Credit the edits of the last input, which reached new coverage."""
         self.brought.update(self.last)
 
 
-def spliced(mine: Segments, theirs: Segments, random: Random) -> Segments:
-    """`mine` with a part of `theirs` where a part of the same name stood, or behind."""
+def splice(mine: Segments, theirs: Segments, random: Random) -> Segments:
+    """Return `mine` with a part of `theirs` in place of one with the same name, or appended."""
     like = {_name(path): path for path in theirs.paths()}
     shared = [path for path in mine.paths() if _name(path) in like]
     if shared and random.random() < 0.8:
@@ -126,4 +126,4 @@ def _name(path: str) -> str:
     return path.rpartition(".")[2].partition("[")[0]
 
 
-__all__ = ["EDITS", "Edit", "Mutator", "as_bytes", "segments_of", "spliced"]
+__all__ = ["EDITS", "Edit", "Mutator", "mutate_bytes", "segments_of", "splice"]

@@ -1,4 +1,4 @@
-"""Fresh messages, made from the declarations: what a careful sender could write, edge values preferred."""
+"""Generate messages from the declarations: valid ones, preferring edge values."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from random import Random
 from typing import Any, Final
 
 from zenoh_conformance import messages  # noqa: F401  importing them is what fills the registry
-from zenoh_conformance.codec import encode
 from zenoh_conformance.primitives.encoding import Encoding, EncodingType
 from zenoh_conformance.primitives.payload import Payload
 from zenoh_conformance.primitives.wire_expr import KeyExpr, WireExpr
 from zenoh_conformance.primitives.zid import PackedBits, PackedZid, ZenohID, ZidType
+from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.wire import registry, vle
 from zenoh_conformance.wire.declare import Declaration, Field
 from zenoh_conformance.wire.errors import EncodeError
@@ -21,16 +21,16 @@ from zenoh_conformance.wire.layer import Enc, Layer
 from zenoh_conformance.wire.nested import Body, ByEnc, Composite, Many, Messages
 from zenoh_conformance.wire.types import Blob, Fixed, Vle, WireType
 from zenoh_fuzz import inputs
-from zenoh_fuzz.seeds import EDGES
+from zenoh_fuzz.inputs.seeds import EDGES
 
 Values = Mapping[str, Any]
 
 TEXTS: Final = ("", "a", "a/b", "demo/example/**", "*", "tcp/127.0.0.1:7447", "a=1;b=2", "k\u00e9", "x" * 40)
-"""What text fields hold."""
+"""Values of text fields."""
 
 
 def an_input(random: Random) -> bytes:
-    """One to three messages behind the byte of their layer."""
+    """Return an input of one to three messages."""
     number = random.randrange(len(inputs.LAYERS))
     if number == inputs.VLE:
         return bytes([number]) + vle.encode(_integer(random, vle.MOST))
@@ -41,16 +41,16 @@ def an_input(random: Random) -> bytes:
 
 
 def a_message(layer: Layer, random: Random) -> bytes:
-    """The bytes of one message of a layer."""
+    """Return the bytes of one message of a layer."""
     cls = random.choice(tuple(registry.kinds(layer).values()))
     try:
         return encode(value_of(registry.of(cls), random))
-    except EncodeError:  # a value that the declaration allows and its neighbours do not
+    except EncodeError:  # values that are valid alone, but not together
         return bytes([registry.of(cls).id])
 
 
 def value_of(declared: Declaration, random: Random) -> Any:
-    """A value of a declared class."""
+    """Return a value of a declared class."""
     values: dict[str, Any] = {}
     given: dict[str, bool] = {}
     chain: Any = None
@@ -65,11 +65,11 @@ def value_of(declared: Declaration, random: Random) -> Any:
 
 def _has_place(extension: Any, values: Values) -> bool:
     only = "" if isinstance(extension, Unknown) else registry.of(type(extension)).only
-    return not only or bool(eval(_compiled(only), {}, dict(values)))  # noqa: S307  a condition of our declarations
+    return not only or bool(eval(_compile_condition(only), {}, dict(values)))  # noqa: S307  a condition of our declarations
 
 
 @cache
-def _compiled(condition: str) -> Any:
+def _compile_condition(condition: str) -> Any:
     return compile(condition, "<condition>", "eval")
 
 
@@ -86,7 +86,7 @@ def _field(field: Field, values: Values, given: dict[str, bool], random: Random)
     if presence.how == "given":
         follows = given.setdefault(presence.what, random.random() < 0.5)
     else:
-        follows = bool(eval(_compiled(presence.what), {}, dict(values)))  # noqa: S307  a condition of our declarations
+        follows = bool(eval(_compile_condition(presence.what), {}, dict(values)))  # noqa: S307  a condition of our declarations
     assert field.wire
     return wire(field.wire, values, random) if follows else None
 
@@ -99,7 +99,7 @@ def _chain(declared: Declaration, random: Random) -> Exts[Any]:
 
 
 def an_extension(kind: type, random: Random) -> Any:
-    """An extension of a class, or an unknown one."""
+    """Return an extension of a class, or an unknown one."""
     if kind is not Unknown:
         return value_of(registry.of(kind), random)
     enc = random.choice(list(Enc))
@@ -123,7 +123,7 @@ def _bytes(random: Random, least: int = 0, most: int = 12) -> bytes:
 
 @singledispatch
 def wire(kind: WireType, values: Values, random: Random) -> Any:
-    """A value of a wire type, given the fields before it.  Raises TypeError for a type that nobody registered."""
+    """Return a value of a wire type, given the fields before it. Raises TypeError for an unregistered type."""
     raise TypeError(f"nothing makes a {type(kind).__name__}")
 
 

@@ -1,33 +1,33 @@
-"""Inputs in named pieces, as far as they can be read."""
+"""Split inputs into named segments, as far as they can be decoded."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from typing import Final
 
-from zenoh_conformance.codec import Layer, Segments, Traced, trace
+from zenoh_conformance.reading.codec import Layer, Segments, Traced, trace
 from zenoh_conformance.wire.segment import Segment
 from zenoh_fuzz import inputs
 
 MOST_SEGMENTS: Final = 150
-"""A longer input is mutated as bytes: an edit looks at every segment."""
+"""Inputs of more segments are mutated as bytes: an edit looks at every segment."""
 
 _LAYERS: Final = (Layer.TRANSPORT, Layer.NETWORK, Layer.SCOUTING, Layer.TRANSPORT)
 
 
 @lru_cache(maxsize=512)
 def segments_of(data: bytes) -> tuple[Segments, bytes] | None:
-    """The pieces of the messages of an input and the bytes behind them; None where there are none, or too many."""
+    """Return the segments of an input's messages and the bytes after them; None if there are none, or too many."""
     if len(data) < 2 or data[0] % len(inputs.LAYERS) == inputs.VLE:
         return None
-    number, message = inputs.taken_apart(data)
+    number, message = inputs.split_input(data)
     at = 0
     pieces: list[Segment] = []
     index = 0
     while at < len(message) and len(pieces) <= MOST_SEGMENTS:
-        traced = _traced(message, number, at)
+        traced = _trace_at(message, number, at)
         prefix = f"m[{index}]." if number >= inputs.BATCH and index else ""
-        pieces += _moved(traced.segments, prefix)
+        pieces += _with_prefix(traced.segments, prefix)
         at += traced.size
         index += 1
         if traced.refusal is not None or number < inputs.BATCH:
@@ -37,14 +37,16 @@ def segments_of(data: bytes) -> tuple[Segments, bytes] | None:
     return Segments(pieces), message[at:]
 
 
-def _moved(segments: Segments, prefix: str) -> list[Segment]:
+def _with_prefix(segments: Segments, prefix: str) -> list[Segment]:
     if not prefix:
         return list(segments)
-    return [one._replace(path=prefix + one.path, measure=one.measure and one.measure._replace(of=prefix + one.measure.of))
-            for one in segments]  # fmt: skip
+    return [
+        one._replace(path=prefix + one.path, measure=one.measure and one.measure._replace(of=prefix + one.measure.of))
+        for one in segments
+    ]
 
 
-def _traced(message: bytes, number: int, at: int) -> Traced:
+def _trace_at(message: bytes, number: int, at: int) -> Traced:
     if number != inputs.LOWLATENCY:
         return trace(message, _LAYERS[number], at)
     network = trace(message, Layer.NETWORK, at)

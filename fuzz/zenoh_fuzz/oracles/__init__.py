@@ -1,1 +1,1 @@
-"""Oracles: one file each, with `one_input(data)` that raises AssertionError when what it guards is broken."""
+"""The oracles, one module each; each holds a subclass of `Oracle` as `ORACLE`."""

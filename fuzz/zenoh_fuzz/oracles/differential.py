@@ -1,4 +1,4 @@
-"""Other codecs read what ours reads: accept or refuse, bytes used, meaning, bytes written again; and stay within bounds."""
+"""Other codecs agree with ours: acceptance, bytes used, meaning, re-encoding; and they stay within memory bounds."""
 
 from __future__ import annotations
 
@@ -6,25 +6,24 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from zenoh_conformance.codec import DecodeError, encode
+from zenoh_conformance.reading.codec import DecodeError, encode
 from zenoh_conformance.wire import vle
 from zenoh_fuzz import inputs
-from zenoh_fuzz.differences import Difference, claimed, named
-from zenoh_fuzz.finding import Finding, Side, without_numbers
+from zenoh_fuzz.compare.differences import Difference, length_kind, refusal_kind
+from zenoh_fuzz.compare.targets import BROKEN, CodecReading, FuzzTarget
+from zenoh_fuzz.finding import CodecAnswer, FuzzFinding, without_numbers
 from zenoh_fuzz.mutators.segmented import segments_of
 from zenoh_fuzz.oracle import Oracle
-from zenoh_fuzz.seeds import message_seeds, message_words
-from zenoh_fuzz.targets import BROKEN, FuzzTarget, Theirs
 
 LARGEST, LARGEST_A_BYTE = 16384, 512
 """What one request to an allocator may be: so many bytes, and so many more a byte of input. A list of messages of two bytes each that
 doubles as it grows asks for 184 a byte in zenoh-codec 1.10.2; other codecs may keep larger ones."""
 
 SAMPLE: Final = 64
-"""Of inputs that nobody disagrees about, one in so many is asked for its meaning as well."""
+"""One input of this many is compared by its meaning although both codecs agree on its bytes."""
 
 STARVED: Final = re.compile(r"capacity overflow|over the cap|memory allocation of|out of memory", re.IGNORECASE)
-"""What a codec says that allocates a length before it has seen that the bytes are there."""
+"""The message of a codec that allocates a length before it has the bytes."""
 
 
 class Differential(Oracle):
@@ -36,110 +35,126 @@ class Differential(Oracle):
         super().__init__(targets)
         self._seen: list[object] = [None] * len(targets)
 
-    def judge(self, data: bytes) -> Iterable[Finding]:
-        number, message = inputs.taken_apart(data)
-        ours = Ours(number, message)
+    def judge(self, data: bytes) -> Iterable[FuzzFinding]:
+        number, message = inputs.split_input(data)
+        ours = OwnReading(number, message)
         for index, target in enumerate(self.targets):
             if target.does(number):
                 for asked, earlier, theirs in target.later(number, message):
-                    same = ours if asked == number and earlier is message else Ours(asked, earlier)
-                    yield from self._compared(target, same, theirs)
+                    same = ours if asked == number and earlier is message else OwnReading(asked, earlier)
+                    yield from self._compare(target, same, theirs)
                     self._seen[index] = theirs.verdict, theirs.size == same.size
         self.behaviour = ours.at_path, tuple(self._seen)
 
-    def rest(self) -> Iterable[Finding]:
+    def rest(self) -> Iterable[FuzzFinding]:
         for target in self.targets:
             for number, message, theirs in target.rest():
-                yield from self._compared(target, Ours(number, message), theirs)
+                yield from self._compare(target, OwnReading(number, message), theirs)
 
-    def _compared(self, target: FuzzTarget, ours: Ours, theirs: Theirs) -> Iterator[Finding]:
+    def _compare(self, target: FuzzTarget, ours: OwnReading, theirs: CodecReading) -> Iterator[FuzzFinding]:
         if theirs.verdict in BROKEN or self._starves(ours, theirs):
-            yield self._broken(target, ours, theirs)
+            yield self._breakage(target, ours, theirs)
             return
         if target.plain:
             plain = target.ask(ours.number, ours.message, plain=True)
             if plain.verdict in BROKEN or self._starves(ours, plain):
-                yield self._broken(target, ours, plain)
+                yield self._breakage(target, ours, plain)
                 return
             if (plain.verdict, plain.size, plain.encoded, plain.text) != (
-                theirs.verdict, theirs.size, theirs.encoded, theirs.text,
-            ):  # fmt: skip
-                yield from self._told(target, ours, theirs, "all-readers-of-one-codec-agree", "its two kinds of reader")
+                theirs.verdict,
+                theirs.size,
+                theirs.encoded,
+                theirs.text,
+            ):
+                yield from self._unless_tolerated(
+                    target, ours, theirs, "all-readers-of-one-codec-agree", "its two kinds of reader"
+                )
         if theirs.verdict == "does not do this":
             return
         yield from self._agree(target, ours, theirs)
 
-    def _agree(self, target: FuzzTarget, ours: Ours, theirs: Theirs) -> Iterator[Finding]:
+    def _agree(self, target: FuzzTarget, ours: OwnReading, theirs: CodecReading) -> Iterator[FuzzFinding]:
         if ours.refusal is not None:
             if theirs.verdict == "accepts":
-                yield from self._told(target, ours, theirs, "refuse-alike", named(ours.refusal))
+                yield from self._unless_tolerated(target, ours, theirs, "refuse-alike", refusal_kind(ours.refusal))
             return
         if theirs.verdict == "refuses":
-            yield from self._told(target, ours, theirs, "accept-alike", ours.stop(theirs.size))
+            yield from self._unless_tolerated(target, ours, theirs, "accept-alike", ours.stop(theirs.size))
             return
         if theirs.size != ours.size:
-            yield from self._told(target, ours, theirs, "use-as-many-bytes", ours.stop(theirs.size))
+            yield from self._unless_tolerated(target, ours, theirs, "use-as-many-bytes", ours.stop(theirs.size))
             return
-        if theirs.encoded == ours.encoded and not (self.thorough or inputs.sampled(ours.message, SAMPLE)):
+        if theirs.encoded == ours.encoded and not (self.thorough or inputs.is_sampled(ours.message, SAMPLE)):
             return
         yield from self._same_meaning(target, ours, theirs)
 
-    def _same_meaning(self, target: FuzzTarget, ours: Ours, theirs: Theirs) -> Iterator[Finding]:
+    def _same_meaning(self, target: FuzzTarget, ours: OwnReading, theirs: CodecReading) -> Iterator[FuzzFinding]:
         difference = Difference(target, ours.number, ours.message, ours.read, theirs)
         where = difference.where
         self.tolerated.update(difference.rewritten)
         if where:
             about = without_numbers(where[0])
             why = f"{where[0]}: ours {where[1]!r:.100}, {target.name} {where[2]!r:.100}"
-            yield from self._told(target, ours, theirs, "mean-the-same", about, why)
+            yield from self._unless_tolerated(target, ours, theirs, "mean-the-same", about, why)
         elif theirs.encoded is None:
-            yield from self._told(target, ours, theirs, "write-what-was-read", "does not write it again")
+            yield from self._unless_tolerated(target, ours, theirs, "write-what-was-read", "does not write it again")
         elif theirs.encoded != ours.encoded:
             again = target.ask(ours.number, theirs.encoded)
             if (again.verdict, again.encoded) != ("accepts", theirs.encoded):
-                yield from self._told(target, ours, theirs, "what-it-writes-it-reads", ours.kinds())
+                yield from self._unless_tolerated(target, ours, theirs, "what-it-writes-it-reads", ours.kinds())
 
     # --- findings -----------------------------------------------------------------------------------------------------
 
-    def _starves(self, ours: Ours, theirs: Theirs) -> bool:
+    def _starves(self, ours: OwnReading, theirs: CodecReading) -> bool:
         return theirs.largest > LARGEST + LARGEST_A_BYTE * len(ours.message)
 
-    def _broken(self, target: FuzzTarget, ours: Ours, theirs: Theirs) -> Finding:
+    def _breakage(self, target: FuzzTarget, ours: OwnReading, theirs: CodecReading) -> FuzzFinding:
         if self._starves(ours, theirs) or STARVED.search(theirs.text):
-            about = f"{target.name}, {claimed(ours.refusal, theirs.plain)}"
+            about = f"{target.name}, {length_kind(ours.refusal, theirs.plain)}"
             asked = f"a request for {theirs.largest} bytes" if theirs.largest >= 0 else theirs.text[:200]
-            return self._finding(target, ours, theirs, "memory-follows-the-input", about,
-                                 f"{asked}, for {len(ours.message)} bytes of input")  # fmt: skip
+            return self._finding(
+                target,
+                ours,
+                theirs,
+                "memory-follows-the-input",
+                about,
+                f"{asked}, for {len(ours.message)} bytes of input",
+            )
         about = f"{target.name} {theirs.verdict}, {crash(theirs.text)}"
         return self._finding(target, ours, theirs, "survives-every-input", about, theirs.text[:300])
 
-    def _told(
-        self, target: FuzzTarget, ours: Ours, theirs: Theirs, rule: str, about: str, why: str = ""
-    ) -> Iterator[Finding]:
-        """The finding, unless a rule explains it."""
+    def _unless_tolerated(
+        self, target: FuzzTarget, ours: OwnReading, theirs: CodecReading, rule: str, about: str, why: str = ""
+    ) -> Iterator[FuzzFinding]:
+        """Yield the finding, unless a rule of tolerance explains it."""
         difference = Difference(target, ours.number, ours.message, ours.read, theirs, ours.refusal)
-        if explained := difference.explained(rule):
-            self.tolerated[explained] += 1
+        if tolerance := difference.explaining_rule(rule):
+            self.tolerated[tolerance] += 1
             return
-        text = why or f"ours {ours.verdict} {ours.told()}; {target.name} {theirs.verdict} {_said(theirs)}"
+        text = why or f"ours {ours.verdict} {ours.told()}; {target.name} {theirs.verdict} {_details(theirs)}"
         yield self._finding(target, ours, theirs, rule, f"{target.name}, {about}", text)
 
-    def _finding(self, target: FuzzTarget, ours: Ours, theirs: Theirs, rule: str, about: str, why: str) -> Finding:
-        sides = (Side(name="ours", verdict=ours.verdict, told=ours.told()),
-                 Side(name=target.name, verdict=theirs.verdict, told=_said(theirs)))  # fmt: skip
+    def _finding(
+        self, target: FuzzTarget, ours: OwnReading, theirs: CodecReading, rule: str, about: str, why: str
+    ) -> FuzzFinding:
+        sides = (
+            CodecAnswer(name="ours", verdict=ours.verdict, told=ours.told()),
+            CodecAnswer(name=target.name, verdict=theirs.verdict, told=_details(theirs)),
+        )
         grave = rule in ("memory-follows-the-input", "survives-every-input")
-        return self.found(rule, about, why, bytes([ours.number]) + ours.message, sides=sides, grave=grave,
-                          subject=target.name if grave else "")  # fmt: skip
+        return self.finding(
+            rule,
+            about,
+            why,
+            bytes([ours.number]) + ours.message,
+            sides=sides,
+            grave=grave,
+            subject=target.name if grave else "",
+        )
 
-    def seeds(self) -> Iterable[bytes]:
-        return message_seeds()
 
-    def words(self) -> Iterable[bytes]:
-        return message_words()
-
-
-class Ours:
-    """What our codec makes of one input; what costs time is made when it is asked for."""
+class OwnReading:
+    """The result of our codec for one input, with costly parts computed on demand."""
 
     __slots__ = ("_encoded", "message", "number", "read", "refusal", "size")
 
@@ -164,18 +179,18 @@ class Ours:
 
     @property
     def encoded(self) -> bytes:
-        """What it encodes to again."""
+        """The bytes that its messages encode to."""
         if self._encoded is None:
             write = vle.encode if self.number == inputs.VLE else encode
             self._encoded = b"".join(write(one.message) for one in self.read)
         return self._encoded
 
     def kinds(self) -> str:
-        """The kinds of its messages, in order."""
+        """Return the kinds of its messages, in order."""
         return "+".join(dict.fromkeys(type(one.message).__name__ for one in self.read))
 
     def stop(self, at: int) -> str:
-        """The path of the segment in which another codec stops."""
+        """Return the path of the segment at which another codec stops."""
         found = segments_of(bytes([self.number]) + self.message)
         for segment in found[0] if found else ():
             at -= len(segment.data)
@@ -184,21 +199,21 @@ class Ours:
         return f"the end of {self.kinds()}"
 
     def told(self) -> str:
-        """What there is to say beside the verdict."""
+        """Return details of the verdict."""
         return str(self.refusal) if self.refusal else f"{self.size} bytes: {self.kinds()}"
 
 
-def _said(theirs: Theirs) -> str:
-    """What a codec told beside its verdict."""
+def _details(theirs: CodecReading) -> str:
+    """Return details of another codec's verdict."""
     if theirs.verdict == "accepts":
         return f"{theirs.size} bytes"
     return f"{f'at byte {theirs.size}' if theirs.size >= 0 else ''} {theirs.text[:200]}".strip()
 
 
 def crash(text: str) -> str:
-    """What makes two crashes the same: what the codec was doing, the kind of panic, the folder of the source.
+    """Return the identity of a crash: the operation, the kind of panic, the folder of the source.
 
-    Of a panic the file and line are left out: one mistake that was copied to five files is one finding.
+    The file and line of a panic are left out: one mistake that was copied to five files is one finding.
     """
     doing, _, said = text.partition(": ") if text.startswith("while ") else ("", "", text)
     place = re.match(r"panicked at ([\w-]+?)-\d[^/]*/(src/(?:\w+/)*)\S+ (.*)", said)

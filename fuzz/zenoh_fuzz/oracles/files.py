@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from zenoh_fuzz.finding import Finding
+from zenoh_fuzz.finding import FuzzFinding
 from zenoh_fuzz.oracle import Oracle
 from zenoh_harness.codecs import compact
 from zenoh_harness.errors import HarnessError
@@ -78,7 +78,7 @@ class Files(Oracle):
         base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108  a place in memory
         return Path(tempfile.mkdtemp(prefix="zconform-files-", dir=base))
 
-    def judge(self, data: bytes) -> Iterable[Finding]:
+    def judge(self, data: bytes) -> Iterable[FuzzFinding]:
         name = NAMES[data[0] % len(NAMES)] if data else NAMES[0]
         self.behaviour = name, "read"
         try:
@@ -92,7 +92,7 @@ class Files(Oracle):
 
             place = place_of(fault.__traceback__)
             about, why = f"{name}, {type(fault).__name__} in {place}", f"{type(fault).__name__}: {str(fault)[:200]}"
-            yield self.found("readers-raise-what-they-document", about, why, data)
+            yield self.finding("readers-raise-what-they-document", about, why, data)
 
     def _read(self, name: str, data: bytes) -> None:
         if name in PARSERS:
@@ -130,25 +130,55 @@ class Files(Oracle):
 
 
 SAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
-    "conversation": (('{"conversation": 1, "connections": [{"name": "c", "link": "tcp", "framing": "stream"}]}\n'
-                     '{"t": 0.1, "connection": "c", "from": "initiator", "bytes": "0300"}\n'),),
+    "conversation": (
+        (
+            '{"conversation": 1, "connections": [{"name": "c", "link": "tcp", "framing": "stream"}]}\n'
+            '{"t": 0.1, "connection": "c", "from": "initiator", "bytes": "0300"}\n'
+        ),
+    ),
     "results": ('{"results": 1, "target": "x"}\n{"footer": 1}\n', '{"kind": "header", "format": 1}\n'),
     "known": ('[[deviation]]\nrequirement = "a/b"\nverdict = "fail"\ncause = "x"\nreason = "y"\nversions = ">=1"\n',),
     "script": ('{"script": 1, "steps": [{"send": [["close.header", "03", ""]]}, {"fence": {}}]}',),
-    "probe": (('{"probe": 1, "target": {"reach": "r", "name": "n", "version": "1", "role": "router", "side": "responder"}, '
-              '"capabilities": [], "claimed": [], "missing": [], "profiles": {}}'),),
-    "vectors": (('{"format": 1, "message": "close", "vectors": [{"id": "close/a", "about": "x", "covers": [], "layer": "transport", '
-                '"bytes": "0300", "segments": [["close.header", "03", ""], ["close.reason", "00", ""]], '
-                '"means": {"Close": {"session": false, "reason": 0}}, "canonical": true, "source": "s", "confirmed_by": []}]}'),),
-    "manifest": (('{"campaign": 1, "id": "a", "kind": "codec", "oracle": "decode", "targets": [], "seed": 1, "seconds": 1, "jobs": 1, '
-                 '"versions": {}, "command": "c", "began": "2026-01-01"}'),),
+    "probe": (
+        (
+            '{"probe": 1, "target": {"reach": "r", "name": "n", "version": "1", "role": "router", "side": "responder"}, '
+            '"capabilities": [], "claimed": [], "missing": [], "profiles": {}}'
+        ),
+    ),
+    "vectors": (
+        (
+            '{"format": 1, "message": "close", "vectors": [{"id": "close/a", "about": "x", "covers": [], "layer": "transport", '
+            '"bytes": "0300", "segments": [["close.header", "03", ""], ["close.reason", "00", ""]], '
+            '"means": {"Close": {"session": false, "reason": 0}}, "canonical": true, "source": "s", "confirmed_by": []}]}'
+        ),
+    ),
+    "manifest": (
+        (
+            '{"campaign": 1, "id": "a", "kind": "codec", "oracle": "decode", "targets": [], "seed": 1, "seconds": 1, "jobs": 1, '
+            '"versions": {}, "command": "c", "began": "2026-01-01"}'
+        ),
+    ),
     "events": ('{"event": "begin", "seconds": 0}\n{"event": "end", "seconds": 1, "inputs": 3}\n',),
-    "ledger": (('{"ledger": 1, "findings": [{"finding": 1, "id": "0123456789ab", "oracle": "decode", "rule": "r", "signature": "s", '
-               '"why": "w", "input": "00ff", "sides": [{"name": "ours", "verdict": "refuses"}], "segments": [["a", "00", ""]]}]}'),),
-    "finding": ('{"finding": 1, "id": "0123456789ab", "oracle": "decode", "rule": "r", "signature": "s", "why": "w", "input": "00"}',),
-    "target string": ("wheel:1.10.2?role=client&profile=short-lease", "tcp/127.0.0.1:7447", "lib:./a.so?name=x", "stdio:./c --x?"),
-    "codec answer": ('{"ok": true, "means": {"Close": {}}, "size": 2, "encoded": "0300"}', '{"ok": false, "why": "w", "at": 1}'),
-}  # fmt: skip
+    "ledger": (
+        (
+            '{"ledger": 1, "findings": [{"finding": 1, "id": "0123456789ab", "oracle": "decode", "rule": "r", "signature": "s", '
+            '"why": "w", "input": "00ff", "sides": [{"name": "ours", "verdict": "refuses"}], "segments": [["a", "00", ""]]}]}'
+        ),
+    ),
+    "finding": (
+        '{"finding": 1, "id": "0123456789ab", "oracle": "decode", "rule": "r", "signature": "s", "why": "w", "input": "00"}',
+    ),
+    "target string": (
+        "wheel:1.10.2?role=client&profile=short-lease",
+        "tcp/127.0.0.1:7447",
+        "lib:./a.so?name=x",
+        "stdio:./c --x?",
+    ),
+    "codec answer": (
+        '{"ok": true, "means": {"Close": {}}, "size": 2, "encoded": "0300"}',
+        '{"ok": false, "why": "w", "at": 1}',
+    ),
+}
 """One or two of each, to begin with."""
 
 ORACLE = Files

@@ -1,107 +1,108 @@
-"""What our decoder reads, our encoder writes; segments, trace, explain and the connection decoder read the same."""
+"""The encoder writes what the decoder reads; segments, trace, explain and the connection decoder agree with it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-from zenoh_conformance.batch import LOWLATENCY_PREFIX, STREAM_PREFIX, frame_batch, split
-from zenoh_conformance.codec import Decoded, DecodeError, Layer, encode, from_json, segments, to_json, trace
-from zenoh_conformance.connection import ConnectionDecoder
-from zenoh_conformance.conversation import Connection, Event, Framing, Happened, Side
-from zenoh_conformance.explain import explain
+from zenoh_conformance.reading.batch import LOWLATENCY_PREFIX, STREAM_PREFIX, frame_batch, split
+from zenoh_conformance.reading.codec import Decoded, DecodeError, Layer, encode, from_json, segments, to_json, trace
+from zenoh_conformance.reading.connection import ConnectionDecoder
+from zenoh_conformance.reading.conversation import Connection, Event, Framing, Happened, Side
+from zenoh_conformance.reading.explain import explain
 from zenoh_conformance.wire import registry, vle
 from zenoh_fuzz import inputs
-from zenoh_fuzz.finding import Finding
+from zenoh_fuzz.finding import FuzzFinding
 from zenoh_fuzz.oracle import Oracle
-from zenoh_fuzz.seeds import message_seeds, message_words
 
 SAMPLE = 16
-"""One input in so many is also read by explain, the connection decoder and as JSON."""
+"""One input of this many is also read by explain, by the connection decoder and as JSON."""
 
 
 class Roundtrip(Oracle):
     name = "roundtrip"
     promise = "what our decoder reads our encoder writes, and all our readers read the same"
 
-    def judge(self, data: bytes) -> Iterable[Finding]:
-        number, message = inputs.taken_apart(data)
+    def judge(self, data: bytes) -> Iterable[FuzzFinding]:
+        number, message = inputs.split_input(data)
         try:
             read, size = inputs.messages(number, message)
         except DecodeError as refusal:
             self.behaviour = refusal.path
             if number < inputs.BATCH:
-                yield from self._refused_alike(data, number, message, refusal)
+                yield from self._check_refusal(data, number, message, refusal)
             return
         if number == inputs.VLE:
             if vle.decode(vle.encode(read[0].message))[0] != read[0].message:
-                yield self.found("meaning-survives", "vle", f"{read[0].message} is lost", data)
+                yield self.finding("meaning-survives", "vle", f"{read[0].message} is lost", data)
             return
         self.behaviour = tuple(registry.kind_of(one.message) for one in read)[:3]
         layer = _layer(number)
         for one in read:
-            yield from self._again(data, one, message[one.at : one.at + one.size], _layer_of(one, layer))
-        if self.thorough or inputs.sampled(data, SAMPLE):
-            yield from self._explained(data, number, message, read, size)
+            yield from self._check_encoding(data, one, message[one.at : one.at + one.size], _layer_of(one, layer))
+        if self.thorough or inputs.is_sampled(data, SAMPLE):
+            yield from self._check_other_readers(data, number, message, read, size)
 
-    def _refused_alike(self, data: bytes, number: int, message: bytes, refusal: DecodeError) -> Iterable[Finding]:
+    def _check_refusal(self, data: bytes, number: int, message: bytes, refusal: DecodeError) -> Iterable[FuzzFinding]:
         traced = trace(message, inputs.MESSAGE_LAYERS[number]).refusal
         if traced is None or (traced.at, traced.path, traced.why) != (refusal.at, refusal.path, refusal.why):
-            yield self.found("trace-is-decode", refusal.path, f"decode says {refusal}, trace {traced}", data)
+            yield self.finding("trace-is-decode", refusal.path, f"decode says {refusal}, trace {traced}", data)
 
-    def _again(self, data: bytes, one: Decoded, raw: bytes, layer: Layer) -> Iterable[Finding]:
+    def _check_encoding(self, data: bytes, one: Decoded, raw: bytes, layer: Layer) -> Iterable[FuzzFinding]:
         kind = registry.kind_of(one.message)
         again = encode(one.message)
         second, _ = inputs.messages(inputs.MESSAGE_LAYERS.index(layer), again)
         if second[0].message != one.message:
-            yield self.found("meaning-survives", kind, f"{one.message} comes back as {second[0].message}"[:300], data)
+            yield self.finding("meaning-survives", kind, f"{one.message} comes back as {second[0].message}"[:300], data)
         if not one.diagnostics and again != raw:
-            yield self.found("canonical-bytes-survive", kind, f"{raw.hex()} comes back as {again.hex()}"[:300], data)
+            yield self.finding("canonical-bytes-survive", kind, f"{raw.hex()} comes back as {again.hex()}"[:300], data)
         traced = trace(raw, layer)
         if traced.message != one.message or len(traced.diagnostics) != len(one.diagnostics) or traced.size != one.size:
-            yield self.found("trace-is-decode", kind, f"trace reads {traced.message}"[:300], data)
+            yield self.finding("trace-is-decode", kind, f"trace reads {traced.message}"[:300], data)
         if traced.segments.join() != raw:
-            yield self.found(
+            yield self.finding(
                 "segments-are-the-bytes", kind, f"joined they are {traced.segments.join().hex()}"[:300], data
             )
         if any(one.path.endswith(".slices") and not are_slices(one.data) for one in traced.segments):
-            yield self.found("slices-are-whole", kind, "what is read as slices is not a count and as many slices", data)
+            yield self.finding(
+                "slices-are-whole", kind, "what is read as slices is not a count and as many slices", data
+            )
         if segments(one.message).join() != again:
-            yield self.found("segments-are-the-bytes", f"{kind}, written", "segments differ from encode", data)
+            yield self.finding("segments-are-the-bytes", f"{kind}, written", "segments differ from encode", data)
 
-    def _explained(self, data: bytes, number: int, message: bytes, read: list[Decoded], size: int) -> Iterable[Finding]:
+    def _check_other_readers(
+        self, data: bytes, number: int, message: bytes, read: list[Decoded], size: int
+    ) -> Iterable[FuzzFinding]:
         layer = _layer(number)
         for one in read:
             if from_json(to_json(one.message), _layer_of(one, layer)) != one.message:
-                yield self.found("json-keeps-the-meaning", registry.kind_of(one.message), f"{one.message}"[:300], data)
+                yield self.finding(
+                    "json-keeps-the-meaning", registry.kind_of(one.message), f"{one.message}"[:300], data
+                )
         if number == inputs.LOWLATENCY:
             return
         text = explain(message, layer)
         if text.messages[: len(read)] != [one.message for one in read]:  # it goes on where network messages follow
-            yield self.found("explain-is-decode", layer.value, f"explain reads {len(text.messages)} messages", data)
+            yield self.finding("explain-is-decode", layer.value, f"explain reads {len(text.messages)} messages", data)
         if b"".join(line.data for line in text.lines if not line.inside) != message:
-            yield self.found("explain-loses-no-byte", layer.value, "joined its lines are not the bytes", data)
-        yield from self._framed(data, message)
+            yield self.finding("explain-loses-no-byte", layer.value, "joined its lines are not the bytes", data)
+        yield from self._check_framing(data, message)
         if number == inputs.BATCH and _connection(message) != [one.message for one in read]:
-            yield self.found("connection-is-decode", layer.value, "the connection decoder reads other messages", data)
+            yield self.finding("connection-is-decode", layer.value, "the connection decoder reads other messages", data)
 
-    def _framed(self, data: bytes, message: bytes) -> Iterable[Finding]:
-        """Behind its length, which is written here by hand, a batch is found again, and one that is not whole yet waits."""
+    def _check_framing(self, data: bytes, message: bytes) -> Iterable[FuzzFinding]:
+        """Check that a batch is found after its length, written here by hand, and that an incomplete one waits."""
         for prefix in (STREAM_PREFIX, LOWLATENCY_PREFIX):
             size = len(message).to_bytes(prefix, "little")
             begun = size + message[:-1]
             if split(size + message + begun, prefix) != ([message], begun):
-                yield self.found("a-stream-is-its-batches", f"prefix of {prefix} bytes", "the batch is not found", data)
-
-    def seeds(self) -> Iterable[bytes]:
-        return message_seeds()
-
-    def words(self) -> Iterable[bytes]:
-        return message_words()
+                yield self.finding(
+                    "a-stream-is-its-batches", f"prefix of {prefix} bytes", "the batch is not found", data
+                )
 
 
 def are_slices(data: bytes) -> bool:
-    """Whether these bytes are a count, and as many slices of a kind, a length and so many bytes; read here once more, by hand."""
+    """Whether the bytes are a count and that many slices (kind, length, bytes), decoded here independently."""
     try:
         count, at = vle.decode(data)
         for _ in range(count):
@@ -119,14 +120,14 @@ def _layer(number: int) -> Layer:
 
 
 def _layer_of(one: Decoded, layer: Layer) -> Layer:
-    """The id space of a message in a batch."""
+    """Return the layer whose ids a message in a batch uses."""
     if layer not in (Layer.BATCH, Layer.LOWLATENCY):
         return layer
     return registry.of(type(one.message)).layer or layer
 
 
 def _connection(message: bytes) -> list[Any]:
-    """On a stream: a datagram that could be a HELLO or an OPEN is taken for a HELLO."""
+    """Decode as a stream, since a datagram that could be a HELLO or an OPEN is taken for a HELLO."""
     decoder = ConnectionDecoder(Connection("c", framing=Framing.STREAM))
     framed = frame_batch(message, Framing.STREAM.value)
     event = Event(time=0.0, connection="c", sender=Side.INITIATOR, kind=Happened.BYTES, data=framed)

@@ -1,28 +1,29 @@
-"""A finding explained: the input in named pieces, what each side says of it, and the command that does it again."""
+"""Explain a finding: the segments of its input, the answer of each codec, and the command that repeats it."""
 
 from __future__ import annotations
 
 import shlex
 from dataclasses import replace
 
-from zenoh_conformance.explain import explain
+from zenoh_conformance.reading.explain import explain
 from zenoh_conformance.wire.layer import Layer
+from zenoh_fuzz import inputs, oracle
 from zenoh_harness.files.campaigns import FindingRow
 
-from . import inputs, oracle
 
-
-def explained(row: FindingRow, where: str = "") -> FindingRow:
-    """The row with its segments, lines for people, and its command; `where` is the folder in which it is kept."""
+def explain_finding(row: FindingRow, where: str = "") -> FindingRow:
+    """Return the finding with segments, explanation and command; `where` is the folder in which it is kept."""
     data = bytes.fromhex(row.input)
     structured = "." in row.oracle or oracle.kind_of(row.oracle).structured
-    lines, segments = _of_message(data) if structured else ([repr(data)], [])
+    lines, segments = _explain_message(data) if structured else ([repr(data)], [])
     said = [f"{side.name}: {side.verdict}{', ' if side.told else ''}{side.told}" for side in row.sides]
-    return replace(row, segments=tuple(segments), explanation=(row.why, *said, *lines), repeat=command(row, where))
+    return replace(
+        row, segments=tuple(segments), explanation=(row.why, *said, *lines), repeat=replay_command(row, where)
+    )
 
 
-def _of_message(data: bytes) -> tuple[list[str], list[tuple[str, str, str]]]:
-    number, message = inputs.taken_apart(data)
+def _explain_message(data: bytes) -> tuple[list[str], list[tuple[str, str, str]]]:
+    number, message = inputs.split_input(data)
     if number == inputs.VLE:
         return [f"vle {message.hex(' ')}"], [("vle", message.hex(), "")]
     layer = inputs.LAYERS[number]
@@ -31,17 +32,17 @@ def _of_message(data: bytes) -> tuple[list[str], list[tuple[str, str, str]]]:
     return [f"as {layer}, {len(message)} bytes", *list(told.text())[:40]], segments
 
 
-def command(row: FindingRow, where: str) -> str:
-    """The command that judges the input again."""
+def replay_command(row: FindingRow, where: str) -> str:
+    """Return the command that judges the input again."""
     words = ["zconform", "fuzz", "replay", row.oracle, where or row.input]
     return shlex.join([*words, *(word for target in row.targets for word in ("--target", target))])
 
 
 def lines_of(row: FindingRow) -> list[str]:
-    """The finding for a person."""
+    """Return the lines of the finding for a person."""
     if row.embargo:
         return [
-            f"{row.id}  under embargo: a current release crashes or starves; kept in your own data folder, told to nobody else"
+            f"{row.id}  under embargo: a current release crashes or runs out of memory; kept only in your data folder"
         ]
     seen = f", {row.count} inputs" if row.count > 1 else ""
     head = f"{row.id}  {row.oracle}/{row.rule}{seen}"

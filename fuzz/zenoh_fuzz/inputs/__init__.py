@@ -1,4 +1,4 @@
-"""What an input is: one byte that says as what the rest is read, then the rest."""
+"""Inputs: a byte that selects the layer, then the bytes to be read."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ from hashlib import sha256
 from typing import Final
 from zlib import crc32
 
-from zenoh_conformance.batch import decode_batch
-from zenoh_conformance.codec import Decoded, DecodeError, Layer, decode, trace
+from zenoh_conformance.reading.batch import decode_batch
+from zenoh_conformance.reading.codec import Decoded, DecodeError, Layer, decode, trace
 from zenoh_conformance.wire import vle
 from zenoh_conformance.wire.errors import Diagnostic
 
 LAYERS: Final = ("transport", "network", "scouting", "batch", "lowlatency", "vle")
-"""The first byte, modulo their number, chooses; the numbers are those of `zcodec.h`."""
+"""Layers by the first byte modulo their number; the numbers are those of `zcodec.h`."""
 
 MESSAGE_LAYERS: Final = (Layer.TRANSPORT, Layer.NETWORK, Layer.SCOUTING)
-"""The first three, as our codec names them: one message each."""
+"""The layers of single messages, as our codec names them."""
 
 BATCH, LOWLATENCY, VLE = 3, 4, 5
 
 
-def of(layer: str, data: bytes) -> bytes:
-    """The input that is `data` read as `layer`.  Raises ValueError for a layer that inputs do not have."""
+def make_input(layer: str, data: bytes) -> bytes:
+    """Return the input that reads `data` as `layer`. Raises ValueError for an unknown layer."""
     return bytes([LAYERS.index(layer)]) + data
 
 
-def taken_apart(data: bytes) -> tuple[int, bytes]:
-    """The number of the layer, and the rest; an empty input is an empty transport message."""
+def split_input(data: bytes) -> tuple[int, bytes]:
+    """Return the number of the layer and the rest; an empty input is an empty transport message."""
     return (data[0] % len(LAYERS), data[1:]) if data else (0, b"")
 
 
 def messages(number: int, data: bytes) -> tuple[list[Decoded], int]:
-    """What our codec reads in `data`, and how many bytes that takes.  Raises DecodeError, and nothing else."""
+    """Return the messages that our codec reads, and the bytes used. Raises only DecodeError."""
     if number < BATCH:
         one = decode(data, MESSAGE_LAYERS[number])
         return [one], one.size
@@ -52,7 +52,7 @@ def _batch(number: int, data: bytes) -> Iterator[Decoded]:
 
 
 def remarks(number: int, data: bytes) -> list[Diagnostic]:
-    """What our codec remarks about `data`, up to where it is refused."""
+    """Return the remarks of our codec, up to a refusal."""
     found: list[Diagnostic] = []
     at = 0
     layers = MESSAGE_LAYERS[number : number + 1] if number < BATCH else (Layer.TRANSPORT, Layer.NETWORK)
@@ -67,16 +67,26 @@ def remarks(number: int, data: bytes) -> list[Diagnostic]:
 
 
 def digest(data: bytes) -> str:
-    """The name of an input's file."""
+    """Return the name of an input's file."""
     return sha256(data).hexdigest()[:16]
 
 
-def sampled(data: bytes, one_in: int) -> bool:
-    """Whether an input is among those that a slow check looks at: decided by its content, so that it repeats."""
+def is_sampled(data: bytes, one_in: int) -> bool:
+    """Whether a slow check takes this input; its content decides, so that it repeats."""
     return crc32(data) % one_in == 0
 
 
 __all__ = [
-    "BATCH", "LAYERS", "LOWLATENCY", "MESSAGE_LAYERS", "VLE", "Decoded", "digest", "messages", "of", "remarks", "sampled",
-    "taken_apart",
-]  # fmt: skip
+    "BATCH",
+    "LAYERS",
+    "LOWLATENCY",
+    "MESSAGE_LAYERS",
+    "VLE",
+    "Decoded",
+    "digest",
+    "is_sampled",
+    "make_input",
+    "messages",
+    "remarks",
+    "split_input",
+]

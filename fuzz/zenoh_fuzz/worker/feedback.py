@@ -1,7 +1,7 @@
-"""Behaviour as coverage: a counter of libFuzzer's for each thing that inputs are seen to do.
+"""Behaviour as coverage: one libFuzzer counter for each different behaviour of an input.
 
-Atheris has no public way to count; its own instrumentation uses two functions, which are wrapped here and nowhere else.
-They are looked for by name, and tried, before a campaign relies on them.
+Atheris has no public function for this; only this module wraps the two functions that its own instrumentation uses, after
+checking that they exist.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from zenoh_harness.errors import CannotGoOn
 
 COUNTERS: Final = 4096
 TRIED: Final = ("3.0.",)
-"""Versions of Atheris whose functions were seen to work."""
+"""Versions of Atheris in which these functions work."""
 
 
 class Behaviour:
-    """Counts behaviours; made before the engine is set up, since counters cannot be added later."""
+    """Counts behaviours; created before the engine starts, since counters cannot be added later."""
 
     def __init__(self, reserve: Callable[[], int], count: Callable[[int], None], *, counters: int = COUNTERS) -> None:
         self._first = reserve()
@@ -29,7 +29,7 @@ class Behaviour:
         self._places: dict[object, int] = {}
 
     def __call__(self, behaviour: object) -> None:
-        """This was seen; the counters are given out as new things are, and shared when there are no more."""
+        """Count a behaviour; each new one gets a counter, and they share counters if there are too many."""
         place = self._places.get(behaviour)
         if place is None:
             place = self._places[behaviour] = self._first + len(self._places) % self._size
@@ -37,12 +37,12 @@ class Behaviour:
 
     @property
     def seen(self) -> int:
-        """Different behaviours so far."""
+        """Number of different behaviours so far."""
         return len(self._places)
 
 
-def of_atheris() -> Behaviour:
-    """The counters of the Atheris that is installed.  CannotGoOn for a version in which they were never tried."""
+def atheris_counters() -> Behaviour:
+    """Return the counters of the installed Atheris. Raises CannotGoOn for an untested version."""
     import atheris
 
     version = importlib.metadata.version("atheris")
@@ -51,6 +51,9 @@ def of_atheris() -> Behaviour:
         or not hasattr(atheris, "_reserve_counter")
         or not hasattr(atheris, "_trace_branch")
     ):
-        raise CannotGoOn(f"atheris {version} was not tried with behaviour counters", step="fuzz codec",
-                         hint=f"install atheris {TRIED[-1]}*, or go without: --no-behaviour")  # fmt: skip
+        raise CannotGoOn(
+            f"atheris {version} is not supported for behaviour counters",
+            step="fuzz codec",
+            hint=f"install atheris {TRIED[-1]}*, or go without: --no-behaviour",
+        )
     return Behaviour(atheris._reserve_counter, lambda place: atheris._trace_branch(place))

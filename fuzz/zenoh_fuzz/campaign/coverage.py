@@ -1,4 +1,4 @@
-"""What a corpus reaches of the declarations: headers, extensions, fields, refusals; and what it never reached."""
+"""Measure what a corpus reaches of the declared messages: headers, extensions, fields and refusals."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from zenoh_conformance import messages  # noqa: F401  importing them is what fil
 from zenoh_conformance.wire import registry
 from zenoh_conformance.wire.declare import Declaration
 from zenoh_conformance.wire.nested import Body, Messages
+from zenoh_fuzz import inputs
+from zenoh_fuzz.mutators.segmented import segments_of
 
-from . import inputs
-from .crew import corpus_files
-from .mutators.segmented import segments_of
+from .workers import corpus_files
 
 
 @dataclass(slots=True)
-class OfMessage:
-    """One message: what there is of it, and how often it was reached."""
+class MessageCoverage:
+    """One message: its declared parts, and how often each was reached."""
 
     name: str
     path: str
     headers: Counter[int] = field(default_factory=Counter)
-    """Bits 7:5 of its header."""
+    """Values of bits 7:5 of its header."""
     extensions: Counter[str] = field(default_factory=Counter)
     fields: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
@@ -37,69 +37,81 @@ class OfMessage:
 
     @property
     def missing(self) -> list[str]:
-        """What was never reached, in words."""
+        """The parts that were never reached, in words."""
         flags = [f"header {value << 5:#04x}" for value in self.known_headers if not self.headers[value]]
         exts = [f"extension {name}" for name in self.known_extensions if not self.extensions[name]]
         return flags + exts + [f"field {name}" for name in self.known_fields if not self.fields[name]]
 
 
 @dataclass(slots=True)
-class Report:
-    """Of a whole corpus."""
+class CoverageReport:
+    """The coverage of a corpus."""
 
     inputs: int = 0
-    of: dict[str, OfMessage] = field(default_factory=dict)
+    of: dict[str, MessageCoverage] = field(default_factory=dict)
     remarks: Counter[str] = field(default_factory=Counter)
 
     def lines(self) -> Iterator[str]:
-        """For people: a line a message, and under it what was never reached."""
+        """Yield the report: a line per message, and below it the parts that were never reached."""
         yield f"{self.inputs} inputs"
         yield f"{'message':<16} {'headers':>9} {'extensions':>11} {'fields':>8} {'refused at':>11}"
         for one in self.of.values():
-            yield (f"{one.name:<16} {_of(one.headers, one.known_headers):>9} {_of(one.extensions, one.known_extensions):>11} "
-                   f"{_of(one.fields, one.known_fields):>8} {len(one.refused):>5} paths")  # fmt: skip
+            yield (
+                f"{one.name:<16} {_ratio(one.headers, one.known_headers):>9} {_ratio(one.extensions, one.known_extensions):>11} "
+                f"{_ratio(one.fields, one.known_fields):>8} {len(one.refused):>5} paths"
+            )
             if one.missing:
                 yield f"    never reached: {', '.join(one.missing[:12])}{' ...' if len(one.missing) > 12 else ''}"
         yield "remarks: " + ", ".join(f"{kind} {count}" for kind, count in self.remarks.most_common())
 
     def to_json(self) -> dict[str, Any]:
-        """The same as data."""
+        """Return the coverage as JSON data."""
         return {
-            "inputs": self.inputs, "remarks": dict(self.remarks),
+            "inputs": self.inputs,
+            "remarks": dict(self.remarks),
             "messages": [
-                {"name": one.name, "missing": one.missing, "extensions": dict(sorted(one.extensions.items())),
-                 "headers": {f"{value << 5:#04x}": count for value, count in sorted(one.headers.items())},
-                 "fields": dict(sorted(one.fields.items())), "refused": dict(sorted(one.refused.items()))}
+                {
+                    "name": one.name,
+                    "missing": one.missing,
+                    "extensions": dict(sorted(one.extensions.items())),
+                    "headers": {f"{value << 5:#04x}": count for value, count in sorted(one.headers.items())},
+                    "fields": dict(sorted(one.fields.items())),
+                    "refused": dict(sorted(one.refused.items())),
+                }
                 for one in self.of.values()
             ],
-        }  # fmt: skip
+        }
 
     @property
     def missing(self) -> int:
-        """How much was never reached."""
+        """Number of parts that were never reached."""
         return sum(len(one.missing) for one in self.of.values())
 
 
-def _of(seen: Counter[Any], known: Iterable[Any]) -> str:
+def _ratio(seen: Counter[Any], known: Iterable[Any]) -> str:
     names = list(known)
     return f"{sum(bool(seen[name]) for name in names)}/{len(names)}"
 
 
-def empty() -> Report:
-    """Everything that the declarations tell, nothing of it reached."""
-    report = Report()
+def empty() -> CoverageReport:
+    """Return a report of all declared parts, none of them reached."""
+    report = CoverageReport()
     for cls in registry.MESSAGES:
         declared = registry.of(cls)
-        report.of[declared.path] = OfMessage(
-            declared.title, declared.path, known_headers=_headers(declared),
+        report.of[declared.path] = MessageCoverage(
+            declared.title,
+            declared.path,
+            known_headers=_headers(declared),
             known_extensions=tuple(registry.of(each).path for each in declared.extensions or ()),
-            known_fields=tuple(one.name for one in declared.fields if one.wire and not isinstance(one.wire, Body | Messages)),
-        )  # fmt: skip
+            known_fields=tuple(
+                one.name for one in declared.fields if one.wire and not isinstance(one.wire, Body | Messages)
+            ),
+        )
     return report
 
 
 def _headers(declared: Declaration) -> tuple[int, ...]:
-    """The combinations of bits 7:5 that a sender may write."""
+    """Return the values of bits 7:5 that a sender may write."""
     free = [0x80 >> place >> 5 for place, cell in enumerate(declared.cells) if cell != "X"]
     values = {0}
     for bit in free:
@@ -113,8 +125,8 @@ def _headers(declared: Declaration) -> tuple[int, ...]:
     return tuple(sorted(filter(allowed, values)))
 
 
-def report_of(folder: Path) -> Report:
-    """What the inputs in a folder reach; of a campaign's folder, its corpus and its seeds."""
+def report_of(folder: Path) -> CoverageReport:
+    """Return what the inputs in a folder reach; for a campaign's folder, its corpus and seeds."""
     report = empty()
     for place in [folder / name for name in ("corpus", "seeds") if (folder / name).is_dir()] or [folder]:
         for path in corpus_files(place):
@@ -122,13 +134,13 @@ def report_of(folder: Path) -> Report:
     return report
 
 
-def add(report: Report, data: bytes) -> None:
-    """Count one input."""
+def add(report: CoverageReport, data: bytes) -> None:
+    """Add one input to the report."""
     report.inputs += 1
     found = segments_of(data)
     if found is None:
         return
-    number, message = inputs.taken_apart(data)
+    number, message = inputs.split_input(data)
     for each in inputs.remarks(number, message):
         report.remarks[each.kind] += 1
     for segment in found[0]:
@@ -140,7 +152,7 @@ def add(report: Report, data: bytes) -> None:
             break
 
 
-def _segment(report: Report, path: str, data: bytes) -> None:
+def _segment(report: CoverageReport, path: str, data: bytes) -> None:
     steps = _plain(path).split(".")
     for depth in range(len(steps) - 1, 0, -1):
         owner = report.of.get(steps[depth - 1])

@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from zenoh_conformance.codec import DecodeError
+from zenoh_conformance.reading.codec import DecodeError
+from zenoh_fuzz import inputs
+from zenoh_fuzz.finding import FuzzFinding, without_numbers
 from zenoh_harness.files.campaigns import FindingRow, SideRow
 
-from . import inputs
-from .crew import Death
-from .finding import Finding, without_numbers
+from .workers import WorkerDeath
 
 CURRENT: Final = {"zenoh-codec": (1, 10)}
 """Implementations whose current releases are under embargo: from this release on."""
@@ -27,7 +27,7 @@ def row_of_found(told: Mapping[str, Any], targets: Sequence[str], versions: Mapp
     )  # fmt: skip
 
 
-def row_of(finding: Finding, targets: Sequence[str], versions: Mapping[str, str]) -> FindingRow:
+def row_of(finding: FuzzFinding, targets: Sequence[str], versions: Mapping[str, str]) -> FindingRow:
     """A finding of this process as an entry of the ledger."""
     sides = [{"name": one.name, "verdict": one.verdict, "told": one.told} for one in finding.sides]
     told = {
@@ -37,13 +37,13 @@ def row_of(finding: Finding, targets: Sequence[str], versions: Mapping[str, str]
     return row_of_found(told, targets, versions)
 
 
-def row_of_death(death: Death, oracle: str, targets: Sequence[str], versions: Mapping[str, str]) -> FindingRow:
+def row_of_death(death: WorkerDeath, oracle: str, targets: Sequence[str], versions: Mapping[str, str]) -> FindingRow:
     """The finding that an input ended the worker."""
     finding = death_finding(oracle, death.why, death.data or b"", tuple(versions))
     return row_of(finding, targets, versions)
 
 
-def death_finding(oracle: str, why: str, data: bytes, names: Sequence[str]) -> Finding:
+def death_finding(oracle: str, why: str, data: bytes, names: Sequence[str]) -> FuzzFinding:
     """One that ends its process, takes too long, or too much memory; `names` are the codecs that were there."""
     kind = (
         "takes too long"
@@ -53,7 +53,7 @@ def death_finding(oracle: str, why: str, data: bytes, names: Sequence[str]) -> F
         else "ends its process"
     )
     who = ", ".join(name for name in names if name != "ours") or "ours"
-    return Finding(
+    return FuzzFinding(
         oracle=oracle, rule="survives-every-input", about=f"{who} {kind}, {why_without_numbers(why)}, {where(data)}",
         why=f"{who} {kind}: {why}", data=data, grave=True, subject=who,
     )  # fmt: skip
@@ -66,7 +66,7 @@ def why_without_numbers(why: str) -> str:
 
 def where(data: bytes) -> str:
     """How our codec reads an input: the kinds of its messages, or the path where it refuses it."""
-    number, message = inputs.taken_apart(data)
+    number, message = inputs.split_input(data)
     try:
         read, _ = inputs.messages(number, message)
     except DecodeError as refusal:

@@ -1,4 +1,4 @@
-"""What a worker is told, as a file beside it."""
+"""The plan of a worker, stored as a file."""
 
 from __future__ import annotations
 
@@ -11,44 +11,44 @@ AT_HAND, STATE, FOUND, DEADLY, FIRST = "at-hand", "state.json", "found.jsonl", "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """One worker's work."""
+class WorkerPlan:
+    """The settings of one worker."""
 
     oracle: str
     targets: tuple[str, ...] = ()
     folder: Path
-    """The worker's own."""
+    """The worker's folder."""
     corpus: Path
     structure: bool = True
-    """Mutate by segments; otherwise as the engine does."""
+    """Whether to mutate by segments; otherwise as the engine does."""
     behaviour: bool = True
-    """Count behaviours as coverage."""
+    """Whether behaviours count as coverage."""
     layers: tuple[int, ...] = ()
-    """Numbers of the layers that inputs may begin with; all when empty."""
+    """Allowed layer numbers; all if empty."""
     largest: int = 4096
     first: bool = True
-    """Look at the small spaces before anything is drawn."""
+    """Whether to run the exhaustive inputs first."""
     first_seconds: float = 60.0
-    """And how long at most: on a busy machine something is to be drawn as well."""
+    """Most seconds for the exhaustive inputs, so that a slow machine has time for random ones."""
 
     def write(self, path: Path) -> None:
-        """As JSON."""
+        """Write the plan as JSON."""
         told = {name: str(value) if isinstance(value, Path) else value for name, value in asdict(self).items()}
         path.write_text(json.dumps(told), encoding="utf-8")
 
 
-def read(path: Path) -> Plan:
-    """Read it back."""
+def read_plan(path: Path) -> WorkerPlan:
+    """Read a plan."""
     told = json.loads(path.read_text(encoding="utf-8"))
-    for field in fields(Plan):
+    for field in fields(WorkerPlan):
         if field.name in ("folder", "corpus"):
             told[field.name] = Path(told[field.name])
         elif isinstance(told[field.name], list):
             told[field.name] = tuple(told[field.name])
-    return Plan(**told)
+    return WorkerPlan(**told)
 
 
 CANNOT_WRITE: Final = 73
-"""The worker's exit code when it cannot write its files."""
+"""Exit code of a worker that cannot write its files."""
 CANNOT_BEGIN: Final = 74
-"""And when a target cannot be had; its last line says why."""
+"""Exit code of a worker whose target is not available; its last line is the reason."""

@@ -1,6 +1,6 @@
-"""What is small enough is looked at whole, before anything is drawn: headers, lengths, text, chains, cuts, keys.
+"""Exhaustive inputs for small spaces, tried before random ones: headers, lengths, text, chains, cuts, keys.
 
-All of it is made from the declarations and from one golden vector of each shape of message.
+They are made from the declarations and from one golden vector of each shape of message.
 """
 
 from __future__ import annotations
@@ -10,29 +10,30 @@ from functools import cache
 from random import Random
 from typing import Final
 
-from zenoh_conformance import keyexpr
-from zenoh_conformance.codec import Segments
+from zenoh_conformance.primitives import keyexpr
+from zenoh_conformance.reading.codec import Segments
 from zenoh_conformance.wire import registry, vle
 from zenoh_conformance.wire.segment import Segment
+from zenoh_fuzz import inputs
+from zenoh_fuzz.inputs import seeds
 
-from . import inputs, seeds
-from .mutators import edits
-from .mutators.generate import value_of
-from .mutators.segmented import segments_of
+from . import edits
+from .generate import value_of
+from .segmented import segments_of
 
 SHAPE: Final = 90
-"""Bytes of the longest vector that stands for its shape."""
+"""Most bytes of a vector that represents its shape."""
 LAYER_OF: Final = {"transport": 0, "network": 1, "scouting": 2}
 
 
 @cache
 def shapes() -> tuple[bytes, ...]:
-    """One input for each set of pieces that the valid vectors have: of equals the longest."""
+    """Return one input for each set of segments in the valid vectors, the longest of equals."""
     found: dict[frozenset[str], bytes] = {}
     for vector in seeds.vectors():
         if vector.layer not in LAYER_OF or vector.means is None or len(vector.data) > SHAPE:
             continue
-        data = inputs.of(vector.layer, vector.data)
+        data = inputs.make_input(vector.layer, vector.data)
         pieces = segments_of(data)
         if pieces is None:
             continue
@@ -46,7 +47,7 @@ def shapes() -> tuple[bytes, ...]:
 
 
 def message_inputs() -> Iterator[bytes]:
-    """Every input of the small spaces of messages, each once."""
+    """Yield every input of the small spaces of messages, each once."""
     done: set[bytes] = set()
     for source in (_headers, _integers, _texts, _lengths, _chains, _extensions, _cuts):
         for data in source():
@@ -56,7 +57,7 @@ def message_inputs() -> Iterator[bytes]:
 
 
 def _headers() -> Iterator[bytes]:
-    """Every first byte in every layer, before nothing, zeros, and the body that the message has with that id."""
+    """Yield every first byte in every layer, followed by nothing, by zeros, and by the body of the message with that id."""
     random = Random(0)
     for number in range(inputs.VLE):
         for header in range(256):
@@ -72,7 +73,7 @@ def _headers() -> Iterator[bytes]:
 
 
 def _integers() -> Iterator[bytes]:
-    """Integers of one and two bytes, and every edge in every length that it fits."""
+    """Yield integers of one and two bytes, and every edge value in every length that it fits."""
     for first in range(256):
         yield bytes([inputs.VLE, first])
         yield from (bytes([inputs.VLE, first, second]) for second in (0, 1, 0x7F, 0x80, 0xFF))
@@ -81,8 +82,8 @@ def _integers() -> Iterator[bytes]:
             yield bytes([inputs.VLE]) + vle.overlong(value, size)
 
 
-def _edited(wanted: Callable[[Segment], object]) -> Iterator[tuple[bytes, Segments, Segment]]:
-    """Each shape with each of its pieces that is wanted."""
+def _pieces_where(wanted: Callable[[Segment], object]) -> Iterator[tuple[bytes, Segments, Segment]]:
+    """Yield each shape with each of its segments that is wanted."""
     for data in shapes():
         if (found := segments_of(data)) is not None:
             yield from ((data, found[0], piece) for piece in found[0] if wanted(piece))
@@ -96,13 +97,13 @@ def _holds_text(piece: Segment) -> bool:
     return piece.path.endswith((".bytes", ".suffix", ".name", "]"))
 
 
-def _chained(piece: Segment) -> bool:
+def _has_chain(piece: Segment) -> bool:
     return piece.measure is not None and piece.measure.form == "chain"
 
 
 def _lengths() -> Iterator[bytes]:
-    """Every length and count with every edge, and near the truth."""
-    for data, segments, piece in _edited(_measures):
+    """Yield every length and count with every edge value, and values near the right one."""
+    for data, segments, piece in _pieces_where(_measures):
         if piece.measure and piece.measure.form == "nibble":
             values = [bytes([piece.data[0] & 0x0F | size << 4]) for size in range(16)]
         else:
@@ -113,15 +114,15 @@ def _lengths() -> Iterator[bytes]:
 
 
 def _texts() -> Iterator[bytes]:
-    """Every piece that is text or bytes with every odd text, its length true."""
-    for data, segments, piece in _edited(_holds_text):
+    """Yield every segment of text or bytes with every odd string, with correct lengths."""
+    for data, segments, piece in _pieces_where(_holds_text):
         for text in edits.ODD_TEXTS:
             yield data[:1] + segments.replace(piece.path, text).join()
 
 
 def _chains() -> Iterator[bytes]:
-    """Every chain with hundreds of extensions that nobody knows."""
-    for data, segments, piece in _edited(_chained):
+    """Yield every chain with hundreds of unknown extensions."""
+    for data, segments, piece in _pieces_where(_has_chain):
         if piece.path.endswith(".header") and ".exts." not in piece.path:
             for size in (2, 255, 256, 257, 300):
                 owner = piece.path.removesuffix(".header")
@@ -130,15 +131,15 @@ def _chains() -> Iterator[bytes]:
 
 
 def _extensions() -> Iterator[bytes]:
-    """Every extension under every ENC, mandatory and not."""
-    for data, segments, piece in _edited(_chained):
+    """Yield every extension with every ENC, mandatory and not."""
+    for data, segments, piece in _pieces_where(_has_chain):
         if ".exts." in piece.path:
             for flip in (0x10, 0x20, 0x30, 0x40, 0x50, 0x60, 0x70):
                 yield data[:1] + segments.replace(piece.path, bytes([piece.data[0] ^ flip]), recompute=False).join()
 
 
 def _cuts() -> Iterator[bytes]:
-    """Every beginning of every shape."""
+    """Yield every prefix of every shape."""
     for data in shapes():
         yield from (data[:end] for end in range(1, len(data)))
 
@@ -149,7 +150,7 @@ LETTERS: Final = "ab/*$@"
 
 
 def strings(longest: int, letters: str = LETTERS) -> Iterator[str]:
-    """Every string up to a length, the shortest first."""
+    """Yield every string up to a length, the shortest first."""
     words = [""]
     for _ in range(longest):
         words = [word + letter for word in words for letter in letters]
@@ -157,7 +158,7 @@ def strings(longest: int, letters: str = LETTERS) -> Iterator[str]:
 
 
 def key_inputs(longest: int = 4, longest_in_pair: int = 3) -> Iterator[bytes]:
-    """Every string up to a length, and every pair of shorter canonical ones."""
+    """Yield every string up to a length, and every pair of shorter canonical ones."""
     for text in strings(longest):
         yield text.encode() + b"\n"
     keys = [text for text in strings(longest_in_pair) if keyexpr.is_canonical(text)]

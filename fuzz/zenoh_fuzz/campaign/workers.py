@@ -1,4 +1,4 @@
-"""Workers side by side on one corpus: started, followed, and started again when an input has ended one."""
+"""Worker processes on one corpus: start them, follow their output, and report how they end."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ from io import RawIOBase
 from pathlib import Path
 from typing import Any, Final
 
+from zenoh_fuzz.worker.blackbox import last_input
+from zenoh_fuzz.worker.launcher import Launcher, environment
+from zenoh_fuzz.worker.plan import AT_HAND, DEADLY, FIRST, FOUND, STATE, WorkerPlan
 from zenoh_harness.links.timing import scaled
-
-from .blackbox import at_hand
-from .launcher import Launcher, environment
-from .plan import AT_HAND, DEADLY, FIRST, FOUND, STATE, Plan
 
 STATUS: Final = re.compile(r"#(\d+)\s+\w+\s+cov: (\d+) ft: (\d+) corp: (\d+)")
 DONE: Final = re.compile(r"Done (\d+) runs")
@@ -32,73 +31,84 @@ HANG = 10
 LATE: Final = 45.0
 """Seconds that a worker may need beyond its limit, to begin and to end."""
 KEPT: Final = 40
-"""Last lines of a worker."""
+"""Lines of a worker's output that are kept."""
 
 
 @dataclass(slots=True)
-class Death:
-    """How a worker ended that did not end in order."""
+class WorkerDeath:
+    """The abnormal end of a worker."""
 
-    worker: int
+    prepare_worker: int
     code: int
     why: str
-    """What the engine said: deadly signal, timeout after 11 seconds, out-of-memory, ..."""
+    """The engine's reason: deadly signal, timeout after 11 seconds, out-of-memory, ..."""
     data: bytes | None
-    """The input at hand."""
+    """The input that it was running."""
     lines: tuple[str, ...]
 
 
 @dataclass(slots=True)
-class Worker:
-    """One worker's process, through all its lives."""
+class WorkerProcess:
+    """A worker's process, through all its restarts."""
 
     number: int
-    plan: Plan
+    plan: WorkerPlan
     launcher: Launcher
     process: subprocess.Popen[bytes] | None = None
     edges: int = 0
     features: int = 0
     corpus: int = 0
     runs: int = 0
-    """Inputs of this life, as the engine said last."""
+    """Inputs since the last start, as the engine reported."""
     before: int = 0
-    """Inputs of earlier lives."""
+    """Inputs before the last start."""
     lines: list[str] = field(default_factory=list)
     tail: threading.Thread | None = None
     read: int = 0
-    """Bytes of its findings that were read."""
+    """Bytes of its findings file that were read."""
     since: float = 0.0
-    """When the input at hand was first seen there."""
-    held: bytes | None = None
+    """Time at which the current input was first seen."""
+    current: bytes | None = None
     totals: Counter[str] = field(default_factory=Counter)
-    """Counts of earlier lives."""
+    """Counts before the last start."""
     state: Mapping[str, Any] = field(default_factory=dict)
 
     def start(self, seconds: float, seed: int, extra: list[str]) -> None:
-        """Begin, with `seconds` to go."""
+        """Start the process for `seconds`."""
         (self.plan.folder / STATE).unlink(missing_ok=True)
         (self.plan.folder / AT_HAND).unlink(missing_ok=True)
         command = [
-            str(self.launcher.program), f"-max_total_time={max(1, round(seconds))}", f"-seed={seed}",
-            f"-max_len={self.plan.largest}", f"-timeout={3 * HANG}", "-rss_limit_mb=3072", "-reload=1", "-print_final_stats=1",
-            f"-artifact_prefix={self.plan.folder}/", *extra,
-        ]  # fmt: skip
+            str(self.launcher.program),
+            f"-max_total_time={max(1, round(seconds))}",
+            f"-seed={seed}",
+            f"-max_len={self.plan.largest}",
+            f"-timeout={3 * HANG}",
+            "-rss_limit_mb=3072",
+            "-reload=1",
+            "-print_final_stats=1",
+            f"-artifact_prefix={self.plan.folder}/",
+            *extra,
+        ]
         self.before, self.runs = self.before + self.runs, 0
-        self.lines, self.held = [], None
+        self.lines, self.current = [], None
         log = (self.plan.folder / "log.txt").open("ab", buffering=0)
         self.process = subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True, env=environment(),
+            command,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            env=environment(),
             stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        )
         self.tail = threading.Thread(target=self._follow, args=(self.process, log), daemon=True)
         self.tail.start()
 
     def _follow(self, process: subprocess.Popen[bytes], log: RawIOBase) -> None:
         assert process.stderr is not None
-        # What it says is read to the end whatever becomes of the log: who stops reading stops the worker.
+        # The output is read to its end even if the log fails: a worker whose output is not read stops.
         with log:
             for raw in process.stderr:
-                with suppress(OSError):  # a disk that is full: the worker meets it too, and tells
+                with suppress(OSError):  # a full disk: the worker meets it too, and reports it
                     log.write(raw)
                 line = raw.decode(errors="replace").rstrip()
                 if found := STATUS.match(line):
@@ -110,11 +120,11 @@ class Worker:
 
     @property
     def inputs(self) -> int:
-        """Of all lives; as the worker says, or the engine."""
+        """Inputs of all starts, as reported by the worker or the engine."""
         return self.before + max(self.runs, int(self.state.get("inputs", 0)))
 
-    def look(self) -> list[dict[str, Any]]:
-        """Read its state, and what it has found since the last look."""
+    def new_findings(self) -> list[dict[str, Any]]:
+        """Read its state, and return the findings since the last call."""
         state = self.plan.folder / STATE
         if state.exists():
             self.state = json.loads(state.read_text(encoding="utf-8"))
@@ -129,11 +139,11 @@ class Worker:
         return [json.loads(line) for line in whole]
 
     def counts(self, name: str) -> Counter[str]:
-        """A counter of its state: of this life and, for what is counted on, of those before."""
+        """Return a counter from its state."""
         return Counter(self.state.get(name, {}))
 
-    def ended(self) -> Death | int | None:
-        """None while it runs; 0 when it has ended in order; else how it died."""
+    def end_state(self) -> WorkerDeath | int | None:
+        """Return None while it runs, 0 if it ended in order, else how it died."""
         assert self.process is not None
         code = self.process.poll()
         if code is None:
@@ -146,29 +156,29 @@ class Worker:
         why = next(filter(None, said.groups()), said[0]) if said else f"exit code {code}"
         if code < 0 and said is None:
             why = signal.Signals(-code).name
-        return Death(self.number, code, why, at_hand(self.plan.folder / AT_HAND), tuple(self.lines))
+        return WorkerDeath(self.number, code, why, last_input(self.plan.folder / AT_HAND), tuple(self.lines))
 
-    def stuck(self) -> bool:
-        """Whether one input has been at hand for too long; the worker is then ended, and `ended` tells of it.
+    def kill_if_stuck(self) -> bool:
+        """Kill the worker if one input has run for too long; return whether it did.
 
-        The engine looks for this too, but only once it runs: not in the small spaces before.
+        The engine detects this too, but only in its main loop, not in the exhaustive inputs before it.
         """
-        data = at_hand(self.plan.folder / AT_HAND)
-        if data is None or data != self.held:
-            self.held, self.since = data, time.monotonic()
-        if self.held is None or time.monotonic() - self.since < scaled(HANG):
+        data = last_input(self.plan.folder / AT_HAND)
+        if data is None or data != self.current:
+            self.current, self.since = data, time.monotonic()
+        if self.current is None or time.monotonic() - self.since < scaled(HANG):
             return False
         self.lines.append("ERROR: libFuzzer: timeout")
         self.kill()
         return True
 
-    def condemn(self, data: bytes) -> None:
-        """Never run this input again: no worker survives it."""
+    def skip_input(self, data: bytes) -> None:
+        """Skip this input from now on, since it ends the worker."""
         with (self.plan.folder / DEADLY).open("a", encoding="utf-8") as out:
             out.write(data.hex() + "\n")
 
     def kill(self) -> None:
-        """End it and what it started."""
+        """Kill it and its children."""
         if self.process is not None and self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
@@ -177,20 +187,20 @@ class Worker:
 
 
 def time_left(until: float) -> float:
-    """Seconds until then."""
+    """Return the seconds until a time."""
     return until - time.monotonic()
 
 
-def worker(number: int, plan: Plan) -> Worker:
-    """A worker that is not started yet."""
+def prepare_worker(number: int, plan: WorkerPlan) -> WorkerProcess:
+    """Return a worker that is not started yet."""
     plan.folder.mkdir(parents=True, exist_ok=True)
     for name in (FOUND, STATE, AT_HAND, FIRST):
         (plan.folder / name).unlink(missing_ok=True)
     path = plan.folder / "plan.json"
     plan.write(path)
-    return Worker(number, plan, Launcher(path, structure=plan.structure))
+    return WorkerProcess(number, plan, Launcher(path, structure=plan.structure))
 
 
 def corpus_files(folder: Path) -> list[Path]:
-    """The inputs in a corpus: its files; what is no file is passed by."""
+    """Return the files of a corpus; other entries are ignored."""
     return sorted(path for path in folder.iterdir() if path.is_file()) if folder.is_dir() else []

@@ -1,7 +1,7 @@
-"""A worker as a program of its own: a file that can be executed, under an absolute path without blanks.
+"""A worker as an executable file under an absolute path without blanks.
 
-libFuzzer starts its own program again, through a shell, to merge corpora. Started as `python -m ...` it would find
-nothing to start, say nothing, and leave an empty corpus.
+libFuzzer restarts its own program through a shell to merge corpora. For `python -m ...` it would find no program, print
+nothing, and leave an empty corpus.
 """
 
 from __future__ import annotations
@@ -17,24 +17,27 @@ from typing import Final, Self
 from zenoh_harness.errors import CannotGoOn
 
 RUNTIME: Final = "ubsan_with_fuzzer.so"
-"""libFuzzer with what counters of native code need; in the Atheris package."""
+"""libFuzzer with the runtime for counters of native code; part of the Atheris package."""
 
 _TEXT: Final = """#!/bin/sh
 LD_PRELOAD={preload}
 export LD_PRELOAD
-exec {python} -m zenoh_fuzz.engine {plan} "$0" "$@"
+exec {python} -m zenoh_fuzz.worker.engine {plan} "$0" "$@"
 """
 
 
 def check_atheris() -> None:
-    """Raises CannotGoOn where Atheris is not installed."""
+    """Raise CannotGoOn if Atheris is not installed."""
     if importlib.util.find_spec("atheris") is None:
-        raise CannotGoOn("atheris is not installed", step="fuzz codec",
-                         hint="install zenoh-conformance[fuzz] (Linux x86-64, Python 3.11 to 3.13)")  # fmt: skip
+        raise CannotGoOn(
+            "atheris is not installed",
+            step="fuzz codec",
+            hint="install zenoh-conformance[fuzz] (Linux x86-64, Python 3.11 to 3.13)",
+        )
 
 
 def preload(*, structure: bool) -> list[Path]:
-    """The libraries that a worker needs before all others; with `structure`, those through which its mutators are called."""
+    """Return the libraries that a worker preloads; with `structure`, those that call its mutators."""
     spec = importlib.util.find_spec("atheris")
     assert spec is not None
     assert spec.origin is not None
@@ -47,24 +50,26 @@ def preload(*, structure: bool) -> list[Path]:
 
 
 class Launcher:
-    """A folder with the program and links to the folders that it works on; gone when it is closed."""
+    """A temporary folder with the program and links to its folders; `close` removes it."""
 
     def __init__(self, plan: Path, *, structure: bool) -> None:
-        """Write the program.  CannotGoOn where there is no place for it."""
+        """Write the program. Raises CannotGoOn."""
         try:
             self.folder = Path(tempfile.mkdtemp(prefix="zconform-fuzz-"))
         except OSError as why:
-            raise CannotGoOn("no place for a worker's program", step="fuzz codec", seen=str(why)) from why
+            raise CannotGoOn(
+                "cannot create a folder for the worker's program", step="fuzz codec", seen=str(why)
+            ) from why
         if " " in str(self.folder):
-            raise CannotGoOn(f"{self.folder} has a blank in it", step="fuzz codec", hint="set TMPDIR to another folder")
+            raise CannotGoOn(f"{self.folder} contains a blank", step="fuzz codec", hint="set TMPDIR to another folder")
         self.program = self.folder / "worker"
         libraries = " ".join(map(str, preload(structure=structure)))
-        text = _TEXT.format(preload=_quoted(libraries), python=_quoted(sys.executable), plan=_quoted(str(plan)))
+        text = _TEXT.format(preload=_quote(libraries), python=_quote(sys.executable), plan=_quote(str(plan)))
         self.program.write_text(text, encoding="utf-8")
         self.program.chmod(0o700)
 
     def link(self, name: str, to: Path) -> Path:
-        """A path without blanks to a folder."""
+        """Return a path without blanks to a folder."""
         link = self.folder / name
         link.symlink_to(to.resolve(), target_is_directory=True)
         return link
@@ -81,11 +86,11 @@ class Launcher:
 
 
 def environment() -> dict[str, str]:
-    """A worker's: as ours, with strings hashed alike in every run, and without what was put before us."""
+    """Return a worker's environment: ours, with fixed string hashes and without our LD_PRELOAD."""
     kept = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     search = [*(path for path in sys.path if path and Path(path).is_dir())]
     return kept | {"PYTHONHASHSEED": "0", "PYTHONPATH": os.pathsep.join(search), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"

@@ -1,7 +1,7 @@
-"""One input at a time, judged in another process: what ends that process is an answer like any other.
+"""Judge inputs one at a time in another process, so that a crash is an answer like any other.
 
-`python -m zenoh_fuzz.judging ORACLE TARGET...` reads inputs in hexadecimal, one a line, and answers each with the findings
-as JSON. `Judge` starts it, and starts it again.
+`python -m zenoh_fuzz.triage.judge_process ORACLE TARGET...` reads inputs in hexadecimal, one per line, and answers each with the
+findings as JSON. `JudgeProcess` starts and restarts it.
 """
 
 from __future__ import annotations
@@ -16,15 +16,13 @@ import time
 from collections.abc import Sequence
 from typing import Any, Final, Self
 
+from zenoh_fuzz import oracle as oracles
+from zenoh_fuzz.campaign.rows import death_finding, row_of, row_of_found
+from zenoh_fuzz.compare.targets import library_of, open_codecs
+from zenoh_fuzz.worker.launcher import environment, preload
+from zenoh_fuzz.worker.plan import CANNOT_BEGIN
 from zenoh_harness.errors import CannotGoOn, HarnessError
 from zenoh_harness.files.campaigns import FindingRow
-
-from . import oracle as oracles
-from .finding import Finding
-from .launcher import environment, preload
-from .plan import CANNOT_BEGIN
-from .rows import death_finding, row_of, row_of_found
-from .targets import library_of, opened
 
 PATIENCE: Final = 12.0
 """Seconds that one input may take."""
@@ -32,17 +30,17 @@ BEGINS: Final = 180.0
 """Seconds until the first answer; a codec may have to be built."""
 
 
-class Judge:
-    """An oracle with its targets in a process of its own; every check looks at everything."""
+class JudgeProcess:
+    """An oracle with its targets in its own process; it runs all checks."""
 
     def __init__(self, oracle: str, targets: Sequence[str], versions: dict[str, str] | None = None) -> None:
-        """Nothing is started before the first input."""
+        """Keep the arguments; the process starts with the first input."""
         self.oracle, self.targets, self.versions = oracle, tuple(targets), versions or {}
         self._process: subprocess.Popen[bytes] | None = None
         self._buffer = b""
 
     def __call__(self, data: bytes) -> list[FindingRow]:
-        """The findings of one input.  CannotGoOn when the process cannot begin."""
+        """Return the findings of one input. Raises CannotGoOn if the process cannot begin."""
         if self._process is None:
             self._start()
         assert self._process is not None
@@ -51,12 +49,12 @@ class Judge:
             self._process.stdin.write(data.hex().encode() + b"\n")
             self._process.stdin.flush()
         except BrokenPipeError:
-            return [self._died("the process was gone", data)]
+            return [self._death_row("the process was gone", data)]
         line = self._line(PATIENCE)
         if line is None:
-            return [self._died("timeout", data)]
+            return [self._death_row("timeout", data)]
         if not line.endswith(b"\n"):
-            return [self._died("", data)]
+            return [self._death_row("", data)]
         return [row_of_found(told, self.targets, self.versions) for told in json.loads(line)]
 
     def _start(self) -> None:
@@ -66,17 +64,23 @@ class Judge:
             for library in (library_of(text, coverage=False) for text in self.targets)
         ):
             env["LD_PRELOAD"] = " ".join(map(str, preload(structure=False)))
-        command = [sys.executable, "-m", "zenoh_fuzz.judging", self.oracle, *self.targets]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                         env=env, start_new_session=True)  # fmt: skip
+        command = [sys.executable, "-m", "zenoh_fuzz.triage.judge_process", self.oracle, *self.targets]
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=env,
+            start_new_session=True,
+        )
         self._buffer = b""
         if self._line(BEGINS) != b"ready\n":
             self.close_hard()
-            said = self._said.decode(errors="replace").splitlines()[-4:]
-            raise CannotGoOn(said[0] if said else "the judge does not begin", step="judge", seen=said[1:])
+            said = self._last_words.decode(errors="replace").splitlines()[-4:]
+            raise CannotGoOn(said[0] if said else "the judging process does not start", step="judge", seen=said[1:])
 
     def _line(self, patience: float) -> bytes | None:
-        """The next line; what there is without an end when the process ended; None when it takes too long."""
+        """Return the next line, an incomplete one if the process ended, or None if it takes too long."""
         assert self._process is not None
         assert self._process.stdout is not None
         until = time.monotonic() + patience
@@ -91,7 +95,7 @@ class Judge:
         line, _, self._buffer = self._buffer.partition(b"\n")
         return line + b"\n"
 
-    def _died(self, why: str, data: bytes) -> FindingRow:
+    def _death_row(self, why: str, data: bytes) -> FindingRow:
         assert self._process is not None
         self.close_hard()
         code = self._code
@@ -100,15 +104,15 @@ class Judge:
         return row_of(death_finding(self.oracle, why, data, names), self.targets, self.versions)
 
     def close_hard(self) -> None:
-        """End the process, whatever it does."""
+        """Kill the process."""
         if self._process is not None:
             if self._process.poll() is None:
                 os.killpg(self._process.pid, signal.SIGKILL)
-            _, self._said = self._process.communicate()
+            _, self._last_words = self._process.communicate()
             self._code = self._process.returncode
             self._process = None
 
-    _said = b""
+    _last_words = b""
     _code = 0
 
     def __enter__(self) -> Self:
@@ -124,21 +128,12 @@ def _counts(library: Any) -> bool:
     return counts_coverage(library)
 
 
-def told(finding: Finding) -> dict[str, Any]:
-    """A finding on its way to another process."""
-    return {
-        "id": finding.id, "oracle": finding.oracle, "rule": finding.rule, "signature": finding.signature,
-        "why": finding.why, "input": finding.data.hex(), "grave": finding.grave, "subject": finding.subject,
-        "sides": [{"name": one.name, "verdict": one.verdict, "told": one.told} for one in finding.sides],
-    }  # fmt: skip
-
-
 def serve(oracle: str, targets: Sequence[str]) -> int:
     """Answer the inputs on standard input until it ends."""
     try:
         before = dict(os.environ)
         os.environ.pop("LD_PRELOAD", None)
-        made = oracles.made(oracle, opened(targets, env=before))
+        made = oracles.make_oracle(oracle, open_codecs(targets, env=before))
     except HarnessError as why:
         sys.stderr.write(f"{why}\n")
         return CANNOT_BEGIN
@@ -147,8 +142,8 @@ def serve(oracle: str, targets: Sequence[str]) -> int:
     sys.stdout.flush()
     for line in sys.stdin:
         data = bytes.fromhex(line.strip())
-        found = [*oracles.judged(made, data), *made.rest()]
-        sys.stdout.write(json.dumps([told(each) for each in found]) + "\n")
+        findings = [*oracles.judge_input(made, data), *made.rest()]
+        sys.stdout.write(json.dumps([finding.to_json() for finding in findings]) + "\n")
         sys.stdout.flush()
     return 0
 

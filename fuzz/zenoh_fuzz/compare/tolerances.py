@@ -1,7 +1,7 @@
-"""The named rules under which two codecs may differ: each says why, where the errata tell of it, and is counted.
+"""Named rules that allow two codecs to differ; each has a reason and an erratum, and is counted.
 
-A *rewrite* makes our message what the other codec says it is: it excuses exactly that reading and no other. A *verdict*
-rule excuses that one of two accepts, or goes on elsewhere. Whatever no rule explains is a finding.
+A *rewrite* turns our message into the other codec's, and allows only that reading. A *verdict* rule allows that only one codec
+accepts, or stops elsewhere. A difference without a rule is a finding.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ Rewriting = Callable[[Any, "Difference"], Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Rewrite:
-    """Another reading of the same bytes, which is right as well."""
+class RewriteRule:
+    """Another valid reading of the same bytes."""
 
     id: str
     reason: str
     erratum: str
-    """Its id in `errata.toml`; empty where the codec's own form is the reason."""
+    """Its id in `errata.toml`; empty if the other codec's own form is the reason."""
     rewrite: Rewriting
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class VerdictRule:
     """A case in which one of two codecs may refuse, or use fewer bytes."""
 
     id: str
@@ -53,29 +53,33 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class KeyVerdict:
-    """A key expression of which another codec does not make the canonical form."""
+class KeyRule:
+    """A key expression that another codec does not make canonical."""
 
     id: str
     reason: str
     erratum: str
     keys: re.Pattern[bytes]
-    """Those in which it happens: found in the bytes of the key."""
+    """Matches the bytes of such keys."""
 
 
-REWRITES: Final[dict[str, Rewrite]] = {}
-VERDICTS: Final[dict[str, Verdict]] = {}
+REWRITES: Final[dict[str, RewriteRule]] = {}
+VERDICTS: Final[dict[str, VerdictRule]] = {}
 
 REFUSE, ACCEPT, USE, READERS, WRITES = (
-    "refuse-alike", "accept-alike", "use-as-many-bytes", "all-readers-of-one-codec-agree", "what-it-writes-it-reads",
-)  # fmt: skip
+    "refuse-alike",
+    "accept-alike",
+    "use-as-many-bytes",
+    "all-readers-of-one-codec-agree",
+    "what-it-writes-it-reads",
+)
 
 
 def rewrite(name: str, reason: str, erratum: str = "") -> Callable[[Rewriting], Rewriting]:
     """Declare a rewrite."""
 
     def declare(function: Rewriting) -> Rewriting:
-        REWRITES[name] = Rewrite(name, reason, erratum, function)
+        REWRITES[name] = RewriteRule(name, reason, erratum, function)
         return function
 
     return declare
@@ -87,32 +91,35 @@ def verdict(
     """Declare a verdict rule."""
 
     def declare(function: Callable[[Difference], bool]) -> Callable[[Difference], bool]:
-        VERDICTS[name] = Verdict(name, reason, erratum, frozenset(promises), function)
+        VERDICTS[name] = VerdictRule(name, reason, erratum, frozenset(promises), function)
         return function
 
     return declare
 
 
-def everywhere(
+def change_values(
     value: Any,
     change: Callable[[Any, WireType | None], Any],
     wire: WireType | None = None,
     *,
     but: tuple[type, ...] = (),
 ) -> Any:
-    """A message with `change` applied to each value in it, from the inside out; what is one of `but` stays as it is."""
+    """Apply `change` to each value in a message, from the inside out; instances of `but` stay as they are."""
     if isinstance(value, but):
         return value
     if isinstance(value, tuple) and isinstance(wire, Many | Messages):
         inner = wire.item if isinstance(wire, Many) else None
-        value = tuple(everywhere(each, change, inner, but=but) for each in value)
-    elif registry.known(type(value)):
+        value = tuple(change_values(each, change, inner, but=but) for each in value)
+    elif registry.is_declared(type(value)):
         declared = registry.of(type(value))
-        text = {field.name: everywhere(getattr(value, field.name), change, field.wire, but=but)
-                for field in declared.fields if field.wire and getattr(value, field.name) is not None}  # fmt: skip
+        text = {
+            field.name: change_values(getattr(value, field.name), change, field.wire, but=but)
+            for field in declared.fields
+            if field.wire and getattr(value, field.name) is not None
+        }
         if declared.extensions is not None:
             text["exts"] = Exts(
-                changed for each in value.exts if (changed := everywhere(each, change, but=but)) is not None
+                changed for each in value.exts if (changed := change_values(each, change, but=but)) is not None
             )
         value = dataclasses.replace(value, **text) if text else value
     return change(value, wire)
@@ -121,14 +128,17 @@ def everywhere(
 # --- other readings ---------------------------------------------------------------------------------------------------
 
 
-@rewrite("integers-cut-to-their-width", "an integer beyond its type is kept whole by ours, and loses its high bits elsewhere",
-         "value-beyond-type-range")  # fmt: skip
+@rewrite(
+    "integers-cut-to-their-width",
+    "an integer beyond its type is kept whole by ours, and loses its high bits elsewhere",
+    "value-beyond-type-range",
+)
 def _cut(message: Any, _: Difference) -> Any:
     def change(value: Any, wire: WireType | None) -> Any:
         return value & (1 << wire.bits) - 1 if isinstance(wire, Vle) and wire.cut and isinstance(value, int) else value
 
     # the codec keeps this one whole; only the transport behind it takes eight bits of it
-    return everywhere(message, change, but=(open_.RemoteBound,))
+    return change_values(message, change, but=(open_.RemoteBound,))
 
 
 @rewrite("encoding-cut-to-16-bits", "an encoding's id beyond 16 bits loses its high bits", "encoding-registry")
@@ -138,7 +148,7 @@ def _encoding(message: Any, _: Difference) -> Any:
             return Encoding(value.id & 0xFFFF, value.schema)
         return value
 
-    return everywhere(message, change)
+    return change_values(message, change)
 
 
 @rewrite(
@@ -157,7 +167,7 @@ def _consolidation(message: Any, _: Difference) -> Any:
             return dataclasses.replace(value, consolidation=0)
         return value
 
-    return everywhere(message, change)
+    return change_values(message, change)
 
 
 @rewrite("queryable-info-has-two-fields", "structs hold bit 0 and bits 8 to 23 of QueryableInfo", "queryable-info-bits")
@@ -165,7 +175,7 @@ def _queryable(message: Any, _: Difference) -> Any:
     def change(value: Any, wire: WireType | None) -> Any:
         return QueryableInfo(value=value.value & 0xFFFF01) if isinstance(value, QueryableInfo) else value
 
-    return everywhere(message, change)
+    return change_values(message, change)
 
 
 @rewrite(
@@ -175,7 +185,7 @@ def _key_flags(message: Any, _: Difference) -> Any:
     def change(value: Any, wire: WireType | None) -> Any:
         return dataclasses.replace(value, flags=value.flags & 3) if isinstance(value, WireExprExt) else value
 
-    return everywhere(message, change)
+    return change_values(message, change)
 
 
 SHM: Final = (init.Shm, open_.Shm, open_.ShmAnswer)
@@ -185,7 +195,7 @@ SHM: Final = (init.Shm, open_.Shm, open_.ShmAnswer)
 def _without_shm(message: Any, _: Difference) -> Any:
     if not isinstance(message, m.Init | m.Open):
         return message
-    return everywhere(message, lambda value, wire: None if isinstance(value, SHM) else value)
+    return change_values(message, lambda value, wire: None if isinstance(value, SHM) else value)
 
 
 @rewrite("newer-extension-skipped", "a release that is older than an extension skips it")
@@ -195,10 +205,10 @@ def _since(message: Any, difference: Difference) -> Any:
         return message
 
     def change(value: Any, wire: WireType | None) -> Any:
-        known = registry.known(type(value)) and registry.of(type(value))
+        known = registry.is_declared(type(value)) and registry.of(type(value))
         return None if known and known.kind == "extension" and known.path in newer else value
 
-    return everywhere(message, change)
+    return change_values(message, change)
 
 
 # --- other verdicts ---------------------------------------------------------------------------------------------------
@@ -206,32 +216,51 @@ def _since(message: Any, difference: Difference) -> Any:
 LENGTH_IGNORED: Final = re.compile(
     r"\.exts\.(timestamp|responder_id|source_info|ts_stack)\b|^join\.exts\.qos\b|\.join\.exts\.qos\b"
 )
-"""Paths inside the extensions that zenoh-rust reads straight on, whatever their length says."""
+"""Paths inside extensions that zenoh-rust reads without regard to their stated length."""
 
 
-@verdict("extension-read-straight-on", "some extensions of a struct are read on beyond the length that they state, or before it",
-         REFUSE, ACCEPT, USE, "mean-the-same", erratum="extension-length-ignored")  # fmt: skip
+@verdict(
+    "extension-read-straight-on",
+    "some extensions of a struct are read on beyond the length that they state, or before it",
+    REFUSE,
+    ACCEPT,
+    USE,
+    "mean-the-same",
+    erratum="extension-length-ignored",
+)
 def _straight_on(difference: Difference) -> bool:
     if difference.refusal is not None and LENGTH_IGNORED.search(difference.refusal.path):
         return True
     return any(each.kind == "non-canonical" and LENGTH_IGNORED.search(each.path) for each in difference.remarks)
 
 
-@verdict("frame-ends-where-a-message-breaks", "FRAME holds the messages up to the first that cannot be read; what follows is "
-         "read as another transport message", REFUSE, erratum="several-messages-per-batch")  # fmt: skip
+@verdict(
+    "frame-ends-where-a-message-breaks",
+    "FRAME holds the messages up to the first that cannot be read; what follows is read as another transport message",
+    REFUSE,
+    erratum="several-messages-per-batch",
+)
 def _frame(difference: Difference) -> bool:
     refusal = difference.refusal
-    return (refusal is not None and difference.number == 0 and refusal.path.startswith("frame.messages[")
-            and 0 < difference.theirs.size <= refusal.at)  # fmt: skip
+    return (
+        refusal is not None
+        and difference.number == 0
+        and refusal.path.startswith("frame.messages[")
+        and 0 < difference.theirs.size <= refusal.at
+    )
 
 
-@verdict("frame-ends-before-a-marked-message", "FRAME ends before a message that is refused by another of these rules", USE,
-         erratum="several-messages-per-batch")  # fmt: skip
+@verdict(
+    "frame-ends-before-a-marked-message",
+    "FRAME ends before a message that is refused by another of these rules",
+    USE,
+    erratum="several-messages-per-batch",
+)
 def _frame_before(difference: Difference) -> bool:
-    """The message at which they stop is refused when it stands alone, too, and for a reason that is known."""
+    """Whether a known rule explains why the codec refuses, on its own, the message at which it stops."""
     if difference.number != 0 or not isinstance(difference.read[0].message, m.Frame):
         return False
-    return difference.alone(difference.theirs.size).explained(ACCEPT) != ""
+    return difference.alone(difference.theirs.size).explaining_rule(ACCEPT) != ""
 
 
 @verdict(
@@ -244,10 +273,16 @@ def _region(difference: Difference) -> bool:
     return difference.refusal is not None and difference.refusal.path.endswith("region_name.name")
 
 
-@verdict("shm-marker-refused", "a codec built without shared memory does not know the markers of slices", ACCEPT,
-         erratum="shm-marker-without-shm")  # fmt: skip
+@verdict(
+    "shm-marker-refused",
+    "a codec built without shared memory does not know the markers of slices",
+    ACCEPT,
+    erratum="shm-marker-without-shm",
+)
 def _marker(difference: Difference) -> bool:
-    return any(holds(one.message, lambda value: isinstance(value, data.Shm | BodyShm)) for one in difference.read)
+    return any(
+        contains_value(one.message, lambda value: isinstance(value, data.Shm | BodyShm)) for one in difference.read
+    )
 
 
 @verdict(
@@ -259,7 +294,7 @@ def _locator(difference: Difference) -> bool:
 
 
 LOCATOR: Final = re.compile(r"[^/?#]+/[^?#]+", re.DOTALL)
-"""Protocol and address; what a question mark adds must stand in the codec's own order."""
+"""Protocol and address; parameters after a question mark must be in the codec's own order."""
 
 
 @verdict(
@@ -269,35 +304,50 @@ LOCATOR: Final = re.compile(r"[^/?#]+/[^?#]+", re.DOTALL)
     erratum="empty-wire-expr-suffix",
 )
 def _empty(difference: Difference) -> bool:
-    return any(holds(one.message, lambda value: isinstance(value, WireExprExt) and value.flags & 1 and not value.suffix)
-               for one in difference.read)  # fmt: skip
+    return any(
+        contains_value(
+            one.message, lambda value: isinstance(value, WireExprExt) and value.flags & 1 and not value.suffix
+        )
+        for one in difference.read
+    )
 
 
 KEYS: Final = (
-    KeyVerdict(
-        "part-wildcards-left-in-a-row", "of several `$*` in a row behind other characters of a chunk the codec leaves two, and "
-        "then refuses them", "part-wildcards-in-a-row",
+    KeyRule(
+        "part-wildcards-left-in-a-row",
+        "of several `$*` in a row behind other characters of a chunk the codec leaves two, and then refuses them",
+        "part-wildcards-in-a-row",
         re.compile(rb"[^/$*](\$\*){2}(\$\*|..\$\*)", re.DOTALL),
     ),
-)  # fmt: skip
-"""Where another codec may refuse a key of which ours makes the canonical form."""
+)
+"""Keys that another codec may refuse although ours makes them canonical."""
 
 
 def key_refused(text: bytes) -> str:
-    """The rule that explains that another codec refuses this key and ours does not; empty when none does."""
+    """Return the rule that explains why another codec refuses a key, or an empty string."""
     return next((each.id for each in KEYS if each.keys.search(text)), "")
 
 
-def holds(message: Any, wanted: Callable[[Any], Any]) -> bool:
-    """Whether a value in the message is wanted."""
+def contains_value(message: Any, wanted: Callable[[Any], Any]) -> bool:
+    """Whether a message contains a wanted value."""
     found: list[Any] = []
 
     def look(value: Any, wire: WireType | None) -> Any:
         found.extend([value] if wanted(value) else [])
         return value
 
-    everywhere(message, look)
+    change_values(message, look)
     return bool(found)
 
 
-__all__ = ["KEYS", "REWRITES", "VERDICTS", "KeyVerdict", "Rewrite", "Verdict", "everywhere", "holds", "key_refused"]
+__all__ = [
+    "KEYS",
+    "REWRITES",
+    "VERDICTS",
+    "KeyRule",
+    "RewriteRule",
+    "VerdictRule",
+    "change_values",
+    "contains_value",
+    "key_refused",
+]

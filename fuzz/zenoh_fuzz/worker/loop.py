@@ -1,4 +1,4 @@
-"""What a worker does with each input: writes it down, lets the oracle judge it, keeps what is new, goes on."""
+"""The worker's loop: store the input, judge it, store new findings, go on."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from collections.abc import Iterable
 from hashlib import sha1
 from typing import Any, Final
 
+from zenoh_fuzz import oracle as oracles
+from zenoh_fuzz.compare.targets import open_codecs
+from zenoh_fuzz.finding import FuzzFinding
+from zenoh_fuzz.mutators import BytesMutator, Mutator
 from zenoh_harness.errors import HarnessError
 
-from . import oracle as oracles
 from .blackbox import BlackBox
-from .feedback import of_atheris
-from .finding import Finding
-from .mutators import BytesMutator, Mutator
-from .plan import AT_HAND, CANNOT_BEGIN, CANNOT_WRITE, DEADLY, FIRST, FOUND, STATE, Plan
-from .targets import opened
+from .feedback import atheris_counters
+from .plan import AT_HAND, CANNOT_BEGIN, CANNOT_WRITE, DEADLY, FIRST, FOUND, STATE, WorkerPlan
 
 EVERY: Final = 0.5
-"""Seconds between two writings of the state."""
+"""Seconds between two writes of the state."""
 LOOK: Final = 64
-"""Inputs between two looks at the clock."""
+"""Inputs between two checks of the clock."""
 
 
-class Worker:
-    """One oracle and its inputs."""
+class WorkerLoop:
+    """Runs an oracle on inputs."""
 
-    def __init__(self, plan: Plan, oracle: oracles.Oracle) -> None:
+    def __init__(self, plan: WorkerPlan, oracle: oracles.Oracle) -> None:
         self.plan, self.oracle = plan, oracle
         self._box = BlackBox(plan.folder / AT_HAND)
-        self._behaves = of_atheris() if plan.behaviour else None
+        self._behaves = atheris_counters() if plan.behaviour else None
         deadly = plan.folder / DEADLY
         self._deadly = frozenset(map(bytes.fromhex, deadly.read_text().split())) if deadly.exists() else frozenset()
         self._counts: Counter[str] = Counter()
@@ -46,11 +46,11 @@ class Worker:
         atexit.register(self.flush)
 
     def one_input(self, data: bytes) -> None:
-        """What the engine calls."""
+        """Judge an input; called by the engine."""
         if self._deadly and data in self._deadly:
             return
         self._box.hold(data)
-        for finding in oracles.judged(self.oracle, data):
+        for finding in oracles.judge_input(self.oracle, data):
             self._note(finding)
         self._box.clear()
         if self._behaves is not None:
@@ -60,7 +60,7 @@ class Worker:
             self.flush()
 
     def first(self) -> None:
-        """Look at the small spaces whole, once a run: where an input ends the worker, the next one goes on behind it."""
+        """Run the exhaustive inputs, once per campaign; after a crash the next worker continues after the fatal input."""
         marks = self.plan.folder / FIRST
         begin = int(marks.read_text()) if marks.exists() else 0
         until = time.monotonic() + self.plan.first_seconds
@@ -74,30 +74,27 @@ class Worker:
         self._write(FIRST, str(1 << 60), append=False)
         self.flush()
 
-    def _note(self, finding: Finding) -> None:
+    def _note(self, finding: FuzzFinding) -> None:
         self._counts[finding.id] += 1
         if self._counts[finding.id] > 1:
             return
-        row = {
-            "id": finding.id, "oracle": finding.oracle, "rule": finding.rule, "signature": finding.signature,
-            "why": finding.why, "input": finding.data.hex(), "grave": finding.grave, "subject": finding.subject,
-            "sides": [{"name": one.name, "verdict": one.verdict, "told": one.told} for one in finding.sides],
-        }  # fmt: skip
-        self._write(FOUND, json.dumps(row) + "\n", append=True)
+        self._write(FOUND, json.dumps(finding.to_json()) + "\n", append=True)
 
     def flush(self) -> None:
-        """Say how far it is, and take the answers that are still owed."""
+        """Write the state, and collect late answers."""
         self._note_all(self.oracle.rest())
         state: dict[str, Any] = {
-            "inputs": self._inputs, "counts": self._counts, "tolerated": self.oracle.tolerated,
+            "inputs": self._inputs,
+            "counts": self._counts,
+            "tolerated": self.oracle.tolerated,
             "behaviours": self._behaves.seen if self._behaves else 0,
-        }  # fmt: skip
+        }
         if self._mutator:
             state |= {"used": self._mutator.used, "brought": self._mutator.brought}
         self._write(STATE, json.dumps(state), append=False)
         self._next = time.monotonic() + EVERY
 
-    def _note_all(self, findings: Iterable[Finding]) -> None:
+    def _note_all(self, findings: Iterable[FuzzFinding]) -> None:
         for finding in findings:
             self._note(finding)
 
@@ -117,45 +114,47 @@ class Worker:
     # --- mutation ---------------------------------------------------------------------------------------------------
 
     def mutate_with(self, engine: BytesMutator) -> None:
-        """Change inputs by their segments; `engine` changes bytes."""
+        """Mutate inputs by segments; `engine` mutates bytes."""
         self._mutator = Mutator(engine, self.plan.layers)
 
-    def mutated(self, data: bytes, most: int, seed: int) -> bytes:
-        """What the engine calls for another input."""
+    def mutate(self, data: bytes, most: int, seed: int) -> bytes:
+        """Return a mutate input; called by the engine."""
         assert self._mutator
         self._credit()
         self._last = self._mutator(data, min(most, self.oracle.largest), seed)
         return self._last
 
-    def crossed(self, data: bytes, other: bytes, most: int, seed: int) -> bytes:
-        """What the engine calls to make one input of two."""
+    def cross(self, data: bytes, other: bytes, most: int, seed: int) -> bytes:
+        """Return a crossover of two inputs; called by the engine."""
         assert self._mutator
         self._credit()
         self._last = self._mutator.cross(data, other, min(most, self.oracle.largest), seed)
         return self._last
 
     def _credit(self) -> None:
-        """The engine has kept the last input when there is a file of its name."""
+        """Credit the last edits if the engine kept the input: it has a file of that name."""
         if self._last and self._mutator:
             name = sha1(self._last, usedforsecurity=False).hexdigest()
-            if os.path.exists(self._kept + name):  # noqa: PTH110  asked of every input; a Path takes five times as long
+            if os.path.exists(self._kept + name):  # noqa: PTH110  runs for every input; a Path takes five times as long
                 self._mutator.credit()
 
 
-def begin(plan: Plan) -> Worker:
-    """The worker of a plan; ends the process where a target cannot be had."""
+def begin(plan: WorkerPlan) -> WorkerLoop:
+    """Return the worker of a plan; exits the process if a target is not available."""
     try:
         before = dict(os.environ)
-        os.environ.pop("LD_PRELOAD", None)  # what a worker starts is none, and a shell cannot load what serves Python
-        targets = opened(plan.targets, coverage=True, env=before)
-        return Worker(plan, oracles.made(plan.oracle, targets))
+        os.environ.pop(
+            "LD_PRELOAD", None
+        )  # not for its child processes: a shell cannot load libraries that need Python
+        targets = open_codecs(plan.targets, coverage=True, env=before)
+        return WorkerLoop(plan, oracles.make_oracle(plan.oracle, targets))
     except HarnessError as why:
         _end(CANNOT_BEGIN, str(why))
         raise
 
 
 def _end(code: int, why: str) -> None:
-    """End without the engine's own epitaph, which would take this for a finding."""
+    """Exit without the engine's crash report, which would count as a finding."""
     sys.stderr.write(f"worker: {why}\n")
     sys.stderr.flush()
     os._exit(code)

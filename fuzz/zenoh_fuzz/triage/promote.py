@@ -1,4 +1,4 @@
-"""What becomes of a finding that a person has looked at: a vector, a regression test, a listed deviation."""
+"""Turn a reviewed finding into a vector, a regression test or a known deviation."""
 
 from __future__ import annotations
 
@@ -6,39 +6,46 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from zenoh_conformance.codec import DecodeError, to_json
+from zenoh_conformance.reading.codec import DecodeError, to_json
+from zenoh_fuzz import inputs, oracle
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files import campaigns
 from zenoh_harness.files.campaigns import FindingRow
 
-from . import inputs, oracle
-from .reducing import keep
-from .telling import explained
+from .minimise import keep
+from .report import explain_finding
 
 
-def promoted(place: Path, kind: str) -> str:
-    """The text of what the finding in a folder becomes; the finding is marked.  UsageError for one under embargo."""
+def promote(place: Path, kind: str) -> str:
+    """Return the vector, test or entry for the finding in a folder, and mark it. Raises UsageError for one under embargo."""
     row = campaigns.read_finding(place)
     if row.embargo and kind != "fixed":
-        raise UsageError(f"{row.id} is under embargo", step="promote",
-                         hint="what makes a current release crash is told to its makers first")  # fmt: skip
-    row = explained(row, str(place))
+        raise UsageError(
+            f"{row.id} is under embargo",
+            step="promote",
+            hint="report a crash of a current release to its developers first",
+        )
+    row = explain_finding(row, str(place))
     text = "" if kind == "fixed" else {"vector": vector, "test": test, "deviation": deviation}[kind](row)
-    standing = {"fixed": "fixed", "deviation": "explained"}.get(kind, "promoted")
+    standing: campaigns.Standing = "fixed" if kind == "fixed" else "explained" if kind == "deviation" else "promoted"
     keep(place, replace(row, standing=standing))
     return text
 
 
 def vector(row: FindingRow) -> str:
-    """An entry for `vectors/zenoh_vectors/data/`, with our reading of the bytes: to be held against the table by a person."""
+    """Return an entry for `vectors/zenoh_vectors/data/` with our reading of the bytes, which a person must check."""
     if not oracle.kind_of(row.oracle).structured:
-        raise UsageError(f"an input of {row.oracle} is no message", step="promote", hint="--as test")
-    number, message = inputs.taken_apart(bytes.fromhex(row.input))
+        raise UsageError(f"inputs of {row.oracle} are not messages", step="promote", hint="--as test")
+    number, message = inputs.split_input(bytes.fromhex(row.input))
     layer = inputs.LAYERS[number]
     told: dict[str, object] = {
-        "id": f"fuzz/{row.id}", "about": row.why[:200], "covers": [], "layer": layer, "bytes": message.hex(),
+        "id": f"fuzz/{row.id}",
+        "about": row.why[:200],
+        "covers": [],
+        "layer": layer,
+        "bytes": message.hex(),
         "segments": [list(one) for one in row.segments],
-    }  # fmt: skip
+    }
     try:
         read, _ = inputs.messages(number, message)
     except DecodeError as refusal:
@@ -53,24 +60,24 @@ def vector(row: FindingRow) -> str:
 
 
 def test(row: FindingRow) -> str:
-    """A regression test that needs no engine."""
+    """Return a regression test that needs no engine."""
     targets = ", ".join(json.dumps(text) for text in row.targets)
     return f'''"""{row.oracle}/{row.rule}: an input that once broke it."""
 
 from zenoh_fuzz import oracle
-from zenoh_fuzz.targets import opened
+from zenoh_fuzz.compare.targets import open_codecs
 
 
 def test_{row.oracle}_{row.id}() -> None:
     """{_one_line(row.why)}"""
-    judge = oracle.made("{row.oracle}", opened([{targets}]))
+    judge = oracle.make_oracle("{row.oracle}", open_codecs([{targets}]))
     judge.thorough = True
-    assert [*oracle.judged(judge, bytes.fromhex("{row.input}")), *judge.rest()] == []
+    assert [*oracle.judge_input(judge, bytes.fromhex("{row.input}")), *judge.rest()] == []
 '''
 
 
 def deviation(row: FindingRow) -> str:
-    """An entry of a list of known deviations, to be completed: which requirement it is, only a person can tell."""
+    """Return an incomplete entry for a list of known deviations: a person must name the requirement."""
     return f"""[[deviation]]
 requirement = ""  # which one this breaks
 versions    = "=={next((one for name, one in sorted(row.versions.items()) if name != "ours"), "")}"

@@ -1,4 +1,4 @@
-"""Seeds and dictionaries: the golden vectors as inputs, and the strings that the declarations themselves tell."""
+"""Seeds and dictionaries: the golden vectors as inputs, and strings from the declarations."""
 
 from __future__ import annotations
 
@@ -8,45 +8,68 @@ from hashlib import sha1
 from pathlib import Path
 from typing import Final
 
-from zenoh_conformance import batch
+from zenoh_conformance.reading import batch
 from zenoh_conformance.wire import registry, vle
 from zenoh_conformance.wire.layer import Enc
+from zenoh_fuzz import inputs
 from zenoh_vectors.loader import Vector, load
 
-from . import inputs
-
 EDGES: Final = tuple(
-    sorted({0, 1, 2, 127, 128, 255, 256, 16383, 16384, 65535, 65536, (1 << 28) - 1, 1 << 28, (1 << 32) - 1, 1 << 32,
-            (1 << 33) - 1, (1 << 56) - 1, 1 << 56, 1 << 62, (1 << 63) - 1, 1 << 63, vle.MOST})
-)  # fmt: skip
-"""Where widths, VLE lengths and signs change (primitives#vle)."""
+    sorted(
+        {
+            0,
+            1,
+            2,
+            127,
+            128,
+            255,
+            256,
+            16383,
+            16384,
+            65535,
+            65536,
+            (1 << 28) - 1,
+            1 << 28,
+            (1 << 32) - 1,
+            1 << 32,
+            (1 << 33) - 1,
+            (1 << 56) - 1,
+            1 << 56,
+            1 << 62,
+            (1 << 63) - 1,
+            1 << 63,
+            vle.MOST,
+        }
+    )
+)
+"""Values at which widths, VLE lengths and signs change (primitives#vle)."""
 
 
 @cache
 def vectors() -> tuple[Vector, ...]:
-    """The golden vectors, conversations taken apart."""
+    """Return the golden vectors, with conversations split into messages."""
     return tuple(part for vector in load() for part in vector.parts)
 
 
 def message_seeds() -> Iterator[bytes]:
-    """Every vector of a layer that inputs have, valid or not; of streams, the batches."""
+    """Yield every vector of an input layer, valid or not; of streams, the batches."""
     for vector in vectors():
         if vector.layer in inputs.LAYERS:
-            yield inputs.of(vector.layer, vector.data)
+            yield inputs.make_input(vector.layer, vector.data)
         elif vector.layer == "stream":
             for one in batch.split(vector.data)[0]:
-                yield inputs.of("batch", one)
+                yield inputs.make_input("batch", one)
 
 
 def key_seeds() -> Iterator[bytes]:
-    """Key expressions of the vectors, in pairs, one a line."""
+    """Yield the key expressions of the vectors in pairs, one per line."""
     keys = [vector.data for vector in vectors() if vector.layer == "keyexpr"]
     for first, second in zip(keys, [*keys[1:], *keys[:1]], strict=True):
         yield first + b"\n" + second
 
 
 def message_words() -> Iterator[bytes]:
-    """Headers of messages and extensions, and edge integers."""
+    """Yield headers of messages and extensions, and edge integers."""
     for cls in (*registry.MESSAGES, *registry.EXTENSIONS):
         number = registry.of(cls).id
         yield bytes([number])
@@ -59,7 +82,7 @@ def message_words() -> Iterator[bytes]:
 
 
 def key_words() -> Iterator[bytes]:
-    """The pieces that keys are made of."""
+    """Yield the pieces of key expressions."""
     yield from (
         b"/",
         b"*",
@@ -81,13 +104,13 @@ def key_words() -> Iterator[bytes]:
 
 
 def dictionary(words: Iterable[bytes]) -> str:
-    """A dictionary as libFuzzer reads it: each distinct word once."""
+    """Return a libFuzzer dictionary with each distinct word."""
     lines = ['"' + "".join(f"\\x{byte:02x}" for byte in word) + '"' for word in sorted(set(words)) if word]
     return "\n".join(lines) + "\n"
 
 
 def write_corpus(folder: Path, seeds: Iterable[bytes], *, largest: int) -> int:
-    """One file a distinct seed, named as libFuzzer names it; how many there are.  A longer seed is left out."""
+    """Write each distinct seed to a file named as libFuzzer names it; return their number. Longer seeds are left out."""
     folder.mkdir(parents=True, exist_ok=True)
     names = {sha1(seed, usedforsecurity=False).hexdigest(): seed for seed in seeds if 0 < len(seed) <= largest}
     for name, seed in names.items():

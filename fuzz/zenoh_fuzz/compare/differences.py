@@ -1,4 +1,4 @@
-"""Where two codecs differ in what they make of one input."""
+"""Find where two codecs differ on one input."""
 
 from __future__ import annotations
 
@@ -7,40 +7,45 @@ from collections import Counter
 from functools import cache, cached_property
 from typing import Any
 
-from zenoh_conformance.codec import Decoded, DecodeError, to_json
+from zenoh_conformance.reading.codec import Decoded, DecodeError, to_json
 from zenoh_conformance.wire import registry
 from zenoh_conformance.wire.errors import Diagnostic
 from zenoh_conformance.wire.types import Blob
+from zenoh_fuzz import inputs
+from zenoh_fuzz.finding import without_numbers
 from zenoh_harness.foreign.confirm.meaning import comparable as told
 from zenoh_vectors.judge import parts
 
-from . import inputs
-from .finding import without_numbers
-from .targets import FuzzTarget, Theirs
+from .targets import CodecReading, FuzzTarget
 from .tolerances import REWRITES, VERDICTS
 
 
 class Difference:
-    """One input of which two codecs say different things."""
+    """One input on which two codecs differ."""
 
     def __init__(
-        self, target: FuzzTarget, number: int, message: bytes, read: list[Decoded], theirs: Theirs,
+        self,
+        target: FuzzTarget,
+        number: int,
+        message: bytes,
+        read: list[Decoded],
+        theirs: CodecReading,
         refusal: DecodeError | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.target, self.number, self.message = target, number, message
         self.read, self.theirs, self.refusal = read, theirs, refusal
         self.rewritten: Counter[str] = Counter()
-        """The rules that were needed to make our meaning theirs."""
+        """Rules that turned our meaning into theirs."""
 
     @cached_property
     def release(self) -> tuple[int, ...]:
-        """Of zenoh-codec the version as numbers; of every other codec nothing."""
+        """The version of zenoh-codec as numbers; empty for other codecs."""
         who = self.target.identity
         return tuple(map(int, re.findall(r"\d+", who.version))) if who.name == "zenoh-codec" else ()
 
     @cached_property
     def remarks(self) -> list[Diagnostic]:
-        """Ours, those before a refusal too."""
+        """Our remarks, including those before a refusal."""
         return (
             inputs.remarks(self.number, self.message)
             if self.refusal
@@ -49,12 +54,12 @@ class Difference:
 
     @cached_property
     def theirs_told(self) -> Any:
-        """Their meaning as far as structs can tell it; None when they tell none."""
+        """Their meaning in comparable form; None if the codec reports none."""
         means = self.target.means(self.number, self.message)
         return None if means is None else told(means)
 
     def ours_told(self, messages: list[Any]) -> Any:
-        """Our meaning in the same form."""
+        """Return our meaning in the same form."""
         if self.number == inputs.VLE:
             return {"Vle": {"value": messages[0] if messages[0] < 1 << 53 else str(messages[0])}}
         means = [to_json(message) for message in messages]
@@ -62,10 +67,10 @@ class Difference:
 
     @cached_property
     def where(self) -> tuple[str, Any, Any] | None:
-        """The first place where the meanings differ, ours and theirs there; None where no more is to be said.
+        """The first place where the meanings differ, with both values; None if rules explain every difference.
 
-        Our messages are rewritten by the rules of `tolerances` until the meanings agree; those that changed something
-        are counted in `rewritten`, if in the end they do.
+        The rules of `tolerances` rewrite our messages until the meanings agree; `rewritten` then counts the rules that had an
+        effect.
         """
         wanted = self.theirs_told
         messages = [one.message for one in self.read]
@@ -83,7 +88,7 @@ class Difference:
         return next(parts(self.ours_told(messages), wanted, ""), ("meaning", "ours", "theirs"))
 
     def alone(self, at: int) -> Difference:
-        """The network message at `at`, as if it stood alone."""
+        """Return the difference on the network message at `at` alone."""
         message = self.message[at:]
         try:
             read, size = inputs.messages(1, message)
@@ -91,26 +96,26 @@ class Difference:
             return Difference(self.target, 1, message, [], self.target.ask(1, message), refusal)
         return Difference(self.target, 1, message[:size], read, self.target.ask(1, message[:size]))
 
-    def explained(self, rule: str) -> str:
-        """The rule of `tolerances` that explains a difference in the promise `rule`; empty when none does."""
+    def explaining_rule(self, rule: str) -> str:
+        """Return the rule of `tolerances` that explains a difference in the property `rule`, or an empty string."""
         return next((each.id for each in VERDICTS.values() if rule in each.promises and each.explains(self)), "")
 
 
-def named(refusal: DecodeError) -> str:
-    """What a refusal is about: its path and its reason, without numbers."""
+def refusal_kind(refusal: DecodeError) -> str:
+    """Return the identity of a refusal: its path and its reason, without numbers."""
     return f"{without_numbers(refusal.path)}: {without_numbers(refusal.why)}"
 
 
 @cache
-def texts() -> frozenset[str]:
-    """The names of fields that hold text."""
+def text_fields() -> frozenset[str]:
+    """Return the names of fields that hold text."""
     declared = [registry.of(cls) for cls in (*registry.MESSAGES, *registry.EXTENSIONS)]
     named = {field.name for one in declared for field in one.fields if isinstance(field.wire, Blob) and field.wire.text}
     return frozenset(named | {"suffix"})
 
 
-def claimed(refusal: DecodeError | None, plain: bool) -> str:
-    """What kind of length was taken for true: of text, of bytes, of a list; and through which reader."""
+def length_kind(refusal: DecodeError | None, plain: bool) -> str:
+    """Return the kind of length that a codec trusted: of text, bytes or a list; and the kind of reader."""
     if refusal is None:  # it reads on in another place than we do
         return f"the length of bytes{', read from a plain run of bytes' if plain else ''}"
     steps = refusal.path.split(".")
@@ -121,6 +126,6 @@ def claimed(refusal: DecodeError | None, plain: bool) -> str:
     ):
         return "the count of a list"
     name = steps[-2] if steps[-1] in ("length", "bytes") and len(steps) > 1 else steps[-1]
-    if name in texts():
+    if name in text_fields():
         return "the length of a text"
     return f"the length of bytes{', read from a plain run of bytes' if plain else ''}"

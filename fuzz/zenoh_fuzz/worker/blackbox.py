@@ -1,4 +1,4 @@
-"""The input at hand, written down before it is run: what is read there after a worker's death killed it."""
+"""The current input, stored before it runs, so that it can be read after a crash of the worker."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ _NOTHING: Final = 0xFFFFFFFF
 
 
 class BlackBox:
-    """A file in memory, which outlives the process."""
+    """A memory-mapped file, which outlives the process."""
 
     def __init__(self, path: Path) -> None:
-        """Open or make it; OSError when that cannot be."""
+        """Open or create the file. Raises OSError."""
         with path.open("a+b") as file:
             os.posix_fallocate(file.fileno(), 0, SIZE)  # on a disk that is full a hole in it would end the worker
             self._map = mmap.mmap(file.fileno(), SIZE)
         self.clear()
 
     def hold(self, data: bytes) -> None:
-        """This input is run now."""
+        """Store the current input."""
         self._map[4 : 4 + len(data)] = data
         self._map[:4] = _LENGTH.pack(len(data))
 
     def clear(self) -> None:
-        """No input is run."""
+        """Note that no input runs."""
         self._map[:4] = _LENGTH.pack(_NOTHING)
 
 
-def at_hand(path: Path) -> bytes | None:
-    """The input that was run when the worker ended; None when none was."""
+def last_input(path: Path) -> bytes | None:
+    """Return the input that ran when the worker ended, or None."""
     if not path.exists():
         return None
     raw = path.read_bytes()

@@ -1,4 +1,4 @@
-"""One campaign: an oracle, targets, a corpus, a time; what it did, what it found, and its files."""
+"""One campaign: run an oracle over targets for a time, and keep the corpus, the findings and the files."""
 
 from __future__ import annotations
 
@@ -14,26 +14,28 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, Final
 
+from zenoh_fuzz import inputs, oracle
+from zenoh_fuzz.inputs import seeds
+from zenoh_fuzz.worker.plan import CANNOT_BEGIN, CANNOT_WRITE, WorkerPlan
 from zenoh_harness.errors import CannotGoOn, UsageError
 from zenoh_harness.files import campaigns
 from zenoh_harness.files.campaigns import FindingRow
 from zenoh_harness.run import embargo
 
-from . import crew, inputs, oracle, seeds
-from .merging import merged
-from .plan import CANNOT_BEGIN, CANNOT_WRITE, Plan
+from .corpus_merge import merge_corpus
 from .rows import row_of_death, row_of_found
+from .workers import LATE, WorkerDeath, WorkerProcess, corpus_files, prepare_worker, time_left
 
 TICK: Final = 0.2
 PROGRESS_EVERY: Final = 5.0
 """Seconds between two progress events."""
 MOST_DEATHS: Final = 500
-"""Workers that may be started anew, all in all."""
+"""Restarts of workers in one campaign, at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What a campaign is asked for."""
+    """The settings of a campaign."""
 
     oracle: str
     folder: Path
@@ -47,12 +49,12 @@ class Order:
     with_seeds: bool = True
     merge: bool = True
     corpora: tuple[Path, ...] = ()
-    """Folders of further inputs to begin with."""
+    """Folders of further inputs for the start."""
     until_found: int = 0
-    """End once so many findings are there; 0 for never."""
+    """Number of findings after which the campaign ends; 0 for no limit."""
 
     def command(self) -> str:
-        """The command that asks for the same."""
+        """Return the command line with these settings."""
         words = ["zconform", "fuzz", "codec", self.oracle, "--time", f"{self.seconds:g}s", "--seed", str(self.seed)]
         words += [word for target in self.targets for word in ("--target", target)]
         words += [word for layer in self.layers for word in ("--layer", layer)]
@@ -63,7 +65,7 @@ class Order:
 
 @dataclass(slots=True, kw_only=True)
 class Outcome:
-    """What a campaign did."""
+    """The results of a campaign."""
 
     inputs: int = 0
     edges: int = 0
@@ -72,41 +74,48 @@ class Outcome:
     restarts: int = 0
     behaviours: int = 0
     findings: dict[str, FindingRow] = field(default_factory=dict)
-    """Those of this run, by id."""
+    """Findings of this run, by id."""
     fresh: tuple[str, ...] = ()
-    """The ids of those that no earlier run of the folder had."""
+    """Ids of findings that no earlier run of the folder had."""
     first_seen: dict[str, float] = field(default_factory=dict)
-    """Seconds into the run, by id."""
+    """Seconds into the run at which each finding was first seen, by id."""
     tolerated: Counter[str] = field(default_factory=Counter)
     used: Counter[str] = field(default_factory=Counter)
     brought: Counter[str] = field(default_factory=Counter)
 
     @property
     def rate(self) -> float:
-        """Inputs a second."""
+        """Inputs per second."""
         return self.inputs / self.seconds if self.seconds else 0.0
 
     def to_json(self) -> dict[str, Any]:
-        """For `--format json`."""
+        """Return the results as JSON data."""
         return {
-            "inputs": self.inputs, "edges": self.edges, "seconds": round(self.seconds, 1), "corpus": self.corpus,
-            "rate": round(self.rate), "restarts": self.restarts, "behaviours": self.behaviours,
-            "findings": [told(row) | {"first_seen": round(self.first_seen.get(name, 0.0), 2)}
-                         for name, row in sorted(self.findings.items())],
+            "inputs": self.inputs,
+            "edges": self.edges,
+            "seconds": round(self.seconds, 1),
+            "corpus": self.corpus,
+            "rate": round(self.rate),
+            "restarts": self.restarts,
+            "behaviours": self.behaviours,
+            "findings": [
+                public_json(row) | {"first_seen": round(self.first_seen.get(name, 0.0), 2)}
+                for name, row in sorted(self.findings.items())
+            ],
             "tolerated": dict(sorted(self.tolerated.items())),
             "mutators": {name: {"used": self.used[name], "brought": self.brought[name]} for name in sorted(self.used)},
-        }  # fmt: skip
+        }
 
 
-def told(row: FindingRow) -> dict[str, Any]:
-    """A finding for whoever reads output: what is under embargo is counted and not told."""
+def public_json(row: FindingRow) -> dict[str, Any]:
+    """Return a finding as JSON data; one under embargo is reduced to its id."""
     if row.embargo:
         return {"id": row.id, "embargo": True}
     return row.to_json()
 
 
-def hidden(row: FindingRow) -> FindingRow:
-    """A finding as it may lie about: of one under embargo that there is one, and how often."""
+def ledger_row(row: FindingRow) -> FindingRow:
+    """Return a finding for the ledger; one under embargo is reduced to its id and count."""
     if not row.embargo:
         return row
     return FindingRow(
@@ -122,8 +131,8 @@ def hidden(row: FindingRow) -> FindingRow:
 
 
 @contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """Nobody else fuzzes in this folder meanwhile.  UsageError when somebody does; CannotGoOn when it cannot be written."""
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Lock the folder. Raises UsageError if another campaign works in it, CannotGoOn if it cannot be written."""
     lock: IO[str] | None = None
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -131,7 +140,7 @@ def alone(folder: Path) -> Iterator[None]:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as why:
         raise UsageError(
-            f"another campaign works in {folder}", step="fuzz codec", hint="--out names another folder"
+            f"another campaign is running in {folder}", step="fuzz codec", hint="--out names another folder"
         ) from why
     except OSError as why:
         raise CannotGoOn(
@@ -144,7 +153,7 @@ def alone(folder: Path) -> Iterator[None]:
 
 
 class Campaign:
-    """Runs an order; `show` gets the outcome so far, a few times a second."""
+    """Runs a campaign; `show` gets the results so far a few times per second."""
 
     def __init__(
         self, order: Order, versions: Mapping[str, str], show: Callable[[Outcome], None] = lambda so_far: None
@@ -156,8 +165,8 @@ class Campaign:
         self._began = 0.0
 
     def run(self) -> Outcome:
-        """Fuzz until the time is up.  UsageError, CannotGoOn; findings are no error."""
-        with alone(self.folder):
+        """Fuzz until the time is up. Raises UsageError, CannotGoOn; findings are no error."""
+        with lock_folder(self.folder):
             try:
                 self.prepare()
                 ledger = campaigns.read_ledger(self.folder)
@@ -168,30 +177,43 @@ class Campaign:
                     raise
                 self._close(ledger, merge=self.order.merge)
             except OSError as why:
-                raise CannotGoOn(f"cannot write in {self.folder}", step="fuzz codec", seen=str(why),
-                                 hint="is the disk full?") from why  # fmt: skip
+                raise CannotGoOn(
+                    f"cannot write in {self.folder}", step="fuzz codec", seen=str(why), hint="is the disk full?"
+                ) from why
         return self.outcome
 
     def prepare(self) -> None:
-        """Seeds, dictionary and manifest, before anything is run."""
-        made = oracle.made_for_seeds(self.order.oracle)
+        """Write seeds, dictionary and manifest."""
+        made = oracle.oracle_without_targets(self.order.oracle)
         self.corpus.mkdir(parents=True, exist_ok=True)
         count = seeds.write_corpus(self.folder / "seeds", self._seeds(made), largest=made.largest)
         (self.folder / "dictionary").write_text(seeds.dictionary(made.words()), encoding="ascii")
-        campaigns.write_manifest(self.folder, {
-            "id": f"{self.order.oracle}-{self.order.seed}", "kind": "codec", "oracle": self.order.oracle,
-            "promise": made.promise, "targets": list(self.order.targets), "layers": list(self.order.layers),
-            "seed": self.order.seed, "seconds": self.order.seconds, "jobs": self.order.jobs, "seeds": count,
-            "mutators": "structure" if self.order.structure else "bytes", "versions": self.versions,
-            "command": self.order.command(), "began": datetime.now(UTC).isoformat(timespec="seconds"),
-        })  # fmt: skip
+        campaigns.write_manifest(
+            self.folder,
+            {
+                "id": f"{self.order.oracle}-{self.order.seed}",
+                "kind": "codec",
+                "oracle": self.order.oracle,
+                "promise": made.promise,
+                "targets": list(self.order.targets),
+                "layers": list(self.order.layers),
+                "seed": self.order.seed,
+                "seconds": self.order.seconds,
+                "jobs": self.order.jobs,
+                "seeds": count,
+                "mutators": "structure" if self.order.structure else "bytes",
+                "versions": self.versions,
+                "command": self.order.command(),
+                "began": datetime.now(UTC).isoformat(timespec="seconds"),
+            },
+        )
 
     def _seeds(self, made: oracle.Oracle) -> Iterator[bytes]:
         numbers = self._layers()
         for seed in made.seeds() if self.order.with_seeds else ():
             if not numbers or not made.structured or seed[0] in numbers:
                 yield seed
-        for row in campaigns.read_ledger(self.folder).values():  # what was found once is looked at again
+        for row in campaigns.read_ledger(self.folder).values():  # inputs of earlier findings are tried again
             if not row.grave and row.input:
                 yield bytes.fromhex(row.input)
 
@@ -202,8 +224,8 @@ class Campaign:
 
     def _work(self, ledger: dict[str, FindingRow]) -> None:
         self._began = time.monotonic()
-        campaigns.add_event(self.folder, "begin", 0.0, {"corpus": len(crew.corpus_files(self.corpus))})
-        workers = [crew.worker(number, self._plan(number)) for number in range(self.order.jobs)]
+        campaigns.add_event(self.folder, "begin", 0.0, {"corpus": len(corpus_files(self.corpus))})
+        workers = [prepare_worker(number, self._plan(number)) for number in range(self.order.jobs)]
         try:
             for one in workers:
                 one.start(self.order.seconds, self.order.seed + one.number, self._folders())
@@ -213,50 +235,56 @@ class Campaign:
                 one.kill()
                 one.launcher.close()
 
-    def _plan(self, number: int) -> Plan:
-        made = oracle.made_for_seeds(self.order.oracle)
-        return Plan(
-            oracle=self.order.oracle, targets=self.order.targets, folder=self.folder / "workers" / str(number),
-            corpus=self.corpus, structure=self.order.structure and made.structured, behaviour=self.order.behaviour,
-            layers=self._layers(), largest=made.largest, first=self.order.with_seeds and not number,
+    def _plan(self, number: int) -> WorkerPlan:
+        made = oracle.oracle_without_targets(self.order.oracle)
+        return WorkerPlan(
+            oracle=self.order.oracle,
+            targets=self.order.targets,
+            folder=self.folder / "workers" / str(number),
+            corpus=self.corpus,
+            structure=self.order.structure and made.structured,
+            behaviour=self.order.behaviour,
+            layers=self._layers(),
+            largest=made.largest,
+            first=self.order.with_seeds and not number,
             first_seconds=self.order.seconds / 2,
-        )  # fmt: skip
+        )
 
     def _folders(self) -> list[str]:
         words = self.folder / "dictionary"
         return [f"-dict={words}", str(self.corpus), str(self.folder / "seeds"), *map(str, self.order.corpora)]
 
-    def _watch(self, workers: Sequence[crew.Worker], ledger: dict[str, FindingRow]) -> None:
-        until, told_at = self._began + self.order.seconds, 0.0
+    def _watch(self, workers: Sequence[WorkerProcess], ledger: dict[str, FindingRow]) -> None:
+        until, last_progress = self._began + self.order.seconds, 0.0
         running = list(workers)
         while running:
-            time.sleep(TICK)  # the workers are watched, not waited for: nothing here is to be observed sooner
+            time.sleep(TICK)  # polling is enough: nothing depends on a faster reaction
             for one in list(running):
-                one.stuck()
-                ended = one.ended()
-                self._look(one, ledger)
+                one.kill_if_stuck()
+                ended = one.end_state()
+                self._read_findings(one, ledger)
                 if ended == 0:
                     running.remove(one)
-                elif isinstance(ended, crew.Death):
-                    self._died(one, ended, ledger)
-                    if crew.time_left(until) < 1:
+                elif isinstance(ended, WorkerDeath):
+                    self._restart_after(one, ended, ledger)
+                    if time_left(until) < 1:
                         running.remove(one)
                     else:
                         one.start(
-                            crew.time_left(until),
+                            time_left(until),
                             self.order.seed + one.number + 1000 * self.outcome.restarts,
                             self._folders(),
                         )
             self._sum(workers)
-            if crew.time_left(until) < -crew.LATE:
+            if time_left(until) < -LATE:
                 break
-            if self.outcome.seconds - told_at >= PROGRESS_EVERY:
-                told_at = self.outcome.seconds
+            if self.outcome.seconds - last_progress >= PROGRESS_EVERY:
+                last_progress = self.outcome.seconds
                 self._progress()
             if 0 < self.order.until_found <= len(self.outcome.findings):
                 break
 
-    def _sum(self, workers: Sequence[crew.Worker]) -> None:
+    def _sum(self, workers: Sequence[WorkerProcess]) -> None:
         outcome = self.outcome
         outcome.seconds = time.monotonic() - self._began
         outcome.inputs = sum(one.inputs for one in workers)
@@ -271,29 +299,45 @@ class Campaign:
 
     def _progress(self) -> None:
         outcome = self.outcome
-        campaigns.add_event(self.folder, "progress", outcome.seconds, {
-            "inputs": outcome.inputs, "edges": outcome.edges, "findings": len(outcome.findings),
-            "rate": round(outcome.rate, 1), "corpus": len(crew.corpus_files(self.corpus)),
-        })  # fmt: skip
+        campaigns.add_event(
+            self.folder,
+            "progress",
+            outcome.seconds,
+            {
+                "inputs": outcome.inputs,
+                "edges": outcome.edges,
+                "findings": len(outcome.findings),
+                "rate": round(outcome.rate, 1),
+                "corpus": len(corpus_files(self.corpus)),
+            },
+        )
 
-    def _look(self, one: crew.Worker, ledger: Mapping[str, FindingRow]) -> None:
-        for told in one.look():
-            self._found(row_of_found(told, self.order.targets, self.versions), ledger)
+    def _read_findings(self, one: WorkerProcess, ledger: Mapping[str, FindingRow]) -> None:
+        for told in one.new_findings():
+            self._add_finding(row_of_found(told, self.order.targets, self.versions), ledger)
 
-    def _found(self, row: FindingRow, ledger: Mapping[str, FindingRow]) -> None:
+    def _add_finding(self, row: FindingRow, ledger: Mapping[str, FindingRow]) -> None:
         if row.id in self.outcome.findings:
             return
         now = time.monotonic() - self._began
         if row.id in ledger:
-            row = replace(row, standing=ledger[row.id].standing, segments=ledger[row.id].segments,
-                          explanation=ledger[row.id].explanation)  # fmt: skip
+            row = replace(
+                row,
+                standing=ledger[row.id].standing,
+                segments=ledger[row.id].segments,
+                explanation=ledger[row.id].explanation,
+            )
         self.outcome.findings[row.id] = row
         self.outcome.first_seen[row.id] = now
         self._keep(row)
-        campaigns.add_event(self.folder, "finding", now, {"id": row.id} if row.embargo else
-                            {"id": row.id, "signature": row.signature, "why": row.why})  # fmt: skip
+        campaigns.add_event(
+            self.folder,
+            "finding",
+            now,
+            {"id": row.id} if row.embargo else {"id": row.id, "signature": row.signature, "why": row.why},
+        )
 
-    def _died(self, one: crew.Worker, death: crew.Death, ledger: Mapping[str, FindingRow]) -> None:
+    def _restart_after(self, one: WorkerProcess, death: WorkerDeath, ledger: Mapping[str, FindingRow]) -> None:
         last = [line for line in death.lines if line.strip()][-3:]
         if death.code in (CANNOT_WRITE, CANNOT_BEGIN):
             raise CannotGoOn(
@@ -303,21 +347,29 @@ class Campaign:
                 hint="is the disk full?" if death.code == CANNOT_WRITE else "",
             )
         if death.data is None:
-            raise CannotGoOn(f"a worker ended with {death.why}, and no input was run", step="fuzz codec", seen=last,
-                             hint=f"read {one.plan.folder / 'log.txt'}")  # fmt: skip
+            raise CannotGoOn(
+                f"a worker ended with {death.why} before its first input",
+                step="fuzz codec",
+                seen=last,
+                hint=f"read {one.plan.folder / 'log.txt'}",
+            )
         self.outcome.restarts += 1
         if self.outcome.restarts > MOST_DEATHS:
-            raise CannotGoOn(f"workers died {MOST_DEATHS} times", step="fuzz codec", seen=last,
-                             hint="a target that ends its process so often is best mended first")  # fmt: skip
-        one.condemn(death.data)
+            raise CannotGoOn(
+                f"workers died {MOST_DEATHS} times",
+                step="fuzz codec",
+                seen=last,
+                hint="fix the target's crashes first",
+            )
+        one.skip_input(death.data)
         row = row_of_death(death, self.order.oracle, self.order.targets, self.versions)
-        self._found(row, ledger)
+        self._add_finding(row, ledger)
         campaigns.add_event(
             self.folder, "restart", time.monotonic() - self._began, {"worker": one.number, "seen": death.why}
         )
 
     def _keep(self, row: FindingRow) -> None:
-        """In the campaign's folder; what is under embargo in the user's own, and nowhere else."""
+        """Store a finding in the campaign's folder; one under embargo goes to the user's data folder only."""
         campaigns.keep_finding(embargo.folder() / "fuzz" if row.embargo else self.folder, row)
 
     # --- the end ------------------------------------------------------------------------------------------------------
@@ -328,19 +380,27 @@ class Campaign:
         for name, row in outcome.findings.items():
             before = ledger.get(name)
             count = row.count + (before.count if before else 0)
-            ledger[name] = replace(hidden(row), count=count)
+            ledger[name] = replace(ledger_row(row), count=count)
             self._keep(replace(row, count=count))
         campaigns.write_ledger(self.folder, ledger)
         if merge:
-            before_merge = len(crew.corpus_files(self.corpus))
-            after = merged(self._plan(0), self.corpus, self.folder)
+            before_merge = len(corpus_files(self.corpus))
+            after = merge_corpus(self._plan(0), self.corpus, self.folder)
             campaigns.add_event(self.folder, "merge", outcome.seconds, {"before": before_merge, "after": after})
         if any(row.embargo for row in outcome.findings.values()):
-            shutil.rmtree(self.folder / "workers")  # their notes hold the inputs
-        outcome.corpus = len(crew.corpus_files(self.corpus))
-        campaigns.add_event(self.folder, "end", outcome.seconds, {
-            "inputs": outcome.inputs, "edges": outcome.edges, "findings": len(outcome.findings), "corpus": outcome.corpus,
-        })  # fmt: skip
+            shutil.rmtree(self.folder / "workers")  # the workers' files contain the inputs
+        outcome.corpus = len(corpus_files(self.corpus))
+        campaigns.add_event(
+            self.folder,
+            "end",
+            outcome.seconds,
+            {
+                "inputs": outcome.inputs,
+                "edges": outcome.edges,
+                "findings": len(outcome.findings),
+                "corpus": outcome.corpus,
+            },
+        )
 
 
-__all__ = ["Campaign", "FindingRow", "Order", "Outcome", "alone", "hidden", "told"]
+__all__ = ["Campaign", "FindingRow", "Order", "Outcome", "ledger_row", "lock_folder", "public_json"]

@@ -1,0 +1,1 @@
+"""Workers, corpus and ledger of one campaign."""

@@ -1,0 +1,1 @@
+"""Two codecs side by side: targets, differences, tolerances."""

@@ -1,0 +1,1 @@
+"""A worker: one oracle under Atheris in its own process."""
