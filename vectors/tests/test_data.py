@@ -10,8 +10,8 @@ from collections import Counter
 
 import pytest
 
-from zenoh_conformance.errata import errata
-from zenoh_conformance.requirement import requirements
+from zenoh_conformance.spec.errata import errata
+from zenoh_conformance.spec.requirement import requirements
 from zenoh_vectors.build.__main__ import main
 from zenoh_vectors.build.octets import overlong, vle
 from zenoh_vectors.build.tree import Clash, texts, unique

@@ -8,7 +8,7 @@ import pytest
 from mutation import by_hand, facts
 from mutation.engine import Entry, Mutant, NoSuchPlace, Text, edited, noticed, planted
 
-from zenoh_conformance.requirement import requirements
+from zenoh_conformance.spec.requirement import requirements
 
 
 def survivors(mutants, vectors, ours):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from zenoh_conformance import codec
-from zenoh_conformance.codec import Layer
+from zenoh_conformance.reading import codec
+from zenoh_conformance.reading.codec import Layer
 
 MESSAGES = ("transport", "network", "scouting")
 

@@ -1,5 +1,14 @@
-"""Which bytes: golden vectors as data, their schema and loader."""
+"""Golden vectors as data, with their schema and loader."""
 
-from zenoh_vectors.loader import Erratum, Refusal, Remark, Segment, Vector, VectorError, load, load_file
+from zenoh_vectors.loader import (
+    Remark,
+    Vector,
+    VectorErratum,
+    VectorError,
+    VectorRefusal,
+    VectorSegment,
+    load,
+    load_file,
+)
 
-__all__ = ["Erratum", "Refusal", "Remark", "Segment", "Vector", "VectorError", "load", "load_file"]
+__all__ = ["Remark", "Vector", "VectorErratum", "VectorError", "VectorRefusal", "VectorSegment", "load", "load_file"]

@@ -1,4 +1,4 @@
-"""Which foreign implementations agreed with which vectors: kept beside the data, and copied into it by the builder."""
+"""The foreign implementations that agree with each vector: kept beside the data; the builder copies them into it."""
 
 from __future__ import annotations
 
@@ -15,45 +15,45 @@ Table = dict[str, dict[str, list[str]]]
 
 
 def file() -> Path:
-    """Where confirmations are kept."""
+    """The file of confirmations."""
     return data_folder().parent / "confirmed.json"
 
 
 def read(path: Path | None = None) -> Table:
-    """All confirmations; none when there is no file."""
+    """All confirmations; an empty table without a file."""
     path = path or file()
     return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}
 
 
 def digest_of(layer: str, data: bytes, means: Mapping[str, Any] | None, refuses: Mapping[str, Any] | None) -> str:
-    """What a confirmation stands on: bytes and expectation; a vector that changes has to be confirmed again."""
+    """The digest of bytes and expectation; a changed vector has another digest and must be confirmed again."""
     outcome = json.dumps([means, refuses is not None], sort_keys=True)
     return sha256(layer.encode() + b"\0" + data + outcome.encode()).hexdigest()[:16]
 
 
 def digest(vector: Vector) -> str:
-    """The digest of a loaded vector; of a conversation, that of its steps together."""
+    """The digest of a loaded vector; a conversation has the joint digest of its steps."""
     if vector.steps:
-        return joined(digest(step) for _, step in vector.steps)
+        return join_digests(digest(step) for _, step in vector.steps)
     return digest_of(vector.layer, vector.data, vector.means, vector.refuses._asdict() if vector.refuses else None)
 
 
-def joined(digests: Iterable[str]) -> str:
-    """One digest of several."""
+def join_digests(digests: Iterable[str]) -> str:
+    """One digest for several."""
     return sha256("".join(digests).encode()).hexdigest()[:16]
 
 
 def record(vectors: Iterable[Vector], witness: str, agreed: Iterable[str], path: Path | None = None) -> int:
-    """Write down which of `vectors` the witness was asked about and agreed with; how many that are.
+    """Record which of `vectors`, all of which the witness was asked about, it agreed with; return their number.
 
-    What it said before about these vectors is forgotten, and so is what anybody said about bytes that have changed.
+    This replaces the witness's earlier answers about these vectors, and drops all confirmations of bytes that have changed.
     """
     path = path or file()
-    table, yes, count = read(path), set(agreed), 0
+    table, confirmed, count = read(path), set(agreed), 0
     for vector in vectors:
         mark = digest(vector)
         witnesses = {*table.get(vector.id, {}).get(mark, ())} - {witness}
-        if vector.id in yes:
+        if vector.id in confirmed:
             witnesses.add(witness)
             count += 1
         table.pop(vector.id, None)

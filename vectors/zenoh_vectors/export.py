@@ -1,4 +1,4 @@
-"""The vectors as an archive that needs nothing else of ours: data, schema, a README of one page, a consumer."""
+"""The vectors as an archive that needs no other code of ours: data, schema, a one-page README, a consumer."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from zenoh_vectors.loader import data_folder
 from zenoh_vectors.names import table
 
 FOLDER = "zenoh-vectors-1.0.0"
-"""What the archive unpacks to: the revision of the specification."""
+"""The folder in the archive, with the revision of the specification."""
 
 
 def files() -> Iterator[tuple[str, bytes]]:
-    """Path inside the archive and content, sorted."""
+    """The path inside the archive and the content of each file, sorted."""
     home = data_folder().parent
-    found = {f"data/{path.name}": path for path in data_folder().glob("*.json")}
-    found["vectors.schema.json"] = home / "vectors.schema.json"
-    found |= {name: home / "archive" / name for name in ("README.md", "consumer.py")}
-    content = {name: path.read_bytes() for name, path in found.items()}
+    paths = {f"data/{path.name}": path for path in data_folder().glob("*.json")}
+    paths["vectors.schema.json"] = home / "vectors.schema.json"
+    paths |= {name: home / "archive" / name for name in ("README.md", "consumer.py")}
+    content = {name: path.read_bytes() for name, path in paths.items()}
     content["NAMES.md"] = table().encode()
     yield from sorted(content.items())
 
 
 def export(destination: Path) -> int:
-    """Write the archive: a folder, or a file when the name ends in `.tar.gz`; how many files it holds.
+    """Write the archive, as a folder or as a `.tar.gz` file by its name; return the number of files in it.
 
-    The same input gives the same bytes.  Raises FileExistsError for a folder that holds something else.
+    The same input gives the same bytes.  Raises FileExistsError for a folder with other content.
     """
     if destination.name.endswith(".tar.gz"):
         return _tar(destination)

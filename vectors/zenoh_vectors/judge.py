@@ -1,4 +1,4 @@
-"""Whether a codec did what a vector says: one rule for ours, for foreign ones, and for the plain consumer."""
+"""Judges whether a codec does what a vector says: the same rules for ours and for foreign codecs."""
 
 from __future__ import annotations
 
@@ -6,100 +6,100 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from zenoh_vectors.loader import Refusal, Vector
+from zenoh_vectors.loader import Vector, VectorRefusal
 
 Verdict = Literal["pass", "fail", "not-applicable"]
 
 
 @dataclass(frozen=True, slots=True)
 class VectorOutcome:
-    """What a decoder made of the bytes of a vector: a meaning, or a refusal."""
+    """The result of decoding a vector: a meaning, or a refusal."""
 
     means: Mapping[str, Any] | None = None
     """None: refused."""
     why: str = ""
     at: int | None = None
-    """The byte at which it refused, if it says so."""
+    """The byte at which the decoder refused, if it reports one."""
     size: int | None = None
-    """How many bytes it took, if it says so; fewer than there are is a refusal of the rest."""
+    """The number of bytes that it read, if it reports one; leaving bytes counts as a refusal of them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class VectorVerdict:
     """The verdict on one vector."""
 
     verdict: Verdict
     cause: str = ""
     reading: str | None = None
-    """Which reading of an erratum the outcome follows; None where no erratum is touched, or neither is followed."""
+    """The reading of an erratum that the outcome follows; None for a vector without an erratum, or for neither reading."""
 
 
-def settled(outcome: VectorOutcome, vector: Vector) -> VectorOutcome:
-    """The same, with bytes left over told as what they are."""
+def refuse_surplus(outcome: VectorOutcome, vector: Vector) -> VectorOutcome:
+    """The outcome; a refusal if bytes are left over."""
     if outcome.means is not None and outcome.size is not None and outcome.size < len(vector.data):
         return VectorOutcome(None, f"{len(vector.data) - outcome.size} bytes are left over", outcome.size)
     return outcome
 
 
-def judge(vector: Vector, outcome: VectorOutcome) -> Judged:
-    """What the outcome is worth.  A point that the text leaves open is named and never failed."""
+def judge(vector: Vector, outcome: VectorOutcome) -> VectorVerdict:
+    """The verdict on an outcome.  A point that the text leaves open is named and never fails."""
     if outcome.size is not None and outcome.size > len(vector.data):
-        return Judged("fail", f"{outcome.size} bytes are said to be used, of {len(vector.data)}")
-    outcome = settled(outcome, vector)
+        return VectorVerdict("fail", f"{outcome.size} bytes are said to be used, of {len(vector.data)}")
+    outcome = refuse_surplus(outcome, vector)
     reading = vector.errata[0].reading if vector.errata else None
     if agrees(vector.refuses, outcome, vector.means, *vector.also):
-        return Judged("pass", reading=reading)
+        return VectorVerdict("pass", reading=reading)
     cause = difference(vector, outcome)
     if vector.needs and outcome.means is None:
-        return Judged("not-applicable", f"needs {', '.join(vector.needs)}: {cause}")
+        return VectorVerdict("not-applicable", f"needs {', '.join(vector.needs)}: {cause}")
     for erratum in vector.errata:
         known = erratum.other_means is not None or erratum.other_refuses is not None
         if known and agrees(erratum.other_refuses, outcome, erratum.other_means):
             other = "as written" if erratum.reading == "as erratum" else "as erratum"
-            return Judged("pass" if vector.acceptable else "fail", f"{erratum.id}: {cause}", other)
+            return VectorVerdict("pass" if vector.acceptable else "fail", f"{erratum.id}: {cause}", other)
     if vector.acceptable:
-        return Judged("pass", f"open point {vector.errata[0].id}: {cause}")
-    return Judged("fail", cause)
+        return VectorVerdict("pass", f"open point {vector.errata[0].id}: {cause}")
+    return VectorVerdict("fail", cause)
 
 
-def judge_written(vector: Vector, data: bytes | None, why: str = "") -> Judged:
-    """Whether these are the bytes of a canonical vector; None where its meaning was refused."""
+def judge_written(vector: Vector, data: bytes | None, why: str = "") -> VectorVerdict:
+    """The verdict on the bytes that an encoder wrote for a canonical vector; `data` is None if it refused the meaning."""
     if data == vector.data:
-        return Judged("pass")
+        return VectorVerdict("pass")
     if vector.needs:
-        return Judged("not-applicable", f"needs {', '.join(vector.needs)}")
+        return VectorVerdict("not-applicable", f"needs {', '.join(vector.needs)}")
     if vector.acceptable:
-        return Judged("pass", f"open point {vector.errata[0].id}: written as {data.hex() if data else 'nothing'}")
+        return VectorVerdict(
+            "pass", f"open point {vector.errata[0].id}: written as {data.hex() if data else 'nothing'}"
+        )
     if data is None:
-        return Judged("fail", f"cannot be written: {why or 'no reason given'}")
+        return VectorVerdict("fail", f"cannot be written: {why or 'no reason given'}")
     pairs = enumerate(zip(data, vector.data, strict=False))
     at = next((n for n, (a, b) in pairs if a != b), min(len(data), len(vector.data)))
-    return Judged("fail", f"byte {at}{beside(vector, at)}: expected {vector.data.hex()}, written {data.hex()}")
+    return VectorVerdict("fail", f"byte {at}{path_at(vector, at)}: expected {vector.data.hex()}, written {data.hex()}")
 
 
-def agrees(refuses: Refusal | None, outcome: VectorOutcome, *means: Mapping[str, Any] | None) -> bool:
-    """Whether the outcome is one of these meanings, or a refusal where one is expected; the byte is not compared."""
+def agrees(refuses: VectorRefusal | None, outcome: VectorOutcome, *means: Mapping[str, Any] | None) -> bool:
+    """Whether the outcome is one of these meanings, or the expected refusal; the byte of the refusal is not compared."""
     if refuses is not None:
         return outcome.means is None
     return outcome.means is not None and outcome.means in means
 
 
 def difference(vector: Vector, outcome: VectorOutcome) -> str:
-    """In one line: what was expected and what was found, at the first place where they part."""
+    """The first difference between the expected and the actual outcome, in one line."""
     if vector.refuses is not None:
-        refused = vector.refuses
-        return (
-            f"expected a refusal ({refused.why} at byte {refused.at}, {refused.path}), found {str(outcome.means)[:200]}"
-        )
+        why, at, path = vector.refuses
+        return f"expected a refusal ({why} at byte {at}, {path}), found {str(outcome.means)[:200]}"
     if outcome.means is None:
-        where = "" if outcome.at is None else f" at byte {outcome.at}{beside(vector, outcome.at)}"
+        where = "" if outcome.at is None else f" at byte {outcome.at}{path_at(vector, outcome.at)}"
         return f"refused{where}: {outcome.why or 'no reason given'}"
     path, want, got = next(parts(vector.means, outcome.means, ""), ("", "?", "?"))
     return f"{path}: expected {want!r:.80}, found {got!r:.80}"
 
 
-def beside(vector: Vector, at: int) -> str:
-    """The path of the segment that holds byte `at`, in brackets."""
+def path_at(vector: Vector, at: int) -> str:
+    """The path of the segment with byte `at`, in brackets."""
     end = 0
     for segment in vector.segments:
         end += len(segment.data)
@@ -109,12 +109,11 @@ def beside(vector: Vector, at: int) -> str:
 
 
 def parts(want: Any, got: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
-    """Where two meanings differ: path, expected, found."""
+    """The differences between two meanings: path, expected, actual."""
     if isinstance(want, Mapping) and isinstance(got, Mapping):
         for name in dict.fromkeys((*want, *got)):
-            yield from parts(
-                want.get(name, "(absent)"), got.get(name, "(absent)"), f"{path}.{name}" if path else str(name)
-            )
+            below = f"{path}.{name}" if path else str(name)
+            yield from parts(want.get(name, "(absent)"), got.get(name, "(absent)"), below)
     elif isinstance(want, list) and isinstance(got, list) and len(want) == len(got):
         for place, pair in enumerate(zip(want, got, strict=True)):
             yield from parts(*pair, f"{path}[{place}]")

@@ -1,9 +1,9 @@
-"""Reads golden vectors.  Imports the standard library and nothing of ours, so that the file can be taken away alone.
+"""Reads golden vectors.  Imports only the standard library, so that the file can be copied and used alone.
 
     for vector in load():
         outcome = decode(vector.layer, vector.data)
 
-Whatever is wrong with a file is a `VectorError` that names file, id and field.
+Every fault of a file raises a `VectorError` that names file, id and field.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -23,47 +23,26 @@ STANCES = ("PIN", "DEV", "GAP", "BOTH")
 READINGS = ("as written", "as erratum")
 ID = re.compile(r"[a-z][a-z0-9-]*/[a-z0-9]+(-[a-z0-9]+)*")
 PATH = re.compile(r"[a-z][a-z0-9_]*(\[[0-9]+\])?(\.[a-z][a-z0-9_]*(\[[0-9]+\])?)*")
-KEYS = frozenset(
-    (
-        "id",
-        "about",
-        "core",
-        "covers",
-        "layer",
-        "bytes",
-        "segments",
-        "means",
-        "also",
-        "needs",
-        "refuses",
-        "canonical",
-        "remarks",
-        "steps",
-        "source",
-        "errata",
-        "confirmed_by",
-    )
-)
 
 
 class VectorError(Exception):
-    """A vector file cannot be used: which file, which vector, which field, and why."""
+    """A vector file cannot be used: file, vector, field, and why."""
 
     def __init__(self, file: str, ident: str, field: str, why: str) -> None:
         super().__init__(f"{file}: {ident or '(whole file)'}: {field}: {why}")
         self.file, self.id, self.field, self.why = file, ident, field, why
 
 
-class Segment(NamedTuple):
-    """A stretch of bytes with the path of what it holds."""
+class VectorSegment(NamedTuple):
+    """Some bytes of a vector, with their path and meaning."""
 
     path: str
     data: bytes
     note: str
 
 
-class Refusal(NamedTuple):
-    """The bytes are no message: the kind of fault, the first byte of the field at fault, its path."""
+class VectorRefusal(NamedTuple):
+    """The refusal of bytes: the kind of fault, the first byte of the field at fault, its path."""
 
     why: str
     at: int
@@ -71,7 +50,7 @@ class Refusal(NamedTuple):
 
 
 class Remark(NamedTuple):
-    """What a strict reader reports about bytes that it accepts."""
+    """A remark of a strict reader on bytes that it accepts."""
 
     kind: str
     at: int
@@ -79,20 +58,20 @@ class Remark(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Erratum:
-    """A place where text and baseline differ, and the reading that the vector expects."""
+class VectorErratum:
+    """A difference between text and baseline, with the reading that the vector expects."""
 
     id: str
     alias: str | None
     stance: str
     reading: str
     other_means: Mapping[str, Any] | None = None
-    other_refuses: Refusal | None = None
+    other_refuses: VectorRefusal | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vector:
-    """Bytes, and what they must mean or why they must be refused."""
+    """Bytes with their meaning, or with the reason for which they must be refused."""
 
     id: str
     about: str
@@ -100,46 +79,50 @@ class Vector:
     """Requirement ids."""
     layer: str
     data: bytes
-    segments: tuple[Segment, ...]
+    segments: tuple[VectorSegment, ...]
     means: Mapping[str, Any] | None
-    """`{"Kind": {field: value}}`; None where the bytes must be refused."""
+    """`{"Kind": {field: value}}`; None for bytes that must be refused."""
     also: tuple[Mapping[str, Any], ...]
-    """Other meanings that say the same: without what was skipped, without what stands at its default."""
+    """Equivalent meanings: without skipped extensions, without fields at their default."""
     needs: tuple[str, ...]
-    """What only some builds can do: `shm`. Others may refuse these bytes."""
-    refuses: Refusal | None
+    """Optional features, such as `shm`; a build without one may refuse the bytes."""
+    refuses: VectorRefusal | None
     canonical: bool
-    """Whether a writer that is given `means` writes exactly these bytes."""
+    """Whether an encoder writes exactly these bytes for `means`."""
     remarks: tuple[Remark, ...]
     steps: tuple[tuple[str, Vector], ...]
-    """A conversation: who speaks ("initiator" or "responder"), and what; its own `data` is then empty."""
+    """The steps of a conversation: sender ("initiator" or "responder") and vector; its own `data` is then empty."""
     source: str
-    errata: tuple[Erratum, ...]
+    errata: tuple[VectorErratum, ...]
     confirmed_by: tuple[str, ...]
     file: str
     core: bool = False
-    """One of the few hundred that the author of a codec reads first."""
+    """Whether it is one of the few hundred vectors to begin with."""
 
     @property
     def parts(self) -> tuple[Vector, ...]:
-        """The steps of a conversation; of anything else the vector itself."""
+        """The steps of a conversation, or the vector itself."""
         return tuple(step for _, step in self.steps) or (self,)
 
     @property
     def acceptable(self) -> bool:
-        """The text leaves it open: another outcome is reported and not failed."""
+        """Whether the text leaves the point open, so that another outcome is reported and does not fail."""
         return any(erratum.stance in ("GAP", "BOTH") for erratum in self.errata)
 
 
+KEYS = frozenset(field.name for field in fields(Vector)) - {"file", "data"} | {"bytes"}
+"""The keys of a vector in a file."""
+
+
 def data_folder() -> Path:
-    """Where the packaged files are."""
+    """The folder of the packaged files."""
     return Path(str(resources.files(__package__ or "zenoh_vectors"))) / "data"
 
 
 def load(folder: Path | None = None, *, requirements: Collection[str] | None = None) -> tuple[Vector, ...]:
-    """All vectors of a folder, sorted by id.
+    """All vectors of a folder, sorted by id.  Raises VectorError.
 
-    `requirements`: every id that exists; a vector that covers another one is a `VectorError`.
+    `requirements`: every id that exists; a vector may cover no other.
     """
     where = data_folder() if folder is None else folder
     files = sorted(path for path in where.glob("*.json") if not path.name.endswith(".schema.json"))
@@ -170,7 +153,7 @@ def load_file(file: Path) -> tuple[Vector, ...]:
 
 
 def check_covers(vectors: Iterable[Vector], requirements: Collection[str]) -> None:
-    """Refuse a vector that names a requirement which does not exist."""
+    """Raise VectorError for a vector that covers a requirement that does not exist."""
     for vector in vectors:
         for requirement in vector.covers:
             if requirement not in requirements:
@@ -178,7 +161,7 @@ def check_covers(vectors: Iterable[Vector], requirements: Collection[str]) -> No
 
 
 def schema_faults(file: Path, schema: Mapping[str, Any]) -> list[VectorError]:
-    """What the JSON Schema says; needs the `jsonschema` package.  Slower and broader than the checks of `load`."""
+    """The faults by the JSON Schema; needs the `jsonschema` package.  Slower and more thorough than `load`."""
     import jsonschema
 
     document = json.loads(file.read_text(encoding="utf-8"))
@@ -195,7 +178,7 @@ def schema_faults(file: Path, schema: Mapping[str, Any]) -> list[VectorError]:
 
 
 class _Entry:
-    """One JSON object with the name of where it stands, so that each refusal can say it."""
+    """A JSON object with its file and id, for errors."""
 
     def __init__(self, file: str, ident: str, row: Mapping[str, Any]) -> None:
         self.file, self.id, self.row = file, ident, row
@@ -206,12 +189,11 @@ class _Entry:
     def get(self, field: str, kind: type, default: Any = None) -> Any:
         value = self.row.get(field, default)
         if not isinstance(value, kind):
-            raise self.fail(
-                field, f"expected {kind.__name__}, found {value!r:.60}" if field in self.row else "is missing"
-            )
+            why = f"expected {kind.__name__}, found {value!r:.60}" if field in self.row else "is missing"
+            raise self.fail(field, why)
         return value
 
-    def parsed(self, field: str, value: Any, parse: Callable[[Any], Any], expected: str) -> Any:
+    def parse(self, field: str, value: Any, parse: Callable[[Any], Any], expected: str) -> Any:
         try:
             return parse(value)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -224,17 +206,17 @@ def _vector(file: str, row: Any) -> Vector:
     entry = _Entry(file, str(row.get("id", "")), row)
     if not ID.fullmatch(entry.get("id", str)):
         raise entry.fail("id", "expected <file>/<phrase-of-words>")
-    if strange := sorted(row.keys() - KEYS):
-        raise entry.fail(strange[0], "no such field")
+    if unknown := sorted(row.keys() - KEYS):
+        raise entry.fail(unknown[0], "no such field")
     if row.get("layer") not in LAYERS:
         raise entry.fail("layer", f"expected one of {', '.join(LAYERS)}; found {row.get('layer')!r}")
     steps = tuple(_step(entry, number, step) for number, step in enumerate(entry.get("steps", list, [])))
     if sum(name in row for name in ("means", "refuses", "steps")) != 1:
         raise entry.fail("means", "expected exactly one of means, refuses, steps")
-    return _built(entry, steps)
+    return _make_vector(entry, steps)
 
 
-def _built(entry: _Entry, steps: tuple[tuple[str, Vector], ...]) -> Vector:
+def _make_vector(entry: _Entry, steps: tuple[tuple[str, Vector], ...]) -> Vector:
     row = entry.row
     segments = () if steps else _segments(entry)
     data = b"" if steps else _bytes(entry, segments)
@@ -269,16 +251,16 @@ def _step(entry: _Entry, number: int, row: Any) -> tuple[str, Vector]:
     return row["from"], _vector(entry.file, inner)
 
 
-def _segments(entry: _Entry) -> tuple[Segment, ...]:
-    return tuple([entry.parsed(f"segments[{number}]", row, _segment, "[path, hex, note]")
-                  for number, row in enumerate(entry.get("segments", list))])  # fmt: skip
+def _segments(entry: _Entry) -> tuple[VectorSegment, ...]:
+    rows = enumerate(entry.get("segments", list))
+    return tuple([entry.parse(f"segments[{number}]", row, _segment, "[path, hex, note]") for number, row in rows])
 
 
-def _segment(row: Any) -> Segment:
+def _segment(row: Any) -> VectorSegment:
     path, hexed, note = row
     if not _is_path(path) or not isinstance(note, str):
         raise ValueError(path)
-    return Segment(path, bytes.fromhex(hexed), note)
+    return VectorSegment(path, bytes.fromhex(hexed), note)
 
 
 @cache
@@ -286,24 +268,21 @@ def _is_path(path: str) -> bool:
     return PATH.fullmatch(path) is not None
 
 
-def _bytes(entry: _Entry, segments: tuple[Segment, ...]) -> bytes:
-    data: bytes = entry.parsed("bytes", entry.get("bytes", str), bytes.fromhex, "pairs of hexadecimal digits")
+def _bytes(entry: _Entry, segments: tuple[VectorSegment, ...]) -> bytes:
+    data: bytes = entry.parse("bytes", entry.get("bytes", str), bytes.fromhex, "pairs of hexadecimal digits")
     joined = b"".join(segment.data for segment in segments)
     if data != joined:
-        at = next(
-            (n for n, (a, b) in enumerate(zip(data, joined, strict=False)) if a != b), min(len(data), len(joined))
-        )
+        pairs = enumerate(zip(data, joined, strict=False))
+        at = next((n for n, (a, b) in pairs if a != b), min(len(data), len(joined)))
         raise entry.fail("bytes", f"differ from the joined segments at byte {at} ({len(data)} and {len(joined)} bytes)")
     return data
 
 
-def _refusal(entry: _Entry, field: str, row: Any, size: int) -> Refusal:
-    refusal: Refusal = entry.parsed(
-        field,
-        row,
-        lambda found: Refusal(found["why"], found["at"], found["path"]),
-        '{"why": ..., "at": ..., "path": ...}',
-    )
+def _refusal(entry: _Entry, field: str, row: Any, size: int) -> VectorRefusal:
+    def parse(row: Any) -> VectorRefusal:
+        return VectorRefusal(row["why"], row["at"], row["path"])
+
+    refusal: VectorRefusal = entry.parse(field, row, parse, '{"why": ..., "at": ..., "path": ...}')
     if not _inside(refusal.at, size):
         raise entry.fail(f"{field}.at", f"byte {refusal.at!r} is outside the {size} bytes")
     return refusal
@@ -314,19 +293,19 @@ def _inside(at: object, size: int) -> bool:
 
 
 def _remark(entry: _Entry, row: Any, size: int) -> Remark:
-    remark: Remark = entry.parsed("remarks", row, lambda found: Remark(*found), "[kind, at, path]")
+    remark: Remark = entry.parse("remarks", row, lambda row: Remark(*row), "[kind, at, path]")
     if not _inside(remark.at, size):
         raise entry.fail("remarks", f"byte {remark.at!r} is outside the {size} bytes")
     return remark
 
 
-def _erratum(entry: _Entry, row: Any, size: int) -> Erratum:
-    def parse(found: Any) -> Erratum:
-        other = found.get("other", {})
-        if found["stance"] not in STANCES or found["reading"] not in READINGS:
-            raise ValueError(found)
+def _erratum(entry: _Entry, row: Any, size: int) -> VectorErratum:
+    def parse(row: Any) -> VectorErratum:
+        other = row.get("other", {})
+        if row["stance"] not in STANCES or row["reading"] not in READINGS:
+            raise ValueError(row)
         refuses = _refusal(entry, "errata", other["refuses"], size) if "refuses" in other else None
-        return Erratum(found["id"], found.get("alias"), found["stance"], found["reading"], other.get("means"), refuses)
+        return VectorErratum(row["id"], row.get("alias"), row["stance"], row["reading"], other.get("means"), refuses)
 
-    erratum: Erratum = entry.parsed("errata", row, parse, '{"id", "stance", "reading"}')
+    erratum: VectorErratum = entry.parse("errata", row, parse, '{"id", "stance", "reading"}')
     return erratum

@@ -1,4 +1,4 @@
-"""The names of messages and extensions as a table, read off the vectors themselves."""
+"""The names of messages and extensions as a table, from the vectors themselves."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ EXTENSION = re.compile(r"(?:.*\.)?(?P<owner>\w+)(?:\[[0-9]+\])?\.exts\.(?P<slug>
 NOTE = re.compile(r"(?P<name>\w+), id 0x(?P<id>[0-9a-f]+), (?P<enc>unit|z64|zbuf)(?P<mandatory>, mandatory)?(, Z)?")
 HEADER = re.compile(r"(?:.*\.)?(?P<owner>[a-z_]+)(?:\[[0-9]+\])?\.header")
 LANES = ("Control", "RealTime", "InteractiveHigh", "InteractiveLow", "DataHigh", "Data", "DataLow", "Background")
-"""The priorities by their numbers (primitives#priority)."""
+"""The names of the priorities by number (primitives#priority)."""
 
 SNS = """
 ## The next sequence numbers of JOIN
@@ -27,16 +27,16 @@ HEAD = "# Names\n\nMessages and extensions as paths (`segments`) and meanings (`
 
 
 def table(vectors: Iterable[Vector] | None = None) -> str:
-    """Markdown: messages with the low five bits of their header, extensions with the message, id, encoding and M."""
+    """A Markdown table: messages with the low five bits of their header; extensions with message, id, encoding and M."""
     messages: dict[str, int] = {}
     extensions: set[tuple[str, str, str, str, str]] = set()
     for vector in load() if vectors is None else vectors:
         for segment in vector.segments if vector.canonical else ():
-            placed, told = EXTENSION.fullmatch(segment.path), NOTE.fullmatch(segment.note)
-            if placed and told and told["name"] != "Unknown":
-                mandatory = "yes" if told["mandatory"] else "no"
-                extensions.add((placed["owner"], told["name"], "0x" + told["id"], told["enc"], mandatory))
-            elif not placed and (message := HEADER.fullmatch(segment.path)):
+            path, note = EXTENSION.fullmatch(segment.path), NOTE.fullmatch(segment.note)
+            if path and note and note["name"] != "Unknown":
+                mandatory = "yes" if note["mandatory"] else "no"
+                extensions.add((path["owner"], note["name"], "0x" + note["id"], note["enc"], mandatory))
+            elif not path and (message := HEADER.fullmatch(segment.path)):
                 messages.setdefault(message["owner"], segment.data[0] & 0x1F)
     rows = [f"| `{name}` | {ident:#04x} |" for name, ident in sorted(messages.items())]
     more = [

@@ -1,4 +1,4 @@
-"""The vectors as pytest parameters, one test a vector:
+"""The vectors as pytest parameters, one test per vector:
 
 @pytest.mark.parametrize("vector", vector_params(layer="network"))
 def test_my_decoder(vector): ...
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def select(
     *, layer: str | Collection[str] = (), refused: bool | None = None, prefix: str = ""
 ) -> list[tuple[str, Vector]]:
-    """Names and vectors: of these layers, refused ones or not, ids that begin so; conversations step by step."""
+    """The names and vectors of these layers, refused or not, with this prefix of the id; each step of a conversation."""
     layers = (layer,) if isinstance(layer, str) else tuple(layer)
     out = []
     for vector in load():
@@ -29,7 +29,7 @@ def select(
 
 
 def vector_params(*, layer: str | Collection[str] = (), refused: bool | None = None, prefix: str = "") -> list[Any]:
-    """`pytest.param` objects whose ids are the vectors' ids."""
+    """`pytest.param` objects with the vectors' ids."""
     import pytest
 
     return [pytest.param(vector, id=name) for name, vector in select(layer=layer, refused=refused, prefix=prefix)]

@@ -1,4 +1,4 @@
-"""The vectors as a seed corpus for fuzzers: one file of raw bytes each, named by what it holds."""
+"""The vectors as a seed corpus for fuzzers: one file of raw bytes per vector."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from zenoh_vectors.params import select
 
 
 def corpus(*, layer: str | Collection[str] = (), refused: bool | None = None) -> dict[str, bytes]:
-    """Name to bytes, each bytes once: the vector's id with hyphens, and a few digits of the content's hash."""
+    """File name to bytes, without duplicates; a name is the vector's id with hyphens and a few digits of the bytes' hash."""
     out: dict[bytes, str] = {}
     for name, vector in select(layer=layer, refused=refused):
         plain = name.replace("/", "-").replace("[", "-").replace("]", "")
@@ -19,9 +19,9 @@ def corpus(*, layer: str | Collection[str] = (), refused: bool | None = None) ->
 
 
 def write_corpus(folder: Path, *, layer: str | Collection[str] = (), refused: bool | None = None) -> int:
-    """Write the corpus into a folder; how many files."""
+    """Write the corpus into a folder; return the number of files."""
     folder.mkdir(parents=True, exist_ok=True)
-    found = corpus(layer=layer, refused=refused)
-    for name, data in found.items():
+    files = corpus(layer=layer, refused=refused)
+    for name, data in files.items():
         (folder / name).write_bytes(data)
-    return len(found)
+    return len(files)

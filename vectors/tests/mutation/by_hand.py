@@ -8,13 +8,13 @@ from typing import Any
 
 from mutation.engine import DELETED, Change, Entry, Mutant, Text
 from mutation.facts import DELETED_READER, HELPERS, extension, rebuilt
-from zenoh_conformance import batch, codec, keyexpr
 from zenoh_conformance import messages as m
 from zenoh_conformance.messages import init as init_exts
 from zenoh_conformance.messages import join as join_exts
 from zenoh_conformance.messages import network
-from zenoh_conformance.primitives import Timestamp, ZenohID, payload
+from zenoh_conformance.primitives import Timestamp, ZenohID, keyexpr, payload
 from zenoh_conformance.primitives import zid as zids
+from zenoh_conformance.reading import batch, codec
 from zenoh_conformance.wire import extensions, registry, vle
 from zenoh_conformance.wire.errors import DecodeError
 
@@ -102,10 +102,10 @@ def integers() -> Iterator[Fault]:
         Text(vle.read, "_gather(groups & (1 << 8 * size) - 1)", '_gather(int.from_bytes((groups & (1 << 8 * size) - 1).to_bytes(size, "big"), "little"))'),)
     for width, most in (("z8", 1), ("z16", 2), ("z32", 4)):
         yield f"{width} of at most {most} bytes", f"{page}{width}-width", (
-            Text(vle.read, groups, f"{groups}\n        if size > {most}: raise ended(end, path, '')"),)
+            Text(vle.read, groups, f"{groups}\n        if size > {most}: raise unexpected_end(end, path, '')"),)
     yield "nine bytes are too many", page + "z64-width", (Text(vle.read, "elif end - at > 8:", "elif False:"),)
     yield "a cut integer is what there is", page + "truncated-is-refused", (
-        Text(vle.read, 'raise ended(end, path, "the rest of an integer")', "size, value = end - at, 0"),)
+        Text(vle.read, 'raise unexpected_end(end, path, "the rest of an integer")', "size, value = end - at, 0"),)
     yield "fixed integers high byte first", page + "little-endian", read(m.Init, "data[at] | data[at + 1] << 8", "data[at] << 8 | data[at + 1]")
     yield "JOIN's batch size high byte first", page + "little-endian", read(m.Join, "data[at] | data[at + 1] << 8", "data[at] << 8 | data[at + 1]")
     yield "the batch size is a VLE", "", read(m.Init, "batch_size = data[at] | data[at + 1] << 8\n        at += 2", "batch_size = data[at]\n        at += 1")
@@ -130,7 +130,7 @@ def strings() -> Iterator[Fault]:
     yield "an extension that is cut short is what there is", page + "truncated-is-refused", read(init_exts.Auth, "if size > end - at:", "size = min(size, end - at)\n    if False:")
     yield "an unknown extension that is cut short is what there is", "", (Text(SKIP_UNKNOWN, "if size > end - at:", "size = min(size, end - at)\n        if False:"),)
     yield "DEL with a payload", "", read(m.Del, "return item, at", "return item, max(at, end)")
-    yield "slices without a count", "", (Text(payload.skip, "count, at = vle.read(data, at, end, path, found)", "count = 1"),)
+    yield "slices without a count", "", (Text(payload.skip, "count, at = vle.read(data, at, end, path, diagnostics)", "count = 1"),)
     yield "slices without a kind", "", (Text(payload.skip, "begin = at + 1", "begin = at"),)
 
 
@@ -142,7 +142,7 @@ def identities() -> Iterator[Fault]:
     yield "the nibble is the length", page + "zid-length", read(m.Init, "(packed >> 4) + 1", "(packed >> 4)")
     yield "at most eight bytes", page + "zid-length", read(m.Join, "(packed >> 4) + 1", "(packed >> 4 & 7) + 1")
     yield "printed least significant first", page + "zid-byte-order", (Text(ZenohID.__str__, "[::-1]", ""),)
-    yield "zero is somebody", "", (Text(zids.look_at_zeros, 'if not raw.strip(b"\\0"):', "if False:"), Text(zids.checked, 'or not zid.raw.strip(b"\\0")', ""))
+    yield "zero is somebody", "", (Text(zids.check_zeros, 'if not raw.strip(b"\\0"):', "if False:"), Text(zids.valid_bytes, 'or not zid.raw.strip(b"\\0")', ""))
     for cls in (m.Init, m.Join, m.Hello):
         yield f"{cls.__name__}: role 3 is a client", page + "whatami-3-refused", read(
             cls, f"if packed & 0x3 >= 3:\n        raise DecodeError(at - 1, '{cls.__name__.lower()}.whatami', f'WhatAmI {{packed & 0x3}} is reserved')\n    whatami = VALUES[packed & 0x3]", "whatami = VALUES[min(packed & 0x3, 2)]")  # fmt: skip
@@ -152,7 +152,7 @@ def identities() -> Iterator[Fault]:
     yield "a Timestamp's time without its fraction", page + "timestamp-time", read(Timestamp, "item.time = time", "item.time = time >> 32")
     yield "a Timestamp's ZenohID behind a packed byte", page + "timestamp-zid", read(Timestamp, "(zid_size := data[at]) < 0x80", "(zid_size := (data[at] >> 4) + 1) < 0x80")
     yield "a Timestamp's ZenohID of any size", page + "timestamp-zid", (
-        *read(Timestamp, "if not 1 <= zid_size <= 16:", "if not zid_size:"), Text(zids.checked, "<= 16", "<= 99"))
+        *read(Timestamp, "if not 1 <= zid_size <= 16:", "if not zid_size:"), Text(zids.valid_bytes, "<= 16", "<= 99"))
     stamp = registry.of(Timestamp)
     yield "a Timestamp begins with the ZenohID", page + "timestamp-field-order", rebuilt(stamp, stamp.fields[::-1], frozenset())
     yield "a Timestamp in PUT behind a length", "", read(m.Put, "if header & 0x20:\n        begin = at", "if header & 0x20:\n        at += 1\n        begin = at")
@@ -188,14 +188,14 @@ def chains() -> Iterator[Fault]:
         Text(reader(m.Push), "EXTENSIONS.get(head & 0x7f", "EXTENSIONS.get(head & 0x6f if head & 15 != 3 else head & 0x7f"),)
     yield "M of an unknown one is ignored", page + "extension-mandatory-bit", (Text(READ_UNKNOWN, "if header & MANDATORY:", "if False:"),)
     yield "every unknown one is refused", page + "unknown-optional-skipped", (Text(READ_UNKNOWN, "if header & MANDATORY:", "if True:"),)
-    yield "unknown ones end the chain", page + "unknown-optional-skipped", (Text(READ_UNKNOWN, "return skip_unknown(data, at, end, found, mark, prefix)", "return skip_unknown(data, at, end, found)[0], end"),)
+    yield "unknown ones end the chain", page + "unknown-optional-skipped", (Text(READ_UNKNOWN, "return skip_unknown(data, at, end, diagnostics, mark, prefix)", "return skip_unknown(data, at, end, diagnostics)[0], end"),)
     yield "the encoding is not looked at", page + "extension-encoding-bits", (Text(reader(m.Push), "EXTENSIONS.get(head & 0x7f", "{key & 31: value for key, value in EXTENSIONS.items()}.get(head & 0x1f"),)
     yield "the encoding one bit lower", page + "extension-encoding-bits", (Text(SKIP_UNKNOWN, "code = header >> 5 & 3", "code = header >> 4 & 3"),)
     yield "only one extension", page + "extension-more-bit", read(m.Push, "while head & 0x80:", "while head & 0x80 and not exts:")
     yield "Z of the last one is not looked at", page + "extension-more-bit", read(m.Init, "while head & 0x80:", "while head & 0x80 and at < end:")
     yield "an unknown unit has a byte", page + "extension-unit", (Text(SKIP_UNKNOWN, "value: int | bytes | None = None", "value: int | bytes | None = None\n    at += not code"),)
-    yield "an unknown integer is one byte", page + "extension-z64", (Text(SKIP_UNKNOWN, 'value, at = vle.read(data, at, end, f"{path}.value", found)', "value, at = data[at], at + 1"),)
-    yield "an unknown buffer has no length", page + "extension-zbuf", (Text(SKIP_UNKNOWN, 'size, at = vle.read(data, at, end, f"{path}.length", found)', "size = end - at"),)
+    yield "an unknown integer is one byte", page + "extension-z64", (Text(SKIP_UNKNOWN, 'value, at = vle.read(data, at, end, f"{path}.value", diagnostics)', "value, at = data[at], at + 1"),)
+    yield "an unknown buffer has no length", page + "extension-zbuf", (Text(SKIP_UNKNOWN, 'size, at = vle.read(data, at, end, f"{path}.length", diagnostics)', "size = end - at"),)
     yield "ENC 11 is a unit", page + "extension-encoding-3-refused", (Text(SKIP_UNKNOWN, 'raise DecodeError(at, path, "extension encoding 3 is reserved")', "code = 0"),)
     yield "ENC 11 of OAM is a unit", page + "extension-encoding-3-not-used", read(m.Oam, "ENC.get(header >> 5 & 3)", "ENC.get(header >> 5 & 3, ENC[0])")
     yield "QoSLink is QoS", "session-establishment/qos-told-from-qos-link-by-enc", (Entry(table(m.Init), 0x21, table(m.Init)[0x01]),)
@@ -306,7 +306,7 @@ def writers() -> Iterator[Fault]:
     yield "HELLO's locators without their count", "", write(m.Hello, "out.append(locators_count)", "pass")
     yield "NodeId without M", "", write(network.NodeId, "0x33 | more", "0x23 | more")
     yield "an extension's length counts its header", "", write(m.data.SourceInfo, "size, content, out = len(out), out, whole", "size, content, out = len(out) + 1, out, whole")
-    yield "a ZenohID most significant byte first", "", (Text(zids.checked, "return zid.raw", "return zid.raw[::-1]"),)
+    yield "a ZenohID most significant byte first", "", (Text(zids.valid_bytes, "return zid.raw", "return zid.raw[::-1]"),)
     yield "a reserved bit of the resolution", "session-establishment/resolution-reserved-zero", write(m.Init, "out.append(resolution)", "out.append(resolution | 0x10)")
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from mutation.engine import Change, Code, Entry, Mutant, NoSuchPlace, Text, source_of, tables_with
-from zenoh_conformance.requirement import Fact, Requirement, requirements
+from zenoh_conformance.spec.requirement import Fact, Requirement, requirements
 from zenoh_conformance.wire import compiler, registry
 from zenoh_conformance.wire.declare import Declaration
 from zenoh_conformance.wire.errors import DecodeError
@@ -230,7 +230,7 @@ def DELETED_READER(data: bytes, at: int, end: int, found: list[Any]) -> Any:  # 
 
 def of_reserved(fact: Fact, of: Declaration) -> Made:
     """Refused where it is to be passed over."""
-    old = "found.append(reserved_bits("
+    old = "diagnostics.append(reserved_bits("
     yield "refused", text(of, old, "raise DecodeError(0, '', '') if True else (reserved_bits(", 0)
 
 

@@ -27,15 +27,15 @@ def complaint(piece, vector, decode, encode):
         return None if "refuses" in piece or vector.get("needs") else f"refused: {refusal!r}"
 
 
-def found(module, name):
-    """The function, called with the layer only where it takes one."""
+def load_function(module, name):
+    """The function; one without a parameter for the layer is called without it."""
     function = getattr(importlib.import_module(module), name)
-    return function if len(inspect.signature(function).parameters) > 1 else lambda what, layer: function(what)
+    return function if len(inspect.signature(function).parameters) > 1 else lambda value, layer: function(value)
 
 
 try:
     module, *names = sys.argv[1].split(":")
-    decode, encode = (*(found(module, name) for name in names), None)[:2]
+    decode, encode = (*(load_function(module, name) for name in names), None)[:2]
 except (IndexError, ValueError, ImportError, AttributeError) as error:
     print(f"Name your codec: python consumer.py MODULE:DECODE[:ENCODE] [LAYER...] ({error})", file=sys.stderr)
     sys.exit(2)

@@ -93,7 +93,7 @@ def _ends() -> Iterator[Vector]:
     yield conversation("handshake/cookie-refused", "The cookie that comes back is another one", source,
                        step(US, "InitSyn", init()), step(THEM, "InitAck", init(ack=True, role=0, zid=OTHER, cookie=b"\x01\x02")),
                        step(US, "OpenSyn, one bit flipped", open_(cookie=b"\x01\x03")), step(THEM, "CLOSE, invalid", close(reason=2)))
-    yield conversation("handshake/own-zid", "Somebody connects to itself", source, step(US, "InitSyn", init(zid=ZID)),
+    yield conversation("handshake/own-zid", "A node connects to itself", source, step(US, "InitSyn", init(zid=ZID)),
                        step(THEM, "CLOSE, connection to self", close(reason=7)))
     yield handshake("until-close", "A session from its first byte to its last",
                     step(THEM, "the first declarations are told", frame([declare(d_final(), [qos(0x08)], interest=0)], sn=200)),
@@ -101,7 +101,7 @@ def _ends() -> Iterator[Vector]:
     yield conversation("handshake/multicast", "No handshake: JOIN, then messages", "message-reference, JOIN",
                        step(US, "JOIN", join(seconds=True), layer="batch"), step(THEM, "JOIN", join([lanes(), JOIN_PATCH], zid=OTHER), layer="batch"),
                        step(US, "a PUSH", frame([push()], sn=8, reliable=False), layer="batch"))
-    yield conversation("handshake/scouting", "Who is there? I am.", "scouting", step(US, "SCOUT", scout(what=3), layer="scouting"),
+    yield conversation("handshake/scouting", "SCOUT and the HELLO that answers it", "scouting", step(US, "SCOUT", scout(what=3), layer="scouting"),
                        step(THEM, "HELLO", hello(zid=OTHER, locators=["tcp/10.0.0.1:7447"]), layer="scouting"))
 
 
@@ -137,7 +137,7 @@ def _fragments() -> Iterator[Vector]:
         whole, chain = fragment_chain(count)
         steps = [step(US, f"piece {place + 1} of {len(chain)}", piece) for place, piece in enumerate(chain)]
         yield conversation(f"fragments/{count}", f"A PUSH in {len(chain)} fragments", "fragmentation", *steps, errata=[Reading("ZD-67")])
-        yield accept(f"fragments/{count}-together", "What they hold, put together", whole, source="fragmentation")
+        yield accept(f"fragments/{count}-together", "The message that they hold, reassembled", whole, source="fragmentation")
     yield conversation("fragments/dropped", "The sender gives the chain up", "fragmentation",
                        *[step(US, f"piece {place + 1}", piece) for place, piece in enumerate(dropped())])
     _, chain = fragment_chain(2)
@@ -152,7 +152,7 @@ def _fragments() -> Iterator[Vector]:
 def query_vectors() -> Iterator[Vector]:
     source = "query, request/response flow"
     ask = step(US, "a question", frame([request(query(parameters="a=1"), [qos(0x0D), target(1)], ident=3, key=Key(0, "k/**", True))]))
-    serve = step(THEM, "somebody serves k/**", frame([declare(keyed("queryable", key=Key(0, "k/**", True)), [qos(8)])], sn=200))
+    serve = step(THEM, "a queryable serves k/**", frame([declare(keyed("queryable", key=Key(0, "k/**", True)), [qos(8)])], sn=200))
     answers = [step(THEM, f"answer {n}", frame([response(reply(put(payload=bytes((n,)))), ident=3, key=Key(0, f"k/{n}", True))], sn=200 + n))
                for n in (1, 2)]  # fmt: skip
     end = step(THEM, "no more", frame([final(ident=3)], sn=210))
@@ -171,7 +171,7 @@ def query_vectors() -> Iterator[Vector]:
     yield conversation("conversation/low-latency", "Low latency is settled: the messages of a query stand without FRAME", source, step(US, "a question", request(ident=3), layer="lowlatency"),
                        step(THEM, "an answer", response(ident=3), layer="lowlatency"), step(THEM, "the end", final(ident=3), layer="lowlatency"),
                        errata=[Reading("ZD-09")])
-    yield conversation("conversation/queryable-leaves", "Whoever serves, stops", source, serve,
+    yield conversation("conversation/queryable-leaves", "A queryable is undeclared", source, serve,
                        step(THEM, "it goes", frame([declare(unkeyed("queryable", [wire_expr(0, b"k/**")]))], sn=201)))
 
 

@@ -51,7 +51,7 @@ def covers(vectors: Iterable[Vector]) -> dict[str, list[str]]:
 
 def facts() -> dict[str, Fact]:
     """Requirement id to its block, for those that a codec can keep or break."""
-    folder = resources.files("zenoh_conformance") / "requirements"
+    folder = resources.files("zenoh_conformance.spec") / "requirements"
     out = {}
     for file in sorted((f for f in folder.iterdir() if f.name.endswith(".toml")), key=lambda f: f.name):
         for phrase, block in tomllib.loads(file.read_text(encoding="utf-8")).items():
@@ -171,6 +171,6 @@ def under(path: str, at: str) -> bool:
 
 def errata_ids() -> dict[str, str]:
     """Alias to phrase id, as the errata table has them."""
-    file = resources.files("zenoh_conformance") / "errata.toml"
+    file = resources.files("zenoh_conformance.spec") / "errata.toml"
     table = tomllib.loads(file.read_text(encoding="utf-8"))
     return {row["alias"]: phrase for phrase, row in table.items() if "alias" in row}

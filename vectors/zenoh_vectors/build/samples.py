@@ -20,7 +20,7 @@ from zenoh_vectors.build.parts import (
 ZID = bytes.fromhex("c4c3c2c1")
 """The sender in most vectors: printed c1c2c3c4."""
 OTHER = bytes.fromhex("0b0a")
-"""Somebody else: printed 0a0b."""
+"""Another node's ZenohID: printed 0a0b."""
 TIME = 0x6553F100_40000000
 """In November 2023, and a quarter of a second."""
 ROLES = {0: "router", 1: "peer", 2: "client"}

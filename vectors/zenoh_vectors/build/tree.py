@@ -1,4 +1,4 @@
-"""All data files, put together: families of vectors, what they cover, who confirmed them."""
+"""All data files, assembled: families of vectors, what they cover, and the implementations that confirmed them."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def unique(vectors: Iterable[Vector]) -> Iterator[Vector]:
 def digest(vector: Vector) -> str:
     """What a confirmation of this vector stands on."""
     if vector.steps:
-        return confirmed.joined(digest(step) for _, step in vector.steps)
+        return confirmed.join_digests(digest(step) for _, step in vector.steps)
     return confirmed.digest_of(vector.layer, vector.data, vector.means, vector.refuses)
 
 

@@ -121,7 +121,7 @@ def variants(means: Fields) -> list[Fields]:
 
 
 def is_plain(means: Fields) -> bool:
-    """Whether a writer who is given this meaning has no shorter way to say it."""
+    """Whether this is the shortest encoding of the meaning."""
     return all(reduced(means, by) == means for by in (skipped, defaulted))
 
 
