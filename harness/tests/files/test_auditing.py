@@ -10,16 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from zenoh_conformance import sane
-from zenoh_conformance.batch import frame_batch
-from zenoh_conformance.codec import encode
-from zenoh_conformance.conversation import Connection, Conversation, Event, Framing, Happened, Side
-from zenoh_conformance.messages import Frame, Init, Join, KeepAlive, Open, Push, Put, Scout
+from zenoh_conformance.judging.verdict import Verdict
+from zenoh_conformance.messages import Frame, Init, Join, KeepAlive, Open, Push, Put, Scout, sane
 from zenoh_conformance.primitives import WireExpr, ZenohID
-from zenoh_conformance.verdict import Verdict
-from zenoh_harness.auditing import Source, excuse
+from zenoh_conformance.reading.batch import frame_batch
+from zenoh_conformance.reading.codec import encode
+from zenoh_conformance.reading.conversation import Connection, Conversation, Event, Framing, Happened, Side
+from zenoh_harness.auditing import AuditedFile, excuse
 from zenoh_harness.cli import invoke
-from zenoh_harness.files import audits, captures, conversations, evidence, known, packed, pcap
+from zenoh_harness.files import audits, capture_writer, captures, conversations, evidence, known, pcap
 from zenoh_harness.run import embargo
 
 RECORDINGS = sorted((Path(__file__).parents[3] / "conformance" / "tests" / "recordings").glob("*.jsonl"))
@@ -162,7 +161,7 @@ def planted(name):
 
 def audited(said, tmp_path, *, seed=None):
     """The capture of these steps, audited; and the packets that carry them. With a seed, packets come twice."""
-    whole = list(packed.packets(conversation(said)))
+    whole = list(capture_writer.packets(conversation(said)))
     places = list(range(3, len(whole)))
     if seed is not None:
         draw = random.Random(seed)
@@ -176,7 +175,7 @@ def audited(said, tmp_path, *, seed=None):
 
 def faults(one):
     """What breaks a MUST in a conversation, and zenoh-rust is not listed with."""
-    source = Source(Path("x"), one, audits.charges(one))
+    source = AuditedFile(Path("x"), one, audits.charges(one))
     excuse(source, known.load(known.shipped_lists(), kind="capture"))
     return [charge for charge in source.open if charge.verdict is Verdict.FAIL]
 
@@ -202,7 +201,7 @@ def test_a_conforming_session_is_clean(tmp_path):
 
 @pytest.mark.parametrize("lost", range(0, 26, 3))
 def test_a_conforming_session_met_under_way_or_with_losses_is_clean(lost, tmp_path):
-    whole = list(packed.packets(conversation(steps())))
+    whole = list(capture_writer.packets(conversation(steps())))
     for name, packets in (("begins late", whole[lost:]), ("loses one", whole[:lost] + whole[lost + 1 :])):
         path = tmp_path / f"{name}.pcapng"
         pcap.write([packet._replace(number=n) for n, packet in enumerate(packets, 1)], path)
@@ -211,7 +210,7 @@ def test_a_conforming_session_met_under_way_or_with_losses_is_clean(lost, tmp_pa
 
 @pytest.mark.parametrize("path", [path for path in RECORDINGS if path.stem != "lowlatency"], ids=lambda path: path.stem)
 def test_what_stock_nodes_said_is_clean(path, tmp_path):
-    packed.write(conversations.read(path), tmp_path / "x.pcapng")
+    capture_writer.write(conversations.read(path), tmp_path / "x.pcapng")
 
     assert faults(captures.read(tmp_path / "x.pcapng").conversation) == []
 
@@ -246,7 +245,7 @@ def test_scouting_and_multicast_are_clean_and_their_nodes_told(tmp_path):
         ("10.0.0.3:6000", "224.0.0.225:7447", join),
         ("10.0.0.4:6001", "224.0.0.225:7447", join),
     )
-    packed.write(one, tmp_path / "x.pcapng")
+    capture_writer.write(one, tmp_path / "x.pcapng")
 
     captured = captures.read(tmp_path / "x.pcapng")
     audit = audits.charges(captured.conversation)
@@ -262,7 +261,7 @@ def test_a_session_on_udp_that_loses_any_datagram_is_clean(tmp_path):
     for lost in range(len(whole)):
         known = Connection("u", "udp", Framing.DATAGRAM, "udp/10.0.0.1:5000", "udp/10.0.0.2:7447")
         events = [Event(n, "u", side, Happened.BYTES, data) for n, (side, data) in enumerate(whole) if n != lost]
-        packed.write(Conversation({"u": known}, events), tmp_path / "x.pcapng")
+        capture_writer.write(Conversation({"u": known}, events), tmp_path / "x.pcapng")
         assert faults(captures.read(tmp_path / "x.pcapng").conversation) == [], lost
 
 
@@ -272,7 +271,7 @@ def test_the_command_writes_what_shows_a_finding(tmp_path, capsys):
     both = conversation(said)
     both.connections["b"] = replace(other.connections["a"], name="b", initiator="tcp/10.0.0.9:50001")
     both.events = sorted([*both.events, *(replace(e, connection="b") for e in other)], key=lambda e: e.time)
-    packed.write(both, tmp_path / "x.pcapng")
+    capture_writer.write(both, tmp_path / "x.pcapng")
 
     code = invoke(["audit", str(tmp_path / "x.pcapng"), "--out", str(tmp_path / "out"), "--format", "json"])
 
@@ -306,9 +305,9 @@ def test_the_command_writes_what_shows_a_finding(tmp_path, capsys):
 )
 def test_exit_codes(arguments, code, says, tmp_path, capsys):
     files = {name: tmp_path / name for name in ("good", "bad", "empty", "text")}
-    packed.write(conversation(steps()), files["good"])
-    packed.write(conversation(planted("another cookie")[0]), files["bad"])
-    packed.write(Conversation(), files["empty"])
+    capture_writer.write(conversation(steps()), files["good"])
+    capture_writer.write(conversation(planted("another cookie")[0]), files["bad"])
+    capture_writer.write(Conversation(), files["empty"])
     files["text"].write_text("Words, and nothing else\n")
 
     assert invoke(["audit", *(argument.format(**files) for argument in arguments)]) == code
@@ -340,7 +339,7 @@ def spoilt(path, size, packet=8):
 @pytest.mark.parametrize("command", [["audit"], ["laws", "judge"], ["explain"]], ids="-".join)
 def test_what_a_damaged_capture_hides_is_not_judged(command, size, tmp_path, capsys):
     path = tmp_path / "x.pcapng"
-    packed.write(conversation(steps()), path)
+    capture_writer.write(conversation(steps()), path)
     spoilt(path, size)
 
     assert invoke([*command, str(path)]) == 3
@@ -350,7 +349,7 @@ def test_what_a_damaged_capture_hides_is_not_judged(command, size, tmp_path, cap
 @pytest.mark.parametrize("command", [["audit"], ["explain"]], ids="-".join)
 def test_a_capture_that_ends_too_early_is_judged_as_far_as_it_goes(command, tmp_path, capsys):
     path = tmp_path / "x.pcapng"
-    packed.write(conversation(steps()), path)
+    capture_writer.write(conversation(steps()), path)
     path.write_bytes(path.read_bytes()[:-30])
 
     assert invoke([*command, str(path)]) == 0

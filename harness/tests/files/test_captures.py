@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from zenoh_conformance import sane
-from zenoh_conformance.batch import frame_batch
-from zenoh_conformance.codec import encode
-from zenoh_conformance.conversation import Begins, Connection, Conversation, Event, Framing, Happened, Side
-from zenoh_conformance.messages import Frame, KeepAlive, Push, Put
+from zenoh_conformance.messages import Frame, KeepAlive, Push, Put, sane
 from zenoh_conformance.primitives import WireExpr
-from zenoh_harness.files import captures, conversations, packed, packets, pcap
+from zenoh_conformance.reading.batch import frame_batch
+from zenoh_conformance.reading.codec import encode
+from zenoh_conformance.reading.conversation import Begins, Connection, Conversation, Event, Framing, Happened, Side
+from zenoh_harness.files import capture_writer, captures, conversations, packets, pcap
 from zenoh_harness.files.faults import FileFault
 
 RECORDINGS = sorted((Path(__file__).parents[3] / "conformance" / "tests" / "recordings").glob("*.jsonl"))
@@ -65,7 +64,7 @@ def numbered(packets_):
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_a_conversation_becomes_a_capture_and_the_same_conversation(path, tmp_path):
     conversation = conversations.read(path)
-    packed.write(conversation, tmp_path / "x.pcapng")
+    capture_writer.write(conversation, tmp_path / "x.pcapng")
 
     captured = captures.read(tmp_path / "x.pcapng")
 
@@ -103,7 +102,7 @@ def turned(turn, seed):
 @pytest.mark.parametrize("seed", range(25))
 def test_late_repeated_and_overlapping_packets_are_put_right(seed, tmp_path):
     conversation = session()
-    captured = read(disturbed(list(packed.packets(conversation)), seed), tmp_path)
+    captured = read(disturbed(list(capture_writer.packets(conversation)), seed), tmp_path)
 
     assert said(captured.conversation) == said(conversation)
     assert len(captured.conversation.connections) == 1
@@ -116,7 +115,7 @@ def test_late_repeated_and_overlapping_packets_are_put_right(seed, tmp_path):
 def test_tshark_puts_the_same_streams_together(seed, tmp_path):
     """tshark gives up sooner than we do: here no packet stands behind the one that acknowledges it."""
     path = tmp_path / "x.pcapng"
-    whole = list(packed.packets(session(count=96, turn=12)))
+    whole = list(capture_writer.packets(session(count=96, turn=12)))
     turns = [whole[:7], *(whole[at : at + 12] for at in range(7, len(whole), 12))]
     pcap.write(numbered(packet for turn in turns for packet in turned(turn, seed)), path)
 
@@ -139,7 +138,7 @@ def test_wireshark_finds_nothing_wrong_with_what_we_write(tmp_path):
     conversation = session()
     conversation.connections["u"] = Connection("u", "udp", Framing.DATAGRAM, "udp/[::1]:50000", "udp/[::1]:7447")
     conversation.events += [Event(1, "u", INIT, Happened.BYTES, b"\x04"), Event(2, "a", RESP, Happened.EOF)]
-    count = packed.write(conversation, path)
+    count = capture_writer.write(conversation, path)
 
     checks = ["-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"]
     bad = "_ws.malformed or tcp.analysis.flags or ip.checksum.status==0 or tcp.checksum.status==0 or udp.checksum.status==0"
@@ -156,7 +155,7 @@ def test_wireshark_finds_nothing_wrong_with_what_we_write(tmp_path):
 @pytest.mark.parametrize("lost", [8, 11, 17])
 def test_a_session_whose_beginning_is_missing(modes, lost, tmp_path):
     conversation = session(modes=modes)
-    whole = list(packed.packets(conversation))
+    whole = list(capture_writer.packets(conversation))
 
     captured = read(numbered(whole[lost:]), tmp_path)
 
@@ -168,7 +167,7 @@ def test_a_session_whose_beginning_is_missing(modes, lost, tmp_path):
 
 
 def test_a_batch_that_began_before_the_capture_is_passed_over(tmp_path):
-    whole = list(packed.packets(session(size=300)))
+    whole = list(capture_writer.packets(session(size=300)))
     first = whole[9]
     cut = bytearray(first.data[:40] + first.data[140:])
     struct.pack_into(">I", cut, 24, struct.unpack_from(">I", cut, 24)[0] + 100)
@@ -183,7 +182,7 @@ def test_a_batch_that_began_before_the_capture_is_passed_over(tmp_path):
 @pytest.mark.parametrize("modes", [(), ("Compression",), ("LowLatency",)], ids=lambda modes: "".join(modes) or "plain")
 def test_what_the_capture_lost_parts_the_connection_and_is_told(modes, tmp_path):
     conversation = session(modes=modes)
-    whole = list(packed.packets(conversation))
+    whole = list(capture_writer.packets(conversation))
     missing = len(whole[20].data) - 40
 
     captured = read(numbered(whole[:20] + whole[21:]), tmp_path)
@@ -198,7 +197,7 @@ def test_what_the_capture_lost_parts_the_connection_and_is_told(modes, tmp_path)
 
 
 def test_a_snap_length_that_cuts_packets(tmp_path):
-    whole = list(packed.packets(session(size=300)))
+    whole = list(capture_writer.packets(session(size=300)))
 
     captured = read([packet._replace(data=packet.data[:96]) for packet in whole], tmp_path)
 
@@ -207,7 +206,7 @@ def test_a_snap_length_that_cuts_packets(tmp_path):
 
 
 def test_one_port_pair_used_twice_is_two_connections(tmp_path):
-    first, second = list(packed.packets(session())), list(packed.packets(session(count=6)))
+    first, second = list(capture_writer.packets(session())), list(capture_writer.packets(session(count=6)))
     shifted = []
     for packet in second:
         data = bytearray(packet.data)
@@ -223,7 +222,7 @@ def test_one_port_pair_used_twice_is_two_connections(tmp_path):
 
 def test_sequence_numbers_that_begin_again_at_zero(tmp_path):
     packets_ = []
-    for packet in packed.packets(session()):
+    for packet in capture_writer.packets(session()):
         data = bytearray(packet.data)
         seq, ack = struct.unpack_from(">II", data, 24)
         struct.pack_into(">II", data, 24, (seq - 2000) % 2**32, (ack - 2000) % 2**32)
@@ -233,7 +232,7 @@ def test_sequence_numbers_that_begin_again_at_zero(tmp_path):
 
 
 def test_a_clock_that_jumps_back_is_told_and_time_goes_on(tmp_path):
-    whole = list(packed.packets(session()))
+    whole = list(capture_writer.packets(session()))
     captured = read([p._replace(time=p.time + 10**9 * (p.number < 20)) for p in whole], tmp_path)
 
     times = [event.time for event in captured.conversation]
@@ -257,11 +256,11 @@ LINKS = {
 
 @pytest.mark.parametrize("link", LINKS)
 def test_links(link, tmp_path):
-    assert said(read(map(LINKS[link], packed.packets(session())), tmp_path).conversation) == said(session())
+    assert said(read(map(LINKS[link], capture_writer.packets(session())), tmp_path).conversation) == said(session())
 
 
 def test_a_link_that_is_not_read_is_told(tmp_path):
-    captured = read([p._replace(link=105) for p in packed.packets(session())], tmp_path)
+    captured = read([p._replace(link=105) for p in capture_writer.packets(session())], tmp_path)
 
     assert not captured.conversation.events
     assert any("link type 105" in what for what in captured.counted)
@@ -284,15 +283,15 @@ def classic(packets_, order="<", nanoseconds=False):
 @pytest.mark.parametrize("nanoseconds", [False, True])
 def test_old_pcaps(order, nanoseconds, tmp_path):
     path = tmp_path / "x.pcap"
-    path.write_bytes(classic(packed.packets(session()), order, nanoseconds))
+    path.write_bytes(classic(capture_writer.packets(session()), order, nanoseconds))
 
-    assert list(pcap.Capture(path)) == list(packed.packets(session()))
+    assert list(pcap.Capture(path)) == list(capture_writer.packets(session()))
 
 
 @pytest.mark.parametrize("form", ["pcap", "pcapng"])
 def test_a_file_cut_off_anywhere_is_read_as_far_as_it_goes(form, tmp_path):
     path = tmp_path / "x"
-    whole = list(packed.packets(session(count=4)))
+    whole = list(capture_writer.packets(session(count=4)))
     pcap.write(whole, path)
     data = path.read_bytes() if form == "pcapng" else classic(whole)
     for size in range(4, len(data), 7):
@@ -307,7 +306,7 @@ def test_a_file_cut_off_anywhere_is_read_as_far_as_it_goes(form, tmp_path):
 
 def test_an_old_pcap_that_is_damaged(tmp_path):
     path = tmp_path / "x"
-    data = bytearray(classic(list(packed.packets(session(count=4)))))
+    data = bytearray(classic(list(capture_writer.packets(session(count=4)))))
     data[24 + 8 : 24 + 12] = b"\xff" * 4
     path.write_bytes(data)
     capture = pcap.Capture(path)
@@ -329,7 +328,7 @@ def test_what_is_no_capture_is_refused(data, tmp_path):
 def test_changed_bytes_stop_nobody(seed, tmp_path):
     draw = random.Random(seed)
     path = tmp_path / "x"
-    pcap.write(packed.packets(session(count=6)), path)
+    pcap.write(capture_writer.packets(session(count=6)), path)
     data = bytearray(path.read_bytes())
     for _ in range(draw.randrange(1, 40)):
         data[draw.randrange(4, len(data))] = draw.randrange(256)
@@ -347,7 +346,7 @@ def test_fragments_of_ip_are_put_together(tmp_path):
     )
     frame = encode(Frame(sn=1, messages=(Push(key=WireExpr(0, "k"), body=Put(payload=bytes(4000))),)))
     conversation.events = [Event(0, "u", INIT, Happened.BYTES, frame)]
-    [packet] = packed.packets(conversation)
+    [packet] = capture_writer.packets(conversation)
     head, body = packet.data[:20], packet.data[20:]
     pieces = []
     for at in range(0, len(body), 1480):
@@ -374,7 +373,7 @@ def test_what_is_not_zenoh_is_counted(tmp_path):
     })  # fmt: skip
     conversation.events = [Event(0, name, INIT, Happened.BYTES, data) for name, data in hello.items()]
 
-    captured = read(packed.packets(conversation), tmp_path)
+    captured = read(capture_writer.packets(conversation), tmp_path)
 
     assert not captured.conversation.events
     assert {what.split()[0] for what in captured.counted} == {"TLS", "HTTP", "flows"}

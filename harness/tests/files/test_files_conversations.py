@@ -6,7 +6,7 @@ from importlib.resources import files
 import jsonschema
 import pytest
 
-from zenoh_conformance.conversation import Connection, Conversation, Event, Framing, Happened, Side
+from zenoh_conformance.reading.conversation import Connection, Conversation, Event, Framing, Happened, Side
 from zenoh_harness.files import conversations
 from zenoh_harness.files.faults import FileFault
 

@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from zenoh_conformance.verdict import Judgement, Key, Verdict
+from zenoh_conformance.judging.verdict import Judgement, Key, Verdict
 from zenoh_harness.files import junit, sarif
 from zenoh_harness.files.results import Footer, Header, Results
 
@@ -38,6 +38,17 @@ def test_junit_counts_each_verdict_where_it_belongs(everything, tmp_path):
 
 def test_strict_makes_failures_of_warnings(everything):
     assert junit.suite(everything, strict=True).get("failures") == "8"
+    for verdict in (Verdict.WARN, Verdict.SLOW):
+        assert junit.case(judgement(verdict), strict=True).find("failure") is not None
+        assert junit.case(judgement(verdict)).find("failure") is None
+
+
+@pytest.mark.parametrize("verdict", Verdict)
+@pytest.mark.parametrize("strict", [False, True])
+def test_junit_prints_the_cause_of_what_is_no_failure_and_not_as_required(verdict, strict):
+    printed = junit.case(judgement(verdict), strict=strict).findtext("system-out", "")
+    due = verdict is Verdict.KNOWN or (verdict in (Verdict.WARN, Verdict.SLOW) and not strict)
+    assert printed.startswith(f"{verdict.value}: ") is due
 
 
 def test_same_results_same_bytes(everything, tmp_path):

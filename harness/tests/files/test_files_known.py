@@ -3,22 +3,23 @@
 import datetime as dt
 import json
 import tomllib
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
 import jsonschema
 import pytest
 
-from zenoh_conformance.case import all_cases
-from zenoh_conformance.finding import OUR_FAULT
-from zenoh_conformance.law import all_laws
+from zenoh_conformance.cases.case import all_cases
+from zenoh_conformance.judging.finding import OUR_FAULT
+from zenoh_conformance.judging.law import all_laws
+from zenoh_conformance.judging.talks import THEY, WE, findings, told
+from zenoh_conformance.judging.verdict import Judgement, Key, Verdict
 from zenoh_conformance.messages import Declare, DKeyExpr, DSubscriber, Interest, USubscriber
 from zenoh_conformance.messages.interest import InterestMode
-from zenoh_conformance.names import plain
 from zenoh_conformance.primitives import WireExpr
-from zenoh_conformance.requirement import requirements
-from zenoh_conformance.talks import THEY, WE, findings, told
-from zenoh_conformance.verdict import Judgement, Key, Verdict
+from zenoh_conformance.reading.names import plain
+from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files import judged, known
 from zenoh_harness.files.faults import FileFault
@@ -77,6 +78,13 @@ def test_what_is_listed_is_excused(listed):
 )
 def test_what_is_not_quite_listed_is_not_excused(listed, other):
     assert listed.excuse(other) is None
+
+
+@pytest.mark.parametrize("field", ["requirement", "check", "role", "profile", "link"])
+def test_an_entry_excuses_only_where_it_is_about(field):
+    entry = known.ListedDeviation(verdict=Verdict.FAIL, cause="*", reason="so it is", **{field: "here"})
+    here, elsewhere = (replace(judgement().key, **{field: value}) for value in ("here", "elsewhere"))
+    assert (entry.about(here), entry.about(elsewhere)) == (True, False)
 
 
 @pytest.mark.parametrize(("kind", "excused"), [("docker", True), ("wheel", False), ("", False)])
@@ -146,6 +154,21 @@ def test_versions_may_be_commits(version, shows, tmp_path):
     assert (known.load([path], today=dt.date(2029, 1, 1)).excuse(judgement(version=version)) is not None) is shows
 
 
+@pytest.mark.parametrize(
+    ("version", "named"),
+    [
+        ("1a2b3c4d5e", True),
+        ("1a2b3c4d5e6f", True),
+        ("1.10.2-5-g1a2b3c4", True),
+        ("1a2b3c4d5f", False),
+        ("1a2b3c4f", False),
+        ("1a2b3c", False),
+    ],
+)
+def test_a_commit_is_compared_as_far_as_both_are_written(version, named):
+    assert known.Commits(("1a2b3c4d5e",)).names(version) is named
+
+
 def test_an_undeclaration_that_overtakes_its_declaration_is_listed_as_the_law_tells_it():
     """What three sessions that declare and undeclare make of zenoh-rust now and then; no run makes it happen at will."""
     gone = Declare(body=USubscriber(id=0))
@@ -191,6 +214,7 @@ def test_several_causes_must_all_be_listed(listed):
     ("change", "word"),
     [
         (("requirement", "requirment"), "did you mean requirement"),
+        (('requirement = "push/put"\ncheck = "push-put/drops"\n', ""), "needs 'requirement' or 'check'"),
         (('verdict = "fail"', 'verdict = "pass"'), "'verdict' cannot be"),
         (('cause = "stage * where Close is required"', 'cause = "*"'), "'cause' must say"),
         (('cause = "stage * where Close is required"', ""), "'cause' is missing"),
@@ -246,6 +270,14 @@ def test_what_was_judged_and_is_not_is_missing(tmp_path):
     with pytest.raises(FileFault) as refused:
         judged.read(path)
     assert refused.value.line == 1
+
+
+@pytest.mark.parametrize("verdict", Verdict)
+def test_only_a_verdict_on_the_target_counts_as_judged(verdict):
+    """An error of the harness says nothing about the target."""
+    silent = verdict.value in ("not-observed", "not-applicable", "unimplemented", "error")
+    assert judged.judged([judgement(verdict)]) == (set() if silent else {"responder default push/put"})
+    assert judged.judged([judgement(verdict), judgement()]) == {"responder default push/put"}
 
 
 @pytest.mark.parametrize("why", OUR_FAULT)

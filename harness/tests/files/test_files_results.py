@@ -7,7 +7,7 @@ from importlib.resources import files
 import jsonschema
 import pytest
 
-from zenoh_conformance.verdict import Exit, Judgement, Key, Verdict
+from zenoh_conformance.judging.verdict import Exit, Judgement, Key, Verdict
 from zenoh_harness.files import results, run_ids
 from zenoh_harness.files.faults import FileFault
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from zenoh_conformance.connection import Decoders
-from zenoh_conformance.verdict import Exit
+from zenoh_conformance.judging.verdict import Exit
+from zenoh_conformance.reading.connection import Decoders
 from zenoh_harness.cli import invoke
 from zenoh_harness.files import captures
 

@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from zenoh_conformance.connection import Seen
-from zenoh_conformance.conversation import Conversation, Happened, Side
-from zenoh_conformance.finding import Finding
-from zenoh_conformance.law import TELLING, Law, judge
-from zenoh_conformance.requirement import requirements
-from zenoh_conformance.verdict import Verdict, verdict_for
+from zenoh_conformance.judging.engine import TELLING, judge
+from zenoh_conformance.judging.finding import Finding
+from zenoh_conformance.judging.law import Law
+from zenoh_conformance.judging.verdict import Verdict, verdict_for
+from zenoh_conformance.reading.connection import Seen
+from zenoh_conformance.reading.conversation import Conversation, Happened, Side
+from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.files import pcap
 from zenoh_harness.files.pcap import Packet
 

@@ -14,18 +14,19 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict
 
-from zenoh_harness.files.faults import FileFault
+from msgspec import Meta
+
+from zenoh_harness.files import records
+from zenoh_harness.files.faults import FileFault, Row
 
 FORMAT: Final = 1
 MANIFEST, EVENTS, LEDGER, FINDINGS = "manifest.json", "events.jsonl", "ledger.json", "findings"
 INPUT, FINDING = "input", "finding.json"
 
-EVENT_KINDS: Final = ("begin", "progress", "finding", "restart", "merge", "end")
-STANDINGS: Final = ("new", "minimised", "promoted", "explained", "fixed")
+Standing = Literal["new", "minimised", "promoted", "explained", "fixed"]
 """What a person, or a command, has made of a finding."""
 
 
@@ -42,12 +43,14 @@ class SideRow:
 class FindingRow:
     """One finding as it is kept."""
 
-    id: str
+    id: Annotated[str, Meta(pattern="^[0-9a-f]{12}$")]
     oracle: str
     rule: str
     signature: str
     why: str
-    input: str
+    input: Annotated[
+        str, Meta(pattern="^([0-9a-f]{2})*$", description="the bytes; the first says as what the rest is read")
+    ]
     """The bytes in hexadecimal, the first of which says as what the rest is read."""
     sides: tuple[SideRow, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -57,8 +60,8 @@ class FindingRow:
     grave: bool = False
     embargo: bool = False
     """It makes a current release crash or starve, and is not public: counted in what is published, never told."""
-    standing: str = "new"
-    count: int = 1
+    standing: Standing = "new"
+    count: Annotated[int, Meta(ge=1)] = 1
     """Inputs that were seen to break the same promise in the same way."""
     segments: tuple[tuple[str, str, str], ...] = ()
     """Path, hexadecimal, note: of the minimised input."""
@@ -67,32 +70,85 @@ class FindingRow:
     repeat: str = ""
     """The command that does it again."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Row:
         """The entry, keys in a fixed order."""
-        told = {name: getattr(self, name) for name in self.__slots__}
-        told["sides"] = [{"name": one.name, "verdict": one.verdict, "told": one.told} for one in self.sides]
-        told["versions"], told["targets"] = dict(self.versions), list(self.targets)
-        told["segments"], told["explanation"] = [list(one) for one in self.segments], list(self.explanation)
-        return {"finding": FORMAT, **told}
+        return {"finding": FORMAT, **records.row_of(self)}
 
 
-def finding_of(row: Mapping[str, Any], path: Path | str = "finding") -> FindingRow:
+class Manifest(TypedDict):
+    """What a campaign was told."""
+
+    campaign: Literal[1]
+    id: str
+    kind: Literal["codec", "live"]
+    oracle: str
+    promise: NotRequired[str]
+    targets: list[str]
+    layers: NotRequired[list[str]]
+    seed: int
+    seconds: float
+    jobs: Annotated[int, Meta(ge=1)]
+    mutators: NotRequired[Literal["structure", "bytes"]]
+    seeds: NotRequired[int]
+    versions: dict[str, str]
+    command: str
+    began: Annotated[str, Meta(description="UTC, ISO 8601")]
+
+
+Count = Annotated[int, Meta(ge=0)]
+Amount = Annotated[float, Meta(ge=0)]
+
+
+class Event(TypedDict):
+    """One line of the events. Which fields there are depends on the kind of the event."""
+
+    event: Literal["begin", "progress", "finding", "restart", "merge", "end"]
+    seconds: Amount
+    inputs: NotRequired[Count]
+    edges: NotRequired[Count]
+    features: NotRequired[Count]
+    corpus: NotRequired[Count]
+    findings: NotRequired[Count]
+    rate: NotRequired[Amount]
+    worker: NotRequired[Count]
+    id: NotRequired[str]
+    signature: NotRequired[str]
+    why: NotRequired[str]
+    seen: NotRequired[str]
+    before: NotRequired[Count]
+    after: NotRequired[Count]
+    exit: NotRequired[int]
+
+
+def schemas() -> dict[str, Row]:
+    """The published schemas, by the name of their file."""
+    finding = records.schema_of(FindingRow, constants={"finding": FORMAT})
+    ledger = {
+        "type": "object",
+        "required": ["ledger", "findings"],
+        "additionalProperties": False,
+        "properties": {"ledger": {"const": FORMAT}, "findings": {"type": "array", "items": finding}},
+    }
+    titled = {
+        "manifest": ("What a fuzzing campaign was told", records.schema_of(Manifest)),
+        "event": ("One line of a campaign's events", records.schema_of(Event) | {"additionalProperties": True}),
+        "finding": ("One finding of a fuzzing campaign", finding),
+        "ledger": ("Every finding of a campaign's folder", ledger),
+    }
+    return {f"campaign-{name}.schema.json": records.titled(title, schema) for name, (title, schema) in titled.items()}
+
+
+def finding_of(row: object, path: Path | str = "finding") -> FindingRow:
     """The entry that a JSON object describes.  Raises FileFault."""
     _check("finding", row, path)
-    told = {name: value for name, value in row.items() if name != "finding"}
-    told["sides"] = tuple(SideRow(**one) for one in told.get("sides", ()))
-    told["segments"] = tuple((one[0], one[1], one[2]) for one in told.get("segments", ()))
-    for name in ("targets", "explanation"):
-        told[name] = tuple(told.get(name, ()))
-    return FindingRow(**told)
+    return records.read_from(path, FindingRow, row)
 
 
 @cache
 def _checker(name: str) -> Any:
     import jsonschema
 
-    text = (files("zenoh_harness") / "files" / "schemas" / f"campaign-{name}.schema.json").read_text(encoding="utf-8")
-    return jsonschema.Draft202012Validator(json.loads(text))
+    return jsonschema.Draft202012Validator(schemas()[f"campaign-{name}.schema.json"])
 
 
 def _check(name: str, value: object, path: Path | str, line: int | None = None) -> None:
@@ -123,11 +179,11 @@ def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
     _replace(folder / MANIFEST, told)
 
 
-def read_manifest(folder: Path) -> dict[str, Any]:
+def read_manifest(folder: Path) -> Manifest:
     """Read it back.  Raises FileFault."""
     told = _document(folder / MANIFEST)
     _check("manifest", told, folder / MANIFEST)
-    return dict(told)
+    return records.read_from(folder / MANIFEST, Manifest, told)
 
 
 def add_event(folder: Path, kind: str, seconds: float, facts: Mapping[str, Any]) -> None:
@@ -164,7 +220,7 @@ def read_ledger(folder: Path) -> dict[str, FindingRow]:
         return {}
     told = _document(path)
     _check("ledger", told, path)
-    rows = (finding_of(row, path) for row in told["findings"])
+    rows = records.read_from(path, tuple[FindingRow, ...], told["findings"])
     return {row.id: row for row in rows}
 
 

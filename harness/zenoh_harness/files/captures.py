@@ -18,10 +18,16 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Final
 
-from zenoh_conformance.conversation import Begins, Connection, Conversation, Event, Framing, Happened, Side
-from zenoh_harness.files import midway
+from zenoh_conformance.reading.conversation import Begins, Connection, Conversation, Event, Framing, Happened, Side
+from zenoh_harness.files import batch_starts
+from zenoh_harness.files.flow_types import (
+    FlowType,
+    begins_with_init,
+    type_of_datagrams,
+    type_of_stream,
+    without_duplicates,
+)
 from zenoh_harness.files.flows import Flow, Lost, Reassembly, Said, flows
-from zenoh_harness.files.guises import Guise, begins_whole, datagram_guise, once, stream_guise
 from zenoh_harness.files.packets import TCP, UDP, Piece, Unit, is_multicast, opened, port_of, whole
 from zenoh_harness.files.pcap import Capture, Packet
 
@@ -107,9 +113,9 @@ def heard(flow: Flow, ports: frozenset[int] = PORTS, counted: Counter[str] | Non
     counted = Counter() if counted is None else counted
     text = Heard(flow)
     said = list(Reassembly(flow).spoken()) if flow.protocol == TCP else []
-    guise = guise_of(flow, said, ports)
-    if guise is not Guise.ZENOH:
-        counted[guise.value] += 1
+    flow_type = flow_type_of(flow, said, ports)
+    if flow_type is not FlowType.ZENOH:
+        counted[flow_type.value] += 1
         return None
     if flow.protocol == TCP:
         _stream(text, said)
@@ -149,17 +155,17 @@ def _clocked(events: list[tuple[int, Event, str]], counted: Counter[str]) -> Ite
         yield Event((now - began) / 1e9, name, event.sender, event.kind, event.data, event.packet)
 
 
-def guise_of(flow: Flow, said: list[Said | Lost], ports: frozenset[int]) -> Guise:
+def flow_type_of(flow: Flow, said: list[Said | Lost], ports: frozenset[int]) -> FlowType:
     """What a flow is, by its ports and by how its sides begin."""
     at_port = bool(ports & {port_of(flow.initiator), port_of(flow.responder)})
     if flow.protocol == UDP:
-        return datagram_guise([unit.payload for unit in flow.units if not unit.missing], at_port=at_port)
-    guise = stream_guise({side: first_bytes(said, side) for side in Side}, at_port=at_port)
-    if guise is Guise.OTHER and not flow.begun:
-        found = midway.entry(chunks(each for each in said if isinstance(each, Said)))
-        if found is not None and found.merit >= 2 * midway.SURE:
-            return Guise.ZENOH
-    return guise
+        return type_of_datagrams([unit.payload for unit in flow.units if not unit.missing], at_port=at_port)
+    flow_type = type_of_stream({side: first_bytes(said, side) for side in Side}, at_port=at_port)
+    if flow_type is FlowType.OTHER and not flow.begun:
+        found = batch_starts.find_batch_start(chunks(each for each in said if isinstance(each, Said)))
+        if found is not None and found.merit >= 2 * batch_starts.SURE:
+            return FlowType.ZENOH
+    return flow_type
 
 
 def chunks(said: Iterable[Said]) -> dict[Side, list[bytes]]:
@@ -195,7 +201,7 @@ def _stream(text: Heard, said: list[Said | Lost]) -> None:
         else:
             parts[-1].append(each)
     text.counted["packets whose bytes came before"] += flow.repeated
-    seen_whole = flow.begun or begins_whole({side: first_bytes(parts[0], side) for side in Side})
+    seen_whole = flow.begun or begins_with_init({side: first_bytes(parts[0], side) for side in Side})
     for index, part in enumerate(parts):
         if part:
             _part(text, index, part, begun=seen_whole and not index and len(flow.spoke) == len(Side))
@@ -206,7 +212,7 @@ def _part(text: Heard, index: int, part: list[Said], *, begun: bool) -> None:
     skip: dict[Side, int | None] = dict.fromkeys(Side, 0)
     form = Begins.START if begun else Begins.MIDDLE
     if not begun:
-        found = midway.entry(chunks(part))
+        found = batch_starts.find_batch_start(chunks(part))
         form, skip = (found.form, found.skip) if found else (form, dict.fromkeys(Side))
     flow = text.flow
     name = f"{flow.initiator} > {flow.responder}" + (f" +{index}" if index else "")
@@ -240,7 +246,7 @@ def _datagrams(text: Heard, ports: frozenset[int]) -> None:
     if is_turned(flow, complete[0], ports):
         flow.initiator, flow.responder = flow.responder, flow.initiator
     name = f"{flow.initiator} > {flow.responder} udp"
-    own = complete if is_multicast(flow.responder) else list(once(complete))
+    own = complete if is_multicast(flow.responder) else list(without_duplicates(complete))
     text.counted["datagrams that the capture cut"] += len(flow.units) - len(complete)
     text.counted["datagrams that came twice"] += len(complete) - len(own)
     text.connections.append(
@@ -253,6 +259,6 @@ def _datagrams(text: Heard, ports: frozenset[int]) -> None:
 
 def is_turned(flow: Flow, first: Unit, ports: frozenset[int]) -> bool:
     """Whether the first datagram that was captured came from the side that is known to listen."""
-    if is_multicast(flow.responder) or begins_whole({Side.INITIATOR: first.payload}, prefix=0):
+    if is_multicast(flow.responder) or begins_with_init({Side.INITIATOR: first.payload}, prefix=0):
         return False
     return port_of(flow.initiator) in ports and port_of(flow.responder) not in ports

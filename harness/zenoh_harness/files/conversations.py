@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Final, Self
 
-from zenoh_conformance.conversation import Begins, Connection, Conversation, Event, Framing, Happened, Side
+from zenoh_conformance.reading.conversation import Begins, Connection, Conversation, Event, Framing, Happened, Side
 from zenoh_harness.files.faults import FileFault, Row, field
 
 FORMAT: Final = 1

@@ -9,7 +9,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
-from zenoh_conformance.conversation import Conversation
+from zenoh_conformance.reading.conversation import Conversation
 from zenoh_harness.files import conversations
 
 FOLDER: Final = "evidence"

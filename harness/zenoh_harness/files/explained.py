@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from zenoh_conformance.connection import Decoders, SeenBatch
-from zenoh_conformance.conversation import Conversation, Event, Happened
-from zenoh_conformance.explain import Explanation, explain_batch
+from zenoh_conformance.reading.connection import Decoders, SeenBatch
+from zenoh_conformance.reading.conversation import Conversation, Event, Happened
+from zenoh_conformance.reading.explain import Explanation, explain_batch
 
 ENDS = {"ended": "the target ended", "wrote": "it wrote last"}
 """What evidence may tell of a target's end."""

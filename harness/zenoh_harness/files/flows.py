@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Final, NamedTuple
 
-from zenoh_conformance.conversation import Happened, Side
+from zenoh_conformance.reading.conversation import Happened, Side
 from zenoh_harness.files.packets import ACK, FIN, RST, SYN, TCP, UDP, Unit, is_multicast, port_of
 
 PATIENCE: Final = 256

@@ -10,12 +10,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from zenoh_conformance.finding import OUR_FAULT
-from zenoh_conformance.verdict import Judgement, Verdict
+from zenoh_conformance.judging.finding import OUR_FAULT
+from zenoh_conformance.judging.verdict import Judgement, Verdict
 from zenoh_harness.files.faults import FileFault
-
-NOT_JUDGED: Final = frozenset({Verdict.NOT_OBSERVED, Verdict.NOT_APPLICABLE, Verdict.UNIMPLEMENTED, Verdict.ERROR})
-"""Verdicts that say nothing about the target."""
 
 _HEAD: Final = "# Judged: role, profile, requirement. Written by zconform; a line that would go must be accepted.\n"
 
@@ -28,7 +25,7 @@ def line_of(judgement: Judgement) -> str:
 
 def judged(judgements: Iterable[Judgement]) -> frozenset[str]:
     """What these judged."""
-    return frozenset(line_of(one) for one in judgements if one.verdict not in NOT_JUDGED)
+    return frozenset(line_of(one) for one in judgements if one.verdict.is_judged)
 
 
 def prevented(judgements: Iterable[Judgement]) -> frozenset[str]:

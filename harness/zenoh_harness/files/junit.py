@@ -13,11 +13,9 @@ from pathlib import Path
 from typing import Final
 from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
 
-from zenoh_conformance.verdict import GRAVE, Judgement, Verdict
+from zenoh_conformance.judging.verdict import Judgement, Verdict
 from zenoh_harness.files.results import Results, check_label
 
-FAILURES: Final = GRAVE | {Verdict.FAIL, Verdict.FLAKY}
-SKIPPED: Final = frozenset({Verdict.NOT_APPLICABLE, Verdict.NOT_OBSERVED, Verdict.UNIMPLEMENTED})
 COUNTED: Final = {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}
 """Attribute of a suite to the elements that it counts."""
 
@@ -85,14 +83,14 @@ def case(judgement: Judgement, *, strict: bool = False, seconds: Seconds | None 
     if took is not None:
         element.set("time", f"{took:.3f}")
     cause = safe(judgement.cause)
-    output = [f"{verdict.value}: {judgement.cause}"] if verdict in (Verdict.KNOWN, Verdict.WARN, Verdict.SLOW) else []
-    if verdict in FAILURES or (strict and verdict in (Verdict.WARN, Verdict.SLOW)):
+    output = [f"{verdict.value}: {judgement.cause}"] if verdict.is_minor or verdict is Verdict.KNOWN else []
+    if verdict.is_red(strict=strict):
         failure = SubElement(element, "failure", message=cause, type=verdict.value)
         failure.text = safe("\n".join(part for part in (judgement.cause, judgement.end, judgement.repeat) if part))
         output = []
-    elif verdict is Verdict.ERROR:
+    elif verdict.is_ours:
         SubElement(element, "error", message=cause, type="error")
-    elif verdict in SKIPPED:
+    elif verdict.says_nothing:
         SubElement(element, "skipped", message=f"{verdict.value}: {cause}".removesuffix(": "))
     if judgement.evidence:
         output.append(f"[[ATTACHMENT|{judgement.evidence}]]")

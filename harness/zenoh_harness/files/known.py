@@ -23,64 +23,24 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from zenoh_conformance.verdict import Judgement, Key, Verdict
+from zenoh_conformance.judging.verdict import Judgement, Key, Verdict
 from zenoh_harness.errors import UsageError, nearest
 from zenoh_harness.files import faults, list_text
 from zenoh_harness.files.faults import FileFault, Row
 
-_FIELDS: Final = frozenset(
-    [
-        "requirement",
-        "check",
-        "versions",
-        "role",
-        "profile",
-        "link",
-        "kind",
-        "node",
-        "parameters",
-        "verdict",
-        "cause",
-        "reason",
-        "evidence",
-        "sometimes",
-        "see",
-        "public",
-        "owner",
-        "expires",
-    ]
-)
 SUFFIX: Final = ".known.toml"
 _TEXTS: Final = (
     "requirement", "check", "role", "profile", "link", "kind", "node", "evidence", "see", "public", "owner",
 )  # fmt: skip
-_EXPECTED: Final = {
-    v.value: v
-    for v in (
-        Verdict.FAIL,
-        Verdict.WARN,
-        Verdict.FLAKY,
-        Verdict.SLOW,
-        Verdict.CRASH,
-        Verdict.HANG,
-        Verdict.ZOMBIE,
-        Verdict.PANIC,
-    )
-}
+_EXPECTED: Final = {verdict.value: verdict for verdict in Verdict if verdict.is_red(strict=True)}
 """The verdicts that can be expected."""
-
-_SETTLED: Final = frozenset({Verdict.PASS})
-"""What shows that a deviation has gone, when nothing else of its kind came."""
-
-_SILENT: Final = frozenset({Verdict.NOT_OBSERVED, Verdict.NOT_APPLICABLE, Verdict.UNIMPLEMENTED})
-"""What says nothing of it, neither way."""
 
 COMMIT: Final = re.compile(r"commit\s+([0-9a-f]{7,40})")
 
@@ -211,9 +171,9 @@ class Known:
             if entry is not None:
                 self._met.add(entry[0])
         for index, _ in about:
-            if judgement.verdict in _SETTLED:
+            if judgement.verdict is Verdict.PASS:
                 self._settled.setdefault(index, judgement)
-            elif judgement.verdict not in _SILENT:
+            elif not judgement.verdict.says_nothing:
                 self._open.add(index)
         return found[0][1] if found and found[0] is not None and None not in found else None
 
@@ -296,6 +256,9 @@ def read(path: Path) -> list[ListedDeviation]:
     read_ones = [_deviation(path, number, row) for number, row in enumerate(entries, 1)]
     no_doubles(path, read_ones)
     return read_ones
+
+
+_FIELDS: Final = frozenset(field.name for field in fields(ListedDeviation))
 
 
 def _deviation(path: Path, number: int, row: Row) -> ListedDeviation:

@@ -10,9 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
-from zenoh_conformance.verdict import SEVERITY, Exit, Judgement, Key, Verdict, exit_code
+from zenoh_conformance.judging.verdict import Exit, Judgement, Key, Verdict, exit_code
 from zenoh_harness.files import run_ids
 from zenoh_harness.files.faults import FileFault
 from zenoh_harness.files.results import Header, Results, ResultsWriter
@@ -22,13 +21,10 @@ Part = tuple[Path, Results]
 Pick = Callable[[Sequence[Judgement]], Judgement]
 """From the judgements of one key, in the order of the parts, to the one that stands."""
 
-_RIGHT: Final = frozenset({Verdict.PASS, Verdict.SLOW})
-_SILENT: Final = frozenset({Verdict.NOT_OBSERVED, Verdict.NOT_APPLICABLE, Verdict.UNIMPLEMENTED})
-
 
 def worst(same: Sequence[Judgement]) -> Judgement:
     """Of shards: the judgement that counts."""
-    return max(same, key=lambda one: SEVERITY[one.verdict])
+    return max(same, key=lambda one: one.verdict.severity)
 
 
 def newest(same: Sequence[Judgement]) -> Judgement:
@@ -42,14 +38,14 @@ def newest(same: Sequence[Judgement]) -> Judgement:
 
 def steady(same: Sequence[Judgement]) -> Judgement:
     """Of repetitions: the worst one with the counts of all; `flaky` where it was right and wrong."""
-    telling = [one for one in same if one.verdict not in _SILENT and one.verdict is not Verdict.ERROR] or list(same)
+    telling = [one for one in same if one.verdict.is_judged] or list(same)
     one = worst(telling)
     counts = Counter(each.verdict.value for each in same)
     details = {**one.details, "repeated": {"times": len(same), "verdicts": dict(sorted(counts.items()))}}
     judgement = replace(one, attempts=sum(each.attempts for each in same), details=details)
-    if len({each.verdict in _RIGHT for each in telling}) == 1:
+    if len({each.verdict.is_right for each in telling}) == 1:
         return judgement
-    wrong = sum(each.verdict not in _RIGHT for each in telling)
+    wrong = sum(not each.verdict.is_right for each in telling)
     cause = f"{wrong} of {len(telling)} times {one.verdict.value}: {one.cause}".removesuffix(": ")
     return replace(judgement, verdict=Verdict.FLAKY, cause=cause)
 
@@ -84,8 +80,9 @@ def merge(parts: Sequence[Part], pick: Pick, out: Path, *, strict: bool = False,
     with ResultsWriter(out / "results.jsonl", header, planned) as writer:
         for judgement in chosen:
             writer.judgement(judgement)
-        secret = max(part.footer.embargoed if part.footer else 0 for _, part in parts)
-        writer.withhold(secret)
+        secret = [part.footer.embargoed if part.footer else 0 for _, part in parts]
+        # Shards have no check in common, so that their findings add up; a repetition finds the same ones again.
+        writer.withhold(sum(secret) if pick is worst else max(secret))
         footer = writer.footer(_exit(parts, chosen, writer.pending, strict=strict), why=_why(parts))
     return Results(header, planned, chosen, footer)
 

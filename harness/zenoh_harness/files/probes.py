@@ -6,11 +6,28 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, TypedDict
 
-from zenoh_harness.files.faults import FileFault
+from msgspec import Meta
+
+from zenoh_harness.files import records
+from zenoh_harness.files.faults import FileFault, Row
 
 FORMAT: Final = 1
+
+
+_TARGET: Final = ("reach", "name", "version", "role", "side")
+"""Fields that stand in the file's object `target`."""
+Name = Annotated[str, Meta(extra_json_schema={"minLength": 1})]
+Distinct: Final = Meta(extra_json_schema={"uniqueItems": True})
+
+
+class SeenInProfile(TypedDict):
+    """What was seen in one profile."""
+
+    seen: dict[str, Any]
+    """Fact to value; a fact that could not be seen is left out."""
+    capabilities: Annotated[Sequence[Name], Distinct]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,14 +37,12 @@ class Probed:
     reach: str
     name: str
     version: str
-    role: str
-    """router, peer or client."""
-    side: str
-    """responder or initiator."""
-    profiles: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Profile -> {"seen": {fact: value}, "capabilities": [...]}."""
-    claimed: Sequence[str] = ()
-    missing: Sequence[str] = ()
+    role: Annotated[str, Meta(extra_json_schema={"enum": ["router", "peer", "client"]})]
+    side: Annotated[str, Meta(extra_json_schema={"enum": ["responder", "initiator"]})]
+    profiles: Mapping[str, SeenInProfile] = field(default_factory=dict)
+    claimed: Annotated[Sequence[Name], Distinct] = ()
+    """What the target's own file claims."""
+    missing: Annotated[Sequence[Name], Distinct] = ()
     """Claimed, looked for, and not seen."""
 
     @property
@@ -39,13 +54,7 @@ class Probed:
         """The document, keys in a fixed order."""
         return {
             "probe": FORMAT,
-            "target": {
-                "reach": self.reach,
-                "name": self.name,
-                "version": self.version,
-                "role": self.role,
-                "side": self.side,
-            },
+            "target": {name: getattr(self, name) for name in _TARGET},
             "capabilities": sorted(self.capabilities),
             "claimed": sorted(self.claimed),
             "missing": sorted(self.missing),
@@ -64,11 +73,16 @@ def read(path: Path) -> Probed:
         document = json.loads(path.read_text(encoding="utf-8"))
         if document["probe"] != FORMAT:
             raise FileFault(path, None, f"is of format {document['probe']!r}, and this reads {FORMAT}")
-        return Probed(
-            **document["target"],
-            profiles=document["profiles"],
-            claimed=document["claimed"],
-            missing=document["missing"],
-        )
+        return records.read_from(path, Probed, {**document, **document["target"]})
     except (OSError, ValueError, KeyError, TypeError) as why:
         raise FileFault(path, None, f"is no probe result: {why!r}") from why
+
+
+def schema() -> Row:
+    """The JSON schema of the file: `schemas/probe.schema.json`."""
+    whole = records.schema_of(Probed, constants={"probe": FORMAT}, optional=())
+    fields = whole["properties"]
+    target = {name: fields.pop(name) for name in _TARGET}
+    fields["target"] = {"type": "object", "required": [*_TARGET], "additionalProperties": False, "properties": target}
+    fields["capabilities"] = records.schema_of(SeenInProfile)["properties"]["capabilities"]
+    return records.titled("What a probe saw of a target", {**whole, "required": [*fields]})

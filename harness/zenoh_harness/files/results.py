@@ -9,19 +9,21 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Final, Self
 
-from zenoh_conformance.verdict import Exit, Judgement, Key, Verdict
-from zenoh_harness.files import faults
+from zenoh_conformance.judging.verdict import Exit, Judgement, Key
+from zenoh_harness.files import records
 from zenoh_harness.files.faults import FileFault, Row
+from zenoh_harness.files.labels import check_label as check_label
+from zenoh_harness.files.labels import label as label
+from zenoh_harness.files.records import RecordFault
 
 FORMAT: Final = 1
-_VERDICTS: Final = {verdict.value: verdict for verdict in Verdict}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +52,13 @@ class Header:
     profiles: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
     """What a probe saw, where there was one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the run means to judge, as `role profile check[parameters]`."""
+
+    checks: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,16 +99,6 @@ class Results:
         return tuple(planned for planned in self.planned if planned not in judged)
 
 
-def label(key: Key) -> str:
-    """A judgement's place in the plan: role, profile, check and parameters in one line."""
-    return f"{key.role} {key.profile} {check_label(key.check, key.parameters)}"
-
-
-def check_label(check: str, parameters: Sequence[tuple[str, str]] = ()) -> str:
-    """`establishment/refuses-a-bit[bit=3]`: a check with its parameters, as `--only` takes it."""
-    return f"{check}[{','.join(f'{name}={value}' for name, value in parameters)}]" if parameters else check
-
-
 def now() -> str:
     """The time for a header: UTC, to the second; that of SOURCE_DATE_EPOCH, where somebody wants the same file twice."""
     told = os.environ.get("SOURCE_DATE_EPOCH", "")
@@ -117,66 +116,74 @@ def line(row: Row) -> str:
 
 def header_row(header: Header) -> Row:
     """The header's line as an object."""
-    target = {
-        "reach": header.reach,
-        "name": header.name,
-        "version": header.version,
-        "role": header.role,
-        "kind": header.kind,
-        **({"digest": header.digest} if header.digest else {}),
-    }
-    return {
-        "type": "header",
-        "format": FORMAT,
-        "target": target,
-        "spec": header.spec,
-        "harness": header.harness,
-        "seed": header.seed,
-        **({"date": header.date} if header.date else {}),
-        **({"run": header.run} if header.run else {}),
-        "command": header.command,
-        "profiles": list(header.profiles),
-        "facts": dict(header.facts),
-    }
+    row = {name: value for name, value in records.row_of(header).items() if value or name not in _ADDED}
+    target = {name: row.pop(name) for name in _TARGET if name in row}
+    return {"type": "header", "format": FORMAT, "target": target, **row}
 
 
 def judgement_row(judgement: Judgement) -> Row:
     """A judgement's line as an object."""
-    key = judgement.key
-    return {
-        "type": "judgement",
-        "target": key.target,
-        "version": key.version,
-        "role": key.role,
-        "profile": key.profile,
-        "link": key.link,
-        "requirement": key.requirement,
-        "level": judgement.level,
-        "check": key.check,
-        "parameters": dict(key.parameters),
-        "verdict": judgement.verdict.value,
-        "reading": judgement.reading,
-        "cause": judgement.cause,
-        "end": judgement.end,
-        "attempts": judgement.attempts,
-        "embargo": judgement.embargo,
-        "evidence": judgement.evidence,
-        "repeat": judgement.repeat,
-        "details": dict(judgement.details),
-    }
+    row = records.row_of(judgement)
+    key = row.pop("key")
+    return {"type": "judgement", **key, "parameters": dict(key["parameters"]), **row}
+
+
+def plan_row(checks: Iterable[str]) -> Row:
+    """The plan's line as an object."""
+    return {"type": "plan", "checks": list(checks)}
 
 
 def footer_row(footer: Footer) -> Row:
     """The footer's line as an object."""
-    return {
-        "type": "footer",
-        "judged": footer.judged,
-        "verdicts": dict(footer.verdicts),
-        "exit": footer.exit,
-        "pending": list(footer.pending),
-        "embargoed": footer.embargoed,
-        "why": footer.why,
+    return {"type": "footer", **records.row_of(footer)}
+
+
+def schema() -> Row:
+    """The JSON schema of a line: `schemas/results.schema.json`."""
+    header = records.schema_of(
+        Header, constants={"type": "header", "format": FORMAT}, limits=_LIMITS, optional=_OPTIONAL
+    )
+    target = {name: header["properties"].pop(name) for name in _TARGET}
+    header["properties"]["target"] = {
+        "type": "object",
+        "required": [name for name in _TARGET if name not in _OPTIONAL],
+        "additionalProperties": False,
+        "properties": target,
     }
+    header["required"] = [name for name in header["properties"] if name not in _OPTIONAL]
+    judgement = records.schema_of(Key, Judgement, constants={"type": "judgement"}, limits=_LIMITS, optional=_OPTIONAL)
+    del judgement["properties"]["key"]
+    judgement["required"].remove("key")
+    judgement["properties"]["parameters"] = {"type": "object", "additionalProperties": {"type": "string"}}
+    judgement["properties"]["role"] = {"enum": ["responder", "initiator", "codec"]}
+    plan = records.schema_of(Plan, constants={"type": "plan"})
+    footer = records.schema_of(Footer, constants={"type": "footer"}, limits=_LIMITS, optional=_OPTIONAL)
+    return records.titled("A line of results.jsonl", {"oneOf": [header, plan, judgement, footer]})
+
+
+_TARGET: Final = ("reach", "name", "version", "role", "kind", "digest")
+"""Fields of the header that stand in its object `target`."""
+_ADDED: Final = ("digest", "date", "run")
+"""Fields of the header that are left out where they are empty."""
+_OPTIONAL: Final = (*_ADDED, "facts", "details", "embargoed", "why")
+_LIMITS: Final[Mapping[str, Row]] = {
+    "date": {
+        "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$",
+        "description": "When the run began, UTC.",
+    },
+    "run": {
+        "pattern": "^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{12}$",
+        "description": "What the run is called; two runs have two names.",
+    },
+    "requirement": {"pattern": "^[a-z0-9-]+/[a-z0-9-]+$"},
+    "level": {"enum": ["MUST", "MUST NOT", "SHOULD", "SHOULD NOT", "MAY", "LAYOUT"]},
+    "check": {"pattern": "^[a-z0-9-]+/[A-Za-z0-9/._-]+$"},
+    "attempts": {"minimum": 0},
+    "judged": {"minimum": 0},
+    "exit": {"minimum": 0, "maximum": 4},
+    "embargoed": {"minimum": 0},
+}
+"""What the schema asks beyond types. A reader takes other values, too: they may come from a later version."""
 
 
 class ResultsWriter:
@@ -193,7 +200,7 @@ class ResultsWriter:
         self._secret: set[str] = set()
         self._out: IO[str] = path.open("w", encoding="utf-8")
         self._write(header_row(header))
-        self._write({"type": "plan", "checks": list(self._planned)})
+        self._write(plan_row(self._planned))
 
     def judgement(self, judgement: Judgement) -> None:
         """Write one judgement, at once and to the disk's care."""
@@ -236,7 +243,7 @@ class ResultsWriter:
         At once, for the run may be killed.
         """
         header = {**header_row(self._header), "command": ""}
-        plan = {"type": "plan", "checks": [planned for planned in self._planned if planned not in self._secret]}
+        plan = plan_row(planned for planned in self._planned if planned not in self._secret)
         lines = self.path.read_text(encoding="utf-8").splitlines(keepends=True)
         fresh = self.path.with_suffix(".new")
         fresh.write_text("".join([line(header), line(plan), *lines[2:]]), encoding="utf-8")
@@ -271,26 +278,23 @@ def read(path: Path) -> Results:
     path = path / "results.jsonl" if path.is_dir() else path
     results: Results | None = None
     for number, row in _rows(path):
-        kind = row.get("type")
+        if results is None and row.get("type") != "header":
+            why = f"expected the header, found {row.get('type')!r:.40}"
+            raise FileFault(path, number, why, hint='results begin with {"type":"header",...}')
+        record = _record_at(path, number, row)
         if results is None:
-            if kind != "header":
-                raise FileFault(
-                    path,
-                    number,
-                    f"expected the header, found {kind!r:.40}",
-                    hint='results begin with {"type":"header",...}',
-                )
-            results = Results(_header(path, number, row))
+            assert isinstance(record, Header)
+            results = Results(record)
         elif results.footer is not None:
             raise FileFault(path, number, "something follows the footer", hint="two runs wrote into one file")
-        elif kind == "judgement":
-            results.judgements.append(_judgement(path, number, row))
-        elif kind == "plan":
-            results.planned = tuple(faults.field(path, number, row, "checks", list))
-        elif kind == "footer":
-            results.footer = _footer(path, number, row)
+        elif isinstance(record, Judgement):
+            results.judgements.append(record)
+        elif isinstance(record, Plan):
+            results.planned = record.checks
+        elif isinstance(record, Footer):
+            results.footer = record
         else:
-            raise FileFault(path, number, f"unknown type of line {kind!r:.40}")
+            raise FileFault(path, number, "a second header follows", hint="two runs wrote into one file")
     if results is None:
         raise FileFault(path, None, "is empty: the run ended before it knew its target")
     return results
@@ -298,7 +302,42 @@ def read(path: Path) -> Results:
 
 def judgements(path: Path) -> Iterator[Judgement]:
     """The judgements of a file that holds nothing else. Raises FileFault with the line at fault."""
-    return (_judgement(path, number, row) for number, row in _rows(path))
+    for number, row in _rows(path):
+        record = _record_at(path, number, row)
+        if not isinstance(record, Judgement):
+            raise FileFault(path, number, f"expected a judgement, found {type(record).__name__.lower()!r}")
+        yield record
+
+
+def record_of(row: Mapping[str, Any]) -> Header | Plan | Judgement | Footer:
+    """The record of a line. Raises RecordFault, which names the field."""
+    match row.get("type"):
+        case "judgement":
+            parameters = row.get("parameters", {})
+            if not isinstance(parameters, dict):
+                raise RecordFault(f"field 'parameters' must be object, found {parameters!r:.60}")
+            key = {**row, "parameters": [(name, str(value)) for name, value in parameters.items()]}
+            return records.read(Judgement, {**row, "key": key})
+        case "header":
+            if row.get("format") != FORMAT:
+                raise RecordFault(f"has format {row.get('format')!r:.20}; this version reads {FORMAT}")
+            target = row.get("target")
+            if not isinstance(target, dict):
+                raise RecordFault(f"field 'target' must be object, found {target!r:.60}")
+            return records.read(Header, {**row, **target})
+        case "plan":
+            return records.read(Plan, row)
+        case "footer":
+            return records.read(Footer, row)
+        case kind:
+            raise RecordFault(f"unknown type of line {kind!r:.40}")
+
+
+def _record_at(path: Path, number: int, row: Row) -> Header | Plan | Judgement | Footer:
+    try:
+        return record_of(row)
+    except RecordFault as why:
+        raise FileFault(path, number, str(why), hint=why.hint) from why
 
 
 def _rows(path: Path) -> Iterator[tuple[int, Row]]:
@@ -316,68 +355,3 @@ def _rows(path: Path) -> Iterator[tuple[int, Row]]:
                 yield number, row
     except (OSError, UnicodeDecodeError) as why:
         raise FileFault(path, None, f"cannot be read: {why}") from why
-
-
-def _header(path: Path, number: int, row: Row) -> Header:
-    if row.get("format") != FORMAT:
-        raise FileFault(path, number, f"has format {row.get('format')!r:.20}; this version reads {FORMAT}")
-    target = faults.field(path, number, row, "target", dict)
-    text = {
-        name: faults.field(path, number, target, name, str) for name in ("reach", "name", "version", "role", "kind")
-    }
-    text["digest"] = faults.field(path, number, target, "digest", str, "")
-    more = {
-        name: faults.field(path, number, row, name, str, "") for name in ("spec", "harness", "command", "date", "run")
-    }
-    return Header(
-        **text,
-        **more,
-        seed=faults.field(path, number, row, "seed", int, 0),
-        profiles=tuple(faults.field(path, number, row, "profiles", list, [])),
-        facts=faults.field(path, number, row, "facts", dict, {}),
-    )
-
-
-def _judgement(path: Path, number: int, row: Row) -> Judgement:
-    def text(name: str, default: Any = ...) -> Any:
-        value = row.get(name)  # most are what they should be, and there are ten thousand lines
-        return value if type(value) is str else faults.field(path, number, row, name, str, default)
-
-    parameters = faults.field(path, number, row, "parameters", dict, {})
-    key = Key(
-        target=text("target"),
-        version=text("version"),
-        role=text("role"),
-        profile=text("profile"),
-        link=text("link"),
-        requirement=text("requirement"),
-        check=text("check"),
-        parameters=tuple((name, str(v)) for name, v in parameters.items()),
-    )
-    verdict = _VERDICTS.get(text("verdict"))
-    if verdict is None:
-        raise FileFault(path, number, f"unknown verdict {row['verdict']!r:.40}", hint=f"known: {', '.join(_VERDICTS)}")
-    return Judgement(
-        key=key,
-        level=text("level"),
-        verdict=verdict,
-        cause=text("cause", ""),
-        end=text("end", ""),
-        repeat=text("repeat", ""),
-        reading=faults.field(path, number, row, "reading", (str, type(None)), None),
-        attempts=faults.field(path, number, row, "attempts", int, 1),
-        embargo=faults.field(path, number, row, "embargo", bool, False),
-        evidence=faults.field(path, number, row, "evidence", (str, type(None)), None),
-        details=faults.field(path, number, row, "details", dict, {}),
-    )
-
-
-def _footer(path: Path, number: int, row: Row) -> Footer:
-    return Footer(
-        judged=faults.field(path, number, row, "judged", int),
-        verdicts=faults.field(path, number, row, "verdicts", dict),
-        exit=faults.field(path, number, row, "exit", int),
-        pending=tuple(faults.field(path, number, row, "pending", list, [])),
-        embargoed=faults.field(path, number, row, "embargoed", int, 0),
-        why=faults.field(path, number, row, "why", str, ""),
-    )

@@ -13,22 +13,12 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
-from zenoh_conformance.requirement import Requirement, requirements
-from zenoh_conformance.specification import PUBLISHED, REVISION, pages
-from zenoh_conformance.verdict import GRAVE, Judgement, Verdict
-from zenoh_harness.files import laid_out
+from zenoh_conformance.judging.verdict import Judgement, Verdict
+from zenoh_conformance.spec.requirement import Requirement, requirements
+from zenoh_conformance.spec.specification import PUBLISHED, REVISION, pages
+from zenoh_harness.files import indented_json
 from zenoh_harness.files.results import Results, check_label
 
-_LEVELS: Final = {
-    **dict.fromkeys(GRAVE, "error"), Verdict.FAIL: "error", Verdict.FLAKY: "error",
-    Verdict.WARN: "warning", Verdict.SLOW: "warning", Verdict.KNOWN: "note",
-}  # fmt: skip
-"""Verdicts that are results of kind `fail`, and how loud."""
-_KINDS: Final = {
-    Verdict.ERROR: "review", Verdict.NOT_APPLICABLE: "notApplicable", Verdict.UNIMPLEMENTED: "notApplicable",
-    Verdict.NOT_OBSERVED: "informational",
-}  # fmt: skip
-"""Verdicts that say nothing about the target, and the kind that says so; `pass` is left out, since nobody reads it here."""
 MOST_TEXT: Final = 1000
 """Characters of a message."""
 
@@ -40,7 +30,7 @@ def write(results: Iterable[Results], path: Path) -> None:
 
 def text(results: Iterable[Results]) -> str:
     """The file's text."""
-    return laid_out.text(document(results), 4)
+    return indented_json.text(document(results), 4)
 
 
 def document(results: Iterable[Results]) -> dict[str, Any]:
@@ -54,7 +44,7 @@ def document(results: Iterable[Results]) -> dict[str, Any]:
 
 def run(results: Results) -> dict[str, Any]:
     """One target."""
-    shown = [one for one in results.judgements if (one.verdict in _LEVELS or one.verdict in _KINDS) and not one.embargo]
+    shown = [one for one in results.judgements if one.verdict is not Verdict.PASS and not one.embargo]
     rules = {ident: number for number, ident in enumerate(sorted({one.key.requirement for one in shown}))}
     header = results.header
     return {
@@ -113,13 +103,12 @@ def result(judgement: Judgement, index: int) -> dict[str, Any]:
     """One judgement; its place is the recorded conversation, since no line of a source file is."""
     key = judgement.key
     label = check_label(key.check, key.parameters)
-    kind = _KINDS.get(judgement.verdict, "fail")
     message = f"{judgement.verdict.value}: {judgement.cause}".removesuffix(": ")
     made: dict[str, Any] = {
         "ruleId": key.requirement,
         "ruleIndex": index,
-        "kind": kind,
-        "level": _LEVELS.get(judgement.verdict, "none"),
+        "kind": _kind(judgement.verdict),
+        "level": _level(judgement.verdict),
         "message": {"text": f"{message[:MOST_TEXT]} ({label[:MOST_TEXT]})"},
         "locations": [_location(judgement, label)],
         "partialFingerprints": {"judgement/v1": fingerprint(judgement)},
@@ -131,6 +120,18 @@ def result(judgement: Judgement, index: int) -> dict[str, Any]:
     if judgement.verdict is Verdict.KNOWN:
         made["suppressions"] = [{"kind": "external", "status": "accepted", "justification": _reason(judgement.details)}]
     return made
+
+
+def _level(verdict: Verdict) -> str:
+    if verdict.is_red():
+        return "error"
+    return "warning" if verdict.is_minor else "note" if verdict is Verdict.KNOWN else "none"
+
+
+def _kind(verdict: Verdict) -> str:
+    if verdict.says_nothing:
+        return "informational" if verdict is Verdict.NOT_OBSERVED else "notApplicable"
+    return "review" if verdict.is_ours else "fail"
 
 
 def _location(judgement: Judgement, label: str) -> dict[str, Any]:

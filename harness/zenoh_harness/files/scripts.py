@@ -44,7 +44,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from zenoh_harness.errors import nearest, renamed
+from zenoh_harness.errors import current_name, nearest
 from zenoh_harness.files.faults import FileFault
 
 FORMAT: Final = 1
@@ -207,7 +207,7 @@ def _step(path: Path | str, number: int, line: str) -> Step:
         return _wait(path, number, words)
     if len(words) < 2 or not _NAME.fullmatch(words[0]):
         raise FileFault(path, number, f"expected `CONNECTION DOES ...`, found {line!r:.60}")
-    connection, do, what = words[0], renamed(words[1], RENAMED), " ".join(words[2:])
+    connection, do, what = words[0], current_name(words[1], RENAMED), " ".join(words[2:])
     if do in WORDED and what:
         return Step(do=do, connection=connection, what=what)
     if do in ("send", *ACTS) and not what:

@@ -1,6 +1,6 @@
-"""A conversation as packets that Wireshark reads: TCP with its handshakes and acknowledgements, UDP, IPv4 or IPv6.
+"""Writes a conversation as packets that Wireshark reads: TCP with handshakes and acknowledgements, UDP, IPv4 or IPv6.
 
-Endpoints are those that the connection names; a side that names none, or a Unix socket's, gets an address of its own.
+The endpoints are those that the connection names; a side without an IP address, as of a Unix socket, gets one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 from typing import Final
 
-from zenoh_conformance.conversation import Connection, Conversation, Event, Framing, Happened, Side
+from zenoh_conformance.reading.conversation import Connection, Conversation, Event, Framing, Happened, Side
 from zenoh_harness.files import pcap
 from zenoh_harness.files.packets import ACK, FIN, RST, SYN, TCP, UDP
 from zenoh_harness.files.pcap import Packet
@@ -22,13 +22,13 @@ SEGMENT: Final = 32_768
 PSH: Final = 0x08
 LISTENS: Final = 7447
 INVENTED: Final = 49_152
-"""The first port for those who name none."""
+"""The first port for sides without one."""
 
 Address = IPv4Address | IPv6Address
 
 
 def write(conversation: Conversation, path: Path, *, began: int = 0) -> int:
-    """Write the conversation as a capture that begins at `began`, in nanoseconds since 1970; how many packets."""
+    """Write the conversation as a capture that begins at `began`, in ns since 1970; return the number of packets."""
     return pcap.write(packets(conversation, began=began), path)
 
 
@@ -48,7 +48,7 @@ def packets(conversation: Conversation, *, began: int = 0) -> Iterator[Packet]:
 
 @dataclass(slots=True)
 class _Wire:
-    """One connection: who is where, and how far each side is."""
+    """One connection: the endpoint and the next sequence number of each side."""
 
     framing: Framing
     at: dict[Side, tuple[Address, int]]

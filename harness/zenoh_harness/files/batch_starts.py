@@ -1,7 +1,7 @@
-"""Where batches begin in a stream that was not seen from its beginning, and in which form they come.
+"""Finds where batches begin in a stream whose beginning was not captured, and in which form they come.
 
-Pure functions over the bytes that there are. A place is believed when the whole batches from there on can be read, all or
-all but a few; the form is the one that explains most of both directions.
+Pure functions over the captured bytes. An offset is accepted when all complete batches from there on decode, or all but a
+few; the form is the one by which most batches of both directions decode.
 """
 
 from __future__ import annotations
@@ -10,46 +10,46 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, chain
 from typing import Final, NamedTuple
 
-from zenoh_conformance.batch import LOWLATENCY_PREFIX, STREAM_PREFIX, decode_batch, decompress
-from zenoh_conformance.codec import Layer
-from zenoh_conformance.conversation import Begins, Side
 from zenoh_conformance.messages import Oam
+from zenoh_conformance.reading.batch import LOWLATENCY_PREFIX, STREAM_PREFIX, decode_batch, decompress
+from zenoh_conformance.reading.codec import Layer
+from zenoh_conformance.reading.conversation import Begins, Side
 from zenoh_conformance.wire.errors import DecodeError
 
 LOOKED_AT: Final = 1 << 17
-"""Bytes of a direction that are tried."""
+"""Bytes of a direction that are searched."""
 ENOUGH: Final = 24
-"""Batches that are read to believe a place."""
+"""Batches that are decoded to accept an offset."""
 SURE: Final = 3
-"""Batches that make a place believed that is not the beginning of a segment."""
+"""Batches that must decode at an offset inside a segment."""
 FORMS: Final = (Begins.MIDDLE, Begins.COMPRESSED, Begins.LOWLATENCY)
 _TRANSPORT_IDS: Final = frozenset(range(7))
 _BARE_IDS: Final = frozenset({3, 4, *range(0x19, 0x20)})
 
 
-class Entry(NamedTuple):
-    """Where a session that was met under way can be read from."""
+class BatchStart(NamedTuple):
+    """The offsets from which a session that had begun before the capture can be decoded."""
 
     merit: int
-    """How much speaks for it: two for each batch that was read to find it, one for an odd one."""
+    """Two points for each decoded batch, one for an unusual one."""
     form: Begins
     skip: dict[Side, int | None]
-    """How many bytes of each side come before its first whole batch; None where no batch was found."""
+    """Bytes of each side before its first complete batch; None where none was found."""
 
 
-def entry(said: Mapping[Side, Sequence[bytes]], forms: Iterable[Begins] = FORMS) -> Entry | None:
-    """The best place and form, of what each side said, segment by segment; None where no batch was found at all."""
-    best: Entry | None = None
+def find_batch_start(said: Mapping[Side, Sequence[bytes]], forms: Iterable[Begins] = FORMS) -> BatchStart | None:
+    """The best offsets and form for the segments of each side; None where no batch was found."""
+    best: BatchStart | None = None
     for form in forms:
         places = {side: _place(form, chunks) for side, chunks in said.items()}
         merit = sum(read for read, _ in places.values())
         if merit > 0 and (best is None or merit > best.merit):
-            best = Entry(merit, form, {side: at for side, (_, at) in places.items()})
+            best = BatchStart(merit, form, {side: at for side, (_, at) in places.items()})
     return best
 
 
 def _place(form: Begins, chunks: Sequence[bytes]) -> tuple[int, int | None]:
-    """How much speaks for the first believable place, and that place; (0, 0) where nothing was said."""
+    """The merit and offset of the first accepted offset; (0, 0) without any bytes."""
     data = b"".join(chunks)[:LOOKED_AT]
     if not data:
         return 0, 0
@@ -61,7 +61,7 @@ def _place(form: Begins, chunks: Sequence[bytes]) -> tuple[int, int | None]:
 
 
 def _places(chunks: Sequence[bytes], size: int) -> Iterator[tuple[int, int]]:
-    """Where a batch may begin, and the merit that is asked for there: most likely with a segment, else anywhere."""
+    """Offsets to try, each with the merit that it must reach: beginnings of segments first, then all others."""
     starts = [at for at in chain([0], accumulate(map(len, chunks))) if at < size]
     yield from ((at, 1) for at in starts)
     seen = set(starts)
@@ -69,7 +69,7 @@ def _places(chunks: Sequence[bytes], size: int) -> Iterator[tuple[int, int]]:
 
 
 def _merit(form: Begins, data: bytes, at: int) -> tuple[int, int]:
-    """What speaks for batches from `at` on, and how many cannot be read: a sender may be at fault in one of four."""
+    """The merit of batches from `at` on, and how many do not decode: one of four may be the sender's fault."""
     prefix = LOWLATENCY_PREFIX if form is Begins.LOWLATENCY else STREAM_PREFIX
     merit = read = bad = 0
     while at + prefix < len(data) and read < ENOUGH:
@@ -89,7 +89,7 @@ def _merit(form: Begins, data: bytes, at: int) -> tuple[int, int]:
 
 
 def _may_begin(form: Begins, batch: bytes) -> bool:
-    """Whether a batch's first bytes are those of one: this is told before the rest of it is there."""
+    """Whether the first bytes of a batch are possible; this needs no more than those."""
     if form is Begins.LOWLATENCY:
         return batch[0] & 0x1F in _BARE_IDS
     if form is Begins.MIDDLE:
@@ -98,7 +98,7 @@ def _may_begin(form: Begins, batch: bytes) -> bool:
 
 
 def _read(form: Begins, batch: bytes) -> int:
-    """2 for a batch that can be read, 1 where it says what is hardly ever said; 0 for one that cannot."""
+    """2 for a batch that decodes, 1 for one with unusual content, 0 for one that does not decode."""
     if form is Begins.COMPRESSED:
         try:
             batch = decompress(batch)
