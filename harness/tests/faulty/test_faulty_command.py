@@ -9,7 +9,7 @@ import pytest
 from zenoh_conformance.messages import Open
 from zenoh_harness.cli import invoke
 from zenoh_harness.commands import faulty as command
-from zenoh_harness.faulty import FaultyNode
+from zenoh_harness.faulty import FaultyNode, all_faulty_nodes, fault, faulty
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.link import Link
 
@@ -52,8 +52,8 @@ def test_a_red_that_nobody_explains_is_exit_1(
     out = capsys.readouterr().out
     assert f"caught by   {CATCHER}" in out
     assert "unexplained establishment-cookie/" in out
-    assert "WRONG       law/cookie-echo should catch it and does not" in out
-    assert "WRONG       it explains law/nothing-after-close" in out
+    assert "WRONG       law/cookie-echo must detect the fault and is not red" in out
+    assert "WRONG       the node explains law/nothing-after-close" in out
 
 
 def test_all_that_is_explained_is_exit_0(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -79,3 +79,14 @@ def test_by_check_tells_what_no_faulty_node_fails(
 def test_an_unknown_name_gets_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert invoke(["faulty", "believes-any-cooky"]) == 2
     assert "believes-any-cookie" in capsys.readouterr().err
+
+
+def test_two_nodes_of_one_name_are_an_error() -> None:
+    assert "believes-any-cookie" in all_faulty_nodes()
+    with pytest.raises(ValueError, match="two faulty nodes are called believes-any-cookie"):
+        fault("believes-any-cookie", "Another one.", cookie_matches=lambda: True, caught_by=CATCHER)
+
+
+def test_a_fault_of_a_hook_that_there_is_not_is_an_error() -> None:
+    with pytest.raises(TypeError, match="Reference has no hook 'cookie_fits'"):
+        faulty("cookie_fits", caught_by=CATCHER)(lambda open_: True)

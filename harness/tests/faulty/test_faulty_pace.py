@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 
 import pytest
 
-from zenoh_conformance.case import all_cases
+from zenoh_conformance.cases.case import all_cases
 from zenoh_harness.faulty import all_faulty_nodes, find_faulty_node
 from zenoh_harness.faulty.table import reds
 from zenoh_harness.variants.pacing import AtItsOwnPace
@@ -29,7 +29,7 @@ ROUTING = [
 def missed(name: str, pace: tuple[float, ...]) -> list[str]:
     """The cases that catch a faulty node, and do not catch it at this pace."""
     faulty = find_faulty_node(name)
-    paced = type(f"Paced{faulty.node.__name__}", (AtItsOwnPace, faulty.node), {"PACE": pace})
+    paced = type(f"Paced{faulty.node.__name__}", (AtItsOwnPace, faulty.node), {"pace": pace})
     cases = [all_cases()[check] for check in faulty.caught_by if check in all_cases()]
     return [
         case.id for case in cases

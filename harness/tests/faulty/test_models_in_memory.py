@@ -6,8 +6,8 @@ from types import ModuleType
 
 import pytest
 
-from zenoh_conformance.case import all_cases
-from zenoh_conformance.law import all_laws
+from zenoh_conformance.cases.case import all_cases
+from zenoh_conformance.judging.law import all_laws
 from zenoh_conformance.models import closing, establishment, initiation
 from zenoh_harness.faulty import find_faulty_node
 from zenoh_harness.faulty.table import broken_by

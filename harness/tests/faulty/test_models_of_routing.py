@@ -6,23 +6,23 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from joined_routers import Joined
 
-from zenoh_conformance import keyexpr
-from zenoh_conformance.case import all_cases
-from zenoh_conformance.law import all_laws
+from zenoh_conformance.cases.case import all_cases
+from zenoh_conformance.judging.law import all_laws
 from zenoh_conformance.messages import Request
 from zenoh_conformance.models import declaring, querying
-from zenoh_conformance.requirement import requirements
+from zenoh_conformance.primitives import keyexpr
+from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.faulty import find_faulty_node
 from zenoh_harness.faulty.table import broken_by
 from zenoh_harness.reference import Config, Reference
 from zenoh_harness.reference.exploring import explored
-from zenoh_harness.reference.joined import Joined
 from zenoh_harness.reference.link import Link
 from zenoh_harness.variants.pacing import (
+    FIRST_SESSIONS_LAST,
+    LATER_SESSIONS_LATER,
     AsksLateWhoHasLeftOff,
-    FirstSessionsLast,
-    LaterSessionsLater,
     PassesOnLater,
     TakesBackLater,
 )
@@ -55,7 +55,7 @@ class AsksAStrangerLate(AsksLateWhoHasLeftOff):
 
     def say(self, link: Link, message: Any, *, reliable: bool = True) -> None:
         if isinstance(message, Request):
-            self.late.append((self.now + self.LATE, link, message))
+            self.after(0.5, super().say, link, message, while_live=True)
         else:
             super().say(link, message, reliable=reliable)
 
@@ -68,7 +68,7 @@ def test_who_asks_a_stranger_late_is_not() -> None:
 
 @pytest.mark.parametrize("model", [querying, declaring])
 @pytest.mark.parametrize(
-    "node", [Reference, Joined, Consolidating, PassesOnLater, LaterSessionsLater, FirstSessionsLast]
+    "node", [Reference, Joined, Consolidating, PassesOnLater, LATER_SESSIONS_LATER, FIRST_SESSIONS_LAST]
 )
 def test_nothing_is_found_on_who_is_right(model: ModuleType, node: type[Reference]) -> None:
     assert explored(model, node, seed=1, examples=12) is None

@@ -7,9 +7,9 @@ from zlib import crc32
 
 import pytest
 
-from zenoh_conformance.case import Case, Parameters, all_cases
-from zenoh_conformance.law import judge
-from zenoh_conformance.own_side import own_faults
+from zenoh_conformance.cases.case import Case, Parameters, all_cases
+from zenoh_conformance.judging.engine import judge
+from zenoh_conformance.judging.own_side import own_faults
 from zenoh_harness.faulty import FaultyNode, all_faulty_nodes
 from zenoh_harness.faulty.table import concerned, provoke, runs_in_memory, sample
 from zenoh_harness.run.attempt import AT_THE_END

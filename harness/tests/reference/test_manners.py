@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from zenoh_conformance.batch import frame_batch
-from zenoh_conformance.case import find_case
-from zenoh_conformance.codec import encode
-from zenoh_conformance.finding import Deviation, Finding
+from zenoh_conformance.cases.case import find_case
+from zenoh_conformance.judging.finding import Deviation, Finding
 from zenoh_conformance.messages import Init, KeepAlive
+from zenoh_conformance.reading.batch import frame_batch
+from zenoh_conformance.reading.codec import encode
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import Action, Refused
 from zenoh_harness.reference.link import Link

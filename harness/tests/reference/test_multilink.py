@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.finding import Deviation
-from zenoh_conformance.kinds import InitAck, OpenAck
+from zenoh_conformance.judging.finding import Deviation
 from zenoh_conformance.messages.init import MultiLink
 from zenoh_conformance.messages.open import MultiLinkAck, MultiLinkSyn
-from zenoh_conformance.sane import OFFERS
+from zenoh_conformance.messages.sane import OFFERS
+from zenoh_conformance.reading.kinds import InitAck, OpenAck
+from zenoh_conformance.talking.dialogue import Dialogue
 from zenoh_conformance.wire.extensions import exts
 from zenoh_harness.reference.memory import MemoryScene
 from zenoh_harness.reference.multilink_method import OURS, REFERENCE, Public, blob, key_shown, open_link, proved

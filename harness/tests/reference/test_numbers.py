@@ -6,13 +6,13 @@ from typing import ClassVar
 
 import pytest
 
-from zenoh_conformance.connection import ConnectionDecoder
-from zenoh_conformance.conversation import Connection, Side
-from zenoh_conformance.law import judge
+from zenoh_conformance.judging.engine import judge
 from zenoh_conformance.messages import Declare, DToken
 from zenoh_conformance.messages.interest import InterestMode, InterestOptions
-from zenoh_conformance.party import Party, parties
-from zenoh_conformance.session import State
+from zenoh_conformance.reading.connection import ConnectionDecoder
+from zenoh_conformance.reading.conversation import Connection, Side
+from zenoh_conformance.tables.session import State
+from zenoh_conformance.talking.party import Party, parties
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.link import Link, Terms
 from zenoh_harness.reference.memory import MemoryScene

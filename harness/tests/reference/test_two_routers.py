@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from joined_routers import Joined
 
-from zenoh_conformance.case import Case, all_cases
-from zenoh_conformance.law import judge
+from zenoh_conformance.cases.case import Case, all_cases
+from zenoh_conformance.judging.engine import judge
 from zenoh_harness.faulty.table import ROUTING, provoke
 from zenoh_harness.reference import Config, Reference
-from zenoh_harness.reference.joined import Joined
 
 CASES = [case for case in all_cases().values() if ROUTING in case.needs and case.profile == "default"]
 

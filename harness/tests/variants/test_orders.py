@@ -5,13 +5,13 @@ from __future__ import annotations
 import random
 
 import pytest
+from drawn_orders import depends, drawn, together
 
-from zenoh_conformance.case import find_case
+from zenoh_conformance.cases.case import find_case
 from zenoh_conformance.messages import Request
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.link import Link
 from zenoh_harness.variants import all_variants
-from zenoh_harness.variants.orders import depends, drawn, together
 
 pytestmark = pytest.mark.spread
 

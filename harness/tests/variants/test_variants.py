@@ -8,12 +8,12 @@ import os
 import pytest
 from filelock import FileLock
 
-from zenoh_conformance.case import all_cases
-from zenoh_conformance.controls import Ground
-from zenoh_conformance.conversation import Side
-from zenoh_conformance.law import judge
+from zenoh_conformance.cases.case import all_cases
+from zenoh_conformance.cases.controls import Ground
+from zenoh_conformance.judging.engine import judge
+from zenoh_conformance.judging.own_side import own_faults
 from zenoh_conformance.messages import Init, Open, Response
-from zenoh_conformance.own_side import own_faults
+from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.faulty import find_faulty_node
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import INVALID, Action, Refused

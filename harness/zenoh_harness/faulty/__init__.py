@@ -1,17 +1,32 @@
-"""Faulty nodes: the reference with one fault each, a few lines through a named hook.
+"""Faulty nodes: the reference with one fault each. The cases or laws that a faulty node names must be red on it.
 
-Each is caught by the case or law that it names; a case that no faulty node fails is not finished.
+A fault has the smallest form that holds it:
+
+- a row, `fault("its-name", "What it does wrong.", hook=lambda node, base, ..: .., caught_by=..)`: one expression in place of a hook,
+  or another value of an attribute;
+- a function under `@faulty("hook", caught_by=..)`: the body of one hook;
+- a subclass of the reference under `@faulty(caught_by=..)`: several hooks that share something.
+
+A row's lambda and a function take by name what they need: `node`, arguments of the hook, and `base`, the replaced hook. `base()` calls
+it with the same arguments, `base(message=other)` with another message (`reference.hooked`). They have no annotations: `reference` has
+the types of each hook, and the names of the parameters are compared at import.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from inspect import getdoc
+from typing import Any, NoReturn
 
-from zenoh_conformance.case import Case, Parameters, import_all
+from zenoh_conformance.cases.case import Case, Parameters
+from zenoh_conformance.loading import import_all
+from zenoh_conformance.reading.kinds import AnyKind
 from zenoh_harness.reference import Reference
+from zenoh_harness.reference.config import Refused
+from zenoh_harness.reference.hooked import derive_node, name_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,39 +39,88 @@ class FaultyNode:
     """Ids of the cases or laws that must be red on it."""
     about: str
     also: Mapping[str, str]
-    """Other checks (patterns) that are red on it, and why they are."""
+    """Other checks (patterns) that are red on it, and why."""
     values: tuple[Parameters, ...] = ()
-    """Values at which what should catch it does, where only a night has such: as few as show it."""
+    """Parameter sets at which the cases of `caught_by` are red, if only nightly ones show the fault: few and small."""
 
     def own(self, case: Case) -> tuple[Parameters, ...]:
-        """The values of its own with which a case is tried on it."""
+        """The node's own parameter sets for a case."""
         return self.values if case.id in self.caught_by else ()
 
 
 _FAULTY_NODES: dict[str, FaultyNode] = {}
 
 
-def faulty(
+def fault(
     name: str,
+    about: str,
+    *,
+    caught_by: str | tuple[str, ...],
+    also: Mapping[str, str] | None = None,
+    of: type[Any] = Reference,
+    **changes: Any,
+) -> None:
+    """Register a faulty node in a row: the checks that must be red on it, and why others are red too.
+
+    `changes`: hooks to functions, other attributes to values. `of`: the class that has the hooks; if it is an application, the node is
+    the reference below it. Raises ValueError for a taken name, TypeError for parameters that are not the hook's.
+    """
+    module = sys._getframe(1).f_globals["__name__"]
+    _register(name, derive_node(name, changes, of, module), about, caught_by, also)
+
+
+def faulty(
+    hook: str = "",
     *,
     caught_by: str | tuple[str, ...],
     also: Mapping[str, str] | None = None,
     values: tuple[Parameters, ...] = (),
-) -> Callable[[type[Reference]], type[Reference]]:
-    """
-    Register a faulty node: the checks that must catch it, and why any others are red too. Raises ValueError for a taken name.
+    of: type[Any] = Reference,
+    **attributes: Any,
+) -> Callable[[Any], Any]:
+    """Register a faulty node: the decorated function in place of `hook`, or the decorated class.
 
-    `values`: see `FaultyNode`.
+    Its name is that of the function or class in words, `about` is its docstring; `values`: see `FaultyNode`, the rest: see `fault`.
     """
 
-    def register(node: type[Reference]) -> type[Reference]:
-        if name in _FAULTY_NODES and _FAULTY_NODES[name].node.__module__ != node.__module__:
-            raise ValueError(f"two faulty nodes are called {name}")
-        catchers = (caught_by,) if isinstance(caught_by, str) else caught_by
-        _FAULTY_NODES[name] = FaultyNode(name, node, catchers, getdoc(node) or "", also or {}, values)
-        return node
+    def register(decorated: Any) -> Any:
+        name = name_of(decorated)
+        node = derive_node(name, {hook: decorated, **attributes}, of) if hook else decorated
+        _register(name, node, getdoc(decorated) or "", caught_by, also, values)
+        return decorated
 
     return register
+
+
+def refuse(reason: int | None) -> NoReturn:
+    """Raise Refused: as an expression, for rows."""
+    raise Refused(reason)
+
+
+def say_before(kind: AnyKind, first: Any) -> Callable[..., None]:
+    """A `send` that sends `first` before each message of a kind."""
+
+    def send(base: Callable[..., None], messages: tuple[Any, ...]) -> None:
+        if any(kind.matches(message) for message in messages):
+            base(messages=(first,))
+        base()
+
+    return send
+
+
+def _register(
+    name: str,
+    node: type[Reference],
+    about: str,
+    caught_by: str | tuple[str, ...],
+    also: Mapping[str, str] | None,
+    values: tuple[Parameters, ...] = (),
+) -> None:
+    known = _FAULTY_NODES.get(name)
+    if known is not None and (known.node.__module__, known.about) != (node.__module__, about):
+        raise ValueError(f"two faulty nodes are called {name}")
+    catchers = (caught_by,) if isinstance(caught_by, str) else caught_by
+    _FAULTY_NODES[name] = FaultyNode(name, node, catchers, about, also or {}, values)
 
 
 def all_faulty_nodes() -> Mapping[str, FaultyNode]:

@@ -1,229 +1,261 @@
-"""Nodes that are wrong in how they take what comes in fragments, or many to a batch."""
+"""Nodes with faults in fragments, in batches of several messages, and at the size limit of a batch."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from functools import cached_property
+from typing import Any
 
-from zenoh_conformance.codec import Layer, decode, encode
-from zenoh_conformance.connection import priority_of
-from zenoh_conformance.messages import Fragment, Frame, KeepAlive
+from zenoh_conformance.messages import Frame, KeepAlive
 from zenoh_conformance.messages.fragment import First
 from zenoh_conformance.messages.init import Patch
+from zenoh_conformance.reading.codec import Layer, decode, encode
+from zenoh_conformance.reading.connection import priority_of
 from zenoh_conformance.wire.extensions import Exts
 from zenoh_harness.reference import Reference
+from zenoh_harness.reference.config import INVALID
 from zenoh_harness.reference.link import Link
+from zenoh_harness.reference.speaking import FRAGMENT_HEAD
 
-from . import faulty
+from . import fault, faulty, refuse
 
 FRAGMENTS = "session-fragments"
 PUT_TOGETHER = f"{FRAGMENTS}/pieces-are-put-together"
 CHANNELS = f"{FRAGMENTS}/pieces-of-two-channels-are-told-apart"
 LANES = f"{FRAGMENTS}/pieces-of-two-lanes-are-told-apart"
+PATCH = "establishment-patch"
+MARKED = f"{PATCH}/the-first-fragment-is-marked"
+SIZES = "session-sizes"
+MORE, RELIABLE = 0x40, 0x20
+"""Bits of the header of a FRAGMENT."""
 
 
-@faulty("takes-ten-fragments", caught_by=PUT_TOGETHER, also={"*": "what comes in more is lost"})
-class TakesTenFragments(Reference):
-    """Gives up a message that comes in more than ten fragments."""
+class _ChangesFragments(Reference):
+    """Base of nodes that change the batches of fragmented messages."""
 
-    MOST: ClassVar = 10
+    whole = b""
+    """The message that the node fragments now."""
 
-    def __init__(self, *text: Any) -> None:
-        super().__init__(*text)
-        self.count: dict[tuple[str, bool, int], int] = {}
+    def say_fragments(self, link, data, sn, reliable, priority):
+        self.whole = data
+        super().say_fragments(link, data, sn, reliable, priority)
+        self.whole = b""
 
-    def on_fragment(self, link: Link, fragment: Fragment) -> None:
-        channel = (link.name, fragment.reliable, priority_of(fragment))
-        count = self.count.get(channel, 0) + 1
-        self.count[channel] = count if fragment.more else 0
-        if count <= self.MOST:
-            super().on_fragment(link, fragment)
-        else:
-            link.partial.pop(channel[1:], None)
+    def send_batch(self, link, batch):
+        super().send_batch(link, self.fragment(link, batch) if self.whole else batch)
+
+    def fragment(self, link, batch):
+        """The batch to send instead."""
+        raise NotImplementedError
 
 
-@faulty(
+def with_bits(batch: bytes, bits: int) -> bytes:
+    """A batch with more bits set in its header."""
+    return bytes([batch[0] | bits]) + batch[1:]
+
+
+def forget_for(kind: type[Any]) -> Callable[..., None]:
+    """An `on_session` that drops unfinished messages when a message of a kind comes."""
+
+    def on_session(base: Callable[..., None], link: Link, message: Any) -> None:
+        if isinstance(message, kind):
+            link.partial.clear()
+        base()
+
+    return on_session
+
+
+fault(
     "puts-no-best-effort-together",
+    "Drops best-effort fragments.",
+    on_fragment=lambda base, fragment: base() if fragment.reliable else None,
     caught_by=(PUT_TOGETHER, CHANNELS),
-    also={"establishment-patch/marked-pieces-of-two-channels-are-told-apart": "marked or not"},
+    also={"establishment-patch/marked-pieces-of-two-channels-are-told-apart": "with and without marks"},
 )
-class PutsNoBestEffortTogether(Reference):
-    """Drops fragments that may be dropped."""
-
-    def on_fragment(self, link: Link, fragment: Fragment) -> None:
-        if fragment.reliable:
-            super().on_fragment(link, fragment)
+fault(
+    "takes-back-what-came-later-only",
+    "Does not send the undeclaration of an entity that a snapshot declared.",
+    tell=lambda base, interest, once: base(once=once or interest is not None),
+    caught_by="interest-changes/what-a-snapshot-told-is-taken-back",
+)
+fault(
+    "never-marks-a-first-fragment",
+    "Does not mark first fragments, whatever patch was negotiated.",
+    marks_first=lambda: False,
+    caught_by=MARKED,
+)
+fault(
+    "takes-eight-messages-of-a-frame",
+    "Forwards only the first eight messages of a FRAME.",
+    on_session=lambda base, message: (
+        base(message=replace(message, messages=message.messages[:8])) if isinstance(message, Frame) else base()
+    ),
+    caught_by=f"{FRAGMENTS}/every-message-of-a-batch-is-taken",
+)
+fault(
+    "forgets-fragments-for-any-frame",
+    "Drops an unfinished message at a FRAME of any channel.",
+    on_session=forget_for(Frame),
+    caught_by=CHANNELS,
+)
+fault(
+    "forgets-fragments-for-keep-alive",
+    "Drops an unfinished message at KEEP_ALIVE.",
+    on_session=forget_for(KeepAlive),
+    caught_by=CHANNELS,
+)
+fault(
+    "has-room-for-multiples-of-16",
+    "Rounds the negotiated batch size down to a multiple of 16, and closes on a larger batch.",
+    on_batch=lambda base, link, batch: (
+        refuse(INVALID) if link.live and len(batch) + 2 > max(16, link.terms.batch_size // 16 * 16) else base()
+    ),
+    caught_by=f"{SIZES}/a-batch-as-large-as-settled-is-taken",
+    also=dict.fromkeys(
+        (
+            "push-delivery/a-value-of-any-size-comes-whole",
+            "routing-sizes/an-answer-of-any-size-comes-whole",
+            "routing-sizes/an-error-of-any-size-comes-whole",
+        ),
+        "large messages come in batches of the largest size",
+    ),
+)
+fault(
+    "fills-batches-beside-their-compression-header",
+    "Fills batches to the negotiated size without counting the compression header.",
+    room=lambda base, link: link.terms.batch_size if link.terms.compression else base(),
+    caught_by=f"{SIZES}/what-does-not-shrink-fits-with-its-compression-header",
+    also={"law/batch-size-is-receive-limit": "its batch is one byte too large"},
+)
+fault(
+    "never-ends-what-fills-its-fragments",
+    "Sets M on the last fragment if the message fills it.",
+    of=_ChangesFragments,
+    fragment=lambda node, link, batch: (
+        with_bits(batch, MORE) if len(node.whole) % (node.room(link) - FRAGMENT_HEAD) == 0 else batch
+    ),
+    caught_by=f"{SIZES}/a-chain-ends-whatever-its-size",
+)
+fault(
+    "ends-what-is-best-effort-reliably",
+    "Sends the last fragment on the reliable channel, whatever the channel of the others.",
+    of=_ChangesFragments,
+    fragment=lambda batch: batch if batch[0] & MORE else with_bits(batch, RELIABLE),
+    caught_by=f"{SIZES}/a-chain-to-us-is-of-one-channel",
+    also={"law/what-is-said-decodes": "the last fragment alone is no message"},
+)
 
 
 @faulty(
-    "has-one-place-for-fragments",
+    "on_fragment",
     caught_by=(CHANNELS, LANES),
-    also={"establishment-patch/marked-pieces-of-two-channels-are-told-apart": "marked or not"},
+    also={"establishment-patch/marked-pieces-of-two-channels-are-told-apart": "with and without marks"},
 )
-class HasOnePlaceForFragments(Reference):
-    """Puts the fragments of all channels of a link behind each other."""
-
-    def on_fragment(self, link: Link, fragment: Fragment) -> None:
-        channel = (fragment.reliable, priority_of(fragment))
-        for other in [one for one in link.partial if one != channel]:
-            link.partial[channel] = link.partial.pop(other)
-        super().on_fragment(link, fragment)
+def has_one_place_for_fragments(base, link, fragment):
+    """Collects the fragments of all channels of a link in one buffer."""
+    channel = (fragment.reliable, priority_of(fragment))
+    for other in [one for one in link.partial if one != channel]:
+        link.partial[channel] = link.partial.pop(other)
+    base()
 
 
-@faulty("forgets-fragments-for-any-frame", caught_by=CHANNELS)
-class ForgetsFragmentsForAnyFrame(Reference):
-    """Drops what came in fragments when a FRAME comes, of whatever channel."""
-
-    def on_session(self, link: Link, message: Any) -> None:
-        if isinstance(message, Frame):
-            link.partial.clear()
-        super().on_session(link, message)
-
-
-@faulty("forgets-fragments-for-keep-alive", caught_by=CHANNELS)
-class ForgetsFragmentsForKeepAlive(Reference):
-    """Drops what came in fragments when a KEEP_ALIVE comes."""
-
-    def on_session(self, link: Link, message: Any) -> None:
-        if isinstance(message, KeepAlive):
-            link.partial.clear()
-        super().on_session(link, message)
+@faulty("on_fragment", caught_by=f"{FRAGMENTS}/what-is-dropped-is-discarded")
+def takes_a_dropped_message_for_whole(node, base, link, fragment):
+    """Ignores Drop: the last fragment completes the message."""
+    kept = bytes(link.partial.get((fragment.reliable, priority_of(fragment)), b""))
+    base()
+    if not fragment.more and any(type(mark).__name__ == "Drop" for mark in fragment.exts):
+        node.route_bytes(link, kept + bytes(4000), reliable=fragment.reliable)
 
 
-@faulty("takes-a-dropped-message-for-whole", caught_by=f"{FRAGMENTS}/what-is-dropped-is-discarded")
-class TakesADroppedMessageForWhole(Reference):
-    """Knows no Drop: the last fragment completes a message, whatever its mark."""
-
-    def on_fragment(self, link: Link, fragment: Fragment) -> None:
-        kept = bytes(link.partial.get((fragment.reliable, priority_of(fragment)), b""))
-        super().on_fragment(link, fragment)
-        if not fragment.more and any(type(mark).__name__ == "Drop" for mark in fragment.exts):
-            self.route_bytes(link, kept + bytes(4000), reliable=fragment.reliable)
-
-
-@faulty("sees-no-hole", caught_by=f"{FRAGMENTS}/a-chain-with-a-hole-is-discarded")
-class SeesNoHole(Reference):
-    """Puts together what has come, though a number is missing, and fills what is missing with nothing."""
-
-    def accepts_sn(self, link: Link, message: Frame | Fragment) -> bool:
-        channel = (message.reliable, priority_of(message))
-        kept = link.partial.get(channel)
-        accepted = super().accepts_sn(link, message)
-        if accepted and kept is not None and channel not in link.partial:
-            link.partial[channel] = kept + bytes(len(kept))  # the first of equal pieces was kept
-        return accepted
+@faulty("accepts_sn", caught_by=f"{FRAGMENTS}/a-chain-with-a-hole-is-discarded")
+def sees_no_hole(base, link, message):
+    """Reassembles a message with a missing fragment, and fills the gap with zeros."""
+    channel = (message.reliable, priority_of(message))
+    kept = link.partial.get(channel)
+    accepted = base()
+    if accepted and kept is not None and channel not in link.partial:
+        link.partial[channel] = kept + bytes(len(kept))  # the first of equal pieces was kept
+    return accepted
 
 
-@faulty("takes-no-gap", caught_by=f"{FRAGMENTS}/a-chain-with-a-hole-is-discarded")
-class TakesNoGap(Reference):
-    """Takes nothing more of a channel on which a number is missing."""
-
-    def accepts_sn(self, link: Link, message: Frame | Fragment) -> bool:
-        channel, mask = (message.reliable, priority_of(message)), self.sn_mask(link)
-        last = link.rx.get(channel)
-        if last is not None and (message.sn - last) & mask != 1:
-            return False
-        return super().accepts_sn(link, message)
+@faulty("accepts_sn", caught_by=f"{FRAGMENTS}/a-chain-with-a-hole-is-discarded")
+def takes_no_gap(node, base, link, message):
+    """Drops all messages of a channel after a gap in the sequence numbers."""
+    channel, mask = (message.reliable, priority_of(message)), node.sn_mask(link)
+    last = link.rx.get(channel)
+    if last is not None and (message.sn - last) & mask != 1:
+        return False
+    return base()
 
 
-@faulty("takes-eight-messages-of-a-frame", caught_by=f"{FRAGMENTS}/every-message-of-a-batch-is-taken")
-class TakesEightMessagesOfAFrame(Reference):
-    """Passes the first eight messages of a FRAME on."""
-
-    def on_session(self, link: Link, message: Any) -> None:
-        if isinstance(message, Frame):
-            message = replace(message, messages=message.messages[:8])
-        super().on_session(link, message)
+@faulty("marks_first", caught_by=MARKED)
+def marks_first_fragments_for_patch_one_exactly(link):
+    """Marks first fragments only if the peer offered patch 1 exactly, and not if it offered a later patch."""
+    offered = link.theirs.exts.get(Patch) if link.theirs else None
+    return offered is not None and offered.value == 1
 
 
-@faulty("reads-up-to-keep-alive", caught_by=f"{FRAGMENTS}/every-message-of-a-batch-is-taken")
+@faulty("on_fragment", caught_by=f"{PATCH}/marked-pieces-of-two-channels-are-told-apart")
+def forgets_others_when_a_chain_begins(base, link, fragment):
+    """Drops the unfinished messages of all channels at a marked first fragment."""
+    if fragment.exts.get(First) is not None:
+        link.partial.clear()
+    base()
+
+
+@faulty("on_fragment", caught_by=f"{PATCH}/without-patch-no-first-is-needed-beside-one-with-it")
+def insists_on_marks_once_it_saw_some(node, base, link):
+    """Drops chains without First in all sessions once one session negotiated a patch."""
+    if any(other.live and other.terms.patch for other in node.links.values()):
+        link.terms = replace(link.terms, patch=1)
+    base()
+
+
+@faulty(
+    "on_fragment",
+    caught_by=PUT_TOGETHER,
+    also={"*": "it drops messages of more fragments"},
+    state={"counts": Counter},
+)
+def takes_ten_fragments(node, base, link, fragment):
+    """Drops a message of more than ten fragments."""
+    channel = (link.name, fragment.reliable, priority_of(fragment))
+    count = node.counts[channel] + 1
+    node.counts[channel] = count if fragment.more else 0
+    if count <= 10:
+        base()
+    else:
+        link.partial.pop(channel[1:], None)
+
+
+@faulty(caught_by=f"{FRAGMENTS}/every-message-of-a-batch-is-taken")
 class ReadsUpToKeepAlive(Reference):
-    """Takes a KEEP_ALIVE for the end of its batch."""
+    """Ignores what follows a KEEP_ALIVE in its batch."""
 
-    def __init__(self, *text: Any) -> None:
-        super().__init__(*text)
-        self.deaf: set[str] = set()
+    deaf = cached_property(lambda node: set[str]())
 
-    def on_batch(self, link: Link, batch: bytes) -> None:
+    def on_batch(self, link, batch):
         self.deaf.discard(link.name)
         super().on_batch(link, batch)
 
-    def on_session(self, link: Link, message: Any) -> None:
+    def on_session(self, link, message):
         if link.name not in self.deaf:
             super().on_session(link, message)
         if isinstance(message, KeepAlive):
             self.deaf.add(link.name)
 
 
-@faulty("takes-back-what-came-later-only", caught_by="interest-changes/what-a-snapshot-told-is-taken-back")
-class TakesBackWhatCameLaterOnly(Reference):
-    """Forgets what a snapshot told: that it goes is told to nobody."""
-
-    def tell(
-        self, to: Link, owner: Link, kind: str, entity: int, interest: int | None = None, *, once: bool = False
-    ) -> None:
-        super().tell(to, owner, kind, entity, interest, once=once or interest is not None)
-
-
-PATCH = "establishment-patch"
-MARKED = f"{PATCH}/the-first-fragment-is-marked"
-
-
-@faulty("never-marks-a-first-fragment", caught_by=MARKED)
-class NeverMarksAFirstFragment(Reference):
-    """Marks no first fragment, whatever patch was settled."""
-
-    def marks_first(self, link: Link) -> bool:
-        return False
-
-
-@faulty("marks-first-fragments-for-patch-one-exactly", caught_by=MARKED)
-class MarksFirstFragmentsForPatchOneExactly(Reference):
-    """Marks first fragments toward who offered patch 1, and not toward who offered a later one and was answered 1."""
-
-    def marks_first(self, link: Link) -> bool:
-        offered = link.theirs.exts.get(Patch) if link.theirs else None
-        return offered is not None and offered.value == 1
-
-
 @faulty(
-    "marks-every-fragment",
+    "fragment",
+    of=_ChangesFragments,
     caught_by=MARKED,
-    also={"law/what-is-said-decodes": "each of its fragments begins another message"},
+    also={"law/what-is-said-decodes": "each of its fragments begins a new message"},
 )
-class MarksEveryFragment(Reference):
-    """Marks all fragments as the first one where a patch was settled."""
-
-    def say_fragments(self, link: Link, data: bytes, sn: int, reliable: bool, priority: int) -> None:
-        self.marking = bool(link.terms.patch)
-        super().say_fragments(link, data, sn, reliable, priority)
-        self.marking = False
-
-    marking = False
-
-    def send_batch(self, link: Link, batch: bytes) -> None:
-        if self.marking:
-            piece = decode(batch, Layer.TRANSPORT).message
-            if piece.exts.get(First) is None:
-                batch = encode(replace(piece, exts=Exts((*piece.exts, First()))))
-        super().send_batch(link, batch)
-
-
-@faulty("forgets-others-when-a-chain-begins", caught_by=f"{PATCH}/marked-pieces-of-two-channels-are-told-apart")
-class ForgetsOthersWhenAChainBegins(Reference):
-    """Drops what came of chains on every other channel when a marked one begins."""
-
-    def on_fragment(self, link: Link, fragment: Fragment) -> None:
-        if fragment.exts.get(First) is not None:
-            link.partial.clear()
-        super().on_fragment(link, fragment)
-
-
-@faulty("insists-on-marks-once-it-saw-some", caught_by=f"{PATCH}/without-patch-no-first-is-needed-beside-one-with-it")
-class InsistsOnMarksOnceItSawSome(Reference):
-    """Drops chains without First in each session, as soon as one session has settled on a patch."""
-
-    def on_fragment(self, link: Link, fragment: Fragment) -> None:
-        if any(other.live and other.terms.patch for other in self.links.values()):
-            link.terms = replace(link.terms, patch=1)
-        super().on_fragment(link, fragment)
+def marks_every_fragment(link, batch):
+    """Marks all fragments as first if a patch was negotiated."""
+    piece = decode(batch, Layer.TRANSPORT).message
+    marked = not link.terms.patch or piece.exts.get(First) is not None
+    return batch if marked else encode(replace(piece, exts=Exts((*piece.exts, First()))))

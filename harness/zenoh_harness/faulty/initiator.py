@@ -1,261 +1,222 @@
-"""Initiators that believe, or say, what they must not."""
+"""Initiators that accept or send what they must not, or use what was proposed or negotiated earlier."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
-from zenoh_conformance import sane
-from zenoh_conformance.connection import Seen
-from zenoh_conformance.conversation import Side
-from zenoh_conformance.kinds import OpenAck, OpenSyn
-from zenoh_conformance.messages import Close, Init, KeepAlive, Open
-from zenoh_conformance.session import State
-from zenoh_harness.reference import Reference
-from zenoh_harness.reference.config import INVALID, Refused
-from zenoh_harness.reference.link import Link
+from zenoh_conformance.messages import Close, Init, KeepAlive, sane
+from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.reading.kinds import OpenAck, OpenSyn
+from zenoh_conformance.tables.session import State
+from zenoh_harness.reference.config import INVALID
 
-from . import faulty
+from . import fault, faulty, refuse, say_before
+from .establishment_chains import BelievesBroken
 
+AGAIN, TERMS = "initiator-again", "application-terms"
 
-@faulty(
+fault(
     "initiator-begins-with-open",
+    "Says OPEN where INIT is due.",
+    propose=lambda base: sane.open_syn(base()),
     caught_by="law/init-syn-first",
-    also={
-        "initiator-*": "no InitSyn comes",
-    },
+    also={"initiator-*": "no InitSyn comes"},
 )
-class InitiatorBeginsWithOpen(Reference):
-    """Says OPEN where INIT is due."""
-
-    def propose(self, link: Link) -> Init:
-        return sane.open_syn(super().propose(link))  # type: ignore[return-value]
-
-
-@faulty(
+fault(
     "initiator-never-opens",
+    "Does not answer InitAck.",
+    handshake=lambda base, message: None if isinstance(message, Init) else base(),
     caught_by="initiator-init-ack/a-sane-answer-is-followed",
-    also={
-        "*": "INIT goes unanswered in both roles",
-    },
+    also={"*": "it answers no INIT in either role"},
 )
-class InitiatorNeverOpens(Reference):
-    """Takes InitAck and stays silent."""
-
-    def handshake(self, link: Link, message: Any) -> None:
-        if isinstance(message, Init):
-            return
-        super().handshake(link, message)
-
-
-@faulty("initiator-trims-the-cookie", caught_by=("initiator-init-ack/any-cookie-comes-back", "law/cookie-echo"))
-class InitiatorTrimsTheCookie(Reference):
-    """Keeps no more than 64 bytes of the cookie."""
-
-    def confirm(self, link: Link, ack: Init) -> Open:
-        return super().confirm(link, replace(ack, cookie=(ack.cookie or b"")[:64]))
-
-
-@faulty(
+fault(
+    "initiator-trims-the-cookie",
+    "Returns only the first 64 bytes of the cookie.",
+    confirm=lambda base, ack: base(ack=replace(ack, cookie=(ack.cookie or b"")[:64])),
+    caught_by=("initiator-init-ack/any-cookie-comes-back", "law/cookie-echo"),
+)
+fault(
     "initiator-stops-the-cookie-at-zero",
+    "Returns the cookie up to its first zero byte.",
+    confirm=lambda base, ack: base(ack=replace(ack, cookie=(ack.cookie or b"").partition(b"\0")[0])),
     caught_by="initiator-init-ack/any-cookie-comes-back",
-    also={
-        "law/cookie-echo": "the law sees it too",
-    },
+    also={"law/cookie-echo": "the law sees it too"},
 )
-class InitiatorStopsTheCookieAtZero(Reference):
-    """Takes the cookie for text that a zero byte ends."""
-
-    def confirm(self, link: Link, ack: Init) -> Open:
-        return super().confirm(link, replace(ack, cookie=(ack.cookie or b"").partition(b"\0")[0]))
-
-
-@faulty(
+fault(
     "initiator-keeps-its-resolution",
+    "Uses an initial sequence number of the proposed resolution.",
+    make_initial_sn=lambda: 0x0FFF_FFFF,
     caught_by="initiator-init-ack/a-lower-resolution-is-taken",
     also={
-        "law/sn-within-resolution": "its numbers go past the one that was settled",
-        "establishment-open/the-same-peer-meets-another-number": "its number never changes",
-        "law/initial-sn-*": "its number never changes, and is too large",
-        "establishment-open/initial-numbers-vary": "its number never changes",
-        "initiator-fields/a-resolution-at-most-*": "a lower one is not kept to",
+        "law/sn-within-resolution": "its sequence numbers exceed the negotiated resolution",
+        "establishment-open/the-same-peer-meets-another-number": "its initial sequence number never changes",
+        "law/initial-sn-*": "its initial sequence number never changes, and is too large",
+        "establishment-open/initial-numbers-vary": "its initial sequence number never changes",
+        "initiator-fields/a-resolution-at-most-*": "it ignores a lower resolution",
         "session-lanes/numbers-of-every-lane-wrap": "the same fault as responder",
     },
 )
-class InitiatorKeepsItsResolution(Reference):
-    """Draws its number from the resolution that it proposed."""
-
-    def make_initial_sn(self, link: Link) -> int:
-        return 0x0FFF_FFFF
-
-
-@faulty(
+fault(
     "initiator-takes-a-raised-resolution",
+    "Accepts a resolution above its proposal.",
+    accepts_resolution=lambda: True,
     caught_by="initiator-init-ack/a-raised-resolution-is-refused",
     also={
-        "law/initial-sn-in-range": "then its number is drawn from the higher one",
-        "initiator-fields/no-raised-resolution-*": "the same, with all values",
+        "law/initial-sn-in-range": "its initial sequence number follows the higher resolution",
+        "initiator-fields/no-raised-resolution-*": "the same check with all values",
     },
 )
-class InitiatorTakesARaisedResolution(Reference):
-    """Follows an answer above its proposal."""
-
-    def accepts_resolution(self, syn: Init, ack: Init) -> bool:
-        return True
-
-
-@faulty(
+fault(
     "initiator-believes-a-wrong-answer",
+    "Treats a malformed InitAck as a valid one.",
+    of=BelievesBroken,
+    believes=lambda link: link.state is State.INIT_SENT,
     caught_by="initiator-init-ack/a-wrong-answer-is-refused",
     also={
-        "initiator-init-ack/nothing-but-init-ack-is-followed": "garbage is a wrong answer too",
-        "initiator-*": "whatever is wrong with InitAck, it does not mind",
+        "initiator-init-ack/nothing-but-init-ack-is-followed": "garbage is a malformed InitAck, too",
+        "initiator-*": "it accepts any malformed InitAck",
     },
 )
-class InitiatorBelievesAWrongAnswer(Reference):
-    """Takes an InitAck that it cannot read for a sane one."""
-
-    def on_undecodable(self, link: Link, seen: Seen) -> None:
-        if link.state is not State.INIT_SENT or link.mine is None:
-            super().on_undecodable(link, seen)
-        else:
-            self.handshake(link, sane.init_ack(link.mine, b"\x77\x01", b"\x5a"))
-
-
-@faulty(
+fault(
     "initiator-refuses-what-it-does-not-know",
+    "Refuses an unknown optional extension.",
+    check_init_ack=lambda base, ack: (
+        refuse(INVALID) if any(type(ext).__name__ == "Unknown" for ext in ack.exts) else base()
+    ),
     caught_by="initiator-init-ack/an-unknown-optional-extension-is-skipped",
-    also={
-        "initiator-extensions/an-unknown-optional-extension-of-init-ack-*": "the same, with many values",
-    },
+    also={"initiator-extensions/an-unknown-optional-extension-of-init-ack-*": "the same check with many values"},
 )
-class InitiatorRefusesWhatItDoesNotKnow(Reference):
-    """Refuses an unknown optional extension."""
-
-    def check_init_ack(self, link: Link, ack: Init) -> None:
-        super().check_init_ack(link, ack)
-        if any(type(ext).__name__ == "Unknown" for ext in ack.exts):
-            raise Refused(INVALID)
-
-
-@faulty(
+fault(
     "initiator-waits-for-the-right-answer",
+    "Ignores a message that is not due.",
+    on_message=lambda node, base, link, seen: (
+        base() if link.live or node.is_due(link, seen.message) or isinstance(seen.message, Close) else None
+    ),
     caught_by=(
         "initiator-init-ack/nothing-but-init-ack-is-followed",
         "initiator-open-ack/nothing-but-open-ack-activates",
     ),
-    also={
-        "establishment-order/*": "in both roles",
-    },
+    also={"establishment-order/*": "in both roles"},
 )
-class InitiatorWaitsForTheRightAnswer(Reference):
-    """Passes over what is not due."""
-
-    def on_message(self, link: Link, seen: Seen) -> None:
-        if link.live or self.is_due(link, seen.message) or isinstance(seen.message, Close):
-            super().on_message(link, seen)
-
-
-@faulty("initiator-opens-itself", caught_by="initiator-open-ack/nothing-but-open-ack-activates")
-class InitiatorOpensItself(Reference):
-    """Takes any message for OpenAck."""
-
-    def on_message(self, link: Link, seen: Seen) -> None:
-        if link.state is State.OPEN_SENT and not OpenAck.matches(seen.message) and not isinstance(seen.message, Close):
-            self.go_live(link, sane.open_ack(), None)
-            return
-        super().on_message(link, seen)
-
-
-@faulty(
+fault(
     "initiator-does-not-hear-close",
-    caught_by=(
-        "initiator-init-ack/a-refusal-is-taken",
-        "initiator-open-ack/a-refusal-of-open-is-taken",
-    ),
+    "Keeps the link open after CLOSE.",
+    on_close=lambda: None,
+    caught_by=("initiator-init-ack/a-refusal-is-taken", "initiator-open-ack/a-refusal-of-open-is-taken"),
     also={
         "establishment-order/close-ends-a-live-session": "in neither role",
         "establishment-states/close-ends-the-link-in-every-state": "in neither role",
-        "close-scope/*": "over two links neither",
+        "close-scope/*": "the same over two links",
         "session-extensions/a-close-*": "the same fault as responder",
     },
 )
-class InitiatorDoesNotHearClose(Reference):
-    """Leaves the link up after CLOSE."""
-
-    def on_close(self, link: Link, close: Close) -> None:
-        return
-
-
-@faulty(
+fault(
     "initiator-does-no-work",
+    "Completes the handshake and ignores all traffic in the session.",
+    on_session=lambda: None,
     caught_by="initiator-open-ack/a-sane-handshake-makes-a-session",
     also={
-        "settled-terms/*": "what is settled is seen at work, and it does none",
+        "settled-terms/*": "the case needs traffic, and it answers none",
         "interest-snapshots/a-snapshot-ends": "it answers nothing in a session",
         "query-ends/a-query-that-nobody-serves-is-final": "it answers nothing in a session",
         "establishment-*": "it works in neither role",
-        "close-scope/*": "over two links neither",
+        "close-scope/*": "the same over two links",
         "initiator-open-ack/*": "nothing works after OPEN",
         "initiator-*": "nothing works after OPEN",
     },
 )
-class InitiatorDoesNoWork(Reference):
-    """A zombie that connects."""
-
-    def on_session(self, link: Link, message: Any) -> None:
-        return
-
-
-@faulty(
+fault(
     "initiator-expects-zero",
+    "Expects our sequence numbers to begin at zero, whatever OpenAck stated.",
+    go_live=lambda base, theirs: base(theirs=replace(theirs, initial_sn=0)),
     caught_by="initiator-open-ack/our-initial-number-is-taken",
     also={
-        "settled-terms/every-pair-of-terms-is-at-work": "where a number other than zero begins, nothing is understood",
+        "settled-terms/every-pair-of-terms-is-at-work": "it drops messages if the first sequence number is not zero",
         "establishment-open/an-initial-number-at-the-edge-is-accepted": "in neither role",
         "establishment-fields/*": "in neither role",
         "session-lanes/every-channel-of-ours-begins-with-our-number": "the same fault as responder",
     },
 )
-class InitiatorExpectsZero(Reference):
-    """Counts our numbers from zero, whatever OpenAck said."""
+fault(
+    "initiator-reads-milliseconds-as-seconds",
+    "Reads the lease of OpenAck as seconds, whatever T says.",
+    lease_of=lambda node, base, link: (
+        min(float(link.their_open.lease), node.config.lease_ms / 1000)
+        if link.side is Side.INITIATOR and link.their_open is not None
+        else base()
+    ),
+    caught_by="initiator-open-ack/a-session-expires-when-we-are-silent",
+)
+fault(
+    "initiator-answers-with-keep-alive",
+    "Sends KEEP_ALIVE before OpenSyn.",
+    send=say_before(OpenSyn, KeepAlive()),
+    caught_by="law/open-syn-answers-init-ack",
+)
+fault(
+    "initiator-takes-short-leases-only",
+    "Refuses a lease of more than a minute.",
+    check_open_ack=lambda base, ack: (
+        refuse(INVALID) if ack.lease * (1 if ack.lease_in_seconds else 0.001) > 60 else base()
+    ),
+    caught_by="initiator-open-ack/our-lease-is-taken-in-either-unit",
+)
+fault(
+    "initiator-keeps-its-lanes",
+    "Uses lanes though InitAck declined QoS.",
+    settle_ack=lambda node, base: replace(base(), qos=node.config.qos),
+    caught_by=(f"{TERMS}/an-application-uses-no-lanes-that-we-declined", "law/qos-needs-both"),
+)
+fault(
+    "initiator-keeps-its-patch",
+    "Uses its patch though InitAck declined it, and drops fragments without First.",
+    settle_ack=lambda node, base: replace(base(), patch=node.config.patch),
+    caught_by=f"{TERMS}/an-application-needs-no-marks-that-we-declined",
+)
+fault(
+    "initiator-believes-a-larger-batch",
+    "Fills batches up to the size in InitAck, though it proposed a smaller one.",
+    settle_ack=lambda base, ack: replace(
+        base(), batch_size=sane.DEFAULT_BATCH if ack.batch_size is None else ack.batch_size
+    ),
+    caught_by=f"{TERMS}/an-application-keeps-to-the-smaller-batch",
+    also={"law/batch-size-is-receive-limit": "its application's messages exceed the batch size"},
+)
+fault(
+    "initiator-serves-ids-as-proposed",
+    "Serves request ids of the proposed range, though InitAck lowered it.",
+    serves_id=lambda base, link, number: number < 1 << 32 if link.side is Side.INITIATOR else base(),
+    caught_by=f"{TERMS}/an-application-serves-no-id-that-we-ruled-out",
+)
 
-    def go_live(self, link: Link, theirs: Open, answer: Open | None) -> None:
-        super().go_live(link, replace(theirs, initial_sn=0), answer)
 
-
-@faulty("initiator-takes-short-leases-only", caught_by="initiator-open-ack/our-lease-is-taken-in-either-unit")
-class InitiatorTakesShortLeasesOnly(Reference):
-    """Refuses a lease of more than a minute."""
-
-    def check_open_ack(self, link: Link, ack: Open) -> None:
-        super().check_open_ack(link, ack)
-        if self.seconds(ack) > 60:
-            raise Refused(INVALID)
-
-    def seconds(self, ack: Open) -> float:
-        """The lease of OpenAck in seconds."""
-        return ack.lease * (1 if ack.lease_in_seconds else 0.001)
-
-
-@faulty("initiator-reads-milliseconds-as-seconds", caught_by="initiator-open-ack/a-session-expires-when-we-are-silent")
-class InitiatorReadsMillisecondsAsSeconds(Reference):
-    """Takes the lease of OpenAck for seconds, whatever T says."""
-
-    def lease_of(self, link: Link) -> float:
-        if link.side is Side.INITIATOR and link.their_open is not None:
-            return min(float(link.their_open.lease), self.config.lease_ms / 1000)
-        return super().lease_of(link)
+@faulty("on_message", caught_by="initiator-open-ack/nothing-but-open-ack-activates")
+def initiator_opens_itself(node, base, link, seen):
+    """Treats any message as OpenAck."""
+    if link.state is State.OPEN_SENT and not OpenAck.matches(seen.message) and not isinstance(seen.message, Close):
+        node.go_live(link, sane.open_ack(), None)
+    else:
+        base()
 
 
 @faulty(
-    "initiator-answers-with-keep-alive",
-    caught_by="law/open-syn-answers-init-ack",
+    "confirm",
+    caught_by=(f"{AGAIN}/each-cookie-comes-back-on-its-own-link", "law/cookie-echo"),
+    state={"first": lambda: None},
 )
-class InitiatorAnswersWithKeepAlive(Reference):
-    """Says KEEP_ALIVE before OpenSyn."""
+def keeps_its_first_cookie(node, base, ack):
+    """Returns the cookie of its first handshake in every later one."""
+    node.first = node.first or ack.cookie
+    return base(ack=replace(ack, cookie=node.first))
 
-    def send(self, link: Link, *messages: Any) -> None:
-        if any(OpenSyn.matches(message) for message in messages):
-            super().send(link, KeepAlive())
-        super().send(link, *messages)
+
+@faulty(
+    "go_live",
+    caught_by=(f"{AGAIN}/each-session-begins-with-its-own-number", "law/initial-sn-own-start"),
+    state={"left": lambda: None},
+)
+def counts_on_after_a_session(node, base, link):
+    """Continues the sequence numbers of its first session in the second one."""
+    base()
+    if link.side is Side.INITIATOR:
+        link.tx = node.left = link.tx if node.left is None else node.left

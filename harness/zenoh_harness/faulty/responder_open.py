@@ -1,131 +1,78 @@
-"""Responders that believe, or answer, a wrong OpenSyn, or a message at the wrong time."""
+"""Responders that accept a wrong OpenSyn, or a message at the wrong time, or send a wrong OpenAck."""
 
 from __future__ import annotations
 
 import hmac
+from functools import cached_property
 from hashlib import sha256
-from typing import Any
 
-from zenoh_conformance import sane
-from zenoh_conformance.connection import Seen
-from zenoh_conformance.kinds import InitSyn, OpenAck
-from zenoh_conformance.messages import Close, Frame, Init, KeepAlive, Open
-from zenoh_conformance.session import State
+from zenoh_conformance.messages import Close, Frame, KeepAlive, Open, sane
+from zenoh_conformance.reading.kinds import InitSyn, OpenAck
+from zenoh_conformance.tables.session import State
 from zenoh_harness.reference import Reference
-from zenoh_harness.reference.config import INVALID, Refused
-from zenoh_harness.reference.link import Link
+from zenoh_harness.reference.config import INVALID
 
-from . import faulty
+from . import fault, faulty, refuse, say_before
+from .establishment_chains import BelievesBroken
 
 
-@faulty(
+class Silence(Exception):  # noqa: N818 - a fault on purpose
+    """Ends a step without an answer."""
+
+
+fault(
     "believes-any-cookie",
+    "Accepts any cookie.",
+    cookie_matches=lambda: True,
     caught_by=(
         "establishment-cookie/a-changed-cookie-is-refused",
         "establishment-cookie/an-invented-cookie-is-refused",
     ),
     also={
-        "establishment-cookie/*": "every cookie will do",
+        "establishment-cookie/*": "it accepts any cookie",
         "establishment-batches/an-open-sent-too-soon-*": "its cookie is invented",
     },
 )
-class BelievesAnyCookie(Reference):
-    """Does not look at the cookie."""
-
-    def cookie_matches(self, link: Link, open_: Open) -> bool:
-        return True
-
-
-@faulty(
+fault(
     "compares-half-a-cookie",
+    "Compares only the first four bytes of the cookie.",
+    cookie_matches=lambda link, open_: (open_.cookie or b"")[:4] == link.mine.cookie[:4],
     caught_by="establishment-cookie/a-changed-cookie-is-refused",
     also={
-        "establishment-cookie/a-shortened-cookie-is-refused": "all but the last byte is there",
-        "establishment-cookie/a-longer-cookie-*": "it begins as it must",
+        "establishment-cookie/a-shortened-cookie-is-refused": "a shortened cookie lacks only its last byte",
+        "establishment-cookie/a-longer-cookie-*": "a longer cookie begins with the right bytes",
     },
 )
-class ComparesHalfACookie(Reference):
-    """Looks at the first bytes only."""
-
-    def cookie_matches(self, link: Link, open_: Open) -> bool:
-        assert link.mine is not None and link.mine.cookie is not None
-        return (open_.cookie or b"")[:4] == link.mine.cookie[:4]
-
-
-@faulty(
+fault(
     "compares-a-prefix-of-the-cookie",
+    "Accepts any prefix of the cookie.",
+    cookie_matches=lambda link, open_: link.mine.cookie.startswith(open_.cookie or b""),
     caught_by="establishment-cookie/a-shortened-cookie-is-refused",
-    also={
-        "establishment-cookie/a-cookie-length-that-lies-*": "what is behind the length is a prefix",
-    },
+    also={"establishment-cookie/a-cookie-length-that-lies-*": "the bytes after a wrong length are a prefix"},
 )
-class ComparesAPrefixOfTheCookie(Reference):
-    """Accepts any beginning of the cookie."""
-
-    def cookie_matches(self, link: Link, open_: Open) -> bool:
-        assert link.mine is not None and link.mine.cookie is not None
-        return link.mine.cookie.startswith(open_.cookie or b"")
-
-
-@faulty(
+fault(
     "compares-the-length-of-the-cookie",
+    "Compares only the length of the cookie.",
+    cookie_matches=lambda link, open_: len(open_.cookie or b"") == len(link.mine.cookie or b""),
     caught_by="establishment-cookie/an-invented-cookie-is-refused",
-    also={
-        "establishment-cookie/*": "all cookies are of one length",
-    },
+    also={"establishment-cookie/*": "all cookies have the same length"},
 )
-class ComparesTheLengthOfTheCookie(Reference):
-    """Accepts as many bytes as were issued."""
-
-    def cookie_matches(self, link: Link, open_: Open) -> bool:
-        assert link.mine is not None
-        return len(open_.cookie or b"") == len(link.mine.cookie or b"")
-
-
-@faulty(
-    "takes-cookies-of-other-links",
-    caught_by="establishment-cookie/a-cookie-of-another-link-is-refused",
-    also={
-        "establishment-cookie/a-used-cookie-opens-no-second-session": "it was issued, once",
-    },
-)
-class TakesCookiesOfOtherLinks(Reference):
-    """Accepts a cookie that it issued, on whatever link."""
-
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self.issued: set[bytes] = set()
-
-    def make_cookie(self, link: Link, syn: Init) -> bytes:
-        cookie = super().make_cookie(link, syn)
-        self.issued.add(cookie)
-        return cookie
-
-    def cookie_matches(self, link: Link, open_: Open) -> bool:
-        return open_.cookie in self.issued
-
-
-@faulty(
+fault(
     "bakes-the-same-cookie-again",
+    "Makes the cookie from the ZenohID alone, so that it opens several sessions.",
+    make_cookie=lambda node, syn: hmac.digest(node.config.secret, syn.zid.raw, sha256),
     caught_by=("establishment-cookie/a-used-cookie-opens-no-second-session", "law/cookies-differ"),
 )
-class BakesTheSameCookieAgain(Reference):
-    """Binds the cookie to the ZenohID only, so that it opens again and again."""
-
-    def make_cookie(self, link: Link, syn: Init) -> bytes:
-        return hmac.digest(self.config.secret, syn.zid.raw, sha256)
-
-
-@faulty("believes-any-initial-sn", caught_by="establishment-open/an-initial-number-past-the-edge-is-refused")
-class BelievesAnyInitialSn(Reference):
-    """Takes any initial number, whatever the resolution."""
-
-    def accepts_initial_sn(self, link: Link, sn: int) -> bool:
-        return True
-
-
-@faulty(
+fault(
+    "believes-any-initial-sn",
+    "Accepts any initial sequence number, whatever the resolution.",
+    accepts_initial_sn=lambda: True,
+    caught_by="establishment-open/an-initial-number-past-the-edge-is-refused",
+)
+fault(
     "refuses-the-largest-initial-sn",
+    "Refuses the largest initial sequence number of the resolution.",
+    accepts_initial_sn=lambda node, link, sn: sn < node.sn_mask(link),
     caught_by="establishment-open/an-initial-number-at-the-edge-is-accepted",
     also={
         "settled-terms/every-pair-of-terms-is-at-work": "one pair begins at the edge",
@@ -133,305 +80,225 @@ class BelievesAnyInitialSn(Reference):
         "establishment-fields/*": "the last number of a resolution is one of their values",
     },
 )
-class RefusesTheLargestInitialSn(Reference):
-    """An off-by-one at the resolution's edge."""
-
-    def accepts_initial_sn(self, link: Link, sn: int) -> bool:
-        return sn < self.sn_mask(link)
-
-
-@faulty(
+fault(
     "refuses-an-initial-sn-of-zero",
+    "Refuses an initial sequence number of zero.",
+    accepts_initial_sn=lambda base, sn: sn != 0 and base(),
     caught_by="establishment-open/an-initial-number-at-the-edge-is-accepted",
     also={
         "settled-terms/every-pair-of-terms-is-at-work": "one pair begins at zero",
-        "settled-terms/its-numbers-wrap-where-it-was-settled": "what wraps comes to zero",
+        "settled-terms/its-numbers-wrap-where-it-was-settled": "a wrapped sequence number is zero",
         "establishment-*": "our usual number is zero",
         "initiator-open-ack/*": "in both roles",
         "initiator-*": "in both roles",
     },
 )
-class RefusesAnInitialSnOfZero(Reference):
-    """Takes zero for absent."""
-
-    def accepts_initial_sn(self, link: Link, sn: int) -> bool:
-        return sn != 0 and super().accepts_initial_sn(link, sn)
-
-
-@faulty(
+fault(
     "begins-past-the-resolution",
+    "States an initial sequence number past the resolution.",
+    make_initial_sn=lambda node, link: node.sn_mask(link) + 1,
     caught_by="law/initial-sn-in-range",
     also={
-        "establishment-open/the-same-peer-meets-another-number": "it is always the same number",
-        "*initial-number*": "its one number is past every edge",
-        "law/initial-sn-random": "it is always the same number",
-        "law/sn-within-resolution": "with its frames it goes on from there",
-        "session-lanes/numbers-of-every-lane-wrap": "so it does in every lane",
+        "establishment-open/the-same-peer-meets-another-number": "it is always the same sequence number",
+        "*initial-number*": "its only sequence number exceeds every resolution",
+        "law/initial-sn-random": "it is always the same sequence number",
+        "law/sn-within-resolution": "its FRAMEs continue from that sequence number",
+        "session-lanes/numbers-of-every-lane-wrap": "the same in every lane",
         "initiator-init-ack/a-lower-resolution-is-taken": "the same fault as initiator",
         "initiator-fields/a-resolution-at-most-*": "the same fault as initiator",
     },
 )
-class BeginsPastTheResolution(Reference):
-    """Announces an initial number that does not fit."""
-
-    def make_initial_sn(self, link: Link) -> int:
-        return self.sn_mask(link) + 1
-
-
-@faulty(
+fault(
     "begins-always-at-zero",
+    "Begins every session with sequence number zero.",
+    make_initial_sn=lambda: 0,
     caught_by=("law/initial-sn-random", "establishment-open/initial-numbers-vary"),
-    also={"establishment-open/the-same-peer-meets-another-number": "it is the same number for everybody"},
+    also={"establishment-open/the-same-peer-meets-another-number": "every peer gets the same sequence number"},
 )
-class BeginsAlwaysAtZero(Reference):
-    """Every session begins with the same number."""
-
-    def make_initial_sn(self, link: Link) -> int:
-        return 0
-
-
-@faulty("begins-with-a-number-of-the-zenohids", caught_by="establishment-open/the-same-peer-meets-another-number")
-class BeginsWithANumberOfTheZenohids(Reference):
-    """Draws its number from the two ZenohIDs and nothing else: each peer always meets the same."""
-
-    def make_initial_sn(self, link: Link) -> int:
-        seed = self.config.zid + (link.zid or b"")
-        return int.from_bytes(sha256(seed).digest()[:8], "little") & self.sn_mask(link)
-
-
-@faulty("begins-one-late", caught_by="law/initial-sn-own-start")
-class BeginsOneLate(Reference):
-    """The first FRAME carries the number after the one announced."""
-
-    def on_live(self, link: Link) -> None:
-        link.initial_sn = (link.initial_sn + 1) & self.sn_mask(link)
-
-
-@faulty("begins-where-the-peer-does", caught_by="law/initial-sn-own-start")
-class BeginsWhereThePeerDoes(Reference):
-    """Uses the peer's initial number for its own."""
-
-    def on_live(self, link: Link) -> None:
-        assert link.their_open is not None
-        link.initial_sn = link.their_open.initial_sn
-
-
-@faulty(
+fault(
     "reads-leases-as-milliseconds",
+    "Reads a lease in seconds as milliseconds, and refuses it as too short.",
+    check_open=lambda base, open_: refuse(INVALID) if open_.lease < 1000 else base(),
     caught_by="establishment-sane/a-lease-in-either-unit-is-accepted",
     also={
-        "settled-terms/every-pair-of-terms-is-at-work": "a pair has a lease in seconds, which it finds too short",
+        "settled-terms/every-pair-of-terms-is-at-work": "a pair has a lease in seconds, which it refuses as too short",
         "establishment-*": "our usual lease is ten seconds",
     },
 )
-class ReadsLeasesAsMilliseconds(Reference):
-    """Takes a lease in seconds for milliseconds, and finds it too short."""
-
-    def check_open(self, link: Link, open_: Open) -> None:
-        super().check_open(link, open_)
-        if open_.lease < 1000:
-            raise Refused(INVALID)
-
-
-@faulty(
+fault(
     "opens-and-does-nothing",
+    "Completes the handshake and ignores all traffic after it.",
+    on_session=lambda: None,
     caught_by="establishment-sane/a-session-does-work",
     also={
-        "settled-terms/*": "what is settled is seen at work, and it does none",
+        "settled-terms/*": "the case needs traffic, and it answers none",
         "interest-snapshots/a-snapshot-ends": "it answers nothing in a session",
         "query-ends/a-query-that-nobody-serves-is-final": "it answers nothing in a session",
         "establishment-*": "no session does work",
-        "close-scope/*": "over two links neither",
+        "close-scope/*": "the same over two links",
         "initiator-open-ack/*": "in both roles",
         "initiator-*": "in both roles",
     },
 )
-class OpensAndDoesNothing(Reference):
-    """A zombie: the handshake works, and nothing after it."""
-
-    def on_session(self, link: Link, message: Any) -> None:
-        return
-
-
-@faulty(
-    "never-acks-open",
-    caught_by="establishment-sane/a-sane-handshake-is-accepted",
-    also={
-        "settled-terms/every-pair-of-terms-is-at-work": "no session is opened",
-        "establishment-*": "no session comes to life",
-    },
-)
-class NeverAcksOpen(Reference):
-    """Takes OpenSyn and stays silent."""
-
-    def check_open(self, link: Link, open_: Open) -> None:
-        super().check_open(link, open_)
-        raise Silence
-
-    def handshake(self, link: Link, message: Any) -> None:
-        try:
-            super().handshake(link, message)
-        except Silence:
-            return
-
-
-class Silence(Exception):  # noqa: N818 - a fault on purpose
-    """Ends a step without a word."""
-
-
-@faulty(
+fault(
     "opens-without-init",
+    "Accepts an OpenSyn as the first message.",
+    is_due=lambda base, message: (isinstance(message, Open) and not message.ack) or base(),
+    cookie_matches=lambda base, link: link.mine is None or base(),
     caught_by="establishment-order/nothing-but-init-syn-begins",
-    also={
-        "law/handshake-messages-in-order": "the law sees it too",
-    },
+    also={"law/handshake-messages-in-order": "the law sees it too"},
 )
-class OpensWithoutInit(Reference):
-    """Takes an OpenSyn as the first message."""
-
-    def is_due(self, link: Link, message: object) -> bool:
-        return (isinstance(message, Open) and not message.ack) or super().is_due(link, message)
-
-    def cookie_matches(self, link: Link, open_: Open) -> bool:
-        return link.mine is None or super().cookie_matches(link, open_)
-
-
-@faulty(
+fault(
     "ignores-what-is-not-due",
+    "Ignores messages that are not due.",
+    on_message=lambda node, base, link, seen: (
+        None
+        if not link.live and not node.is_due(link, seen.message) and not isinstance(seen.message, Close)
+        else base()
+    ),
     caught_by="establishment-order/nothing-but-open-syn-follows",
     also={
-        "establishment-order/*": "it waits in every state",
-        "initiator-*/nothing-but-*": "and in both roles",
+        "establishment-order/*": "it ignores such messages in every state",
+        "initiator-*/nothing-but-*": "in both roles",
     },
 )
-class IgnoresWhatIsNotDue(Reference):
-    """Waits on for the message that is due, whatever comes."""
+fault(
+    "stays-open-after-close",
+    "Keeps the session open after CLOSE.",
+    on_close=lambda: None,
+    caught_by="establishment-order/close-ends-a-live-session",
+    also={
+        "initiator-*/a-refusal*": "in both roles",
+        "establishment-states/close-ends-the-link-in-every-state": "in every state",
+        "close-scope/*": "the same for several links",
+        "session-extensions/a-close-*": "any CLOSE",
+    },
+)
+fault(
+    "refuses-without-close",
+    "Ends the link without CLOSE.",
+    refuse=lambda base: base(reason=None),
+    caught_by="law/refusal-is-close",
+    also={"establishment-init/*": "these ask for CLOSE", "establishment-*": "these ask for CLOSE"},
+)
+fault(
+    "believes-a-cut-open",
+    "Fills in the missing fields of a short OpenSyn.",
+    of=BelievesBroken,
+    believes=lambda link: link.state is State.INIT_ACKED,
+    caught_by="establishment-open/a-cut-open-is-refused",
+    also={
+        "establishment-order/nothing-but-open-syn-follows": "garbage is a malformed OpenSyn, too",
+        "establishment-*": "it treats any malformed OpenSyn as a valid one",
+    },
+)
+fault(
+    "fills-batches-past-their-size",
+    "Never fragments.",
+    room=lambda: 0xFFFF,
+    caught_by=("law/batch-size-is-receive-limit", "session-batches/what-does-not-fit-is-fragmented"),
+    also={
+        "establishment-init/the-smaller-batch-size-counts": "it does not fragment larger messages",
+        "application-terms/an-application-keeps-to-the-smaller-batch": "in either role",
+        "session-sizes/what-does-not-shrink-fits-with-its-compression-header": "the same with compression",
+    },
+)
+fault(
+    "begins-with-a-number-of-the-zenohids",
+    "Derives its initial sequence number from the two ZenohIDs alone, so that a peer always meets the same.",
+    make_initial_sn=lambda node, link: (
+        int.from_bytes(sha256(node.config.zid + (link.zid or b"")).digest()[:8], "little") & node.sn_mask(link)
+    ),
+    caught_by="establishment-open/the-same-peer-meets-another-number",
+)
+fault(
+    "answers-open-with-keep-alive",
+    "Sends KEEP_ALIVE before OpenAck.",
+    send=say_before(OpenAck, KeepAlive()),
+    caught_by="law/open-ack-answers-open-syn",
+)
 
-    def on_message(self, link: Link, seen: Seen) -> None:
-        if not link.live and not self.is_due(link, seen.message) and not isinstance(seen.message, Close):
-            return
-        super().on_message(link, seen)
+
+@faulty("on_live", caught_by="law/initial-sn-own-start")
+def begins_one_late(node, link):
+    """Sends its first FRAME with the sequence number after the stated one."""
+    link.initial_sn = (link.initial_sn + 1) & node.sn_mask(link)
+
+
+@faulty("on_live", caught_by="law/initial-sn-own-start")
+def begins_where_the_peer_does(link):
+    """Uses the peer's initial sequence number as its own."""
+    link.initial_sn = link.their_open.initial_sn
 
 
 @faulty(
-    "answers-a-second-init",
+    "on_message",
     caught_by=(
         "establishment-order/nothing-but-open-syn-follows",
         "law/no-challenge-round",
         "law/handshake-messages-in-order",
     ),
-    also={
-        "law/*": "it answers out of turn, and twice",
-    },
+    also={"law/*": "it answers out of turn, and twice"},
 )
-class AnswersASecondInit(Reference):
-    """Begins anew when InitSyn comes again."""
-
-    def on_message(self, link: Link, seen: Seen) -> None:
-        if link.state is State.INIT_ACKED and InitSyn.matches(seen.message):
-            link.state = State.AWAIT_INIT
-        super().on_message(link, seen)
+def answers_a_second_init(base, link, seen):
+    """Restarts the handshake at a second InitSyn."""
+    if link.state is State.INIT_ACKED and InitSyn.matches(seen.message):
+        link.state = State.AWAIT_INIT
+    base()
 
 
-@faulty("routes-before-open", caught_by="establishment-order/data-before-open-goes-nowhere")
-class RoutesBeforeOpen(Reference):
-    """Routes what comes in a FRAME before the session is open, then refuses."""
+@faulty("on_message", caught_by="establishment-order/data-before-open-goes-nowhere")
+def routes_before_open(node, base, link, seen):
+    """Routes the messages of a FRAME before the session is open, then refuses."""
+    if not link.live and isinstance(seen.message, Frame):
+        for inner in seen.message.messages:
+            node.route(link, inner)
+    base()
 
-    def on_message(self, link: Link, seen: Seen) -> None:
-        if not link.live and isinstance(seen.message, Frame):
-            for inner in seen.message.messages:
-                self.route(link, inner)
-        super().on_message(link, seen)
+
+@faulty("refuse", caught_by="law/nothing-after-close")
+def speaks_after_close(node, link, reason):
+    """Sends KEEP_ALIVE after CLOSE."""
+    if reason is not None:
+        node.send(link, sane.close(reason))
+        node.send(link, KeepAlive())
+    node.end(link)
 
 
 @faulty(
-    "stays-open-after-close",
-    caught_by="establishment-order/close-ends-a-live-session",
-    also={
-        "initiator-*/a-refusal*": "in both roles",
-        "establishment-states/close-ends-the-link-in-every-state": "in every state",
-        "close-scope/*": "of several links too",
-        "session-extensions/a-close-*": "whatever the CLOSE",
-    },
+    caught_by="establishment-cookie/a-cookie-of-another-link-is-refused",
+    also={"establishment-cookie/a-used-cookie-opens-no-second-session": "the used cookie is an issued one"},
 )
-class StaysOpenAfterClose(Reference):
-    """Takes CLOSE and leaves the link up."""
+class TakesCookiesOfOtherLinks(Reference):
+    """Accepts a cookie that it issued on another link."""
 
-    def on_close(self, link: Link, close: Close) -> None:
-        return
+    issued = cached_property(lambda node: set[bytes]())
+
+    def make_cookie(self, link, syn):
+        cookie = super().make_cookie(link, syn)
+        self.issued.add(cookie)
+        return cookie
+
+    def cookie_matches(self, link, open_):
+        return open_.cookie in self.issued
 
 
 @faulty(
-    "refuses-without-close",
-    caught_by="law/refusal-is-close",
+    caught_by="establishment-sane/a-sane-handshake-is-accepted",
     also={
-        "establishment-init/*": "these ask for CLOSE",
-        "establishment-*": "these ask for CLOSE",
+        "settled-terms/every-pair-of-terms-is-at-work": "no session is opened",
+        "establishment-*": "no session opens",
     },
 )
-class RefusesWithoutClose(Reference):
-    """Shuts the link where CLOSE is due."""
+class NeverAcksOpen(Reference):
+    """Does not answer OpenSyn."""
 
-    def refuse(self, link: Link, reason: int | None) -> None:
-        super().refuse(link, None)
+    def check_open(self, link, open_):
+        super().check_open(link, open_)
+        raise Silence
 
-
-@faulty("speaks-after-close", caught_by="law/nothing-after-close")
-class SpeaksAfterClose(Reference):
-    """Says CLOSE, and something else."""
-
-    def refuse(self, link: Link, reason: int | None) -> None:
-        if reason is not None:
-            self.send(link, sane.close(reason))
-            self.send(link, KeepAlive())
-        self.end(link)
-
-
-@faulty(
-    "believes-a-cut-open",
-    caught_by="establishment-open/a-cut-open-is-refused",
-    also={
-        "establishment-order/nothing-but-open-syn-follows": "garbage is cut too",
-        "establishment-*": "whatever OpenSyn it cannot read, it takes for a sane one",
-    },
-)
-class BelievesACutOpen(Reference):
-    """Fills in what a short OpenSyn lacks."""
-
-    def on_undecodable(self, link: Link, seen: Seen) -> None:
-        if link.state is not State.INIT_ACKED or link.mine is None:
-            super().on_undecodable(link, seen)
-        else:
-            self.handshake(link, sane.open_syn(link.mine))
-
-
-@faulty(
-    "answers-open-with-keep-alive",
-    caught_by="law/open-ack-answers-open-syn",
-)
-class AnswersOpenWithKeepAlive(Reference):
-    """Says KEEP_ALIVE before OpenAck."""
-
-    def send(self, link: Link, *messages: Any) -> None:
-        if any(OpenAck.matches(message) for message in messages):
-            super().send(link, KeepAlive())
-        super().send(link, *messages)
-
-
-@faulty(
-    "fills-batches-past-their-size",
-    caught_by=(
-        "law/batch-size-is-receive-limit",
-        "session-batches/what-does-not-fit-is-fragmented",
-    ),
-    also={
-        "establishment-init/the-smaller-batch-size-counts": "what is larger than the batch is not cut",
-        "application-terms/an-application-keeps-to-the-smaller-batch": "in either role",
-        "session-sizes/what-does-not-shrink-fits-with-its-compression-header": "nor is it where it is compressed",
-    },
-)
-class FillsBatchesPastTheirSize(Reference):
-    """Never fragments."""
-
-    def room(self, link: Link) -> int:
-        return 0xFFFF
+    def handshake(self, link, message):
+        try:
+            super().handshake(link, message)
+        except Silence:
+            return

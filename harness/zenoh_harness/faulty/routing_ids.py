@@ -1,71 +1,74 @@
-"""Nodes that have too little room for ids, or for many of them."""
+"""Routers that limit ids or their number, or drop messages with unknown optional extensions."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from zenoh_conformance.messages import DSubscriber, Interest
+from zenoh_conformance.messages import Declare, DSubscriber, Interest, Request, Response, ResponseFinal
+from zenoh_conformance.wire.extensions import Unknown
 from zenoh_harness.reference import Reference
-from zenoh_harness.reference.link import Link
 
-from . import faulty
+from . import fault
 
-IDS = "routing-ids"
-
-
-@faulty("knows-numbers-of-a-byte", caught_by=f"{IDS}/any-number-may-name-a-key")
-class KnowsNumbersOfAByte(Reference):
-    """Takes no expression id of more than eight bits."""
-
-    def on_alias(self, link: Link, body: Any) -> None:
-        if body.expr_id < 256:
-            super().on_alias(link, body)
+IDS, EXTENSIONS = "routing-ids", "routing-extensions"
 
 
-@faulty(
+class _LosesMarked(Reference):
+    """Base of nodes that drop messages of some kinds with an unknown extension."""
+
+    kinds: ClassVar[tuple[type[Any], ...]] = ()
+
+    def route(self, link, message, **options):
+        marked = isinstance(message, self.kinds) and any(isinstance(ext, Unknown) for ext in message.exts)
+        if not marked:
+            super().route(link, message, **options)
+
+
+fault(
+    "knows-numbers-of-a-byte",
+    "Ignores expression ids of more than eight bits.",
+    on_alias=lambda base, body: base() if body.expr_id < 256 else None,
+    caught_by=f"{IDS}/any-number-may-name-a-key",
+)
+fault(
     "cuts-ids-of-entities",
+    "Keeps sixteen bits of an entity's id.",
+    on_entity=lambda base, body: base(body=replace(body, id=body.id & 0xFFFF)),
+    on_entity_gone=lambda base, entity: base(entity=entity & 0xFFFF),
     caught_by=(f"{IDS}/a-subscriber-may-have-any-id", f"{IDS}/a-queryable-may-have-any-id"),
 )
-class CutsIdsOfEntities(Reference):
-    """Keeps sixteen bits of an entity's id."""
-
-    def on_entity(self, link: Link, body: Any) -> None:
-        super().on_entity(link, replace(body, id=body.id & 0xFFFF))
-
-    def on_entity_gone(self, link: Link, kind: str, entity: int) -> None:
-        super().on_entity_gone(link, kind, entity & 0xFFFF)
-
-
-@faulty("answers-interests-of-two-bytes", caught_by=f"{IDS}/an-interest-may-have-any-id")
-class AnswersInterestsOfTwoBytes(Reference):
-    """Does not answer an interest whose id has more than sixteen bits."""
-
-    def on_interest(self, link: Link, interest: Interest) -> None:
-        if interest.id < 1 << 16:
-            super().on_interest(link, interest)
-
-
-MANY = f"{IDS}/a-session-may-declare-many"
-
-
-@faulty("has-room-for-sixteen-subscribers", caught_by=MANY)
-class HasRoomForSixteenSubscribers(Reference):
-    """Takes no more of one session."""
-
-    MOST: ClassVar = 16
-
-    def on_entity(self, link: Link, body: Any) -> None:
-        if not isinstance(body, DSubscriber) or len(link.subscribers) < self.MOST:
-            super().on_entity(link, body)
-
-
-@faulty("has-room-for-sixteen-numbers", caught_by=MANY)
-class HasRoomForSixteenNumbers(Reference):
-    """Takes no more of one session."""
-
-    MOST: ClassVar = 16
-
-    def on_alias(self, link: Link, body: Any) -> None:
-        if len(link.keys) < self.MOST:
-            super().on_alias(link, body)
+fault(
+    "answers-interests-of-two-bytes",
+    "Does not answer an interest whose id has more than sixteen bits.",
+    on_interest=lambda base, interest: base() if interest.id < 1 << 16 else None,
+    caught_by=f"{IDS}/an-interest-may-have-any-id",
+)
+fault(
+    "has-room-for-sixteen-subscribers",
+    "Ignores further ones of a session.",
+    on_entity=lambda base, link, body: (
+        base() if not isinstance(body, DSubscriber) or len(link.subscribers) < 16 else None
+    ),
+    caught_by=f"{IDS}/a-session-may-declare-many",
+)
+fault(
+    "has-room-for-sixteen-numbers",
+    "Ignores further ones of a session.",
+    on_alias=lambda base, link: base() if len(link.keys) < 16 else None,
+    caught_by=f"{IDS}/a-session-may-declare-many",
+)
+fault(
+    "loses-marked-declarations",
+    "Drops a DECLARE or an INTEREST with an unknown optional extension.",
+    of=_LosesMarked,
+    kinds=(Declare, Interest),
+    caught_by=f"{EXTENSIONS}/what-is-declared-with-an-unknown-extension-counts",
+)
+fault(
+    "loses-marked-queries",
+    "Drops a REQUEST, RESPONSE or RESPONSE_FINAL with an unknown optional extension.",
+    of=_LosesMarked,
+    kinds=(Request, Response, ResponseFinal),
+    caught_by=f"{EXTENSIONS}/what-is-asked-with-an-unknown-extension-counts",
+)

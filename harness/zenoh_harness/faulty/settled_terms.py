@@ -1,114 +1,142 @@
-"""Nodes that settle on terms and do not keep to them, or tell what cannot be."""
+"""Nodes that do not keep the negotiated terms, lanes among them, or close for an impossible reason."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
-from zenoh_conformance import sane
-from zenoh_conformance.kinds import reason_code
-from zenoh_conformance.messages import Init, KeepAlive, Open
+from zenoh_conformance.messages import Init, KeepAlive, sane
 from zenoh_conformance.messages.init import QoS
-from zenoh_conformance.pieces import SN_MASK
 from zenoh_conformance.primitives import WhatAmI
+from zenoh_conformance.reading.connection import priority_of
+from zenoh_conformance.reading.pieces import SN_MASK
 from zenoh_conformance.wire.extensions import Exts
-from zenoh_harness.reference import Reference
-from zenoh_harness.reference.config import INVALID, Refused
-from zenoh_harness.reference.link import Link
+from zenoh_harness.reference.config import EXPIRED, INVALID, TO_SELF, Refused
 
-from . import faulty
+from . import fault, faulty
 
+LANES = "session-lanes"
+WRAP = f"{LANES}/numbers-of-every-lane-wrap"
+FIRST = f"{LANES}/every-channel-of-ours-begins-with-our-number"
+PLAIN = (True, sane.DEFAULT_PRIORITY)
+"""The channel of a message without QoS."""
 WHATAMI = {sane.ROUTER: sane.PEER, sane.PEER: sane.CLIENT, sane.CLIENT: sane.ROUTER}
 
 
-@faulty(
-    "counts-on-in-32-bits",
-    caught_by=("law/sn-within-resolution", "settled-terms/numbers-wrap-where-it-was-settled",
-               "settled-terms/its-numbers-wrap-where-it-was-settled", "settled-terms/what-it-lowered-it-keeps-to"),
-    also={"session-lanes/numbers-of-every-lane-wrap": "so it does in every lane"},
-)  # fmt: skip
-class CountsOnIn32Bits(Reference):
-    """Begins inside the resolution that was settled, and counts on past its last number."""
-
-    def next_sn(self, link: Link, reliable: bool, priority: int) -> int:
-        channel = (reliable, priority)
-        sn = link.tx.get(channel, link.initial_sn)
-        link.tx[channel] = (sn + 1) & SN_MASK[2]
-        return sn
+def another_role(init: Init) -> Init:
+    """The same INIT with another role."""
+    return replace(init, whatami=WhatAmI(WHATAMI[int(init.whatami)]))
 
 
-@faulty("works-only-without-a-lower-batch-and-lanes", caught_by="settled-terms/every-pair-of-terms-is-at-work")
-class WorksOnlyWithoutALowerBatchAndLanes(Reference):
-    """Loses what a session says in which lanes and a small batch were settled together."""
+def refuse_cookies_for(reason: int) -> Callable[..., None]:
+    """A `check_open` that refuses a wrong OpenSyn with an impossible reason."""
 
-    def route(self, link: Link, message: object, *, reliable: bool = True) -> None:
-        if not (link.terms.qos and link.terms.batch_size < 1000 and link.terms.patch):
-            super().route(link, message, reliable=reliable)
+    def check_open(base: Callable[..., None]) -> None:
+        try:
+            base()
+        except Refused as refused:
+            raise Refused(reason if refused.reason == INVALID else refused.reason) from None
+
+    return check_open
 
 
-@faulty(
+fault(
+    "works-only-without-a-lower-batch-and-lanes",
+    "Drops the messages of a session with lanes and a small batch.",
+    route=lambda base, link: (
+        base() if not (link.terms.qos and link.terms.batch_size < 1000 and link.terms.patch) else None
+    ),
+    caught_by="settled-terms/every-pair-of-terms-is-at-work",
+)
+fault(
     "shows-another-role",
+    "Shows another role in INIT than its own.",
+    propose=lambda base: another_role(base()),
+    answer_init=lambda base: another_role(base()),
     caught_by=("settled-terms/it-shows-the-role-that-it-has", "settled-terms/it-proposes-in-the-role-that-it-has"),
 )
-class ShowsAnotherRole(Reference):
-    """Shows a role in INIT that it has not."""
-
-    def propose(self, link: Link) -> Init:
-        return another_role(super().propose(link))
-
-    def answer_init(self, link: Link, syn: Init) -> Init:
-        return another_role(super().answer_init(link, syn))
-
-
-@faulty(
+fault(
     "does-not-keep-its-lease",
+    "States a lease, and sends no KEEP_ALIVE.",
+    send=lambda base, messages: base() if messages != (KeepAlive(),) else None,
     caught_by=("settled-terms/a-stated-lease-is-kept", "settled-terms/its-stated-lease-is-kept"),
-    also={"session-leases/each-session-is-kept-alive": "it keeps none"},
+    also={"session-leases/each-session-is-kept-alive": "it keeps no session alive"},
 )
-class DoesNotKeepItsLease(Reference):
-    """States a lease, and says nothing by itself."""
-
-    def send(self, link: Link, *messages: object) -> None:
-        if messages != (KeepAlive(),):
-            super().send(link, *messages)
-
-
-@faulty("tells-expired-in-a-handshake", caught_by="law/expired-needs-a-lease")
-class TellsExpiredInAHandshake(Reference):
-    """Refuses a cookie because it has expired."""
-
-    def check_open(self, link: Link, open_: Open) -> None:
-        try:
-            super().check_open(link, open_)
-        except Refused as refused:
-            raise Refused(reason_code("EXPIRED") if refused.reason == INVALID else refused.reason) from None
-
-
-@faulty(
-    "tells-everybody-that-he-is-itself",
-    caught_by="law/to-self-needs-one-zid",
-)
-class TellsEverybodyThatHeIsItself(Reference):
-    """Refuses a cookie because the peer is itself."""
-
-    def check_open(self, link: Link, open_: Open) -> None:
-        try:
-            super().check_open(link, open_)
-        except Refused as refused:
-            raise Refused(reason_code("CONNECTION_TO_SELF") if refused.reason == INVALID else refused.reason) from None
-
-
-@faulty(
+fault(
     "uses-lanes-that-it-declined",
+    "Leaves QoS out of its InitAck, and uses lanes.",
+    answer_exts=lambda base: Exts(ext for ext in base() if not isinstance(ext, QoS)),
     caught_by="law/qos-needs-both",
 )
-class UsesLanesThatItDeclined(Reference):
-    """Leaves QoS out of its InitAck, and goes on as if it were there."""
+fault(
+    "tells-expired-in-a-handshake",
+    "Refuses a wrong cookie with reason EXPIRED.",
+    check_open=refuse_cookies_for(EXPIRED),
+    caught_by="law/expired-needs-a-lease",
+)
+fault(
+    "tells-everybody-that-he-is-itself",
+    "Refuses a wrong cookie with reason CONNECTION_TO_SELF.",
+    check_open=refuse_cookies_for(TO_SELF),
+    caught_by="law/to-self-needs-one-zid",
+)
 
-    def answer_exts(self, link: Link, syn: Init) -> Exts[Any]:
-        return Exts(ext for ext in super().answer_exts(link, syn) if not isinstance(ext, QoS))
+
+@faulty(
+    "next_sn",
+    caught_by=(
+        "law/sn-within-resolution",
+        "settled-terms/numbers-wrap-where-it-was-settled",
+        "settled-terms/its-numbers-wrap-where-it-was-settled",
+        "settled-terms/what-it-lowered-it-keeps-to",
+    ),
+    also={"session-lanes/numbers-of-every-lane-wrap": "the same in every lane"},
+)
+def counts_on_in_32_bits(base, link, reliable, priority):
+    """Counts its sequence numbers past the negotiated resolution."""
+    sn = base()
+    link.tx[reliable, priority] = (sn + 1) & SN_MASK[2]
+    return sn
 
 
-def another_role(init: Init) -> Init:
-    """The same INIT in another role."""
-    return replace(init, whatami=WhatAmI(WHATAMI[int(init.whatami)]))
+@faulty(
+    "lane_of",
+    caught_by=f"{LANES}/who-has-no-lanes-hears-none",
+    also={"law/qos-needs-both": "it uses lanes that were not negotiated"},
+)
+def uses_lanes_once_somebody_has_them(node, message):
+    """Uses lanes in every session while one session has them."""
+    lanes = any(other.live and other.terms.qos for other in node.links.values())
+    return priority_of(message) if lanes else sane.DEFAULT_PRIORITY
+
+
+@faulty("next_sn", caught_by=WRAP, also={"law/sn-within-resolution": "its sequence numbers exceed the resolution"})
+def wraps_in_its_default_lane_only(base, link, reliable, priority):
+    """Counts its sequence numbers past the negotiated resolution in every lane but Data."""
+    sn = base()
+    if priority != sane.DEFAULT_PRIORITY:
+        link.tx[reliable, priority] = (sn + 1) & SN_MASK[2]
+    return sn
+
+
+@faulty(
+    "accepts_sn",
+    caught_by=WRAP,
+    also={FIRST: "the sequence numbers wrap if our first one is the last of the resolution"},
+)
+def takes_numbers_that_begin_anew_in_one_channel_only(base, link, message):
+    """Drops best-effort messages, and those of other lanes than Data, after their sequence numbers wrap."""
+    channel = (message.reliable, priority_of(message))
+    last = link.rx.get(channel)
+    if channel != PLAIN and last is not None and message.sn < last:
+        return False
+    return base()
+
+
+@faulty("accepts_sn", caught_by=FIRST)
+def awaits_zero_in_other_channels(node, base, link, message):
+    """Expects the first sequence number 0 on every channel but one, whatever OPEN stated."""
+    channel = (message.reliable, priority_of(message))
+    if channel != PLAIN:
+        link.rx.setdefault(channel, node.sn_mask(link))
+    return base()

@@ -1,15 +1,17 @@
-"""The matrix case x faulty node: what is red on which faulty node, in memory, and whether that is as it should be."""
+"""The matrix of checks and faulty nodes: which check is red on which node, in memory, and whether that is expected."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import cached_property
 
-from zenoh_conformance.case import Case, Parameters, all_cases
-from zenoh_conformance.conversation import Conversation
-from zenoh_conformance.finding import Deviation, Finding
-from zenoh_conformance.law import all_laws, judge
+from zenoh_conformance.cases.case import Case, Parameters, all_cases
+from zenoh_conformance.judging.engine import judge
+from zenoh_conformance.judging.finding import Deviation, Finding
+from zenoh_conformance.judging.law import all_laws
+from zenoh_conformance.reading.conversation import Conversation
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.configured import CHANGES
 from zenoh_harness.reference.declaring import Declaring
@@ -20,12 +22,12 @@ from zenoh_harness.reference.router import Router
 from . import FaultyNode
 
 NOT_REACHED = "not reached"
-"""How the cause of a case begins that could not get to its odd thing: it depends on what another case judges."""
+"""Beginning of the cause of a case that failed before its own step: another case judges that failure."""
 
 
 @dataclass(slots=True)
 class Red:
-    """A check that is red on a node: why, and in which conversation first."""
+    """A check that is red on a node, its causes, and the first conversation."""
 
     check: str
     causes: set[str] = field(default_factory=set)
@@ -33,12 +35,12 @@ class Red:
 
 
 def runs_in_memory(case: Case) -> bool:
-    """Whether the reference in memory has what the case needs."""
+    """Whether the reference in memory supports what the case needs."""
     return case.profile in CHANGES and set(case.needs) <= able(case.profile)
 
 
 def provoke(case: Case, parameters: Parameters, node: type[Reference]) -> tuple[list[Finding], MemoryScene]:
-    """One case on one node in memory: what the case found, and the scene with its conversation."""
+    """Run a case on a node in memory; return its findings, and the scene with its conversation."""
     scene = MemoryScene(case.requirement, node, role=case.role, profile=case.profile)
     try:
         case.run(scene, parameters)
@@ -48,11 +50,11 @@ def provoke(case: Case, parameters: Parameters, node: type[Reference]) -> tuple[
 
 
 SAMPLE = 4
-"""Parameter sets of a case that stand for all of them where nobody waits for one in particular."""
+"""Number of parameter sets to run of a case that `whole` does not name."""
 
 
 def sample(case: Case, whole: Collection[str] | None) -> Sequence[Parameters]:
-    """The parameter sets of a case to run: all when `whole` names it or is None, else a few over their whole range."""
+    """The parameter sets of a case to run: all if `whole` names it or is None, else a few over the whole range."""
     every = case.parameters
     if whole is None or case.id in whole or len(every) <= SAMPLE:
         return every if whole is None or case.id in whole or not case.alone else ()
@@ -60,23 +62,24 @@ def sample(case: Case, whole: Collection[str] | None) -> Sequence[Parameters]:
 
 
 ROUTING = "routing"
-"""What a case needs that has more than one session of ours around the target."""
+"""The need of cases that open more than one session to the target."""
 
 
 def concerned(node: type[Reference], case: Case) -> bool:
-    """Whether a case can be red on a node: one whose faults all lie in what it routes opens and keeps sessions as the reference does.
+    """Whether a case can be red on a node: a node with faults in routing hooks alone opens and keeps sessions as the reference does.
 
-    Said of hooks that answer no query that nobody serves, which every case uses for a fence.
+    Those hooks must end a query without queryables correctly, because every case uses such a query as a fence.
     """
-    hooks = {name for cls in node.__mro__[: node.__mro__.index(Reference)] for name in vars(cls)} - set(vars(type))
-    hooks -= {"__module__", "__doc__", "__firstlineno__", "__static_attributes__", "changed", "body"}
+    changes = [change for cls in node.__mro__[: node.__mro__.index(Reference)] for change in vars(cls).items()]
+    hooks = {name for name, value in changes if not isinstance(value, cached_property)} - set(vars(type))
+    hooks -= {"__module__", "__doc__", "__firstlineno__", "__static_attributes__", "changed", "body", "state"}
     if "application_class" in hooks:
         return any(need.startswith("agent.") for need in case.needs)
     return ROUTING in case.needs or not hooks or not hooks <= ROUTED
 
 
 ROUTED = {name for cls in (Router, Querying, Declaring) for name in vars(cls)} - set(vars(Reference))
-"""The hooks of the reference that only routing uses."""
+"""Hooks of the reference that only routing calls."""
 
 
 def reds(
@@ -86,9 +89,9 @@ def reds(
     whole: Collection[str] | None = None,
     more: Sequence[Parameters] = (),
 ) -> dict[str, Red]:
-    """Every case and law that is red on a node, over all cases that run in memory; `whole`: see `sample`.
+    """Return every case and law that is red on a node, over all cases that run in memory; `whole`: see `sample`.
 
-    `more`: values besides the usual ones of the cases that `whole` names.
+    `more`: further parameter sets for the cases that `whole` names.
     """
     found: dict[str, Red] = {}
     for case in all_cases().values() if cases is None else cases:
@@ -108,19 +111,19 @@ def reds(
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What one faulty node showed."""
+    """The result of one faulty node."""
 
     faulty_node: FaultyNode
     red: Mapping[str, Red]
 
     @property
     def missed(self) -> list[str]:
-        """Checks that should be red on it and are not."""
+        """Checks that must be red on the node and are not."""
         return [check for check in self.faulty_node.caught_by if check not in self.red]
 
     @property
     def unexplained(self) -> list[str]:
-        """Checks that are red on it though it does not say so, and not just because they never came to their point."""
+        """Checks that are red without an explanation, except those that failed before their own step."""
         expected = (*self.faulty_node.caught_by, *self.faulty_node.also)
         strangers = [check for check in self.red if not any(fnmatchcase(check, pattern) for pattern in expected)]
         return [
@@ -129,14 +132,14 @@ class Row:
 
     @property
     def stale(self) -> list[str]:
-        """Explanations of reds that there are not."""
+        """Explanations of checks that are not red."""
         return [
             pattern for pattern in self.faulty_node.also if not any(fnmatchcase(check, pattern) for check in self.red)
         ]
 
 
 def broken_by(faulty_node: FaultyNode) -> frozenset[str]:
-    """The requirements that a faulty node breaks: those of the checks that catch it, and of those that it says are red too."""
+    """The requirements that a faulty node breaks: those of the checks in its `caught_by` and `also`."""
     judges = {name: case.requirement for name, case in all_cases().items()}
     judges |= {name: law.requirement for name, law in all_laws().items()}
     patterns = (*faulty_node.caught_by, *faulty_node.also)
@@ -145,9 +148,9 @@ def broken_by(faulty_node: FaultyNode) -> frozenset[str]:
 
 def uncaught(faulty_node: FaultyNode) -> list[str]:
     """
-    The checks that should catch a faulty node and do not; quicker than its whole row.
+    The checks that must be red on a faulty node and are not; quicker than its whole row.
 
-    The cases that should catch it come first, the others only for laws that had nothing to judge yet.
+    The named cases run first, the others only for laws that had nothing to judge yet.
     """
     wanted = set(faulty_node.caught_by)
     named = [case for ident, case in all_cases().items() if ident in wanted]

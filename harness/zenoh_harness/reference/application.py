@@ -12,9 +12,6 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from zenoh_conformance import keyexpr, sane
-from zenoh_conformance.connection import ConnectionDecoder
-from zenoh_conformance.conversation import Connection, Side
 from zenoh_conformance.messages import (
     Declare,
     Del,
@@ -32,15 +29,18 @@ from zenoh_conformance.messages import (
     UQueryable,
     USubscriber,
     UToken,
+    sane,
 )
 from zenoh_conformance.messages.data import SourceInfo
 from zenoh_conformance.messages.declarations import QueryableInfo
 from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.messages.query import ConsolidationMode
 from zenoh_conformance.messages.request import QueryTarget, Target, Timeout
-from zenoh_conformance.names import plain
-from zenoh_conformance.primitives import Timestamp, ZenohID
-from zenoh_conformance.session import State
+from zenoh_conformance.primitives import Timestamp, ZenohID, keyexpr
+from zenoh_conformance.reading.connection import ConnectionDecoder
+from zenoh_conformance.reading.conversation import Connection, Side
+from zenoh_conformance.reading.names import plain
+from zenoh_conformance.tables.session import State
 from zenoh_conformance.wire.extensions import Exts
 
 from .consolidation import Consolidated

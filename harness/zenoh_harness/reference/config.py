@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from zenoh_conformance import sane
-from zenoh_conformance.kinds import reason_code
+from zenoh_conformance.messages import sane
+from zenoh_conformance.reading.kinds import reason_code
 
 GENERIC, UNSUPPORTED, INVALID = reason_code("GENERIC"), reason_code("UNSUPPORTED"), reason_code("INVALID")
 MAX_SESSIONS, MAX_LINKS = reason_code("MAX_SESSIONS"), reason_code("MAX_LINKS")

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from zenoh_conformance import keyexpr, sane
 from zenoh_conformance.messages import (
     Declare,
     DFinal,
@@ -19,9 +18,10 @@ from zenoh_conformance.messages import (
     UQueryable,
     USubscriber,
     UToken,
+    sane,
 )
 from zenoh_conformance.messages.declarations import QueryableInfo, WireExprExt, WireExprFlags
-from zenoh_conformance.primitives import WireExpr
+from zenoh_conformance.primitives import WireExpr, keyexpr
 from zenoh_conformance.wire.extensions import NO_EXTS, Exts
 
 from .link import Entity, Link

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Final
 
-from zenoh_conformance.case import import_all
-from zenoh_conformance.conversation import Side
-from zenoh_conformance.finding import Deviation, Finding
+from zenoh_conformance.judging.finding import Deviation, Finding
+from zenoh_conformance.loading import import_all
+from zenoh_conformance.reading.conversation import Side
 
 from . import Reference
 from .configured import CHANGES

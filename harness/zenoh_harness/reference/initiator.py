@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from zenoh_conformance import sane
-from zenoh_conformance.messages import Init, Open
+from zenoh_conformance.messages import Init, Open, sane
 from zenoh_conformance.messages.init import Patch
 
 from .config import INVALID, TO_SELF, UNSUPPORTED, Refused

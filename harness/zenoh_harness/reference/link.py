@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
-from zenoh_conformance.connection import ConnectionDecoder
-from zenoh_conformance.conversation import Side
 from zenoh_conformance.messages import Init, Open
-from zenoh_conformance.session import State
+from zenoh_conformance.reading.connection import ConnectionDecoder
+from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.tables.session import State
 
 from .consolidation import Consolidated
 

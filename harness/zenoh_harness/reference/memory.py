@@ -13,12 +13,13 @@ from hashlib import sha256
 from itertools import count
 from typing import Any
 
-from zenoh_conformance.conversation import Connection, Conversation, Event, Framing, Happened, Side
-from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.errata import reading_of
-from zenoh_conformance.fences import BY_QUERY, Fencing, best
-from zenoh_conformance.finding import Deviation, Finding
-from zenoh_conformance.scene import ANSWERS, Agent
+from zenoh_conformance.judging.finding import Deviation, Finding
+from zenoh_conformance.reading.conversation import Connection, Conversation, Event, Framing, Happened, Side
+from zenoh_conformance.spec.errata import reading_of
+from zenoh_conformance.talking.budget import ReadBudget
+from zenoh_conformance.talking.dialogue import Dialogue
+from zenoh_conformance.talking.fences import BY_QUERY, Fencing, best
+from zenoh_conformance.talking.scene import ANSWERS, Agent
 from zenoh_harness.errors import CannotConnect, HarnessError
 from zenoh_harness.profiles import ASSUMED, PROFILES
 
@@ -178,7 +179,7 @@ class MemoryWorld:
 
 
 class MemoryWire:
-    """One link in memory: a `zenoh_conformance.scene.Wire`."""
+    """One link in memory: a `zenoh_conformance.talking.scene.Wire`."""
 
     framing = Framing.STREAM
     link = "memory"
@@ -219,7 +220,7 @@ class MemoryWire:
 
 
 class MemoryAgent:
-    """The application of a node in memory: a `zenoh_conformance.scene.Agent`."""
+    """The application of a node in memory: a `zenoh_conformance.talking.scene.Agent`."""
 
     def __init__(self, world: MemoryWorld) -> None:
         self.world = world
@@ -242,7 +243,7 @@ class MemoryAgent:
 
 
 class MemoryScene:
-    """One case's stage around a reference node: a `zenoh_conformance.scene.Scene`."""
+    """One case's stage around a reference node: a `zenoh_conformance.talking.scene.Scene`."""
 
     def __init__(
         self, requirement: str, node: type[Reference] = Reference, *, role: Side = Side.RESPONDER, profile: str = "default",
@@ -255,6 +256,7 @@ class MemoryScene:
         self.unit = max(UNIT, ANSWERS * (node.habits.answers_after + node.habits.jitter))
         self.world = MemoryWorld(self._started)
         self.dialogues: list[Dialogue] = []
+        self.budget = ReadBudget()
         self.deviations: list[Finding] = []
         self.reading: str | None = None
         self._count = 0
@@ -302,6 +304,7 @@ class MemoryScene:
         us.fencing = fencing_of(self._node, self.role, self.profile)  # type: ignore[arg-type]  # a class is hashable
         self.dialogues.append(us)
         us.beside_us = self.dialogues
+        us.budget = self.budget
         return us
 
     def session(self, name: str = "us", *, zid: bytes | None = None, **init: Any) -> Dialogue:

@@ -6,15 +6,14 @@ Faulty nodes override one hook. Every hook is a small method that answers one qu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-from zenoh_conformance.connection import ConnectionDecoder, Seen
-from zenoh_conformance.conversation import Connection, Event, Framing, Happened, Side
-from zenoh_conformance.kinds import AnyKind, InitAck, InitSyn, OpenAck, OpenSyn
 from zenoh_conformance.messages import Close, Init, KeepAlive, Open
-from zenoh_conformance.session import INITIATOR, RESPONDER, State
-from zenoh_conformance.session import Seen as Step
+from zenoh_conformance.reading.connection import ConnectionDecoder, Seen
+from zenoh_conformance.reading.conversation import Connection, Event, Framing, Happened, Side
+from zenoh_conformance.reading.kinds import AnyKind, InitAck, InitSyn, OpenAck, OpenSyn
+from zenoh_conformance.tables.session import INITIATOR, RESPONDER, SessionInput, State
 
 from .application import Application
 from .config import INVALID, Action, Config, Refused
@@ -34,6 +33,8 @@ class Reference(Responder, Initiator):
     """What it does not do, of what the reference does."""
     facts: ClassVar[Mapping[str, Any]] = {}
     """Facts about it that a case may ask for."""
+    state: ClassVar[Mapping[str, Callable[[], Any]]] = {}
+    """Attributes that hold state of a single hook: name to a function that makes the first value."""
 
     def __init__(self, config: Config | None = None) -> None:
         super().__init__()
@@ -41,6 +42,8 @@ class Reference(Responder, Initiator):
         self.actions: list[Action] = []
         self.now = 0.0
         self._application: Application | None = None
+        for name, make in self.state.items():
+            setattr(self, name, make())
 
     application_class = Application
     """What stands above it."""
@@ -143,11 +146,11 @@ class Reference(Responder, Initiator):
     def is_due(self, link: Link, message: object) -> bool:
         """Whether the state's table lists this message."""
         table = RESPONDER if link.side is Side.RESPONDER else INITIATOR
-        kinds: dict[AnyKind, Step] = {
-            InitSyn: Step.INIT_SYN,
-            InitAck: Step.INIT_ACK,
-            OpenSyn: Step.OPEN_SYN,
-            OpenAck: Step.OPEN_ACK,
+        kinds: dict[AnyKind, SessionInput] = {
+            InitSyn: SessionInput.INIT_SYN,
+            InitAck: SessionInput.INIT_ACK,
+            OpenSyn: SessionInput.OPEN_SYN,
+            OpenAck: SessionInput.OPEN_ACK,
         }
         return any(kind.matches(message) and step in table[link.state] for kind, step in kinds.items())
 

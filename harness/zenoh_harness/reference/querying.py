@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from zenoh_conformance import keyexpr
 from zenoh_conformance.messages import Request, Response, ResponseFinal
 from zenoh_conformance.messages.request import Budget, QueryTarget, Target
+from zenoh_conformance.primitives import keyexpr
 from zenoh_conformance.wire.extensions import Exts
 
 from .consolidation import Consolidated
@@ -85,7 +85,7 @@ class Querying(Declaring):
         if link.inside is not None and any(map(self.hears_unasked, self.others(link))):
             return [other for other in self.others(link) if self.hears_unasked(other)]
         matching = self.held(link, lambda held: keyexpr.intersects(key, held.key))
-        complete = self.held(link, lambda held: held.complete and keyexpr.includes(held.key, key))
+        complete = self.held(link, lambda held: self.serves_all(held, key))
         target = self.target_of(request)
         names = list(complete if target == Target.ALL_COMPLETE else matching)
         if target == Target.BEST_MATCHING and complete:
@@ -99,6 +99,10 @@ class Querying(Declaring):
             for other in self.others(link)
         }  # fmt: skip
         return {name: some for name, some in found.items() if some}
+
+    def serves_all(self, held: Entity, key: str) -> bool:
+        """Whether a queryable answers every query for `key` alone."""
+        return held.complete and keyexpr.includes(held.key, key)
 
     def target_of(self, request: Request) -> int:
         """QueryTarget; the best match where there is none."""

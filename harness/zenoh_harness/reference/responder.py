@@ -6,12 +6,11 @@ import hmac
 from hashlib import sha256
 from typing import Any
 
-from zenoh_conformance import sane
-from zenoh_conformance.codec import encode
-from zenoh_conformance.messages import Init, Open
+from zenoh_conformance.messages import Init, Open, sane
 from zenoh_conformance.messages.init import MultiLink, Patch
 from zenoh_conformance.messages.open import MultiLinkAck
 from zenoh_conformance.primitives import WhatAmI, ZenohID
+from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.wire.extensions import Exts
 
 from . import multilink, password

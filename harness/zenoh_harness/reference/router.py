@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from zenoh_conformance import keyexpr
-from zenoh_conformance.codec import Layer, decode
 from zenoh_conformance.messages import Declare, Interest, Push, Request, Response, ResponseFinal
 from zenoh_conformance.messages.data import Shm
+from zenoh_conformance.primitives import keyexpr
+from zenoh_conformance.reading.codec import Layer, decode
 from zenoh_conformance.wire.errors import DecodeError
 from zenoh_conformance.wire.extensions import Exts
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import NamedTuple
 
-from zenoh_conformance.conversation import Side
+from zenoh_conformance.reading.conversation import Side
 
 from .config import Action
 from .node import Reference

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from zenoh_conformance import sane
-from zenoh_conformance.codec import encode
-from zenoh_conformance.connection import priority_of
-from zenoh_conformance.messages import Fragment, Frame
+from zenoh_conformance.messages import Fragment, Frame, sane
+from zenoh_conformance.reading.codec import encode
+from zenoh_conformance.reading.connection import priority_of
 from zenoh_conformance.wire.extensions import Exts
 
 from .link import Link

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import shake_128
 from typing import Any
 
-from zenoh_conformance import sane
+from zenoh_conformance.messages import sane
 
 from .link import Link
 from .traffic import Traffic

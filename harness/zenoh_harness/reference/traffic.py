@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from zenoh_conformance import sane
-from zenoh_conformance.batch import frame_batch
-from zenoh_conformance.codec import encode
-from zenoh_conformance.connection import priority_of
-from zenoh_conformance.conversation import Event, Happened
-from zenoh_conformance.messages import Close, Fragment, Frame, Init, KeepAlive, Open
-from zenoh_conformance.pieces import SN_MASK
-from zenoh_conformance.session import State
+from zenoh_conformance.messages import Close, Fragment, Frame, Init, KeepAlive, Open, sane
+from zenoh_conformance.reading.batch import frame_batch
+from zenoh_conformance.reading.codec import encode
+from zenoh_conformance.reading.connection import priority_of
+from zenoh_conformance.reading.conversation import Event, Happened
+from zenoh_conformance.reading.pieces import SN_MASK
+from zenoh_conformance.tables.session import State
 
 from .config import EXPIRED, INVALID, Action, Refused
 from .link import Link

@@ -1,7 +1,11 @@
-"""Conforming variants: the reference with one permitted peculiarity each. Nothing is red on them, whoever judges.
+"""Conforming variants: the reference with one permitted peculiarity each. No check may be red on a variant.
 
-They are the counterpart of the faulty nodes: what is red there must be green here. A variant says what permits it, and which checks
-have nothing to judge on it, with the reason; a check that is red on one is wrong.
+They are the counterpart of the faulty nodes. A variant says what permits it, and which checks have nothing to judge on it, with the
+reason. It has the smallest form that holds it:
+
+- a row, `row("its-name", "What it does.", permitted="..", settings={..})`: other class attributes, or an expression in place of a hook;
+- a function under `@variant("hook", permitted="..")`: the body of one hook;
+- a subclass of the reference under `@variant(permitted="..")`: several hooks, or state that they share.
 """
 
 from __future__ import annotations
@@ -9,9 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from inspect import getdoc
+from typing import Any, TypeVar
 
-from zenoh_conformance.case import import_all
+from zenoh_conformance.loading import import_all
 from zenoh_harness.reference import Reference
+from zenoh_harness.reference.hooked import derive_node, name_of
+
+D = TypeVar("D", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +38,49 @@ class Variant:
 _VARIANTS: dict[str, Variant] = {}
 
 
-def variant(
-    name: str, *, permitted: str, unjudged: Mapping[str, str] | None = None
-) -> Callable[[type[Reference]], type[Reference]]:
-    """Register a variant. Raises ValueError for a taken name."""
+def row(
+    name: str,
+    about: str,
+    *,
+    permitted: str,
+    unjudged: Mapping[str, str] | None = None,
+    of: type[Reference] = Reference,
+    **changes: Any,
+) -> type[Reference]:
+    """Register a variant of `of` with other attributes or hooks (`derive_node`). Raises ValueError for a taken name."""
+    node = derive_node(name, changes, of)
+    _register(Variant(name, node, about, permitted, unjudged or {}))
+    return node
 
-    def register(node: type[Reference]) -> type[Reference]:
-        if name in _VARIANTS and _VARIANTS[name].node.__module__ != node.__module__:
-            raise ValueError(f"two variants are called {name}")
-        _VARIANTS[name] = Variant(name, node, getdoc(node) or "", permitted, unjudged or {})
-        return node
+
+def variant(
+    hook: str = "",
+    *,
+    permitted: str,
+    unjudged: Mapping[str, str] | None = None,
+    of: type[Reference] = Reference,
+    **attributes: Any,
+) -> Callable[[D], D]:
+    """
+    Register a variant: the decorated function in place of a hook of `of`, or the decorated class.
+
+    Its name is that of the function or class in words, and its docstring says what it does. Raises ValueError for a taken name.
+    """
+
+    def register(decorated: D) -> D:
+        name, node = name_of(decorated), decorated
+        if hook:
+            node = derive_node(name, {hook: decorated, **attributes}, of)  # type: ignore[assignment]
+        _register(Variant(name, node, getdoc(decorated) or "", permitted, unjudged or {}))  # type: ignore[arg-type]
+        return decorated
 
     return register
+
+
+def _register(variant: Variant) -> None:
+    if variant.name in _VARIANTS and _VARIANTS[variant.name].about != variant.about:
+        raise ValueError(f"two variants are called {variant.name}")
+    _VARIANTS[variant.name] = variant
 
 
 def all_variants() -> Mapping[str, Variant]:

@@ -6,51 +6,47 @@ from collections.abc import Iterator
 from itertools import count, zip_longest
 from typing import Any, ClassVar
 
-from zenoh_conformance import sane
-from zenoh_conformance.codec import encode
-from zenoh_conformance.messages import Fragment, KeepAlive, NetworkOam, Oam
+from zenoh_conformance.messages import Fragment, KeepAlive, NetworkOam, Oam, sane
 from zenoh_conformance.messages.network import QoS, TimestampExt
 from zenoh_conformance.primitives import Timestamp, ZenohID
+from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.wire.extensions import Exts
 from zenoh_conformance.wire.layer import Enc
 from zenoh_harness.reference import Reference
+from zenoh_harness.reference.hooked import Base
 from zenoh_harness.reference.link import Link
 
 from . import variant
 
-
-@variant("talks-management", permitted="message-reference#oam-0x1f: OAM of the network, any id, each encoding")
-class TalksManagement(Reference):
-    """Says OAM of the network before and after everything, in each encoding, in several lanes, and sometimes a large one."""
-
-    IDS: ClassVar = (1, 0x7FFF, 0xFFFF, 0)
-
-    def __init__(self, *text: Any) -> None:
-        super().__init__(*text)
-        self.turn = count()
-
-    def say(self, link: Link, message: Any, **how: Any) -> None:
-        if link.inside is None:
-            super().say(link, self.oam(), **how)
-        super().say(link, message, **how)
-        if link.inside is None:
-            super().say(link, self.oam(), reliable=False)
-
-    def oam(self) -> NetworkOam:
-        """Another one each time."""
-        at = next(self.turn)
-        number = self.IDS[at % len(self.IDS)]
-        if at % 3 == 0:
-            return NetworkOam(id=number, enc=Enc.UNIT)
-        if at % 3 == 1:
-            return NetworkOam(id=number, enc=Enc.Z64, exts=Exts((QoS(value=at % 8),)), body=2**64 - 1)
-        stamp = Timestamp(time=0x6A00_0000_0000_0001 + at, zid=ZenohID(self.config.zid))
-        large = b"of our own" * (200 if at % 50 == 2 else 1)
-        return NetworkOam(id=number, enc=Enc.ZBUF, exts=Exts((TimestampExt(timestamp=stamp),)), body=large)
+OAM_IDS = (1, 0x7FFF, 0xFFFF, 0)
 
 
 @variant(
-    "says-other-things-between-fragments",
+    "say", permitted="message-reference#oam-0x1f: OAM of the network, any id, each encoding", state={"turn": count}
+)
+def talks_management(node: Any, base: Base[None], link: Link, message: Any, **how: Any) -> None:
+    """Says OAM of the network before and after everything, in each encoding, in several lanes, and sometimes a large one."""
+    if link.inside is None:
+        base(link, next_oam(node), **how)
+    base(link, message, **how)
+    if link.inside is None:
+        base(link, next_oam(node), reliable=False)
+
+
+def next_oam(node: Any) -> NetworkOam:
+    """Another OAM each time."""
+    at = next(node.turn)
+    number = OAM_IDS[at % len(OAM_IDS)]
+    if at % 3 == 0:
+        return NetworkOam(id=number, enc=Enc.UNIT)
+    if at % 3 == 1:
+        return NetworkOam(id=number, enc=Enc.Z64, exts=Exts((QoS(value=at % 8),)), body=2**64 - 1)
+    stamp = Timestamp(time=0x6A00_0000_0000_0001 + at, zid=ZenohID(node.config.zid))
+    large = b"of our own" * (200 if at % 50 == 2 else 1)
+    return NetworkOam(id=number, enc=Enc.ZBUF, exts=Exts((TimestampExt(timestamp=stamp),)), body=large)
+
+
+@variant(
     permitted="fragmentation: no page tells how large fragments are, nor what other channels say between",
 )
 class SaysOtherThingsBetweenFragments(Reference):
@@ -78,9 +74,9 @@ class SaysOtherThingsBetweenFragments(Reference):
 
     def fragments(self, link: Link, pieces: list[bytes], sn: int, reliable: bool, priority: int) -> Iterator[bytes]:
         """One message on one channel; numbers are taken as they are needed."""
-        lane: tuple[Any, ...] = () if priority == sane.DEFAULT_PRIORITY else (sane.lane(priority),)
+        lane = () if priority == sane.DEFAULT_PRIORITY else (sane.lane(priority),)
         for at, piece in enumerate(pieces):
-            exts: Exts[Any] = Exts(lane + ((sane.first(),) if not at and self.marks_first(link) else ()))
+            exts: Exts[Any] = Exts((*lane, sane.first()) if not at and self.marks_first(link) else lane)
             more = at + 1 < len(pieces)
             yield encode(Fragment(reliable=reliable, more=more, sn=sn, exts=exts, payload=piece))
             if more:
@@ -95,7 +91,6 @@ NUMBERS = {0x02: 2, 0x05: 1, 0x06: 1}
 
 
 @variant(
-    "writes-long-numbers",
     permitted="erratum vle-overlong-accepted: a z32 takes at most 5 bytes; nothing forbids all of them",
 )
 class WritesLongNumbers(Reference):

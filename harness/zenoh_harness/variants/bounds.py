@@ -8,78 +8,68 @@ from dataclasses import replace
 from itertools import count
 from typing import Any, ClassVar
 
-from zenoh_conformance.conversation import Side
 from zenoh_conformance.messages import Init
 from zenoh_conformance.messages.init import QoS, QoSLink
+from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.wire.extensions import Exts
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import Action, Config
+from zenoh_harness.reference.hooked import Base
 from zenoh_harness.reference.link import Link
 
-from . import variant
+from . import row, variant
 from .terms import LONG
 
+ALL_LANES = QoSLink(value=0b11 | 7 << 11 | 1 << 19)
+"""All priorities, reliable."""
 
-@variant("lease-without-end", permitted="session-establishment#lease: a z64", unjudged=LONG)
-class LeaseWithoutEnd(Reference):
-    """States the longest lease that there is: 2^64-1, in seconds."""
-
-    settings: ClassVar = {"lease_ms": (2**64 - 1) * 1000}
-
-
-@variant("lease-300-ms", permitted="session-establishment#lease: no least one")
-class Lease300Ms(Reference):
-    """States a lease of 300 milliseconds."""
-
-    settings: ClassVar = {"lease_ms": 300}
-
-
-@variant("batch-64", permitted="session-establishment#batch-size: no least one")
-class Batch64(Reference):
-    """Takes batches of 64 bytes and no larger ones."""
-
-    settings: ClassVar = {"batch_size": 64}
-
-
-@variant(
+row(
+    "lease-without-end",
+    "States the longest lease that there is: 2^64-1, in seconds.",
+    permitted="session-establishment#lease: a z64",
+    unjudged=LONG,
+    settings={"lease_ms": (2**64 - 1) * 1000},
+)
+row(
+    "lease-300-ms",
+    "States a lease of 300 milliseconds.",
+    permitted="session-establishment#lease: no least one",
+    settings={"lease_ms": 300},
+)
+row(
+    "batch-64",
+    "Takes batches of 64 bytes and no larger ones.",
+    permitted="session-establishment#batch-size: no least one",
+    settings={"batch_size": 64},
+)
+row(
     "counts-in-64-bits-asks-in-8",
+    "Counts in 64 bits, and requests in 8.",
     permitted="session-establishment#resolution-byte",
     unjudged={"initiator-init-ack/a-raised-resolution-is-refused": "nothing is above 64 bits"},
+    settings={"resolution": 0x03},
+    make_initial_sn=lambda base: base() & 0xFFFF_FFFF,
 )
-class CountsIn64BitsAsksIn8(Reference):
-    """Counts in 64 bits, and requests in 8."""
-
-    settings: ClassVar = {"resolution": 0x03}
-
-    def make_initial_sn(self, link: Link) -> int:
-        return super().make_initial_sn(link) & 0xFFFF_FFFF
-
-
-@variant("cookie-of-60000-bytes", permitted="session-establishment#cookie: a z16, opaque")
-class CookieOf60000Bytes(Reference):
-    """Issues cookies nearly as large as a batch."""
-
-    def make_cookie(self, link: Link, syn: Init) -> bytes:
-        return super().make_cookie(link, syn).ljust(60_000, b"\xee")
+row(
+    "cookie-of-60000-bytes",
+    "Issues cookies nearly as large as a batch.",
+    permitted="session-establishment#cookie: a z16, opaque",
+    make_cookie=lambda base: base().ljust(60_000, b"\xee"),
+)
 
 
 @variant(
-    "proposes-qos-link",
+    "propose",
     permitted="session-establishment#init-extensions: QoSLink in place of QoS",
     unjudged={"law/frame-carries-priority": "as initiator it has no lanes"},
 )
-class ProposesQosLink(Reference):
+def proposes_qos_link(node: Reference, base: Base[Init], link: Link) -> Init:
     """As initiator it proposes lanes by QoSLink, with all priorities, reliable; and does none where that is not answered."""
-
-    ALL: ClassVar = QoSLink(value=0b11 | 7 << 11 | 1 << 19)
-
-    def propose(self, link: Link) -> Init:
-        syn = super().propose(link)
-        return replace(syn, exts=Exts(self.ALL if isinstance(ext, QoS) else ext for ext in syn.exts))
+    syn = base(link)
+    return replace(syn, exts=Exts(ALL_LANES if isinstance(ext, QoS) else ext for ext in syn.exts))
 
 
 @variant(
-    "settles-otherwise-each-time",
     permitted="session-establishment#negotiation: terms are those of one link; no page says that two are alike",
 )
 class SettlesOtherwiseEachTime(Reference):

@@ -5,18 +5,43 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any, ClassVar
+from typing import Any
 
-from zenoh_conformance import sane
-from zenoh_conformance.codec import encode
-from zenoh_conformance.messages import Close, Frame, Push
+from zenoh_conformance.messages import Close, Frame, Push, sane
 from zenoh_conformance.messages.network import QoS
+from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.wire.extensions import Exts
 from zenoh_harness.reference import Reference
-from zenoh_harness.reference.config import Action
+from zenoh_harness.reference.config import Action, Config
+from zenoh_harness.reference.hooked import Base
 from zenoh_harness.reference.link import Link
 
-from . import variant
+from . import row, variant
+
+ID, FRAGMENT = 0x1F, 0x06
+"""The bits of a header that tell the message, and what they are in a FRAGMENT."""
+
+
+class _HoldsBack(Reference):
+    """Holds back what it says, by link, until it has no more to say at a time, or the link ends."""
+
+    def __init__(self, config: Config | None = None) -> None:
+        super().__init__(config)
+        self.held_back: dict[str, Any] = {}
+
+    def let_go(self, link: Link) -> None:
+        """Send what is held back on a link."""
+        raise NotImplementedError
+
+    def end(self, link: Link) -> None:
+        self.let_go(link)
+        super().end(link)
+
+    def drain(self) -> list[Action]:
+        for link in list(self.links.values()):
+            self.let_go(link)
+        self.held_back.clear()
+        return super().drain()
 
 
 @dataclass(slots=True)
@@ -30,20 +55,16 @@ class Filling:
     """Bytes of its head at most, and of what it holds."""
 
 
-@variant("fills-frames", permitted="message-reference#frame: one or more network messages")
-class FillsFrames(Reference):
+@variant(permitted="message-reference#frame: one or more network messages")
+class FillsFrames(_HoldsBack):
     """Puts what it has to say on one channel at a time into one FRAME, as far as it fits."""
-
-    def __init__(self, *text: Any) -> None:
-        super().__init__(*text)
-        self.filling: dict[str, Filling] = {}
 
     def say(self, link: Link, message: Any, *, reliable: bool = True) -> None:
         if link.inside is not None or link.terms.lowlatency or not link.live:
             super().say(link, message, reliable=reliable)
             return
         now, size = Filling(reliable, self.lane_of(link, message)), len(encode(message))
-        frame = self.filling.get(link.name, now)
+        frame = self.held_back.get(link.name, now)
         other = (frame.reliable, frame.lane) != (now.reliable, now.lane)
         if other or frame.size + size > self.room(link):
             self.let_go(link)
@@ -53,11 +74,10 @@ class FillsFrames(Reference):
             return
         frame.messages.append(message)
         frame.size += size
-        self.filling[link.name] = frame
+        self.held_back[link.name] = frame
 
     def let_go(self, link: Link) -> None:
-        """Send the FRAME that is filled, if one is."""
-        frame = self.filling.pop(link.name, None)
+        frame = self.held_back.pop(link.name, None)
         if frame is not None:
             exts = Exts(() if frame.lane == sane.DEFAULT_PRIORITY else (sane.lane(frame.lane),))
             sn = self.next_sn(link, frame.reliable, frame.lane)
@@ -68,63 +88,58 @@ class FillsFrames(Reference):
         self.let_go(link)
         super().send(link, *messages)
 
-    def end(self, link: Link) -> None:
-        self.let_go(link)
-        super().end(link)
 
-    def drain(self) -> list[Action]:
-        for link in list(self.links.values()):
+@variant(permitted="erratum several-messages-per-batch")
+class SeveralMessagesABatch(_HoldsBack):
+    """Puts all that it has to say at a time into one batch, as far as it fits; behind a FRAGMENT, whose bytes are the rest, nothing."""
+
+    def send_batch(self, link: Link, batch: bytes) -> None:
+        if not link.live or link.terms.lowlatency:
+            super().send_batch(link, batch)
+            return
+        if len(self.held_back.get(link.name, b"")) + len(batch) > self.room(link):
             self.let_go(link)
-        self.filling.clear()
-        return super().drain()
+        self.held_back[link.name] = self.held_back.get(link.name, b"") + batch
+        if batch[0] & ID == FRAGMENT:
+            self.let_go(link)
+
+    def let_go(self, link: Link) -> None:
+        if held := self.held_back.pop(link.name, b""):
+            super().send_batch(link, held)
 
 
-@variant("says-all-with-best-effort", permitted="message-reference#frame: R; who sends chooses the channel")
-class SaysAllWithBestEffort(Reference):
-    """Says everything on the best-effort channel."""
-
-    def say(self, link: Link, message: Any, *, reliable: bool = True) -> None:
-        super().say(link, message, reliable=False)
+row(
+    "says-all-with-best-effort",
+    "Says everything on the best-effort channel.",
+    permitted="message-reference#frame: R; who sends chooses the channel",
+    say=lambda base: base(reliable=False),
+)
 
 
 @variant(
-    "skips-numbers",
+    "say",
     permitted="frame-format: a receiver takes what is a little ahead; the baseline leaves one out after fragments",
+    state={"turn": lambda: count(1)},
 )
-class SkipsNumbers(Reference):
+def skips_numbers(node: Any, base: Base[None], link: Link, message: Any, *, reliable: bool = True) -> None:
     """Leaves up to eight numbers out between two messages of a channel."""
-
-    def __init__(self, *text: Any) -> None:
-        super().__init__(*text)
-        self.turn = count(1)
-
-    def say(self, link: Link, message: Any, *, reliable: bool = True) -> None:
-        super().say(link, message, reliable=reliable)
-        channel = (reliable, self.lane_of(link, message))
-        if channel in link.tx:
-            link.tx[channel] = (link.tx[channel] + next(self.turn) % 9) & self.sn_mask(link)
+    base(link, message, reliable=reliable)
+    channel = (reliable, node.lane_of(link, message))
+    if channel in link.tx:
+        link.tx[channel] = (link.tx[channel] + next(node.turn) % 9) & node.sn_mask(link)
 
 
-@variant("drops-what-may-be-dropped", permitted="qos#congestion-control: D and F clear: may be lost under congestion")
-class DropsWhatMayBeDropped(Reference):
+@variant("say", permitted="qos#congestion-control: D and F clear: may be lost under congestion", state={"queued": dict})
+def drops_what_may_be_dropped(node: Any, base: Base[None], link: Link, message: Any, **how: Any) -> None:
     """Has room for eight publications that may be dropped, in the moment in which they come; more are dropped."""
-
-    ROOM: ClassVar = 8
-
-    def __init__(self, *text: Any) -> None:
-        super().__init__(*text)
-        self.queued: dict[str, tuple[float, int]] = {}
-
-    def say(self, link: Link, message: Any, **how: Any) -> None:
-        if link.inside is not None or not isinstance(message, Push) or blocks(message) or self.has_room(link):
-            super().say(link, message, **how)
-
-    def has_room(self, link: Link) -> bool:
-        """Whether one more has room now; it takes it."""
-        at, some = self.queued.get(link.session, (self.now, 0))
-        some = some if at == self.now else 0
-        self.queued[link.session] = (self.now, some + 1)
-        return some < self.ROOM
+    if link.inside is not None or not isinstance(message, Push) or blocks(message):
+        base(link, message, **how)
+        return
+    at, queued = node.queued.get(link.session, (node.now, 0))
+    queued = queued + 1 if at == node.now else 1
+    node.queued[link.session] = (node.now, queued)
+    if queued <= 8:
+        base(link, message, **how)
 
 
 def blocks(push: Push) -> bool:
@@ -134,17 +149,13 @@ def blocks(push: Push) -> bool:
 
 
 @variant(
-    "urgent-goes-first",
     permitted="qos: each priority is a lane of its own, in no order among each other; batching#flush",
 )
 class UrgentGoesFirst(Reference):
     """Flushes by a timer, and then sends the urgent before the rest, and of one lane what goes with best effort before the reliable."""
 
-    LATER: ClassVar = 0.02
-    """Seconds."""
-
-    def __init__(self, *text: Any) -> None:
-        super().__init__(*text)
+    def __init__(self, config: Config | None = None) -> None:
+        super().__init__(config)
         self.waiting: dict[str, list[tuple[Any, bool]]] = defaultdict(list)
         self.due: dict[str, float] = {}
 
@@ -152,7 +163,7 @@ class UrgentGoesFirst(Reference):
         if link.inside is not None or link.terms.lowlatency or not link.terms.qos:
             super().say(link, message, reliable=reliable)
         else:
-            self.due.setdefault(link.name, self.now + self.LATER)
+            self.due.setdefault(link.name, self.now + 0.02)
             self.waiting[link.name].append((message, reliable))
 
     def let_go(self, link: Link) -> None:
@@ -185,18 +196,13 @@ class UrgentGoesFirst(Reference):
 
 
 @variant(
-    "takes-turns-on-links",
+    "say",
     permitted="session-establishment: a session has several links; no page says which carries what",
+    state={"turn": count},
 )
-class TakesTurnsOnLinks(Reference):
+def takes_turns_on_links(node: Any, base: Base[None], link: Link, message: Any, **how: Any) -> None:
     """Says what it has to say in a session of several links on one after the other."""
-
-    def __init__(self, *text: Any) -> None:
-        super().__init__(*text)
-        self.turn = count()
-
-    def say(self, link: Link, message: Any, **how: Any) -> None:
-        if link.inside is None:
-            every = [one for one in self.links.values() if one.live and one.session == link.session]
-            link = every[next(self.turn) % len(every)] if every else link
-        super().say(link, message, **how)
+    if link.inside is None:
+        links = [other for other in node.links.values() if other.live and other.session == link.session] or [link]
+        link = links[next(node.turn) % len(links)]
+    base(link, message, **how)

@@ -8,7 +8,8 @@ from typing import Any
 from zlib import crc32
 
 from zenoh_conformance.messages import Declare, DFinal, UQueryable, USubscriber, UToken
-from zenoh_harness.reference import Reference
+from zenoh_harness.reference import Config, Reference
+from zenoh_harness.reference.hooked import Base
 from zenoh_harness.reference.link import Link
 
 from . import variant
@@ -27,16 +28,17 @@ def request_ids(link: Link) -> int:
     return min((1 << (8 << (link.terms.resolution >> 2 & 3))) - 1, 0xFFFF_FFFF)
 
 
-@variant("ids-go-down", permitted=IDS)
-class IdsGoDown(Reference):
-    """Gives ids from the largest one down."""
+def renumber(link: Link, entities: Iterator[int], requests: Iterator[int], keys: Iterator[int]) -> None:
+    """Give a session other ids, if the link is its first one."""
+    if link.name == link.session:
+        link.entity_ids, link.request_ids, link.expr_ids = entities, requests, keys
 
-    def on_live(self, link: Link) -> None:
-        if link.name == link.session:
-            link.entity_ids = count(ENTITY_IDS, -1)
-            link.request_ids = down(request_ids(link))
-            link.expr_ids = down(EXPR_IDS)
-        super().on_live(link)
+
+@variant("on_live", permitted=IDS)
+def ids_go_down(node: Reference, base: Base[None], link: Link) -> None:
+    """Gives ids from the largest one down."""
+    renumber(link, count(ENTITY_IDS, -1), down(request_ids(link)), down(EXPR_IDS))
+    base(link)
 
 
 def down(most: int) -> Iterator[int]:
@@ -45,16 +47,12 @@ def down(most: int) -> Iterator[int]:
         yield from range(most, 0, -1)
 
 
-@variant("ids-at-random", permitted=IDS)
-class IdsAtRandom(Reference):
+@variant("on_live", permitted=IDS)
+def ids_at_random(node: Reference, base: Base[None], link: Link) -> None:
     """Gives ids in no order, out of all that there are."""
-
-    def on_live(self, link: Link) -> None:
-        if link.name == link.session:
-            link.entity_ids = scattered(ENTITY_IDS, f"{link.session} entities")
-            link.request_ids = scattered(request_ids(link), f"{link.session} requests")
-            link.expr_ids = scattered(EXPR_IDS, f"{link.session} keys")
-        super().on_live(link)
+    kinds = {"entities": ENTITY_IDS, "requests": request_ids(link), "keys": EXPR_IDS}
+    renumber(link, *(scattered(most, f"{link.session} {kind}") for kind, most in kinds.items()))
+    base(link)
 
 
 def scattered(mask: int, seed: str) -> Iterator[int]:
@@ -65,17 +63,16 @@ def scattered(mask: int, seed: str) -> Iterator[int]:
             yield number
 
 
-@variant("counts-each-kind-from-zero", permitted=IDS)
+@variant(permitted=IDS)
 class CountsEachKindFromZero(Reference):
     """Counts the entities of each kind from 0, and requests, too: those of two kinds have the same ids."""
 
-    def __init__(self, *text: Any) -> None:
-        super().__init__(*text)
+    def __init__(self, config: Config | None = None) -> None:
+        super().__init__(config)
         self.kinds: dict[tuple[str, str], Iterator[int]] = {}
 
     def on_live(self, link: Link) -> None:
-        if link.name == link.session:
-            link.entity_ids, link.request_ids = count(1_000_000), count(0)  # what stands for several has another range
+        renumber(link, count(1_000_000), count(0), link.expr_ids)  # what stands for several has another range
         super().on_live(link)
 
     def tell(self, to: Link, owner: Link, kind: str, *text: Any, **how: Any) -> None:
@@ -105,13 +102,12 @@ class Places:
         return number
 
 
-@variant("gives-ids-again-at-once", permitted=f"{IDS}; what was taken back, or has ended, has its id no more")
+@variant(permitted=f"{IDS}; what was taken back, or has ended, has its id no more")
 class GivesIdsAgainAtOnce(Reference):
     """Gives the lowest id that is free: one that was taken back comes next."""
 
     def on_live(self, link: Link) -> None:
-        if link.name == link.session:
-            link.entity_ids, link.request_ids = Places(), Places()
+        renumber(link, Places(), Places(), link.expr_ids)
         super().on_live(link)
 
     def say(self, link: Link, message: Any, **how: Any) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from zenoh_conformance import keyexpr, sane
 from zenoh_conformance.messages import (
     Declare,
     DKeyExpr,
@@ -20,17 +19,19 @@ from zenoh_conformance.messages import (
     UQueryable,
     USubscriber,
     UToken,
+    sane,
 )
 from zenoh_conformance.messages.declarations import WireExprExt, WireExprFlags
 from zenoh_conformance.messages.network import QoS
-from zenoh_conformance.primitives import WireExpr
+from zenoh_conformance.primitives import WireExpr, keyexpr
 from zenoh_conformance.wire.extensions import Exts
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.declaring import whole
+from zenoh_harness.reference.hooked import Base
 from zenoh_harness.reference.link import Link
 
-from . import variant
-from .talking import DeclaresNames, EverythingInFragments
+from . import row, variant
+from .talking import EVERYTHING_IN_FRAGMENTS, declares_names
 
 BY_NUMBER = "declarations: expression ids; push#wire-format: scope and suffix are put together as they stand"
 
@@ -74,7 +75,7 @@ class _Numbers(Reference):
         return whole(key)
 
 
-@variant("names-keys-by-parts", permitted=BY_NUMBER)
+@variant(permitted=BY_NUMBER)
 class NamesKeysByParts(_Numbers):
     """Gives a number to a part of each key, which may end within a chunk, and says the rest; it has at most twenty numbers."""
 
@@ -106,44 +107,45 @@ def part_of(key: str) -> str:
     return next((key[:end] for end in ends if keyexpr.is_canonical(key[:end])), key)
 
 
-@variant("names-keys-for-one-use", permitted=BY_NUMBER)
-class NamesKeysForOneUse(_Numbers):
+@variant("say", permitted=BY_NUMBER, of=_Numbers)
+def names_keys_for_one_use(node: _Numbers, base: Base[None], link: Link, message: Any, **how: Any) -> None:
     """Gives each key the same number, uses it once, and releases it."""
-
-    def say(self, link: Link, message: Any, **how: Any) -> None:
-        names: list[str] = []
-        by_number = message if link.inside is not None else keyed(message, lambda key: first(names, key))
-        for name in names:
-            self.tells(link, DKeyExpr(expr_id=1, key=WireExpr(scope=0, suffix=name)), message, how)
-        super().say(link, by_number, **how)
-        if names:
-            self.tells(link, UKeyExpr(expr_id=1), message, how)
+    names: list[str] = []
+    by_number = message if link.inside is not None else keyed(message, lambda key: first(names, key))
+    for name in names:
+        node.tells(link, DKeyExpr(expr_id=1, key=WireExpr(scope=0, suffix=name)), message, how)
+    base(link, by_number, **how)
+    if names:
+        node.tells(link, UKeyExpr(expr_id=1), message, how)
 
 
 def first(names: list[str], key: str) -> WireExpr:
-    """The first number, and what it is to stand for."""
+    """The first number; the key is noted as what it is to stand for."""
     names.append(key)
     return WireExpr(scope=1, mapping=True)
 
 
-@variant("names-keys-by-their-numbers", permitted="push#wire-format: M clear: the scope is the receiver's")
-class NamesKeysByTheirNumbers(Reference):
+@variant("say", permitted="push#wire-format: M clear: the scope is the receiver's")
+def names_keys_by_their_numbers(node: Reference, base: Base[None], link: Link, message: Any, **how: Any) -> None:
     """Names a key by a number that the far side has declared, with a suffix where that is but a part of it."""
-
-    def say(self, link: Link, message: Any, **how: Any) -> None:
-        if link.inside is None:
-            message = keyed(message, lambda key: self.by_theirs(link, key))
-        super().say(link, message, **how)
-
-    def by_theirs(self, link: Link, key: str) -> WireExpr:
-        """By the longest of theirs that it begins with."""
-        fitting = [number for number, known in link.keys.items() if key.startswith(known)]
-        if not fitting:
-            return whole(key)
-        number = max(fitting, key=lambda one: len(link.keys[one]))
-        return WireExpr(scope=number, suffix=key[len(link.keys[number]) :] or None, mapping=False)
+    if link.inside is None:
+        message = keyed(message, lambda key: by_theirs(link, key))
+    base(link, message, **how)
 
 
-@variant("fragments-and-numbers", permitted=f"{BY_NUMBER}; no page forbids a fragment that would fit")
-class FragmentsAndNumbers(EverythingInFragments, DeclaresNames):
-    """Declares a number for each key that it publishes to, and says everything in fragments."""
+def by_theirs(link: Link, key: str) -> WireExpr:
+    """The number of the longest of their keys that this one begins with, and the rest."""
+    fitting = [number for number, known in link.keys.items() if key.startswith(known)]
+    if not fitting:
+        return whole(key)
+    number = max(fitting, key=lambda number: len(link.keys[number]))
+    return WireExpr(scope=number, suffix=key[len(link.keys[number]) :] or None, mapping=False)
+
+
+row(
+    "fragments-and-numbers",
+    "Declares a number for each key that it publishes to, and says everything in fragments.",
+    permitted=f"{BY_NUMBER}; no page forbids a fragment that would fit",
+    of=EVERYTHING_IN_FRAGMENTS,
+    say=declares_names,
+)

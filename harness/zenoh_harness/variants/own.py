@@ -1,19 +1,31 @@
-"""Nodes with entities of their own, which come and go while others declare theirs."""
+"""Nodes with entities of their own, which come and go with what others declare."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import count
 from typing import Any, ClassVar
 
-from zenoh_conformance.connection import ConnectionDecoder
-from zenoh_conformance.conversation import Connection, Side
-from zenoh_conformance.messages import Declare, DKeyExpr, Open, Request, ResponseFinal, UKeyExpr
-from zenoh_conformance.session import State
-from zenoh_harness.reference import Reference
-from zenoh_harness.reference.declaring import DECLARE, declare, whole
+from zenoh_conformance.messages import (
+    Declare,
+    DKeyExpr,
+    DSubscriber,
+    Open,
+    Request,
+    ResponseFinal,
+    UKeyExpr,
+    USubscriber,
+)
+from zenoh_conformance.reading.connection import ConnectionDecoder
+from zenoh_conformance.reading.conversation import Connection, Side
+from zenoh_conformance.tables.session import State
+from zenoh_harness.reference import Config, Reference, declaring
+from zenoh_harness.reference.declaring import DECLARE, whole
+from zenoh_harness.reference.hooked import Base
 from zenoh_harness.reference.link import Link
 
-from . import variant
+from . import row, variant
+from .limits import ANSWERS_NOTHING
 
 OWN = "declarations: a node, and whoever else it serves, declares and takes back when it likes"
 
@@ -21,11 +33,11 @@ OWN = "declarations: a node, and whoever else it serves, declares and takes back
 class _ThingsOfItsOwn(Reference):
     """Has entities of its own, which come and go whenever somebody declares something; its queryables have no answers."""
 
-    KEYS: ClassVar[dict[str, str]] = {}
+    keys: ClassVar[Mapping[str, str]] = {}
     """By kind."""
 
-    def __init__(self, *text: Any) -> None:
-        super().__init__(*text)
+    def __init__(self, config: Config | None = None) -> None:
+        super().__init__(config)
         self.own = Link("own", Side.RESPONDER, ConnectionDecoder(Connection("own")), 0.0, State.LIVE, inside=self.hear)
         self.links["own"] = self.own
         self.entities = count(1)
@@ -38,19 +50,15 @@ class _ThingsOfItsOwn(Reference):
 
     def comes(self) -> None:
         """Declare all of it."""
-        for kind, key in self.KEYS.items():
-            self.route(self.own, declare(DECLARE[kind](id=next(self.entities), key=whole(key))))
-
-    def goes(self) -> None:
-        """Take all of it back."""
-        for kind in self.KEYS:
-            for entity in list(self.table(self.own, kind)):
-                self.on_entity_gone(self.own, kind, entity)
+        for kind, key in self.keys.items():
+            self.route(self.own, declaring.declare(DECLARE[kind](id=next(self.entities), key=whole(key))))
 
     def on_declare(self, link: Link, declare: Declare) -> None:
         super().on_declare(link, declare)
         if link is not self.own and not isinstance(declare.body, DKeyExpr | UKeyExpr):
-            self.goes()
+            for kind in self.keys:
+                for entity in list(self.table(self.own, kind)):
+                    self.on_entity_gone(self.own, kind, entity)
             self.comes()
 
     def check_open(self, link: Link, open_: Open) -> None:
@@ -61,22 +69,39 @@ class _ThingsOfItsOwn(Reference):
             self.links["own"] = self.own
 
 
-@variant("has-an-admin-space", permitted=OWN)
-class HasAnAdminSpace(_ThingsOfItsOwn):
-    """Has a queryable, a subscriber and a token of its own below `@/`, which come and go whenever somebody declares something."""
+row(
+    "has-an-admin-space",
+    "Has a queryable, a subscriber and a token of its own below `@/`, which come and go whenever somebody declares something.",
+    permitted=OWN,
+    of=_ThingsOfItsOwn,
+    keys={"subscriber": "@/0807/router/**", "queryable": "@/0807/router/**", "token": "@/0807/alive"},
+)
+row(
+    "has-a-storage-of-everything",
+    "Has a subscriber and a queryable of `**`, which has no answers, and which come and go whenever somebody declares something.",
+    permitted=OWN,
+    of=_ThingsOfItsOwn,
+    keys={"subscriber": "**", "queryable": "**"},
+)
+row(
+    "has-tokens-everywhere",
+    "Has a token of `**`, which comes and goes whenever somebody declares something.",
+    permitted=OWN,
+    of=_ThingsOfItsOwn,
+    keys={"token": "**"},
+)
 
-    KEYS: ClassVar = {"subscriber": "@/0807/router/**", "queryable": "@/0807/router/**", "token": "@/0807/alive"}
 
-
-@variant("has-a-storage-of-everything", permitted=OWN)
-class HasAStorageOfEverything(_ThingsOfItsOwn):
-    """Has a subscriber and a queryable of `**`, which has no answers, and which come and go whenever somebody declares something."""
-
-    KEYS: ClassVar = {"subscriber": "**", "queryable": "**"}
-
-
-@variant("has-tokens-everywhere", permitted=OWN)
-class HasTokensEverywhere(_ThingsOfItsOwn):
-    """Has a token of `**`, which comes and goes whenever somebody declares something."""
-
-    KEYS: ClassVar = {"token": "**"}
+@variant("on_declare", permitted="declarations: what a node declares is its own affair", **ANSWERS_NOTHING)
+def declares_back(node: Reference, base: Base[None], link: Link, declare: Declare) -> None:
+    """It answers no question, and subscribes to whatever somebody subscribes to."""
+    body = declare.body
+    base(link, declare)
+    key = node.key_of(link, body.key) if isinstance(body, DSubscriber) else None
+    if isinstance(body, DSubscriber) and key is not None:
+        entity = next(link.entity_ids)
+        link.announced["back", link.session, body.id] = entity
+        node.say(link, declaring.declare(DSubscriber(id=entity, key=whole(key))))
+    elif isinstance(body, USubscriber) and ("back", link.session, body.id) in link.announced:
+        entity = link.announced.pop(("back", link.session, body.id))
+        node.say(link, declaring.declare(USubscriber(id=entity, exts=body.exts)))

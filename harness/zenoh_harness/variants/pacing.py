@@ -4,83 +4,66 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from zenoh_conformance.messages import Open, Push, Request
-from zenoh_harness.reference import Reference
-from zenoh_harness.reference.config import Action
+from zenoh_conformance.messages import Close, Open, Push, Request
+from zenoh_harness.reference import Config
 from zenoh_harness.reference.link import Link, Pending
 
-from . import variant
+from . import row, variant
+from .later import A_LITTLE, TimedNode
+from .limits import ANSWERS_NOTHING
 
 
-class AtItsOwnPace:
+class AtItsOwnPace(TimedNode):
     """
     Deals with what each session says in order, and with each session at a pace of its own. To be put before any node.
 
     Whatever a check must know that the node has dealt with, it must ask on the session that said it.
     """
 
-    PACE: ClassVar[tuple[float, ...]] = (0.0, 0.05, 0.1)
+    pace: ClassVar[tuple[float, ...]] = (0.0, 0.05, 0.1)
     """Seconds until a message is dealt with, by session, in the order in which they first say something; over and over."""
 
-    def __init__(self, *text: Any) -> None:
-        super().__init__(*text)
+    def __init__(self, config: Config | None = None) -> None:
+        super().__init__(config)
         self.known: list[Link] = []
-        self.inbox: list[tuple[float, Link, Any, bool]] = []
 
     def route(self, link: Link, message: Any, *, reliable: bool = True) -> None:
         if link not in self.known:
             self.known.append(link)
-        later = 0.0 if link.inside is not None else self.PACE[self.known.index(link) % len(self.PACE)]
+        later = 0.0 if link.inside is not None else self.pace[self.known.index(link) % len(self.pace)]
         if later:
-            self.inbox.append((self.now + later, link, message, reliable))
+            self.after(later, super().route, link, message, reliable=reliable)
         else:
-            super().route(link, message, reliable=reliable)  # type: ignore[misc]
+            super().route(link, message, reliable=reliable)
 
     def drop(self, link: Link) -> None:
-        self.deal([one for one in self.inbox if one[1] is link])
-        super().drop(link)  # type: ignore[misc]
-
-    def deal(self, due: list[tuple[float, Link, Any, bool]]) -> None:
-        """Deal with these now."""
-        self.inbox = [one for one in self.inbox if one not in due]
-        for _, link, message, reliable in due:
-            super().route(link, message, reliable=reliable)  # type: ignore[misc]
-
-    def tick(self, now: float) -> list[Action]:
-        self.now = now
-        self.deal([one for one in self.inbox if one[0] <= now])
-        return super().tick(now)  # type: ignore[misc,no-any-return]
+        self.carry_out(self.tasks_of(link))
+        super().drop(link)
 
 
 PACED = "no page says how the work on two sessions is ordered"
 
 
-@variant("deals-with-later-sessions-later", permitted=PACED)
-class LaterSessionsLater(AtItsOwnPace, Reference):
-    """Has a task for each session, and those of later sessions get to work later."""
-
-
-@variant("deals-with-first-sessions-last", permitted=PACED)
-class FirstSessionsLast(AtItsOwnPace, Reference):
-    """Has a task for each session, and those of the first sessions get to work last."""
-
-    PACE = (0.1, 0.05, 0.0)
-
-
-@variant(
-    "passes-on-later",
-    permitted="no page says that what one session said has reached another when the first is answered",
+LATER_SESSIONS_LATER = row(
+    "deals-with-later-sessions-later",
+    "Has a task for each session, and those of later sessions get to work later.",
+    permitted=PACED,
+    of=AtItsOwnPace,
 )
-class PassesOnLater(Reference):
+FIRST_SESSIONS_LAST = row(
+    "deals-with-first-sessions-last",
+    "Has a task for each session, and those of the first sessions get to work last.",
+    permitted=PACED,
+    of=AtItsOwnPace,
+    pace=(0.1, 0.05, 0.0),
+)
+
+
+@variant(permitted="no page says that what one session said has reached another when the first is answered")
+class PassesOnLater(TimedNode):
     """Passes on what other sessions said a little later, in order; what a session itself asks is answered at once."""
 
-    LATER: ClassVar = 0.05
-    """Seconds."""
-
-    def __init__(self, *text: Any) -> None:
-        super().__init__(*text)
-        self.speaking: Link | None = None
-        self.waiting: list[tuple[float, Link, Any, bool]] = []
+    speaking: Link | None = None
 
     def route(self, link: Link, message: Any, *, reliable: bool = True) -> None:
         before, self.speaking = self.speaking, link
@@ -88,72 +71,57 @@ class PassesOnLater(Reference):
         self.speaking = before
 
     def say(self, link: Link, message: Any, *, reliable: bool = True) -> None:
-        first = not any(other is link for _, other, _, _ in self.waiting)
+        first = not self.tasks_of(link)
         if link.inside is not None or link is self.speaking or (self.speaking is None and first):
             super().say(link, message, reliable=reliable)
         else:
-            self.waiting.append((self.now + self.LATER, link, message, reliable))
-
-    def tick(self, now: float) -> list[Action]:
-        due = [one for one in self.waiting if one[0] <= now]
-        self.waiting = [one for one in self.waiting if one[0] > now]
-        for _, link, message, reliable in due:
-            if link.live:
-                super().say(link, message, reliable=reliable)
-        return super().tick(now)
+            self.after(A_LITTLE, super().say, link, message, reliable=reliable, while_live=True)
 
 
 @variant(
-    "finds-its-first-way-late",
     permitted="push#routing: no page says how soon what is declared has an effect, nor that each publication takes alike",
 )
-class FindsItsFirstWayLate(Reference):
+class FindsItsFirstWayLate(TimedNode):
     """Holds back the first publication that it passes on, and what comes to that session behind it; later ones go at once."""
 
     LATE: ClassVar = 0.6
     """Seconds: more than a calm probe waits, and less than what cases wait."""
 
-    def __init__(self, *text: Any) -> None:
-        super().__init__(*text)
-        self.knows = False
+    def __init__(self, config: Config | None = None) -> None:
+        super().__init__(config)
         self.slow: Link | None = None
-        self.due = 0.0
         self.behind: list[tuple[Any, bool]] = []
 
     def say(self, link: Link, message: Any, *, reliable: bool = True) -> None:
-        if isinstance(message, Push) and not self.knows and link.inside is None:
-            self.knows, self.slow, self.due = True, link, self.now + self.LATE
+        if isinstance(message, Push) and not self.behind and link.inside is None:
+            self.slow = link
+            self.after(self.LATE, self.find_way, link)
         if link is self.slow:
             self.behind.append((message, reliable))
         else:
             super().say(link, message, reliable=reliable)
 
-    def tick(self, now: float) -> list[Action]:
-        if self.slow is not None and now >= self.due:
-            link, self.slow = self.slow, None
-            for message, reliable in self.behind if link.live else ():
-                super().say(link, message, reliable=reliable)
-        return super().tick(now)
+    def find_way(self, link: Link) -> None:
+        """Say what was held back."""
+        self.slow = None
+        for message, reliable in self.behind if link.live else ():
+            super().say(link, message, reliable=reliable)
 
 
 @variant(
-    "forgets-sessions-later",
     permitted="close#session: no page says how soon what a session declared is withdrawn once its link has ended",
 )
-class ForgetsSessionsLater(Reference):
+class ForgetsSessionsLater(TimedNode):
     """Ends the link at once, and forgets the session, and with it what it declared and owes, a little later."""
 
-    LATER: ClassVar = 0.3
-    """Seconds."""
-
-    def __init__(self, *text: Any) -> None:
-        super().__init__(*text)
+    def __init__(self, config: Config | None = None) -> None:
+        super().__init__(config)
         self.leaving: dict[str, float] = {}
 
     def drop(self, link: Link) -> None:
         more = [other for other in self.links.values() if other.session == link.session and other is not link]
         if link.live and not more and link.name not in self.leaving:
-            self.leaving[link.name] = self.now + self.LATER
+            self.leaving[link.name] = self.now + 0.3
         else:
             self.leaving.pop(link.name, None)
             super().drop(link)
@@ -177,18 +145,10 @@ class ForgetsSessionsLater(Reference):
 
 
 @variant(
-    "asks-who-has-just-left",
     permitted="query#request-response-flow: a query ends by its timeout, and no page says how soon a session is forgotten",
 )
 class AsksWhoHasJustLeft(ForgetsSessionsLater):
     """Settles at once what a session owed that has left, and asks it for a moment more; such a query ends by a timeout of its own."""
-
-    TIMEOUT: ClassVar = 10.0
-    """Seconds."""
-
-    def __init__(self, *text: Any) -> None:
-        super().__init__(*text)
-        self.lost: list[tuple[float, Pending]] = []
 
     def drop(self, link: Link) -> None:
         if link.live and link.name not in self.leaving:
@@ -200,76 +160,58 @@ class AsksWhoHasJustLeft(ForgetsSessionsLater):
     def pass_on(self, other: Link, request: Request, key: str, pending: Pending) -> None:
         if other.name in self.leaving:
             other.requests.pop(pending.owing[other.session], None)
-            self.lost.append((self.now + self.TIMEOUT, pending))
+            self.after(10.0, lambda _: self.abandon(pending), other)
         else:
             super().pass_on(other, request, key, pending)
 
-    def tick(self, now: float) -> list[Action]:
-        due = [pending for at, pending in self.lost if at <= now]
-        self.lost = [one for one in self.lost if one[0] > now]
-        for pending in due:
-            self.abandon(pending)
-        return super().tick(now)
+
+ASKED_ONCE_MORE = {
+    "query-targets/who-has-left-off-is-not-asked": "who has just left off is asked once more, and answers nothing"
+}
 
 
-@variant(
-    "takes-back-later",
-    permitted="declarations: no page says how soon what is taken back has an effect",
-    unjudged={
-        "query-targets/who-has-left-off-is-not-asked": "who has just left off is asked once more, and answers nothing"
-    },
-)
-class TakesBackLater(Reference):
+@variant(permitted="declarations: no page says how soon what is taken back has an effect", unjudged=ASKED_ONCE_MORE)
+class TakesBackLater(TimedNode):
     """Asks a queryable for a moment more after it was taken back."""
-
-    LATER: ClassVar = 0.05
-    """Seconds."""
-
-    def __init__(self, *text: Any) -> None:
-        super().__init__(*text)
-        self.gone: list[tuple[float, Link, int]] = []
 
     def on_entity_gone(self, link: Link, kind: str, entity: int) -> None:
         if kind == "queryable":
-            self.gone.append((self.now + self.LATER, link, entity))
+            self.after(A_LITTLE, self.forget, link, kind, entity)
         else:
             super().on_entity_gone(link, kind, entity)
 
-    def tick(self, now: float) -> list[Action]:
-        due = [one for one in self.gone if one[0] <= now]
-        self.gone = [one for one in self.gone if one[0] > now]
-        for _, link, entity in due:
-            super().on_entity_gone(link, "queryable", entity)
-        return super().tick(now)
+    def forget(self, link: Link, kind: str, entity: int) -> None:
+        """Forget a queryable."""
+        super().on_entity_gone(link, kind, entity)
 
 
-@variant(
-    "asks-late-who-has-left-off",
-    permitted="declarations: no page says how soon what is taken back has an effect",
-    unjudged={
-        "query-targets/who-has-left-off-is-not-asked": "who has just left off is asked once more, and answers nothing"
-    },
-)
+@variant(permitted="declarations: no page says how soon what is taken back has an effect", unjudged=ASKED_ONCE_MORE)
 class AsksLateWhoHasLeftOff(TakesBackLater):
     """Passes a query on to a queryable that was just taken back, and only after it has dealt with what came behind that query."""
 
-    LATE: ClassVar = 0.5
-    """Seconds."""
-
-    def __init__(self, *text: Any) -> None:
-        super().__init__(*text)
-        self.late: list[tuple[float, Link, Request]] = []
-
     def say(self, link: Link, message: Any, *, reliable: bool = True) -> None:
-        if isinstance(message, Request) and any(gone is link for _, gone, _ in self.gone):
-            self.late.append((self.now + self.LATE, link, message))
+        if isinstance(message, Request) and self.tasks_of(link, self.forget):
+            self.after(0.5, super().say, link, message, while_live=True)
         else:
             super().say(link, message, reliable=reliable)
 
-    def tick(self, now: float) -> list[Action]:
-        due = [one for one in self.late if one[0] <= now]
-        self.late = [one for one in self.late if one[0] > now]
-        for _, link, request in due:
-            if link.live:
-                super().say(link, request)
-        return super().tick(now)
+
+class _EndsLinksLater(TimedNode):
+    """Ends a link 0.7 seconds after CLOSE, and says nothing more on it."""
+
+    def on_close(self, link: Link, close: Close) -> None:
+        if not self.tasks_of(link):
+            self.after(0.7, super().on_close, link, Close(session=False, reason=0))
+
+    def on_time(self, link: Link) -> None:
+        if not self.tasks_of(link):
+            super().on_time(link)
+
+
+row(
+    "ends-links-in-its-own-time",
+    "It answers no question, and ends a link 0.7 seconds after CLOSE.",
+    permitted="no page says how soon after CLOSE a link ends",
+    of=_EndsLinksLater,
+    **ANSWERS_NOTHING,
+)

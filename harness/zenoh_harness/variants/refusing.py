@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from zenoh_conformance import sane
-from zenoh_conformance.connection import Seen
-from zenoh_conformance.conversation import Side
-from zenoh_conformance.kinds import reason_code
-from zenoh_conformance.messages import Close, Init, Open
-from zenoh_conformance.session import State
+from zenoh_conformance.messages import Close, Init, Open, sane
+from zenoh_conformance.reading.connection import Seen
+from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.reading.kinds import reason_code
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import EXPIRED, GENERIC, INVALID, MAX_LINKS, Action, Refused
+from zenoh_harness.reference.hooked import Base
 from zenoh_harness.reference.link import Link
 
-from . import variant
+from . import row, variant
+from .later import TimedNode
 
 FREE = "close#reasons: none of them is asked for here"
 
@@ -38,25 +38,14 @@ class _ForAnotherReason(Reference):
             raise Refused(self.reason if refused.reason == INVALID else refused.reason) from None
 
 
-@variant("refuses-for-generic", permitted=FREE)
-class RefusesForGeneric(_ForAnotherReason):
-    """Refuses for GENERIC where no page asks for a reason."""
-
-    reason = reason_code("GENERIC")
-
-
-@variant("refuses-for-unsupported", permitted=FREE)
-class RefusesForUnsupported(_ForAnotherReason):
-    """Refuses for UNSUPPORTED where no page asks for a reason."""
-
-    reason = reason_code("UNSUPPORTED")
-
-
-@variant("refuses-for-unresponsive", permitted=FREE)
-class RefusesForUnresponsive(_ForAnotherReason):
-    """Refuses for UNRESPONSIVE where no page asks for a reason."""
-
-    reason = reason_code("UNRESPONSIVE")
+for word in ("generic", "unsupported", "unresponsive"):
+    row(
+        f"refuses-for-{word}",
+        f"Refuses for {word.upper()} where no page asks for a reason.",
+        permitted=FREE,
+        of=_ForAnotherReason,
+        reason=reason_code(word.upper()),
+    )
 
 
 class _Silently(Reference):
@@ -76,38 +65,35 @@ class _Silently(Reference):
         self.drop(link)
 
 
-@variant("ends-by-fin", permitted="session-establishment#overview asks for CLOSE of a responder in the handshake only")
-class EndsByFin(_Silently):
-    """Ends a session for what is wrong in it, and a handshake that it began itself, by FIN and without CLOSE."""
-
-
-@variant("ends-by-rst", permitted="no page says how a link ends")
-class EndsByRst(_Silently):
-    """The same by RST; and every link, after CLOSE too."""
-
-    resets = True
-
+row(
+    "ends-by-fin",
+    "Ends a session for what is wrong in it, and a handshake that it began itself, by FIN and without CLOSE.",
+    permitted="session-establishment#overview asks for CLOSE of a responder in the handshake only",
+    of=_Silently,
+)
+row(
+    "ends-by-rst",
+    "The same by RST; and every link, after CLOSE too.",
+    permitted="no page says how a link ends",
+    of=_Silently,
+    resets=True,
+)
 
 NO_REASON = {"establishment-limits/an-expired-session-is-told-so": "no CLOSE tells why the session ended"}
 
 
-@variant(
-    "ends-expired-sessions-for-generic", permitted="GENERIC tells no reason, and contradicts none", unjudged=NO_REASON
+row(
+    "ends-expired-sessions-for-generic",
+    "Says Close(GENERIC) to a session whose lease is over.",
+    permitted="GENERIC tells no reason, and contradicts none",
+    unjudged=NO_REASON,
+    refuse=lambda base, reason: base(reason=GENERIC if reason == EXPIRED else reason),
 )
-class EndsExpiredSessionsForGeneric(Reference):
-    """Says Close(GENERIC) to a session whose lease is over."""
-
-    def refuse(self, link: Link, reason: int | None) -> None:
-        super().refuse(link, GENERIC if reason == EXPIRED else reason)
 
 
-@variant("says-close-and-waits", permitted="no page says who ends a link after CLOSE")
-class SaysCloseAndWaits(Reference):
+@variant(permitted="no page says who ends a link after CLOSE")
+class SaysCloseAndWaits(TimedNode):
     """After its own CLOSE it leaves the end of the link to the other side, for half a second."""
-
-    def __init__(self, config: object = None) -> None:
-        super().__init__(config)  # type: ignore[arg-type]
-        self.lingering: dict[str, float] = {}
 
     def refuse(self, link: Link, reason: int | None) -> None:
         if reason is None:
@@ -115,52 +101,38 @@ class SaysCloseAndWaits(Reference):
             return
         self.send(link, sane.close(reason, session=link.live))
         self.drop(link)
-        self.lingering[link.name] = self.now + 0.5
+        self.after(0.5, lambda link: self.actions.append(Action(link.name, end=True)), link)
 
     def disconnected(self, name: str, now: float) -> list[Action]:
-        self.lingering.pop(name, None)
+        self.tasks = [task for task in self.tasks if task.link.name != name]
         return super().disconnected(name, now)
 
-    def tick(self, now: float) -> list[Action]:
-        over = [name for name, until in self.lingering.items() if now >= until]
-        for name in over:
-            del self.lingering[name]
-            self.actions.append(Action(name, end=True))
-        return super().tick(now)
 
-
-@variant("calls-unknown-mandatory-unsupported", permitted="primitives/unknown-mandatory-may-close")
-class CallsUnknownMandatoryUnsupported(Reference):
+@variant("on_undecodable", permitted="primitives/unknown-mandatory-may-close")
+def calls_unknown_mandatory_unsupported(node: Reference, base: Base[None], link: Link, seen: Seen) -> None:
     """Tells UNSUPPORTED for an unknown mandatory extension, INVALID for all else that cannot be read."""
-
-    def on_undecodable(self, link: Link, seen: Seen) -> None:
-        mandatory = "mandatory" in str(seen.message)
-        raise Refused(reason_code("UNSUPPORTED") if mandatory else INVALID, str(seen.message))
+    mandatory = "mandatory" in str(seen.message)
+    raise Refused(reason_code("UNSUPPORTED") if mandatory else INVALID, str(seen.message))
 
 
-@variant("is-strict-about-reserved-bits", permitted="session-establishment#packed-byte, #resolution-byte: zero")
-class IsStrictAboutReservedBits(Reference):
+@variant("on_message", permitted="session-establishment#packed-byte, #resolution-byte: zero")
+def is_strict_about_reserved_bits(node: Reference, base: Base[None], link: Link, seen: Seen) -> None:
     """Refuses INIT with a reserved bit set."""
-
-    def on_message(self, link: Link, seen: Seen) -> None:
-        if not link.live and any(each.kind == "reserved-bit" for each in seen.diagnostics):
-            raise Refused(INVALID, "a reserved bit")
-        super().on_message(link, seen)
+    if not link.live and any(diagnostic.kind == "reserved-bit" for diagnostic in seen.diagnostics):
+        raise Refused(INVALID, "a reserved bit")
+    base(link, seen)
 
 
-@variant("is-strict-about-extensions", permitted="erratum duplicate-extensions: nothing on what stands twice")
-class IsStrictAboutExtensions(Reference):
+@variant("on_message", permitted="erratum duplicate-extensions: nothing on what stands twice")
+def is_strict_about_extensions(node: Reference, base: Base[None], link: Link, seen: Seen) -> None:
     """Refuses INIT and OPEN with an extension that stands twice."""
-
-    def on_message(self, link: Link, seen: Seen) -> None:
-        chain = [(ext.id if hasattr(ext, "id") else type(ext).__name__) for ext in getattr(seen.message, "exts", ())]
-        if not link.live and len(chain) > len(set(chain)):
-            raise Refused(INVALID, "an extension twice")
-        super().on_message(link, seen)
+    chain = [(ext.id if hasattr(ext, "id") else type(ext).__name__) for ext in getattr(seen.message, "exts", ())]
+    if not link.live and len(chain) > len(set(chain)):
+        raise Refused(INVALID, "an extension twice")
+    base(link, seen)
 
 
 @variant(
-    "passes-over-what-is-odd-in-a-session",
     permitted="no page says what a node does with it in a session",
     unjudged={
         "establishment-states/a-node-comes-back-after-every-end": "what is odd in a session is not refused there"
@@ -177,72 +149,53 @@ class PassesOverWhatIsOddInASession(Reference):
         return
 
 
-@variant("takes-the-new-for-the-old", permitted="no page says which of two links of one node stays")
-class TakesTheNewForTheOld(Reference):
+@variant("check_open", permitted="no page says which of two links of one node stays")
+def takes_the_new_for_the_old(node: Reference, base: Base[None], link: Link, open_: Open) -> None:
     """A node that opens a session while it has one is believed to have come back: the old session is closed."""
-
-    def check_open(self, link: Link, open_: Open) -> None:
-        earlier = self.earlier_link(link)
-        if earlier is not None and not link.terms.multilink and self.cookie_matches(link, open_):
-            self.refuse(earlier, reason_code("GENERIC"))
-        super().check_open(link, open_)
+    earlier = node.earlier_link(link)
+    if earlier is not None and not link.terms.multilink and node.cookie_matches(link, open_):
+        node.refuse(earlier, GENERIC)
+    base(link, open_)
 
 
-@variant("refuses-a-second-link-at-init", permitted="session-establishment#overview: resource limits, at any point")
-class RefusesASecondLinkAtInit(Reference):
+@variant("check_init", permitted="session-establishment#overview: resource limits, at any point")
+def refuses_a_second_link_at_init(node: Reference, base: Base[None], link: Link, syn: Init) -> None:
     """Refuses a node that has a session already when it proposes another, not when it opens it."""
-
-    def check_init(self, link: Link, syn: Init) -> None:
-        super().check_init(link, syn)
-        if self.config.max_links == 1 and any(o.live and o.zid == syn.zid.raw for o in self.links.values()):
-            raise Refused(MAX_LINKS)
+    base(link, syn)
+    if node.config.max_links == 1 and any(o.live and o.zid == syn.zid.raw for o in node.links.values()):
+        raise Refused(MAX_LINKS)
 
 
-@variant(
-    "tells-nothing-of-an-expired-lease",
-    permitted="keep-alive#expiry: the link is closed",
-    unjudged={"establishment-limits/an-expired-session-is-told-so": "no CLOSE tells why the session ended"},
-)
-class TellsNothingOfAnExpiredLease(Reference):
+@variant("on_time", permitted="keep-alive#expiry: the link is closed", unjudged=NO_REASON)
+def tells_nothing_of_an_expired_lease(node: Reference, base: Base[None], link: Link) -> None:
     """Ends a session whose lease is over without CLOSE."""
-
-    def on_time(self, link: Link) -> None:
-        if link.live and self.now - link.last_heard >= self.lease_of(link):
-            self.end(link)
-        else:
-            super().on_time(link)
+    if link.live and node.now - link.last_heard >= node.lease_of(link):
+        node.end(link)
+    else:
+        base(link)
 
 
-@variant("closes-only-the-link", permitted="close#scope: a session of one link ends either way")
-class ClosesOnlyTheLink(Reference):
+@variant("refuse", permitted="close#scope: a session of one link ends either way")
+def closes_only_the_link(node: Reference, base: Base[None], link: Link, reason: int | None) -> None:
     """Closes a session of one link by CLOSE without S."""
-
-    def refuse(self, link: Link, reason: int | None) -> None:
-        if reason is not None and link.live and link.state is State.LIVE:
-            self.send(link, Close(session=False, reason=reason))
-            self.end(link)
-        else:
-            super().refuse(link, reason)
+    if reason is not None and link.live:
+        node.send(link, Close(session=False, reason=reason))
+        node.end(link)
+    else:
+        base(link, reason)
 
 
-@variant("answers-close-by-close", permitted="close: no page forbids it; both are done")
-class AnswersCloseByClose(Reference):
+@variant("on_close", permitted="close: no page forbids it; both are done")
+def answers_close_by_close(node: Reference, base: Base[None], link: Link, close: Close) -> None:
     """Answers CLOSE of a session by CLOSE(GENERIC)."""
-
-    def on_close(self, link: Link, close: Close) -> None:
-        if link.live:
-            self.send(link, Close(session=close.session, reason=GENERIC))
-        super().on_close(link, close)
+    if link.live:
+        node.send(link, Close(session=close.session, reason=GENERIC))
+    base(link, close)
 
 
-@variant(
-    "closes-sessions-in-handshakes",
-    permitted="close#scope: a session of one link ends either way; no page says which in a handshake",
-)
-class ClosesSessionsInHandshakes(Reference):
+@variant("refuse", permitted="close#scope: a session of one link ends either way; no page says which in a handshake")
+def closes_sessions_in_handshakes(node: Reference, base: Base[None], link: Link, reason: int | None) -> None:
     """Refuses in a handshake by CLOSE with S."""
-
-    def refuse(self, link: Link, reason: int | None) -> None:
-        if reason is not None:
-            self.send(link, sane.close(reason, session=True))
-        self.end(link)
+    if reason is not None:
+        node.send(link, sane.close(reason, session=True))
+    node.end(link)

@@ -9,12 +9,13 @@ from fnmatch import fnmatchcase
 from typing import TypeVar
 from zlib import crc32
 
-from zenoh_conformance.case import Case, Parameters, all_cases, shown_all
-from zenoh_conformance.controls import WORKS, Ground
-from zenoh_conformance.conversation import Conversation, Side
-from zenoh_conformance.finding import Deviation, Finding
-from zenoh_conformance.law import all_laws, judge
-from zenoh_conformance.own_side import own_faults
+from zenoh_conformance.cases.case import Case, Parameters, all_cases, shown_all
+from zenoh_conformance.cases.controls import WORKS, Ground
+from zenoh_conformance.judging.engine import judge
+from zenoh_conformance.judging.finding import Deviation, Finding
+from zenoh_conformance.judging.law import all_laws
+from zenoh_conformance.judging.own_side import own_faults
+from zenoh_conformance.reading.conversation import Conversation, Side
 from zenoh_harness.errors import CannotConnect
 from zenoh_harness.files.results import check_label
 from zenoh_harness.reference import Reference

@@ -1,14 +1,14 @@
-"""Nodes that say more than they are asked, or say it in other batches, lanes and fragments than the reference."""
+"""Nodes that say more than they are asked, say it in other lanes and fragments than the reference, or change what they pass on."""
 
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass, replace
+from itertools import count
 from typing import Any
 
-from zenoh_conformance import keyexpr, sane
-from zenoh_conformance.codec import encode
 from zenoh_conformance.messages import (
     Declare,
+    Del,
     DKeyExpr,
     DSubscriber,
     Interest,
@@ -17,89 +17,78 @@ from zenoh_conformance.messages import (
     Push,
     Put,
     Query,
+    Reply,
     Request,
+    Response,
     ResponseFinal,
+    sane,
 )
 from zenoh_conformance.messages.fragment import Drop, First, Fragment
 from zenoh_conformance.messages.interest import InterestMode, InterestOptions
-from zenoh_conformance.primitives import WireExpr
+from zenoh_conformance.primitives import WireExpr, keyexpr
 from zenoh_conformance.primitives.timestamp import Timestamp
 from zenoh_conformance.primitives.zid import ZenohID
+from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.wire.extensions import Exts, Unknown
 from zenoh_conformance.wire.layer import Enc
 from zenoh_harness.reference import Reference
-from zenoh_harness.reference.config import Action
 from zenoh_harness.reference.declaring import declare, whole
+from zenoh_harness.reference.hooked import Base
 from zenoh_harness.reference.link import Link, Pending
 
-from . import variant
+from . import row, variant
 
 UNKNOWN = (
-    Unknown(id=0xE, mandatory=False, enc=Enc.ZBUF, value=b"ours"), Unknown(id=0xD, mandatory=False, enc=Enc.UNIT, value=None),
-)  # fmt: skip
+    Unknown(id=0xE, mandatory=False, enc=Enc.ZBUF, value=b"ours"),
+    Unknown(id=0xD, mandatory=False, enc=Enc.UNIT, value=None),
+)
 """Optional extensions that no page names."""
 
-ID, FRAGMENT = 0x1F, 0x06
-"""The bits of a header that tell the message, and what they are in a FRAGMENT."""
+
+row(
+    "unknown-extensions-everywhere",
+    "Puts optional extensions that no page names into every message that has a chain.",
+    permitted="primitives#extensions: an unknown optional one is skipped",
+    encoded=lambda base, message: base(message=dressed(message)),
+    say=lambda base, message: base(message=dressed(message)),
+)
 
 
-@variant("unknown-extensions-everywhere", permitted="primitives#extensions: an unknown optional one is skipped")
-class UnknownExtensionsEverywhere(Reference):
-    """Puts optional extensions that no page names into every message that has a chain."""
-
-    def encoded(self, message: Any) -> bytes:
-        return super().encoded(dressed(message))
-
-    def say(self, link: Link, message: Any, **how: Any) -> None:
-        super().say(link, dressed(message), **how)
-
-
-@variant("greets-with-declarations", permitted="declarations: a node declares when it likes")
-class GreetsWithDeclarations(Reference):
+@variant("on_live", permitted="declarations: a node declares when it likes")
+def greets_with_declarations(node: Reference, base: Base[None], link: Link) -> None:
     """Begins each session with declarations, an interest and a publication of its own, to nobody's key."""
-
-    def on_live(self, link: Link) -> None:
-        if link.name != link.session:
-            return  # one more link of a session that was greeted
-        key = whole("@/variant/greets")
-        self.say(link, declare(DKeyExpr(expr_id=7, key=key)))
-        self.say(link, declare(DSubscriber(id=90, key=WireExpr(scope=7, suffix="", mapping=True))))
-        options = InterestOptions.SUBSCRIBERS | InterestOptions.KEY_EXPRS
-        self.say(link, Interest(id=91, mode=InterestMode.CURRENT_FUTURE, options=options))
-        self.say(link, Push(key=key, body=Put(payload=b"hello")))
+    if link.name != link.session:
+        return  # one more link of a session that was greeted
+    key = whole("@/variant/greets")
+    node.say(link, declare(DKeyExpr(expr_id=7, key=key)))
+    node.say(link, declare(DSubscriber(id=90, key=WireExpr(scope=7, suffix="", mapping=True))))
+    options = InterestOptions.SUBSCRIBERS | InterestOptions.KEY_EXPRS
+    node.say(link, Interest(id=91, mode=InterestMode.CURRENT_FUTURE, options=options))
+    node.say(link, Push(key=key, body=Put(payload=b"hello")))
 
 
-@variant("greets-with-a-query", permitted="query#request-response-flow")
-class GreetsWithAQuery(Reference):
+@variant("on_live", permitted="query#request-response-flow")
+def greets_with_a_query(node: Reference, base: Base[None], link: Link) -> None:
     """Asks everybody who comes for what it has."""
-
-    def on_live(self, link: Link) -> None:
-        if (number := self.free_id(link)) is not None:
-            link.requests[number] = Pending("nobody", 0, owing={link.session: 1})
-            self.say(link, Request(id=number, key=whole("@/variant/**"), body=Query()))
+    ask(node, link)
 
 
-@variant("says-oam", permitted="message-reference#oam")
-class SaysOam(Reference):
+def ask(node: Reference, link: Link) -> int | None:
+    """Ask a session for what it has; the request's id, or None where no id is free."""
+    if (number := node.free_id(link)) is not None:
+        link.requests[number] = Pending("nobody", 0, owing={link.session: 1})
+        node.say(link, Request(id=number, key=whole("@/variant/**"), body=Query()))
+    return number
+
+
+@variant("on_live", permitted="message-reference#oam")
+def says_oam(node: Reference, base: Base[None], link: Link) -> None:
     """Begins each session with an OAM message of the transport."""
-
-    def on_live(self, link: Link) -> None:
-        if not link.terms.lowlatency:
-            self.send(link, Oam(id=0x7FFF, enc=Enc.Z64, body=5))
+    if not link.terms.lowlatency:
+        node.send(link, Oam(id=0x7FFF, enc=Enc.Z64, body=5))
 
 
-@variant("stamps-what-it-passes-on", permitted="push: a router may add a timestamp")
-class StampsWhatItPassesOn(Reference):
-    """Adds a timestamp to the data that it passes on."""
-
-    def on_push(self, link: Link, push: Push, *, reliable: bool = True) -> None:
-        if isinstance(push.body, Put) and push.body.timestamp is None:
-            stamp = Timestamp(time=0x6A00_0000_0000_0001, zid=ZenohID(self.config.zid))
-            push = replace(push, body=replace(push.body, timestamp=stamp))
-        super().on_push(link, push, reliable=reliable)
-
-
-@variant("keeps-alive-all-the-time", permitted="keep-alive#period: at least")
+@variant(permitted="keep-alive#period: at least")
 class KeepsAliveAllTheTime(Reference):
     """Says KEEP_ALIVE in each session whenever it looks at the clock, and before everything else."""
 
@@ -114,88 +103,47 @@ class KeepsAliveAllTheTime(Reference):
         super().say(link, message, **how)
 
 
-@variant("several-messages-a-batch", permitted="erratum several-messages-per-batch")
-class SeveralMessagesABatch(Reference):
-    """Puts all that it has to say at a time into one batch, as far as it fits; behind a FRAGMENT, whose bytes are the rest, nothing."""
-
-    def __init__(self, config: Any = None) -> None:
-        super().__init__(config)
-        self.held_back: dict[str, bytes] = {}
-
-    def send_batch(self, link: Link, batch: bytes) -> None:
-        if not link.live or link.terms.lowlatency:
-            super().send_batch(link, batch)
-            return
-        held = self.held_back.pop(link.name, b"")
-        if held and len(held) + len(batch) > self.room(link):
-            super().send_batch(link, held)
-            held = b""
-        self.held_back[link.name] = held + batch
-        if batch[0] & ID == FRAGMENT:
-            self.let_go(link)
-
-    def end(self, link: Link) -> None:
-        self.let_go(link)
-        super().end(link)
-
-    def let_go(self, link: Link) -> None:
-        """Send what was held back."""
-        held = self.held_back.pop(link.name, b"")
-        if held:
-            super().send_batch(link, held)
-
-    def drain(self) -> list[Action]:
-        for link in list(self.links.values()):
-            self.let_go(link)
-        self.held_back.clear()
-        return super().drain()
+EVERYTHING_IN_FRAGMENTS = row(
+    "everything-in-fragments",
+    "Sends every network message in fragments of at most ten bytes.",
+    permitted="fragmentation: no page forbids a fragment that would fit",
+    room=lambda base: min(base(), 24),
+)
 
 
-@variant("everything-in-fragments", permitted="fragmentation: no page forbids a fragment that would fit")
-class EverythingInFragments(Reference):
-    """Sends every network message in fragments of at most ten bytes."""
-
-    def room(self, link: Link) -> int:
-        return min(super().room(link), 24)
-
-
-@variant("gives-up-and-begins-anew", permitted="session-establishment#init-extensions: Drop from patch 1 on")
-class GivesUpAndBeginsAnew(Reference):
+@variant("say_fragments", permitted="session-establishment#init-extensions: Drop from patch 1 on")
+def gives_up_and_begins_anew(
+    node: Reference, base: Base[None], link: Link, data: bytes, sn: int, reliable: bool, priority: int
+) -> None:
     """Toward who knows the markers: begins a large message, gives it up with Drop, and begins it again."""
-
-    def say_fragments(self, link: Link, data: bytes, sn: int, reliable: bool, priority: int) -> None:
-        if link.terms.patch:
-            lane = () if priority == sane.DEFAULT_PRIORITY else (sane.lane(priority),)
-            begun = Fragment(reliable=reliable, more=True, sn=sn, exts=Exts((*lane, First())), payload=data[:8])
-            self.send_batch(link, encode(begun))
-            sn = self.next_sn(link, reliable, priority)
-            given_up = Fragment(reliable=reliable, more=False, sn=sn, exts=Exts((*lane, Drop())), payload=b"")
-            self.send_batch(link, encode(given_up))
-            sn = self.next_sn(link, reliable, priority)
-        super().say_fragments(link, data, sn, reliable, priority)
+    if link.terms.patch:
+        lane = () if priority == sane.DEFAULT_PRIORITY else (sane.lane(priority),)
+        begun = Fragment(reliable=reliable, more=True, sn=sn, exts=Exts((*lane, First())), payload=data[:8])
+        node.send_batch(link, encode(begun))
+        sn = node.next_sn(link, reliable, priority)
+        given_up = Fragment(reliable=reliable, more=False, sn=sn, exts=Exts((*lane, Drop())), payload=b"")
+        node.send_batch(link, encode(given_up))
+        sn = node.next_sn(link, reliable, priority)
+    base(link, data, sn, reliable, priority)
 
 
-@variant("on-its-own-lanes", permitted="qos: who sends chooses the lane")
-class OnItsOwnLanes(Reference):
+@variant("say", permitted="qos: who sends chooses the lane")
+def on_its_own_lanes(node: Reference, base: Base[None], link: Link, message: Any, *, reliable: bool = True) -> None:
     """Sends declarations and finals on the control lane where lanes were settled, publications with best effort."""
-
-    def say(self, link: Link, message: Any, *, reliable: bool = True) -> None:
-        if isinstance(message, Declare | ResponseFinal) and link.terms.qos:
-            kept: list[Any] = [ext for ext in message.exts if type(ext).__name__ != "QoS"]
-            message = replace(message, exts=Exts((sane.qos(sane.DECLARE_QOS & 0xF8), *kept)))
-        super().say(link, message, reliable=reliable and not isinstance(message, Push))
+    if isinstance(message, Declare | ResponseFinal) and link.terms.qos:
+        kept: list[Any] = [ext for ext in message.exts if type(ext).__name__ != "QoS"]
+        message = replace(message, exts=Exts((sane.qos(sane.DECLARE_QOS & 0xF8), *kept)))
+    base(link, message, reliable=reliable and not isinstance(message, Push))
 
 
-@variant("declares-names", permitted="declarations: expression ids")
-class DeclaresNames(Reference):
+@variant("say", permitted="declarations: expression ids")
+def declares_names(node: Reference, base: Base[None], link: Link, message: Any, **how: Any) -> None:
     """Declares an expression id for every key, and names data by it."""
-
-    def say(self, link: Link, message: Any, **how: Any) -> None:
-        if link.inside is None and isinstance(message, Push) and message.key.suffix and not message.key.scope:
-            number = next(link.entity_ids)
-            super().say(link, declare(DKeyExpr(expr_id=number, key=message.key)), **how)
-            message = replace(message, key=WireExpr(scope=number, suffix="", mapping=True))
-        super().say(link, message, **how)
+    if link.inside is None and isinstance(message, Push) and message.key.suffix and not message.key.scope:
+        number = next(link.entity_ids)
+        base(link, declare(DKeyExpr(expr_id=number, key=message.key)), **how)
+        message = replace(message, key=WireExpr(scope=number, suffix="", mapping=True))
+    base(link, message, **how)
 
 
 def dressed(message: Any) -> Any:
@@ -212,23 +160,15 @@ def dressed(message: Any) -> Any:
     return replace(message, **changes)
 
 
-@variant(
-    "asks-in-mid-session", permitted="query#request-response-flow: who asks what, and when, is a node's own affair"
-)
-class AsksInMidSession(Reference):
+@variant("route", permitted="query#request-response-flow: who asks what, and when, is a node's own affair")
+def asks_in_mid_session(node: Reference, base: Base[None], link: Link, message: Any, **how: Any) -> None:
     """Asks each session for what it has, and for what is declared there, whenever somebody publishes, asks or declares."""
-
-    def route(self, link: Link, message: Any, *, reliable: bool = True) -> None:
-        asks = isinstance(message, Push | Request | Declare) and link.terms is not None
-        if asks and (number := self.free_id(link)) is not None:
-            link.requests[number] = Pending("nobody", 0, owing={link.session: 1})
-            self.say(link, Request(id=number, key=whole("@/variant/**"), body=Query()))
-            self.say(link, Interest(id=1000 + number, mode=InterestMode.CURRENT, options=InterestOptions.TOKENS))
-        super().route(link, message, reliable=reliable)
+    if isinstance(message, Push | Request | Declare) and (number := ask(node, link)) is not None:
+        node.say(link, Interest(id=1000 + number, mode=InterestMode.CURRENT, options=InterestOptions.TOKENS))
+    base(link, message, **how)
 
 
 @variant(
-    "sends-what-somebody-wants",
     permitted="push: a publication goes to who declared a subscriber; query: to who serves it",
 )
 class SendsWhatSomebodyWants(Reference):
@@ -240,3 +180,42 @@ class SendsWhatSomebodyWants(Reference):
     def targets(self, link: Link, request: Request, key: str) -> list[Link]:
         serving = self.held(link, lambda held: keyexpr.intersects(key, held.key))
         return [other for other in super().targets(link, request, key) if other.session in serving]
+
+
+EARLIEST = 0x6A00_0000_0000_0001
+"""The time of a timestamp that a variant adds."""
+
+row(
+    "consolidates",
+    "Thins answers out itself.",
+    permitted="erratum consolidation-by-querier: either reading is right",
+    settings={"consolidates": True},
+)
+
+
+@variant("say", permitted="push, reply: T is optional; a router may add a timestamp", state={"turn": count})
+def stamps_deletions_and_answers(node: Any, base: Base[None], link: Link, message: Any, **how: Any) -> None:
+    """Adds timestamps to publications, deletions and answers that have none, each later than the last."""
+    if isinstance(message, Push):
+        message = replace(message, body=stamped(node, message.body))
+    elif isinstance(message, Response) and isinstance(message.body, Reply):
+        message = replace(message, body=replace(message.body, body=stamped(node, message.body.body)))
+    base(link, message, **how)
+
+
+def stamped(node: Any, body: Any) -> Any:
+    """The body with the node's next timestamp, if it is a value or a deletion without one."""
+    if not isinstance(body, Put | Del) or body.timestamp is not None:
+        return body
+    return replace(body, timestamp=Timestamp(time=EARLIEST + next(node.turn), zid=ZenohID(node.config.zid)))
+
+
+@variant("on_push", permitted="push: a router may add a timestamp")
+def stamps_what_it_passes_on(
+    node: Reference, base: Base[None], link: Link, push: Push, *, reliable: bool = True
+) -> None:
+    """Adds a timestamp to the data that it passes on."""
+    if isinstance(push.body, Put) and push.body.timestamp is None:
+        stamp = Timestamp(time=EARLIEST, zid=ZenohID(node.config.zid))
+        push = replace(push, body=replace(push.body, timestamp=stamp))
+    base(link, push, reliable=reliable)

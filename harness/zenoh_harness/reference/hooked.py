@@ -1,0 +1,105 @@
+"""Nodes that differ from the reference in single hooks or attributes, made without a class statement.
+
+A function in place of a hook takes by name what it needs: `node`, `base`, and arguments of the hook. `base()` calls the replaced hook
+with the same arguments, `base(link=other)` with another one, `base(link, message)` with these. A function with `*rest` or `**options`
+takes the node, `base` and all arguments in their order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from inspect import BoundArguments, Parameter, isfunction, signature
+from typing import Any, TypeVar
+
+from .application import Application
+from .node import Reference
+
+T = TypeVar("T")
+Base = Callable[..., T]
+"""The replaced hook, bound to the node."""
+
+_VARIADIC = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+
+
+def derive_node(name: str, changes: Mapping[str, Any], of: type[Any] = Reference, module: str = "") -> type[Reference]:
+    """
+    Make a subclass of `of`: functions of `changes` in place of hooks, other values in place of class attributes.
+
+    `name`: words and hyphens; `module`: where the node is defined, if its functions are from elsewhere. If `of` is an application, the
+    node is the reference below it. Raises TypeError for an unknown hook or attribute, or parameters that are not the hook's.
+    """
+    functions = {hook: change for hook, change in changes.items() if isfunction(change)}
+    module = module or next((function.__module__ for function in functions.values()), of.__module__)
+    class_name = "".join(word.capitalize() for word in name.split("-"))
+    attributes = {key: value for key, value in changes.items() if key not in functions}
+    if unknown := sorted(key for key in attributes if not hasattr(of, key)):
+        raise TypeError(f"{name}: {of.__name__} has no attribute {', '.join(unknown)}")
+    node: type[Any] = type(class_name, (of,), {"__module__": module, **attributes})
+    for hook, function in functions.items():
+        check_parameters(of, hook, function)
+        method = _method if _is_open(function) else _method_by_name
+        setattr(node, hook, method(node, hook, function))
+    if issubclass(node, Application):
+        return type(class_name, (Reference,), {"__module__": module, "application_class": node})
+    return node
+
+
+def check_parameters(of: type[Any], hook: str, function: Callable[..., Any]) -> None:
+    """Raise TypeError unless each parameter of `function` is `node`, `base` or one of the hook's."""
+    if not isfunction(getattr(of, hook, None)):
+        raise TypeError(f"{function.__module__}: {of.__name__} has no hook {hook!r}")
+    there = ["node", "base", *list(signature(getattr(of, hook)).parameters)[1:]]
+    named = [parameter.name for parameter in signature(function).parameters.values() if parameter.kind not in _VARIADIC]
+    if set(named) - set(there) or (_is_open(function) and named != there[: len(named)]):
+        raise TypeError(
+            f"{function.__module__}.{function.__qualname__} has the parameters {signature(function)};"
+            f" those of the hook {of.__name__}.{hook} are ({', '.join(there)})"
+        )
+
+
+def _is_open(function: Callable[..., Any]) -> bool:
+    """Whether a function has a parameter for any number of arguments."""
+    return any(parameter.kind in _VARIADIC for parameter in signature(function).parameters.values())
+
+
+def name_of(decorated: Callable[..., Any]) -> str:
+    """The name of a node that a function or class defines: its own in words, with hyphens."""
+    return "-".join(re.findall(r"[A-Z]?[a-z]+|[A-Z]|\d+", decorated.__name__)).lower()
+
+
+def _method_by_name(owner: type[Any], hook: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of `owner` that calls `function` with those of its arguments that the function names."""
+    of_hook, taken = signature(getattr(owner, hook)), list(signature(function).parameters)
+
+    def method(self: Any, *arguments: Any, **options: Any) -> Any:
+        call = of_hook.bind(self, *arguments, **options)
+        call.apply_defaults()
+
+        def base(*others: Any, **changed: Any) -> Any:
+            replaced = getattr(super(owner, self), hook)
+            if others:
+                return replaced(*others, **changed)
+            if unknown := changed.keys() - call.arguments.keys():
+                raise TypeError(f"{owner.__name__}: {hook} has no parameter {', '.join(sorted(unknown))}")
+            again = BoundArguments(of_hook, OrderedDict(call.arguments | changed))
+            return replaced(*again.args[1:], **again.kwargs)
+
+        given = call.arguments | {"node": self, "base": base}
+        return function(**{name: given[name] for name in taken})
+
+    return method
+
+
+def _method(owner: type[Any], hook: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of `owner` that calls `function` with the hook that it overrides."""
+
+    def method(self: Any, *arguments: Any, **options: Any) -> Any:
+        return function(self, getattr(super(owner, self), hook), *arguments, **options)
+
+    return method
+
+
+def do_nothing(node: Reference, base: Base[None], *arguments: Any, **options: Any) -> None:
+    """Take the place of a hook that returns nothing."""
