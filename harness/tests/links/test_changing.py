@@ -4,14 +4,14 @@ import math
 
 import pytest
 
-from zenoh_conformance.batch import decode_batch, decompress, frame_batch, split
-from zenoh_conformance.codec import encode
-from zenoh_conformance.conversation import Side
 from zenoh_conformance.messages import Close, Frame, Init, KeepAlive, ResponseFinal
 from zenoh_conformance.messages.init import Compression
-from zenoh_conformance.sane import close, init_ack, init_syn, lane, open_ack
+from zenoh_conformance.messages.sane import close, init_ack, init_syn, lane, open_ack
+from zenoh_conformance.reading.batch import decode_batch, decompress, frame_batch, split
+from zenoh_conformance.reading.codec import encode
+from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.errors import UsageError
-from zenoh_harness.links.changed import ChangedSide, Held, Piece
+from zenoh_harness.links.changed import ChangedSide, DelayedBytes, DelayQueue
 from zenoh_harness.links.changing import Rule, Which, parse_rule, parse_rules, rate_of, seed_of
 
 SYN = init_syn(b"\x01")
@@ -32,7 +32,7 @@ def said(rules, *batches, resolution=None):
     if resolution is not None:
         side.hear(frame_batch(encode(init_syn(b"\x01", resolution=resolution))))
     data = b"".join(frame_batch(b"".join(encode(one) for one in batch)) for batch in batches)
-    pieces = [*side.feed(data), Piece(side.rest())]
+    pieces = [*side.feed(data), DelayedBytes(side.rest())]
     return [
         ([found.message for found in decode_batch(batch)], piece.delay)
         for piece in pieces for batch in split(piece.data)[0]
@@ -105,7 +105,7 @@ def test_half_batches_wait_for_the_rest():
     whole = frame_batch(encode(close(1)))
     side = ChangedSide(parse_rules(["set:close.reason=0"]), Side.RESPONDER)
     assert [piece for at in range(len(whole)) for piece in side.feed(whole[at : at + 1])] == [
-        Piece(frame_batch(encode(close(0))))
+        DelayedBytes(frame_batch(encode(close(0))))
     ]
 
 
@@ -201,10 +201,10 @@ def test_a_compressed_batch_is_compressed_again():
 
 
 def test_pieces_wait_for_those_before_them():
-    held = Held()
-    held.add(Piece(b"a"), 1.0)
-    held.add(Piece(b"b", 0.5), 1.0)
-    held.add(Piece(b"c"), 1.2)
+    held = DelayQueue()
+    held.add(DelayedBytes(b"a"), 1.0)
+    held.add(DelayedBytes(b"b", 0.5), 1.0)
+    held.add(DelayedBytes(b"c"), 1.2)
     assert (held.due, held.size) == (1.0, 3)
     assert list(held.take(1.4)) == [b"a"]
     assert held.due == 1.5
@@ -214,7 +214,7 @@ def test_pieces_wait_for_those_before_them():
 
 
 def test_a_throttle_lets_bytes_go_at_its_rate():
-    held = Held(rate=100)
-    held.add(Piece(bytes(50)), 0.0)
+    held = DelayQueue(rate=100)
+    held.add(DelayedBytes(bytes(50)), 0.0)
     assert len(b"".join(held.take(0.251))) == 25
     assert len(b"".join(held.take(0.501))) == 25

@@ -7,11 +7,11 @@ import threading
 
 import pytest
 
-from zenoh_conformance.batch import frame_batch
-from zenoh_conformance.codec import encode
-from zenoh_conformance.conversation import Happened, Side
 from zenoh_conformance.messages import KeepAlive
-from zenoh_conformance.sane import close
+from zenoh_conformance.messages.sane import close
+from zenoh_conformance.reading.batch import frame_batch
+from zenoh_conformance.reading.codec import encode
+from zenoh_conformance.reading.conversation import Happened, Side
 from zenoh_harness.links.changing import parse_rules
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.tap import Tap, change_of

@@ -5,9 +5,9 @@ import threading
 
 import pytest
 
-from zenoh_conformance.conversation import Happened
+from zenoh_conformance.reading.conversation import Happened
 from zenoh_harness.errors import CannotConnect, UsageError
-from zenoh_harness.links.links import Listener, connect
+from zenoh_harness.links.links import LinkListener, connect
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.timing import Deadline
 
@@ -19,7 +19,7 @@ def soon():
 @pytest.fixture
 def pair():
     seen = []
-    with Listener.open() as listener:
+    with LinkListener.open() as listener:
         ours = connect(listener.locator, soon(), seen.append)
         theirs = listener.accept(soon())
         assert theirs is not None
@@ -96,7 +96,7 @@ def test_two_full_pipes_do_not_wait_for_each_other(pair):
 
 
 def test_nobody_there_is_an_error_with_its_step():
-    with Listener.open() as listener:
+    with LinkListener.open() as listener:
         gone = listener.locator
     with pytest.raises(CannotConnect) as refused:
         connect(gone, soon())
@@ -106,18 +106,18 @@ def test_nobody_there_is_an_error_with_its_step():
 
 
 def test_a_listener_gives_up_at_the_deadline():
-    with Listener.open() as listener:
+    with LinkListener.open() as listener:
         assert listener.accept(Deadline.after(0.01)) is None
 
 
 def test_a_taken_port_is_told():
-    with Listener.open() as listener, pytest.raises(CannotConnect, match="cannot listen"):
-        Listener.open(listener.locator)
+    with LinkListener.open() as listener, pytest.raises(CannotConnect, match="cannot listen"):
+        LinkListener.open(listener.locator)
 
 
 def test_unix_sockets(tmp_path):
     where = Locator("unixsock-stream", str(tmp_path / "s"))
-    with Listener.open(where) as listener:
+    with LinkListener.open(where) as listener:
         assert listener.locator == where
         with connect(where, soon()) as ours, listener.accept(soon()) as theirs:
             ours.send(b"hi", soon())

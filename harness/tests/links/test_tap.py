@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from zenoh_conformance.conversation import Conversation, Event, Happened, Side
+from zenoh_conformance.reading.conversation import Conversation, Event, Happened, Side
 from zenoh_harness.errors import CannotConnect, CannotGoOn
 from zenoh_harness.files import conversations
 from zenoh_harness.links import relay

@@ -81,5 +81,5 @@ def test_a_maker_that_hangs_is_told(tmp_path, monkeypatch):
     tag = f"{sys.implementation.cache_tag}-{sys.platform}"
     (tmp_path / "environments").mkdir()
     with filelock.FileLock(tmp_path / "environments" / f"{PACKAGE}-1.10.2-{tag}.lock"):
-        with pytest.raises(CannotGoOn, match="another process keeps making"):
+        with pytest.raises(CannotGoOn, match="another process is still making"):
             environments.python_with(PACKAGE, "1.10.2")

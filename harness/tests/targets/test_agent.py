@@ -11,7 +11,7 @@ from zenoh_harness.errors import AgentError
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.programs import processes
 from zenoh_harness.targets import target
-from zenoh_harness.targets.agent import Agent
+from zenoh_harness.targets.agent import AgentClient
 from zenoh_harness.targets.reach import parse
 
 TARGETS = files("zenoh_harness") / "targets" / "nodes"
@@ -29,7 +29,7 @@ def speaking(code):
 @pytest.fixture
 def stub():
     with processes.start([sys.executable, str(TARGETS / "agent_stub.py")], interactive=True) as program:
-        agent = Agent.over(program, validate=True)
+        agent = AgentClient.over(program, validate=True)
         agent.introduction(soon())
         yield agent
 
@@ -131,19 +131,19 @@ def test_close_ends_it():
 @pytest.mark.parametrize(
     ("code", "says"),
     [
-        ("print('hello there')", "nonsense"),
-        ("print('[1]')", "nonsense"),
-        ("print('{}')", "nonsense"),
+        ("print('hello there')", "no JSON object"),
+        ("print('[1]')", "no JSON object"),
+        ("print('{}')", "without seq or event"),
         ('import sys; sys.stdin.readline(); print(\'{"seq": 1, "ok": true}\'); input()', "introduce"),
         ('import sys; sys.stdin.readline(); print(\'{"seq": 7, "ok": true}\'); input()', "does not answer"),
         ("pass", "output ended"),
-        ("print('x' * (1 << 23), end='')\ninput()", "without end"),
+        ("print('x' * (1 << 23), end='')\ninput()", "a line of more than"),
         ("import sys; sys.stdin.close(); import signal; signal.pause()", "does not answer"),
     ],
 )
 def test_nonsense_is_told(code, says):
     with speaking(code) as program:
-        agent = Agent.over(program)
+        agent = AgentClient.over(program)
         with pytest.raises(AgentError) as refused:
             agent.introduction(Deadline.after(1))
     assert says in str(refused.value)
@@ -153,13 +153,13 @@ def test_nonsense_is_told(code, says):
 def test_what_the_schema_does_not_know_is_told():
     code = 'print(\'{"event": "sample", "id": "s"}\'); input()'
     with speaking(code) as program:
-        agent = Agent.over(program, validate=True)
+        agent = AgentClient.over(program, validate=True)
         with pytest.raises(AgentError, match="schema"):
             agent.events(1, 5)
 
 
 def test_we_are_held_to_the_schema_too(stub):
-    with pytest.raises(AgentError, match="we ask nonsense"):
+    with pytest.raises(AgentError, match="a command of the harness does not match the schema"):
         stub.ask("put", key="k", payload="not hex")
 
 

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from zenoh_conformance.verdict import Verdict
+from zenoh_conformance.judging.verdict import Verdict
 from zenoh_harness.cli import invoke
 from zenoh_harness.errors import AgentError, AgentUnimplemented
 from zenoh_harness.files import results
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.programs import processes
-from zenoh_harness.targets.agent import Agent
+from zenoh_harness.targets.agent import AgentClient
 
 SOURCE = Path(__file__).resolve().parents[3] / "docs/pages/adapters/agent.c"
 IDLE = {Verdict.PASS, Verdict.NOT_APPLICABLE, Verdict.NOT_OBSERVED}
@@ -70,7 +70,7 @@ def test_a_fault_planted_in_it_is_found(tmp_path, right, wrong, red):
 
 def test_it_keeps_to_the_line_protocol(tmp_path):
     with processes.start([compiled(tmp_path, SOURCE.read_text()), "tcp/127.0.0.1:1"], interactive=True) as program:
-        agent = Agent.over(program, validate=True)
+        agent = AgentClient.over(program, validate=True)
         assert agent.introduction(Deadline.after(20))["language"] == "C"
         assert not agent.knows("levitate")
         assert agent.knows("put")

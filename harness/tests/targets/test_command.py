@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from zenoh_conformance.conversation import Side
-from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.kinds import InitSyn, OpenSyn
+from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.reading.kinds import InitSyn, OpenSyn
+from zenoh_conformance.talking.dialogue import Dialogue
 from zenoh_harness.errors import CannotConnect, CannotStart, NotZenoh, UsageError
-from zenoh_harness.links.links import Listener
+from zenoh_harness.links.links import LinkListener
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.links.wires import Recorder
 from zenoh_harness.programs import processes
@@ -50,7 +50,7 @@ def test_a_node_that_comes_to_us_comes_again():
 def test_a_node_that_has_gone_does_not_come():
     with pytest.raises(CannotConnect) as refused:
         opened(f"exec:{script('no_node.py', 'exits', '{port}')}?as=initiator").start()
-    assert "nobody connected" in str(refused.value)
+    assert "the target did not connect" in str(refused.value)
     assert "cannot find my config" in str(refused.value)
     assert not processes.running()
 
@@ -60,7 +60,7 @@ def test_a_link_that_waited_too_long_is_left_out():
     with opened(reach).start() as node:
         for _ in range(2):
             deadline = soon()
-            node._early = node._early or node._accepted(node._listener, deadline)
+            node._early = node._early or node._next_link(node._listener, deadline)
             while not node._early.forsaken:
                 assert not deadline.passed
             dialogue = Dialogue(Recorder().wire(node, "us", soon()), zid=b"\1\2", unit=5.0, requirement="x/y")
@@ -73,7 +73,7 @@ def test_a_link_that_came_while_another_was_up_is_left_out():
     reach = f"exec:{script('initiating_node.py', '{host}', '{port}', '{zid}', '60', '2')}?as=initiator"
     with opened(reach).start() as node:
         first = node.link(soon())
-        early = node._accepted(node._listener, soon())
+        early = node._next_link(node._listener, soon())
         while early.waited < 0.2:
             assert not early.forsaken
         first.close()
@@ -121,8 +121,8 @@ def test_braces_that_are_no_blank_stay():
     ("reach", "says"),
     [
         ("exec:./node {prot}", "{port}"),
-        ("exec:./node 'unclosed {port}", "cannot read the command"),
-        ("exec:./node", "where it listens"),
+        ("exec:./node 'unclosed {port}", "cannot split the command"),
+        ("exec:./node", "names no address"),
         ("exec:./node {port}?profile=low-latncy", "low-latency"),
     ],
 )
@@ -165,17 +165,17 @@ def test_an_agent_that_does_not_say_who_it_is_leaves_the_name_of_its_program():
 def test_somebody_else_at_the_port_is_told():
     with opened("wheel:1.10.2").start() as other:
         words = script("no_node.py", "elsewhere", str(other.locator.port))
-        with pytest.raises(CannotStart, match=f"somebody listens at {other.locator} already"):
+        with pytest.raises(CannotStart, match=f"another program already listens at {other.locator}"):
             opened(f"exec:{words}?listen={other.locator.address}").start()
     assert not processes.running()
 
 
 def test_somebody_who_took_the_port_while_it_started_is_told(monkeypatch):
     """Nobody was there when we looked; then somebody came before the program did, which listens elsewhere."""
-    monkeypatch.setattr("zenoh_harness.targets.adapters.command._nobody_is_at", lambda locator: None)
+    monkeypatch.setattr("zenoh_harness.targets.adapters.command._check_port_is_free", lambda locator: None)
     with opened("reference").start() as other:
         words = script("no_node.py", "elsewhere", str(other.locator.port))
-        with pytest.raises(CannotConnect, match=f"somebody else answers at {other.locator}") as told:
+        with pytest.raises(CannotConnect, match=f"another program answers at {other.locator}") as told:
             opened(f"exec:{words}?listen={other.locator.address}").start()
     assert "does it honour {port}?" in told.value.hint
     assert not processes.running()
@@ -212,7 +212,7 @@ def test_a_unix_socket_that_runs_already(tmp_path):
 
 def test_a_port_where_nobody_speaks_zenoh(monkeypatch):
     monkeypatch.setattr("zenoh_harness.targets.adapters.address.READY", 0.3)
-    with Listener.open() as listener, pytest.raises(NotZenoh, match="does not answer"):
+    with LinkListener.open() as listener, pytest.raises(NotZenoh, match="does not answer"):
         opened(str(listener.locator)).start()
 
 

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from zenoh_conformance.verdict import Verdict
+from zenoh_conformance.judging.verdict import Verdict
 from zenoh_harness.cli import invoke
 from zenoh_harness.errors import AgentUnimplemented
 from zenoh_harness.files import results
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.programs import processes
-from zenoh_harness.targets.agent import Agent
+from zenoh_harness.targets.agent import AgentClient
 
 ADAPTERS = Path(__file__).resolve().parents[3] / "docs/pages/adapters"
 RIGHT, WRONG = "bytes[at] & 0x7f", "bytes[at] & 0x3f"
@@ -41,7 +41,7 @@ def test_the_codec_is_right_and_a_fault_planted_in_it_is_found(tmp_path, right):
 
 def test_the_agent_keeps_to_the_line_protocol(tmp_path):
     with processes.start(compiled(tmp_path, "Agent"), interactive=True) as program:
-        agent = Agent.over(program, validate=True)
+        agent = AgentClient.over(program, validate=True)
         assert agent.introduction(Deadline.after(20))["language"] == "Java"
         assert not agent.knows("levitate")
         assert agent.knows("put")

@@ -3,8 +3,8 @@
 import pytest
 from through_scripts import convicted, silent
 
-from zenoh_conformance.conversation import Happened, Side
-from zenoh_conformance.verdict import Judgement, Key, Verdict
+from zenoh_conformance.judging.verdict import Judgement, Key, Verdict
+from zenoh_conformance.reading.conversation import Happened, Side
 from zenoh_harness import cli
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files import results

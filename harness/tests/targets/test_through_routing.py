@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from through_scripts import convicted, silent
 
-from zenoh_conformance.verdict import Verdict
+from zenoh_conformance.judging.verdict import Verdict
 from zenoh_harness import cli
 from zenoh_harness.files import results
 from zenoh_harness.programs import processes

@@ -7,7 +7,7 @@ import signal
 import psutil
 import pytest
 
-from zenoh_conformance.conversation import Side
+from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.errors import CannotStart, UsageError
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.profiles import PROFILES

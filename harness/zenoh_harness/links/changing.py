@@ -1,14 +1,14 @@
-"""Rules by which a tap changes what one side says, as text and as values. No sockets, no clock.
+"""Rules by which a tap changes the messages of one side, as text and as values. No sockets, no clock.
 
-drop:response_final          every one; its FRAME goes on with the rest, or not at all when nothing is left in it
-drop:init.exts.patch         a segment by its path; the lengths and chain bits around it are made true
-double:frame@3               the third of each link
-set:close.reason=0           a number (VLE; below 128 that is one byte), bytes (`0x0a0b`), else text
-delay:0.2:keep_alive         it and what comes after it, 0.2 seconds later
-throttle:2000                bytes a second
-reorder:frame@2-3            those in the opposite order
-drop:push@25%                a quarter of them, drawn from the seed
-seed:7                       what is drawn, is drawn from this
+drop:response_final          drop all; their FRAMEs keep their other messages, an empty FRAME is dropped too
+drop:init.exts.patch         drop a segment by its path; the lengths and chain bits around it are recomputed
+double:frame@3               repeat the third of each link
+set:close.reason=0           set a number (VLE; below 128 that is one byte), bytes (`0x0a0b`), or a text
+delay:0.2:keep_alive         forward the message, and all after it, 0.2 seconds later
+throttle:2000                limit the bytes per second
+reorder:frame@2-3            forward the second and third in reverse order
+drop:push@25%                drop a random quarter
+seed:7                       seed of everything random
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from zenoh_conformance.wire.segment import Segments
 from zenoh_harness.errors import UsageError, unknown
 
 SEPARATOR: Final = ","
-"""Between the rules of a target string."""
+"""The separator of rules in a target string."""
 
 _SHAPES: Final = {
     "drop": "drop:PATH[@WHICH]",
@@ -48,62 +48,57 @@ _FORMS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Which:
-    """Which of those that a path names; they are counted from 1, on each link anew."""
+    """Selects among the matches of a path, which are counted from 1 on each link."""
 
     first: int = 1
     last: int | None = None
     """None: to the end of the link."""
     share: float = 1.0
-    """The part of them that is drawn, 0 to 1."""
+    """The probability of each match, 0 to 1."""
 
     def meets(self, number: int, draw: float) -> bool:
-        """Whether the one with this number is meant; `draw` is a number of [0, 1)."""
+        """Whether the match with this number is selected; `draw` is a random number in [0, 1)."""
         return self.first <= number and (self.last is None or number <= self.last) and draw < self.share
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One change."""
+    """One change of a message."""
 
     action: str
     path: str = ""
-    """Of a message or a segment, beginning with the kind of a message; empty for `throttle` and `seed`."""
+    """The path of a message or segment, beginning with the kind of a message; empty for `throttle` and `seed`."""
     which: Which = Which()
     value: bytes = b""
-    """What is set."""
+    """The new bytes of `set`."""
     amount: float = 0.0
-    """Seconds of a delay, bytes a second of a throttle, or the seed."""
-
-    @property
-    def whole(self) -> bool:
-        """Whether a message as such is meant."""
-        return "." not in self.path
+    """Seconds of a delay, bytes per second of a throttle, or the seed."""
 
     def places(self, message: Segments) -> list[str]:
-        """The paths in a transport message at which the rule's path stands, in order."""
+        """The paths in a transport message that match the rule's path, in order."""
         wanted = self.path.split(".")
-        found: dict[str, None] = {}
+        places: dict[str, None] = {}
         for path in message.paths():
             parts = path.split(".")
             for at in range(len(parts) - len(wanted) + 1):
                 if parts[at : at + len(wanted)] == wanted:
-                    found[".".join(parts[: at + len(wanted)])] = None
-        return list(found)
+                    places[".".join(parts[: at + len(wanted)])] = None
+        return list(places)
 
     def edit(self, message: Segments, place: str) -> Segments:
-        """The transport message with what stands at `place` dropped, doubled or set; lengths are made true."""
+        """Drop, double or set the segments at `place`, and recompute the lengths around them."""
         if self.action == "drop":
             return message.cut(place)
         return message.double(place) if self.action == "double" else message.replace(place, self.value)
 
 
 def parse_rules(texts: Iterable[str]) -> tuple[Rule, ...]:
-    """The rules that some texts hold, one or several in each; UsageError (exit 2) says what is wrong with one."""
-    return tuple(parse_rule(text) for several in texts for text in several.split(SEPARATOR))
+    """Parse texts with one or several rules each. Raises UsageError (exit 2)."""
+    return tuple(parse_rule(rule) for text in texts for rule in text.split(SEPARATOR))
 
 
 def parse_rule(text: str) -> Rule:
-    """One rule; UsageError shows the form, and the nearest name for what is unknown."""
+    """Parse one rule. Raises UsageError with the form of the rule, or the nearest known name."""
     action, _, rest = text.strip().partition(":")
     if action not in _FORMS:
         raise unknown("change", action, _FORMS, step="rule")
@@ -115,22 +110,22 @@ def parse_rule(text: str) -> Rule:
     if path and path.split(".")[0] not in (kinds := _kinds()):
         raise unknown("kind of message", path.split(".")[0], kinds, step="rule")
     if action == "reorder" and (which.last is None or which.last == which.first):
-        raise UsageError(f"{text!r} does not say which", step="rule", hint="write reorder:PATH@2-3")
+        raise UsageError(f"{text!r} does not say which messages", step="rule", hint="write reorder:PATH@2-3")
     return Rule(action, path, which, _value(given.get("value") or ""), float(given.get("amount") or 0))
 
 
 def seed_of(rules: Iterable[Rule]) -> int:
-    """What is drawn from: the last `seed:`, else 0."""
+    """The seed: the last `seed:`, else 0."""
     return next((int(rule.amount) for rule in reversed(tuple(rules)) if rule.action == "seed"), 0)
 
 
 def rate_of(rules: Iterable[Rule]) -> float | None:
-    """Bytes a second: the slowest `throttle:`; None when there is none."""
+    """The bytes per second of the slowest `throttle:`; None when there is none."""
     return min((rule.amount for rule in rules if rule.action == "throttle"), default=None)
 
 
 def _kinds() -> set[str]:
-    """The messages that a link carries, as paths name them."""
+    """The kinds of messages on a link, as in paths."""
     layers = [layer for layer in registry.LAYERS if layer != "scouting"]
     return {registry.of(cls).path for layer in layers for cls in registry.kinds(layer).values()}
 
@@ -151,5 +146,6 @@ def _value(text: str) -> bytes:
         try:
             return bytes.fromhex(text[2:])
         except ValueError as why:
-            raise UsageError(f"{text!r} are no bytes", step="rule", seen=str(why), hint="two digits a byte") from why
+            hint = "write two digits for each byte"
+            raise UsageError(f"{text!r} are no bytes", step="rule", seen=str(why), hint=hint) from why
     return text.encode()

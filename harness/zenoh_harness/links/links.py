@@ -1,7 +1,7 @@
-"""Links: raw bytes to and from a peer, blocking, with deadlines; each event with its moment.
+"""Links: raw bytes to and from a peer, blocking, with deadlines and a time for each event.
 
-A link knows nothing of batches. It reports what happened (bytes, end, reset) as values, since what a peer does
-to a link is evidence; only an address that cannot be reached raises.
+A link knows nothing of batches. It reports bytes, ends and resets as values, since the behaviour of a peer is evidence; only
+an address that cannot be reached raises.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol, Self
 
-from zenoh_conformance.conversation import Framing, Happened
+from zenoh_conformance.reading.conversation import Framing, Happened
 from zenoh_harness.errors import CannotConnect, UsageError
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.timing import Deadline
@@ -24,16 +24,16 @@ from zenoh_harness.links.timing import Deadline
 CHUNK: Final = 65536
 
 RESETTING: Final = 0.05
-"""Seconds in which the kernel of a peer that has shut its socket answers what still comes with a reset."""
+"""Seconds in which the kernel of a peer with a closed socket answers further bytes with a reset."""
 
 
 class LinkEvent(NamedTuple):
-    """One thing that happened on a link."""
+    """An event on a link."""
 
     time: float
     """Seconds on `time.monotonic()`."""
     ours: bool
-    """Whether we did it; else the peer."""
+    """Whether we caused it; else the peer did."""
     what: Happened
     data: bytes = b""
 
@@ -46,38 +46,38 @@ class LinkEvent(NamedTuple):
 Observer = Callable[[LinkEvent], None]
 
 
-class Link(Protocol):
-    """A way to one peer."""
+class RecordedLink(Protocol):
+    """A link to one peer."""
 
     locator: Locator
-    """Where the peer is, or where it came from."""
+    """The address of the peer."""
     observer: Observer | None
     """Called with every event, in order, in the thread that uses the link."""
     framing: Framing
     proxied: bool
-    """Whether something stands between us and the peer, whose own ends are not the peer's."""
+    """Whether a proxy is between us and the peer, so that an end may be the proxy's."""
 
     def send(self, data: bytes, deadline: Deadline) -> int:
-        """Hand `data` to the peer; how many bytes went (fewer when it stopped reading or the link ended)."""
+        """Send `data`; return the number of bytes sent (fewer if the peer stopped reading or the link ended)."""
 
     def receive(self, deadline: Deadline) -> LinkEvent | None:
-        """The next event of the peer; None when the deadline passes; the end again and again after the end."""
+        """The next event of the peer; None after the deadline; the end once more at each call after the end."""
 
     @property
     def ended(self) -> LinkEvent | None:
-        """How the peer ended the link, once it was seen."""
+        """The event by which the peer ended the link; None before it was seen."""
 
     def half_closed(self) -> bool:
-        """Whether a peer that sent its last (FIN) still takes what we send. To be asked when all is said."""
+        """Whether a peer that sent FIN still accepts bytes. Call it after the last send."""
 
     def finish(self) -> None:
-        """Say that we send no more (FIN), still listening."""
+        """End our direction (FIN); receiving is still possible."""
 
     def abort(self) -> None:
-        """Drop the link the hard way (RST)."""
+        """Reset the link (RST)."""
 
     def close(self) -> None:
-        """Let go of the link; idempotent."""
+        """Close the link; idempotent."""
 
 
 _HEARD: Final = struct.Struct("=52xI")
@@ -106,15 +106,15 @@ class StreamLink:
 
     @property
     def ended(self) -> LinkEvent | None:
-        """How the peer ended the link, once it was seen."""
+        """The event by which the peer ended the link; None before it was seen."""
         return self._ended
 
     def send(self, data: bytes, deadline: Deadline) -> int:
-        """Send with one eye on what comes in, so that two full pipes never wait for each other."""
+        """Send, and receive meanwhile, so that two full buffers never wait for each other."""
         view, sent = memoryview(data), 0
         while sent < len(data) and self._writable():
             try:
-                went = self._sock.send(view[sent:])
+                count = self._sock.send(view[sent:])
             except BlockingIOError:
                 if not self._wait(select.POLLOUT | select.POLLIN, deadline):
                     break
@@ -124,51 +124,49 @@ class StreamLink:
                 self._end(Happened.RESET)
                 break
             else:
-                self._tell(LinkEvent(time.monotonic(), True, Happened.BYTES, bytes(view[sent : sent + went])))
-                sent += went
+                self._tell(LinkEvent(time.monotonic(), True, Happened.BYTES, bytes(view[sent : sent + count])))
+                sent += count
         return sent
 
     def _writable(self) -> bool:
-        """A peer that said its last (FIN) may still listen; a reset, or our own end, is final."""
+        """Whether the peer may still receive: also after its FIN, but not after a reset or our own end."""
         return not self._closed and (self._ended is None or self._ended.what is not Happened.RESET)
 
     def receive(self, deadline: Deadline) -> LinkEvent | None:
-        """The next event of the peer; None when the deadline passes; the end again and again after the end."""
-        event = self._arrived()
+        """The next event of the peer; None after the deadline; the end once more at each call after the end."""
+        event = self._next_event()
         while event is None:
             if not self._wait(select.POLLIN, deadline):
                 return None
-            event = self._arrived()
+            event = self._next_event()
         return event
 
-    def _arrived(self) -> LinkEvent | None:
+    def _next_event(self) -> LinkEvent | None:
         if not self._waiting:
             self._drain(once=True)
         return self._waiting.popleft() if self._waiting else self._ended
 
     @property
     def forsaken(self) -> bool:
-        """Whether the peer has ended its side already, read or not."""
-        poll = select.poll()
-        poll.register(self._sock, select.POLLRDHUP)
-        return bool(poll.poll(0))
+        """Whether the peer has ended its direction, even if its bytes are still unread."""
+        return _ready(self._sock, select.POLLRDHUP, Deadline(0.0))
 
     @property
     def over(self) -> float | None:
-        """When either side ended it, as far as was seen; None while it is up."""
+        """The time at which either side ended the link; None while it is up."""
         known = [at for at in (self._ended.time if self._ended else None, self._over) if at is not None]
         return min(known, default=None)
 
     @property
     def waited(self) -> float:
-        """Seconds since the peer spoke last, as the kernel counts: how long a link that is just taken was waiting."""
+        """Seconds since the peer sent last, from the kernel: the time for which an accepted link was waiting."""
         if self._sock.family not in (socket.AF_INET, socket.AF_INET6) or not hasattr(socket, "TCP_INFO"):
             return 0.0
-        text = self._sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _HEARD.size)
-        return float(_HEARD.unpack(text)[0]) / 1000
+        info = self._sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _HEARD.size)
+        return float(_HEARD.unpack(info)[0]) / 1000
 
     def half_closed(self) -> bool:
-        """Whether a peer that sent its last (FIN) still takes what we send: it costs a byte, which nobody records."""
+        """Whether a peer that sent FIN still accepts bytes; sends one byte, which is not recorded."""
         if self._closed or self.proxied or self._ended is None or self._ended.what is not Happened.EOF:
             return False
         try:
@@ -178,27 +176,27 @@ class StreamLink:
         return not _ready(self._sock, 0, Deadline.after(RESETTING))  # no events: errors and hang-ups only
 
     def observe(self, observer: Observer | None) -> None:
-        """From now on tell `observer`, beginning with the link's opening."""
+        """Report events to `observer` from now on, beginning with the link's opening."""
         self.observer = observer
         self._tell(self.opened)
 
     def finish(self) -> None:
-        """Say that we send no more (FIN), still listening."""
+        """End our direction (FIN); receiving is still possible."""
         with contextlib.suppress(OSError):
             self._sock.shutdown(socket.SHUT_WR)
             self._tell(LinkEvent(time.monotonic(), True, Happened.EOF))
 
     def abort(self) -> None:
-        """Drop the link the hard way: on TCP the peer sees RST."""
+        """Reset the link: on TCP the peer receives RST."""
         if not self._closed:
             with contextlib.suppress(OSError):
                 self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            self._let_go(Happened.RESET)
+            self._end_ours(Happened.RESET)
 
     def close(self) -> None:
-        """Let go of the link; idempotent."""
+        """Close the link; idempotent."""
         if not self._closed:
-            self._let_go(Happened.EOF)
+            self._end_ours(Happened.EOF)
 
     def __enter__(self) -> Self:
         return self
@@ -206,19 +204,19 @@ class StreamLink:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _let_go(self, what: Happened) -> None:
+    def _end_ours(self, how: Happened) -> None:
         self._closed = True
         self._over = time.monotonic()
         self._sock.close()
-        self._tell(LinkEvent(time.monotonic(), True, what))
-        if self._ended is None:
-            self._ended = LinkEvent(time.monotonic(), True, what)
+        event = LinkEvent(time.monotonic(), True, how)
+        self._tell(event)
+        self._ended = self._ended or event
 
     def _wait(self, for_what: int, deadline: Deadline) -> bool:
         return _ready(self._sock, for_what, deadline)
 
     def _drain(self, once: bool = False) -> None:
-        """Move what has arrived into the inbox."""
+        """Receive the bytes that have arrived, and queue them as events."""
         while self._ended is None:
             try:
                 data = self._sock.recv(CHUNK)
@@ -246,20 +244,20 @@ class StreamLink:
             self.observer(event)
 
 
-class Listener:
-    """Our side when the target connects to us; the kernel chooses the port."""
+class LinkListener:
+    """Accepts links from a target that connects to us."""
 
     def __init__(self, sock: socket.socket, locator: Locator) -> None:
         self.locator = locator
         self._sock = sock
 
     @classmethod
-    def open(cls, locator: Locator | None = None) -> Listener:
+    def open(cls, locator: Locator | None = None) -> LinkListener:
         """Listen at `locator`, by default at a free port of 127.0.0.1."""
         return cls(*listening(locator or Locator.tcp("127.0.0.1", 0)))
 
     def accept(self, deadline: Deadline, observer: Observer | None = None) -> StreamLink | None:
-        """The next link that comes in, or None when the deadline passes."""
+        """The next link of a peer; None after the deadline."""
         while True:
             try:
                 sock, address = self._sock.accept()
@@ -269,7 +267,7 @@ class Listener:
             except ConnectionAbortedError:
                 continue
             else:
-                return _opened(sock, self._peer(address), observer, ours=False)
+                return _observed_link(sock, self._peer(address), observer, ours=False)
 
     def _peer(self, address: object) -> Locator:
         if isinstance(address, tuple):
@@ -277,7 +275,7 @@ class Listener:
         return self.locator
 
     def close(self) -> None:
-        """Stop listening; links that came in stay."""
+        """Stop listening; accepted links stay open."""
         self._sock.close()
 
     def __enter__(self) -> Self:
@@ -288,7 +286,7 @@ class Listener:
 
 
 def listening(locator: Locator) -> tuple[socket.socket, Locator]:
-    """A non-blocking socket that listens at `locator`, and where that is; CannotConnect says what the kernel said."""
+    """A non-blocking socket that listens at `locator`, and its address. Raises CannotConnect with the kernel's error."""
     family, address = socket_address(locator)
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -304,7 +302,7 @@ def listening(locator: Locator) -> tuple[socket.socket, Locator]:
 
 
 def connect(locator: Locator, deadline: Deadline, observer: Observer | None = None) -> StreamLink:
-    """Open a link to `locator`; CannotConnect says what the kernel said."""
+    """Open a link to `locator`. Raises CannotConnect with the kernel's error."""
     family, address = socket_address(locator)
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -312,13 +310,10 @@ def connect(locator: Locator, deadline: Deadline, observer: Observer | None = No
         sock.connect(address)
     except OSError as why:
         sock.close()
-        hint = (
-            "is it started, and does it listen there?"
-            if isinstance(why, ConnectionRefusedError | FileNotFoundError)
-            else ""
-        )
+        absent = isinstance(why, ConnectionRefusedError | FileNotFoundError)
+        hint = "is it started, and does it listen there?" if absent else ""
         raise CannotConnect(f"cannot open a link to {locator}", step="connect", seen=str(why), hint=hint) from why
-    return _opened(sock, locator, observer, ours=True)
+    return _observed_link(sock, locator, observer, ours=True)
 
 
 def _ready(sock: socket.socket, for_what: int, deadline: Deadline) -> bool:
@@ -327,7 +322,7 @@ def _ready(sock: socket.socket, for_what: int, deadline: Deadline) -> bool:
     return bool(poll.poll(deadline.remaining() * 1000))
 
 
-def _opened(sock: socket.socket, locator: Locator, observer: Observer | None, *, ours: bool) -> StreamLink:
+def _observed_link(sock: socket.socket, locator: Locator, observer: Observer | None, *, ours: bool) -> StreamLink:
     link = StreamLink(sock, locator, ours=ours)
     if observer is not None:
         link.observe(observer)
@@ -335,7 +330,7 @@ def _opened(sock: socket.socket, locator: Locator, observer: Observer | None, *,
 
 
 def socket_address(locator: Locator) -> tuple[socket.AddressFamily, tuple[str, int] | str]:
-    """What the kernel calls the place; UsageError for a protocol that no link of ours speaks."""
+    """The kernel's address of a locator. Raises UsageError for a protocol without links, CannotConnect for an unknown host."""
     if locator.protocol == "unixsock-stream":
         return socket.AF_UNIX, locator.address
     if locator.protocol == "tcp":
@@ -344,6 +339,5 @@ def socket_address(locator: Locator) -> tuple[socket.AddressFamily, tuple[str, i
         except OSError as why:
             raise CannotConnect(f"cannot resolve {locator}", step="resolve", seen=str(why)) from why
         return family, (str(address[0]), int(address[1]))
-    raise UsageError(
-        f"no link of ours speaks {locator.protocol} yet", step="link", hint="tcp/ and unixsock-stream/ are spoken"
-    )
+    unsupported = f"links over {locator.protocol} are not supported"
+    raise UsageError(unsupported, step="link", hint="use tcp/ or unixsock-stream/")

@@ -8,14 +8,14 @@ from typing import Final
 from zenoh_harness.errors import UsageError, unknown
 
 PROTOCOLS: Final = ("tcp", "udp", "tls", "quic", "ws", "serial", "unixsock-stream", "unixpipe", "vsock")
-"""Link protocols that a locator may name; which of them we can open is the links' business."""
+"""The link protocols of locators; `links.py` opens some of them."""
 
 HOST_AND_PORT: Final = frozenset({"tcp", "udp", "tls", "quic", "ws"})
 
 
 @dataclass(frozen=True, slots=True)
 class Locator:
-    """Where a node listens."""
+    """The address at which a node listens."""
 
     protocol: str
     """The part before the slash."""
@@ -24,7 +24,7 @@ class Locator:
     """`HOST:PORT` (an IPv6 host in brackets), or a path."""
 
     metadata: str = ""
-    """Everything from `?` or `#` on, kept as it came."""
+    """The rest from `?` or `#` on, unchanged."""
 
     @property
     def host(self) -> str:
@@ -33,7 +33,7 @@ class Locator:
 
     @property
     def port(self) -> int:
-        """The port; 0 means that the kernel chooses."""
+        """The port; with 0 the kernel chooses one."""
         return int(self.address.rpartition(":")[2])
 
     def __str__(self) -> str:
@@ -41,17 +41,16 @@ class Locator:
 
     @classmethod
     def tcp(cls, host: str, port: int) -> Locator:
-        """`tcp/HOST:PORT`, brackets added to an IPv6 host."""
+        """`tcp/HOST:PORT`, with brackets around an IPv6 host."""
         return cls("tcp", f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
 
     @classmethod
     def parse(cls, text: str) -> Locator:
-        """Read a locator; UsageError says which part is missing."""
+        """Parse a locator. Raises UsageError that names the missing part."""
         protocol, slash, rest = text.partition("/")
         if not slash:
-            raise UsageError(
-                f"{text!r} is no locator", step="locator", hint="write PROTOCOL/ADDRESS, as in tcp/127.0.0.1:7447"
-            )
+            hint = "write PROTOCOL/ADDRESS, as in tcp/127.0.0.1:7447"
+            raise UsageError(f"{text!r} is no locator", step="locator", hint=hint)
         if protocol not in PROTOCOLS:
             raise unknown("link protocol", protocol, PROTOCOLS, step="locator")
         cut = min((at for at in (rest.find("?"), rest.find("#")) if at >= 0), default=len(rest))

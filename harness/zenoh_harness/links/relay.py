@@ -1,4 +1,4 @@
-"""One link through the tap: two sockets, what came on one handed to the other, ends as ends and resets as resets."""
+"""One link through the tap: forwards bytes between two sockets, an end as an end and a reset as a reset."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from zenoh_conformance.conversation import Happened, Side
-from zenoh_harness.links.changed import ChangedSide, Held, Piece
+from zenoh_conformance.reading.conversation import Happened, Side
+from zenoh_harness.links.changed import ChangedSide, DelayedBytes, DelayQueue
 from zenoh_harness.links.timing import Deadline
 
 CHUNK: Final = 1 << 16
 HELD: Final = 1 << 20
-"""Bytes held for a side that does not read; beyond it the other side is not read either, as without a tap."""
+"""Bytes buffered for a side that does not read; with a full buffer the other side is not read either, as without a tap."""
 CONNECTING: Final = 10.0
-"""Seconds that the far side may take to accept."""
+"""Seconds after which a far side that has not accepted counts as unreachable."""
 
 _RESET_ON_CLOSE: Final = struct.pack("ii", 1, 0)
 
 Record = Callable[[str, Side, Happened, bytes], None]
-"""Takes what happened: the link's name, who did it, what, and the bytes."""
+"""Receives an event: the link's name, the sender, the kind, and the bytes."""
 
 
 @dataclass(slots=True)
 class Passed:
-    """What went over one link."""
+    """A summary of one link."""
 
     name: str
     initiator: str
-    """Where the initiator came from."""
+    """The address of the initiator."""
     sent: dict[Side, int] = field(default_factory=lambda: dict.fromkeys(Side, 0))
-    """Bytes that each side sent."""
+    """The number of bytes that each side sent."""
     reached: bool = False
     """Whether the far side accepted."""
     first: Side | None = None
-    """Who ended it; None while nobody has, or when the tap did."""
+    """The side that ended the link; None while it is open, or when the tap ended it."""
     how: str = ""
     """`eof`, `reset`, or why the far side could not be reached."""
 
@@ -53,30 +53,30 @@ class Passed:
 
 
 @dataclass(slots=True, eq=False)
-class End:
+class RelayEnd:
     """One side of the link."""
 
     side: Side
     sock: socket.socket
     relay: Relay
     open: bool
-    """Whether its connection stands."""
+    """Whether its connection is established."""
     waiting: bytearray = field(default_factory=bytearray)
-    """What it has not taken yet."""
+    """The bytes that it has not taken yet."""
     finished: bool = False
-    """It sends no more."""
-    told: bool = False
-    """Its end has gone on: all that it said went before."""
+    """Whether it has sent FIN."""
+    forwarded_end: bool = False
+    """Whether its FIN was forwarded, after all its bytes."""
     gone: bool = False
-    """Sending to it failed: what is left to read of it ends in a reset, whatever the kernel calls it then."""
+    """Whether sending to it failed: after its last bytes, its end counts as a reset, whatever the kernel reports."""
     passed_on: bool = False
-    """It was told that the other side sends no more."""
+    """Whether it was sent the FIN of the other side."""
     interest: int = 0
-    """What the selector waits for on its socket."""
+    """The events that the selector waits for on its socket."""
 
 
 class Relay:
-    """One link: made when its initiator has come, over when both have finished, one has gone, or `end` is called."""
+    """One link: begins when an initiator connects; ends when both sides have finished, one is gone, or `end` is called."""
 
     def __init__(
         self,
@@ -87,23 +87,23 @@ class Relay:
         record: Record,
         changed: ChangedSide | None = None,
     ) -> None:
-        """`near` is the initiator's, accepted; `far` will be the responder's; `changed` makes of what its side says what goes on."""
+        """`near` is accepted from the initiator, `far` will connect to the responder; `changed` changes the bytes of its side."""
         self.passed = passed
         self.over = False
         self.awaited: Deadline | None = None
-        """Until when the far side must accept; None when it has."""
+        """The deadline for the far side to accept; None when it has."""
         self._selector = selector
         self._record = record
         self._changed = changed
-        self._held = Held(changed.rate if changed else None)
-        """What the changed side said, and has not gone on yet."""
-        self._near = End(Side.INITIATOR, near, self, True)
-        self._far = End(Side.RESPONDER, far, self, False)
+        self._held = DelayQueue(changed.rate if changed else None)
+        """The bytes of the changed side that are not forwarded yet."""
+        self._near = RelayEnd(Side.INITIATOR, near, self, True)
+        self._far = RelayEnd(Side.RESPONDER, far, self, False)
         for sock in (near, far):
             _prepare(sock)
 
     def begin(self, address: tuple[str, int] | str) -> None:
-        """Open the other half; what the initiator sends meanwhile waits."""
+        """Connect to the far side; bytes that the initiator sends meanwhile wait."""
         self._tell(self._near, Happened.OPEN)
         outcome = self._far.sock.connect_ex(address)
         self.awaited = Deadline.after(CONNECTING)
@@ -111,14 +111,14 @@ class Relay:
             self._watch(self._far)
             self._watch(self._near)
         else:
-            self._connected(outcome)
+            self._on_connected(outcome)
 
-    def on_ready(self, end: End, ready: int) -> None:
-        """The selector says that something can be done at one end."""
+    def on_ready(self, end: RelayEnd, ready: int) -> None:
+        """Handle the events of the selector at one end."""
         if self.over:
             return
         if not end.open:
-            self._connected(end.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
+            self._on_connected(end.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
             return
         if ready & selectors.EVENT_READ:
             self._receive(end)
@@ -126,11 +126,11 @@ class Relay:
             self._flush(end)
 
     def give_up(self) -> None:
-        """The far side has had its time."""
+        """End the link because the far side has not accepted in time."""
         self._break(self._far, "does not accept")
 
     def cut(self) -> None:
-        """End it in the middle, as a network does; it goes down as a reset on both sides, and nobody is blamed."""
+        """Reset both sides, as a broken network does; neither side counts as the one that ended the link."""
         if not self.over:
             for end in (self._near, self._far):
                 self._tell(end, Happened.RESET)
@@ -147,10 +147,10 @@ class Relay:
                 self._selector.unregister(end.sock)
             end.sock.close()
 
-    def _other(self, end: End) -> End:
+    def _other(self, end: RelayEnd) -> RelayEnd:
         return self._far if end is self._near else self._near
 
-    def _connected(self, outcome: int) -> None:
+    def _on_connected(self, outcome: int) -> None:
         if outcome:
             self._break(self._far, os.strerror(outcome))
             return
@@ -158,12 +158,12 @@ class Relay:
         self._far.open = self.passed.reached = True
         self._flush(self._far)
 
-    def _receive(self, end: End) -> None:
-        """Hand on what came, then record it."""
+    def _receive(self, end: RelayEnd) -> None:
+        """Forward the bytes that have arrived, then record them."""
         other = self._other(end)
         try:
-            # Never into a buffer that relays share. Each tap has a thread of its own, and `recv_into` lets go of the interpreter's
-            # lock: between reading and copying, the bytes of another tap came to lie there, and went over the judged link.
+            # Never receive into a buffer that relays share: each tap has its own thread, and `recv_into` releases the GIL. Once,
+            # between receiving and copying, another tap wrote its bytes into the buffer, and they went over the judged link.
             data = end.sock.recv(CHUNK)
         except BlockingIOError:
             return
@@ -183,74 +183,73 @@ class Relay:
 
     @property
     def due(self) -> float | None:
-        """When something that is held back may go on, on `time.monotonic()`."""
+        """The time of the next delayed bytes, on `time.monotonic()`; None when nothing waits."""
         return self._held.due
 
     def release(self, now: float | None = None) -> None:
-        """Let go on what has waited long enough; of a side that has finished, its end after it."""
+        """Forward the delayed bytes that are due and, after the last of a finished side, its FIN."""
         changed = self._changed
         if self.over or changed is None or not self._held:
             return
         end = self._end_of(changed.side)
         for data in self._held.take(time.monotonic() if now is None else now):
-            self._go_on(end, data)
+            self._forward(end, data)
         if end.finished and not self._held:
-            self._end_goes_on(end)
+            self._forward_end(end)
         self._watch(end)
 
-    def _take(self, end: End, data: bytes) -> None:
-        """What an end said goes on: at once, or what the rules make of it, when they say so."""
+    def _take(self, end: RelayEnd, data: bytes) -> None:
+        """Forward the bytes of one end: at once, or as the rules change and delay them."""
         if self._changed is None:
-            self._go_on(end, data)
+            self._forward(end, data)
         elif end.side is not self._changed.side:
             self._changed.hear(data)
-            self._go_on(end, data)
+            self._forward(end, data)
         else:
             for piece in self._changed.feed(data):
                 self._held.add(piece, time.monotonic())
             self.release()
 
-    def _go_on(self, end: End, data: bytes) -> None:
-        if not data:
-            return
-        self._pass(self._other(end), data)
-        self.passed.sent[end.side] += len(data)
-        self._tell(end, Happened.BYTES, data)
+    def _forward(self, end: RelayEnd, data: bytes) -> None:
+        if data:
+            self._send_or_keep(self._other(end), data)
+            self.passed.sent[end.side] += len(data)
+            self._tell(end, Happened.BYTES, data)
 
-    def _finish(self, end: End) -> None:
-        """One side sends no more; what is held back of it goes before its end."""
+    def _finish(self, end: RelayEnd) -> None:
+        """Forward the FIN of one side, after its delayed bytes."""
         if self._changed is not None and end.side is self._changed.side:
             if rest := self._changed.rest():
-                self._held.add(Piece(rest), time.monotonic())
+                self._held.add(DelayedBytes(rest), time.monotonic())
             self.release()
-            if self._held or end.told:
+            if self._held or end.forwarded_end:
                 return
-        self._end_goes_on(end)
+        self._forward_end(end)
 
-    def _end_goes_on(self, end: End) -> None:
-        if not end.told:
-            end.told = True
+    def _forward_end(self, end: RelayEnd) -> None:
+        if not end.forwarded_end:
+            end.forwarded_end = True
             self._tell(end, Happened.EOF)
             self._flush(self._other(end))
 
-    def _end_of(self, side: Side) -> End:
+    def _end_of(self, side: Side) -> RelayEnd:
         return self._near if side is Side.INITIATOR else self._far
 
-    def _pass(self, end: End, data: bytes) -> None:
-        """Send at once what goes, keep the rest."""
-        went = self._send(end, data) if end.open and not end.waiting else 0
-        if went < len(data):
-            end.waiting += data[went:]
+    def _send_or_keep(self, end: RelayEnd, data: bytes) -> None:
+        """Send as many bytes as the socket takes, and keep the rest."""
+        sent = self._send(end, data) if end.open and not end.waiting else 0
+        if sent < len(data):
+            end.waiting += data[sent:]
             self._watch(end)
 
-    def _flush(self, end: End) -> None:
-        """Send what waits; when all has gone and the other side has finished, say so; when both know, it is over."""
+    def _flush(self, end: RelayEnd) -> None:
+        """Send waiting bytes, then the FIN of the other side if it has finished; end the link when both FINs are sent."""
         other = self._other(end)
-        while end.open and end.waiting and (went := self._send(end, end.waiting)):
-            del end.waiting[:went]
-        if end.open and not end.waiting and other.told and not end.passed_on:
+        while end.open and end.waiting and (sent := self._send(end, end.waiting)):
+            del end.waiting[:sent]
+        if end.open and not end.waiting and other.forwarded_end and not end.passed_on:
             end.passed_on = True
-            with contextlib.suppress(OSError):  # whoever has gone meanwhile shows it when read
+            with contextlib.suppress(OSError):  # reading from a peer that is gone reports it later
                 end.sock.shutdown(socket.SHUT_WR)
         self._check(end)
         if end.passed_on and other.passed_on:
@@ -258,8 +257,8 @@ class Relay:
         self._watch(end)
         self._watch(other)
 
-    def _send(self, end: End, data: bytes | bytearray) -> int:
-        """How many bytes went; one that has gone swallows them all, and what it sent before is still to be read."""
+    def _send(self, end: RelayEnd, data: bytes | bytearray) -> int:
+        """Return the number of bytes sent; all of them for a peer that is gone, whose earlier bytes are still to be read."""
         try:
             return end.sock.send(data)
         except BlockingIOError:
@@ -268,39 +267,38 @@ class Relay:
             end.gone = True
             return len(data)
 
-    def _check(self, end: End) -> None:
-        """One that has gone, and of which nothing more is to be read, has reset the link."""
-        # Not as soon as sending fails: what it sent before it went may still be unread, and would be missing in the recording.
+    def _check(self, end: RelayEnd) -> None:
+        """Count a peer that is gone as a reset, once all its bytes are read."""
+        # Not as soon as sending fails: its earlier bytes may still be unread, and the recording would lack them.
         if end.gone and end.finished and not self.over:
             self._break(end, "reset")
 
-    def _break(self, end: End, how: str) -> None:
-        """One side has gone: the other learns it as a reset, after what was sent before."""
+    def _break(self, end: RelayEnd, how: str) -> None:
+        """Reset the other side of a peer that is gone, after the bytes sent before."""
         self._blame(end, how)
         if self._changed is not None and end.side is self._changed.side:
             for data in (*self._held.take(math.inf), self._changed.rest()):
-                self._go_on(end, data)
+                self._forward(end, data)
         self._tell(end, Happened.RESET)
         other = self._other(end)
         if other.open:
-            # A reset throws away what the kernel still holds, and the other side would miss what was sent before. One more go for it,
-            # without waiting.
+            # A reset discards the bytes in the kernel's buffer. Try once more to send the waiting ones, without blocking.
             if other.waiting:
                 self._send(other, other.waiting)
             other.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
         self.end()
 
-    def _blame(self, end: End, how: str) -> None:
-        """Whoever ends it first has ended it."""
+    def _blame(self, end: RelayEnd, how: str) -> None:
+        """Record the side that ends the link first."""
         if self.passed.first is None:
             self.passed.first, self.passed.how = end.side, how
 
-    def _watch(self, end: End) -> None:
-        """Wait for what this end can do next, and for nothing else."""
+    def _watch(self, end: RelayEnd) -> None:
+        """Register the events that this end can handle next."""
         if self.over:
             return
         interest = 0
-        # Who does not read holds the sender back, as without a tap; without the bound the tap would hide it, and grow.
+        # A side that does not read blocks the sender, as without a tap; without the bound the tap would hide that, and grow.
         if end.open and not end.finished and len(self._other(end).waiting) + self._held.size < HELD:
             interest |= selectors.EVENT_READ
         if not end.open or end.waiting:
@@ -315,7 +313,7 @@ class Relay:
             self._selector.register(end.sock, interest, end)
         end.interest = interest
 
-    def _tell(self, end: End, kind: Happened, data: bytes = b"") -> None:
+    def _tell(self, end: RelayEnd, kind: Happened, data: bytes = b"") -> None:
         self._record(self.passed.name, end.side, kind, data)
 
 

@@ -1,11 +1,11 @@
-"""The tap: a proxy between two nodes that records both directions, and changes nothing unless rules say so (`changing.py`).
+"""The tap: a proxy between two nodes that records both directions and changes messages only by rules (`changing.py`).
 
     initiator  ---->  tap  ---->  responder        one thread, any number of links
                <----       <----
 
-What arrives is handed on before it is recorded; an end is handed on as an end, half or whole, a reset as a reset.
-Only two things are not as without it: a link is accepted before the far side has agreed, and a far side that cannot be
-reached shows as a reset instead of a refusal.
+Bytes are forwarded before they are recorded; a FIN is forwarded as a FIN, a reset as a reset. Two things differ from a link
+without a tap: the tap accepts a link before the far side does, and an unreachable far side shows as a reset instead of a
+refused connection.
 """
 
 from __future__ import annotations
@@ -23,37 +23,42 @@ from itertools import count
 from pathlib import Path
 from typing import Self
 
-from zenoh_conformance.conversation import Connection, Conversation, Event, Happened, Side
+from zenoh_conformance.reading.conversation import Connection, Conversation, Event, Happened, Side
 from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.files import conversations
 from zenoh_harness.links.changed import ChangedSide
 from zenoh_harness.links.changing import Rule
 from zenoh_harness.links.links import listening, socket_address
 from zenoh_harness.links.locators import Locator
-from zenoh_harness.links.relay import CHUNK, CONNECTING, End, Passed, Relay
+from zenoh_harness.links.relay import CHUNK, CONNECTING, Passed, Relay, RelayEnd
 
 Sink = Callable[[Event], None]
 Change = Callable[[str], ChangedSide]
-"""By a link's name: what is changed on it."""
+"""Makes the changer of a link from the link's name."""
 
 
 class Tap:
-    """Listens at `listen`, opens one link to `to` for each that comes in; `sink` gets every event, in order.
+    """Listens at `listen` and opens a link to `to` for each accepted one; `sink` receives every event, in order.
 
-    Run it with `serve` in a thread of one's own, or use it as a context manager, which runs it beside.
+    Call `serve` in your own thread, or use the tap as a context manager, which serves in another thread.
     """
 
     def __init__(
-        self, listen: Locator, to: Locator, sink: Sink, *, on_end: Callable[[Passed], None] | None = None,
+        self,
+        listen: Locator,
+        to: Locator,
+        sink: Sink,
+        *,
+        on_end: Callable[[Passed], None] | None = None,
         change: Change | None = None,
-    ) -> None:  # fmt: skip
-        """`sink` gets what goes on, as `change` made it.
+    ) -> None:
+        """`sink` receives the events after `change`.
 
-        Raises CannotConnect when nobody may listen there, UsageError for a protocol that is not spoken.
+        Raises CannotConnect when the address cannot be used, UsageError for an unsupported protocol.
         """
         self.to = to
         self.conversation = Conversation(about={"to": str(to)})
-        """Names the connections; the events go to the sink."""
+        """The connections by name; its events go to the sink instead."""
         self._family, self._address = socket_address(to)
         self._door, self.locator = listening(listen)
         self._sink = sink
@@ -62,10 +67,10 @@ class Tap:
         self._began = time.monotonic()
         self._names = (f"link-{number}" for number in count(1))
         self.newest = 0.0
-        """When the newest link was let through, on `time.monotonic()`."""
+        """The time of the newest link, on `time.monotonic()`."""
         self._relays: set[Relay] = set()
         self._awaited: set[Relay] = set()
-        """Those whose far side has not accepted yet."""
+        """The relays whose far side has not accepted yet."""
         self._selector = selectors.DefaultSelector()
         self._bell, self._rope = socket.socketpair()
         self._rope.setblocking(False)
@@ -78,11 +83,11 @@ class Tap:
         self._cut_all = threading.Event()
 
     def serve(self) -> None:
-        """Pass on and record until `leave` is called; then every link is ended. Raises what the sink raises."""
+        """Forward and record until `leave` is called, then end every link. Raises what the sink raises."""
         try:
             while not self._leaving:
                 for key, ready in self._selector.select(self._patience()):
-                    if isinstance(key.data, End):
+                    if isinstance(key.data, RelayEnd):
                         key.data.relay.on_ready(key.data, ready)
                         self._settle(key.data.relay)
                     elif key.fileobj is self._door:
@@ -98,28 +103,28 @@ class Tap:
             self._shut()
 
     def bar(self) -> None:
-        """Cut every link, and let none through from now on; from any thread but the tap's. Returns when it is done."""
+        """Cut every link and refuse new ones; returns when done. Call it from any thread but the tap's."""
         self._cut_all.clear()
         self._barred = True
         self._ring()
         self._cut_all.wait(CONNECTING)
 
     def unbar(self) -> None:
-        """Links are let through again."""
+        """Accept new links again."""
         self._barred = False
 
     def leave(self) -> None:
-        """Make `serve` return; from any thread or signal handler, any number of times."""
+        """Make `serve` return. Callable from any thread or signal handler, any number of times."""
         self._leaving = True
         self._ring()
 
     def _ring(self) -> None:
-        """Wake the thread that serves."""
-        with contextlib.suppress(OSError):  # it has left already, or has not listened for long
+        """Wake the serving thread."""
+        with contextlib.suppress(OSError):  # it has left already, or its buffer is full of wake-ups
             self._rope.send(b"x")
 
     def close(self) -> None:
-        """Leave, and wait for the thread beside, if there is one; raises what stopped it before."""
+        """Make `serve` return and wait for its thread, if there is one. Raises the error that stopped it."""
         self.leave()
         if self._thread is not None:
             self._thread.join()
@@ -127,25 +132,25 @@ class Tap:
             raise self._failed
 
     def __enter__(self) -> Self:
-        self._thread = threading.Thread(target=self._serve_beside, name="tap", daemon=True)
+        self._thread = threading.Thread(target=self._serve_in_thread, name="tap", daemon=True)
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _serve_beside(self) -> None:
+    def _serve_in_thread(self) -> None:
         try:
             self.serve()
         except Exception as why:  # noqa: BLE001  raised again in the thread that closes the tap
             self._failed = why
 
     def _patience(self) -> float | None:
-        """Seconds until the first far side is late, or something that is held back may go on; None when nothing is awaited."""
-        late = [each.awaited.remaining() for each in self._awaited if each.awaited]
+        """Seconds until the first far side is late or delayed bytes are due; None when neither is awaited."""
+        times = [relay.awaited.remaining() for relay in self._awaited if relay.awaited]
         if self._change is not None:
-            late += [max(0.0, each.due - time.monotonic()) for each in self._relays if each.due is not None]
-        return min(late, default=None)
+            times += [max(0.0, relay.due - time.monotonic()) for relay in self._relays if relay.due is not None]
+        return min(times, default=None)
 
     def _release(self) -> None:
         for relay in tuple(self._relays):
@@ -153,12 +158,12 @@ class Tap:
             self._settle(relay)
 
     def _give_up_on_the_late(self) -> None:
-        for relay in [each for each in self._awaited if each.awaited and each.awaited.passed]:
+        for relay in [relay for relay in self._awaited if relay.awaited and relay.awaited.passed]:
             relay.give_up()
             self._settle(relay)
 
     def _accept(self) -> None:
-        """A link comes in: name it, and open the other half. Raises CannotGoOn when there is no descriptor left."""
+        """Accept a link and connect to the far side. Raises CannotGoOn when no descriptor is left."""
         try:
             far = socket.socket(self._family, socket.SOCK_STREAM)
             near, address = self._door.accept()
@@ -166,13 +171,13 @@ class Tap:
             if why.errno in (errno.EMFILE, errno.ENFILE):
                 many = f"{len(self._relays)} links are too many"
                 raise CannotGoOn(many, step="tap", seen=str(why), hint="raise ulimit -n") from why
-            far.close()  # whoever came has left again
+            far.close()  # the initiator has already left
             return
         if self._barred:
             near.close()
             far.close()
             return
-        passed = Passed(next(self._names), _told(address, self.locator))
+        passed = Passed(next(self._names), _origin(address, self.locator))
         self.conversation.connections[passed.name] = Connection(
             passed.name, self.to.protocol, initiator=passed.initiator, responder=str(self.to)
         )
@@ -190,7 +195,7 @@ class Tap:
         self._cut_all.set()
 
     def _settle(self, relay: Relay) -> None:
-        """Keep the books after something happened to a link."""
+        """Update the sets of relays after an event on a link."""
         if relay.awaited:
             self._awaited.add(relay)
         else:
@@ -204,8 +209,8 @@ class Tap:
         for relay in tuple(self._relays):
             relay.end()
             self._settle(relay)
-        for each in (self._selector, self._door, self._bell, self._rope):
-            each.close()
+        for resource in (self._selector, self._door, self._bell, self._rope):
+            resource.close()
         if self.locator.protocol == "unixsock-stream":
             Path(self.locator.address).unlink(missing_ok=True)
 
@@ -214,15 +219,15 @@ class Tap:
 
 
 def change_of(rules: Sequence[Rule], side: Side, met: Counter[Rule] | None = None) -> Change | None:
-    """What a tap needs to change what `side` says; None without rules. `met` counts what each rule changed."""
+    """The changer of a tap for the messages of `side`; None without rules. `met` counts the changes of each rule."""
     return (lambda name: ChangedSide(rules, side, name, met)) if rules else None
 
 
 class Recording:
-    """A conversation file that grows while the tap runs; readable at any moment, complete once closed."""
+    """A conversation file that grows while the tap runs; readable at any time, complete once closed."""
 
     def __init__(self, path: Path) -> None:
-        """Raises CannotGoOn when it cannot be written there."""
+        """Raises CannotGoOn when the file cannot be written."""
         self.path = path
         try:
             self._writer = conversations.ConversationWriter(path, Conversation())
@@ -230,16 +235,16 @@ class Recording:
             raise CannotGoOn(f"cannot write {path}", step="record", seen=str(why)) from why
 
     def __call__(self, event: Event) -> None:
-        """Add an event. Raises CannotGoOn when the disk refuses; what was written stays."""
+        """Add an event. Raises CannotGoOn when it cannot be written; earlier events stay in the file."""
         try:
             self._writer.event(event)
         except OSError as why:
             raise CannotGoOn(f"cannot go on writing {self.path}", step="record", seen=str(why)) from why
 
     def close(self, conversation: Conversation) -> None:
-        """No more will come: put the connections, which nobody knew at the beginning, into the first line.
+        """Complete the file: put the connections, which were unknown at its beginning, into the first line.
 
-        Raises CannotGoOn when there is no room for that; the file stays as it grew, readable without their names.
+        Raises CannotGoOn when that cannot be written; the file stays readable, without the names of its connections.
         """
         self._writer.close()
         complete = self.path.with_name(self.path.name + ".complete")
@@ -254,8 +259,8 @@ class Recording:
             raise CannotGoOn(f"cannot complete {self.path}", step="record", seen=str(why)) from why
 
 
-def _told(address: object, locator: Locator) -> str:
-    """Where an initiator came from; one on a Unix socket has no name."""
+def _origin(address: object, locator: Locator) -> str:
+    """The address of an initiator; on a Unix socket it has none."""
     if isinstance(address, tuple):
         return str(Locator.tcp(str(address[0]), int(address[1])))
     return f"{locator.protocol}/"

@@ -1,4 +1,4 @@
-"""Deadlines on the monotonic clock, stretched together by one environment variable."""
+"""Deadlines on the monotonic clock; one environment variable scales all of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SCALE_VARIABLE: Final = "ZCONFORM_TIME_SCALE"
 
 
 def scale() -> float:
-    """The factor that slow machines put in ZCONFORM_TIME_SCALE (1 when unset or unreadable)."""
+    """The factor for slow machines from ZCONFORM_TIME_SCALE; 1 when it is unset or not a positive number."""
     try:
         factor = float(os.environ.get(SCALE_VARIABLE, "1"))
     except ValueError:
@@ -20,19 +20,19 @@ def scale() -> float:
 
 
 def scaled(seconds: float) -> float:
-    """`seconds` in this machine's time."""
+    """`seconds`, multiplied by the factor for this machine."""
     return seconds * scale()
 
 
 MOST_STRAIN: Final = 5.0
-"""What patience is stretched by at most where more wants to run than the machine has cores."""
+"""The largest factor by which an overloaded machine stretches timeouts."""
 
 
 def strain() -> float:
-    """How many times as long everything takes now as on an idle machine, from 1 to MOST_STRAIN: silence says less on a busy one.
+    """The factor by which the current load stretches timeouts, from 1 to MOST_STRAIN.
 
-    It is the load of the last minute for each core, less one: two that want to run on each core stretch nothing. 1 where the
-    system tells no load.
+    It is the load of the last minute per core, less one, so that two runnable tasks per core stretch nothing; 1 on a system
+    without load averages.
     """
     if not hasattr(os, "getloadavg"):
         return 1.0
@@ -41,13 +41,13 @@ def strain() -> float:
 
 
 def stretched(seconds: float) -> float:
-    """`seconds` in this machine's time, as busy as it is: how long to wait for what is due."""
+    """`seconds`, multiplied by the factors for this machine and for its current load."""
     return strain() * scaled(seconds)
 
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """A moment after which nobody waits any more."""
+    """The time at which waiting ends."""
 
     at: float
     """Seconds on `time.monotonic()`."""

@@ -1,4 +1,4 @@
-"""Wires: links as cases and dialogues see them, every event recorded in a conversation."""
+"""Wires: links for cases and dialogues, with every event recorded in a conversation."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ import threading
 import time
 from typing import Protocol
 
-from zenoh_conformance.conversation import Connection, Conversation, Event, Framing, Happened, Side
-from zenoh_harness.links.links import Link, LinkEvent, Observer
+from zenoh_conformance.reading.conversation import Connection, Conversation, Event, Framing, Happened, Side
+from zenoh_harness.links.links import LinkEvent, Observer, RecordedLink
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.timing import Deadline
 
 SENDING = 10.0
-"""Seconds after which a peer that reads nothing has lost what we send."""
+"""Seconds after which bytes that a peer does not read count as lost."""
 
 
 class Reachable(Protocol):
-    """What a wire needs of a node: which side it is, where it is reached, and a fresh link to it."""
+    """A node to which a wire can be opened."""
 
     @property
     def side(self) -> Side:
-        """RESPONDER when it listens, INITIATOR when it comes to us."""
+        """RESPONDER if it listens, INITIATOR if it connects to us."""
 
     @property
     def locator(self) -> Locator:
-        """Where it listens, or where we do."""
+        """The address at which it listens, or at which we do."""
 
-    def link(self, deadline: Deadline, observer: Observer | None = None) -> Link:
-        """A fresh link, opened or accepted; CannotConnect when there is none in time."""
+    def link(self, deadline: Deadline, observer: Observer | None = None) -> RecordedLink:
+        """Open or accept a new link. Raises CannotConnect after the deadline."""
 
 
 class Recorder:
-    """The conversation of one check: events of several links in the order in which they were seen."""
+    """Records the conversation of one check: the events of several links in order."""
 
     def __init__(self) -> None:
         self.conversation = Conversation()
@@ -44,27 +44,27 @@ class Recorder:
             self.conversation.events.append(event)
 
     def wire(self, node: Reachable, name: str, deadline: Deadline) -> LinkWire:
-        """A new link to a node, opened or accepted, recorded under `name`; CannotConnect when there is none in time."""
+        """Open or accept a new link, recorded under `name`. Raises CannotConnect after the deadline."""
         return LinkWire.open(node, name, self, deadline)
 
 
 class LinkWire:
-    """One recorded link: a `zenoh_conformance.scene.Wire`."""
+    """One recorded link: a `zenoh_conformance.talking.scene.Wire`."""
 
     def __init__(self, name: str, target: Side, recorder: Recorder) -> None:
         self.name = name
         self.side = target.other
         self._target = target
         self._recorder = recorder
-        self._link: Link | None = None
+        self._link: RecordedLink | None = None
         self.done = False
-        """Whether we have ended it, or our direction of it."""
+        """Whether we have ended the link, or our direction of it."""
         self.told_end = False
-        """Whether the target's end was received: nothing comes any more."""
+        """Whether `receive` has returned the target's end."""
 
     @classmethod
     def open(cls, node: Reachable, name: str, recorder: Recorder, deadline: Deadline) -> LinkWire:
-        """A wire over a fresh link of `node`."""
+        """A wire over a new link of `node`."""
         wire = cls(name, node.side, recorder)
         names = ("harness", "target") if node.side is Side.RESPONDER else ("target", "harness")
         recorder.conversation.connections[name] = Connection(
@@ -74,7 +74,7 @@ class LinkWire:
         return wire
 
     @property
-    def raw(self) -> Link:
+    def raw(self) -> RecordedLink:
         """The link below."""
         assert self._link is not None
         return self._link
@@ -94,11 +94,11 @@ class LinkWire:
         return time.monotonic() - self._recorder.began
 
     def send(self, data: bytes) -> None:
-        """Put bytes on the link as they are; a link that has gone swallows them."""
+        """Send bytes unchanged; they are lost if the link has ended."""
         self.raw.send(data, Deadline.after(SENDING))
 
     def receive(self, within: float) -> Event | None:
-        """The next thing that the target does; an end is told once, after it there is None at once."""
+        """The next event of the target; its end is returned once, and after it None at once."""
         if self.told_end:
             return None
         event = self.raw.receive(Deadline(time.monotonic() + within))
@@ -108,21 +108,21 @@ class LinkWire:
         return self._event(event)
 
     def half_closed(self) -> bool:
-        """Whether the target ended its own direction only. To be asked when all is said."""
+        """Whether the target ended its own direction only. Call it after the last send."""
         return self.raw.half_closed()
 
     def finish(self) -> None:
-        """Send no more (FIN), go on reading."""
+        """End our direction (FIN); receiving is still possible."""
         self.done = True
         self.raw.finish()
 
     def reset(self) -> None:
-        """End the link at once."""
+        """Reset the link."""
         self.done = True
         self.raw.abort()
 
     def shut(self) -> None:
-        """End the link in order."""
+        """Close the link."""
         self.done = True
         self.raw.close()
 

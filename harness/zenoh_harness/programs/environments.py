@@ -1,4 +1,4 @@
-"""Environments for wheels: one a version in the user's cache, made once with uv, whoever asks first."""
+"""Environments for wheels: one per version in the user's cache, made once with uv."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from zenoh_harness.links.timing import scaled
 CACHE_VARIABLE: Final = "ZCONFORM_CACHE_DIR"
 _COMPLETE: Final = ".complete"
 _MAKING: Final = 300.0
-"""Seconds that making one may take, waiting for another maker included."""
+"""Seconds to make an environment, or to wait for another process that makes it."""
 
 
 def cache_folder() -> Path:
-    """Where environments are kept: ZCONFORM_CACHE_DIR, else the user's cache folder."""
+    """The folder of environments: ZCONFORM_CACHE_DIR, else the user's cache folder."""
     chosen = os.environ.get(CACHE_VARIABLE)
     return Path(chosen) if chosen else platformdirs.user_cache_path("zenoh-conformance")
 
 
 def python_with(package: str, version: str, *, known: tuple[str, ...] = ()) -> Path:
-    """The Python of an environment that holds `package` at `version`, made when it is not there yet.
+    """The Python of an environment with `package` at `version`, made if it does not exist yet.
 
-    `known` are versions to offer when this one does not exist. UsageError: no such version, or none with a wheel;
-    CannotGoOn: no network, no room, no uv.
+    `known` are versions to suggest. Raises UsageError for a version that does not exist or has no wheel, CannotGoOn without
+    network, disk space or uv.
     """
     tag = f"{sys.implementation.cache_tag}-{sys.platform}"
     folder = cache_folder() / "environments" / f"{package}-{version}-{tag}"
@@ -44,16 +44,11 @@ def python_with(package: str, version: str, *, known: tuple[str, ...] = ()) -> P
             if not ((folder / _COMPLETE).exists() and python.exists()):
                 _make(folder, python, package, version, known)
     except filelock.Timeout as why:
-        raise CannotGoOn(
-            f"another process keeps making {folder.name}",
-            step="environment",
-            seen=f"{folder}.lock is held",
-            hint="is an older run hanging?",
-        ) from why
+        busy, seen = f"another process is still making {folder.name}", f"{folder}.lock is held"
+        raise CannotGoOn(busy, step="environment", seen=seen, hint="is an older run hanging?") from why
     except OSError as why:
-        raise CannotGoOn(
-            f"cannot make {folder}", step="environment", seen=str(why), hint=f"{CACHE_VARIABLE} names another folder"
-        ) from why
+        hint = f"set {CACHE_VARIABLE} to another folder"
+        raise CannotGoOn(f"cannot make {folder}", step="environment", seen=str(why), hint=hint) from why
     return python
 
 
@@ -64,12 +59,11 @@ def _make(folder: Path, python: Path, package: str, version: str, known: tuple[s
         _uv("pip", "install", "--python", str(python), "--only-binary", ":all:", f"{package}=={version}")
     except subprocess.CalledProcessError as why:
         shutil.rmtree(folder, ignore_errors=True)
-        raise _refused(package, version, why.stderr, known) from why
+        raise _install_error(package, version, why.stderr, known) from why
     except subprocess.TimeoutExpired as why:
         shutil.rmtree(folder, ignore_errors=True)
-        raise CannotGoOn(
-            f"installing {package} {version} stalls", step="environment", hint="is the package index reachable?"
-        ) from why
+        hint = "is the package index reachable?"
+        raise CannotGoOn(f"installing {package} {version} stalls", step="environment", hint=hint) from why
     (folder / _COMPLETE).touch()
 
 
@@ -91,19 +85,13 @@ def _uv(*arguments: str) -> None:
     )
 
 
-def _refused(package: str, version: str, said: str, known: tuple[str, ...]) -> CannotGoOn | UsageError:
-    lines = [line.strip() for line in said.splitlines() if line.strip()][:4]
-    if "has no usable wheels" in said or "has no wheels" in said:
-        return UsageError(
-            f"{package} {version} has no wheel for this platform",
-            step="environment",
-            seen=lines,
-            hint=nearest(version, known),
-        )
-    if "there is no version of" in said or "Failed to parse" in said:
-        return UsageError(
-            f"there is no {package} {version}", step="environment", seen=lines, hint=nearest(version, known)
-        )
-    return CannotGoOn(
-        f"cannot install {package} {version}", step="environment", seen=lines, hint="is the package index reachable?"
-    )
+def _install_error(package: str, version: str, stderr: str, known: tuple[str, ...]) -> CannotGoOn | UsageError:
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()][:4]
+    suggestion = nearest(version, known)
+    if "has no usable wheels" in stderr or "has no wheels" in stderr:
+        why = f"{package} {version} has no wheel for this platform"
+        return UsageError(why, step="environment", seen=lines, hint=suggestion)
+    if "there is no version of" in stderr or "Failed to parse" in stderr:
+        return UsageError(f"there is no {package} {version}", step="environment", seen=lines, hint=suggestion)
+    why, hint = f"cannot install {package} {version}", "is the package index reachable?"
+    return CannotGoOn(why, step="environment", seen=lines, hint=hint)

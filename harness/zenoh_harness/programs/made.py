@@ -1,4 +1,4 @@
-"""What a builder leaves behind, and how it tells of its progress."""
+"""The result of a builder, and the callback for its progress."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 Tell = Callable[[str], None]
-"""Takes a line of progress now and then."""
+"""Receives lines of progress."""
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """What a builder left behind."""
+class BuildResult:
+    """The result of a builder."""
 
     what: str
-    """How it is named where a target is named: an image, a path."""
+    """Its name in target strings: an image, a path."""
     facts: Mapping[str, str]
-    """Version, toolchain, digest: whatever tells one build from another."""
+    """Version, toolchain, digest: the properties that identify a build."""
     new: bool
-    """Whether it was made now; else it was there."""
+    """Whether it was built now; else it existed before."""
     seconds: float

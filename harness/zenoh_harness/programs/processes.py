@@ -1,4 +1,4 @@
-"""Programs that we start: each in its own group under a supervisor, each ended, nothing left behind."""
+"""Programs that we start: each in its own process group under a supervisor that ends all of it."""
 
 from __future__ import annotations
 
@@ -27,32 +27,28 @@ from zenoh_harness.programs import signs, supervisor
 from zenoh_harness.programs.signs import Sign
 
 OUTPUT_LIMIT: Final = 1 << 20
-"""Bytes kept of each output stream: the first half and a rolling tail."""
+"""Bytes kept of each output stream: one half from its beginning, one half from its end."""
 
 GRACE: Final = 3.0
 """Seconds between SIGTERM and SIGKILL."""
 
-_SHELL_DEATHS: Final = frozenset(
-    128 + number
-    for number in (
-        signal.SIGILL, signal.SIGTRAP, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGSEGV, signal.SIGSYS, signal.SIGPIPE,
-    )
-)  # fmt: skip
-"""Exit codes by which a shell tells that a program died of a signal."""
+_CRASHES: Final = ("SIGILL", "SIGTRAP", "SIGABRT", "SIGBUS", "SIGFPE", "SIGSEGV", "SIGSYS", "SIGPIPE")
+_SHELL_DEATHS: Final = frozenset(128 + signal.Signals[name] for name in _CRASHES)
+"""The exit codes by which a shell reports that a program died of a signal."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
-    """How a program ended."""
+class ProcessEnd:
+    """The end of a program."""
 
     code: int
     """Exit code, or minus the signal."""
     orphans: int
-    """Processes that it left running, ended with it."""
+    """The number of processes that it left running; they were killed."""
 
     @property
     def in_order(self) -> bool:
-        """Whether it ended by itself: no signal, nor a shell's way to tell of one."""
+        """Whether it exited by itself: not by a signal, nor with a shell's exit code for one."""
         return self.code >= 0 and self.code not in _SHELL_DEATHS
 
     def __str__(self) -> str:
@@ -63,7 +59,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a program and its children hold at one moment."""
+    """The resources of a program and its children at one moment."""
 
     memory: int
     """Resident bytes."""
@@ -73,21 +69,21 @@ class Usage:
 
 
 class Running(Protocol):
-    """What can be asked of anything that we started, a program or a container."""
+    """The operations on a program or a container that we started."""
 
     @property
     def pid(self) -> int:
-        """Its process id; 0 where it runs on another machine."""
+        """Its process id; 0 on another machine."""
 
     @property
-    def ended(self) -> Ended | None:
-        """How it ended, as far as was seen."""
+    def ended(self) -> ProcessEnd | None:
+        """Its end, if it was seen."""
 
-    def poll(self) -> Ended | None:
-        """How it ended, or None while it runs; never waits."""
+    def poll(self) -> ProcessEnd | None:
+        """Its end, or None while it runs; never waits."""
 
-    def wait(self, deadline: Deadline) -> Ended | None:
-        """How it ended, or None when the deadline passes first."""
+    def wait(self, deadline: Deadline) -> ProcessEnd | None:
+        """Its end, or None after the deadline."""
 
     def terminate(self) -> None:
         """Ask it to end."""
@@ -95,30 +91,30 @@ class Running(Protocol):
     def kill(self) -> None:
         """End it at once."""
 
-    def stop(self, grace: float = ...) -> Ended:
-        """End it and let go of all that it held; keeps its output."""
+    def stop(self, grace: float = ...) -> ProcessEnd:
+        """End it and release its resources; keep its output."""
 
     def suspended(self) -> bool:
-        """Whether it stands still."""
+        """Whether it is suspended."""
 
     def usage(self) -> Usage | None:
-        """What it holds now; None when it is gone."""
+        """Its resources now; None when it has ended."""
 
     def listening(self) -> tuple[tuple[str, int], ...]:
         """The (host, port) pairs at which it listens on TCP."""
 
     def output(self, stream: str = ...) -> str:
-        """What it wrote, bounded."""
+        """The kept part of its output."""
 
     def last_lines(self, count: int = ..., stream: str = ...) -> tuple[str, ...]:
-        """The last lines that it wrote."""
+        """The last lines of its output."""
 
     def signs(self) -> tuple[Sign, ...]:
-        """Lines of its output that speak of death, in order."""
+        """The lines of its output that report a crash, in order."""
 
 
 def signal_name(number: int) -> str:
-    """SIGKILL for 9, and so on."""
+    """The name of a signal: SIGKILL for 9."""
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -126,19 +122,19 @@ def signal_name(number: int) -> str:
 
 
 class Program:
-    """One started program; use as a context manager or call `stop`."""
+    """A started program; use it as a context manager or call `stop`."""
 
     def __init__(
         self, command: Sequence[str], folder: Path, popen: subprocess.Popen[bytes], control: int, status: int
     ) -> None:
         self.command = tuple(command)
         self.folder = folder
-        """Where its output is kept; removed by `stop`."""
+        """The folder of its output; `stop` removes it."""
         self.pid = 0
         """The program's own process id, not the supervisor's."""
-        self.ended: Ended | None = None
+        self.ended: ProcessEnd | None = None
         self.panics: tuple[str, ...] = ()
-        """Forms of a panic that its own file names."""
+        """The forms of a panic in the target's file."""
         self._popen = popen
         self._control = control
         self._status = status
@@ -150,34 +146,34 @@ class Program:
 
     @property
     def stdin(self) -> IO[bytes]:
-        """Its standard input, when it was started interactive."""
+        """Its standard input, if it was started interactive."""
         assert self._popen.stdin is not None, "not started interactive"
         return self._popen.stdin
 
     @property
     def stdout(self) -> IO[bytes]:
-        """Its standard output, when it was started interactive."""
+        """Its standard output, if it was started interactive."""
         assert self._popen.stdout is not None, "not started interactive"
         return self._popen.stdout
 
-    def poll(self) -> Ended | None:
-        """How it ended, or None while it runs; never waits."""
+    def poll(self) -> ProcessEnd | None:
+        """Its end, or None while it runs; never waits."""
         return self.wait(Deadline(0.0))
 
-    def wait(self, deadline: Deadline) -> Ended | None:
-        """How it ended, or None when the deadline passes first."""
+    def wait(self, deadline: Deadline) -> ProcessEnd | None:
+        """Its end, or None after the deadline."""
         while self.ended is None and (line := self._next_line(deadline)) is not None:
             word, _, rest = line.partition(" ")
             if word == "started":
                 self.pid = int(rest)
             elif word == "ended":
                 code, _, orphans = rest.partition(" ")
-                self.ended = Ended(int(code), int(orphans))
+                self.ended = ProcessEnd(int(code), int(orphans))
             elif word == "failed":
                 raise CannotStart(f"cannot start {self.command[0]}", step="start", seen=os.strerror(int(rest or 0)))
         return self.ended
 
-    def _started(self, deadline: Deadline) -> bool:
+    def _await_start(self, deadline: Deadline) -> bool:
         line = self._next_line(deadline)
         if line is None:
             return False
@@ -186,7 +182,7 @@ class Program:
         return self.pid != 0
 
     def _next_line(self, deadline: Deadline) -> str | None:
-        """One status line; None when the deadline passes; a supervisor that was killed counts as `ended -9`."""
+        """The next status line; None after the deadline; a supervisor that was killed counts as `ended -9`."""
         with self._lock:
             if self._stopped:
                 return None
@@ -213,8 +209,8 @@ class Program:
             with contextlib.suppress(BrokenPipeError):
                 os.write(self._control, order)
 
-    def stop(self, grace: float = GRACE) -> Ended:
-        """End it: SIGTERM, after `grace` seconds SIGKILL, its children too; keeps the output, removes the folder."""
+    def stop(self, grace: float = GRACE) -> ProcessEnd:
+        """End it and its children: SIGTERM, after `grace` seconds SIGKILL; keep the output, remove the folder."""
         if self._stopped:
             assert self.ended is not None
             return self.ended
@@ -225,7 +221,7 @@ class Program:
             self.kill()
             self.wait(Deadline.after(10 * GRACE))
         self._close()
-        self.ended = self.ended or Ended(-9, 0)
+        self.ended = self.ended or ProcessEnd(-9, 0)
         return self.ended
 
     def _close(self) -> None:
@@ -251,44 +247,32 @@ class Program:
             return False
 
     def usage(self) -> Usage | None:
-        """What it and its children hold now; None when it is gone."""
-        try:
-            root = psutil.Process(self.pid)
-            family = [root, *root.children(recursive=True)]
-            return Usage(
-                memory=sum(one.memory_info().rss for one in family),
-                threads=sum(one.num_threads() for one in family),
-                descriptors=sum(one.num_fds() for one in family),
-                processes=len(family),
-            )
-        except psutil.Error:
-            return None
+        """The resources of it and its children now; None when it has ended."""
+        return usage_of(self.pid)
 
     def listening(self) -> tuple[tuple[str, int], ...]:
         """The (host, port) pairs at which it or a child listens on TCP."""
         try:
-            root = psutil.Process(self.pid)
-            family = [root, *root.children(recursive=True)]
             return tuple(
-                (at.laddr.ip, at.laddr.port)
-                for one in family
-                for at in one.net_connections("tcp")
-                if at.status == psutil.CONN_LISTEN
+                (connection.laddr.ip, connection.laddr.port)
+                for process in process_and_descendants(self.pid)
+                for connection in process.net_connections("tcp")
+                if connection.status == psutil.CONN_LISTEN
             )
         except psutil.Error:
             return ()
 
     def output(self, stream: str = "stderr") -> str:
-        """What it wrote, bounded: the beginning and the end; undecodable bytes replaced."""
+        """The beginning and the end of its output; undecodable bytes are replaced."""
         data = self._output.get(stream, b"") if self._stopped else self._read_output(stream)
         return data.decode(errors="replace")
 
     def last_lines(self, count: int = 5, stream: str = "stderr") -> tuple[str, ...]:
-        """The last lines that it wrote, each cut at 300 characters."""
+        """The last lines of its output, each cut at 300 characters."""
         return tuple(line[:300] for line in self.output(stream).splitlines()[-count:])
 
     def signs(self) -> tuple[Sign, ...]:
-        """Lines of its output that speak of death, in order."""
+        """The lines of its output that report a crash, in order."""
         return self._signs if self._stopped else self._read_signs()
 
     def _read_output(self, stream: str) -> bytes:
@@ -303,8 +287,8 @@ class Program:
             lines = (self.folder / "signs").read_bytes().decode(errors="replace").splitlines()
         except FileNotFoundError:
             return ()
-        shown = (line.partition(" ") for line in lines)
-        return tuple(signs.classify(((stream, text) for stream, _, text in shown), self.panics))
+        pairs = (line.partition(" ")[::2] for line in lines)
+        return tuple(signs.classify(pairs, self.panics))
 
     def __enter__(self) -> Self:
         return self
@@ -317,19 +301,19 @@ _RUNNING: Final[set[Program]] = set()
 
 
 def running() -> tuple[Program, ...]:
-    """Programs that were started and not yet stopped."""
+    """The programs that were started and not yet stopped."""
     return tuple(_RUNNING)
 
 
 @atexit.register
 def stop_all() -> None:
-    """End every program that is still held."""
+    """Stop every program that was started and not yet stopped."""
     for program in running():
         program.stop()
 
 
 def work_folder() -> Path:
-    """A fresh temporary folder, to be given to `start`, which removes it with the program."""
+    """A new temporary folder for `start`, which removes it with the program."""
     return Path(tempfile.mkdtemp(prefix="zconform-"))
 
 
@@ -345,10 +329,10 @@ def start(
 ) -> Program:
     """Start `command` (no shell) under a supervisor.
 
-    `env` is added to ours; `folder` (see `work_folder`) goes with the program, even when we are killed.
-    `interactive` hands its standard input and output to the caller; else its output is kept and its input is empty.
-    `panics`: what its lines hold when it has panicked, beside the forms that everybody knows.
-    CannotStart names what the kernel said.
+    `env` is added to ours; `folder` (see `work_folder`) is removed with the program, even when we are killed.
+    `interactive` gives its standard input and output to the caller; else its output is kept and its input is empty.
+    `panics`: texts in its output that report a panic, beside the forms of `signs.py`.
+    Raises CannotStart with the kernel's error.
     """
     folder = folder or work_folder()
     options = {
@@ -359,11 +343,11 @@ def start(
         "limit": limit,
         "signs": signs.words(panics),
     }
-    program = _supervised(command, folder, options, {**os.environ, **(env or {})})
+    program = _start_supervisor(command, folder, options, {**os.environ, **(env or {})})
     program.panics = tuple(panics)
     _RUNNING.add(program)
     try:
-        if not program._started(Deadline.after(30)):
+        if not program._await_start(Deadline.after(30)):
             raise CannotStart(f"cannot start {command[0]}", step="start", seen="its supervisor does not answer")
     except CannotStart as why:
         program.stop()
@@ -372,21 +356,16 @@ def start(
     return program
 
 
-def _supervised(command: Sequence[str], folder: Path, options: Mapping[str, object], env: Mapping[str, str]) -> Program:
+def _start_supervisor(
+    command: Sequence[str], folder: Path, options: Mapping[str, object], env: Mapping[str, str]
+) -> Program:
     control_read, control_write = os.pipe()
     status_read, status_write = os.pipe()
     pipe = subprocess.PIPE if options["interactive"] else subprocess.DEVNULL
+    python = [sys.executable, "-I", "-S", supervisor.__file__]
     try:
         popen = subprocess.Popen(
-            [
-                sys.executable,
-                "-I",
-                "-S",
-                supervisor.__file__,
-                str(control_read),
-                str(status_write),
-                json.dumps(options),
-            ],
+            [*python, str(control_read), str(status_write), json.dumps(options)],
             stdin=pipe,
             stdout=pipe,
             stderr=subprocess.DEVNULL,
@@ -401,7 +380,42 @@ def _supervised(command: Sequence[str], folder: Path, options: Mapping[str, obje
 
 
 def free_port(host: str = "127.0.0.1") -> int:
-    """A port that the kernel gave and that nobody holds now; who listens there must be checked afterwards."""
+    """A free port; the caller must check afterwards which process listens there."""
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as sock:
         sock.bind((host, 0))
         return int(sock.getsockname()[1])
+
+
+def process_and_descendants(pid: int) -> list[psutil.Process]:
+    """Return a process and all below it; the kernel's own lists of children spare a look at every process of the machine.
+
+    Raises psutil.Error where one of them is gone.
+    """
+    tasks = [task.joinpath("children") for task in Path(f"/proc/{pid}/task").glob("*")]
+    try:
+        children = [child for task in tasks for child in task.read_text(encoding="ascii").split()]
+    except OSError:
+        return [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
+    return [psutil.Process(pid), *(below for child in children for below in process_and_descendants(int(child)))]
+
+
+def usage_of(pid: int) -> Usage | None:
+    """Return what a process of this machine and all below it hold; None when it is gone."""
+    try:
+        family = process_and_descendants(pid)
+        return Usage(
+            memory=sum(process.memory_info().rss for process in family),
+            threads=sum(process.num_threads() for process in family),
+            descriptors=sum(map(_descriptors, family)),
+            processes=len(family),
+        )
+    except psutil.Error:
+        return None
+
+
+def _descriptors(process: psutil.Process) -> int:
+    """Open descriptors, where the kernel lets us look; else none."""
+    try:
+        return process.num_fds()
+    except psutil.AccessDenied:
+        return 0

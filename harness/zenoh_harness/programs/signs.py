@@ -1,7 +1,7 @@
-"""Signs of death in what a program writes: known by their form, never by a word.
+"""Signs of a crash in the output of a program, recognized by the form of a line and never by a single word.
 
-A node may log "panic", "error" or "assertion" as often as it likes. What counts is the line that a runtime writes when it
-has panicked, a sanitizer's report, the C library's last words, and what the target's own file names (`panics = [..]`).
+A node may log "panic", "error" or "assertion" at any time. The signs are the line that a runtime writes when it has panicked,
+the report of a sanitizer, the C library's message on an abort, and the forms in the target's file (`panics = [..]`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 PANIC: Final = "panic"
 SANITIZER: Final = "sanitizer"
 GRAVE: Final = frozenset({PANIC, SANITIZER})
-"""Kinds that are a fault whatever the node does afterwards."""
+"""The kinds that are a fault even if the node goes on."""
 
 FORMS: Final[Mapping[str, tuple[re.Pattern[str], ...]]] = {
     PANIC: (
@@ -41,26 +41,27 @@ FORMS: Final[Mapping[str, tuple[re.Pattern[str], ...]]] = {
         re.compile(r"^thread '[^']*' has overflowed its stack"),
     ),
 }
-"""Kind -> the forms of a line by itself. A line has the first kind that fits."""
+"""The forms of a single line by kind. A line has the first kind with a matching form."""
 
 GO_PANIC: Final = re.compile(r"^(?:panic: |fatal error: )")
 GO_TRACE: Final = re.compile(r"^goroutine \d+ \[")
-"""What makes a Go panic of the line before it: its message alone may be anybody's log line."""
+"""The line after the message of a Go panic; without it, the message may be an ordinary log line."""
 
 WORDS: Final = (
-    "panicked at", "fatal runtime error: ", "panicexception: ", "terminate called", "poisonerror", "memory allocation of ",
-    "std::bad_alloc", "sanitizer", "runtime error: ", "assertion ", "free(", "malloc(", "realloc(", "munmap_chunk(",
-    "corrupted ", "double free", "stack smashing", "overflowed its stack", "panic: ", "fatal error: ", "goroutine ",
-)  # fmt: skip
-"""One of these, in lower case, is in every line that has a form: what a flood of output is searched for."""
+    *("panicked at", "fatal runtime error: ", "panicexception: ", "terminate called", "poisonerror", "panic: "),
+    *("memory allocation of ", "std::bad_alloc", "sanitizer", "runtime error: ", "fatal error: ", "goroutine "),
+    *("assertion ", "free(", "malloc(", "realloc(", "munmap_chunk(", "corrupted ", "double free"),
+    *("stack smashing", "overflowed its stack"),
+)
+"""Every line with a form contains one of these, in lower case: a quick search in long output."""
 
 _NUMBER_OF_THREAD: Final = re.compile(r"(thread '[^']*?)(?:-\d+)?'(?: \(\d+\))?")
-"""Which of a pool it was, and its id: both change from run to run."""
+"""The number of a thread in its pool, and its id, which change from run to run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """A line of output that speaks of death."""
+    """A line of output that reports a crash."""
 
     kind: str
     """A key of `FORMS`."""
@@ -71,37 +72,37 @@ class Sign:
 
     @property
     def cause(self) -> str:
-        """The line without what changes from run to run: a cause."""
+        """The line without the parts that change from run to run."""
         return _NUMBER_OF_THREAD.sub(r"\1'", self.line.strip())
 
 
 def words(own: Iterable[str] = ()) -> list[str]:
-    """What a supervisor searches for, in lower case; `own`: the target's own forms."""
+    """The words that a supervisor searches for, in lower case; `own`: the target's own forms."""
     return [*WORDS, *(longest.lower() for form in own if (longest := max(form.split("*"), key=len)))]
 
 
 def classify(lines: Iterable[tuple[str, str]], own: Sequence[str] = ()) -> list[Sign]:
-    """The signs among suspicious (stream, line) pairs, in order. `own`: text that a panic's line holds, `*` for any stretch."""
-    found: list[Sign] = []
+    """The signs among suspicious (stream, line) pairs, in order. `own`: texts of the target's panics, with `*` for any text."""
+    signs: list[Sign] = []
     waiting: dict[str, str] = {}
     for stream, line in lines:
         kind = kind_of(line, own)
         if kind:
-            found.append(Sign(kind, stream, line))
+            signs.append(Sign(kind, stream, line))
         elif GO_TRACE.match(line) and stream in waiting:
-            found.append(Sign(PANIC, stream, waiting.pop(stream)))
+            signs.append(Sign(PANIC, stream, waiting.pop(stream)))
         elif GO_PANIC.match(line):
             waiting.setdefault(stream, line)
-    return found
+    return signs
 
 
 def kind_of(line: str, own: Sequence[str] = ()) -> str:
-    """The kind of one line by itself; empty for a line of no form."""
+    """The kind of a single line; empty for a line without a form."""
     if any(re.search(".*".join(map(re.escape, form.split("*"))), line) for form in own):
         return PANIC
     return next((kind for kind, forms in FORMS.items() if any(form.search(line) for form in forms)), "")
 
 
 def grave(signs: Iterable[Sign]) -> Sign | None:
-    """The first sign that is a fault whatever the node does afterwards."""
+    """The first sign that is a fault even if the node goes on."""
     return next((sign for sign in signs if sign.kind in GRAVE), None)

@@ -1,13 +1,13 @@
-"""The small program that stands between us and every program that we start, so that nothing outlives us.
+"""The small program between us and every program that we start, so that no process outlives us.
 
 Run as `python -I -S supervisor.py CONTROL STATUS OPTIONS`; it needs the standard library only. It starts the
-command in a process group of its own with a parent-death signal, adopts whatever the command's children leave
-behind (child subreaper), keeps its output in bounded files, and looks for signs of death in it.
+command in its own process group with a parent-death signal, adopts the orphans of the command (child subreaper),
+keeps its output in bounded files, and searches it for signs of a crash.
 
-    CONTROL  we read: `term`, `kill`, `bye`; its end means that the harness is gone: kill all, remove the folder
-    STATUS   we write, one line each: `started PID`, `failed ERRNO`, `ended CODE LEFT` (CODE < 0: signal; LEFT: orphans)
+    CONTROL  is read: `term`, `kill`, `bye`; its end means that the harness is gone: kill all, remove the folder
+    STATUS   is written, one line each: `started PID`, `failed ERRNO`, `ended CODE LEFT` (CODE < 0: signal; LEFT: orphans)
 """
-# It must be up in milliseconds, so it goes without pathlib.
+# It does not import pathlib, since it must start in milliseconds.
 # ruff: noqa: PTH105, PTH118, PTH123, PTH208
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def prctl(option: int, value: int) -> None:
         ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
 
 
-class Capture:
+class OutputCapture:
     """One output stream: its first half in NAME, then a rolling tail in NAME.tail (and .tail.old)."""
 
     def __init__(self, folder: str, name: str, limit: int, signs: list[bytes]) -> None:
@@ -68,15 +68,14 @@ class Capture:
         self._left = max(self._limit // 4, SMALLEST_TAIL)
 
     def _look(self, data: bytes) -> None:
-        text = self._carry + data
-        whole, _, self._carry = text.rpartition(b"\n")
+        whole, _, self._carry = (self._carry + data).rpartition(b"\n")
         self._carry = self._carry[-CARRY:]
         if self._suspicious(whole):
             for line in whole.split(b"\n"):
                 self._sign(line)
 
-    def _suspicious(self, text: bytes) -> bool:
-        lower = text.lower()
+    def _suspicious(self, output: bytes) -> bool:
+        lower = output.lower()
         return any(word in lower for word in self._words)
 
     def _sign(self, line: bytes) -> None:
@@ -91,7 +90,7 @@ class Capture:
 
 
 def descendants() -> list[int]:
-    """Every living process below this one (zombies left out), by one pass over /proc."""
+    """The living processes below this one, without zombies, from one pass over /proc."""
     parents: dict[int, int] = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -100,17 +99,14 @@ def descendants() -> list[int]:
                     fields = stat.read().rpartition(b")")[2].split()
                 if fields[0] != b"Z":
                     parents[int(name)] = int(fields[1])
-    found: set[int] = {os.getpid()}
-    grown = True
-    while grown:
-        more = {pid for pid, parent in parents.items() if parent in found and pid not in found}
-        found |= more
-        grown = bool(more)
-    return sorted(found - {os.getpid()})
+    family: set[int] = {os.getpid()}
+    while more := {pid for pid, parent in parents.items() if parent in family and pid not in family}:
+        family |= more
+    return sorted(family - {os.getpid()})
 
 
 def kill_below() -> int:
-    """SIGKILL everything below, until nothing is; how many processes it took."""
+    """Send SIGKILL to all descendants until none is left; return their number."""
     killed: set[int] = set()
     while living := descendants():
         for pid in living:
@@ -134,7 +130,7 @@ class Supervisor:
         self.options = options
         self.child = 0
         self.ended: int | None = None
-        self.captures: dict[int, Capture] = {}
+        self.captures: dict[int, OutputCapture] = {}
         self.selector = selectors.DefaultSelector()
 
     def report(self, line: str) -> None:
@@ -172,7 +168,7 @@ class Supervisor:
         for name, (read_end, write_end) in outs.items():
             os.close(write_end)
             os.set_blocking(read_end, False)
-            self.captures[read_end] = Capture(self.options["folder"], name, self.options["limit"], signs)
+            self.captures[read_end] = OutputCapture(self.options["folder"], name, self.options["limit"], signs)
             self.selector.register(read_end, selectors.EVENT_READ)
         self.let_go_of_stdio()
         failure = os.read(failure_read, 32)
@@ -260,7 +256,7 @@ class Supervisor:
         return False
 
     def finish(self) -> None:
-        """The command has ended: what it left running is ended, what it had written is kept."""
+        """Kill the orphans of the command that has ended, and keep its output."""
         left = kill_below()
         for fd in list(self.captures):
             while self.pump(fd):

@@ -1,7 +1,7 @@
-"""The agent: what only the application above a node can make it do, over a small line protocol.
+"""The agent: commands for the application on top of a node, over a line protocol.
 
-One JSON object a line on the agent's standard input, one answer a line on its standard output, and events in
-between; `files/schemas/agent-*.json` describe them all.
+Each line is a JSON object: commands on the agent's standard input, answers and events on its standard output;
+`files/schemas/agent-*.json` describe them.
 """
 
 from __future__ import annotations
@@ -27,38 +27,42 @@ PATIENCE: Final = 10.0
 """Seconds that an answer may take."""
 
 SILENT: Final = "no answer"
-"""What is seen of an agent that lives and does not answer."""
+"""`seen` of the error about an agent that runs and does not answer."""
 
 LONGEST_LINE: Final = 1 << 22
-"""Bytes of one line."""
+"""Most bytes of one line."""
 
 
-class Lines:
-    """Lines of JSON from a pipe, each awaited with a deadline."""
+class JsonLineReader:
+    """JSON objects from a pipe, one per line, each with a deadline."""
 
-    def __init__(self, pipe: IO[bytes], whose: str) -> None:
+    def __init__(self, pipe: IO[bytes], name: str) -> None:
         self._fd = pipe.fileno()
-        self._whose = whose
-        self._held = b""
+        self._name = name
+        self._buffer = b""
         self._open = True
 
     def next(self, deadline: Deadline) -> dict[str, Any] | None:
-        """The next object; None when the deadline passes or the pipe has ended; AgentError for what is no object."""
-        while b"\n" not in self._held:
+        """Return the next object, or None when the deadline passes or the pipe ends. Raises AgentError for a line that is no object."""
+        while b"\n" not in self._buffer:
             if not self._open or not select.select([self._fd], [], [], deadline.remaining())[0]:
                 return None
             data = os.read(self._fd, 65536)
             self._open = bool(data)
-            self._held += data
-            if len(self._held) > LONGEST_LINE and b"\n" not in self._held:
-                raise AgentError(f"{self._whose} writes without end", step="agent", seen=repr(self._held[:80]))
-        line, _, self._held = self._held.partition(b"\n")
+            self._buffer += data
+            if len(self._buffer) > LONGEST_LINE and b"\n" not in self._buffer:
+                raise AgentError(
+                    f"{self._name} writes a line of more than {LONGEST_LINE} bytes",
+                    step="agent",
+                    seen=repr(self._buffer[:80]),
+                )
+        line, _, self._buffer = self._buffer.partition(b"\n")
         return self._read(line)
 
     @property
     def ended(self) -> bool:
-        """Whether the other side closed its end."""
-        return not self._open and b"\n" not in self._held
+        """Whether the pipe has ended and every line was returned."""
+        return not self._open and b"\n" not in self._buffer
 
     def _read(self, line: bytes) -> dict[str, Any]:
         try:
@@ -66,47 +70,47 @@ class Lines:
         except ValueError:
             value = None
         if not isinstance(value, dict):
-            hint = "its standard output carries one JSON object a line; logs belong on standard error"
-            raise AgentError(f"{self._whose} answers nonsense", step="agent", seen=repr(line[:120]), hint=hint)
+            hint = "write one JSON object per line to standard output, and logs to standard error"
+            raise AgentError(
+                f"{self._name} writes a line that is no JSON object", step="agent", seen=repr(line[:120]), hint=hint
+            )
         return value
 
 
-class Agent:
-    """Our end of the line protocol; a `zenoh_conformance.scene.Agent`."""
+class AgentClient:
+    """Our end of the line protocol; a `zenoh_conformance.talking.scene.Agent`."""
 
-    def __init__(
-        self, stdin: IO[bytes], stdout: IO[bytes], whose: str = "the agent", *, validate: bool = False
-    ) -> None:
-        """`validate` holds every line of both sides against the schemas."""
-        self._lines = Lines(stdout, whose)
+    def __init__(self, stdin: IO[bytes], stdout: IO[bytes], name: str = "the agent", *, validate: bool = False) -> None:
+        """`validate`: check every line of both sides against the schemas."""
+        self._lines = JsonLineReader(stdout, name)
         self._schemas = _schemas() if validate else {}
         self._stdin = stdin
-        self._whose = whose
+        self._name = name
         self._seq = 0
         self._events: deque[dict[str, Any]] = deque()
         self.identity: Mapping[str, Any] = {}
-        """What it said of itself: name, version, language."""
+        """Its name, version and language, as it reported them."""
         self.zid: str | None = None
-        """The ZenohID of its node as printed, when it told."""
+        """The ZenohID of its node as printed, if it reported it."""
         self.capabilities: frozenset[str] = frozenset()
-        """The commands that it knows."""
+        """The commands that it has."""
 
     @classmethod
-    def over(cls, program: Program, *, validate: bool = False) -> Agent:
-        """The agent on the standard input and output of an interactive program."""
+    def over(cls, program: Program, *, validate: bool = False) -> AgentClient:
+        """Return a client of the agent on the standard input and output of a program."""
         return cls(program.stdin, program.stdout, validate=validate)
 
     def validate(self) -> None:
-        """From now on hold every line against the schemas."""
+        """From now on check every line against the schemas."""
         self._schemas = _schemas()
 
     def introduction(self, deadline: Deadline) -> Mapping[str, Any]:
-        """Ask who it is; AgentError when it does not say so in time."""
+        """Ask for its identity. Raises AgentError if it does not answer in time."""
         answer = self._ask({"cmd": "start", "version": VERSION}, deadline)
         identity = answer.get("identity")
         if answer.get("ok") is not True or not isinstance(identity, dict):
             raise AgentError(
-                f"{self._whose} does not introduce itself", step="agent start", seen=json.dumps(answer)[:200]
+                f"{self._name} does not introduce itself", step="agent start", seen=json.dumps(answer)[:200]
             )
         self.identity = identity
         self.zid = answer.get("zid")
@@ -114,23 +118,23 @@ class Agent:
         return identity
 
     def ask(self, command: str, **arguments: Any) -> Mapping[str, Any]:
-        """One command, one answer; AgentError when it refuses, does not know it, stalls, or answers nonsense."""
+        """Send a command and return its answer. Raises AgentError if it is refused, unknown, late or wrong."""
         answer = self._ask({"cmd": command, **arguments}, Deadline.after(PATIENCE))
         if answer.get("ok") is True:
             return answer
         if answer.get("unimplemented"):
             seen = str(answer.get("why", "it does not know this command"))
-            raise AgentUnimplemented(f"{self._whose} refuses {command}", step=f"agent {command}", seen=seen)
+            raise AgentUnimplemented(f"{self._name} refuses {command}", step=f"agent {command}", seen=seen)
         seen = str(answer.get("why", answer))
-        raise AgentError(f"{self._whose} refuses {command}", step=f"agent {command}", seen=seen)
+        raise AgentError(f"{self._name} refuses {command}", step=f"agent {command}", seen=seen)
 
     def knows(self, command: str) -> bool:
-        """Whether it says that it has a command; the honest answer to a made-up one is no."""
+        """Whether it claims a command; for a made-up one the honest answer is no."""
         answer = self._ask({"cmd": "capability", "name": command}, Deadline.after(PATIENCE))
         return answer.get("ok") is True
 
     def events(self, count: int, within: float) -> Sequence[Mapping[str, Any]]:
-        """The next `count` things that the application was told, fewer when `within` seconds pass first."""
+        """Return the next `count` events, fewer if `within` seconds pass first."""
         deadline = Deadline(time.monotonic() + within)
         while len(self._events) < count:
             line = self._next(deadline)
@@ -149,7 +153,7 @@ class Agent:
         except OSError as why:
             while self._next(Deadline.after(1)) is not None:  # what it wrote last may be the better reason
                 pass
-            raise AgentError(f"{self._whose} has gone", step=f"agent {command['cmd']}", seen=str(why)) from why
+            raise AgentError(f"{self._name} has exited", step=f"agent {command['cmd']}", seen=str(why)) from why
         while (answer := self._next(deadline)) is not None:
             if "event" in answer:
                 self._events.append(answer)
@@ -157,23 +161,29 @@ class Agent:
                 return answer
         step = f"agent {command['cmd']}"
         if self._lines.ended:
-            raise AgentError(f"{self._whose} has gone", step=step, seen="its output ended")
-        raise AgentError(f"{self._whose} does not answer {command['cmd']}", step=step, seen=SILENT)
+            raise AgentError(f"{self._name} has exited", step=step, seen="its output ended")
+        raise AgentError(f"{self._name} does not answer {command['cmd']}", step=step, seen=SILENT)
 
     def _next(self, deadline: Deadline) -> dict[str, Any] | None:
         line = self._lines.next(deadline)
         if line is not None:
             self._check("answer", line)
             if not isinstance(line.get("event" if "event" in line else "seq"), str | int):
-                raise AgentError(f"{self._whose} answers nonsense", step="agent", seen=json.dumps(line)[:200])
+                raise AgentError(
+                    f"{self._name} writes a line without seq or event", step="agent", seen=json.dumps(line)[:200]
+                )
         return line
 
     def _check(self, side: str, line: Mapping[str, Any]) -> None:
         if side in self._schemas:
             fault = next(self._schemas[side].iter_errors(line), None)
             if fault is not None:
-                what = f"{self._whose} answers what the schema does not know" if side == "answer" else "we ask nonsense"
-                raise AgentError(what, step="agent", seen=[json.dumps(line)[:200], fault.message[:200]])
+                problem = "an answer of the agent" if side == "answer" else "a command of the harness"
+                raise AgentError(
+                    f"{problem} does not match the schema",
+                    step="agent",
+                    seen=[json.dumps(line)[:200], fault.message[:200]],
+                )
 
 
 @cache

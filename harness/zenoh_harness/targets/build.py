@@ -1,4 +1,4 @@
-"""What `zconform targets build` can make: one row a thing, each made by the module that knows how."""
+"""The things that `zconform targets build` can build, one row each, with the module that builds it."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from types import MappingProxyType
 from typing import Final, cast
 
 from zenoh_harness.errors import unknown
-from zenoh_harness.programs.made import Made, Tell
+from zenoh_harness.programs.made import BuildResult, Tell
 
 
 @dataclass(frozen=True, slots=True)
 class Builder:
-    """One row: what can be made, and by whom."""
+    """One row: a thing that can be built, and its module."""
 
     name: str
     about: str
     default: str
-    """The version that is made when none is said."""
+    """The version that is built if none is named."""
     profiles: tuple[str, ...]
     """Build profiles, the default first."""
     module: str
-    """Has `make(version, profile, tell) -> Made`; imported only when it is asked."""
+    """Has `make(version, profile, tell) -> Made`; imported when a build is asked for."""
 
-    def make(self, version: str | None, profile: str | None, tell: Tell) -> Made:
-        """Make it, unless it is there; HarnessError says why it cannot be had."""
+    def make(self, version: str | None, profile: str | None, tell: Tell) -> BuildResult:
+        """Build it unless it exists. Raises HarnessError."""
         if profile is not None and profile not in self.profiles:
             raise unknown(f"build profile of {self.name}", profile, self.profiles, step="build")
-        make = cast(Callable[[str, str, Tell], Made], importlib.import_module(self.module).make)
+        make = cast(Callable[[str, str, Tell], BuildResult], importlib.import_module(self.module).make)
         return make(version or self.default, profile or self.profiles[0], tell)
 
 
@@ -57,7 +57,7 @@ BUILDERS: Final[Mapping[str, Builder]] = MappingProxyType(
 
 
 def builder(name: str) -> Builder:
-    """The builder of that name; UsageError offers the nearest."""
+    """Return the builder of that name. Raises UsageError with the nearest name."""
     if name not in BUILDERS:
         raise unknown("thing to build", name, BUILDERS, step="build")
     return BUILDERS[name]

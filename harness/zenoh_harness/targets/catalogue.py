@@ -1,4 +1,4 @@
-"""Known targets: a TOML a target, ours beside the package, the user's own in their project.
+"""Known targets: one TOML file each, ours in the package, the user's in their project.
 
     # zconform.toml, or targets/<name>.toml with the same table called [target]
     [targets.mynode]
@@ -30,7 +30,7 @@ from zenoh_harness.targets.target import NodeInstance, NodeTarget, known_profile
 PROJECT: Final = "zconform.toml"
 FOLDER: Final = "targets"
 WORD: Final = re.compile(r"[A-Za-z0-9_.-]+")
-"""What can only be a name."""
+"""Matches a name of a target."""
 _FIELDS: Final = frozenset(
     {"name", "about", "language", "homepage", "reach", "claims", "profiles", "embargo", "panics"}
 )
@@ -39,29 +39,29 @@ _POLICIES: Final = ("upstream", "own")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownTarget:
-    """One file's word about a target."""
+    """A target as its file describes it."""
 
     name: str
     about: str = ""
     language: str = ""
     homepage: str = ""
     reach: tuple[str, ...]
-    """How it is reached; the first is meant when only its name is given."""
+    """Target strings; the name alone means the first one."""
     claims: frozenset[str] = frozenset()
-    """Capabilities that it must have: a probe that misses one is a failure."""
+    """Capabilities that it must have; a probe that misses one is a failure."""
     profiles: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    """Profile -> the target string that starts it so."""
+    """Profile to the target string that starts it in that profile."""
     embargo: str = "own"
-    """`upstream`: what is grave is kept back until it is public; `own`: nothing is."""
+    """`upstream`: grave findings are embargoed until they are public; `own`: none is."""
     panics: tuple[str, ...] = ()
-    """What a line of its output holds when it has panicked, beside the forms that everybody knows; `*` for any stretch."""
+    """Patterns of panic lines in its output, besides the common ones; `*` matches any text."""
     where: str = ""
-    """The file that says it."""
+    """The file that describes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class NamedReach(Reach):
-    """The first target string of a known target, which prints as its name."""
+    """The first target string of a known target, printed as the target's name."""
 
     known: KnownTarget | None = None
 
@@ -69,13 +69,13 @@ class NamedReach(Reach):
 
     @property
     def added(self) -> Mapping[str, str]:
-        """The options that the file does not give."""
+        """The options that the file does not set."""
         assert self.known is not None
         given = parse(self.known.reach[0]).options
         return {name: value for name, value in self.options.items() if given.get(name) != value}
 
     def dress(self, target: NodeTarget) -> NodeTarget:
-        """The target with what its file says of it."""
+        """Return the target with the attributes from its file."""
         assert self.known is not None
         return KnownNode(target, self.known, self.added)
 
@@ -92,19 +92,19 @@ class Catalogue:
 
     @classmethod
     def load(cls, project: Path | None = None) -> Catalogue:
-        """Ours, then those of the project folder (by default the current one), which may replace ours by name."""
+        """Load our targets, then those of the project folder (by default the current one), which replace ours of the same name."""
         folder = project or Path.cwd()
-        return cls([*_shipped(), *_own(folder)])
+        return cls([*_load_shipped(), *_load_project(folder)])
 
     def __iter__(self) -> Iterator[KnownTarget]:
         return iter(sorted(self._known.values(), key=lambda target: target.name))
 
     def get(self, name: str) -> KnownTarget | None:
-        """The target of that name."""
+        """Return the target of that name, or None."""
         return self._known.get(name)
 
     def reach(self, text: str) -> Reach:
-        """A target string or a known name, with options; UsageError offers the nearest of both."""
+        """Parse a target string or a known name, with options. Raises UsageError with the nearest name."""
         name, question, options = text.strip().partition("?")
         known = self._known.get(name)
         if known is not None:
@@ -116,18 +116,18 @@ class Catalogue:
         return parse(text)
 
     def open(self, text: str) -> NodeTarget:
-        """The node target behind a target string or a known name, not started yet."""
+        """Return the node target of a target string or a known name, not started yet."""
         return open_target(self.reach(text))
 
 
 def find(text: str) -> Reach:
-    """A target string, or the name of a target that ships or that the current folder knows; its files are read for names only."""
+    """Parse a target string or the name of a target; files are read only for names."""
     name = text.strip().partition("?")[0]
     return Catalogue.load().reach(text) if WORD.fullmatch(name) else parse(text)
 
 
 class KnownNode:
-    """A target with what its file says of it: claims, and a target string of its own for some profiles."""
+    """A target with the attributes from its file: claims, and target strings for some profiles."""
 
     def __init__(self, target: NodeTarget, known: KnownTarget, options: Mapping[str, str]) -> None:
         self._below, self._known = target, known
@@ -136,14 +136,14 @@ class KnownNode:
         }
         self.reach = target.reach
         self.embargo = known.embargo
-        for one in (target, *self._others.values()):
-            if known.panics and hasattr(one, "panics"):
-                one.panics = known.panics
+        for below in (target, *self._others.values()):
+            if known.panics and hasattr(below, "panics"):
+                below.panics = known.panics
         self.side = target.side
         self.role = target.role
         self.claims = known.claims | target.claims
         self.restartable = target.restartable
-        self.apart = all(one.apart for one in (target, *self._others.values()))
+        self.can_run_beside = all(below.can_run_beside for below in (target, *self._others.values()))
         self.profiles: Mapping[str, Profile] = {
             **target.profiles,
             **{name: known_profile(name) for name in known.profiles},
@@ -151,12 +151,12 @@ class KnownNode:
 
     @property
     def identity(self) -> Identity:
-        """Who it says it is, under the name that it has in its file."""
-        found = self._below.identity
-        return replace(found, name=self._known.name, language=found.language or self._known.language)
+        """The target's identity, with the name from its file."""
+        identity = self._below.identity
+        return replace(identity, name=self._known.name, language=identity.language or self._known.language)
 
     def start(self, profile: str = DEFAULT) -> NodeInstance:
-        """Start it in `profile`, by the target string that the file gives for it."""
+        """Start it in `profile`, by that profile's own target string where the file has one."""
         other = self._others.get(profile)
         if other is None:
             return self._below.start(profile)
@@ -165,14 +165,14 @@ class KnownNode:
         return node
 
 
-def _shipped() -> Iterator[KnownTarget]:
+def _load_shipped() -> Iterator[KnownTarget]:
     folder = files("zenoh_harness") / "targets" / "known"
     for path in sorted(folder.iterdir(), key=lambda path: path.name):
         if path.name.endswith(".toml") and not path.name.endswith(".known.toml"):
             yield _known(tomllib.loads(path.read_text(encoding="utf-8"))["target"], path.name)
 
 
-def _own(folder: Path) -> Iterator[KnownTarget]:
+def _load_project(folder: Path) -> Iterator[KnownTarget]:
     project = folder / PROJECT
     if project.is_file():
         for name, about in _read(project).get("targets", {}).items():
@@ -191,28 +191,23 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _known(about: Mapping[str, Any], where: str) -> KnownTarget:
     for word in set(about) - _FIELDS:
-        raise UsageError(f"{where} says {word!r}, which is no field", step="known targets", hint=nearest(word, _FIELDS))
+        raise UsageError(f"{where} has an unknown field {word!r}", step="known targets", hint=nearest(word, _FIELDS))
     reach = about.get("reach", ())
     strings = (reach,) if isinstance(reach, str) else tuple(reach)
-    if not strings or not all(isinstance(one, str) for one in strings):
+    if not strings or not all(isinstance(string, str) for string in strings):
         raise UsageError(
             f"{where} does not say how {about['name']} is reached", step="known targets", hint="reach = 'exec:...'"
         )
-    for text in (*strings, *about.get("profiles", {}).values()):
-        parse(text)
+    for string in (*strings, *about.get("profiles", {}).values()):
+        parse(string)
     if about.get("embargo", _POLICIES[0]) not in _POLICIES:
         raise UsageError(
-            f"{where}: embargo is {' or '.join(_POLICIES)}", step="known targets", seen=str(about["embargo"])
+            f"{where}: embargo must be {' or '.join(_POLICIES)}", step="known targets", seen=str(about["embargo"])
         )
-    return KnownTarget(
-        name=about["name"],
-        about=about.get("about", ""),
-        language=about.get("language", ""),
-        homepage=about.get("homepage", ""),
-        reach=strings,
-        claims=frozenset(about.get("claims", ())),
-        profiles=MappingProxyType(dict(about.get("profiles", {}))),
-        embargo=about.get("embargo", "own"),
-        panics=tuple(about.get("panics", ())),
-        where=where,
-    )
+    converted = {
+        "reach": strings,
+        "claims": frozenset(about.get("claims", ())),
+        "profiles": MappingProxyType(dict(about.get("profiles", {}))),
+        "panics": tuple(about.get("panics", ())),
+    }
+    return KnownTarget(where=where, **{**about, **converted})

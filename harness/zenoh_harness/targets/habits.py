@@ -8,10 +8,10 @@ from enum import Enum
 from math import inf
 from typing import Any, Final
 
-from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.fences import BY_QUERY, QUIET_ONES, Fence, Fencing
-from zenoh_conformance.sane import OFFERS
-from zenoh_conformance.scene import ANSWERS
+from zenoh_conformance.messages.sane import OFFERS
+from zenoh_conformance.talking.dialogue import Dialogue
+from zenoh_conformance.talking.fences import BY_QUERY, QUIET_ONES, Fence, Fencing
+from zenoh_conformance.talking.scene import ANSWERS
 from zenoh_harness.links.timing import stretched
 
 UNIT: Final = 2.0
@@ -54,7 +54,7 @@ NOT_DONE: Final[Mapping[str, str]] = {
 """How it is told that a node does not do what everybody is taken to do."""
 
 
-class End(Enum):
+class SessionEnd(Enum):
     """How a link of ours ends, as the one who comes to us sees it."""
 
     CLOSE = "CLOSE of the session"
@@ -65,7 +65,7 @@ class End(Enum):
     SILENCE = "no answer to its InitSyn"
 
 
-OURS: Final = (End.FIN, End.CLOSE, End.RST)
+OURS: Final = (SessionEnd.FIN, SessionEnd.CLOSE, SessionEnd.RST)
 """The ways in which a session of ours may end; of equals the first."""
 
 
@@ -86,7 +86,7 @@ class Return:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Habits:
+class TargetHabits:
     """What is known of how a node behaves while nothing odd is done."""
 
     answer: float = 0.0
@@ -94,7 +94,7 @@ class Habits:
     start: float = 0.0
     """Seconds from its start to its first handshake."""
     fencing: Fencing = BY_QUERY
-    returns: Mapping[End, Return] = field(default_factory=dict)
+    returns: Mapping[SessionEnd, Return] = field(default_factory=dict)
     """Of a node that comes to us."""
     again: bool = False
     """Whether its program can be started again while we go on listening."""
@@ -116,7 +116,7 @@ class Habits:
     """What everybody is taken to do, and it was seen not to, as a case may need it (`routing`, `finals`, ..)."""
     brief: bool = False
     """Whether it listens for one link or session, and its program ends in order after it."""
-    dies: End | None = None
+    dies: SessionEnd | None = None
     """After which plain end its program died."""
     version: int | None = None
     """The protocol version at which it opens sessions, where that is not ours."""
@@ -155,10 +155,10 @@ class Habits:
         return WORTH * max(self.start, QUICKEST_START)
 
     @property
-    def way(self) -> End:
+    def way(self) -> SessionEnd:
         """How our sessions end: so that it comes back soonest."""
         seen = {end: took for end in OURS if end in self.returns and (took := self.returns[end].after) is not None}
-        return min(seen, key=lambda end: round(seen[end], 1), default=End.FIN)
+        return min(seen, key=lambda end: round(seen[end], 1), default=SessionEnd.FIN)
 
     def prepare(self, us: Dialogue) -> Dialogue:
         """Let a dialogue of ours take its target as it is."""
@@ -216,16 +216,16 @@ class Habits:
         lines += [f"after {end.value}: {back}" for end, back in odd.items()]
         if self.linger < inf:
             lines.append("is started again where that is quicker than waiting")
-        if odd and self.way is not End.FIN:
+        if odd and self.way is not SessionEnd.FIN:
             lines.append(f"our sessions end by {self.way.value}")
         return lines
 
 
-UNKNOWN: Final = Habits()
+UNKNOWN: Final = TargetHabits()
 """Of whom nothing is known yet."""
 
 
-def habits_of(node: object) -> Habits:
+def habits_of(node: object) -> TargetHabits:
     """What is known of a node; nothing of one that nobody studied."""
     found = getattr(node, "habits", UNKNOWN)
-    return found if isinstance(found, Habits) else UNKNOWN
+    return found if isinstance(found, TargetHabits) else UNKNOWN

@@ -1,4 +1,4 @@
-"""Target strings: one string reaches one target, on the command line, in a file, and in pytest's `--target`.
+"""Target strings: one string names one target, on the command line, in a file, and in pytest's `--target`.
 
     wheel:1.9.0?role=client&profile=short-lease      KIND:REST?OPTION=VALUE&OPTION=VALUE
     tcp/127.0.0.1:7447                               a locator: the kind is its protocol
@@ -12,69 +12,72 @@ from __future__ import annotations
 
 import enum
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final, Self, TypeVar
 from urllib.parse import quote, unquote
 
-from zenoh_harness.errors import UsageError, renamed, unknown
+from zenoh_harness.errors import UsageError, current_name, unknown
 from zenoh_harness.links.changing import parse_rules
 from zenoh_harness.links.locators import PROTOCOLS, Locator
 
 
 class Face(enum.Enum):
-    """What a target answers."""
+    """The interface of a target."""
 
     NODE = "node"
-    """Reached over a link, speaks the protocol."""
+    """Reached over a link; speaks the protocol."""
     CODEC = "codec"
-    """Bytes in, meaning out, and back."""
+    """Decodes bytes and encodes meanings."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """One row of the table of reach kinds."""
+class TargetKind:
+    """A kind of target: one row of `KINDS`."""
 
     name: str
     rest: str
-    """What follows the colon, as printed in help; empty when nothing may follow."""
+    """What follows the colon, as printed in help; empty if nothing may follow."""
     required: bool
-    """Whether the rest may not be left out."""
+    """Whether the rest is required."""
     faces: frozenset[Face]
     options: frozenset[str]
-    """Options that this kind understands beside the common ones."""
+    """Options of this kind besides the common ones."""
 
 
 COMMON_OPTIONS: Final = frozenset({"profile", "name"})
-"""`profile` pins one profile; `name` is the name to report."""
+"""`profile` pins one profile; `name` is the name in reports."""
 NODE_OPTIONS: Final = COMMON_OPTIONS | {"through", "before", "after"}
-"""`before` and `after` are commands around each start of a node; `through` are the rules by which a tap changes what a node says."""
+"""`before` and `after` are commands around each start of a node; `through` are rules for a tap that changes what the node sends."""
 
 _NODE, _CODEC = frozenset({Face.NODE}), frozenset({Face.CODEC})
 _LAUNCHED: Final = frozenset({"role", "as", "zid"})
 
-KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
+KINDS: Final[Mapping[str, TargetKind]] = MappingProxyType(
     {
         kind.name: kind
         for kind in (
-            Kind("wheel", "VERSION", False, _NODE, _LAUNCHED),
-            Kind("exec", "COMMAND", True, _NODE, _LAUNCHED | {"agent", "listen", "version"}),
-            Kind("docker", "IMAGE", True, _NODE, _LAUNCHED | {"args", "build", "config", "env", "memory", "pull"}),
-            Kind("python", "MODULE:NAME", True, _NODE, frozenset({"role", "version"})),
-            Kind("stdio", "COMMAND", True, _CODEC, frozenset()),
-            Kind("lib", "PATH", True, _CODEC, frozenset()),
-            Kind("reference", "", False, _NODE | _CODEC, _LAUNCHED | {"face"}),
-            Kind("faulty", "NAME", True, _NODE | _CODEC, _LAUNCHED | {"face"}),
-            Kind("variant", "NAME", True, _NODE, _LAUNCHED),
-            *(Kind(protocol, "ADDRESS", True, _NODE, frozenset({"role", "version"})) for protocol in PROTOCOLS),
+            TargetKind("wheel", "VERSION", False, _NODE, _LAUNCHED),
+            TargetKind("exec", "COMMAND", True, _NODE, _LAUNCHED | {"agent", "listen", "version"}),
+            TargetKind(
+                "docker", "IMAGE", True, _NODE, _LAUNCHED | {"args", "build", "config", "env", "memory", "pull"}
+            ),
+            TargetKind("python", "MODULE:NAME", True, _NODE, frozenset({"role", "version"})),
+            TargetKind("stdio", "COMMAND", True, _CODEC, frozenset()),
+            TargetKind("lib", "PATH", True, _CODEC, frozenset()),
+            TargetKind("reference", "", False, _NODE | _CODEC, _LAUNCHED | {"face"}),
+            TargetKind("faulty", "NAME", True, _NODE | _CODEC, _LAUNCHED | {"face"}),
+            TargetKind("variant", "NAME", True, _NODE, _LAUNCHED),
+            *(TargetKind(protocol, "ADDRESS", True, _NODE, frozenset({"role", "version"})) for protocol in PROTOCOLS),
         )
     }
 )
-"""Every kind that a target string may begin with."""
+"""Every kind of target."""
 
 RENAMED: Final[Mapping[str, str]] = MappingProxyType({"wrong": "faulty"})
-"""Kinds that once had another name; the old one is still read."""
+"""Old names of kinds, which are still read."""
 
 VALUES: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {
@@ -86,7 +89,7 @@ VALUES: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
         "pull": frozenset({"missing", "always", "never"}),
     }
 )
-"""Options with a closed list of values."""
+"""Options with a fixed set of values."""
 
 _OPTIONS_AT: Final = re.compile(r"\?(?=[a-z][a-z_]*=[^?\s]*$)")
 _KIND_AT: Final = re.compile(r"([A-Za-z][A-Za-z0-9_-]*)(?:([:/])(.*))?", re.DOTALL)
@@ -94,37 +97,37 @@ _KIND_AT: Final = re.compile(r"([A-Za-z][A-Za-z0-9_-]*)(?:([:/])(.*))?", re.DOTA
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """A target string, taken apart."""
+    """A parsed target string."""
 
     kind: str
     """A key of `KINDS`."""
     rest: str = ""
-    """Version, command, image, path, faulty node, or the locator's address; empty when left out."""
+    """Version, command, image, path, faulty node, or address of the locator; empty if left out."""
     options: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    """What followed `?`, decoded."""
+    """The options after `?`, decoded."""
 
     @property
     def locator(self) -> Locator | None:
-        """The locator, where the kind is a link protocol."""
+        """The locator, if the kind is a link protocol."""
         return Locator.parse(f"{self.kind}/{self.rest}") if self.kind in PROTOCOLS else None
 
     @property
     def faces(self) -> frozenset[Face]:
-        """What can be asked of it: narrowed by the option `face`."""
+        """The interfaces of the target; the option `face` selects one."""
         face = self.options.get("face")
         return frozenset({Face(face)}) if face else KINDS[self.kind].faces
 
     def with_options(self, **options: str) -> Self:
-        """The same target with some options set."""
+        """Return the same target with some options set."""
         return replace(self, options=MappingProxyType({**self.options, **options}))
 
-    def called(self, name: str) -> str:
-        """The name to report for what is called `name` itself; a changed node is never reported as the one that it is made of."""
+    def reported_name(self, name: str) -> str:
+        """Return the name to report for a target reported_name `name`; a node behind a changing tap gets another name."""
         through = self.options.get("through")
         return self.options.get("name") or (f"{name} through {through}" if through else name)
 
     def dress(self, target: Any) -> Any:
-        """The target with what is known of it besides: nothing, unless it was called by a name."""
+        """Return the target with the attributes from its file, if it was named by one."""
         return target
 
     def __hash__(self) -> int:
@@ -132,18 +135,18 @@ class Reach:
 
     def __str__(self) -> str:
         border = "/" if self.kind in PROTOCOLS else ":"
-        text = f"{self.kind}{border}{self.rest}" if self.rest else self.kind
+        body = f"{self.kind}{border}{self.rest}" if self.rest else self.kind
         tail = "&".join(f"{name}={quote(value, safe='/:,.')}" for name, value in sorted(self.options.items()))
         if tail:
-            return f"{text}?{tail}"
-        return f"{text}?" if _OPTIONS_AT.search(text) or text.endswith("?") else text
+            return f"{body}?{tail}"
+        return f"{body}?" if _OPTIONS_AT.search(body) or body.endswith("?") else body
 
 
 AnyReach = TypeVar("AnyReach", bound=Reach)
 
 
 def parse(text: str) -> Reach:
-    """Take a target string apart; UsageError (exit 2) offers the nearest name for whatever is unknown."""
+    """Parse a target string. Raises UsageError, which offers the nearest name."""
     stripped = text.strip()
     body, options = _split_options(stripped)
     match = _KIND_AT.fullmatch(body)
@@ -153,18 +156,26 @@ def parse(text: str) -> Reach:
             step="target string",
             hint="as in wheel:1.10.2, exec:./node {port}, tcp/127.0.0.1:7447",
         )
-    name, border, rest = renamed(match.group(1), RENAMED), match.group(2), match.group(3) or ""
+    name, border, rest = current_name(match.group(1), RENAMED), match.group(2), match.group(3) or ""
     if name not in KINDS:
         raise unknown("kind of target", name, KINDS)
     _check_border(text, name, border, rest)
     _check_options(KINDS[name], options)
     reach = Reach(name, rest, MappingProxyType(options))
-    reach.locator  # noqa: B018  refuses a locator that cannot be read
+    reach.locator  # noqa: B018  raises for a locator that cannot be read
     return reach
 
 
+def split_command(command: str, step: str = "target string") -> list[str]:
+    """Split a command into words as a shell does. Raises UsageError."""
+    try:
+        return shlex.split(command)
+    except ValueError as why:
+        raise UsageError(f"cannot split the command {command!r} into words", step=step, seen=str(why)) from why
+
+
 def add_options(reach: AnyReach, options: str) -> AnyReach:
-    """The same target with `name=value&name=value` added; UsageError for what its kind does not understand."""
+    """Return the same target with `name=value&name=value` added. Raises UsageError for an option that its kind lacks."""
     added = _pairs(options)
     _check_options(KINDS[reach.kind], added)
     return reach.with_options(**added)
@@ -196,7 +207,7 @@ def _check_border(text: str, name: str, border: str | None, rest: str) -> None:
     wanted = "/" if name in PROTOCOLS else ":"
     if border is not None and border != wanted:
         raise UsageError(
-            f"{text!r}: after {name} comes {wanted!r}, not {border!r}",
+            f"{text!r}: expected {wanted!r} after {name}, not {border!r}",
             step="target string",
             hint=f"write {name}{wanted}{kind.rest}",
         )
@@ -208,7 +219,7 @@ def _check_border(text: str, name: str, border: str | None, rest: str) -> None:
         )
 
 
-def _check_options(kind: Kind, options: Mapping[str, str]) -> None:
+def _check_options(kind: TargetKind, options: Mapping[str, str]) -> None:
     for name, value in options.items():
         understood = kind.options | (NODE_OPTIONS if Face.NODE in kind.faces else COMMON_OPTIONS)
         if name not in understood:

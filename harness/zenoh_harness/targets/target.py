@@ -1,4 +1,4 @@
-"""What every target is to the rest of the harness, and the one way to get one from a target string.
+"""The interface of every target, and the functions that open one from a target string.
 
 An adapter is a module `zenoh_harness.targets.adapters.X` with `open_target(reach) -> NodeTarget` (nodes) or
 `open_codec(reach)` (codecs). Nothing else in the harness knows how a target is made.
@@ -8,38 +8,39 @@ from __future__ import annotations
 
 import enum
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol, Self, cast, runtime_checkable
 
-from zenoh_conformance.conversation import Side
+from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.errors import UsageError, unknown
 from zenoh_harness.identity import Identity
-from zenoh_harness.links.links import Link, Observer
+from zenoh_harness.links.links import Observer, RecordedLink
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.profiles import DEFAULT, PROFILES, Profile
-from zenoh_harness.programs.processes import Ended, Running
+from zenoh_harness.programs.processes import ProcessEnd, Running
 from zenoh_harness.programs.signs import Sign
-from zenoh_harness.targets.agent import Agent
-from zenoh_harness.targets.habits import UNKNOWN, Habits
+from zenoh_harness.targets.agent import AgentClient
+from zenoh_harness.targets.habits import UNKNOWN, TargetHabits
 from zenoh_harness.targets.reach import Face, Reach
 
 Role = Literal["router", "peer", "client"]
 
 TARGET_ZID: Final = "7a726566"
-"""The ZenohID that a started target gets unless `zid=` says otherwise (lowercase hex as printed, no leading zero)."""
+"""ZenohID of a started target unless `zid=` says otherwise (lowercase hex as printed, no leading zero)."""
 
 
 class Grade(enum.IntEnum):
-    """How alive a node was seen to be; each grade includes those below it."""
+    """How far a node was seen to work; each grade includes those below it."""
 
     GONE = 0
-    """No process of ours runs (a node that we did not start never has this grade)."""
+    """The process that we started has ended (never the grade of a node that we did not start)."""
     PROCESS = 1
     """Its process runs."""
     SOCKET = 2
-    """It accepts a link, or came to ours."""
+    """It accepts a link, or connected to us."""
     HANDSHAKE = 3
     """It answers an InitSyn, or sends its own."""
     FUNCTIONAL = 4
@@ -48,18 +49,18 @@ class Grade(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vitals:
-    """What can be seen of a node without talking to it."""
+    """The state of a node as seen without talking to it."""
 
     running: bool
     suspended: bool = False
     """Stopped by a signal."""
-    ended: Ended | None = None
+    ended: ProcessEnd | None = None
     signs: tuple[Sign, ...] = ()
-    """Lines of its output that speak of death."""
+    """Lines of its output that report a crash."""
 
     @property
     def in_order(self) -> bool:
-        """Whether its program ended as programs end: by itself, by no signal of death, without a sign of one."""
+        """Whether its program exited by itself, without a fatal signal and without reporting a crash."""
         return self.ended is not None and self.ended.in_order and not self.signs
 
 
@@ -68,31 +69,31 @@ class NodeInstance(Protocol):
 
     profile: Profile
     side: Side
-    """What the target is in a handshake: RESPONDER listens, INITIATOR connects to us."""
+    """The node's side of a handshake: RESPONDER listens, INITIATOR connects to us."""
     role: Role
-    """What it is in a Zenoh network."""
+    """Its role in a Zenoh network."""
     locator: Locator
-    """Where it listens; for an initiator, where we listen for it."""
+    """Where it listens; for an initiator, where we listen."""
     zid: str | None
-    """Its ZenohID as printed, where we chose it or it told us."""
+    """Its ZenohID as printed, if we chose it or it reported it."""
     program: Running | None
-    """Its process, where we started it."""
-    agent: Agent | None
-    """The application above it, where there is one."""
-    habits: Habits
-    """What was learnt of its kind."""
+    """Its process, if we started it."""
+    agent: AgentClient | None
+    """The application on top of it, if there is one."""
+    habits: TargetHabits
+    """Its habits, as studied so far."""
 
-    def link(self, deadline: Deadline, observer: Observer | None = None) -> Link:
-        """A fresh link to it, opened or accepted; CannotConnect when there is none before the deadline."""
+    def link(self, deadline: Deadline, observer: Observer | None = None) -> RecordedLink:
+        """Open or accept a link; CannotConnect if there is none before the deadline."""
 
     def vitals(self) -> Vitals:
-        """What can be seen without talking to it; cheap."""
+        """Return what can be seen without talking to it; cheap."""
 
     def attach(self) -> str:
-        """One line that tells a person how to reach it while it is kept up."""
+        """Return a line that tells a person how to reach it while it is kept running."""
 
     def stop(self) -> None:
-        """End all that `start` began; idempotent."""
+        """End everything that `start` began; idempotent."""
 
     def __enter__(self) -> Self: ...
 
@@ -101,62 +102,72 @@ class NodeInstance(Protocol):
 
 @runtime_checkable
 class NodeTarget(Protocol):
-    """A node that can be had, in one or several profiles."""
+    """A node that can be started, in one or several profiles."""
 
     reach: Reach
     side: Side
     role: Role
     profiles: Mapping[str, Profile]
-    """The profiles that it can be started in, by name."""
+    """The profiles in which it can be started, by name."""
     claims: frozenset[str]
-    """Capabilities that its own file claims: a probe that misses one is a failure."""
+    """Capabilities that its file claims; a probe that misses one is a failure."""
     restartable: bool
-    """Whether `start` can make it again after it died."""
-    apart: bool
-    """Whether an instance in another profile may be up beside it: it takes nothing (a port, a folder, multicast) that the other has."""
+    """Whether `start` can start it again after it died."""
+    can_run_beside: bool
+    """Whether instances in several profiles can run at once: they share no port, folder or multicast group."""
 
     @property
     def identity(self) -> Identity:
-        """Who it says it is, as far as that is known before it is started."""
+        """Its identity, as far as it is known before a start."""
 
     def start(self, profile: str = DEFAULT) -> NodeInstance:
-        """Start it in `profile` and wait until it is ready; CannotStart, CannotConnect, NotZenoh, UsageError."""
+        """Start it in `profile` and wait until it is ready. Raises CannotStart, CannotConnect, NotZenoh, UsageError."""
 
 
-class Standing(Protocol):
-    """Something that stands before a node, and passes on."""
+class LinkProxy(Protocol):
+    """A proxy in front of a node."""
 
     locator: Locator
     """Where it listens."""
 
     def close(self) -> None:
-        """End it; idempotent."""
+        """Stop it; idempotent."""
 
 
 class NodeBase:
-    """What instances share: use as a context manager."""
+    """Base class of instances, usable as context managers."""
 
-    habits: Habits = UNKNOWN
-    """What was learnt of its kind."""
+    habits: TargetHabits = UNKNOWN
+    """Its habits, as studied so far."""
     side: Side
     locator: Locator
-    _before: Standing | None = None
-    """What stands before it."""
+    _proxy: LinkProxy | None = None
+    """The proxy in front of it, if any."""
 
-    def go_through(self, before: Standing) -> None:
-        """From now on links are opened to `before`, which passes them on, and is ended with the node."""
-        self._before, self.locator = before, before.locator
+    def go_through(self, proxy: LinkProxy) -> None:
+        """Open all later links to `proxy`, which is ended with the node."""
+        self._proxy, self.locator = proxy, proxy.locator
 
     def stop(self) -> None:
-        """End all that was started."""
-        if self._before is not None:
-            self._before.close()
+        """End everything that was started."""
+        if self._proxy is not None:
+            self._proxy.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+
+@contextmanager
+def stop_on_error(node: NodeInstance) -> Iterator[None]:
+    """Stop the node if the block raises."""
+    try:
+        yield
+    except BaseException:
+        node.stop()
+        raise
 
 
 _ADAPTERS: Final[Mapping[str, str]] = {
@@ -172,30 +183,30 @@ _ADAPTERS: Final[Mapping[str, str]] = {
     "lib": "library",
     "docker": "docker",
 }
-"""Reach kind -> module below `zenoh_harness.targets.adapters`; a module that is not there yet is told as such."""
+"""Target kind to the module below `zenoh_harness.targets.adapters`."""
 
 
 def open_target(reach: Reach) -> NodeTarget:
-    """The node target behind `reach`, not started yet; UsageError when it has no such face or no adapter yet."""
+    """Return the node target of `reach`, not started yet. Raises UsageError if it is no node."""
     target = cast(NodeTarget, _adapter(reach, Face.NODE, "open_target")(reach))
     if reach.options.keys() & {"before", "after"}:
-        from zenoh_harness.targets.attended import Attended
+        from zenoh_harness.targets.start_commands import TargetWithCommands
 
-        target = cast(NodeTarget, Attended(target))
+        target = cast(NodeTarget, TargetWithCommands(target))
     return cast(NodeTarget, reach.dress(target))
 
 
 def open_codec(reach: Reach) -> object:
-    """The codec target behind `reach`; UsageError when it has no such face or no adapter yet."""
+    """Return the codec target of `reach`. Raises UsageError if it is no codec."""
     return _adapter(reach, Face.CODEC, "open_codec")(reach)
 
 
 def _adapter(reach: Reach, face: Face, function: str) -> Callable[[Reach], object]:
     if face not in reach.faces:
         raise UsageError(
-            f"{reach} is no {face.value} target",
+            f"{reach} is not a {face.value} target",
             step="target string",
-            hint="it is a " + " or ".join(sorted(one.value for one in reach.faces)),
+            hint="it is a " + " or ".join(sorted(face.value for face in reach.faces)),
         )
     name = _ADAPTERS.get(reach.kind)
     full = f"zenoh_harness.targets.adapters.{name}"
@@ -205,22 +216,22 @@ def _adapter(reach: Reach, face: Face, function: str) -> Callable[[Reach], objec
         if why.name not in (full, "zenoh_harness.targets.adapters.None"):
             raise
         raise UsageError(
-            f"{reach.kind} targets cannot be reached yet",
+            f"targets of kind {reach.kind} have no adapter yet",
             step="target string",
-            hint="wheel, docker:, exec:, stdio:, tcp/, unixsock-stream/, reference and faulty: can",
+            hint="use wheel, docker:, exec:, stdio:, tcp/, unixsock-stream/, reference or faulty:",
         ) from why
     return cast(Callable[[Reach], object], getattr(module, function))
 
 
 def known_profile(name: str) -> Profile:
-    """A profile by its name; UsageError offers the nearest."""
+    """Return a profile by its name. Raises UsageError with the nearest name."""
     if name not in PROFILES:
         raise unknown("profile", name, PROFILES, step="profile")
     return PROFILES[name]
 
 
 def profile_of(target: NodeTarget, name: str) -> Profile:
-    """The profile called `name` (a pinned one instead of the default); UsageError when the target has it not."""
+    """Return the target's profile of that name, or its pinned one instead of the default. Raises UsageError."""
     if name == DEFAULT:
         name = target.reach.options.get("profile", DEFAULT)
     if known_profile(name).name not in target.profiles:

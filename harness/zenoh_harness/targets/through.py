@@ -1,17 +1,16 @@
-"""`?through=RULE,RULE`: a changing tap between the harness and a node, so that every check sees the changed node as the target.
+"""`?through=RULE,RULE`: a changing tap between the harness and a node; every check sees the changed node as the target.
 
-A node that listens is started and found ready without it; every link from then on goes through. One that connects to us
-is told where the tap listens.
+A responder is started and ready before the tap; every later link goes through it. An initiator connects to the tap.
 """
 
 from __future__ import annotations
 
 from typing import TypeVar
 
-from zenoh_conformance.conversation import Event, Side
+from zenoh_conformance.reading.conversation import Event, Side
 from zenoh_harness.errors import CannotConnect
 from zenoh_harness.links.changing import Rule, parse_rules
-from zenoh_harness.links.links import Listener, Observer, StreamLink
+from zenoh_harness.links.links import LinkListener, Observer, StreamLink
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.tap import Tap, change_of
 from zenoh_harness.links.timing import Deadline
@@ -22,53 +21,53 @@ AnyNode = TypeVar("AnyNode", bound=NodeBase)
 
 
 def rules_of(reach: Reach) -> tuple[Rule, ...]:
-    """The rules of a target string; UsageError for one that cannot be read."""
-    text = reach.options.get("through")
-    return parse_rules([text]) if text else ()
+    """Return the rules of a target string. Raises UsageError for one that cannot be read."""
+    rules = reach.options.get("through")
+    return parse_rules([rules]) if rules else ()
 
 
-def put_through(node: AnyNode, reach: Reach) -> AnyNode:
-    """The node, which is ready: one that listens is reached through a tap from now on, where its target string says so."""
+def add_tap(node: AnyNode, reach: Reach) -> AnyNode:
+    """Return a ready node; later links to a responder go through a tap if its target string has rules."""
     rules = rules_of(reach)
     if rules and node.side is Side.RESPONDER:
-        node.go_through(_changing(rules, Side.RESPONDER, node.locator))
+        node.go_through(_start_tap(rules, Side.RESPONDER, node.locator))
     return node
 
 
-def listener_for(reach: Reach) -> Listener:
-    """Where a node that connects to us is to come to: our listener, or the tap before it. CannotConnect when nobody may listen."""
+def listener_for(reach: Reach) -> LinkListener:
+    """Return the listener for an initiator: ours, or a tap in front of it. Raises CannotConnect if we cannot listen."""
     rules = rules_of(reach)
-    return TappedListener(Listener.open(), rules) if rules else Listener.open()
+    return TappedListener(LinkListener.open(), rules) if rules else LinkListener.open()
 
 
-class TappedListener(Listener):
-    """A listener to which links come through a tap: its locator is the tap's."""
+class TappedListener(LinkListener):
+    """A listener behind a tap; its locator is the tap's."""
 
-    def __init__(self, behind: Listener, rules: tuple[Rule, ...]) -> None:
-        """`behind` is where we listen; it is closed with this one."""
+    def __init__(self, behind: LinkListener, rules: tuple[Rule, ...]) -> None:
+        """Listen behind a tap; `behind` is our listener, closed with this one."""
         self._behind = behind
         try:
-            self._tap = _changing(rules, Side.INITIATOR, behind.locator)
+            self._tap = _start_tap(rules, Side.INITIATOR, behind.locator)
         except CannotConnect:
             behind.close()
             raise
         self.locator = self._tap.locator
 
     def accept(self, deadline: Deadline, observer: Observer | None = None) -> StreamLink | None:
-        """The next link that comes through, or None when the deadline passes."""
+        """Return the next link through the tap, or None when the deadline passes."""
         return self._behind.accept(deadline, observer)
 
     def close(self) -> None:
-        """Stop listening, and end what goes through; idempotent."""
+        """Stop the tap and the listener; idempotent."""
         self._tap.close()
         self._behind.close()
 
 
-def _changing(rules: tuple[Rule, ...], side: Side, to: Locator) -> Tap:
-    """A tap that runs beside; what it passes on is recorded where it arrives."""
-    tap = Tap(Locator.tcp("127.0.0.1", 0), to, _unrecorded, change=change_of(rules, side))
+def _start_tap(rules: tuple[Rule, ...], side: Side, to: Locator) -> Tap:
+    """Start a tap; it records nothing itself."""
+    tap = Tap(Locator.tcp("127.0.0.1", 0), to, _ignore_event, change=change_of(rules, side))
     return tap.__enter__()
 
 
-def _unrecorded(_event: Event) -> None:
-    """Each check records its own links."""
+def _ignore_event(_event: Event) -> None:
+    """Ignore an event: each check records its own links."""

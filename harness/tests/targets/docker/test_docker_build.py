@@ -91,7 +91,7 @@ def test_an_image_is_made_once_and_says_what_it_is(tools, image, tmp_path):
 
 
 def compiled(profile):
-    return zenohd.compiled(VERSION, profile, zenohd.find_toolchain(), lambda _line: None)
+    return zenohd.compile_program(VERSION, profile, zenohd.find_toolchain(), lambda _line: None)
 
 
 def test_what_was_compiled_is_kept(tools, tmp_path):

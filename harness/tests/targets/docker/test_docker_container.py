@@ -10,9 +10,9 @@ from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.targets.adapters.docker import container as containers
 from zenoh_harness.targets.adapters.docker import owner
-from zenoh_harness.targets.adapters.docker.container import Container, Plan
-from zenoh_harness.targets.adapters.docker.endings import Kind, ended
-from zenoh_harness.targets.adapters.docker.images import obtain
+from zenoh_harness.targets.adapters.docker.container import Container, ContainerPlan
+from zenoh_harness.targets.adapters.docker.endings import EndKind, read_end
+from zenoh_harness.targets.adapters.docker.images import obtain_image
 
 pytestmark = pytest.mark.needs("docker")
 
@@ -23,7 +23,9 @@ def run(docker_client, little):
     started = []
 
     def start(*words, **bounds):
-        container = Container(docker_client, Plan(image=obtain(docker_client, little), arguments=words, **bounds))
+        container = Container(
+            docker_client, ContainerPlan(image=obtain_image(docker_client, little), arguments=words, **bounds)
+        )
         started.append(container)
         return container
 
@@ -43,11 +45,11 @@ def is_there(client, container):
 @pytest.mark.parametrize(
     ("words", "kind", "code", "text"),
     [
-        (("exit", "7"), Kind.EXITED, 7, "exit code 7"),
-        (("exit", "0"), Kind.EXITED, 0, "exit code 0"),
-        (("abort",), Kind.SIGNALLED, -6, "signal 6 (SIGABRT)"),
-        (("kill",), Kind.SIGNALLED, -9, "signal 9 (SIGKILL)"),
-        (("memory",), Kind.OUT_OF_MEMORY, -9, "SIGKILL for want of memory (its limit is 16 MiB)"),
+        (("exit", "7"), EndKind.EXITED, 7, "exit code 7"),
+        (("exit", "0"), EndKind.EXITED, 0, "exit code 0"),
+        (("abort",), EndKind.SIGNALLED, -6, "signal 6 (SIGABRT)"),
+        (("kill",), EndKind.SIGNALLED, -9, "signal 9 (SIGKILL)"),
+        (("memory",), EndKind.OUT_OF_MEMORY, -9, "SIGKILL, out of memory (its limit is 16 MiB)"),
     ],
 )
 def test_ends_are_told_apart(run, words, kind, code, text):
@@ -58,7 +60,7 @@ def test_ends_are_told_apart(run, words, kind, code, text):
 def test_a_container_that_somebody_removes_is_gone(run, docker_client):
     container = run("wait")
     docker_client.containers.get(container.name).remove(force=True)
-    assert container.wait(soon()).kind is Kind.GONE
+    assert container.wait(soon()).kind is EndKind.GONE
     assert container.usage() is None
 
 
@@ -67,17 +69,17 @@ def test_a_container_that_somebody_removes_is_gone(run, docker_client):
     [
         ({"Running": True}, None),
         ({"Running": True, "Paused": True}, None),
-        ({}, Kind.GONE),
-        ({"ExitCode": 137}, Kind.SIGNALLED),
-        ({"ExitCode": 137, "OOMKilled": True}, Kind.OUT_OF_MEMORY),
-        ({"ExitCode": 128}, Kind.EXITED),
-        ({"ExitCode": 127}, Kind.EXITED),
-        ({"ExitCode": 255}, Kind.SIGNALLED),
-        ({"ExitCode": 128, "Error": "no such device"}, Kind.NEVER),
+        ({}, EndKind.GONE),
+        ({"ExitCode": 137}, EndKind.SIGNALLED),
+        ({"ExitCode": 137, "OOMKilled": True}, EndKind.OUT_OF_MEMORY),
+        ({"ExitCode": 128}, EndKind.EXITED),
+        ({"ExitCode": 127}, EndKind.EXITED),
+        ({"ExitCode": 255}, EndKind.SIGNALLED),
+        ({"ExitCode": 128, "Error": "no such device"}, EndKind.NEVER),
     ],
 )
 def test_each_state_of_the_engine_is_one_end(state, kind):
-    end = ended(state, 1 << 20)
+    end = read_end(state, 1 << 20)
     assert (end and end.kind) == kind
     assert end is None or str(end)
 
@@ -209,7 +211,7 @@ def test_a_start_that_fails_leaves_nothing(docker_client, little, monkeypatch):
     before = {each.id for each in docker_client.containers.list(all=True, filters=ours, ignore_removed=True)}
     monkeypatch.setattr(containers, "settings", lambda _plan: {"runtime": "no-such-runtime"})
     with pytest.raises(CannotGoOn, match="no-such-runtime"):
-        Container(docker_client, Plan(image=obtain(docker_client, little), arguments=["wait"]))
+        Container(docker_client, ContainerPlan(image=obtain_image(docker_client, little), arguments=["wait"]))
     assert {each.id for each in docker_client.containers.list(all=True, filters=ours, ignore_removed=True)} <= before
 
 

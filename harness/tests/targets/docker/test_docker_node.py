@@ -10,7 +10,7 @@ from zenoh_harness.links.locators import Locator
 from zenoh_harness.profiles import PROFILES
 from zenoh_harness.run.embargo import guarded
 from zenoh_harness.targets.adapters.docker import container, node
-from zenoh_harness.targets.adapters.docker.arguments import is_router, tell
+from zenoh_harness.targets.adapters.docker.arguments import instructions, is_router
 from zenoh_harness.targets.reach import parse
 from zenoh_harness.targets.target import open_target
 
@@ -29,7 +29,7 @@ def containers(client):
         (
             "memory&memory=16",
             CannotStart,
-            "ended with SIGKILL for want of memory (its limit is 16 MiB)",
+            "ended with SIGKILL, out of memory (its limit is 16 MiB)",
             "raise memory=MIB",
         ),
         ("disk%20/tmp/file", CannotStart, "No space left on device", "it filled its disk: 16 MiB"),
@@ -133,7 +133,9 @@ def test_claims_are_those_of_the_release(image, has, monkeypatch):
 
 
 def told(reach, profile, tmp_path, ours=None, version=""):
-    return tell(parse(reach), PROFILES[profile], role="router", zid="ab", ours=ours, folder=tmp_path, version=version)
+    return instructions(
+        parse(reach), PROFILES[profile], role="router", zid="ab", ours=ours, folder=tmp_path, version=version
+    )
 
 
 @pytest.mark.parametrize(("version", "pause"), [("1.1.0", 1000), ("1.1.1", 2), ("", 2)])

@@ -11,8 +11,8 @@ import pytest
 
 from zenoh_harness.files import results
 from zenoh_harness.targets.adapters.docker import owner
-from zenoh_harness.targets.adapters.docker.container import Container, Plan
-from zenoh_harness.targets.adapters.docker.images import obtain
+from zenoh_harness.targets.adapters.docker.container import Container, ContainerPlan
+from zenoh_harness.targets.adapters.docker.images import obtain_image
 
 pytestmark = pytest.mark.needs("docker")
 
@@ -21,12 +21,12 @@ import sys
 from pathlib import Path
 from zenoh_harness.programs import processes
 from zenoh_harness.targets.adapters.docker import owner
-from zenoh_harness.targets.adapters.docker.container import Container, Plan
-from zenoh_harness.targets.adapters.docker.images import obtain
+from zenoh_harness.targets.adapters.docker.container import Container, ContainerPlan
+from zenoh_harness.targets.adapters.docker.images import obtain_image
 from zenoh_harness.files import results
 folder = processes.work_folder()
 client = owner.daemon()
-container = Container(client, Plan(image=obtain(client, sys.argv[1]), arguments=["stubborn"], folder=folder))
+container = Container(client, ContainerPlan(image=obtain_image(client, sys.argv[1]), arguments=["stubborn"], folder=folder))
 print(container.name, folder, flush=True)
 if sys.argv[2] == "wait":
     sys.stdin.read()
@@ -108,7 +108,7 @@ def test_a_label_that_names_a_folder_of_others_is_not_believed(docker_client, li
     precious.mkdir()
     honest = owner.labels()
     monkeypatch.setattr(owner, "labels", lambda _folder: {**honest, owner.BORN: "1", owner.FOLDER: str(precious)})
-    container = Container(docker_client, Plan(image=obtain(docker_client, little), arguments=["wait"]))
+    container = Container(docker_client, ContainerPlan(image=obtain_image(docker_client, little), arguments=["wait"]))
     assert container.name in owner.reap(docker_client)
     assert precious.exists()
     assert precious.parent != Path(tempfile.gettempdir())
@@ -116,7 +116,7 @@ def test_a_label_that_names_a_folder_of_others_is_not_believed(docker_client, li
 
 
 def test_two_that_remove_the_same_one_do_not_mind(docker_client, little):
-    container = Container(docker_client, Plan(image=obtain(docker_client, little), arguments=["wait"]))
+    container = Container(docker_client, ContainerPlan(image=obtain_image(docker_client, little), arguments=["wait"]))
     handle = docker_client.containers.get(container.name)
     assert owner.remove(handle)
     assert not owner.remove(handle)

@@ -15,7 +15,7 @@ from zenoh_harness.cli import invoke
 from zenoh_harness.errors import CannotGoOn, TargetError
 from zenoh_harness.targets.adapters.docker import engine
 from zenoh_harness.targets.adapters.docker.engine import connect, refusals
-from zenoh_harness.targets.adapters.docker.images import Pull, obtain
+from zenoh_harness.targets.adapters.docker.images import Pull, obtain_image
 from zenoh_harness.targets.reach import parse
 from zenoh_harness.targets.target import open_target
 
@@ -81,7 +81,7 @@ def test_a_dead_daemon(at):
     with socket.socket(socket.AF_UNIX) as dead:
         dead.bind(str(at))
         text = refused(connect)
-    assert "nobody answers; the daemon is dead" in text
+    assert "connection refused: the daemon does not run" in text
     assert "start it" in text
 
 
@@ -141,14 +141,14 @@ def test_an_address_that_is_none(monkeypatch, address):
 
 
 def test_a_full_disk_of_the_daemon(refusing):
-    text = refused(lambda: obtain(connect(), "some/image:1"))
+    text = refused(lambda: obtain_image(connect(), "some/image:1"))
     assert "no space left on the daemon's disk" in text
     assert "docker image prune" in text
 
 
 def test_a_daemon_that_refuses_says_why(refusing, monkeypatch):
     monkeypatch.setattr(Daemon, "message", "the moon is full")
-    text = refused(lambda: obtain(connect(), "some/image:1"))
+    text = refused(lambda: obtain_image(connect(), "some/image:1"))
     assert "cannot look for image some/image:1" in text
     assert "the daemon says: the moon is full" in text
 
@@ -166,7 +166,7 @@ def test_the_command_line_says_it_and_exits_3(words, at, capsys, tmp_path, monke
 @pytest.mark.parametrize(
     ("name", "seen", "hint"),
     [
-        ("zconform/zenohd:0.0.0", "not among the daemon's images", "zconform targets build zenohd --version 0.0.0"),
+        ("zconform/zenohd:0.0.0", "the daemon does not have it", "zconform targets build zenohd --version 0.0.0"),
         ("127.0.0.1:1/some/image:1", "connection refused", "is the name right"),
     ],
 )
@@ -180,9 +180,9 @@ def test_an_image_that_cannot_be_had(docker_client, name, seen, hint):
 
 @pytest.mark.needs("docker")
 def test_an_image_that_is_not_to_be_pulled(docker_client, little):
-    assert obtain(docker_client, little, Pull.NEVER).id.startswith("sha256:")
-    with pytest.raises(TargetError, match="cannot be had"):
-        obtain(docker_client, "127.0.0.1:1/some/image:1", Pull.NEVER)
+    assert obtain_image(docker_client, little, Pull.NEVER).id.startswith("sha256:")
+    with pytest.raises(TargetError, match="is not available"):
+        obtain_image(docker_client, "127.0.0.1:1/some/image:1", Pull.NEVER)
 
 
 @pytest.mark.needs("docker")
@@ -190,15 +190,15 @@ def test_an_image_that_is_there_is_pulled_only_when_asked(docker_client, little)
     there = f"127.0.0.1:1/some/{little}"
     docker_client.images.get(little).tag(there)
     try:
-        assert obtain(docker_client, there).id == docker_client.images.get(little).id
-        with pytest.raises(TargetError, match="cannot be had"):
-            obtain(docker_client, there, Pull.ALWAYS)
+        assert obtain_image(docker_client, there).id == docker_client.images.get(little).id
+        with pytest.raises(TargetError, match="is not available"):
+            obtain_image(docker_client, there, Pull.ALWAYS)
     finally:
         docker_client.images.remove(there)
 
 
 @pytest.mark.needs("docker")
 def test_a_name_that_is_none(docker_client):
-    text = refused(lambda: obtain(docker_client, "UPPER/Case"))
+    text = refused(lambda: obtain_image(docker_client, "UPPER/Case"))
     assert "must be lowercase" in text
     assert "as in eclipse/zenoh:1.10.2" in text

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from zenoh_conformance.verdict import Verdict
+from zenoh_conformance.judging.verdict import Verdict
 from zenoh_harness.cli import invoke
 from zenoh_harness.files import results
 from zenoh_harness.run.compare import Way, changes, told

@@ -2,7 +2,7 @@
 
 import pytest
 
-from zenoh_conformance.conversation import Side
+from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.errors import CannotGoOn, CannotStart, TargetError
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.targets.adapters.docker import owner
@@ -59,7 +59,7 @@ def test_users_are_known_to_it(target):
 
 def test_a_profile_that_it_does_not_take_is_no_profile(target):
     """`zenohd` only warns of a path that it does not know."""
-    with pytest.raises(CannotStart, match="did not take the profile") as why:
+    with pytest.raises(CannotStart, match="refused a setting of the profile") as why:
         target("?args=--cfg%20no/such/path:1").start()
     assert "no/such/path" in str(why.value)
 

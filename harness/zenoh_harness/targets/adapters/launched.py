@@ -1,45 +1,76 @@
-"""Nodes that we start: what the wheel's and a command's instances have in common."""
+"""Nodes in programs that we start, and what their targets share."""
 
 from __future__ import annotations
 
 import contextlib
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import cast
 
-from zenoh_conformance.conversation import Side
+from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.errors import CannotConnect, CannotStart, NotZenoh, TargetError
-from zenoh_harness.links.links import Link, Listener, Observer, StreamLink, connect
+from zenoh_harness.links.links import LinkListener, Observer, RecordedLink, StreamLink, connect
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.timing import Deadline, scaled, stretched
 from zenoh_harness.profiles import Profile
 from zenoh_harness.programs.processes import Running
 from zenoh_harness.programs.signs import grave
-from zenoh_harness.targets.agent import Agent
+from zenoh_harness.targets.agent import AgentClient
 from zenoh_harness.targets.greeting import greet
-from zenoh_harness.targets.target import NodeBase, Role, Vitals
+from zenoh_harness.targets.reach import Reach
+from zenoh_harness.targets.target import TARGET_ZID, NodeBase, Role, Vitals
+from zenoh_harness.targets.through import listener_for
 
 READY: float = 15.0
 """Seconds that a node may take from its start to its first handshake."""
 
 _SETTLE = 0.3
-"""Seconds in which a program that shut a link ends, if that is why."""
+"""Seconds in which a program that shut a link exits, if it shut the link because it exits."""
 
 _LISTENS = 5.0
-"""Seconds in which a node whose port answers must be seen to listen there itself."""
+"""Seconds in which the listening socket of a node whose port answers must show up."""
 
 _LETS_GO = 0.02
-"""Seconds in which a node sees that we ended a link, on a machine that is not busy."""
+"""Seconds in which a node notices that we ended a link, on an idle machine."""
 
 _TICK = 0.01
-"""Seconds by which the kernel's count of what has passed may be off."""
+"""Inaccuracy in seconds of the kernel's count of elapsed time."""
 
 _GLANCE = 0.02
-"""Seconds between two looks: at a port where nobody listens yet, at a program that does not come to ours."""
+"""Seconds between two checks of a port without a listener, or of a program that does not connect."""
+
+
+class LaunchedTarget:
+    """A node in a program that we start: it listens, or connects to a listener of ours (`as=initiator`)."""
+
+    restartable = True
+    can_run_beside = False
+
+    def __init__(self, reach: Reach) -> None:
+        self.reach = reach
+        self.role = cast(Role, reach.options.get("role", "router"))
+        self.side = Side(reach.options.get("as", "responder" if self.role == "router" else "initiator"))
+
+    @property
+    def zid(self) -> str:
+        """The ZenohID of its nodes."""
+        return self.reach.options.get("zid", TARGET_ZID)
+
+    @contextlib.contextmanager
+    def listener(self) -> Iterator[LinkListener | None]:
+        """The listener for an initiator, None for a responder; it is closed if the block raises."""
+        listener = listener_for(self.reach) if self.side is Side.INITIATOR else None
+        try:
+            yield listener
+        except BaseException:
+            if listener is not None:
+                listener.close()
+            raise
 
 
 class LaunchedNode(NodeBase):
-    """A node in a process of ours: it listens at `locator`, or connects to `listener`."""
+    """A node in a program that we started: it listens at `locator`, or connects to `listener`."""
 
     def __init__(
         self,
@@ -49,8 +80,8 @@ class LaunchedNode(NodeBase):
         *,
         locator: Locator,
         zid: str | None,
-        listener: Listener | None = None,
-        agent: Agent | None = None,
+        listener: LinkListener | None = None,
+        agent: AgentClient | None = None,
     ) -> None:
         self.program: Running | None = program
         self.profile = profile
@@ -62,64 +93,64 @@ class LaunchedNode(NodeBase):
         self._program = program
         self._listener = listener
         self._early: StreamLink | None = None
-        """A link that came before anybody asked for one."""
+        """A link that came before anything asked for one."""
         self._last: StreamLink | None = None
-        """The link that was taken last."""
+        """The last link."""
         self.again: Callable[[], Running] | None = None
-        """Starts its program once more, to come to the same listener; None where that cannot be."""
+        """Starts its program again, to connect to the same listener; None where that is impossible."""
         self.started_in = 0.0
         """Seconds from its start to its first handshake."""
         self.starts = 1
-        """How often its program was started."""
+        """Number of starts of its program."""
         self.last_end = ""
-        """How its program ended, before it was last started again."""
+        """How its program ended before the last restart."""
         self.brief = False
-        """Whether it was seen to listen for one link, and to end in order after it."""
-        self._came = False
-        """Whether it came to us since it was started."""
+        """Whether it was seen to accept one link and to exit in order after it."""
+        self._has_connected = False
+        """Whether it has connected to us since its last start."""
         self.patience = math.inf
-        """Seconds that a link may have waited for us: early releases give up their attempt soon after, answered or not."""
+        """Seconds that a link may wait for us: early releases give up an attempt soon after, answered or not."""
 
-    def link(self, deadline: Deadline, observer: Observer | None = None) -> Link:
-        """A fresh link to it, opened or accepted; CannotConnect when there is none before the deadline."""
+    def link(self, deadline: Deadline, observer: Observer | None = None) -> RecordedLink:
+        """Open or accept a link; CannotConnect if there is none before the deadline."""
         if self._listener is None:
             self._start_if_it_ended(deadline)
             self._last = connect(self.locator, deadline, observer)
             return self._last
-        self._let_the_last_one_go()
-        link, self._early = self._early or self._accepted(self._listener, deadline), None
-        while link.forsaken or self._came_early(link) or link.waited > self.patience:  # it is given up, or will be
+        self._await_last_end()
+        link, self._early = self._early or self._next_link(self._listener, deadline), None
+        while link.forsaken or self._overlaps_last(link) or link.waited > self.patience:  # the node gave it up, or will
             link.close()
-            link = self._accepted(self._listener, deadline)
+            link = self._next_link(self._listener, deadline)
         self._last = link
         link.observe(observer)
         return link
 
-    def _let_the_last_one_go(self) -> None:
-        """Give a node that holds one session the moment that it takes to see the end of the last one."""
+    def _await_last_end(self) -> None:
+        """Give a node with a single session the time to notice the end of the last one."""
         over = self._last.over if self._last else None
         if over is not None:
             self._program.wait(Deadline(over + stretched(_LETS_GO)))
 
-    def _came_early(self, link: StreamLink) -> bool:
-        """Whether it came while the one before was still up: a client that holds one session refuses it once it opens."""
+    def _overlaps_last(self, link: StreamLink) -> bool:
+        """Whether the link came while the last one was still up: a client with a single session refuses it once it opens."""
         over = self._last.over if self._last else None
         return over is not None and link.waited > time.monotonic() - over + _TICK
 
-    def _accepted(self, listener: Listener, deadline: Deadline) -> StreamLink:
-        """The next link that comes; its program is started again where it ended in order, or is slower than that to come back."""
+    def _next_link(self, listener: LinkListener, deadline: Deadline) -> StreamLink:
+        """Return the next link; restart the program if it exited in order, or takes longer to reconnect than a restart."""
         lingers = time.monotonic() + self.habits.linger
         while (link := listener.accept(deadline.or_sooner(_GLANCE))) is None:
             gone = self._program.poll() is not None
-            if (gone or time.monotonic() > lingers) and self._came and self.start_again():
+            if (gone or time.monotonic() > lingers) and self._has_connected and self.start_again():
                 deadline, lingers = Deadline(max(deadline.at, time.monotonic() + scaled(READY))), math.inf
             elif gone or deadline.passed:
-                raise CannotConnect(f"nobody connected to {self.locator}", step="accept", seen=self.state())
-        self._came = True
+                raise CannotConnect(f"the target did not connect to {self.locator}", step="accept", seen=self.state())
+        self._has_connected = True
         return link
 
     def _start_if_it_ended(self, deadline: Deadline) -> None:
-        """A program that ends after each link is started for the next one, once it has ended."""
+        """Restart a program that exits after each link, once it has exited."""
         if not self.is_brief or (self._last is not None and self._program.wait(Deadline.after(_SETTLE)) is None):
             return
         if self._program.poll() is not None and self.start_again():
@@ -130,11 +161,11 @@ class LaunchedNode(NodeBase):
 
     @property
     def is_brief(self) -> bool:
-        """Whether it listens for one link or session, and ends in order after it."""
+        """Whether it serves one link or session and exits in order after it."""
         return self.brief or self.habits.brief
 
     def start_again(self) -> bool:
-        """Start its program once more, in place of the one that there is; not where that died, or tells of a panic."""
+        """Replace its program by a new start, unless it crashed or reported a panic; return whether it did."""
         vitals = self.vitals()
         if self.again is None or not (vitals.in_order if vitals.ended else grave(vitals.signs) is None):
             return False
@@ -144,18 +175,18 @@ class LaunchedNode(NodeBase):
         self._program.stop()
         self.program = self._program = self.again()
         self.starts += 1
-        self._came = False
+        self._has_connected = False
         return True
 
     def wait_until_ready(self, deadline: Deadline) -> None:
-        """A responder is ready when it answers an InitSyn; an initiator when it has come to us for the first time."""
+        """Wait until a responder answers an InitSyn, or an initiator connects for the first time."""
         if self._listener is not None:
-            self._early = self._accepted(self._listener, deadline)
+            self._early = self._next_link(self._listener, deadline)
         else:
             while not self._answers(deadline):
-                pass  # each look waits for the program's end, for a moment
+                pass  # each check waits a moment for the program to exit
             if not self.brief:
-                self._check_whose()
+                self._check_port_owner()
 
     def _answers(self, deadline: Deadline) -> bool:
         try:
@@ -170,30 +201,30 @@ class LaunchedNode(NodeBase):
             why.hint = why.hint or f"something else may listen at {self.locator}"
             raise
         if self._program.poll() is not None:
-            self._ended_once_greeted(deadline)
+            self._note_brief(deadline)
         return True
 
-    def _ended_once_greeted(self, deadline: Deadline) -> None:
-        """One that has answered us as Zenoh does and ended in order listens for one link at a time."""
+    def _note_brief(self, deadline: Deadline) -> None:
+        """Note that the program, which answered and exited in order, serves one link at a time."""
         self.brief = self.again is not None and self.vitals().in_order
         if not self.brief:
             self._still_starting(deadline, None)
 
-    def _check_whose(self) -> None:
-        """A port that was free when it was chosen may be somebody else's now.
+    def _check_port_owner(self) -> None:
+        """Check that our program owns the port: another one may have taken it since it was chosen.
 
-        Who listens cannot always be seen (a command that goes through another machine); that is let pass.
+        The owner cannot always be seen (a command may run on another machine); then the check passes.
         """
         patience = Deadline.after(_LISTENS)
         while not (ports := {port for _, port in self._program.listening()}) and not patience.passed:
             if self._program.wait(patience.or_sooner(_GLANCE)) is not None:
-                self._ended_once_greeted(patience)
+                self._note_brief(patience)
                 return
         if self.locator.protocol == "tcp" and ports and self.locator.port not in ports:
             elsewhere = ", ".join(map(str, sorted(ports)))
             hint = f"the command listens at port {elsewhere}; does it honour {{port}}?"
             raise CannotConnect(
-                f"somebody else answers at {self.locator}", step="connect", seen=self.state(), hint=hint
+                f"another program answers at {self.locator}", step="connect", seen=self.state(), hint=hint
             )
 
     def _still_starting(self, deadline: Deadline, why: TargetError | None) -> None:
@@ -203,24 +234,24 @@ class LaunchedNode(NodeBase):
             ) from why
         if deadline.passed:
             elsewhere = ", ".join(f"{host}:{port}" for host, port in self._program.listening())
-            hint = f"it listens at {elsewhere} instead" if elsewhere else "it listens nowhere"
+            hint = f"it listens at {elsewhere} instead" if elsewhere else "it has no listening socket"
             raise CannotConnect(
                 f"the target never listened at {self.locator}", step="connect", seen=self.state(), hint=hint
             ) from why
 
     def state(self) -> list[str]:
-        """What can be said of its process now, and the last lines that it wrote."""
+        """Return the state of its process and the last lines that it wrote."""
         ended = self._program.poll()
         first = f"the process ended with {ended}" if ended else "the process runs"
         orphans = (
-            [f"it left {ended.orphans} processes behind (started in the background?); they were ended"]
+            [f"it left {ended.orphans} processes behind (started in the background?), which were ended"]
             if ended and ended.orphans
             else []
         )
         return [first, *orphans, *self._program.last_lines(5)]
 
     def vitals(self) -> Vitals:
-        """What can be seen without talking to it; cheap."""
+        """Return what can be seen without talking to it; cheap."""
         ended = self._program.poll()
         return Vitals(
             running=ended is None,
@@ -230,12 +261,12 @@ class LaunchedNode(NodeBase):
         )
 
     def attach(self) -> str:
-        """One line that tells a person how to reach it while it is kept up."""
+        """Return a line that tells a person how to reach it while it is kept running."""
         where = "connects to" if self._listener else "listens at"
         return f"process {self._program.pid} {where} {self.locator}"
 
     def let_go(self) -> None:
-        """Shut the door at which it comes to us, so that somebody else may listen there; it will come again."""
+        """Close our listener, so that another program may listen there; the node will reconnect."""
         if self._early is not None:
             self._early.close()
             self._early = None
@@ -243,7 +274,7 @@ class LaunchedNode(NodeBase):
             self._listener.close()
 
     def stop(self) -> None:
-        """End the process, its children, and our listener; idempotent."""
+        """End the process, its children and our listener; idempotent."""
         self.let_go()
         super().stop()
         self._program.stop()

@@ -1,7 +1,7 @@
-"""`lib:PATH`: a codec in a shared library, behind the C interface `codecs/zcodec.h`.
+"""`lib:PATH`: a codec in a shared library with the C interface `codecs/zcodec.h`.
 
-It runs in a process of its own, so that what ends the library costs one answer; fuzzers load it into theirs
-(`zenoh_harness.codecs.library.load`). `lib:zenoh-codec@1.10.2` is zenoh-rust's own codec, built when it is first asked for.
+It runs in its own process, so that a crash of the library costs one answer; fuzzers load it into their process
+(`zenoh_harness.codecs.library.load`). `lib:zenoh-codec@1.10.2` is zenoh-rust's own codec, built at its first use.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ _RELEASE: Final = re.compile(rf"{codec_build.NAME}@(\S+)")
 
 
 def open_codec(reach: Reach, *, validate: bool = False) -> StdioCodec:
-    """The adapter's door: the library, served by a child; CannotStart says why it cannot be had."""
+    """Return the library as a codec, served by a child process. Raises CannotStart."""
     path = path_of(reach.rest)
-    load_name = reach.options.get("name", "")
-    load(path, name=load_name)
+    name = reach.options.get("name", "")
+    load(path, name=name)
     command = [sys.executable, "-m", "zenoh_harness.codecs.library", str(path)]
-    return StdioCodec(command, name=load_name, validate=validate)
+    return StdioCodec(command, name=name, validate=validate)
 
 
 def path_of(rest: str, *, coverage: bool = False, tell: Callable[[str], None] = lambda line: None) -> Path:
-    """The library that the rest of a target string names; `coverage`: of a release, the build that counts edges.
+    """Return the library that the rest of a target string names; `coverage`: the build of a release that counts edges.
 
-    Raises UsageError for a release that does not exist, CannotGoOn when it cannot be built.
+    Raises UsageError for a release that does not exist, CannotGoOn if it cannot be built.
     """
     release = _RELEASE.fullmatch(rest)
     if release is None:

@@ -1,4 +1,4 @@
-"""`reference`, `faulty:NAME`, `variant:NAME`: our own node, a faulty node, a conforming variant, in a process like any other target."""
+"""`reference`, `faulty:NAME`, `variant:NAME`: our own node, a faulty node or a conforming variant, in its own process."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from zenoh_harness.version import harness_version
 
 
 def open_target(reach: Reach) -> ReferenceTarget:
-    """The adapter's door; UsageError for a faulty node that does not exist."""
+    """Return the target of a target string. Raises UsageError for a name that does not exist."""
     return ReferenceTarget(reach)
 
 
 class ReferenceTarget(CommandTarget):
-    """The reference as a program that we start: the same path as for everybody's."""
+    """The reference node as a program that we start, like any other target."""
 
     def __init__(self, reach: Reach) -> None:
         known = {"faulty": all_faulty_nodes, "variant": all_variants}.get(reach.kind, dict)()

@@ -1,54 +1,49 @@
-"""`stdio:COMMAND`: a codec behind the stdio codec protocol, one JSON object a line (`files/schemas/codec-*.json`).
+"""`stdio:COMMAND`: a codec that speaks the stdio codec protocol, one JSON object per line (`files/schemas/codec-*.json`).
 
-Whatever it does wrong costs it the verdict of one request, and the others go on: garbage, a hang, its end, answers
-out of order.  It is started again a bounded number of times.
+A failure (garbage, a hang, an exit, answers out of order) costs the verdict of one request, and the others go on. The
+process is restarted a limited number of times.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from zenoh_harness.codecs.asking import Asking, short
-from zenoh_harness.codecs.codec import Answer, Request
+from zenoh_harness.codecs.codec import Answer, Codec, Request
 from zenoh_harness.codecs.compact import pieces, records, request_bytes
 from zenoh_harness.codecs.pipes import Ended, Endless, Wire
 from zenoh_harness.codecs.schemas import checker
-from zenoh_harness.errors import CannotStart, TargetError, UsageError
+from zenoh_harness.errors import CannotStart, TargetError
 from zenoh_harness.identity import Identity
 from zenoh_harness.links.timing import Deadline
-from zenoh_harness.targets.reach import Reach
+from zenoh_harness.targets.reach import Reach, split_command
 
 VERSION: Final = 1
-"""Of the protocol."""
+"""The version of the protocol."""
 
 MADE_UP: Final = "levitate"
-"""A capability that no codec has: whoever claims it claims anything."""
+"""A capability that does not exist: a codec that claims it cannot be believed."""
 
 PATIENCE: Final = 10.0
 """Seconds that the oldest request may wait."""
 
 RESTARTS: Final = 20
-"""How often one codec is started again."""
+"""Restarts of one codec, at most."""
 
 WINDOW: Final = 64
-"""Requests under way."""
+"""Requests that may be unanswered at once."""
 
 
 def open_codec(reach: Reach, *, validate: bool = False) -> StdioCodec:
-    """The adapter's door: the codec, started; `validate` as `StdioCodec` has it."""
-    try:
-        command = shlex.split(reach.rest)
-    except ValueError as why:
-        raise UsageError(f"cannot read the command {reach.rest!r}", step="target string", seen=str(why)) from why
-    return StdioCodec(command, name=reach.options.get("name", ""), validate=validate)
+    """Start the codec of a target string; `validate` as in `StdioCodec`."""
+    return StdioCodec(split_command(reach.rest), name=reach.options.get("name", ""), validate=validate)
 
 
-class StdioCodec:
-    """A codec process; a `zenoh_harness.codecs.codec.Codec`."""
+class StdioCodec(Codec):
+    """A codec process."""
 
     def __init__(
         self,
@@ -85,55 +80,56 @@ class StdioCodec:
         if answer.get("ok") is not True or not isinstance(identity, dict):
             raise CannotStart("the codec does not introduce itself", step="codec start", seen=short(answer))
         self.identity = Identity(
-            name=name or str(identity.get("name", self.command[0])), version=str(identity.get("version", "")),
-            kind="stdio", language=str(identity.get("language", "")),
-        )  # fmt: skip
+            name=name or str(identity.get("name", self.command[0])),
+            version=str(identity.get("version", "")),
+            kind="stdio",
+            language=str(identity.get("language", "")),
+        )
         self.layers = frozenset(map(str, answer.get("layers", ())))
         self.capabilities = frozenset(map(str, answer.get("capabilities", ())))
 
     def _probe(self) -> None:
         if self.has(MADE_UP):
             raise TargetError(
-                f"the codec claims {MADE_UP!r}, a capability that does not exist", step="honesty",
-                seen="its other claims are worth as much",
-                hint='to a name that it does not know it must answer {"ok": false, "unimplemented": true}',
-            )  # fmt: skip
+                f"the codec claims the capability {MADE_UP!r}, which does not exist",
+                step="honesty",
+                seen="it answers ok",
+                hint='answer {"ok": false, "unimplemented": true} to every unknown name',
+            )
 
     def has(self, capability: str) -> bool:
-        """Whether it says that it has a capability.  TargetError when it does not answer."""
+        """Whether it claims a capability. Raises TargetError if it does not answer."""
         return self._answer({"cmd": "capability", "name": capability}, "capability").get("ok") is True
 
     def _answer(self, command: Mapping[str, Any], step: str) -> dict[str, Any]:
-        """One answer outside the stream of requests."""
+        """Send a command and return its answer, outside the stream of requests."""
         self._send(command)
         try:
             answer = self._fresh(self._seq + 1, Deadline.after(self.patience))
             if answer is None:
-                raise CannotStart("the codec does not answer in time", step=f"codec {step}",
-                                  seen=self._wire.last_words(), hint="does it flush after each line?")  # fmt: skip
+                raise CannotStart(
+                    "the codec does not answer in time",
+                    step=f"codec {step}",
+                    seen=self._wire.last_words(),
+                    hint="does it flush after each line?",
+                )
             return answer
         except Ended:
             raise CannotStart("the codec ended", step=f"codec {step}", seen=self._wire.close(0.5)) from None
         except (ValueError, Endless) as why:
-            hint = "its standard output carries one JSON object a line; logs belong on standard error"
-            raise CannotStart("the codec answers nonsense", step=f"codec {step}", seen=str(why), hint=hint) from why
+            hint = "write one JSON object per line to standard output, and logs to standard error"
+            raise CannotStart(
+                "the codec writes a line that is no JSON object", step=f"codec {step}", seen=str(why), hint=hint
+            ) from why
 
     # --- questions ---------------------------------------------------------------------------------------------------
 
     def ask(self, requests: Iterable[Request]) -> Iterator[Answer]:
-        """One answer a request, in their order, with up to `window` under way."""
+        """Yield one answer per request, in order, with up to `window` unanswered at once."""
         return Asking(self, requests).run()
 
-    def decode(self, layer: str, data: bytes) -> Answer:
-        """What do these bytes mean?"""
-        return next(self.ask([Request.decode(layer, data)]))
-
-    def encode(self, layer: str, means: Mapping[str, Any]) -> Answer:
-        """Which bytes mean this?"""
-        return next(self.ask([Request.encode(layer, means)]))
-
     def decode_many(self, layer: str, inputs: Sequence[bytes]) -> list[Answer]:
-        """Batches of inputs where it has the capability; those in which it fails are asked again one by one."""
+        """Decode inputs in batches if it has the capability; the inputs of a failed batch are sent again one by one."""
         if "batch" not in self.capabilities:
             return list(self.ask(Request.decode(layer, data) for data in inputs))
         answers: list[Answer] = []
@@ -154,24 +150,24 @@ class StdioCodec:
                 if data is not None:
                     return records(data, len(inputs))
         except (ValueError, Ended, Endless):
-            pass  # the same as no answer in time: the inputs are asked again one by one
+            pass  # as if late: the inputs are sent again one by one
         self.restart()
         return None
 
     # --- what `Asking` uses -----------------------------------------------------------------------------------------
 
     def post(self, request: Request) -> int:
-        """Send a request and return its seq."""
+        """Send a request and return its sequence number."""
         self._seq += 1
         self._send(request.line(self._seq))
         return self._seq
 
     def receive(self, oldest: int) -> dict[str, Any] | None:
-        """The next line; None when it does not come in time.  Raises ValueError, Ended, Endless."""
+        """Return the next answer; None if it is late. Raises ValueError, Ended, Endless."""
         return self._fresh(oldest, Deadline.after(self.patience))
 
     def _fresh(self, oldest: int, deadline: Deadline) -> dict[str, Any] | None:
-        """The next line that answers no request older than `oldest`: whoever asked those has gone."""
+        """Return the next answer to a request not older than `oldest`; earlier requests were given up."""
         while (line := self._wire.line(deadline)) is not None:
             answer = self._read(line)
             seq = answer.get("seq")
@@ -180,8 +176,8 @@ class StdioCodec:
         return None
 
     def restart(self) -> str:
-        """End the process and start another one, while that is allowed; the last words of the old one."""
-        said = self._wire.close()
+        """Restart the process while that is allowed; return the last words of the old one."""
+        last_words = self._wire.close()
         if self.restarts_left > 0:
             self.restarts_left -= 1
             try:
@@ -189,19 +185,19 @@ class StdioCodec:
                 self._greet(self.identity.name)
             except TargetError as why:
                 self.restarts_left = -1
-                return f"{said}; {why.what}"
+                return f"{last_words}; {why.what}"
         else:
             self.restarts_left = -1
-        return said
+        return last_words
 
     @property
     def last_seq(self) -> int:
-        """Of the youngest request."""
+        """Sequence number of the last request."""
         return self._seq
 
     @property
     def gone(self) -> bool:
-        """Whether it may not, or cannot, be started again."""
+        """Whether it cannot be restarted any more."""
         return self.restarts_left < 0
 
     def _send(self, command: Mapping[str, Any]) -> None:
@@ -221,7 +217,7 @@ class StdioCodec:
         return answer
 
     def close(self) -> None:
-        """End it and all that it started; idempotent."""
+        """End the process and its children; idempotent."""
         self._wire.send(b'{"cmd": "stop"}\n')
         if not self.gone and self._wire.program.poll() is None:
             with contextlib.suppress(Ended, Endless):
@@ -229,9 +225,3 @@ class StdioCodec:
             self._wire.close(0.5)
         self._wire.close()
         self.restarts_left = -1
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()

@@ -1,4 +1,4 @@
-"""`wheel:VERSION`: zenoh-rust as its Python package ships it, a node in a subprocess with an agent."""
+"""`wheel:VERSION`: zenoh-rust as shipped in its Python package, a node with an agent in a subprocess."""
 
 from __future__ import annotations
 
@@ -11,50 +11,50 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from zenoh_conformance.conversation import Side
+from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.errors import AgentError, CannotStart
 from zenoh_harness.identity import Identity
-from zenoh_harness.links.links import Listener
+from zenoh_harness.links.links import LinkListener
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.profiles import DEFAULT, PROFILES, Profile
 from zenoh_harness.programs import processes
 from zenoh_harness.programs.environments import python_with
-from zenoh_harness.targets.adapters.launched import READY, LaunchedNode
-from zenoh_harness.targets.agent import Agent
+from zenoh_harness.targets.adapters.launched import READY, LaunchedNode, LaunchedTarget
+from zenoh_harness.targets.agent import AgentClient
 from zenoh_harness.targets.reach import Reach
-from zenoh_harness.targets.target import TARGET_ZID, Role, profile_of
-from zenoh_harness.targets.through import listener_for, put_through
+from zenoh_harness.targets.target import profile_of, stop_on_error
+from zenoh_harness.targets.through import add_tap
 
 _LISTEN_ANYWHERE: Final = "tcp/127.0.0.1:0"
 
 
 def open_target(reach: Reach) -> WheelTarget:
-    """The adapter's door."""
+    """Return the target of a target string."""
     return WheelTarget(reach)
 
 
 @cache
 def settings() -> Mapping[str, Any]:
-    """The file about zenoh-rust: versions, and the configuration of each profile."""
+    """Return the file about zenoh-rust: versions, and the configuration of each profile."""
     return MappingProxyType(
         tomllib.loads((files("zenoh_harness") / "targets" / "known" / "zenoh-rust.toml").read_text())
     )
 
 
 def configuration(profile: Profile, side: Side, *, version: str = "", dictionary: Path | None = None) -> dict[str, Any]:
-    """zenoh-rust's configuration for a profile, path -> value; `dictionary` is the file of users, if any."""
+    """Return zenoh-rust's configuration for a profile, path to value; `dictionary` is the file of users, if any."""
     about = settings()
     values = {**about["base"], **about["profiles"][profile.name]}
     if side is Side.INITIATOR:
         values |= about["initiator"]
         for special in about["initiator-of"]:
-            if version and _is(version, special["versions"]):
+            if version and _matches(version, special["versions"]):
                 values |= {path: value for path, value in special.items() if path != "versions"}
     user, password = profile.credentials or ("", "")
     given = {"{user}": user, "{password}": password, "{dictionary}": str(dictionary)}
@@ -62,41 +62,37 @@ def configuration(profile: Profile, side: Side, *, version: str = "", dictionary
 
 
 def patience_of(version: str) -> float:
-    """Seconds that a link of an initiator of that release may wait for us: half of its attempt, where that is as short as its pause."""
-    pauses = (
-        one["connect/retry"]["period_init_ms"] for one in settings()["initiator-of"] if _is(version, one["versions"])
-    )
+    """Return the seconds that a link of an initiator may wait for us: half of an attempt, if that is as short as its pause."""
+    releases = (release for release in settings()["initiator-of"] if _matches(version, release["versions"]))
+    pauses = (release["connect/retry"]["period_init_ms"] for release in releases)
     return next((pause / 2000 for pause in pauses), math.inf)
 
 
 def claims_of(version: str) -> frozenset[str]:
-    """The capabilities that a release must have."""
+    """Return the capabilities that a release must have."""
     about = settings()
     since = about["since"]
-    return frozenset(claim for claim in about["target"]["claims"] if _is(version, f">={since.get(claim, '0')}"))
+    return frozenset(claim for claim in about["target"]["claims"] if _matches(version, f">={since.get(claim, '0')}"))
 
 
-def _is(version: str, versions: str) -> bool:
+def _matches(version: str, versions: str) -> bool:
     try:
         return Version(version) in SpecifierSet(versions, prereleases=True)
     except InvalidVersion:
         return False
 
 
-class WheelTarget:
-    """A node of one version: a router listens, a peer or client connects to us, unless `as=` differs."""
+class WheelTarget(LaunchedTarget):
+    """A node of one version: a router listens, a peer or client connects to us, unless `as=` says otherwise."""
 
-    restartable = True
-    apart = True
+    can_run_beside = True
     embargo = "upstream"
 
     def __init__(self, reach: Reach) -> None:
         about = settings()
-        self.reach = reach
+        super().__init__(reach)
         self.version = reach.rest or about["wheel"]["default"]
         self.identity = Identity(name=about["target"]["name"], version=self.version, kind="wheel", language="Rust")
-        self.role = cast(Role, reach.options.get("role", "router"))
-        self.side = Side(reach.options.get("as", "responder" if self.role == "router" else "initiator"))
         self.profiles: Mapping[str, Profile] = {name: PROFILES[name] for name in about["profiles"]}
         self.claims = claims_of(self.version)
 
@@ -105,16 +101,11 @@ class WheelTarget:
         chosen = profile_of(self, profile)
         python = python_with(settings()["wheel"]["package"], self.version, known=tuple(settings()["wheel"]["versions"]))
         deadline = Deadline.after(READY)
-        listener = listener_for(self.reach) if self.side is Side.INITIATOR else None
-        try:
+        with self.listener() as listener:
             program = self._launch(python, chosen, listener)
-        except BaseException:
-            if listener is not None:
-                listener.close()
-            raise
         return self._ready(program, chosen, listener, deadline)
 
-    def _launch(self, python: Path, profile: Profile, listener: Listener | None) -> processes.Program:
+    def _launch(self, python: Path, profile: Profile, listener: LinkListener | None) -> processes.Program:
         folder = processes.work_folder()
         dictionary = folder / "users"
         if profile.credentials:
@@ -131,33 +122,30 @@ class WheelTarget:
             command, env={"RUST_LOG": os.environ.get("RUST_LOG", "warn")}, cwd=folder, folder=folder, interactive=True
         )
 
-    @property
-    def zid(self) -> str:
-        """The ZenohID that its nodes get."""
-        return self.reach.options.get("zid", TARGET_ZID)
-
     def _ready(
-        self, program: processes.Program, profile: Profile, listener: Listener | None, deadline: Deadline
+        self, program: processes.Program, profile: Profile, listener: LinkListener | None, deadline: Deadline
     ) -> LaunchedNode:
-        agent = Agent.over(program)
+        agent = AgentClient.over(program)
         node = LaunchedNode(
-            program, profile, self.role, zid=self.zid, listener=listener, agent=agent,
+            program,
+            profile,
+            self.role,
+            zid=self.zid,
+            listener=listener,
+            agent=agent,
             locator=listener.locator if listener else Locator.tcp("127.0.0.1", 0),
-        )  # fmt: skip
+        )
         if listener is not None:
             node.patience = patience_of(self.version)
-        try:
-            self._greeted(agent, node, deadline)
+        with stop_on_error(node):
+            self._read_introduction(agent, node, deadline)
             if listener is None:
-                node.locator = _where(program)
+                node.locator = _listening_at(program)
             node.wait_until_ready(deadline)
-        except BaseException:
-            node.stop()
-            raise
-        return put_through(node, self.reach)
+        return add_tap(node, self.reach)
 
-    def _greeted(self, agent: Agent, node: LaunchedNode, deadline: Deadline) -> None:
-        """The node script's first line tells that the session is open, or why it is not."""
+    def _read_introduction(self, agent: AgentClient, node: LaunchedNode, deadline: Deadline) -> None:
+        """Read the node script's first line: the session is open, or why it is not."""
         try:
             identity = agent.introduction(deadline)
         except AgentError as why:
@@ -167,8 +155,8 @@ class WheelTarget:
         )
 
 
-def _where(program: processes.Program) -> Locator:
-    """Where the kernel let it listen."""
+def _listening_at(program: processes.Program) -> Locator:
+    """Return the address at which it listens."""
     for host, port in program.listening():
         return Locator.tcp(host, port)
-    raise CannotStart("the node runs and listens nowhere", step="start", seen=list(program.last_lines()))
+    raise CannotStart("the node runs without a listening socket", step="start", seen=list(program.last_lines()))

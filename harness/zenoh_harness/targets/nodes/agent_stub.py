@@ -11,7 +11,7 @@ import json
 import sys
 
 
-class Node:
+class StubNode:
     """Stands for a real node: what is put here is received here."""
 
     def __init__(self):
@@ -66,7 +66,7 @@ def answer(node, line):
 
 
 def main():
-    node = Node()
+    node = StubNode()
     for text in sys.stdin:
         line = json.loads(text)
         say(seq=line["seq"], **answer(node, line))

@@ -33,7 +33,7 @@ def stack_told(stack):
     return [str(record.point).rpartition(".")[2].lower() for record in stack.records]
 
 
-class Actor(node.Node):
+class WheelActor(node.WheelNode):
     """A node that says more, and tells more of what it hears."""
 
     def options(self, line):
@@ -126,11 +126,15 @@ def sample_fields(sample, plain=node.sample_fields):
     return plain(sample) | more
 
 
-node.Node = Actor
+node.WheelNode = WheelActor
 node.sample_fields = sample_fields
 node.COMMANDS += (
-    "declare_querier", "ask", "declare_liveliness_subscriber", "liveliness_get", "declare_keyexpr",
-)  # fmt: skip
+    "declare_querier",
+    "ask",
+    "declare_liveliness_subscriber",
+    "liveliness_get",
+    "declare_keyexpr",
+)
 
 if __name__ == "__main__":
     node.main()

@@ -25,8 +25,15 @@ os.dup2(2, 1)  # the package logs to standard output; answers alone belong there
 OPENING = 8.0
 """Seconds that a command waits for the session."""
 PRIORITIES = (
-    "CONTROL", "REAL_TIME", "INTERACTIVE_HIGH", "INTERACTIVE_LOW", "DATA_HIGH", "DATA", "DATA_LOW", "BACKGROUND",
-)  # fmt: skip
+    "CONTROL",
+    "REAL_TIME",
+    "INTERACTIVE_HIGH",
+    "INTERACTIVE_LOW",
+    "DATA_HIGH",
+    "DATA",
+    "DATA_LOW",
+    "BACKGROUND",
+)
 UNIMPLEMENTED = {"ok": False, "unimplemented": True}
 
 
@@ -77,7 +84,7 @@ def number_of(priority):
     )
 
 
-class Node:
+class WheelNode:
     """The session and what was declared on it, by the ids that the harness gave."""
 
     def __init__(self, config):
@@ -337,7 +344,7 @@ def main():
     if log is not None:
         log()
     arguments = json.loads(sys.argv[1])
-    node = Node(configured(arguments))
+    node = WheelNode(configured(arguments))
     try:
         serve(node, arguments, offered())
     finally:

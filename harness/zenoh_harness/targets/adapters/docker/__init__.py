@@ -1,7 +1,7 @@
-"""`docker:IMAGE`: a node in a container, through the Docker SDK; podman's socket (`DOCKER_HOST`) serves as well.
+"""`docker:IMAGE`: a node in a container, through the Docker SDK; podman's socket (`DOCKER_HOST`) works too.
 
-The daemon's proxy stands between us and the node: a reset by the node arrives as an end, and a link is accepted before
-the node has seen it.
+The daemon's proxy is between us and the node: it turns a reset by the node into an end, and accepts a link before the node
+sees it.
 """
 
 from __future__ import annotations
@@ -14,5 +14,5 @@ __all__ = ["DockerTarget", "open_target"]
 
 
 def open_target(reach: Reach) -> DockerTarget:
-    """The adapter's door."""
+    """Return the target of a target string."""
     return DockerTarget(reach)

@@ -1,4 +1,4 @@
-"""What a node in a container is told: profiles as `--cfg` options, mounted files, the target string's own options."""
+"""Arguments for a node in a container: profiles as `--cfg` options, mounted files, options of the target string."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from zenoh_conformance.conversation import Side
+from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.errors import UsageError
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.profiles import Profile
@@ -22,37 +22,37 @@ PORT: Final = 7447
 LISTEN: Final = Locator.tcp("0.0.0.0", PORT)  # noqa: S104  inside the container; published to 127.0.0.1 only
 USERS_AT: Final = "/zconform/users"
 CONFIG_AT: Final = "/zconform/config.json5"
-"""Where mounted files appear inside."""
+"""Paths of mounted files inside the container."""
 
 ROUTERS: Final = frozenset({"zenohd", "zenoh"})
-"""Last parts of image names whose program takes `zenohd`'s arguments: ours, and upstream's `eclipse/zenoh`."""
+"""Last parts of the names of images that take `zenohd`'s arguments: ours, and upstream's `eclipse/zenoh`."""
 
 NOT_TAKEN: Final = "Couldn't perform configuration"
-"""What `zenohd` warns, and goes on, when it does not know a path of `--cfg`: it would run in another profile than the results say."""
+"""Warning of `zenohd` about an unknown path of `--cfg`; it starts all the same, in another profile than the results would say."""
 
 
 @dataclass(frozen=True, slots=True)
 class Instructions:
-    """Arguments, environment and mounts of one start."""
+    """Arguments, environment and mounted files of one start."""
 
     arguments: tuple[str, ...]
     environment: Mapping[str, str]
     files: Mapping[Path, str] = field(default_factory=dict)
-    """File of ours -> where it appears inside, read-only."""
+    """File on our side to its path inside, read-only."""
 
 
 def is_router(reach: Reach) -> bool:
-    """Whether the image's program is `zenohd`, going by its name."""
+    """Whether the image contains `zenohd`, judged by its name."""
     repository = re.sub(r":[^/:]*$", "", reach.rest.partition("@")[0])
     return repository.rpartition("/")[2] in ROUTERS
 
 
-def tell(
+def instructions(
     reach: Reach, profile: Profile, *, role: str, zid: str, ours: Locator | None, folder: Path, version: str = ""
 ) -> Instructions:
-    """What a node is told; `ours` is where we listen for one that connects to us; `folder` takes files to mount.
+    """Return the instructions of a start; `ours` is our listener for an initiator, `folder` takes files to mount.
 
-    UsageError: options that cannot be read, a configuration file that is not there.
+    Raises UsageError for options that cannot be read and a missing configuration file.
     """
     where = ours or LISTEN
     given = {
@@ -74,16 +74,16 @@ def tell(
         return Instructions(tuple(arguments), environment, files)
     if profile.credentials:
         files[_users(folder, profile.credentials)] = USERS_AT
-    text = [
+    words = [
         *(("-c", CONFIG_AT) if "config" in reach.options else ()),
         *_options(profile, role, zid, ours, version),
         *arguments,
     ]
-    return Instructions(tuple(text), {"RUST_LOG": os.environ.get("RUST_LOG", "warn"), **environment}, files)
+    return Instructions(tuple(words), {"RUST_LOG": os.environ.get("RUST_LOG", "warn"), **environment}, files)
 
 
 def _options(profile: Profile, role: str, zid: str, ours: Locator | None, version: str) -> list[str]:
-    """`zenohd`'s arguments for a profile; no blank in any, since upstream's image splits them once more."""
+    """Return `zenohd`'s arguments for a profile, without blanks: upstream's image splits them once more."""
     side = Side.INITIATOR if ours else Side.RESPONDER
     values: dict[str, Any] = {"mode": role, **configuration(profile, side, version=version, dictionary=Path(USERS_AT))}
     values["listen/endpoints"] = [] if ours else [str(LISTEN)]
@@ -108,7 +108,7 @@ def _existing(path: Path) -> Path:
 
 
 def _environment(text: str) -> dict[str, str]:
-    """`NAME=VALUE` words; UsageError for a word without `=`."""
+    """Parse `NAME=VALUE` words. Raises UsageError for a word without `=`."""
     pairs = [word.partition("=") for word in shlex.split(text)]
     wrong = next((name for name, equals, _ in pairs if not equals), None)
     if wrong is not None:

@@ -1,6 +1,6 @@
-"""One container of ours: started bounded, its log read as standard error, its end told apart, and always removed.
+"""One container: started with limits, its log read as standard error, its end classified, and always removed.
 
-It offers what `zenoh_harness.programs.processes.Program` offers, so that health is judged in one way.
+It has the interface of `zenoh_harness.programs.processes.Program`, so that health is judged the same way.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import secrets
 import shutil
 import socket
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,15 +20,15 @@ from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from zenoh_harness.errors import CannotStart
 from zenoh_harness.links.timing import Deadline, scaled
-from zenoh_harness.programs.processes import GRACE, Usage
+from zenoh_harness.programs.processes import GRACE, Usage, usage_of
 from zenoh_harness.programs.signs import Sign
 
 from . import owner
-from .endings import ContainerEnded, Kind, ended
+from .endings import ContainerEnded, EndKind, is_unexplained_kill, read_end
 from .engine import is_local, refusals
 from .images import Image
-from .log import Log, plain
-from .measure import is_stopped, usage_here, usage_told
+from .log import ContainerLog, plain
+from .measure import daemon_usage, is_stopped
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -35,18 +36,20 @@ if TYPE_CHECKING:
 
 LOOPBACK: Final = "127.0.0.1"
 SCRATCH: Final = "/tmp"  # noqa: S108  inside the container, and its own
-"""What a program may write to, besides the volumes that its image declares."""
+"""Writable folder of a program, besides the volumes of its image."""
 LOOK: Final = 0.02
-"""Seconds between two looks at what no event tells."""
+"""Seconds between two polls."""
+OOM_NOTE: Final = 1.0
+"""Seconds within which the daemon notes that the kernel killed a container for its memory."""
 ENDING: Final = 2.0
-"""Seconds within which the daemon tells how a container ended."""
+"""Seconds within which the daemon reports how a container ended."""
 SETTLED: Final = 0.1
-"""Seconds that an accepted connection must stay open: the daemon's proxy accepts for those who do not listen."""
+"""Seconds that an accepted connection must stay open: the daemon's proxy accepts before the node listens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """What to run, and within which bounds."""
+class ContainerPlan:
+    """What to run, and its limits."""
 
     image: Image
     arguments: Sequence[str] = ()
@@ -54,44 +57,44 @@ class Plan:
     port: int | None = 7447
     """The TCP port to publish to 127.0.0.1; None shares the host's network, for a node that connects to us."""
     files: Mapping[Path, str] = field(default_factory=dict)
-    """File of ours -> where it is mounted inside, read-only."""
+    """File on our side to its path inside, read-only."""
     memory: int = 512 << 20
     """Bytes, swap included."""
     pids: int = 256
     """Processes and threads together."""
     disk: int = 16 << 20
-    """Bytes in each writable place: /tmp and the image's volumes, all in memory."""
+    """Bytes in each writable folder: /tmp and the image's volumes, all in memory."""
     log: int = 32 << 20
     """Bytes of log that the daemon keeps."""
     folder: Path | None = None
-    """A temporary folder that goes with the container."""
+    """A temporary folder that is removed with the container."""
 
 
-_HELD: Final[set[Container]] = set()
+_RUNNING: Final[set[Container]] = set()
 
 
 @atexit.register
 def stop_all() -> None:
-    """End every container that is still held."""
-    for container in tuple(_HELD):
+    """Stop every container that was not stopped yet."""
+    for container in tuple(_RUNNING):
         container.stop()
 
 
 class Container:
-    """A container that runs, ran, or has been removed; use as a context manager or call `stop`."""
+    """A container that runs, ran, or was removed; use it as a context manager or call `stop`."""
 
-    def __init__(self, client: DockerClient, plan: Plan) -> None:
-        """Create and start it. Raises CannotGoOn or CannotStart, with nothing left behind."""
+    def __init__(self, client: DockerClient, plan: ContainerPlan) -> None:
+        """Create and start it. Raises CannotGoOn or CannotStart, and leaves nothing behind."""
         self.plan = plan
         self.ended: ContainerEnded | None = None
         self.pid = 0
-        """Its first process as the daemon's machine counts; 0 where that is not this machine."""
-        self._log = Log()
+        """Process id of its first process on the daemon's machine; 0 if that is not this machine."""
+        self._log = ContainerLog()
         self._over = threading.Event()
-        """Set when it has ended, or when nobody can tell any more."""
+        """Set when it has ended, or when that can no longer be found out."""
         self._stopped = False
         self._handle = _create(client, plan)
-        _HELD.add(self)
+        _RUNNING.add(self)
         try:
             self._start()
         except BaseException:
@@ -104,8 +107,8 @@ class Container:
             self._handle.reload()
         if is_local():
             self.pid = int(self._handle.attrs["State"].get("Pid") or 0)
-        self._pump = threading.Thread(target=self._follow, name=f"follow {self.name}", daemon=True)
-        self._pump.start()
+        self._reader = threading.Thread(target=self._follow, name=f"follow {self.name}", daemon=True)
+        self._reader.start()
 
     @property
     def name(self) -> str:
@@ -113,32 +116,32 @@ class Container:
 
     @property
     def address(self) -> tuple[str, int]:
-        """Where the published port is reached. Raises CannotStart when none is published (any more)."""
-        if (address := self._published()) is None:
+        """The address of the published port. Raises CannotStart if none is published any more."""
+        if (address := self._published_address()) is None:
             over = self.wait(Deadline.after(ENDING))
             raise CannotStart(f"{self.plan.image.name} has no published port", step="start", seen=str(over or ""))
         return address
 
-    def _published(self) -> tuple[str, int] | None:
-        """Where the port is reached. One that has ended loses it some moments before the daemon tells how it ended."""
+    def _published_address(self) -> tuple[str, int] | None:
+        """Return the address of the published port; an ended container loses it just before the daemon reports the end."""
         bound = (self._handle.attrs["NetworkSettings"].get("Ports") or {}).get(f"{self.plan.port}/tcp")
         return (LOOPBACK, int(bound[0]["HostPort"])) if bound else None
 
     def poll(self) -> ContainerEnded | None:
-        """How it ended, or None while it runs; asks the daemon only when there is something to learn."""
+        """Return how it ended, or None while it runs; the daemon is asked only once it has ended."""
         if self.ended is None and self._over.is_set():
-            self.ended = ended(self._state(), self.plan.memory)
+            self.ended = read_end(self._state(), self.plan.memory)
         return self.ended
 
     def wait(self, deadline: Deadline) -> ContainerEnded | None:
-        """How it ended, or None when the deadline passes first."""
+        """Return how it ended, or None if the deadline passes first."""
         self._over.wait(deadline.remaining())
         return self.poll()
 
     def wait_listening(self, deadline: Deadline) -> bool:
-        """Whether something inside listens on the published port before the deadline passes or it ends."""
+        """Wait until a program inside listens on the published port; False if the deadline passes or it ends first."""
         while not deadline.passed and not self._over.wait(LOOK):
-            if (address := self._published()) is None:
+            if (address := self._published_address()) is None:
                 self.wait(deadline.or_sooner(ENDING))
             elif _holds_a_connection(address):
                 return True
@@ -149,20 +152,20 @@ class Container:
         self._signal("SIGTERM")
 
     def kill(self) -> None:
-        """Send SIGKILL to its first process, which takes the others along."""
+        """Send SIGKILL to its first process, which ends the others too."""
         self._signal("SIGKILL")
 
     def stop(self, grace: float = GRACE) -> ContainerEnded:
-        """End it: SIGTERM, after `grace` seconds SIGKILL; keep its log and its end; remove it and its volumes."""
+        """Stop it by SIGTERM, after `grace` seconds by SIGKILL; keep its log and its end; remove it and its volumes."""
         if not self._stopped:
             self._stopped = True
             try:
                 self._end(grace)
             finally:
                 self._remove()
-                self._pump.join(scaled(GRACE))
+                self._reader.join(scaled(GRACE))
                 self._log.close()
-        self.ended = self.ended or ContainerEnded(-9, 0, Kind.SIGNALLED, "ended by the harness")
+        self.ended = self.ended or ContainerEnded(-9, 0, EndKind.SIGNALLED, "ended by the harness")
         return self.ended
 
     def _end(self, grace: float) -> None:
@@ -172,54 +175,54 @@ class Container:
         if self.poll() is None:
             self.kill()
             self.wait(Deadline.after(10 * GRACE))
-        self._pump.join(scaled(GRACE))
+        self._reader.join(scaled(GRACE))
 
     def _remove(self) -> None:
         owner.remove(self._handle)
         if self.plan.folder is not None:
             shutil.rmtree(self.plan.folder, ignore_errors=True)
-        _HELD.discard(self)
+        _RUNNING.discard(self)
 
     def suspended(self) -> bool:
         """Whether it is paused, or its first process stopped by a signal."""
         return bool(self._state().get("Paused")) or is_stopped(self.pid)
 
     def usage(self) -> Usage | None:
-        """What it holds now; None when it is gone. The daemon of another machine counts no descriptors."""
+        """Return its resources; None if it is gone. A daemon on another machine counts no descriptors."""
         if self.pid:
-            return usage_here(self.pid)
+            return usage_of(self.pid)
         from docker.errors import NotFound
 
         with refusals(f"measure container {self.name}"):
             try:
-                return usage_told(cast(dict[str, Any], self._handle.stats(stream=False, one_shot=True)))
+                return daemon_usage(cast(dict[str, Any], self._handle.stats(stream=False, one_shot=True)))
             except NotFound:
                 return None
 
     def listening(self) -> tuple[tuple[str, int], ...]:
-        """The published address, whether or not anybody listens behind it; none when none is published."""
+        """Return the published address, if any; a program may not listen there yet."""
         return () if self.plan.port is None else (self.address,)
 
     def printed(self) -> str:
-        """All that the daemon keeps of its log at this moment, not only what has reached us."""
+        """Return all of the log that the daemon has, including what has not reached us yet."""
         with refusals(f"read the log of container {self.name}"):
             return plain(self._handle.logs(stdout=True, stderr=True))
 
     def output(self, stream: str = "stderr") -> str:
-        """What it printed, on either stream, bounded: the beginning and the end."""
+        """Return the beginning and the end of its output, both streams together."""
         return self._log.text() if stream == "stderr" else ""
 
     def last_lines(self, count: int = 5, stream: str = "stderr") -> tuple[str, ...]:
-        """The last lines that it printed, each cut at 300 characters."""
+        """Return the last lines of its output, each cut at 300 characters."""
         return tuple(line[:300] for line in self.output(stream).splitlines()[-count:])
 
     def signs(self) -> tuple[Sign, ...]:
-        """Lines of its log that speak of death, in order."""
+        """Return the lines of its log that report a crash, in order."""
         return self._log.signs
 
     @property
     def disk_full(self) -> bool:
-        """Whether it complained that its disk is full."""
+        """Whether its log reports a full disk."""
         return self._log.disk_full
 
     def __enter__(self) -> Self:
@@ -246,29 +249,36 @@ class Container:
             try:
                 self._handle.kill(name)
             except APIError:
-                if self._state().get("Running"):  # each engine has words of its own for one that has ended meanwhile
+                if self._state().get("Running"):  # engines differ in the error for a container that has ended meanwhile
                     raise
 
     def _follow(self) -> None:
-        """Read both streams, which end with the container or break off with its removal; then wait for its end."""
+        """Read both streams until the container ends or is removed; then wait for its end."""
         from docker.errors import DockerException
         from requests.exceptions import RequestException
 
         with contextlib.suppress(DockerException, RequestException, OSError):
             for piece in self._handle.logs(stream=True, follow=True, stdout=True, stderr=True):
-                self._log.take(piece)
+                self._log.add(piece)
         with contextlib.suppress(DockerException, RequestException, OSError):
             self._handle.wait()
+            self._await_oom()
         self._over.set()
 
+    def _await_oom(self) -> None:
+        """Wait until the daemon notes why the kernel killed it: the note arrives a little after the end."""
+        deadline = Deadline.after(OOM_NOTE)
+        while not (self._stopped or deadline.passed) and is_unexplained_kill(self._state()):
+            time.sleep(LOOK)
 
-def _create(client: DockerClient, plan: Plan) -> Handle:
+
+def _create(client: DockerClient, plan: ContainerPlan) -> Handle:
     with refusals(f"create a container of {plan.image.name}"):
         return client.containers.create(plan.image.id, list(plan.arguments), **settings(plan))
 
 
-def settings(plan: Plan) -> dict[str, Any]:
-    """The daemon's arguments for a plan: no capability, no new privilege, nothing writable without a bound."""
+def settings(plan: ContainerPlan) -> dict[str, Any]:
+    """Return the daemon's arguments for a plan: no capability, no new privilege, every writable folder limited."""
     writable = f"rw,noexec,nosuid,nodev,size={plan.disk},mode=1777"
     shared = plan.port is None
     return {
@@ -291,7 +301,7 @@ def settings(plan: Plan) -> dict[str, Any]:
 
 
 def _holds_a_connection(address: tuple[str, int]) -> bool:
-    """Whether a connection is accepted and stays: a node waits for us to speak, a proxy without a node hangs up."""
+    """Whether a connection is accepted and stays open: a node waits for us to speak, a proxy without a node hangs up."""
     try:
         with socket.create_connection(address, timeout=scaled(SETTLED)) as link:
             return bool(link.recv(1))

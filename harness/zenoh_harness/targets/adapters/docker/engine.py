@@ -1,4 +1,4 @@
-"""The Docker Engine, or whatever else speaks its API (podman's socket), and its refusals in words.
+"""Connect to the Docker Engine, or another engine with its API (podman's socket), and explain its errors.
 
 The Docker SDK is an extra of the distribution: this package imports it, nothing else does.
 """
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from docker import DockerClient
 
 PATIENCE = 60
-"""Seconds that the daemon may take for one answer; a pull or a build streams, and so is not bound by it."""
+"""Seconds that the daemon may take for one answer; pulls and builds stream, and are not limited."""
 
 
 def connect() -> DockerClient:
-    """The daemon that `DOCKER_HOST` names, or the machine's own; it has answered once.
+    """Connect to the daemon that `DOCKER_HOST` names, or to the machine's own, and check that it answers.
 
-    Raises CannotGoOn: no SDK, no daemon, no permission, a daemon that is dead or does not answer.
+    Raises CannotGoOn if there is no SDK, daemon or permission, or if the daemon does not answer.
     """
     try:
         import docker
@@ -40,18 +40,18 @@ def connect() -> DockerClient:
 
 
 def where() -> str:
-    """The daemon's address, as a person would name it."""
+    """Return the daemon's address for a message."""
     return os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
 
 
 def is_local() -> bool:
-    """Whether the daemon runs on this machine, so that what it publishes to 127.0.0.1 is in our reach."""
+    """Whether the daemon runs on this machine, so that we reach what it publishes to 127.0.0.1."""
     return where().startswith(("unix:", "npipe:"))
 
 
 @contextmanager
 def refusals(step: str) -> Iterator[None]:
-    """Within it, whatever the SDK raises becomes a CannotGoOn that names `step` and says what to do next."""
+    """Turn any error of the SDK in the block into a CannotGoOn that names `step` and says what to do."""
     from docker.errors import DockerException
     from requests.exceptions import RequestException
 
@@ -63,12 +63,12 @@ def refusals(step: str) -> Iterator[None]:
 
 
 def is_missing(refusal: BaseException) -> bool:
-    """Whether the daemon said that what was asked for is not there (any more)."""
+    """Whether the daemon answered that the object does not exist."""
     return _status(refusal) == 404
 
 
 def _in_words(refusal: BaseException) -> tuple[str, str]:
-    """What happened, and what to do about it."""
+    """Return a description of an error, and a hint."""
     text = " ".join(str(getattr(refusal, "explanation", None) or refusal).split())
     if "no space left on device" in text.lower():
         return "no space left on the daemon's disk", "free some (docker system df, docker image prune)"
@@ -99,27 +99,27 @@ _BY_ERRNO = {
         "no permission",
         "join the group docker, or set DOCKER_HOST to a socket of your own (rootless, podman)",
     ),
-    errno.ECONNREFUSED: ("nobody answers; the daemon is dead", "start it (systemctl start docker)"),
+    errno.ECONNREFUSED: ("connection refused: the daemon does not run", "start it (systemctl start docker)"),
     errno.ECONNRESET: ("the daemon hung up", "is it shutting down? see its log"),
     errno.EPIPE: ("the daemon hung up", "is it shutting down? see its log"),
 }
 
 
 def _status(refusal: BaseException) -> int | None:
-    """The HTTP status that an APIError carries."""
+    """Return the HTTP status of an APIError, if any."""
     response: Any = getattr(refusal, "response", None)
     status = getattr(response, "status_code", None)
     return status if isinstance(status, int) else None
 
 
 def _chain(refusal: BaseException) -> Iterator[BaseException]:
-    """The exception, what it wraps, what was being handled, each once: the SDK buries the OSError in all three ways."""
+    """Yield an exception and all that it wraps or follows, once error: the SDK buries the OSError in any of them."""
     seen: set[int] = set()
     waiting: list[Any] = [refusal]
     while waiting:
-        each = waiting.pop()
-        if not isinstance(each, BaseException) or id(each) in seen:
+        error = waiting.pop()
+        if not isinstance(error, BaseException) or id(error) in seen:
             continue
-        seen.add(id(each))
-        yield each
-        waiting += [*each.args, each.__cause__, each.__context__, getattr(each, "reason", None)]
+        seen.add(id(error))
+        yield error
+        waiting += [*error.args, error.__cause__, error.__context__, getattr(error, "reason", None)]

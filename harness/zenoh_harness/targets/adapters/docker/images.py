@@ -1,4 +1,4 @@
-"""The image behind `docker:IMAGE`: what is there, or pulled; and what exactly it was."""
+"""Find or pull the image of `docker:IMAGE`, with its digest."""
 
 from __future__ import annotations
 
@@ -15,53 +15,53 @@ if TYPE_CHECKING:
     from docker import DockerClient
 
 OURS = "zconform/"
-"""The names of images that `zconform targets build` makes; nobody serves them for pulling."""
+"""Prefix of images that `zconform targets build` builds; no registry serves them."""
 
 
 class Pull(Enum):
-    """When an image is fetched."""
+    """When an image is pulled."""
 
     MISSING = "missing"
-    """When it is not there: the default."""
+    """If it is missing: the default."""
     ALWAYS = "always"
     NEVER = "never"
 
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image that is there."""
+    """An image that the daemon has."""
 
     name: str
-    """As it was asked for."""
+    """Its name as requested."""
     id: str
-    """The digest of its configuration, `sha256:...`: names one local image for ever."""
+    """Digest of its configuration, `sha256:...`; identifies a local image."""
     digest: str
-    """The digest under which a registry serves it, `name@sha256:...`; empty for one that was built here."""
+    """Digest in a registry, `name@sha256:...`; empty for an image built here."""
     labels: Mapping[str, str]
     volumes: tuple[str, ...]
-    """Paths that the image declares as volumes: writable whatever the root is, so each gets a bounded one."""
+    """Paths that the image declares as volumes: they are writable, so each gets a size limit."""
 
 
-def obtain(client: DockerClient, name: str, pull: Pull = Pull.MISSING) -> Image:
-    """The image of that name, pulled when it must be.
+def obtain_image(client: DockerClient, name: str, pull: Pull = Pull.MISSING) -> Image:
+    """Return the image of that name, pulled if necessary.
 
-    Raises TargetError when it cannot be had (with what to do), CannotGoOn when the daemon refuses.
+    Raises TargetError if it is not available, CannotGoOn if the daemon refuses.
     """
     if pull is not Pull.ALWAYS:
-        found = find(client, name)
+        found = find_image(client, name)
         if found is not None:
             return found
     if pull is Pull.NEVER or name.startswith(OURS):
-        raise _cannot_be_had(name, "it is not among the daemon's images")
-    _fetch(client, name)
-    pulled = find(client, name)
+        raise _unavailable(name, "the daemon does not have it")
+    _pull(client, name)
+    pulled = find_image(client, name)
     if pulled is None:
-        raise _cannot_be_had(name, "it was pulled, and still is not there")
+        raise _unavailable(name, "the daemon does not have it after the pull")
     return pulled
 
 
-def find(client: DockerClient, name: str) -> Image | None:
-    """The image of that name among the daemon's, or None."""
+def find_image(client: DockerClient, name: str) -> Image | None:
+    """Return the daemon's image of that name, or None."""
     from docker.errors import ImageNotFound
 
     with refusals(f"look for image {name}"):
@@ -79,8 +79,8 @@ def find(client: DockerClient, name: str) -> Image | None:
     )
 
 
-def _fetch(client: DockerClient, name: str) -> None:
-    """Pull `name` (tag `latest` where none is said, never all of them)."""
+def _pull(client: DockerClient, name: str) -> None:
+    """Pull `name`, tag `latest` by default, never all tags."""
     from docker.errors import APIError
 
     with refusals(f"pull image {name}"):
@@ -89,14 +89,14 @@ def _fetch(client: DockerClient, name: str) -> None:
         except APIError as refusal:
             if "no space left on device" in str(refusal) or "invalid reference" in str(refusal):
                 raise
-            raise _cannot_be_had(name, str(refusal.explanation or refusal)) from refusal
+            raise _unavailable(name, str(refusal.explanation or refusal)) from refusal
 
 
-def _cannot_be_had(name: str, why: str) -> TargetError:
+def _unavailable(name: str, why: str) -> TargetError:
     ours, _, version = name.removeprefix(OURS).partition(":")
     hint = (
-        f"make it: zconform targets build {ours} --version {version or 'VERSION'}"
+        f"build it: zconform targets build {ours} --version {version or 'VERSION'}"
         if name.startswith(OURS)
-        else "is the name right, the registry in reach? without one: zconform targets build zenohd --version VERSION"
+        else "is the name right, and the registry reachable? without a registry: zconform targets build zenohd --version VERSION"
     )
-    return TargetError(f"image {name} cannot be had", step="image", seen=" ".join(why.split()), hint=hint)
+    return TargetError(f"image {name} is not available", step="image", seen=" ".join(why.split()), hint=hint)

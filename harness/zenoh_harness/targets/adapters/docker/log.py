@@ -1,4 +1,4 @@
-"""What a container prints, kept within bounds, with the lines that speak of death picked out."""
+"""The output of a container, limited in size, with the lines that report a crash."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from zenoh_harness.programs.processes import OUTPUT_LIMIT
 from zenoh_harness.programs.signs import Sign
 
 DISK_FULL: Final = "no space left on device"
-"""What the kernel's ENOSPC reads like in any program's log."""
+"""Text of the kernel's ENOSPC in any program's log."""
 LONGEST: Final = 4096
-"""Bytes of one line that are looked at."""
+"""Bytes of one line that are searched."""
 MOST_SIGNS: Final = 1024
 
 _COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def plain(data: bytes) -> str:
-    """Bytes of a log as text without its colours."""
+    """Return bytes of a log as text, without colours."""
     return _COLOURS.sub("", data.decode(errors="replace"))
 
 
-class Log:
-    """The first half of the bound, and a rolling tail; fed by one thread, read by any."""
+class ContainerLog:
+    """The beginning and the end of a log, within a limit; written by one thread, read by any."""
 
     def __init__(self, limit: int = OUTPUT_LIMIT) -> None:
         self._half = limit // 2
@@ -37,8 +37,8 @@ class Log:
         self._disk_full = False
         self._lock = threading.Lock()
 
-    def take(self, data: bytes) -> None:
-        """The next piece, cut anywhere."""
+    def add(self, data: bytes) -> None:
+        """Add the next chunk, cut anywhere."""
         with self._lock:
             room = self._half - len(self._head)
             self._head += data[:room]
@@ -50,16 +50,16 @@ class Log:
             *lines, rest = (self._line + data).split(b"\n")
             self._line = rest[-LONGEST:]
             for line in lines:
-                self._look(line)
+                self._scan(line)
 
     def close(self) -> None:
-        """Nothing more comes: the last line counts though it has no end."""
+        """Handle the last line although it has no line end."""
         with self._lock:
-            self._look(self._line)
+            self._scan(self._line)
             self._line = b""
 
     def text(self) -> str:
-        """What was printed: its beginning, and its end where it was too long; colours taken out."""
+        """Return the output without colours; where it is too long, its beginning and its end."""
         with self._lock:
             border = f"\n[... {self._lost} bytes ...]\n".encode() if self._lost else b""
             data = bytes(self._head) + border + bytes(self._tail)
@@ -67,16 +67,16 @@ class Log:
 
     @property
     def signs(self) -> tuple[Sign, ...]:
-        """Lines that speak of death, in order, at most `MOST_SIGNS`."""
+        """Lines that report a crash, in order, at most `MOST_SIGNS`."""
         with self._lock:
             return tuple(signs.classify(self._suspicious))
 
     @property
     def disk_full(self) -> bool:
-        """Whether a line complains that the disk is full."""
+        """Whether a line reports a full disk."""
         return self._disk_full
 
-    def _look(self, line: bytes) -> None:
+    def _scan(self, line: bytes) -> None:
         text = plain(line[:LONGEST]).rstrip("\r")
         lower = text.lower()
         self._disk_full = self._disk_full or DISK_FULL in lower

@@ -1,4 +1,4 @@
-"""A node in a container as a target: had, started in a profile, ready, and told apart from what is no such thing."""
+"""A node in a container: its image, its start in a profile, and the errors of containers that are no Zenoh node."""
 
 from __future__ import annotations
 
@@ -8,65 +8,55 @@ import shutil
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Final, cast
+from typing import Final
 
-from zenoh_conformance.conversation import Side
+from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.errors import CannotConnect, CannotStart, HarnessError, UsageError
 from zenoh_harness.identity import Identity
-from zenoh_harness.links.links import Link, Listener, Observer
+from zenoh_harness.links.links import LinkListener, Observer, RecordedLink
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.profiles import DEFAULT, PROFILES, Profile
 from zenoh_harness.programs import processes
-from zenoh_harness.targets.adapters.launched import READY, LaunchedNode
+from zenoh_harness.targets.adapters.launched import READY, LaunchedNode, LaunchedTarget
 from zenoh_harness.targets.adapters.wheel import claims_of, patience_of, settings
 from zenoh_harness.targets.build import builder
 from zenoh_harness.targets.reach import Reach
-from zenoh_harness.targets.target import TARGET_ZID, Role, profile_of
-from zenoh_harness.targets.through import listener_for, put_through
+from zenoh_harness.targets.target import Role, profile_of, stop_on_error
+from zenoh_harness.targets.through import add_tap
 
 from . import owner
-from .arguments import NOT_TAKEN, PORT, Instructions, is_router, tell
-from .container import Container, Plan
-from .endings import Kind
+from .arguments import NOT_TAKEN, PORT, Instructions, instructions, is_router
+from .container import Container, ContainerPlan
+from .endings import EndKind
 from .engine import is_local
-from .images import OURS, Image, Pull, obtain
+from .images import OURS, Image, Pull, obtain_image
 
 MEMORY: Final = 512
-"""MiB that a container may use unless `memory=` says otherwise."""
+"""MiB of memory for a container unless `memory=` says otherwise."""
 
 
-class DockerTarget:
-    """A node in a container; `zenohd` in every profile, another program in the one that its arguments make."""
-
-    restartable = True
-    apart = False
+class DockerTarget(LaunchedTarget):
+    """A node in a container: `zenohd` in every profile, another program in the default one."""
 
     def __init__(self, reach: Reach) -> None:
         about = settings()
-        self.reach = reach
+        super().__init__(reach)
         router = is_router(reach)
         self._name = about["target"]["name"] if router else reach.rest
         self._language = about["target"]["language"] if router else ""
-        self.role = cast(Role, reach.options.get("role", "router"))
-        self.side = Side(reach.options.get("as", "responder" if self.role == "router" else "initiator"))
         self.profiles: Mapping[str, Profile] = {
             name: PROFILES[name] for name in (about["profiles"] if router else (DEFAULT,))
         }
-        tagged = _plain(_version(reach.rest, {})) or about["wheel"]["default"]
+        tagged = _release(_version(reach.rest, {})) or about["wheel"]["default"]
         self.claims: frozenset[str] = claims_of(tagged) if router else frozenset()
         self._router = router
         self.embargo = "upstream" if router else ""
         self.memory = _mebibytes(reach.options.get("memory", str(MEMORY)))
 
-    @property
-    def zid(self) -> str:
-        """The ZenohID that its nodes get."""
-        return self.reach.options.get("zid", TARGET_ZID)
-
     @cached_property
     def identity(self) -> Identity:
-        """What the image is; without its digest when it cannot be had, of which `start` tells."""
+        """Identity from the image; without a digest if the image cannot be had, which `start` reports."""
         with contextlib.suppress(HarnessError):
             return self._identity(self.image.digest or self.image.id, self.image.labels)
         return self._identity("", {})
@@ -77,81 +67,76 @@ class DockerTarget:
 
     @cached_property
     def image(self) -> Image:
-        """The image, had once: every start of one target runs the same one."""
+        """The image, looked up once: all starts of a target run the same one."""
         if "build" in self.reach.options:
             self._build()
-        return obtain(owner.daemon(), self.reach.rest, Pull(self.reach.options.get("pull", "missing")))
+        return obtain_image(owner.daemon(), self.reach.rest, Pull(self.reach.options.get("pull", "missing")))
 
     def _build(self) -> None:
         name, _, version = self.reach.rest.removeprefix(OURS).partition(":")
         if not self.reach.rest.startswith(OURS) or not version:
             raise UsageError(f"only {OURS}NAME:VERSION can be built, not {self.reach.rest}", step="image")
-        builder(name).make(version, self.reach.options["build"], _quietly)
+        builder(name).make(version, self.reach.options["build"], _ignore_progress)
 
     def start(self, profile: str = DEFAULT) -> LaunchedNode:
         """Start a container in `profile` and wait for its first handshake."""
         chosen = profile_of(self, profile)
         image = self.image
         folder = processes.work_folder()
-        listener = listener_for(self.reach) if self.side is Side.INITIATOR else None
-        try:
+        with self.listener() as listener, contextlib.ExitStack() as undo:
+            undo.callback(shutil.rmtree, folder, ignore_errors=True)
             container = self._launch(image, chosen, listener, folder)
-        except BaseException:
-            if listener is not None:
-                listener.close()
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
+            undo.pop_all()
         return self._ready(ContainedNode(container, chosen, self.role, self.zid, listener))
 
-    def _launch(self, image: Image, profile: Profile, listener: Listener | None, folder: Path) -> Container:
+    def _launch(self, image: Image, profile: Profile, listener: LinkListener | None, folder: Path) -> Container:
         if listener is not None and not is_local():
             raise UsageError(
-                "a container of a daemon elsewhere cannot connect to us",
+                "a container on another machine cannot connect to us",
                 step="start",
                 hint="use a local daemon for as=initiator",
             )
         ours = listener.locator if listener else None
-        text = tell(
+        instructed = instructions(
             self.reach,
             profile,
             role=self.role,
             zid=self.zid,
             ours=ours,
             folder=folder,
-            version=_plain(self.identity.version),
+            version=_release(self.identity.version),
         )
-        return Container(owner.daemon(), _plan(image, text, self.memory, folder, listens=listener is None))
+        return Container(owner.daemon(), _plan(image, instructed, self.memory, folder, listens=listener is None))
 
     def _ready(self, node: ContainedNode) -> LaunchedNode:
-        """Its time runs from here: how long the daemon took to start it is not the node's fault."""
+        """Wait until it is ready; the time that the daemon took to start it does not count."""
         if node.side is Side.INITIATOR:
-            node.patience = patience_of(_plain(self.identity.version))
-        try:
+            node.patience = patience_of(_release(self.identity.version))
+        with stop_on_error(node):
             node.wait_until_ready(Deadline.after(READY))
-        except BaseException:
-            node.stop()
-            raise
-        return put_through(node, self.reach)
+        return add_tap(node, self.reach)
 
 
 class ContainedNode(LaunchedNode):
-    """A running container that listens behind a published port, or connects to us over the host's network."""
+    """A running container that listens at a published port, or connects to us over the host's network."""
 
-    def __init__(self, container: Container, profile: Profile, role: Role, zid: str, listener: Listener | None) -> None:
+    def __init__(
+        self, container: Container, profile: Profile, role: Role, zid: str, listener: LinkListener | None
+    ) -> None:
         locator = listener.locator if listener else Locator.tcp("127.0.0.1", 0)
         super().__init__(container, profile, role, locator=locator, zid=zid, listener=listener)
         self.container = container
 
-    def link(self, deadline: Deadline, observer: Observer | None = None) -> Link:
-        """As any node's; a published port is a proxy's, which ends its side as it likes."""
+    def link(self, deadline: Deadline, observer: Observer | None = None) -> RecordedLink:
+        """Open or accept a link; the proxy of a published port ends its side by its own rules."""
         link = super().link(deadline, observer)
         link.proxied = self.side is Side.RESPONDER
         return link
 
     def wait_until_ready(self, deadline: Deadline) -> None:
-        """Ready when an InitSyn is answered and no part of the profile was refused.
+        """Wait until it answers an InitSyn, and check that it accepted every part of the profile.
 
-        CannotStart, CannotConnect, NotZenoh: ended (how), listens nowhere, is something else.
+        Raises CannotStart if it exited, CannotConnect if it does not listen, NotZenoh if another program answers.
         """
         if self.side is Side.RESPONDER:
             self._wait_listening(deadline)
@@ -160,7 +145,7 @@ class ContainedNode(LaunchedNode):
         refused = [line for line in self.container.printed().splitlines() if NOT_TAKEN in line]
         if refused:
             raise CannotStart(
-                f"the container did not take the profile {self.profile.name}",
+                f"the container refused a setting of the profile {self.profile.name}",
                 step="start",
                 seen=refused[:5],
                 hint="is its version too old for it?",
@@ -174,13 +159,13 @@ class ContainedNode(LaunchedNode):
             raise CannotConnect(
                 f"nothing listens at port {PORT} in {name}", step="connect", seen=self.state(), hint=_LISTEN
             )
-        hint = "raise memory=MIB" if ended.kind is Kind.OUT_OF_MEMORY else f"run it by hand: docker run --rm {name}"
+        hint = "raise memory=MIB" if ended.kind is EndKind.OUT_OF_MEMORY else f"run it by hand: docker run --rm {name}"
         if self.container.disk_full:
             hint = f"it filled its disk: {self.container.plan.disk >> 20} MiB in /tmp, nothing else is writable"
         raise CannotStart(f"{name} ended before it was ready", step="start", seen=self.state(), hint=hint)
 
     def attach(self) -> str:
-        """One line that tells a person how to reach it while it is kept up."""
+        """Return a line that tells a person how to reach it while it is kept running."""
         where = "connects to" if self.side is Side.INITIATOR else "listens at"
         return f"container {self.container.name} {where} {self.locator} (docker logs {self.container.name})"
 
@@ -188,16 +173,16 @@ class ContainedNode(LaunchedNode):
 _LISTEN: Final = "does its program listen at 0.0.0.0:7447? args= tells it ({port} is filled in)"
 
 
-def _quietly(line: str) -> None:
-    """A build on the way to a start tells its progress to nobody."""
+def _ignore_progress(line: str) -> None:
+    """Ignore the progress of a build that a start needs."""
 
 
-def _plan(image: Image, text: Instructions, memory: int, folder: Path, *, listens: bool) -> Plan:
-    return Plan(
+def _plan(image: Image, instructed: Instructions, memory: int, folder: Path, *, listens: bool) -> ContainerPlan:
+    return ContainerPlan(
         image=image,
-        arguments=text.arguments,
-        environment=text.environment,
-        files=text.files,
+        arguments=instructed.arguments,
+        environment=instructed.environment,
+        files=instructed.files,
         port=PORT if listens else None,
         memory=memory << 20,
         folder=folder,
@@ -205,13 +190,13 @@ def _plan(image: Image, text: Instructions, memory: int, folder: Path, *, listen
 
 
 def _version(image: str, labels: Mapping[str, str]) -> str:
-    """The tag where it looks like a version, else what the image's label tells."""
+    """Return the tag if it looks like a version, else the version in the image's label."""
     tag = re.search(r":v?(\d+\.[\w.+-]*)(@.*)?$", image)
     return tag.group(1) if tag else labels.get("org.opencontainers.image.version", "")
 
 
-def _plain(version: str) -> str:
-    """The release in a version, as 1.10.2 in 1.10.2-alpine; empty when there is none."""
+def _release(version: str) -> str:
+    """Return the release in a version, as 1.10.2 in 1.10.2-alpine; empty if there is none."""
     found = re.match(r"\d+(\.\d+)+", version)
     return found.group() if found else ""
 

@@ -1,4 +1,4 @@
-"""Whose a container is: labels that let the next start remove what a killed harness left behind."""
+"""Labels that name the owner of a container, so that the next start removes those of a killed harness."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 PID: Final = "zconform.owner.pid"
 BORN: Final = "zconform.owner.born"
-"""The owner's start time: a process id alone is used again."""
+"""The owner's start time, since process ids are reused."""
 WORLD: Final = "zconform.owner.world"
-"""The machine and its process namespace: a daemon may serve several, and their process ids mean nothing here."""
+"""The machine and its process namespace: a daemon may serve several, whose process ids mean nothing here."""
 FOLDER: Final = "zconform.folder"
-"""The temporary folder whose files are mounted; it goes with the container."""
+"""The temporary folder whose files are mounted; it is removed with the container."""
 
 _CLIENTS: Final[dict[str, DockerClient]] = {}
 _LOCK: Final = threading.Lock()
 
 
 def daemon() -> DockerClient:
-    """The daemon, connected to once a process; what killed runs left there is removed before anything is started.
+    """Connect to the daemon once per process, and remove the containers of killed runs.
 
-    Raises CannotGoOn when it cannot be reached.
+    Raises CannotGoOn if it cannot be reached.
     """
     with _LOCK:
         if where() not in _CLIENTS:
@@ -45,13 +45,13 @@ def daemon() -> DockerClient:
 
 
 def labels(folder: Path | None = None) -> dict[str, str]:
-    """The labels of what this process owns; `folder` is removed with it."""
+    """Return the labels of this process's containers; `folder` is removed with the container."""
     mine = {PID: str(os.getpid()), BORN: _born(os.getpid()), WORLD: _world()}
     return {**mine, FOLDER: str(folder)} if folder else mine
 
 
 def is_orphan(labels: Mapping[str, str]) -> bool:
-    """Whether the owner that these labels name ran in our world, and runs no more."""
+    """Whether the owner named by the labels ran on this machine and has ended."""
     if labels.get(WORLD) != _world():
         return False
     try:
@@ -61,20 +61,20 @@ def is_orphan(labels: Mapping[str, str]) -> bool:
 
 
 def reap(client: DockerClient) -> list[str]:
-    """Remove every container whose owner is dead; returns their names.
+    """Remove every container whose owner has ended; return their names.
 
-    Raises CannotGoOn when the daemon refuses; one that somebody else removes meanwhile is no matter.
+    Raises CannotGoOn if the daemon refuses; a container that another program removes meanwhile is ignored.
     """
-    with refusals("look for containers that a killed run left"):
-        left = client.containers.list(all=True, filters={"label": WORLD}, ignore_removed=True)
-    orphans = [each for each in left if is_orphan(each.labels)]
-    for each in orphans:
-        _remove_folder(Path(each.labels.get(FOLDER, "")))
-    return [str(each.name) for each in orphans if remove(each)]
+    with refusals("look for containers that a killed run candidates"):
+        candidates = client.containers.list(all=True, filters={"label": WORLD}, ignore_removed=True)
+    orphans = [container for container in candidates if is_orphan(container.labels)]
+    for container in orphans:
+        _remove_folder(Path(container.labels.get(FOLDER, "")))
+    return [str(container.name) for container in orphans if remove(container)]
 
 
 def remove(container: Container) -> bool:
-    """Kill and remove a container with its anonymous volumes; False when somebody else has, or is about to."""
+    """Kill and remove a container with its anonymous volumes; False if another program did it, or is about to."""
     from docker.errors import APIError
 
     with refusals(f"remove container {container.name}"):
@@ -88,15 +88,15 @@ def remove(container: Container) -> bool:
 
 
 def _remove_folder(folder: Path) -> None:
-    """Remove a temporary folder of ours; a label that names anything else is not believed."""
+    """Remove a temporary folder of ours; a label that names any other folder is ignored."""
     if folder.parent == Path(tempfile.gettempdir()) and folder.name.startswith("zconform-"):
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _born(pid: int) -> str:
-    """When the process started; NoSuchProcess when it does not run, or only its shell is left.
+    """Return when the process started; NoSuchProcess if it is gone or a zombie.
 
-    In ticks since the boot where the kernel tells: psutil's time moves when the clock is set.
+    In ticks since boot where the kernel says: psutil's time changes with the clock.
     """
     process = psutil.Process(pid)
     if process.status() == psutil.STATUS_ZOMBIE:

@@ -1,8 +1,7 @@
-"""Whatever a target string names, looked for before any work begins: the second of several is not missed when the first is done."""
+"""Check all target strings before any work begins, so that a mistake in the second one does not cost the first run."""
 
 from __future__ import annotations
 
-import shlex
 import shutil
 from pathlib import Path
 from typing import Final
@@ -10,15 +9,15 @@ from typing import Final
 from zenoh_harness.errors import UsageError
 from zenoh_harness.profiles import DEFAULT
 from zenoh_harness.targets.catalogue import find
-from zenoh_harness.targets.reach import Face, Reach
+from zenoh_harness.targets.reach import Face, Reach, split_command
 from zenoh_harness.targets.target import NodeTarget, open_target, profile_of
 
 RELEASE: Final = "@"
-"""In `lib:NAME@VERSION`, which is built where it is not there yet."""
+"""Marks a release in `lib:NAME@VERSION`, which is built if it is missing."""
 
 
-def checked(text: str) -> Reach:
-    """`find`, with its faulty node, variant, profile, program or library looked for; nothing is started. Raises UsageError."""
+def find_checked(text: str) -> Reach:
+    """Find a target and check its faulty node, variant, profile, program or library, without starting it. Raises UsageError."""
     reach = find(text)
     if Face.NODE in reach.faces:
         profile_of(open_target(reach), DEFAULT)
@@ -29,15 +28,12 @@ def checked(text: str) -> Reach:
     return reach
 
 
-def node(text: str) -> NodeTarget:
-    """The node target of a string that was looked at like that, not started yet. Raises UsageError for a codec, too."""
-    return open_target(checked(text))
+def open_checked(text: str) -> NodeTarget:
+    """Check a target string and return its node target, not started yet. Raises UsageError, for a codec too."""
+    return open_target(find_checked(text))
 
 
 def _check_program(reach: Reach) -> None:
-    try:
-        program = shlex.split(reach.rest)[0]
-    except ValueError as why:
-        raise UsageError(f"cannot read the command {reach.rest!r}", step="target string", seen=str(why)) from why
+    program = split_command(reach.rest)[0]
     if shutil.which(program) is None:
         raise UsageError(f"there is no program {program!r}", step="target string", seen=str(reach))
