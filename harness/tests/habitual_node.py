@@ -24,10 +24,9 @@ import sys
 import time
 from dataclasses import replace
 
-from zenoh_conformance import sane
-from zenoh_conformance.codec import decode, encode
-from zenoh_conformance.messages import Close, Frame, Init, Open, Request, ResponseFinal
+from zenoh_conformance.messages import Close, Frame, Init, Open, Request, ResponseFinal, sane
 from zenoh_conformance.messages.init import Patch, QoS
+from zenoh_conformance.reading.codec import decode, encode
 from zenoh_conformance.wire.extensions import exts
 
 HOW, HOST, PORT = sys.argv[1], sys.argv[2], int(sys.argv[3])

@@ -7,8 +7,8 @@ import socket
 import sys
 import threading
 
-from zenoh_conformance import sane
-from zenoh_conformance.codec import decode, encode
+from zenoh_conformance.messages import sane
+from zenoh_conformance.reading.codec import decode, encode
 
 
 def read_batch(sock):

@@ -11,7 +11,7 @@ import sys
 
 import zenoh
 
-from zenoh_conformance import keyexpr
+from zenoh_conformance.primitives import keyexpr
 
 ALPHABET = "ab/*$@"
 

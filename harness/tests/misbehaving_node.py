@@ -8,10 +8,9 @@ import socket
 import sys
 import threading
 
-from zenoh_conformance import sane
-from zenoh_conformance.batch import decode_batch
-from zenoh_conformance.codec import decode, encode
-from zenoh_conformance.messages import Frame, Push, Request, ResponseFinal
+from zenoh_conformance.messages import Frame, Push, Request, ResponseFinal, sane
+from zenoh_conformance.reading.batch import decode_batch
+from zenoh_conformance.reading.codec import decode, encode
 
 SNS = itertools.count(1)
 

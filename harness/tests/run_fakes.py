@@ -6,16 +6,16 @@ import threading
 from collections import Counter
 from pathlib import Path
 
-from zenoh_conformance.case import Case
-from zenoh_conformance.conversation import Conversation, Side
-from zenoh_conformance.finding import Deviation, Finding
-from zenoh_conformance.verdict import Verdict
+from zenoh_conformance.cases.case import Case
+from zenoh_conformance.judging.finding import Deviation, Finding
+from zenoh_conformance.judging.verdict import Verdict
+from zenoh_conformance.reading.conversation import Conversation, Side
 from zenoh_harness.errors import CannotStart
 from zenoh_harness.identity import Identity
 from zenoh_harness.links.locators import Locator
-from zenoh_harness.probing.probe.asker import Facts
+from zenoh_harness.probing.probe.asker import ProbeFacts
 from zenoh_harness.profiles import DEFAULT, PROFILES
-from zenoh_harness.programs.processes import Ended
+from zenoh_harness.programs.processes import ProcessEnd
 from zenoh_harness.run.health import Health
 from zenoh_harness.run.nodes import NodeRun
 from zenoh_harness.run.options import Options
@@ -44,7 +44,7 @@ class FakeNode:
 
     def vitals(self):
         dead = self.state is Verdict.CRASH
-        return Vitals(running=not dead, ended=Ended(-9, 0) if dead else None)
+        return Vitals(running=not dead, ended=ProcessEnd(-9, 0) if dead else None)
 
     def attach(self):
         return "process 1"
@@ -65,7 +65,7 @@ class FakeTarget:
         self.reach = parse("wheel:1.0.0")
         self.identity = Identity(name="fake", version="1.0.0", kind="wheel")
         self.side, self.embargo, self.restartable = side, "upstream" if current else "own", restartable
-        self.apart = False
+        self.can_run_beside = False
         self.profiles = {name: PROFILES[name] for name in profiles}
         self.shows = {"qos", "routing"}
         self.nodes = []
@@ -98,7 +98,7 @@ def examine(node, budget=None):
 
 def look(node):
     """What the probe sees."""
-    return Facts(node.profile.name, capabilities=set(node.target.shows))
+    return ProbeFacts(node.profile.name, capabilities=set(node.target.shows))
 
 
 class World:

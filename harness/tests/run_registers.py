@@ -1,6 +1,6 @@
 """A register that writes into a folder of the test, and what there is to register."""
 
-from zenoh_conformance.verdict import Key
+from zenoh_conformance.judging.verdict import Key
 from zenoh_harness.files.known import Known
 from zenoh_harness.files.results import Header, ResultsWriter
 from zenoh_harness.run.options import Options

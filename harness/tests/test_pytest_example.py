@@ -75,9 +75,9 @@ def test_a_failure_shows_the_conversation_and_runs_again_alone(project):
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["--target", "python:tiny_node:Nod"], "nothing callable that is called 'Nod'"),
+        (["--target", "python:tiny_node:Nod"], "has no callable 'Nod'"),
         (["--target", "python:tiny_nod:Node"], "no module 'tiny_nod'"),
-        (["--target", "python:tiny_node"], "names nothing callable"),
+        (["--target", "python:tiny_node"], "is not MODULE:NAME"),
         (["--target-cases", "mine.py"], "there is no file of cases"),
         (["--target-cases", "pytest.ini"], "there is no file of cases"),
         (

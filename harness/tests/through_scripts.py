@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from zenoh_conformance.verdict import Verdict
+from zenoh_conformance.judging.verdict import Verdict
 from zenoh_harness import cli
 from zenoh_harness.files import results
 

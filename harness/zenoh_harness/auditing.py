@@ -1,4 +1,4 @@
-"""An audit: captures and recorded conversations, judged by the laws, with what shows each finding. One process, no target."""
+"""Audit captures and recorded conversations: judge them by the laws, and keep the evidence. One process, no target."""
 
 from __future__ import annotations
 
@@ -11,41 +11,41 @@ from typing import Any
 
 from packaging.specifiers import SpecifierSet
 
-from zenoh_conformance.conversation import Conversation
-from zenoh_conformance.law import Law
-from zenoh_conformance.verdict import Exit, Key, Verdict, exit_code
+from zenoh_conformance.judging.law import Law
+from zenoh_conformance.judging.verdict import Exit, Key, Verdict, exit_code
+from zenoh_conformance.reading.conversation import Conversation
 from zenoh_harness.errors import CannotGoOn
-from zenoh_harness.files import audits, captures, conversations, packed
+from zenoh_harness.files import audits, capture_writer, captures, conversations
 from zenoh_harness.files.audits import Audit, Charge
+from zenoh_harness.files.content_types import HINTS, ContentType, content_type
 from zenoh_harness.files.evidence import FOLDER, MARK, slug
 from zenoh_harness.files.faults import FileFault
-from zenoh_harness.files.given import HINTS, Given, given
 from zenoh_harness.files.known import Known, ListedDeviation
 
 HEAD = 1 << 16
-"""Bytes of a file by which its kind is told."""
+"""Bytes of a file that are read to recognise its kind."""
 
 
 @dataclass(slots=True)
-class Source:
-    """One file, read and judged."""
+class AuditedFile:
+    """One file with its judgements."""
 
     path: Path
     conversation: Conversation
     audit: Audit
     packets: dict[str, frozenset[int]] | None = None
-    """Connection to packets, of a capture."""
+    """Connection to the packets that carry it; None if the file is no capture."""
     counted: Counter[str] = field(default_factory=Counter)
     read: int = 0
-    """Packets, of a capture."""
+    """Number of packets, for a capture."""
     damaged: bool = False
-    """The rest of it could not be read."""
+    """Whether the rest of the file could not be read."""
     listed: dict[Charge, ListedDeviation] = field(default_factory=dict)
     """The charges that a list of known deviations excuses."""
     evidence: dict[str, str] = field(default_factory=dict)
-    """Connection to the cut-down capture that was written."""
+    """Connection to the capture with its packets that was written as evidence."""
     secret: bool = False
-    """It is under embargo: shown to who has it, and written nowhere else."""
+    """Whether the file is under embargo: it is reported to its owner and written nowhere else."""
 
     @property
     def open(self) -> list[Charge]:
@@ -53,16 +53,19 @@ class Source:
         return [charge for charge in self.audit.charges if charge not in self.listed]
 
     def code(self, *, strict: bool = False) -> Exit:
-        """What it says to a shell: 0 conforming, 1 not, 3 a part was not read, 4 nothing judged."""
+        """Return the exit code: 0 conforming, 1 not, 3 a part was not read, 4 nothing was judged."""
         verdicts = [Verdict.KNOWN if charge in self.listed else charge.verdict for charge in self.audit.charges]
         judged = [Verdict.PASS] if any(self.audit.subjects.values()) else []
         return exit_code([*verdicts, *judged], strict=strict, interrupted=self.damaged)
 
     def as_json(self) -> dict[str, Any]:
-        """All of it as data."""
+        """Return the results as JSON data."""
         return {
-            "file": str(self.path), "packets": self.read, "beside": dict(sorted(self.counted.items())),
-            "connections": len(self.conversation.connections), "messages": self.audit.messages,
+            "file": str(self.path),
+            "packets": self.read,
+            "beside": dict(sorted(self.counted.items())),
+            "connections": len(self.conversation.connections),
+            "messages": self.audit.messages,
             "nodes": {node: sorted(at) for node, at in self.audit.nodes.items()},
             "laws": {law: count for law, count in sorted(self.audit.subjects.items()) if count},
             "findings": [
@@ -71,20 +74,22 @@ class Source:
                 | ({"evidence": self.evidence[charge.connection]} if charge.connection in self.evidence else {})
                 for charge in self.audit.charges
             ],
-        }  # fmt: skip
+        }
 
 
-def judge_file(path: Path, *, laws: Iterable[type[Law]] | None = None, ports: Iterable[int] = ()) -> Source:
-    """A capture or a conversation, judged. Raises FileFault for what is neither."""
-    kind = given(_head(path))
-    if kind is Given.CAPTURE:
-        found = captures.read(path, ports)
-        audit = audits.charges(found.conversation, laws)
-        return Source(path, found.conversation, audit, found.packets, found.counted, found.read, found.damaged)
-    if kind is Given.CONVERSATION:
+def judge_file(path: Path, *, laws: Iterable[type[Law]] | None = None, ports: Iterable[int] = ()) -> AuditedFile:
+    """Judge a capture or a conversation. Raises FileFault for any other file."""
+    kind = content_type(_head(path))
+    if kind is ContentType.CAPTURE:
+        capture = captures.read(path, ports)
+        audit = audits.charges(capture.conversation, laws)
+        return AuditedFile(
+            path, capture.conversation, audit, capture.packets, capture.counted, capture.read, capture.damaged
+        )
+    if kind is ContentType.CONVERSATION:
         conversation = conversations.read(path)
-        return Source(path, conversation, audits.charges(conversation, laws), secret=MARK in conversation.about)
-    hint = HINTS.get(kind, "") or "a capture (pcap, pcapng) or a recorded conversation (.jsonl) is judged"
+        return AuditedFile(path, conversation, audits.charges(conversation, laws), secret=MARK in conversation.about)
+    hint = HINTS.get(kind, "") or "give a capture (pcap, pcapng) or a recorded conversation (.jsonl)"
     raise FileFault(path, None, f"is {kind.value}", hint=hint)
 
 
@@ -97,24 +102,29 @@ def _head(path: Path) -> bytes:
     return data.partition(b"\n")[0] + b"\n" if data.startswith(b"{") and b"\n" in data else data
 
 
-def excuse(source: Source, known: Known, version: str = "") -> None:
-    """Note the charges that a list of known deviations has; without a version its ranges of versions do not count."""
+def excuse(source: AuditedFile, known: Known, version: str = "") -> None:
+    """Note the charges that a list of known deviations excuses; without a version, version ranges do not count."""
     entries = [one if version else replace(one, versions=SpecifierSet()) for one in known.deviations]
     for charge in source.audit.charges:
         key = Key(
-            target="", version=version, role=charge.role, profile="", link="", requirement=charge.requirement,
+            target="",
+            version=version,
+            role=charge.role,
+            profile="",
+            link="",
+            requirement=charge.requirement,
             check=charge.law,
-        )  # fmt: skip
+        )
         for one in entries:
             about = replace(one, profile="", link="", parameters={}, check="" if one.requirement else one.check)
             if about.about(key) and one.expects(charge.verdict, charge.cause):
                 source.listed[charge] = one
 
 
-def write_evidence(sources: Sequence[Source], out: Path) -> None:
-    """`findings.jsonl`, and of each connection with a finding its packets as a capture and what was said. Raises CannotGoOn.
+def write_evidence(sources: Sequence[AuditedFile], out: Path) -> None:
+    """Write `findings.jsonl`, and the packets and the conversation of each connection with a finding. Raises CannotGoOn.
 
-    Of what is under embargo nothing is written.
+    Files under embargo are left out.
     """
     try:
         (out / FOLDER).mkdir(parents=True, exist_ok=True)
@@ -130,13 +140,13 @@ def write_evidence(sources: Sequence[Source], out: Path) -> None:
         raise CannotGoOn(f"cannot write under {out}", step="write the evidence", seen=str(why)) from why
 
 
-def _write_connection(source: Source, connection: str, out: Path) -> str:
-    """The conversation cut down, and its packets: those of the capture, or such as would have carried it."""
+def _write_connection(source: AuditedFile, connection: str, out: Path) -> str:
+    """Write the conversation of one connection and its packets: those of the capture, or packets built to carry it."""
     relative = f"{FOLDER}/{slug(f'{source.path.stem} {connection}')}.pcapng"
     conversation = audits.cut(source.conversation, {connection})
     conversations.write(conversation, (out / relative).with_suffix(".jsonl"))
     if source.packets is None:
-        packed.write(conversation, out / relative)
+        capture_writer.write(conversation, out / relative)
     else:
         audits.cut_capture(source.path, source.packets[connection], out / relative)
     return relative

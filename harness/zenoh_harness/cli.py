@@ -1,4 +1,4 @@
-"""`zconform`: finds its subcommands, and is the one place where what went wrong becomes a message and an exit code."""
+"""`zconform`: finds the subcommands, and turns every error into a message and an exit code."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ from typing import Any, Final, NoReturn
 import click
 from click.shell_completion import CompletionItem, shell_complete
 
-from zenoh_conformance.verdict import Exit
+from zenoh_conformance.judging.verdict import Exit
 from zenoh_harness import commands
 from zenoh_harness.commands._texts import SHORT
 from zenoh_harness.console import Shell, plain
-from zenoh_harness.errors import HarnessError, Renamed, nearest, renamed
+from zenoh_harness.errors import HarnessError, Renamed, current_name, nearest
 from zenoh_harness.shells import COMPLETES
 
 PLUGGED: Final = "zenoh_conformance.commands"
-"""The entry-point group through which the packages above plug their subcommands in."""
+"""Entry-point group in which higher packages register their subcommands."""
 
 EXTRA: Final = re.compile(r"""extra == ["'](?P<name>[^"']+)""")
-"""How a requirement's marker names the extra that asks for it."""
+"""Matches the extra in the marker of a requirement."""
 
 UNWRITABLE: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT})
-"""A place that cannot be written, or is full: no fault of ours, and told in one line."""
+"""Errors of a file system that cannot be written or is full; they are reported in one line, without a traceback."""
 
 RENAMED: Final = {"miniatures": "faulty"}
-"""Subcommands that once had another name; the old one is still taken."""
+"""Former names of subcommands, which are still accepted."""
 
 
 @cache
 def _own() -> dict[str, str]:
-    """Subcommand to module, for those that live here."""
+    """Return subcommand to module, for the subcommands of this package."""
     modules = pkgutil.iter_modules(commands.__path__)
     return {
         found.name.replace("_", "-"): f"{commands.__name__}.{found.name}" for found in modules if found.name[0] != "_"
@@ -53,20 +53,20 @@ def _own() -> dict[str, str]:
 
 @cache
 def _plugged() -> dict[str, EntryPoint]:
-    """Subcommand to entry point, for those that live above."""
+    """Return subcommand to entry point, for the subcommands of higher packages."""
     return {found.name: found for found in sorted(entry_points(group=PLUGGED), key=lambda found: found.name)}
 
 
 class Subcommands(click.Group):
-    """A group that imports a subcommand when it is needed."""
+    """A group that imports a subcommand only when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All names, sorted."""
+        """Return all names, sorted."""
         return sorted({*_own(), *_plugged()})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The subcommand of that name, imported now; None when there is none."""
-        cmd_name = renamed(cmd_name, RENAMED)
+        """Import and return the subcommand of that name; None if it does not exist."""
+        cmd_name = current_name(cmd_name, RENAMED)
         if cmd_name in _own():
             return _command(import_module(_own()[cmd_name]).command, cmd_name)
         if cmd_name in _plugged():
@@ -74,28 +74,28 @@ class Subcommands(click.Group):
         return None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list in `--help`, without importing what it lists: a plug-in that `SHORT` does not know is asked."""
+        """Write the list in `--help` from `SHORT`, without imports; a plug-in that is not in `SHORT` is imported."""
         rows = [(name, SHORT.get(name) or self.one_line(ctx, name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
-        """Names and options for a shell, without importing what they stand for: it may lack its extra."""
+        """Complete names and options without importing the subcommands, whose extras may be missing."""
         names = [CompletionItem(name) for name in self.list_commands(ctx) if name.startswith(incomplete)]
         return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def one_line(self, ctx: click.Context, name: str) -> str:
-        """The first line of a subcommand's own text; imports it."""
+        """Import a subcommand and return the first sentence of its help."""
         try:
             found = self.get_command(ctx, name)
         except ImportError as missing:
-            return f"(not here: {missing})"
+            return f"(not available: {missing})"
         return found.get_short_help_str(400) if found else ""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click's, but an unknown name offers the nearest, and `help` is `--help`."""
+        """Resolve as click does; suggest the nearest name for an unknown one, and treat `help` as `--help`."""
         if args[0] == "help" and args[1:]:
             args = [*args[1:], "--help"]
         name = args[0]
@@ -110,7 +110,9 @@ class Subcommands(click.Group):
 
 def _command(found: Any, name: str) -> click.Command:
     if not isinstance(found, click.Command):
-        raise HarnessError(f"subcommand {name} is no click command but {type(found).__name__}", step="load subcommands")
+        raise HarnessError(
+            f"subcommand {name} is not a click command but {type(found).__name__}", step="load subcommands"
+        )
     return found
 
 
@@ -123,26 +125,28 @@ def _version() -> str:
 
 @click.group(cls=Subcommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(_version(), prog_name="zconform", message="%(prog)s %(version)s")
-@click.option("-q", "--quiet", count=True, help="Say less.")
-@click.option("-v", "--verbose", count=True, help="Say more.")
+@click.option("-q", "--quiet", count=True, help="Print less.")
+@click.option("-v", "--verbose", count=True, help="Print more.")
 @click.pass_context
 def command(context: click.Context, quiet: int, verbose: int) -> None:
-    """Tell whether a Zenoh node speaks the protocol: which requirement, which byte, which version.
+    """Test whether a Zenoh node conforms to the protocol specification.
+
+    Reports each deviation with the requirement, the byte and the version of the node.
 
     \b
     Example:  zconform run wheel:1.10.2
-    Exit codes: 0 conforming, 1 not conforming, 2 usage, 3 could not go on, 4 nothing was judged.
+    Exit codes: 0 conforming, 1 not conforming, 2 usage, 3 harness or target failed, 4 nothing was judged.
     """
     context.obj = Shell(quiet, verbose)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """The console script: run and exit."""
+    """Run as the console script, and exit."""
     sys.exit(invoke(sys.argv[1:] if arguments is None else list(arguments)))
 
 
 def invoke(arguments: Sequence[str]) -> int:
-    """Run `zconform` with these arguments; its exit code. Nothing escapes from here."""
+    """Run `zconform` with these arguments and return its exit code. Raises nothing."""
     printable()
     previous = _terminate_like_interrupt()
     warnings.showwarning = _show_warning
@@ -162,15 +166,15 @@ def invoke(arguments: Sequence[str]) -> int:
         return _reader_left()
     except ImportError as missing:
         return _missing(missing, arguments)
-    except Exception as why:  # noqa: BLE001 - the last resort of the program: a fault of ours becomes exit 3 with its traceback
-        return _last(why)
+    except Exception as why:  # noqa: BLE001 - last resort: a bug of the harness becomes exit code 3 with a traceback
+        return _unexpected(why)
     finally:
         if previous is not None:
             signal.signal(signal.SIGTERM, previous)
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *place: object, **_more: object) -> None:
-    """A note for the person at the terminal where a word has a new name; every other warning as Python shows it."""
+    """Print a renamed word as a note, and every other warning as Python does."""
     if issubclass(category, Renamed):
         _say(f"note: {message}", 0)
     else:
@@ -178,7 +182,7 @@ def _show_warning(message: Warning | str, category: type[Warning], *place: objec
 
 
 def _run(arguments: Sequence[str]) -> object:
-    """What click's own `main` does, but for its ways to end the process."""
+    """Run the command as click's own `main` does, without ending the process."""
     wanted = os.environ.get(COMPLETES)
     if wanted:
         return _complete(wanted)
@@ -186,26 +190,26 @@ def _run(arguments: Sequence[str]) -> object:
         return command.invoke(context)
 
 
-def _last(why: Exception) -> int:
-    """What nobody expected: a place that cannot be written, else a fault of ours."""
+def _unexpected(why: Exception) -> int:
+    """Report an unexpected error: in one line if a file cannot be written, else with its traceback, as a bug of ours."""
     if isinstance(why, OSError) and why.errno in UNWRITABLE:
         where = f" {why.filename}" if why.filename else ""
         return _say(f"cannot write{where}: {why.strerror}", Exit.CANNOT_GO_ON)
-    return _say(f"a fault of ours\n{traceback.format_exc()}", Exit.CANNOT_GO_ON)
+    return _say(f"a bug of zconform\n{traceback.format_exc()}", Exit.CANNOT_GO_ON)
 
 
 def printable() -> None:
-    """Whatever is printed can be: with a stream that is closed it goes nowhere, and what an encoding lacks is written as escapes."""
+    """Make standard output and error safe to print to: discard output if closed, escape characters that the encoding lacks."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
-            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - until we end
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - open until the process ends
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 def _complete(wanted: str) -> int:
-    """What may stand next, for a shell; a line that is wrong already has no completion, and no message among the keys."""
+    """Print completions for a shell. A command line with an error has none, and prints no message."""
     try:
         return shell_complete(command, {}, "zconform", COMPLETES, wanted)
     except (click.ClickException, HarnessError, ImportError):
@@ -213,19 +217,19 @@ def _complete(wanted: str) -> int:
 
 
 def _terminate_like_interrupt() -> Any:
-    """SIGTERM unwinds as Ctrl-C does, so that what was started is ended."""
+    """Make SIGTERM raise KeyboardInterrupt as Ctrl-C does, so that started processes are ended."""
 
     def interrupt(_number: int, _frame: object) -> None:
         raise KeyboardInterrupt
 
     try:
         return signal.signal(signal.SIGTERM, interrupt)
-    except ValueError:  # not the main thread: whoever is, decides
+    except ValueError:  # not the main thread, which alone may set handlers
         return None
 
 
 def _reader_left() -> int:
-    """Whoever read us has left; python's own flush at exit must not complain about it again."""
+    """Handle a closed pipe: redirect standard output, so that Python's flush at exit does not fail again."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return int(Exit.CANNOT_GO_ON)
@@ -239,17 +243,19 @@ def _usage(wrong: click.ClickException) -> int:
 
 def _missing(missing: ImportError, arguments: Sequence[str]) -> int:
     if (missing.name or "").startswith("zenoh_"):
-        return _say(f"a fault of ours\n{traceback.format_exc()}", Exit.CANNOT_GO_ON)
+        return _say(f"a bug of zconform\n{traceback.format_exc()}", Exit.CANNOT_GO_ON)
     what = next((word for word in arguments if not word.startswith("-")), "this")
     package = (missing.name or str(missing)).partition(".")[0]
-    if not isinstance(missing, ModuleNotFoundError):  # a library of the machine that it wants, or another version of it
-        return _say(f"{what} cannot load {missing.name or package}, which is here: {missing}", Exit.CANNOT_GO_ON)
-    return _say(f"{what} needs the package {package}, which is not here: {_brings(package)}", Exit.CANNOT_GO_ON)
+    if not isinstance(missing, ModuleNotFoundError):  # it lacks a shared library, or finds another version of one
+        return _say(f"{what} cannot load {missing.name or package}, which is installed: {missing}", Exit.CANNOT_GO_ON)
+    return _say(
+        f"{what} needs the package {package}, which is not installed: {_install_command(package)}", Exit.CANNOT_GO_ON
+    )
 
 
-def _brings(package: str) -> str:
-    """What to install for a package: the smallest of the extras of this distribution that have it."""
-    from packaging.requirements import Requirement  # not for those who miss nothing: `--help` is to be quick
+def _install_command(package: str) -> str:
+    """Return the command that installs a package: the smallest extra of this distribution that contains it."""
+    from packaging.requirements import Requirement  # not at the top: `--help` must be fast
 
     extras: dict[str, set[str]] = {}
     with contextlib.suppress(PackageNotFoundError):

@@ -1,14 +1,15 @@
-"""What a command prints to: how loud, in which form, and whether a person watches."""
+"""The output side of a command: verbosity, text or JSON, and the progress bar."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, wraps
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import click
 
@@ -16,14 +17,14 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Advance = Callable[[int, str], None]
-"""How far, and a word about where."""
+"""Takes the number of steps done and the name of the step."""
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 @dataclass
 class Shell:
-    """The terminal, file or pipe on the other side."""
+    """Output of one command: results on standard output, notes and progress on standard error."""
 
     quiet: int = 0
     verbose: int = 0
@@ -31,39 +32,47 @@ class Shell:
 
     @cached_property
     def out(self) -> Console:
-        """Where results are printed: markup and highlighting are off, since targets choose some of the strings."""
+        """Console for results. Markup and highlighting are off, since targets choose some of the strings."""
         from rich.console import Console
 
         return Console(markup=False, highlight=False, emoji=False, soft_wrap=not sys.stdout.isatty())
 
     @cached_property
     def err(self) -> Console:
-        """Where the progress and remarks go."""
+        """Console for progress and notes, on standard error."""
         from rich.console import Console
 
         return Console(stderr=True, markup=False, highlight=False, emoji=False, soft_wrap=not sys.stderr.isatty())
 
     @property
     def as_json(self) -> bool:
-        """Whether a program reads."""
+        """Whether the output is JSON, for a program."""
         return self.format == "json"
 
     def note(self, text: str) -> None:
-        """A remark for people, on standard error; not with `-q`."""
+        """Print a note on standard error, unless `-q` is given."""
         if not self.quiet:
             self.err.print(plain(text))
 
     def detail(self, text: str) -> None:
-        """A remark that only `-v` shows."""
+        """Print a note on standard error if `-v` is given."""
         if self.verbose:
             self.err.print(plain(text))
 
     def print_json(self, value: object) -> None:
-        """One JSON document, keys in the order given."""
+        """Print one JSON document, its keys in the order given."""
         click.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
+    def show(self, value: object, lines: Iterable[str]) -> None:
+        """Print the value as JSON with `--format json`, else the lines as text."""
+        if self.as_json:
+            self.print_json(value)
+            return
+        for line in lines:
+            self.out.print(plain(line), soft_wrap=True)
+
     def tell(self, value: object, text: str) -> None:
-        """What came of it: one JSON document where a program reads, else a remark for people."""
+        """Print the value as JSON with `--format json`, else the text as a note."""
         if self.as_json:
             self.print_json(value)
         else:
@@ -71,7 +80,7 @@ class Shell:
 
     @contextmanager
     def progress(self, total: int, what: str) -> Iterator[Advance]:
-        """A bar on standard error while a person watches there; silence otherwise."""
+        """Show a progress bar on standard error if that is a terminal; yield the function that advances it."""
         if self.quiet or not sys.stderr.isatty() or not total:
             yield lambda _step, _where: None
             return
@@ -89,12 +98,12 @@ class Shell:
 
 
 def plain(text: str) -> str:
-    """Text that a target may have chosen, made harmless for a terminal: control characters are shown as escapes."""
+    """Return the text with control characters as escapes, since a target may have chosen it."""
     return "".join(char if char.isprintable() or char in "\n\t" else repr(char)[1:-1] for char in text)
 
 
 def shell_options() -> Callable[[Command], Command]:
-    """Give a command `-q`, `-v` and `--format`; it receives them as `shell`."""
+    """Return a decorator that adds `-q`, `-v` and `--format`; the command receives them as `shell`."""
 
     def decorate(function: Command) -> Command:
         @wraps(function)
@@ -109,9 +118,17 @@ def shell_options() -> Callable[[Command], Command]:
             type=click.Choice(("text", "json")),
             default="text",
             show_default=True,
-            help="For people or for programs.",
+            help="Output format.",
         )(wrapped)
-        wrapped = click.option("-v", "--verbose", count=True, help="Say more.")(wrapped)
-        return cast(Command, click.option("-q", "--quiet", count=True, help="Say less.")(wrapped))
+        wrapped = click.option("-v", "--verbose", count=True, help="Print more.")(wrapped)
+        return cast(Command, click.option("-q", "--quiet", count=True, help="Print less.")(wrapped))
 
     return decorate
+
+
+FOLDER: Final = click.Path(path_type=Path, file_okay=False)
+
+
+def out_option(default: Path | str, text: str = "Folder for the results.") -> Callable[[Command], Command]:
+    """`--out`, with the folder that is used without it."""
+    return click.option("--out", type=FOLDER, default=Path(default), show_default=True, help=text)

@@ -1,6 +1,6 @@
-"""When *we* cannot go on: one small tree, each with the step, what was seen and a hint.
+"""Errors of the harness: one small tree, each with the step, what was seen and a hint.
 
-What a peer does wrong is a finding, a value; it never arrives here.
+A fault of a peer is a finding, a value, and never one of these.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import ClassVar
 
 
 class HarnessError(Exception):
-    """Something stops us; printed as it is, without a traceback."""
+    """The base class; printed as text, without a traceback."""
 
     exit_code: ClassVar[int] = 3
 
@@ -32,57 +32,57 @@ class HarnessError(Exception):
 
 
 class UsageError(HarnessError):
-    """What was asked for does not exist or does not fit: exit 2."""
+    """The request names something that does not exist or does not fit: exit 2."""
 
     exit_code = 2
 
 
 class CannotGoOn(HarnessError):  # noqa: N818  reads as a sentence
-    """The harness or its surroundings fail us: exit 3."""
+    """The harness or its environment failed: exit 3."""
 
 
 class TargetError(CannotGoOn):
-    """The target cannot be had: not there, not Zenoh, stalled, ended: exit 3."""
+    """The target is not usable: not there, not Zenoh, stalled, ended: exit 3."""
 
 
 class CannotStart(TargetError):  # noqa: N818  reads as a sentence
-    """A program could not be started, or ended before it was ready."""
+    """A program did not start, or ended before it was ready."""
 
 
 class CannotConnect(TargetError):  # noqa: N818  reads as a sentence
-    """Nobody answers at the address, or nobody came to ours."""
+    """Nothing answers at the address, or the target did not connect to ours."""
 
 
 class NotZenoh(TargetError):  # noqa: N818  reads as a sentence
-    """Something answers, but not in this protocol."""
+    """A program answers, but not in this protocol."""
 
 
 class OtherVersion(TargetError):  # noqa: N818  reads as a sentence
-    """It opens sessions at another protocol version only: nothing of what is judged here is about it."""
+    """The target opens sessions only at another protocol version, so no check applies: exit 4."""
 
     exit_code = 4
 
 
 class Enough(CannotGoOn):
-    """As many deviations were seen as the run was to see: it ends, and what it judged counts."""
+    """The run has seen as many deviations as `--max-fail` allows; it ends, and its judgements count."""
 
     exit_code = 1
 
 
 class AgentError(TargetError):
-    """The agent beside a node is missing, stalls, or answers against its protocol."""
+    """The agent of a node is missing, stalls, or breaks its protocol."""
 
 
 class AgentUnimplemented(AgentError):  # noqa: N818  reads as a sentence
-    """The agent says that what was asked does not exist in its implementation."""
+    """The agent's implementation lacks the command."""
 
 
 FEW = 24
-"""The most names that a hint lists in full."""
+"""Most names that a hint lists in full."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """A hint that offers the nearest of the known words, or all of them when none is near and they are few."""
+    """Return a hint with the nearest known words, or with all of them if none is near and they are few."""
     names = sorted(set(known))
     close = [name for name in names if len(word) > 3 and word in name][:3]
     close = close or difflib.get_close_matches(word, names, n=3, cutoff=0.6)
@@ -92,16 +92,16 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def unknown(kind: str, word: str, known: Iterable[str], *, step: str = "target string") -> UsageError:
-    """The usage error for a word that is in no list: names the word, offers the nearest."""
+    """Return the usage error for an unknown word, with the nearest known ones."""
     return UsageError(f"unknown {kind} {word!r}", step=step, hint=nearest(word, known))
 
 
 class Renamed(UserWarning):
-    """Somebody used a word that has a new one; the old one is still read, and the new one is named once."""
+    """Warning about an old name, which is still read."""
 
 
-def renamed(word: str, names: Mapping[str, str]) -> str:
-    """The word of today for a word; where that is another one, a `Renamed` warning names both."""
+def current_name(word: str, names: Mapping[str, str]) -> str:
+    """Return the current name for a name; warn if the given one is old."""
     if word not in names:
         return word
     warnings.warn(f"{word!r} is now called {names[word]!r}", Renamed, stacklevel=3)

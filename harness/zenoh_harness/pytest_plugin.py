@@ -1,7 +1,7 @@
-"""pytest: `pytest --target wheel:1.10.2` makes each judgement of a run an item.
+"""pytest plugin: `pytest --target wheel:1.10.2` makes each judgement of a run a test item.
 
-The target is run once, when its first item is, with the cases that were selected (`-k` works); each item then tells its
-judgement: a deviation fails, a known deviation is an expected failure, what was not judged is skipped with the reason.
+The target runs once, with its first item, and only with the selected cases (`-k` works). Each item then reports its judgement: a
+deviation fails, a known deviation is an expected failure, and an item without a judgement is skipped with the reason.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from zenoh_conformance.requirement import Requirement
-    from zenoh_conformance.verdict import Judgement
+    from zenoh_conformance.judging.verdict import Judgement
+    from zenoh_conformance.spec.requirement import Requirement
     from zenoh_harness.run.runner import Part, Ran
 
 
 EMBARGOED = pytest.StashKey[int]()
 NAMED = pytest.StashKey[frozenset[str]]()
 MOST = 80
-"""Lines of a conversation that a failure shows: the last ones."""
+"""Lines of a conversation in a failure: the last ones."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--target`, and where the results go."""
+    """Add `--target` and its related options."""
     group = parser.getgroup("zenoh-conformance", "conformance of Zenoh nodes and codecs")
     group.addoption(
         "--target", action="append", default=[], metavar="REACH", help="judge this target, as in wheel:1.10.2"
@@ -42,7 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Name the marker, take the items that are named among the arguments, and load cases of one's own."""
+    """Declare the marker, remember items named on the command line, and load the user's cases."""
     config.addinivalue_line("markers", "requirement(id, level, page): what an item of --target judges")
     targets: list[str] = config.getoption("--target")
     named = [word for word in config.args if any(word.startswith(f"{target}::") for target in targets)]
@@ -54,7 +54,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _load(config: pytest.Config, path: str) -> None:
-    """Import a file of cases: each registers itself under the file's name."""
+    """Import a file of cases; each registers itself under the file's name."""
     from zenoh_harness.errors import UsageError
     from zenoh_harness.run.own import load
 
@@ -66,7 +66,7 @@ def _load(config: pytest.Config, path: str) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """A target is run once: of several workers of pytest-xdist, one gets all of its items."""
+    """Give all items of a target to one pytest-xdist worker, since a target runs once."""
     targets: list[str] = config.getoption("--target")
     if not targets or config.getoption("dist") not in ("load", "loadgroup", "worksteal"):
         return None
@@ -81,14 +81,18 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Add the judgements; alone, where no file was asked for."""
+    """Add the items of the targets; without a file argument they are the only items."""
     targets: list[str] = config.getoption("--target")
     if not targets:
         return
     named = config.stash.get(NAMED, None)
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
         items.clear()
-    fresh = [item for target in targets for item in Target.from_parent(session, name=target, nodeid=target).collect()]
+    fresh = [
+        item
+        for target in targets
+        for item in TargetCollector.from_parent(session, name=target, nodeid=target).collect()
+    ]
     if named is not None:
         missing = named - {item.nodeid for item in fresh}
         for word in sorted(missing):
@@ -98,7 +102,7 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
 
 
 def nearest_to(word: str, names: list[str]) -> str:
-    """What somebody may have meant."""
+    """Return a hint with the nearest names."""
     from zenoh_harness.errors import nearest
 
     return nearest(word, names) or "--collect-only -q lists them"
@@ -106,44 +110,44 @@ def nearest_to(word: str, names: list[str]) -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
-    """An item under embargo is not told of at all: it is counted."""
-    if not isinstance(item, Judged) or not item.secret():
+    """Count an item under embargo instead of reporting it."""
+    if not isinstance(item, JudgementItem) or not item.secret():
         return None
     item.config.stash[EMBARGOED] = item.config.stash.get(EMBARGOED, 0) + 1
     return True
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """What is only counted is a failure too."""
+    """Fail the session if an item under embargo was counted."""
     if session.config.stash.get(EMBARGOED, 0) and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """The count."""
+    """Print the number of embargoed findings."""
     if count := config.stash.get(EMBARGOED, 0):
-        terminalreporter.write_line(f"findings under embargo, kept in your data folder and told nowhere: {count}")
+        terminalreporter.write_line(f"findings under embargo, kept only in your data folder: {count}")
 
 
-class Target(pytest.Collector):
-    """One target: collects what is planned, runs it once."""
+class TargetCollector(pytest.Collector):
+    """A target: collects the planned checks, and runs them once."""
 
     _ran: Ran | None = None
-    _found: dict[str, list[Judgement]] | None = None
+    _by_label: dict[str, list[Judgement]] | None = None
 
     def collect(self) -> Iterator[pytest.Item]:
-        """One item for each check with its parameters."""
+        """Yield one item for each check with its parameters."""
         for label in dict.fromkeys(label for part in self.parts() for label in part.planned()):
             # the id as text, as it is read back by --lf and its like: what stands in brackets is told apart there
-            item = Judged.from_parent(self, name=label, nodeid=f"{self.nodeid}::{label}")
-            for known in judged_by(label):
+            item = JudgementItem.from_parent(self, name=label, nodeid=f"{self.nodeid}::{label}")
+            for known in item_requirements(label):
                 item.add_marker(
                     pytest.mark.requirement(id=known.id, level=known.level.value, page=known.id.partition("/")[0])
                 )
             yield item
 
     def parts(self, only: tuple[str, ...] = ()) -> list[Part]:
-        """What there is to run, for these labels or for what was asked for."""
+        """Return the parts of the run, for these labels or for the selection of the command line."""
         from zenoh_harness.errors import HarnessError
         from zenoh_harness.files.known import find as find_list
         from zenoh_harness.run.options import Options
@@ -164,7 +168,7 @@ class Target(pytest.Collector):
         return parts
 
     def folder(self) -> Path:
-        """Where results go."""
+        """Return the folder for results."""
         from zenoh_harness.files.evidence import slug
 
         given = self.config.getoption("--target-results")
@@ -172,11 +176,11 @@ class Target(pytest.Collector):
         return base / slug(self.name)
 
     def judgements(self, label: str) -> list[Judgement]:
-        """What the run says of one item; runs the target when nobody did."""
-        if self._found is None:
-            self._found = {}
+        """Return the judgements of one item; run the target if it has not run."""
+        if self._by_label is None:
+            self._by_label = {}
             self._run()
-        return self._found.get(label, [])
+        return self._by_label.get(label, [])
 
     def _run(self) -> None:
         from zenoh_harness.files.results import label
@@ -184,48 +188,46 @@ class Target(pytest.Collector):
         from zenoh_harness.run.runner import run_target
         from zenoh_harness.targets.catalogue import find
 
-        assert self._found is not None
-        wanted = [item.name for item in self.session.items if isinstance(item, Judged) and item.parent is self]
+        assert self._by_label is not None
+        wanted = [item.name for item in self.session.items if isinstance(item, JudgementItem) and item.parent is self]
         parts = self.parts(tuple(dict.fromkeys(name.split(" ", 2)[2] for name in wanted)))
         with claimed(self.folder()) as out:
             self._ran = run_target(find(self.name), replace(parts[0].options, out=out), parts)
         for judgement in self._ran.judgements:
-            self._found.setdefault(label(judgement.key), []).append(judgement)
+            self._by_label.setdefault(label(judgement.key), []).append(judgement)
 
     missing: str | None = None
-    """Why it cannot be had; empty when it can, None before anybody asked."""
+    """Why the target cannot be judged: empty if it can, None before it was tried."""
 
     def had(self) -> None:
-        """See that the target can be had. Fails once if not; whoever asks after that is skipped."""
+        """Fail the first item of a target that cannot be judged, and skip the others."""
         first = self.missing is None
         if first:
-            self.missing = self._not_had()
+            self.missing = self._problem()
         if self.missing and first:
             raise ItemFailed(self.missing)
         if self.missing:
-            pytest.skip("the target cannot be had: its first item says why")
+            pytest.skip("the target cannot be judged: its first item says why")
 
-    def _not_had(self) -> str:
-        from zenoh_conformance.verdict import Verdict
+    def _problem(self) -> str:
         from zenoh_harness.errors import HarnessError
 
         try:
             self.judgements("")
         except HarnessError as why:
             return str(why)
-        idle = (Verdict.NOT_APPLICABLE, Verdict.NOT_OBSERVED, Verdict.UNIMPLEMENTED)
-        judged = self._ran is None or any(one.verdict not in idle for one in self._ran.judgements)
+        judged = self._ran is None or any(not one.verdict.says_nothing for one in self._ran.judgements)
         return "" if judged else self.stopped
 
     @property
     def stopped(self) -> str:
-        """Why the run ended early, if it did."""
+        """Why the run ended early, or an empty string."""
         return str(self._ran.stopped) if self._ran is not None and self._ran.stopped else ""
 
 
-def judged_by(label: str) -> list[Requirement]:
-    """The requirements that an item judges, by its label `role profile check[..]`."""
-    from zenoh_conformance.requirement import requirements
+def item_requirements(label: str) -> list[Requirement]:
+    """Return the requirements that an item judges, from its label `role profile check[..]`."""
+    from zenoh_conformance.spec.requirement import requirements
     from zenoh_harness.run.checks import requirements_of
 
     check = label.split(" ", 2)[2].partition("[")[0]
@@ -233,62 +235,62 @@ def judged_by(label: str) -> list[Requirement]:
 
 
 class ItemFailed(Exception):  # noqa: N818 - shown as the failure of an item
-    """A judgement that is a failure."""
+    """Raised by an item whose judgement is a failure."""
 
 
-class Judged(pytest.Item):
-    """One judgement."""
+class JudgementItem(pytest.Item):
+    """An item that reports one judgement."""
 
     def secret(self) -> bool:
-        """Whether it may only be counted; runs the target when nobody did."""
+        """Whether it is under embargo; run the target if it has not run."""
         from zenoh_harness.errors import HarnessError
 
         target = self.parent
-        assert isinstance(target, Target)
+        assert isinstance(target, TargetCollector)
         try:
             return any(one.embargo for one in target.judgements(self.name))
         except HarnessError:
             return False  # told by the item itself
 
     def setup(self) -> None:
-        """Where the target cannot be had, that is one error and no failure."""
+        """Report a target that cannot be judged as one error."""
         target = self.parent
-        assert isinstance(target, Target)
+        assert isinstance(target, TargetCollector)
         target.had()
 
     def runtest(self) -> None:
-        """Tell it."""
-        from zenoh_conformance.verdict import Verdict, worst
+        """Report the judgement."""
+        from zenoh_conformance.judging.verdict import Verdict, worst
 
         target = self.parent
-        assert isinstance(target, Target)
+        assert isinstance(target, TargetCollector)
         found = target.judgements(self.name)
         if not found:
-            raise ItemFailed(target.stopped or "the run did not come to it")
+            raise ItemFailed(target.stopped or "the run ended before this check")
         verdict = worst(one.verdict for one in found)
         one = next(one for one in found if one.verdict is verdict)
-        if verdict in (Verdict.NOT_APPLICABLE, Verdict.NOT_OBSERVED, Verdict.UNIMPLEMENTED):
+        if verdict.says_nothing:
             pytest.skip(f"{verdict.value}: {one.cause}".removesuffix(": "))
         if verdict is Verdict.KNOWN:
             pytest.xfail(f"known deviation: {one.cause}")
-        if verdict in (Verdict.WARN, Verdict.SLOW):
+        if verdict.is_minor:
             self.warn(pytest.PytestWarning(f"{verdict.value}: {one.cause}"))
         elif verdict is not Verdict.PASS:
-            raise ItemFailed(_told(one, target.folder()))
+            raise ItemFailed(_failure_text(one, target.folder()))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """A deviation is told in its own words, without a traceback."""
+        """Print a deviation without a traceback."""
         if isinstance(excinfo.value, ItemFailed):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, None, str]:
-        """Where it stands in reports."""
+        """Return the location for reports."""
         return self.config.rootpath, None, f"{self.parent.name if self.parent else ''} {self.name}"
 
 
-def _told(one: Judgement, folder: Path) -> str:
-    from zenoh_conformance.requirement import requirements
+def _failure_text(one: Judgement, folder: Path) -> str:
+    from zenoh_conformance.spec.requirement import requirements
 
     known = requirements().get(one.key.requirement)
     lines = [f"{one.verdict.value}: {one.key.requirement} ({one.level})", f"  seen     {one.cause}"]
@@ -300,7 +302,7 @@ def _told(one: Judgement, folder: Path) -> str:
 
 
 def _conversation(path: Path | None) -> list[str]:
-    """What was said, byte by byte, to its end."""
+    """Return the end of the conversation, byte by byte."""
     if path is None or not path.is_file():
         return []
     from zenoh_harness.console import plain

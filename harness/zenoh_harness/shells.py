@@ -1,4 +1,4 @@
-"""How shells ask for completions: click's ways, mended where a word holds an equals sign, a comma or, for bash, a colon."""
+"""Shell completion: click's, corrected for words with an equals sign, a comma or, in bash, a colon."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from click.shell_completion import (
 )
 
 COMPLETES: Final = "_ZCONFORM_COMPLETE"
-"""The variable by which a shell's script asks `zconform` for completions."""
+"""The environment variable with which a shell's script requests completions."""
 
 _BASH: Final = """\
 %(complete_func)s() {
@@ -39,10 +39,10 @@ complete -o nosort -F %(complete_func)s %(prog_name)s 2>/dev/null || complete -F
 
 
 class WholeWords(ShellComplete):
-    """A shell puts what it is given in the place of the whole word: of `--depth=qu` that is `--depth=quick`, and not `quick`."""
+    """Completes whole words, since a shell replaces the whole word: `--depth=qu` needs `--depth=quick`, not `quick`."""
 
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem[str]]:
-        """As click's, each with the option that it is the value of."""
+        """Return click's completions, each with the option that it is a value of."""
         found = super().get_completions(args, incomplete)
         option, equals, _ = incomplete.partition("=")
         if not equals or not option.startswith("--"):
@@ -51,28 +51,28 @@ class WholeWords(ShellComplete):
 
 
 class Zsh(WholeWords, ZshComplete):
-    """As click's, of whole words."""
+    """Completes whole words in zsh."""
 
 
 class Fish(WholeWords, FishComplete):
-    """As click's, of whole words; what it is given may hold commas, as a list of revisions does."""
+    """Completes whole words in fish; a completion may contain commas, as a list of revisions does."""
 
     source_template = FishComplete.source_template.replace('string split ","', 'string split --max 1 ","')
 
 
 class Bash(WholeWords, BashComplete):
-    """Bash takes `faulty:name` for three words: it is asked for the line, and answered what follows the last break."""
+    """Completes in bash, which splits `faulty:name` into three words: returns only what follows the last word break."""
 
     source_template = _BASH
     _kept = ""
-    """How much of the word bash has done with."""
+    """The part of the word before its last word break."""
 
     @staticmethod
     def _check_version() -> None:
-        """Click starts a bash for this; the script is as easy on an older one."""
+        """Skip click's check, which starts a bash; the script works in older ones too."""
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """The words before the cursor, and the one under it."""
+        """Return the words before the cursor, and the word at the cursor."""
         line = os.environ["COMP_WORDS"]
         words = split_arg_string(line)
         word = words.pop() if words and not line[-1].isspace() else ""
@@ -81,12 +81,12 @@ class Bash(WholeWords, BashComplete):
         return words[1:], word
 
     def format_completion(self, item: CompletionItem[str]) -> str:
-        """As click's, of a word's end alone where bash has its beginning."""
+        """Format a completion without the part that bash keeps."""
         return f"{item.type},{item.value.removeprefix(self._kept)}"
 
 
 SHELLS: Final[Mapping[str, type[ShellComplete]]] = {"bash": Bash, "zsh": Zsh, "fish": Fish}
-"""By the name that a user gives."""
+"""Shell name to its completion class."""
 
 for _each in SHELLS.values():
     add_completion_class(_each)

@@ -1,4 +1,4 @@
-"""Which harness this is."""
+"""The version of the harness."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 
 def harness_version() -> str:
-    """The version of the distribution; `unreleased` from a checkout that is not installed."""
+    """Return the version of the distribution; `unreleased` for a checkout that is not installed."""
     try:
         return version("zenoh-conformance")
     except PackageNotFoundError:

@@ -106,8 +106,8 @@ def test_whoever_stops_asking_leaves_nothing_behind():
     ("how", "text"),
     [
         ("no-start", "the codec ended"),
-        ("banner", "nonsense"),
-        ("liar", "claims 'levitate'"),
+        ("banner", "no JSON object"),
+        ("liar", "claims the capability 'levitate'"),
     ],
 )
 def test_a_codec_that_cannot_be_had_says_why(how, text):
@@ -122,7 +122,7 @@ def test_a_command_that_is_not_there():
 
 
 def test_a_command_that_cannot_be_read():
-    with pytest.raises(UsageError, match="cannot read the command"):
+    with pytest.raises(UsageError, match="cannot split the command"):
         open_codec(parse("stdio:python 'unfinished"))
 
 

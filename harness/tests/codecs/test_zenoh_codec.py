@@ -2,7 +2,7 @@
 
 import pytest
 
-from zenoh_conformance.verdict import Exit
+from zenoh_conformance.judging.verdict import Exit
 from zenoh_harness.cli import invoke
 from zenoh_harness.codecs import build as codec_build
 from zenoh_harness.codecs.codec import AnswerKind, Request

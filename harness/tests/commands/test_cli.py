@@ -73,7 +73,7 @@ def test_a_command_says_its_exit_code(plugged):
         (UsageError("no such thing", hint="try another"), 2, "hint   try another"),
         (CannotStart("it ended", step="start", seen="exit code 1"), 3, "(step: start)"),
         (KeyboardInterrupt(), 3, "interrupted"),
-        (RuntimeError("surprise"), 3, "a fault of ours"),
+        (RuntimeError("surprise"), 3, "a bug of zconform"),
         (ModuleNotFoundError("No module named 'pyspark'", name="pyspark"), 3, "zenoh-conformance[spark]"),
     ],
 )
@@ -97,7 +97,7 @@ cli.requires = lambda name: ["aalpy>=2.0; extra == 'learn'", "jinja2>=3.1; extra
 sys.exit(cli.invoke({words!r}))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    needs = f"zconform: {words[0]} needs the package {package}, which is not here: pip install '{install}'"
+    needs = f"zconform: {words[0]} needs the package {package}, which is not installed: pip install '{install}'"
     assert (done.returncode, done.stderr.splitlines()) == (3, [needs])
 
 
@@ -106,7 +106,7 @@ def test_a_package_that_is_here_and_cannot_be_loaded_is_not_called_missing(plugg
     why = "libgcc_s.so.1: cannot open shared object file"
     plugged(raising(ImportError(why, name="hypothesis._native")))
     assert cli.invoke(["planted"]) == 3
-    assert capsys.readouterr().err == f"zconform: planted cannot load hypothesis._native, which is here: {why}\n"
+    assert capsys.readouterr().err == f"zconform: planted cannot load hypothesis._native, which is installed: {why}\n"
 
 
 def test_control_characters_of_others_do_not_reach_the_terminal(plugged, capsys):

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from zenoh_harness.cli import invoke
-from zenoh_harness.files import conversations, packed
-from zenoh_harness.files.given import Given, given
+from zenoh_harness.files import capture_writer, conversations
+from zenoh_harness.files.content_types import ContentType, content_type
 
 RECORDINGS = sorted((Path(__file__).parents[3] / "conformance" / "tests" / "recordings").glob("*.jsonl"))
 
@@ -21,7 +21,7 @@ def explained(capsys, *arguments):
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_recordings_of_all_modes_and_their_captures(path, capsys, tmp_path):
-    packed.write(conversations.read(path), tmp_path / "x.pcapng")
+    capture_writer.write(conversations.read(path), tmp_path / "x.pcapng")
 
     code, text, _ = explained(capsys, path)
     again, same, _ = explained(capsys, tmp_path / "x.pcapng")
@@ -42,27 +42,27 @@ def test_a_compressed_keep_alive_is_one(capsys):
 @pytest.mark.parametrize(
     ("content", "kind"),
     [
-        (b"", Given.EMPTY),
-        (b"0300\n", Given.HEX),
-        (b"0x03, 0x00", Given.HEX),
-        (b"03 0", Given.ODD),
-        (b"\x03\x00", Given.BYTES),
-        (b"\xd4\xc3\xb2\xa1\0\0", Given.CAPTURE),
-        (b"\x0a\x0d\x0d\x0a\0\0", Given.CAPTURE),
-        (b"\x1f\x8b\x08\0", Given.COMPRESSED),
-        (b'{"conversation":1,"connections":{}}\n', Given.CONVERSATION),
-        (b'{"conversation":1,"conn', Given.CONVERSATION),
-        (b'{"type":"header","format":1}\n{"type":"plan"}\n', Given.RESULTS),
-        (b'{"probe":1}', Given.PROBE),
-        (b'{"a":\n1}', Given.JSON),
-        (b"script 1\nabout x\n", Given.SCRIPT),
-        (b'[[deviation]]\nrequirement = "x"\n', Given.KNOWN),
-        ("# Eine Überschrift\n".encode(), Given.TEXT),
-        (b"hello", Given.TEXT),
+        (b"", ContentType.EMPTY),
+        (b"0300\n", ContentType.HEX),
+        (b"0x03, 0x00", ContentType.HEX),
+        (b"03 0", ContentType.ODD),
+        (b"\x03\x00", ContentType.BYTES),
+        (b"\xd4\xc3\xb2\xa1\0\0", ContentType.CAPTURE),
+        (b"\x0a\x0d\x0d\x0a\0\0", ContentType.CAPTURE),
+        (b"\x1f\x8b\x08\0", ContentType.COMPRESSED),
+        (b'{"conversation":1,"connections":{}}\n', ContentType.CONVERSATION),
+        (b'{"conversation":1,"conn', ContentType.CONVERSATION),
+        (b'{"type":"header","format":1}\n{"type":"plan"}\n', ContentType.RESULTS),
+        (b'{"probe":1}', ContentType.PROBE),
+        (b'{"a":\n1}', ContentType.JSON),
+        (b"script 1\nabout x\n", ContentType.SCRIPT),
+        (b'[[deviation]]\nrequirement = "x"\n', ContentType.KNOWN),
+        ("# Eine Überschrift\n".encode(), ContentType.TEXT),
+        (b"hello", ContentType.TEXT),
     ],
 )
 def test_the_kind_of_a_file_is_told(content, kind):
-    assert given(content) is kind
+    assert content_type(content) is kind
 
 
 @pytest.mark.parametrize(

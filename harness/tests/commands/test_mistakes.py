@@ -72,7 +72,7 @@ MISTAKES = [
     ("interop reference stdio:cat", "stdio"),
     ("interop reference reference --only reconecting", "did you mean"),
     ("learn reference referense", "did you mean reference?"),
-    ("learn reference 'reference?as=initiator'", "only who listens is learned"),
+    ("learn reference 'reference?as=initiator'", "only responders can be learned"),
     ("replay two-frames-in-one-batch reference --against referense", "did you mean reference?"),
     ("replay two-frames-in-one-batch reference --save no/such", "there is no folder no"),
     ("probe reference --out no/such.json", "there is no folder no"),
@@ -80,7 +80,7 @@ MISTAKES = [
     ("fuzz codec decode --time soon", "write 20s, 5m or 1h"),
     ("fuzz codec decode --layer nope", "unknown layer"),
     ("fuzz codec differential --target referense", "did you mean reference?"),
-    ("fuzz codec differential --target wheel", "wheel is no codec"),
+    ("fuzz codec differential --target wheel", "wheel is not a codec"),
     ("fuzz codec differential --target lib:./no.so", "there is no library ./no.so"),
     ("report nope", "does not exist"),
     ("report empty --since none.jsonl", "none.jsonl"),
@@ -109,15 +109,15 @@ MISTAKES = [
     ("run reference --junit no/such/j.xml", "there is no folder no/such"),
     ("run reference --sarif no/such/j.sarif", "there is no folder no/such"),
     ("run reference --accept", "--judged FILE"),
-    ("run reference --judged nope.judged", "--accept writes it"),
+    ("run reference --judged nope.judged", "add --accept"),
     ("run reference --out right.known.toml", "is a file"),
     ("merge", "Missing argument 'RESULTS...'"),
     ("merge empty --out o", "empty/results.jsonl: cannot be read"),
     ("merge nope --out o", "does not exist"),
-    ("merge empty --out empty", "--out OTHER"),
+    ("merge empty --out empty", "also one of RESULTS"),
     ("diff none.jsonl none.jsonl", "is empty"),
     ("diff half.jsonl half.jsonl", "expected the header"),
-    ("explain 0g", "neither hex nor a file"),
+    ("explain 0g", "neither hexadecimal nor a file"),
     ("explain 0", "odd number"),
     ("explain", "zconform explain --help"),
     ("replay script", "begins with the line `script 1`"),
@@ -150,7 +150,7 @@ MISTAKES = [
     # what there is to look up
     ("cases show nope", "unknown case 'nope'"),
     ("laws show nope", "unknown law 'nope'"),
-    ("requirements show nope", "zconform requirements list shows them all"),
+    ("requirements show nope", "zconform requirements list prints all of them"),
     ("faulty nope --run", "unknown faulty node 'nope'"),
     ("probe", "Missing argument 'TARGET'"),
     ("smoke", "Missing argument 'TARGET'"),
@@ -193,7 +193,7 @@ def test_windows_line_ends_and_a_byte_order_mark_are_no_mistake(tmp_path):
 
     path = tmp_path / "t.known.toml"
     path.write_bytes(b"\xef\xbb\xbf" + ENTRY.replace("\n", "\r\n").encode())
-    (one,) = entries.read(path)
+    (one,) = entries.read_entries(path)
     assert (one.lines.first, one.lines.last) == (1, 6)
 
 
@@ -202,7 +202,7 @@ def test_a_list_that_cannot_be_written_is_said_in_one_line(tmp_path):
 
     (tmp_path / "folder.known.toml").mkdir()
     with pytest.raises(UsageError, match="cannot write"):
-        editing.write(tmp_path / "folder.known.toml", "text")
+        editing.write_list(tmp_path / "folder.known.toml", "text")
     assert [path.name for path in tmp_path.iterdir()] == ["folder.known.toml"]
 
 
@@ -242,11 +242,11 @@ def test_a_folder_that_cannot_be_written_is_told_before_the_work(line, desk, mon
 def test_a_folder_of_somebody_else_is_told(tmp_path, monkeypatch):
     """Root may write anywhere: the answer of the system is replaced."""
     from zenoh_harness.errors import CannotGoOn
-    from zenoh_harness.files import places
+    from zenoh_harness.files import writable
 
-    monkeypatch.setattr(places.os, "access", lambda *_: False)
+    monkeypatch.setattr(writable.os, "access", lambda *_: False)
     with pytest.raises(CannotGoOn) as told:
-        places.check_folders(None, tmp_path / "a" / "b")
+        writable.check_folders(None, tmp_path / "a" / "b")
     assert f"{tmp_path} may not be written" in str(told.value)
     with pytest.raises(UsageError, match="cannot write"):
-        places.check_files(None, tmp_path / "x.xml")
+        writable.check_files(None, tmp_path / "x.xml")

@@ -83,7 +83,7 @@ def test_many_numbers_of_one_field_are_a_line():
     (few, lines), (each, _) = listed("interest/*"), listed("interest/*", "--all")
     assert len(few) < len(each)
     assert {name for name in few if "*" not in name} <= set(each)
-    line = next(line for line in lines if " interest.id at " in line)
+    line = next(line for line in lines if " interest.id with " in line)
     assert line.startswith("interest/id-*")
     assert "numbers: 0, 1, " in line
 
@@ -93,12 +93,12 @@ def test_the_core_and_what_nobody_has_confirmed_can_be_asked_for():
     assert listed("--core", "--unconfirmed") == ([], [])
     names, lines = listed("put/*", "--unconfirmed")
     assert "put/shm-no-slice" in names
-    assert all(line.endswith("(nobody has confirmed it)") for line in lines)
+    assert all(line.endswith("(not confirmed)") for line in lines)
 
 
 def test_a_vector_that_nobody_confirms_says_why():
     _, out = run("show", "put/shm-no-slice")
-    assert "agreed   nobody" in out
+    assert "agreed   no other implementation" in out
     assert "zenoh-codec 1.10.2 cannot: " in out
 
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from zenoh_conformance import codec
-from zenoh_conformance.conversation import Connection, Conversation, Event, Happened, Side
 from zenoh_conformance.messages import Close, KeepAlive
+from zenoh_conformance.reading import codec
+from zenoh_conformance.reading.conversation import Connection, Conversation, Event, Happened, Side
 from zenoh_harness.foreign.live.agree import Agreement
 from zenoh_harness.foreign.live.debug import Text, Tree, Unreadable, parse
 from zenoh_harness.foreign.live.logged import told_of

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from zenoh_conformance import codec
+from zenoh_conformance.reading import codec
 from zenoh_harness.foreign.live import effects
 from zenoh_harness.foreign.live.effects import committed, read
 from zenoh_harness.foreign.live.variants import message, variants

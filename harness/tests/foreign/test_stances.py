@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import live_stances as stances
 import pytest
+from live_stances import PROBES, asked, routers
 
-from zenoh_conformance.errata import errata
-from zenoh_harness.foreign.live import stances
-from zenoh_harness.foreign.live.stances import PROBES, asked, routers
+from zenoh_conformance.spec.errata import errata
 
 RELEASES = ("1.0.0", "1.5.1", "1.10.2")
 OLDEST = 20

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from zenoh_conformance.verdict import Judgement, Key, Verdict
+from zenoh_conformance.judging.verdict import Judgement, Key, Verdict
 from zenoh_harness.cli import invoke
 from zenoh_harness.files.results import Header, ResultsWriter
 
@@ -71,8 +71,8 @@ def test_right_and_wrong_of_one_version_is_counted_since_when_and_with_its_cause
     assert code == told["exit"] == 1
     assert (one["times"], one["wrong"], one["rate"], one["first"]) == (4, 1, 0.25, "2026-01-03T00:00:00Z")
     assert one["causes"] == {"stage open: silence": 1}
-    assert "wrong    1 of 4 times, 25.0%; first seen 2026-01-03" in text
-    assert "nobody's" in text
+    assert "failed   1 of 4 times, 25.0%, since 2026-01-03" in text
+    assert "owner    none" in text
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_what_was_steady_may_leave_its_quarantine(flakes):
         {"verdict": "pass"}, {"verdict": "pass"}, known=QUARANTINE.format(check=CHECK, day="2999-01-01")
     )
     assert code == 0
-    assert told["quarantine_over"] == [line for line in text.splitlines() if line.startswith("steady in 2 times")]
+    assert told["quarantine_over"] == [line for line in text.splitlines() if "was steady 2 times" in line]
 
 
 def test_several_targets_and_nothing_at_all_are_told(flakes, tmp_path, capsys):

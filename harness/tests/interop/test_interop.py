@@ -11,12 +11,12 @@ from itertools import count
 import jsonschema
 import pytest
 
-from zenoh_conformance.codec import encode
-from zenoh_conformance.conversation import Conversation, Event, Happened, Side
-from zenoh_conformance.law import judge
+from zenoh_conformance.judging.engine import judge
+from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.messages import KeepAlive
-from zenoh_conformance.sane import close, init_syn, open_syn
-from zenoh_conformance.verdict import Verdict
+from zenoh_conformance.messages.sane import close, init_syn, open_syn
+from zenoh_conformance.reading.codec import encode
+from zenoh_conformance.reading.conversation import Conversation, Event, Happened, Side
 from zenoh_harness.cli import invoke
 from zenoh_harness.commands.interop import _pairs
 from zenoh_harness.errors import UsageError
@@ -120,9 +120,9 @@ def test_what_is_recorded_keeps_to_the_schema(tmp_path):
 @pytest.fixture
 def alters(monkeypatch):
     """A tap that changes one payload, every time, and not its length."""
-    honest = relay.Relay._pass
+    honest = relay.Relay._send_or_keep
     monkeypatch.setattr(
-        relay.Relay, "_pass", lambda self, end, data: honest(self, end, data.replace(b"\x01x", b"\x01y"))
+        relay.Relay, "_send_or_keep", lambda self, end, data: honest(self, end, data.replace(b"\x01x", b"\x01y"))
     )
 
 
@@ -288,7 +288,7 @@ def random_conversation(chance, link):
 
 
 def _first(data):
-    from zenoh_conformance.codec import decode_batch
+    from zenoh_conformance.reading.codec import decode_batch
 
     found = decode_batch(data[2:])
     return found[0].message if found and hasattr(found[0], "message") else None

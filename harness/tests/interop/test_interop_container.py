@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from zenoh_conformance.verdict import Verdict
+from zenoh_conformance.judging.verdict import Verdict
 from zenoh_harness.cli import invoke
 from zenoh_harness.files import conversations, results
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from zenoh_conformance.verdict import Verdict
+from zenoh_conformance.judging.verdict import Verdict
 from zenoh_harness.cli import invoke
 from zenoh_harness.files import results
 

@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from zenoh_conformance.fences import BY_QUERY, Fence, Fencing
-from zenoh_conformance.verdict import Exit, Verdict
+from zenoh_conformance.judging.verdict import Exit, Verdict
+from zenoh_conformance.talking.fences import BY_QUERY, Fence, Fencing
 from zenoh_harness import cli
 from zenoh_harness.errors import OtherVersion
 from zenoh_harness.files import results
-from zenoh_harness.probing.habits.study import glance, study
+from zenoh_harness.probing.habits.study import study, study_profile
 from zenoh_harness.run import health, lifecycle
 from zenoh_harness.run.lifecycle import Lifecycle
 from zenoh_harness.run.options import Options
 from zenoh_harness.run.plan import Selection
 from zenoh_harness.run.runner import parts_of, run_target
-from zenoh_harness.targets.habits import CONNECT, STALL, UNIT, UNKNOWN, End, Habits, Return, habits_of
+from zenoh_harness.targets.habits import CONNECT, STALL, UNIT, UNKNOWN, Return, SessionEnd, TargetHabits, habits_of
 from zenoh_harness.targets.reach import parse
 from zenoh_harness.targets.target import open_target
 
@@ -32,23 +32,23 @@ def habitual(how, options=INITIATOR):
 
 
 def back(**after):
-    return {End[name]: Return(after=seconds, waited=3) for name, seconds in after.items()}
+    return {SessionEnd[name]: Return(after=seconds, waited=3) for name, seconds in after.items()}
 
 
 @pytest.mark.parametrize(
     ("returns", "start", "again", "linger", "way"),
     [
-        ({}, 0.1, True, inf, End.FIN),
-        (back(CLOSE=0.01, FIN=0.01, RST=0.02), 0.1, True, inf, End.FIN),
-        (back(CLOSE=0.01, FIN=2.8, RST=2.8), 0.1, False, inf, End.CLOSE),
-        (back(CLOSE=0.01, FIN=2.8, RST=2.8), 0.1, True, 0.03, End.CLOSE),
-        (back(CLOSE=0.9, FIN=0.9, RST=0.2), 2.0, True, inf, End.RST),
-        (back(CLOSE=None, FIN=None), 0.1, True, 0.0, End.FIN),
-        (back(CLOSE=None, FIN=None), 0.1, False, inf, End.FIN),
+        ({}, 0.1, True, inf, SessionEnd.FIN),
+        (back(CLOSE=0.01, FIN=0.01, RST=0.02), 0.1, True, inf, SessionEnd.FIN),
+        (back(CLOSE=0.01, FIN=2.8, RST=2.8), 0.1, False, inf, SessionEnd.CLOSE),
+        (back(CLOSE=0.01, FIN=2.8, RST=2.8), 0.1, True, 0.03, SessionEnd.CLOSE),
+        (back(CLOSE=0.9, FIN=0.9, RST=0.2), 2.0, True, inf, SessionEnd.RST),
+        (back(CLOSE=None, FIN=None), 0.1, True, 0.0, SessionEnd.FIN),
+        (back(CLOSE=None, FIN=None), 0.1, False, inf, SessionEnd.FIN),
     ],
 )  # fmt: skip
 def test_how_our_sessions_end_and_when_it_is_started_again(returns, start, again, linger, way):
-    habits = Habits(returns=returns, start=start, again=again)
+    habits = TargetHabits(returns=returns, start=start, again=again)
     assert (habits.linger, habits.way) == (pytest.approx(linger), way)
 
 
@@ -56,11 +56,11 @@ def test_how_our_sessions_end_and_when_it_is_started_again(returns, start, again
     ("habits", "unit", "patience", "stall"),
     [
         (UNKNOWN, UNIT, CONNECT, STALL),
-        (Habits(answer=0.05), UNIT, CONNECT, STALL),
-        (Habits(answer=1.5), 15, CONNECT, 15),
-        (Habits(returns=back(FIN=2.8)), UNIT, 8.4, STALL),
-        (Habits(returns=back(FIN=10.0, RST=None)), UNIT, 30, 30),
-        (Habits(start=10.0), UNIT, 30, STALL),
+        (TargetHabits(answer=0.05), UNIT, CONNECT, STALL),
+        (TargetHabits(answer=1.5), 15, CONNECT, 15),
+        (TargetHabits(returns=back(FIN=2.8)), UNIT, 8.4, STALL),
+        (TargetHabits(returns=back(FIN=10.0, RST=None)), UNIT, 30, 30),
+        (TargetHabits(start=10.0), UNIT, 30, STALL),
     ],
 )
 def test_patience_follows_from_the_slowest_that_was_seen(habits, unit, patience, stall, monkeypatch):
@@ -79,15 +79,15 @@ def test_patience_follows_from_the_slowest_that_was_seen(habits, unit, patience,
     ],
 )
 def test_places_follow_from_what_it_serves_at_once(half_open, sessions, few, crowded):
-    habits = Habits(half_open=half_open, sessions=sessions)
+    habits = TargetHabits(half_open=half_open, sessions=sessions)
     assert (habits.few, habits.crowded) == (few, crowded)
 
 
 def test_only_what_is_not_as_with_everybody_is_told():
-    assert Habits(answer=0.01, start=1.0, returns=back(CLOSE=0.1, FIN=0.2)).lines() == []
-    odd = Habits(
+    assert TargetHabits(answer=0.01, start=1.0, returns=back(CLOSE=0.1, FIN=0.2)).lines() == []
+    odd = TargetHabits(
         answer=1, fencing=Fencing(how=Fence.QUIET, quiet=2), half_open=1, sessions=4, again=True, start=0.1,
-        returns={End.FIN: Return(after=None, waited=3), End.REFUSED: Return(after=0.2, ended="exit code 255")},
+        returns={SessionEnd.FIN: Return(after=None, waited=3), SessionEnd.REFUSED: Return(after=0.2, ended="exit code 255")},
     )  # fmt: skip
     assert odd.lines() == [
         "answers a handshake within 1.0 s",
@@ -112,9 +112,9 @@ def studied(request):
 
 @pytest.mark.parametrize("studied", [habitual("exits")], indirect=True)
 def test_one_whose_program_ends_is_started_again(studied):
-    assert studied.returns[End.REFUSED].ended == studied.returns[End.DROPPED].ended == "exit code 255"
-    assert studied.returns[End.CLOSE].after < 0.5 < studied.returns[End.FIN].after
-    assert studied.way is End.CLOSE
+    assert studied.returns[SessionEnd.REFUSED].ended == studied.returns[SessionEnd.DROPPED].ended == "exit code 255"
+    assert studied.returns[SessionEnd.CLOSE].after < 0.5 < studied.returns[SessionEnd.FIN].after
+    assert studied.way is SessionEnd.CLOSE
     assert studied.fencing.how is Fence.QUERY
 
 
@@ -152,7 +152,7 @@ def test_one_that_turns_away_who_comes_meanwhile(studied):
 
 @pytest.mark.parametrize(("half_open", "turns_away", "narrow"), [(1, True, True), (1, False, False), (60, True, False)])
 def test_a_link_waits_for_its_place_only_where_it_would_be_turned_away(half_open, turns_away, narrow):
-    habits = Habits(half_open=half_open, turns_away=turns_away)
+    habits = TargetHabits(half_open=half_open, turns_away=turns_away)
     assert habits.narrow is narrow
     assert any("turns away" in line for line in habits.lines()) is turns_away
 
@@ -177,7 +177,7 @@ def test_another_sane_proposal_is_made_where_the_answer_to_the_usual_one_cannot_
     assert [type(offer).__name__ for offer in studied.offers] == ["QoS", "Patch"]
 
 
-KNOWN = Habits(
+KNOWN = TargetHabits(
     answer=0.001, returns=back(CLOSE=0.1, FIN=3.0), half_open=7, lacks=frozenset({"routing", "several-links"})
 )
 
@@ -186,7 +186,7 @@ KNOWN = Habits(
 def test_in_a_further_profile_only_that_is_asked_which_may_differ_there(role):
     reach = f"variant:finishes-no-queries?role={role}"
     with open_target(parse(reach)).start() as node:
-        seen = glance(node, KNOWN)
+        seen = study_profile(node, KNOWN)
     assert seen.fencing.how is Fence.INTEREST
     assert (seen.returns, seen.half_open) == (KNOWN.returns, KNOWN.half_open)
     assert seen.lacks == KNOWN.lacks | {"finals"}
@@ -195,7 +195,7 @@ def test_in_a_further_profile_only_that_is_asked_which_may_differ_there(role):
 
 def test_whom_a_glance_does_not_reach_is_as_before():
     with open_target(parse(habitual("version"))).start() as node:
-        assert glance(node, KNOWN) == KNOWN
+        assert study_profile(node, KNOWN) == KNOWN
 
 
 def test_each_profile_has_its_own_fence(tmp_path, monkeypatch):
@@ -211,7 +211,7 @@ def test_each_profile_has_its_own_fence(tmp_path, monkeypatch):
         return look
 
     monkeypatch.setattr(lifecycle, "study", seen("study", BY_QUERY))
-    monkeypatch.setattr(lifecycle, "glance", seen("glance", quiet))
+    monkeypatch.setattr(lifecycle, "study_profile", seen("glance", quiet))
     wanted = ("establishment-limits/low-latency-states-its-lease", "establishment-sane/a-sane-handshake-is-accepted")
     options = Options(out=tmp_path / "r", selection=Selection(wanted), found=told.append)
     [part] = parts_of(parse("reference?role=router&as=responder"), options)

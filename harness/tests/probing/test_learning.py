@@ -7,10 +7,18 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from zenoh_conformance.scene import Scene
+from zenoh_conformance.talking.scene import Scene
 from zenoh_harness.faulty import find_faulty_node
 from zenoh_harness.probing.learning import drawing
-from zenoh_harness.probing.learning.automaton import GONE, WORKS, Mealy, deviations, difference, differences, names
+from zenoh_harness.probing.learning.automaton import (
+    GONE,
+    WORKS,
+    Mealy,
+    deviations,
+    divergent_steps,
+    first_divergence,
+    names,
+)
 from zenoh_harness.probing.learning.learner import MEANING, learn
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.memory import MemoryScene
@@ -58,19 +66,19 @@ def test_a_wrong_node_is_told_by_the_shortest_conversation(wrong: str, word: tup
 
 
 def test_two_targets_are_told_apart_by_the_shortest_conversation() -> None:
-    apart = difference(learned(Reference), learned(find_faulty_node("refuses-without-close").node))
+    apart = first_divergence(learned(Reference), learned(find_faulty_node("refuses-without-close").node))
 
     assert apart is not None
     assert len(apart.word) == 1
     assert (apart.one, apart.other) == ("Close(INVALID)", "end")
-    assert difference(learned(Reference), learned(Reference)) is None
+    assert first_divergence(learned(Reference), learned(Reference)) is None
 
 
 def test_every_step_in_which_two_differ_is_found_and_drawn_in_red() -> None:
     one, other = learned(Reference), learned(find_faulty_node("refuses-without-close").node)
-    apart = differences(one, other)
+    apart = divergent_steps(one, other)
 
-    assert differences(one, one) == {}
+    assert divergent_steps(one, one) == {}
     assert set(apart.values()) == {"end"}
     assert {state for state, _ in apart} == {0, 1, 3}
     text = names(one, MEANING)

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import pytest
+from joined_routers import Joined
 
-from zenoh_conformance.query import QUERY, Says
+from zenoh_conformance.tables.query import QUERY, QueryInput
 from zenoh_harness.faulty import find_faulty_node
 from zenoh_harness.probing.learning import queries
-from zenoh_harness.probing.learning.automaton import Mealy, difference
-from zenoh_harness.probing.learning.learner import learn_of
+from zenoh_harness.probing.learning.automaton import Mealy, first_divergence
+from zenoh_harness.probing.learning.learner import learn_system
 from zenoh_harness.reference import Reference
-from zenoh_harness.reference.joined import Joined
 from zenoh_harness.reference.memory import MemoryScene
 
 
 def learned(node: type[Reference]) -> Mealy:
     """Its automaton."""
-    return learn_of(queries.AskedBetween(lambda: MemoryScene("query/query-complete-on-finals", node)), queries.SYMBOLS)[
-        0
-    ]
+    return learn_system(
+        queries.query_system(lambda: MemoryScene("query/query-complete-on-finals", node)), queries.SYMBOLS
+    )[0]
 
 
 def test_the_table_is_total() -> None:
-    assert all(set(row) == set(Says) for row in QUERY.values())
+    assert all(set(row) == set(QueryInput) for row in QUERY.values())
     assert {there for row in QUERY.values() for _, there in row.values()} == set(QUERY)
 
 
@@ -31,7 +31,7 @@ def test_the_reference_is_the_table(node: type[Reference]) -> None:
     machine = learned(node)
 
     assert queries.deviations(machine) == []
-    assert difference(machine, queries.expected()) is None
+    assert first_divergence(machine, queries.table_machine()) is None
     assert sorted(queries.names(machine).values()) == sorted(phase.value for phase in QUERY)
 
 

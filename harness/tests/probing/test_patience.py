@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from zenoh_conformance.conversation import Side
-from zenoh_conformance.dialogue import Dialogue
+from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.talking.dialogue import Dialogue
 from zenoh_harness.probing.probe.patience import (
     ENDS,
     RETURNS,
     TOWARD_INITIATOR,
     TOWARD_RESPONDER,
-    given_up,
-    returns,
-    told,
+    pauses_text,
+    return_pauses,
+    silence_limits,
 )
 from zenoh_harness.reference.memory import MemoryScene
 
@@ -33,7 +33,7 @@ def silent(role: Side, longest: float = 15.0) -> dict[str, str]:
     for name, lead in (TOWARD_RESPONDER if role is Side.RESPONDER else TOWARD_INITIATOR).items():
         us = scene.dialogue()
         lead(us)
-        found |= given_up({name: us}, longest)
+        found |= silence_limits({name: us}, longest)
     return found
 
 
@@ -50,21 +50,21 @@ def test_how_it_ends_is_told() -> None:
     us = MemoryScene(REQUIREMENT).dialogue()
     us.send(b"\xff")
 
-    assert given_up({"garbage": us}) == {"garbage": "0.0 s, then Close(INVALID)"}
+    assert silence_limits({"garbage": us}) == {"garbage": "0.0 s, then Close(INVALID)"}
 
 
 def test_it_comes_back_after_every_end() -> None:
     for lead, end in ENDS.values():
-        assert returns(links(100), lead, end).count(",") == RETURNS - 1
+        assert return_pauses(links(100), lead, end).count(",") == RETURNS - 1
 
 
 def test_one_that_stops_coming_is_told() -> None:
     lead, end = ENDS["link shut for InitAck"]
 
-    assert returns(links(1), lead, end) == "it does not"
-    assert returns(links(0), lead, end) == "it does not"
-    assert returns(links(3), lead, end).endswith("ms, then not any more")
+    assert return_pauses(links(1), lead, end) == "it does not reconnect"
+    assert return_pauses(links(0), lead, end) == "it does not reconnect"
+    assert return_pauses(links(3), lead, end).endswith("ms, then not any more")
 
 
 def test_pauses_are_told_in_milliseconds() -> None:
-    assert told([1.4, 2.6, 5, 5, 5]) == "1, 3, 5, 5, 5 ms"
+    assert pauses_text([1.4, 2.6, 5, 5, 5]) == "1, 3, 5, 5, 5 ms"

@@ -12,12 +12,12 @@ import psutil
 import pytest
 from jsonschema import Draft202012Validator
 
-from zenoh_conformance.conversation import Side
+from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.cli import invoke
 from zenoh_harness.files import probes, results
 from zenoh_harness.files.faults import FileFault
 from zenoh_harness.links.timing import Deadline
-from zenoh_harness.probing.probe import Facts, looked_twice, missing, probe
+from zenoh_harness.probing.probe import ProbeFacts, missing_claims, probe, probe_twice
 from zenoh_harness.targets.catalogue import Catalogue
 
 NODE = Path(__file__).parents[1] / "misbehaving_node.py"
@@ -93,18 +93,18 @@ def test_what_a_node_proposes_in_a_profile(profile, capability):
 
 
 def test_a_claim_that_is_not_seen_is_missing():
-    facts = Facts("default", {}, {"qos"})
+    facts = ProbeFacts("default", {}, {"qos"})
     claims = ["qos", "patch", "low-latency", "agent"]
-    assert missing(claims, Side.RESPONDER, {"default": facts}) == ["patch"]
-    assert missing(claims, Side.RESPONDER, {"default": facts, "low-latency": facts}) == ["low-latency", "patch"]
+    assert missing_claims(claims, Side.RESPONDER, {"default": facts}) == ["patch"]
+    assert missing_claims(claims, Side.RESPONDER, {"default": facts, "low-latency": facts}) == ["low-latency", "patch"]
 
 
 def test_two_looks_are_told_as_one():
-    first = Facts("default", {"role": "router", "lease ms": 10}, {"qos"})
-    second = Facts("default", {"role": "peer", "batch size": 9}, {"patch"})
-    both = looked_twice(first, {"qos", "patch"}, lambda: second)
-    assert both == Facts("default", {"role": "router", "lease ms": 10, "batch size": 9}, {"qos", "patch"})
-    assert looked_twice(first, {"qos"}, lambda: 1 / 0) is first
+    first = ProbeFacts("default", {"role": "router", "lease ms": 10}, {"qos"})
+    second = ProbeFacts("default", {"role": "peer", "batch size": 9}, {"patch"})
+    both = probe_twice(first, {"qos", "patch"}, lambda: second)
+    assert both == ProbeFacts("default", {"role": "router", "lease ms": 10, "batch size": 9}, {"qos", "patch"})
+    assert probe_twice(first, {"qos"}, lambda: 1 / 0) is first
 
 
 def test_the_document_is_what_the_schema_says_and_is_read_back(tmp_path, capsys):
@@ -129,7 +129,7 @@ def test_a_claim_too_much_is_exit_1(tmp_path, monkeypatch, capsys):
     (tmp_path / "zconform.toml").write_text(text)
     monkeypatch.chdir(tmp_path)
     assert invoke(["probe", "boaster", "--no-rates", "--profile", "default", "--profile", "low-latency"]) == 1
-    assert "claimed, and not seen: low-latency" in capsys.readouterr().out
+    assert "claimed but not seen: low-latency" in capsys.readouterr().out
 
 
 def test_what_is_claimed_and_never_shows_is_a_fail(tmp_path, monkeypatch):

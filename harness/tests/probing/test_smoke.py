@@ -1,4 +1,4 @@
-"""The smoke: an honest adapter passes, each dishonest one is told what to mend."""
+"""The smoke: an honest adapter passes, each dishonest one is told what to fix."""
 
 import json
 import shlex
@@ -25,9 +25,9 @@ def impatient(monkeypatch):
 def test_the_wheel_is_honest(reach, capsys):
     assert invoke(["smoke", reach]) == 0
     text = capsys.readouterr().out
-    assert "MEND" not in text
+    assert "FIX" not in text
     assert "made-up capability: not claimed" in text
-    assert "Nothing to mend" in text
+    assert "Nothing to fix" in text
     assert not processes.running()
 
 
@@ -42,8 +42,8 @@ def test_a_node_that_does_not_work_is_told(capsys):
     command = shlex.join([sys.executable, str(NODE), "closes-after-open"])
     assert invoke(["smoke", f"exec:{command} {{port}}"]) == 1
     text = capsys.readouterr().out
-    assert "MEND  works: zombie" in text
-    assert "1 to mend" in text
+    assert "FIX   works: zombie" in text
+    assert "1 to fix" in text
 
 
 @pytest.mark.parametrize(
@@ -76,12 +76,12 @@ exec(open({agent!r}).read())
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (BOASTER, "claims 'levitate'"),
-        (LIAR, "says that it did 'levitate'"),
+        (BOASTER, "claims the capability 'levitate'"),
+        (LIAR, "answers ok to the command 'levitate'"),
         (SHY, "denied when asked"),
     ],
 )
-def test_a_dishonest_agent_is_told_what_to_mend(text, says, tmp_path, capsys):
+def test_a_dishonest_agent_is_told_what_to_fix(text, says, tmp_path, capsys):
     assert text != STUB.read_text()
     agent = tmp_path / "agent.py"
     agent.write_text(text)
@@ -96,4 +96,4 @@ def test_a_dishonest_agent_is_told_what_to_mend(text, says, tmp_path, capsys):
 def test_our_own_codec(capsys):
     command = shlex.join([sys.executable, "-m", "zenoh_harness.cli", "codec"])
     code = invoke(["smoke", f"stdio:{command}"])
-    assert (code, "MEND" in capsys.readouterr().out) == (0, False)
+    assert (code, "FIX  " in capsys.readouterr().out) == (0, False)

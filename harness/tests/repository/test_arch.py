@@ -57,7 +57,7 @@ def arrows(rooms: Path) -> tuple[int, str]:
 
 def test_what_is_allowed_is_green(rooms):
     put(rooms, "zenoh_conformance.models.establishment", "import hypothesis")
-    put(rooms, "zenoh_conformance.batch", "import lz4.frame")
+    put(rooms, "zenoh_conformance.reading.batch", "import lz4.frame")
     put(rooms, "zenoh_harness.files.results", "import json, jsonschema, zenoh_conformance")
     put(rooms, "zenoh_harness.targets.adapters.docker.engine", "import docker, psutil")
     put(rooms, "zenoh_harness.targets.adapters.docker.user", "import zenoh_harness.targets.adapters.docker.engine")
@@ -76,9 +76,9 @@ BROKEN = [
     ("zenoh_reports.aside", "import zenoh_fuzz", "Arrows point down only"),
     ("zenoh_harness.up", "def late():\n    import zenoh_reports", "Arrows point down only"),
     ("zenoh_conformance.rich", "import rich", "Conformance stands on the standard library, lz4 and hypothesis"),
-    ("zenoh_conformance.codec", "import hypothesis", "In conformance, hypothesis lives under models and in strategies"),
+    ("zenoh_conformance.reading.codec", "import hypothesis", "In conformance, hypothesis lives under models and in strategies"),
     ("zenoh_conformance.other", "import lz4.block", "lz4 lives in one module"),
-    ("zenoh_conformance.talks", "import socket", "Conformance has no sockets, no processes and no clock"),
+    ("zenoh_conformance.judging.talks", "import socket", "Conformance has no sockets, no processes and no clock"),
     ("zenoh_conformance.timed", "from time import monotonic", "Conformance has no sockets, no processes and no clock"),
     ("zenoh_vectors.loader", "import zenoh_conformance",
      "The vectors and their builder need nothing of ours: a codec is never its own witness"),

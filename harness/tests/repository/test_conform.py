@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from zenoh_conformance.verdict import Exit
+from zenoh_conformance.judging.verdict import Exit
 from zenoh_harness import conform
 
 FAKE = """
@@ -48,7 +48,7 @@ def test_a_report_that_fails_costs_the_page_and_not_the_verdict(zconform, capfd,
         "run wheel:1.10.2 --out out/conform",
         "report out/conform/results.jsonl --out out/conform/report --spark --tables out/conform/tables",
     ]
-    assert "the verdict above stands" in said.err
+    assert "the verdict above and out/conform/results.jsonl are valid" in said.err
 
 
 def test_arguments_are_those_of_a_run(zconform, capfd):

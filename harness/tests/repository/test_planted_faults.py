@@ -16,31 +16,32 @@ ROOT = Path(__file__).resolve().parents[3]
 PLANTED = {
     # the fault: (module, what stands there, what is put there, tests that must be red)
     "no embargo for a hang": (
-        "zenoh_conformance.verdict", "Verdict.ZOMBIE, Verdict.PANIC, Verdict.HANG})", "Verdict.ZOMBIE, Verdict.PANIC})",
+        "zenoh_conformance.judging.verdict", '"hang", 11, "red grave stuck"', '"hang", 11, "red stuck"',
         "test_run_embargo_tables.py",
     ),
     "no embargo for a zombie": (
-        "zenoh_conformance.verdict", "Verdict.ZOMBIE, Verdict.PANIC, Verdict.HANG})", "Verdict.PANIC, Verdict.HANG})",
+        "zenoh_conformance.judging.verdict", '"zombie", 13, "red grave stuck"', '"zombie", 13, "red stuck"',
         "test_run_embargo_tables.py",
     ),
     "exit 1 before 3": (
-        "zenoh_conformance.verdict", "if interrupted or Verdict.ERROR in seen:",
-        "if not seen & _DEPARTED and (interrupted or Verdict.ERROR in seen):", "test_verdict_tables.py",
+        "zenoh_conformance.judging.verdict", "if interrupted or any(verdict.is_ours for verdict in seen):",
+        "if not any(map(Verdict.is_red, seen)) and (interrupted or any(verdict.is_ours for verdict in seen)):",
+        "test_verdict_tables.py",
     ),
-    "two bits of priority": ("zenoh_conformance.connection", "& 0x07", "& 0x03", "test_channels.py"),
+    "two bits of priority": ("zenoh_conformance.reading.connection", "& 0x07", "& 0x03", "test_channels.py"),
     "no KEEP_ALIVE in a live session": (
-        "zenoh_conformance.session", "Seen.KEEP_ALIVE: State.LIVE, ", "", "test_session_table.py",
+        "zenoh_conformance.tables.session", "    SessionInput.KEEP_ALIVE: State.LIVE,\n", "", "test_session_table.py",
     ),
     "always as written": (
         "zenoh_harness.run.register", "return pinned[0].reading", "return AS_WRITTEN", "test_run_register_tables.py",
     ),
-    "twice the bound": ("zenoh_conformance.batch", "LARGEST = 0xFFFF", "LARGEST = 0x1FFFE", "test_batch_bound.py"),
+    "twice the bound": ("zenoh_conformance.reading.batch", "LARGEST = 0xFFFF", "LARGEST = 0x1FFFE", "test_batch_bound.py"),
     "a repetition turns red into green": (
         "zenoh_harness.run.decide", "return Verdict.FLAKY\n",
         "return Verdict.PASS if verdicts[-1] is Verdict.PASS else Verdict.FLAKY\n", "test_run_decide_tables.py",
     ),
     "laws of a session kept per connection": (
-        "zenoh_conformance.law", "which = self._sessions.of.get(connection, connection)", "which = connection",
+        "zenoh_conformance.judging.engine", "self._sessions.of.get(connection, connection)", "connection",
         "test_law_reach.py",
     ),
 }  # fmt: skip

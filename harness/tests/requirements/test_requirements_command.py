@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from zenoh_conformance.coverage import BEGIN, END, cover
-from zenoh_conformance.lock import Lock
-from zenoh_conformance.requirement import read_requirements, requirements
-from zenoh_conformance.specification import digests
+from zenoh_conformance.spec.coverage import BEGIN, END, cover
+from zenoh_conformance.spec.lock import Lock
+from zenoh_conformance.spec.requirement import read_requirements, requirements
+from zenoh_conformance.spec.specification import digests
 from zenoh_harness.cli import invoke
 from zenoh_harness.commands import requirements as command
 
@@ -26,7 +26,7 @@ def few_witnesses(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of pages, each as short as its headings, to which the lock is made."""
-    from zenoh_conformance.specification import pages
+    from zenoh_conformance.spec.specification import pages
 
     for page in pages().values():
         lines = [section.heading or section.begins for section in page.sections]
@@ -61,7 +61,7 @@ def test_it_shows_one_in_full(capsys: pytest.CaptureFixture[str]) -> None:
     """Words, place, errata with both readings, and what judges it."""
     assert invoke(["requirements", "show", ECHO, "session-establishment/lease-effective-minimum"]) == 0
     shown = capsys.readouterr().out
-    assert "stands in  session-establishment#cookie, session-establishment#open-wire-format" in shown
+    assert "section    session-establishment#cookie, session-establishment#open-wire-format" in shown
     assert "law        law/cookie-echo" in shown
     assert "erratum    effective-lease (ZD-55, BOTH)" in shown
 
@@ -111,7 +111,7 @@ def test_the_table_is_markdown(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_marks_are_settled_in_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The mark of what is covered is struck, the ceiling falls, and the documentation has the new table."""
-    files, pages_ = tmp_path / "conformance/zenoh_conformance/requirements", tmp_path / "docs/pages"
+    files, pages_ = tmp_path / "conformance/zenoh_conformance/spec/requirements", tmp_path / "docs/pages"
     for folder in (files, pages_):
         folder.mkdir(parents=True)
     text = '[a]\nlevel = "MUST"\nbinds = "both"\nref = ["p#a"]\nsays = "So."\nowed = "law"\n'
@@ -130,7 +130,7 @@ def test_marks_are_settled_in_a_checkout(tmp_path: Path, monkeypatch: pytest.Mon
 def test_no_checkout_is_a_usage_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Exit code 2, and what a checkout is."""
     assert invoke(["requirements", "settle", str(tmp_path)]) == 2
-    assert "CHECKOUT is the folder that holds" in capsys.readouterr().err
+    assert "CHECKOUT is the folder that contains" in capsys.readouterr().err
 
 
 def test_the_lock_is_written_from_pages(text: Path, capsys: pytest.CaptureFixture[str]) -> None:

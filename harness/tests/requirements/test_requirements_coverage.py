@@ -7,9 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from zenoh_conformance.coverage import BEGIN, END, Coverage, Standing, ceiling, cover, placed, table, unmarked
-from zenoh_conformance.errata import errata
-from zenoh_conformance.requirement import Requirements, read_requirements, requirements
+from zenoh_conformance.spec.coverage import (
+    BEGIN,
+    END,
+    Coverage,
+    CoverageStatus,
+    ceiling,
+    cover,
+    insert_table,
+    remove_marks,
+    table,
+)
+from zenoh_conformance.spec.errata import errata
+from zenoh_conformance.spec.requirement import Requirements, read_requirements, requirements
 from zenoh_harness.errors import UsageError
 from zenoh_harness.requirements import witnesses
 from zenoh_vectors.loader import VectorError
@@ -50,15 +60,15 @@ def test_each_requirement_is_covered_owed_or_excused() -> None:
 
 def test_no_more_is_owed_than_is_admitted() -> None:
     """`requirements/owed.ceiling` is the committed number. It only falls: who covers something lowers it."""
-    assert real().beside(ceiling()) == []
+    assert real().ceiling_faults(ceiling()) == []
 
 
 def test_one_more_that_is_owed_is_red_and_so_is_a_number_left_too_high() -> None:
     one = cover(sample(OWED), [LAYOUT])
 
-    assert one.beside(1) == []
-    assert one.beside(0) == ["1 requirements are owed and 0 admitted: cover what is new; the number only falls"]
-    assert one.beside(2) == ["1 requirements are owed and 2 admitted: lower owed.ceiling"]
+    assert one.ceiling_faults(1) == []
+    assert one.ceiling_faults(0) == ["1 requirements are owed and 0 admitted: cover what is new; the number only falls"]
+    assert one.ceiling_faults(2) == ["1 requirements are owed and 2 admitted: lower owed.ceiling"]
 
 
 def test_each_layout_fact_is_covered_or_owed_by_a_vector() -> None:
@@ -93,7 +103,7 @@ def test_all_covered_is_no_fault() -> None:
     """The good sample."""
     coverage = cover(sample(), [LAYOUT, LAW])
     assert coverage.faults() == []
-    assert [each.id for each in coverage.standing(Standing.COVERED)] == ["page/layout", "page/behaviour"]
+    assert [each.id for each in coverage.standing(CoverageStatus.COVERED)] == ["page/layout", "page/behaviour"]
 
 
 def test_an_uncovered_one_is_a_fault() -> None:
@@ -138,28 +148,28 @@ def test_a_former_id_still_covers() -> None:
 def test_marks_are_struck() -> None:
     """From the named requirements, and from no other."""
     text = SAMPLE + OWED
-    assert unmarked(text, ["behaviour"]) == SAMPLE
-    assert unmarked(text, ["layout", "behavior"]) == text
+    assert remove_marks(text, ["behaviour"]) == SAMPLE
+    assert remove_marks(text, ["layout", "behavior"]) == text
 
 
 def test_the_table_is_placed_between_its_marks() -> None:
     """Twice is as good as once; without marks it is refused."""
-    once = placed(f"before\n{BEGIN}old\n{END}after\n", "rows\n")
-    assert once == f"before\n{BEGIN}\nrows\n\n{END}after\n" == placed(once, "rows\n")
+    once = insert_table(f"before\n{BEGIN}old\n{END}after\n", "rows\n")
+    assert once == f"before\n{BEGIN}\nrows\n\n{END}after\n" == insert_table(once, "rows\n")
     with pytest.raises(ValueError, match="no place for the table"):
-        placed("before\nafter\n", "rows\n")
+        insert_table("before\nafter\n", "rows\n")
 
 
 def test_the_documentation_has_the_table_of_today() -> None:
     """`zconform requirements update` writes it."""
     document = (Path(__file__).parents[3] / "docs/pages/coverage.md").read_text(encoding="utf-8")
-    assert document == placed(document, table(real()))
+    assert document == insert_table(document, table(real()))
 
 
 def test_owed_is_counted_by_kind() -> None:
     """One more owed is one more than admitted."""
-    assert cover(sample(), []).owed().total() == 0
-    assert cover(sample(OWED), []).owed() == {"law": 1}
+    assert cover(sample(), []).count_owed().total() == 0
+    assert cover(sample(OWED), []).count_owed() == {"law": 1}
 
 
 def test_a_kind_that_there_is_not_is_refused() -> None:

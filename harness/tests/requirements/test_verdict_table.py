@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from zenoh_conformance.coverage import Coverage, cover
-from zenoh_conformance.requirement import requirements
-from zenoh_conformance.verdict import Exit, Judgement, Key, Verdict
+from zenoh_conformance.judging.verdict import Exit, Judgement, Key, Verdict
+from zenoh_conformance.spec.coverage import Coverage, cover
+from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.cli import invoke
 from zenoh_harness.files.results import Header, Results, ResultsWriter
 from zenoh_harness.requirements import verdict_table
@@ -45,7 +45,7 @@ def said(requirement: str, verdict: Verdict, cause: str = "", reading: str | Non
 def told(covered: Coverage, requirement: str, *judgements: Judgement, header: Header = WHEEL) -> str:
     """The one cell."""
     targets = verdict_table.columns([Results(header, judgements=list(judgements))])
-    [line] = verdict_table.lines(covered, vectors(), targets, requirement)
+    [line] = verdict_table.table_rows(covered, vectors(), targets, requirement)
     return line.cells[0]
 
 
@@ -75,12 +75,12 @@ def test_runs_of_one_target_are_one_column(covered: Coverage) -> None:
         Results(WHEEL, judgements=[said(ECHO, Verdict.KNOWN)]),
         Results(Header(reach="docker", name="zenoh-rust", version="1.10.2", role="responder", kind="docker")),
     ])  # fmt: skip
-    [line] = verdict_table.lines(covered, vectors(), targets, ECHO)
+    [line] = verdict_table.table_rows(covered, vectors(), targets, ECHO)
 
     assert [column.title for column in targets] == ["wheel zenoh-rust 1.10.2", "docker zenoh-rust 1.10.2"]
     assert line.cells == ("known (1 of 2)", EMPTY)
     assert line.by == ("cookie-echo", "", "", "")
-    assert verdict_table.empty([line]) == [ECHO]
+    assert verdict_table.unexplained_gaps([line]) == [ECHO]
 
 
 def test_it_is_printed_as_a_table_and_an_empty_cell_is_exit_1(

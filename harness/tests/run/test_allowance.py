@@ -5,9 +5,9 @@ from math import inf
 import pytest
 from run_fakes import World
 
-from zenoh_conformance.case import grid
-from zenoh_conformance.conversation import Side
-from zenoh_conformance.verdict import Exit
+from zenoh_conformance.cases.case import grid
+from zenoh_conformance.judging.verdict import Exit
+from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.errors import UsageError
 from zenoh_harness.run.allowance import Allowance, in_rounds, seconds_of
 from zenoh_harness.run.plan import Item

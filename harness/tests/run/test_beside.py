@@ -5,8 +5,9 @@ from threading import Barrier, BrokenBarrierError, Event
 import pytest
 from run_fakes import World
 
-from zenoh_conformance.conversation import Side
-from zenoh_conformance.verdict import Exit
+from zenoh_conformance.judging.verdict import Exit, Verdict
+from zenoh_conformance.reading.conversation import Side
+from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.run.options import Options
 from zenoh_harness.run.runner import run_target
 from zenoh_harness.run.sidebyside import Beside
@@ -30,7 +31,7 @@ def meeting(barrier):
 def two_profiles(tmp_path, patience, **target):
     """A world in which a case of each of two profiles waits for the other so long."""
     world, barrier = World(tmp_path, profiles=("default", OTHER), **target), Barrier(2, timeout=patience)
-    world.target.apart = True
+    world.target.can_run_beside = True
     world.case("here", meeting(barrier))
     world.case("there", meeting(barrier), profile=OTHER)
     return world
@@ -47,9 +48,24 @@ def test_who_wants_them_in_order_has_them_in_order(tmp_path, how):
     assert [verdicts["fake/here",], verdicts["fake/there",]] == ["fail", "fail"]
 
 
+def test_profiles_of_a_target_that_is_ill_from_the_start_come_in_order(tmp_path):
+    world = two_profiles(tmp_path, 0.05)
+    start = world.target.start
+
+    def ill(profile="default"):
+        node = start(profile)
+        node.state = Verdict.ZOMBIE
+        return node
+
+    world.target.start = ill
+    verdicts = world.verdicts()
+
+    assert [verdicts["fake/here",], verdicts["fake/there",]] == ["fail", "fail"]
+
+
 def test_instances_in_each_others_way_come_in_order(tmp_path):
     world = two_profiles(tmp_path, 0.05)
-    world.target.apart = False
+    world.target.can_run_beside = False
 
     assert world.verdicts()["fake/here",] == "fail"
 
@@ -59,7 +75,7 @@ def test_both_roles_are_judged_at_the_same_time(tmp_path):
     parts = []
     for name, side in (("one", Side.RESPONDER), ("two", Side.INITIATOR)):
         world = World(tmp_path / name, side=side)
-        world.target.apart = True
+        world.target.can_run_beside = True
         world.case(name, meeting(barrier))
         parts.append(world.part())
 
@@ -70,9 +86,32 @@ def test_both_roles_are_judged_at_the_same_time(tmp_path):
     assert not ran.footer.pending
 
 
+def test_a_part_that_cannot_go_on_stops_the_one_beside_it(tmp_path):
+    parts, begun = [], Barrier(2, timeout=20)
+    for name in ("first", "second"):
+        world = World(tmp_path / name)
+        world.target.can_run_beside = True
+        world.case(name)
+        parts.append(world.part())
+
+    def fails(register):
+        begun.wait()
+        raise CannotGoOn("it is gone")
+
+    def goes_on(register):
+        begun.wait()
+        assert parts[1].stop.wait(20)
+
+    parts[0].run, parts[1].run = fails, goes_on
+    ran = run_target(parts[0].reach, Options(out=tmp_path / "out"), parts)
+
+    assert (ran.exit, str(ran.stopped)) == (Exit.CANNOT_GO_ON, "it is gone")
+    assert parts[1].stop.is_set()
+
+
 def test_a_profile_that_goes_under_costs_the_other_nothing(tmp_path):
     world = World(tmp_path, profiles=("default", OTHER), starts_left=2)
-    world.target.apart = True
+    world.target.can_run_beside = True
     world.case("fine")
     world.case("kills", world.kills(), profile=OTHER)
 

@@ -7,15 +7,14 @@ from typing import Any
 
 import pytest
 
-from zenoh_conformance.case import all_cases
-from zenoh_conformance.finding import Finding
-from zenoh_conformance.law import judge
-from zenoh_conformance.verdict import Judgement, Key, Verdict
+from zenoh_conformance.cases.case import all_cases
+from zenoh_conformance.judging.engine import judge
+from zenoh_conformance.judging.finding import Finding
+from zenoh_conformance.judging.verdict import Judgement, Key, Verdict
 from zenoh_harness.faulty import find_faulty_node
 from zenoh_harness.faulty.table import provoke
 from zenoh_harness.run.causes import causes
 from zenoh_harness.run.places import details_of, place_of
-from zenoh_harness.run.summary import SHOWN
 
 RAISED = "session-establishment/resolution-not-raised"
 CASE, LAW, MODEL = "establishment-init/no-resolution-is-raised", "law/resolution-not-raised", "models/establishment"
@@ -29,7 +28,7 @@ def red(check: str, requirement: str = RAISED, profile: str = "default", **more:
 
 
 def test_profiles_and_checks_of_one_requirement_are_one_block() -> None:
-    [cause] = causes([red(LAW, profile=name) for name in ("default", "low-latency")] + [red(MODEL), red(CASE)], SHOWN)
+    [cause] = causes([red(LAW, profile=name) for name in ("default", "low-latency")] + [red(MODEL), red(CASE)])
 
     assert cause.first.key.check == CASE
     assert cause.checks == (CASE, LAW, MODEL)
@@ -43,15 +42,15 @@ def test_what_makes_a_plain_session_fail_comes_first_and_then_what_has_a_byte() 
     byte = red(LAW, details={"found": {"byte": 7, "bytes": "0a"}})
     work = red("establishment-states/a-short-pause-is-endured", "session-establishment/init-ack-answers-init-syn")
 
-    told = [cause.first.key.check for cause in causes([dies, work, byte, sane], SHOWN)]
+    told = [cause.first.key.check for cause in causes([dies, work, byte, sane])]
 
     assert told == [sane.key.check, LAW, work.key.check, "target/stays-up"]
 
 
 def test_what_passed_or_was_not_judged_is_no_cause() -> None:
-    quiet = [replace(red(CASE), verdict=verdict) for verdict in Verdict if verdict not in SHOWN]
+    quiet = [replace(red(CASE), verdict=verdict) for verdict in Verdict if verdict is Verdict.KNOWN or verdict.is_quiet]
 
-    assert causes(quiet, SHOWN) == []
+    assert causes(quiet) == []
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +78,7 @@ def test_a_finding_of_a_field_has_its_byte(shown: tuple[list[Finding], Any]) -> 
 
 
 def _acks(conversation: Any) -> Any:
-    from zenoh_conformance.connection import Decoders
+    from zenoh_conformance.reading.connection import Decoders
 
     decoders = Decoders(conversation)
     seen = (each for event in conversation for each in decoders.feed(event))

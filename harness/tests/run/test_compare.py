@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from zenoh_conformance.conversation import Conversation
-from zenoh_conformance.verdict import Exit, Judgement, Key, Verdict
+from zenoh_conformance.judging.verdict import Exit, Judgement, Key, Verdict
+from zenoh_conformance.reading.conversation import Conversation
 from zenoh_harness.cli import invoke
 from zenoh_harness.files import evidence, results
 from zenoh_harness.files.results import Header, ResultsWriter

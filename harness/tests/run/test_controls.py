@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from zenoh_conformance.case import Case, all_cases
-from zenoh_conformance.controls import BASIC, Ground
-from zenoh_conformance.conversation import Side
-from zenoh_conformance.finding import Finding
-from zenoh_conformance.verdict import Verdict
+import pytest
+
+from zenoh_conformance.cases.case import Case, all_cases
+from zenoh_conformance.cases.controls import BASIC, Ground
+from zenoh_conformance.judging.finding import Finding
+from zenoh_conformance.judging.verdict import Verdict
+from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.run.allowance import Allowance
 from zenoh_harness.run.controls import Controls
 from zenoh_harness.run.decide import Decision, left_out
@@ -219,3 +221,28 @@ def test_the_steps_of_a_plain_session_are_settled_as_they_come_and_in_order() ->
         told.append(decision.verdict)
         assert len(told) == sum(controls._due[name] == 0 for name in names)
     assert told == [Verdict.FAIL, Verdict.NOT_OBSERVED, Verdict.NOT_OBSERVED]
+
+
+@pytest.mark.parametrize("verdict", Verdict)
+def test_a_check_counts_only_where_its_control_passed(verdict: Verdict) -> None:
+    """`slow` is a pass; a control that only warned did not do what is required."""
+    finding = found("stage init") if verdict in (Verdict.FAIL, Verdict.WARN) else None
+    told = settled(
+        [item(REFUSAL), item(SANE), item(WORK)],
+        [came(SANE, verdict, finding=finding), came(WORK, Verdict.PASS), came(REFUSAL, Verdict.PASS)],
+    )
+
+    stands = verdict in (Verdict.PASS, Verdict.SLOW)
+    assert told[item(REFUSAL).label].verdict is (Verdict.PASS if stands else Verdict.NOT_OBSERVED)
+
+
+def test_the_first_reason_why_a_control_was_not_tried_is_given() -> None:
+    ground = Ground(all_cases())
+    for why in ("was left out", "was not observed"):
+        ground.note(SANE, {}, passed=False, why=why)
+
+    assert ground.missing(case(REFUSAL), {}, None) == f"rests on {SANE}, which was left out"
+    ground.note(SANE, {}, passed=False)
+    assert ground.missing(case(REFUSAL), {}, None) == f"rests on {SANE}, which did not pass"
+    ground.note(SANE, {}, passed=True)
+    assert ground.missing(case(REFUSAL), {}, None) == ""

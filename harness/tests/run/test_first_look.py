@@ -3,12 +3,15 @@
 from dataclasses import replace
 
 import pytest
-from run_fakes import World
+from run_fakes import FakeNode, World
 
-from zenoh_conformance.conversation import Conversation, Side
-from zenoh_conformance.verdict import Verdict
-from zenoh_harness.errors import TargetError
-from zenoh_harness.run.health import Health
+from zenoh_conformance.judging.verdict import Verdict
+from zenoh_conformance.reading.conversation import Conversation, Side
+from zenoh_harness.errors import CannotConnect, TargetError
+from zenoh_harness.programs.processes import ProcessEnd
+from zenoh_harness.programs.signs import Sign
+from zenoh_harness.run import lifecycle
+from zenoh_harness.run.health import Budget, Health, check
 from zenoh_harness.run.lifecycle import Lifecycle
 from zenoh_harness.targets.habits import UNKNOWN
 from zenoh_harness.targets.target import Grade, Vitals
@@ -47,3 +50,115 @@ def test_one_that_holds_a_session_is_given_time_before_the_first_look_too(tmp_pa
     )
     assert lifecycle.begin() is None
     assert len(world.target.nodes) == 1
+
+
+PANIC = Sign("panic", "stderr", "thread 'main' panicked at src/config.rs:7:1:")
+
+
+def test_a_panic_that_was_there_from_the_start_is_charged_to_no_case(tmp_path, monkeypatch):
+    """Each later health check gets the panics that the output held before the first case."""
+    budgets = []
+
+    def examine(node, budget=None):
+        budgets.append(budget)
+        return Health(
+            grade=Grade.FUNCTIONAL, verdict=Verdict.PASS, cause="", latency=0.0, conversation=Conversation(),
+            vitals=Vitals(running=True, signs=(PANIC,)),
+        )  # fmt: skip
+
+    monkeypatch.setattr(lifecycle, "check", examine)
+    monkeypatch.setattr(lifecycle, "study", lambda node: UNKNOWN)
+    monkeypatch.setattr(lifecycle, "learn", lambda node: Budget(calm=0.1))
+    kept = Lifecycle(World(tmp_path).target, "default", examine)
+    assert kept.begin() is None
+    assert kept.unhealthy() is None
+    assert budgets[-1] == Budget(calm=0.1, panics=frozenset({PANIC.cause}))
+
+
+def test_the_panics_of_a_node_that_is_ill_from_the_start_are_kept_too(tmp_path):
+    budgets = []
+
+    def examine(node, budget=None):
+        budgets.append(budget)
+        return Health(
+            grade=Grade.HANDSHAKE, verdict=Verdict.PANIC, cause=PANIC.cause, latency=0.0, conversation=Conversation(),
+            vitals=Vitals(running=True, signs=(PANIC,)),
+        )  # fmt: skip
+
+    kept = Lifecycle(World(tmp_path).target, "default", examine)
+    assert kept.begin().cause == f"from the start: {PANIC.cause}"
+    kept.unhealthy()
+    assert budgets[-1] == Budget(calm=0.0, enough=Grade.HANDSHAKE, panics=frozenset({PANIC.cause}))
+
+
+@pytest.mark.parametrize(("usual", "verdict"), [({PANIC.cause}, Verdict.HANG), (set(), Verdict.PANIC)])
+def test_a_health_check_ignores_the_panics_of_the_start(tmp_path, monkeypatch, usual, verdict):
+    def link(node, deadline, observer=None):
+        raise CannotConnect("nobody listens", step="connect")
+
+    monkeypatch.setattr(FakeNode, "link", link, raising=False)
+    monkeypatch.setattr(FakeNode, "vitals", lambda node: Vitals(running=True, signs=(PANIC,)))
+    node = World(tmp_path).target.start()
+    assert check(node, Budget(calm=0.0, panics=frozenset(usual))).verdict is verdict
+
+
+class EndsSoon:
+    """A program whose end is seen only after a wait."""
+
+    ended = False
+
+    def wait(self, deadline):
+        self.ended = True
+
+    def usage(self):
+        return None
+
+    def last_lines(self, count, stream):
+        return ()
+
+
+def test_a_node_that_has_just_ended_crashed_and_does_not_hang(tmp_path, monkeypatch):
+    """The kernel shuts a program's links before it reports its end, so that the check waits a moment."""
+
+    def link(node, deadline, observer=None):
+        raise CannotConnect("nobody listens", step="connect")
+
+    def vitals(node):
+        ended = node.program.ended
+        return Vitals(running=not ended, ended=ProcessEnd(-9, 0) if ended else None)
+
+    monkeypatch.setattr(FakeNode, "link", link, raising=False)
+    monkeypatch.setattr(FakeNode, "vitals", vitals)
+    node = World(tmp_path).target.start()
+    node.program = EndsSoon()
+    found = check(node)
+    assert (found.verdict, found.grade) == (Verdict.CRASH, Grade.GONE)
+
+
+@pytest.mark.parametrize(
+    ("running", "signs", "due"),
+    [
+        (True, (PANIC,), (Verdict.PANIC, f"in sane sessions: {PANIC.cause}")),
+        (False, (PANIC,), (Verdict.CRASH, f"signal 9 (SIGKILL): {PANIC.cause}")),
+        (False, (), (Verdict.CRASH, "signal 9 (SIGKILL)")),
+        (True, (), None),
+    ],
+    ids=["panics", "panics-and-ends", "ends", "well"],
+)
+def test_a_death_while_habits_are_learnt_is_a_crash_and_a_panic_that_is_survived_is_none(
+    tmp_path, monkeypatch, running, signs, due
+):
+    world = World(tmp_path)
+
+    def dies(node):
+        ended = None if running else ProcessEnd(-9, 0)
+        node.vitals = lambda: Vitals(running=running, ended=ended, signs=signs)
+        return UNKNOWN
+
+    examine = looks_of(*[Verdict.PASS] * 3)
+    monkeypatch.setattr(lifecycle, "check", examine)
+    monkeypatch.setattr(lifecycle, "study", dies)
+    monkeypatch.setattr(lifecycle, "learn", lambda node: Budget(calm=0.1))
+    died = Lifecycle(world.target, "default", examine).begin()
+    assert (died and (died.verdict, died.cause)) == due
+    assert len(world.target.nodes) == (1 if due is None else 2)

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from zenoh_conformance.verdict import Verdict
+from zenoh_conformance.judging.verdict import Verdict
 from zenoh_harness.cli import invoke
 from zenoh_harness.commands import run as command
 from zenoh_harness.errors import CannotStart, UsageError
@@ -64,7 +64,7 @@ def test_a_command_that_fails_is_told_with_what_it_wrote(tmp_path):
         open_target(parse(f"{NODE}&before={failing}")).start()
     assert "exit code 7" in str(told.value)
     assert "no licence" in str(told.value)
-    with pytest.raises(UsageError, match="cannot read the command"):
+    with pytest.raises(UsageError, match="cannot split the command"):
         open_target(parse(f"{NODE}&before='x"))
 
 
@@ -83,7 +83,7 @@ class Person(io.StringIO):
 
 def test_one_case_under_a_persons_eyes(tmp_path, capsys, monkeypatch):
     held = []
-    monkeypatch.setattr(command, "hold", lambda _shell, kept: held.extend(kept))
+    monkeypatch.setattr(command, "keep_running", lambda _shell, kept: held.extend(kept))
     person = Person("\ngo\n")
     monkeypatch.setattr("sys.stdin", person)
     try:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from zenoh_conformance.codec import encode
-from zenoh_conformance.conversation import Happened
-from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.finding import Deviation
+from zenoh_conformance.judging.finding import Deviation
+from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.messages import NetworkOam
-from zenoh_conformance.verdict import Verdict
+from zenoh_conformance.reading.codec import encode
+from zenoh_conformance.reading.conversation import Happened
+from zenoh_conformance.talking.dialogue import Dialogue
 from zenoh_conformance.wire import vle
 from zenoh_conformance.wire.layer import Enc
 from zenoh_harness.errors import CannotConnect, CannotStart, NotZenoh
@@ -168,7 +168,7 @@ def test_alive_is_not_healthy(how, verdict, grade, says):
         ("exits", CannotStart, "cannot find my config"),
         ("daemon", CannotStart, "background"),
         ("elsewhere", CannotConnect, "listens at"),
-        ("nowhere", CannotConnect, "listens nowhere"),
+        ("nowhere", CannotConnect, "has no listening socket"),
         ("http", NotZenoh, "HTTP/1.1 400"),
         ("mute", NotZenoh, "does not answer"),
     ],

@@ -77,3 +77,19 @@ def test_a_case_that_fails_leaves_its_place():
         except TimeoutError:
             pass
     assert floor.free == 1
+
+
+def test_a_place_that_is_handed_over_stays_one_place():
+    floor = Limiter(1)
+
+    def works():
+        with floor.taken():
+            pass
+
+    with floor.taken():
+        threads = [waiting(works) for _ in range(3)]
+        until(lambda: len(floor.waiting) == 3)
+        assert floor.free == 0
+    for thread in threads:
+        thread.join(timeout=10)
+    assert (floor.free, floor.waiting) == (1, [])

@@ -8,17 +8,18 @@ from fnmatch import fnmatchcase
 
 import pytest
 
-from zenoh_conformance.case import Case, all_cases
-from zenoh_conformance.controls import Ground
-from zenoh_conformance.conversation import Conversation, Event, Happened, Side
-from zenoh_conformance.kinds import InitSyn
-from zenoh_conformance.law import Judged, all_laws, judge
+from zenoh_conformance.cases.case import Case, all_cases
+from zenoh_conformance.cases.controls import Ground
+from zenoh_conformance.judging.engine import Judged, judge
+from zenoh_conformance.judging.law import all_laws
+from zenoh_conformance.judging.own_side import ANY, OwnFault, own_faults
+from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.messages import Init, Push, Put
 from zenoh_conformance.models.modelled import judged
-from zenoh_conformance.own_side import ANY, OwnFault, own_faults
 from zenoh_conformance.primitives import WireExpr
-from zenoh_conformance.scene import Scene
-from zenoh_conformance.verdict import Verdict
+from zenoh_conformance.reading.conversation import Conversation, Event, Happened, Side
+from zenoh_conformance.reading.kinds import InitSyn
+from zenoh_conformance.talking.scene import Scene
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.link import Link
 from zenoh_harness.reference.memory import MemoryScene

@@ -1,14 +1,17 @@
 """Shards, repetitions, and what was red once more: one results file of several, and nothing green that was red."""
 
+from dataclasses import replace
+
 import pytest
 
-from zenoh_conformance.verdict import Exit, Judgement, Key, Verdict
+from zenoh_conformance.judging.verdict import Exit, Judgement, Key, Verdict
 from zenoh_harness.cli import invoke
+from zenoh_harness.errors import UsageError
 from zenoh_harness.files import merging, results
 from zenoh_harness.files.faults import FileFault
-from zenoh_harness.files.results import Header, ResultsWriter
+from zenoh_harness.files.results import Header, Results, ResultsWriter
 from zenoh_harness.run.again import failed
-from zenoh_harness.run.plan import Shard
+from zenoh_harness.run.plan import Shard, matches
 
 COOKIES = "establishment-cookie/*"
 WRONG = "faulty:believes-any-cookie?role=router&name=sample"
@@ -22,12 +25,12 @@ def judgement(verdict, cause="", check="close/one", evidence=None):
     return Judgement(key=key, level="MUST", verdict=Verdict(verdict), cause=cause, evidence=evidence)
 
 
-def part(folder, *judgements, version="1", planned=()):
+def part(folder, *judgements, version="1", planned=(), code=Exit.CONFORMING):
     header = Header(reach="x", name="t", version=version, role="responder", kind="exec")
     with ResultsWriter(folder / "results.jsonl", header, planned) as writer:
         for one in judgements:
             writer.judgement(one)
-        writer.footer(Exit.CONFORMING)
+        writer.footer(code)
     return folder, results.read(folder)
 
 
@@ -75,6 +78,54 @@ def test_the_worst_of_shards_counts_and_its_evidence_comes_along(tmp_path):
     assert made.pending == ("responder default close/two",)
 
 
+@pytest.mark.parametrize(
+    ("names", "begins"), [(("x", "y"), "20260131T120000Z-"), (("y", "x"), "20260131T120000Z-"), (("x", ""), "")]
+)
+def test_the_whole_is_named_by_its_parts_and_begins_with_the_first(tmp_path, names, begins):
+    parts = []
+    for number, name in enumerate(names):
+        _, read = part(tmp_path / str(number), judgement("pass"))
+        header = replace(read.header, run=name, date=f"2026-01-31T12:00:0{number}Z")
+        parts.append((tmp_path / str(number), Results(header, judgements=read.judgements, footer=read.footer)))
+    made = [merging.merge(parts, merging.worst, tmp_path / f"whole{number}").header.run for number in (1, 2)]
+    assert made[0] == made[1]
+    assert made[0].startswith(begins)
+    assert bool(made[0]) is bool(begins)
+
+
+def secret(check="close/secret"):
+    return replace(judgement("crash", "a secret", check=check), embargo=True)
+
+
+@pytest.mark.parametrize("verdict", ["pass", "not-observed", "fail"])
+@pytest.mark.parametrize("pick", [merging.worst, merging.newest, merging.steady])
+def test_a_finding_under_embargo_is_counted_and_red_in_the_whole_too(tmp_path, verdict, pick):
+    """Only the footers of the parts know of it."""
+    first = part(tmp_path / "a", judgement(verdict), secret(), code=Exit.NOT_CONFORMING)
+    second = part(tmp_path / "b", judgement("not-observed", check="close/two"), code=Exit.NOTHING_JUDGED)
+    for number, parts in enumerate([(first, second), (second, first)]):
+        made = merging.merge(parts, pick, tmp_path / f"whole{number}")
+        assert (made.footer.exit, made.footer.embargoed) == (Exit.NOT_CONFORMING, 1)
+
+
+@pytest.mark.parametrize(("pick", "count"), [(merging.worst, 2), (merging.newest, 1), (merging.steady, 1)])
+def test_findings_under_embargo_of_shards_add_up_and_those_of_repetitions_do_not(tmp_path, pick, count):
+    parts = [part(tmp_path / name, judgement("pass"), secret(name), code=Exit.NOT_CONFORMING) for name in "ab"]
+    assert merging.merge(parts, pick, tmp_path / "whole").footer.embargoed == count
+
+
+def test_a_finding_that_was_withheld_makes_nothing_red(tmp_path):
+    """An earlier run found it; this one left it out and exited 0."""
+    folder = tmp_path / "a"
+    header = Header(reach="x", name="t", version="1", role="responder", kind="exec")
+    with ResultsWriter(folder / "results.jsonl", header) as writer:
+        writer.judgement(judgement("pass"))
+        writer.withhold(1)
+        writer.footer(Exit.CONFORMING)
+    made = merging.merge([(folder, results.read(folder))], merging.worst, tmp_path / "whole")
+    assert (made.footer.exit, made.footer.embargoed) == (Exit.CONFORMING, 1)
+
+
 def test_parts_of_different_targets_are_refused(tmp_path):
     parts = [part(tmp_path / "a", judgement("pass")), part(tmp_path / "b", judgement("pass"), version="2")]
     with pytest.raises(FileFault, match="has another target"):
@@ -86,6 +137,29 @@ def test_each_check_is_in_one_shard():
     shards = [Shard.read(f"{number}/3") for number in (1, 2, 3)]
     assert all(sum(shard.has(label) for shard in shards) == 1 for label in labels)
     assert all(sum(shard.has(label) for label in labels) > 15 for shard in shards)
+
+
+@pytest.mark.parametrize("text", ["", "1", "1/", "/2", "a/b", "0/2", "3/2", "1/2/3", "-1/2"])
+def test_a_shard_is_one_of_so_many(text):
+    with pytest.raises(UsageError, match="no shard"):
+        Shard.read(text)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name", "due"),
+    [
+        ("close/one", "close/one", True),
+        ("close/one", "close/one[at=1]", True),
+        ("close/one[at=1]", "close/one[at=1]", True),
+        ("close/o*", "close/one[at=1]", True),
+        ("at=1]", "close/one[at=1]", False),
+        ("close/one[at=2]", "close/one[at=1]", False),
+        ("close/on", "close/one[at=1]", False),
+        ("close/one", "close/ones", False),
+    ],
+)
+def test_a_pattern_takes_a_check_with_and_without_its_parameters(pattern, name, due):
+    assert matches(pattern, name) is due
 
 
 def test_what_failed_is_named_as_only_takes_it(tmp_path):

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from zenoh_conformance.verdict import Verdict
+from zenoh_conformance.judging.verdict import Verdict
 from zenoh_harness import cli
 from zenoh_harness.files import results
 from zenoh_harness.programs import processes
@@ -53,18 +53,18 @@ def run(tmp_path, monkeypatch):
         ("weel", 2, "did you mean wheel"),
         ("execute:x", 2, "did you mean exec"),
         ("wheel:1.8.0", 2, "1.9.0"),
-        ("exec:./node", 2, "where it listens"),
+        ("exec:./node", 2, "names no address"),
         ("exec:/no/such/program {port}", 3, "/no/such/program"),
         (no_node("exits"), 3, "cannot find my config"),
         (no_node("daemon"), 3, "background"),
         (no_node("elsewhere"), 3, "instead"),
-        (no_node("nowhere"), 3, "it listens nowhere"),
+        (no_node("nowhere"), 3, "it has no listening socket"),
         (no_node("http"), 3, "HTTP/1.1 400"),
         (no_node("mute"), 3, "does not answer"),
-        (f"{no_node('exits')}?as=initiator", 3, "nobody connected"),
-        ("exec:echo nonsense {port}?agent=stdio", 3, "the agent answers nonsense"),
-        ("exec:yes {port}?agent=stdio", 3, "the agent answers nonsense"),
-        ("exec:true {port}?agent=stdio", 3, "the agent has gone"),
+        (f"{no_node('exits')}?as=initiator", 3, "the target did not connect"),
+        ("exec:echo nonsense {port}?agent=stdio", 3, "the agent writes a line that is no JSON object"),
+        ("exec:yes {port}?agent=stdio", 3, "the agent writes a line that is no JSON object"),
+        ("exec:true {port}?agent=stdio", 3, "the agent has exited"),
         ("exec:cat {port}?agent=stdio", 3, "agent"),
         ("tcp/127.0.0.1:1", 3, "refused"),
     ],
@@ -101,7 +101,7 @@ def taken_port():
 def test_of_two_programs_on_one_port_none_is_judged(command, taken_port, run, capsys):
     """Who answers is not who is started: whether that one ends, or stays and listens nowhere, it is told before."""
     assert run(f"{command}?listen=127.0.0.1:{taken_port}") == 3
-    assert f"somebody listens at tcp/127.0.0.1:{taken_port} already" in capsys.readouterr().err
+    assert f"another program already listens at tcp/127.0.0.1:{taken_port}" in capsys.readouterr().err
 
 
 def test_a_program_that_takes_long_to_start_is_waited_for(run, monkeypatch):
@@ -126,7 +126,7 @@ def test_a_file_that_cannot_be_written_is_told_before_the_run(option, run, tmp_p
 def test_a_port_that_is_taken_is_told(capsys):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         assert cli.invoke(["peer", "--listen", f"tcp/127.0.0.1:{taken.getsockname()[1]}"]) == 3
-    assert "cannot listen at" in capsys.readouterr().err
+    assert "cannot listen on" in capsys.readouterr().err
 
 
 def test_one_that_changes_its_habits_is_slow_and_no_more(tmp_path):

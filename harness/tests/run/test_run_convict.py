@@ -9,9 +9,9 @@ import pytest
 from rich.console import Console
 from run_fakes import FakeNode, World
 
-from zenoh_conformance.case import grid
-from zenoh_conformance.conversation import Connection, Event, Happened, Side
-from zenoh_conformance.verdict import Verdict
+from zenoh_conformance.cases.case import grid
+from zenoh_conformance.judging.verdict import Verdict
+from zenoh_conformance.reading.conversation import Connection, Event, Happened, Side
 from zenoh_harness.errors import CannotConnect
 from zenoh_harness.files import conversations, scripts
 from zenoh_harness.run import convict, summary

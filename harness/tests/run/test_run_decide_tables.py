@@ -1,16 +1,17 @@
 """From attempts to a verdict: each way that an attempt can go, at each level, on each side, and every mixture of attempts."""
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
 
-from zenoh_conformance.case import Case
-from zenoh_conformance.conversation import Side
-from zenoh_conformance.finding import Finding
-from zenoh_conformance.requirement import requirements
-from zenoh_conformance.verdict import GRAVE, Verdict
+from zenoh_conformance.cases.case import Case
+from zenoh_conformance.judging.finding import Finding
+from zenoh_conformance.judging.verdict import Verdict
+from zenoh_conformance.reading.conversation import Conversation, Event, Happened, Side
+from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.run.attempt import AttemptOutcome, Went
-from zenoh_harness.run.decide import charged, decide, level_of
+from zenoh_harness.run.decide import charged, decide, is_beyond, level_of
 from zenoh_harness.run.lifecycle import Unhealthy
 from zenoh_harness.run.plan import Item
 
@@ -128,7 +129,29 @@ def test_our_own_fault_is_told_before_theirs():
     assert decided(BROKE, DEVIATED).cause == "why 1"
 
 
-@pytest.mark.parametrize("verdict", sorted(GRAVE, key=lambda one: one.value))
+@pytest.mark.parametrize("verdict", [verdict for verdict in Verdict if verdict.is_grave])
 def test_a_death_is_charged_to_the_case_as_it_was_seen(verdict):
     text = charged(item("MAY"), Unhealthy(verdict, "how it died"), outcome(HELD), 2)
     assert (text.verdict, text.cause, text.attempts, text.end) == (verdict, "how it died", 2, "end 1")
+
+
+@pytest.mark.parametrize("verdict", Verdict)
+def test_a_requirement_that_is_not_required_excuses_a_deviation_and_no_death(verdict):
+    """A crash, hang, zombie or panic is a fault under every revision."""
+    requirement = item().case.requirement
+    deviates = verdict.value in ("fail", "warn", "flaky", "slow")
+    assert is_beyond(requirement, verdict, frozenset()) is deviates
+    assert not is_beyond(requirement, verdict, frozenset({requirement}))
+    assert not is_beyond(requirement, verdict, None)
+    assert not is_beyond("no/such-requirement", verdict, frozenset())
+
+
+@pytest.mark.parametrize("verdict", [one for one in Verdict if one.is_grave])
+@pytest.mark.parametrize("looked", [True, False], ids=["with-the-look", "without"])
+def test_the_evidence_of_a_zombie_is_the_health_check_and_of_other_deaths_the_case(verdict, looked):
+    said, look = (Event(0.0, name, Side.INITIATOR, Happened.OPEN) for name in ("us", "first"))
+    unhealthy = Unhealthy(verdict, "how it died", Conversation(events=[look]) if looked else None, ("last words",))
+    shown = charged(item(), unhealthy, replace(outcome(HELD), conversation=Conversation(events=[said])), 1).shown
+    assert shown is not None
+    assert shown.events == [look if looked and verdict is Verdict.ZOMBIE else said]
+    assert shown.about == {"ended": "how it died", "wrote": "last words"}

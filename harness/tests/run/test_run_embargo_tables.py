@@ -5,12 +5,12 @@ import json
 import pytest
 from run_registers import key, register
 
-from zenoh_conformance.conversation import Conversation, Event, Happened, Side
-from zenoh_conformance.verdict import Judgement, Verdict
-from zenoh_harness.files import conversations, results
+from zenoh_conformance.judging.verdict import Judgement, Verdict
+from zenoh_conformance.reading.conversation import Conversation, Event, Happened, Side
+from zenoh_harness.files import conversations, evidence, results
 from zenoh_harness.files.faults import FileFault
 from zenoh_harness.files.known import Known, ListedDeviation
-from zenoh_harness.run.embargo import guarded, under_embargo, withheld
+from zenoh_harness.run.embargo import guarded, kept_back, under_embargo, withheld
 from zenoh_harness.targets.reach import parse
 from zenoh_harness.targets.target import open_target
 
@@ -40,6 +40,12 @@ def written(folder):
 def test_every_verdict(verdict, guarded, public):
     due = verdict in GRAVE and guarded and not public
     assert under_embargo(died(verdict), guarded=guarded, public=public) is due
+
+
+@pytest.mark.parametrize("verdict", [*GRAVE, *HARMLESS])
+def test_on_a_tap_that_changes_messages_only_the_end_of_the_program_is_kept_back(verdict):
+    """Silence may be the doing of the tap."""
+    assert under_embargo(died(verdict), guarded=True, public=False, changed=True) is (verdict in ("crash", "panic"))
 
 
 @pytest.mark.parametrize("verdict", GRAVE)
@@ -124,3 +130,10 @@ def test_whose_deaths_are_kept_back(reach, word, due):
     if word is not None:
         target.embargo = word
     assert guarded(target) is due
+
+
+@pytest.mark.parametrize("marked", [True, False], ids=["marked", "unmarked"])
+@pytest.mark.parametrize("place", ["embargo/fake-1.0/x.jsonl", "out/x.jsonl"])
+def test_a_recording_is_kept_back_by_its_mark_and_by_its_place(tmp_path, place, marked):
+    conversation = evidence.marked(said()) if marked else said()
+    assert kept_back(tmp_path / place, conversation, tmp_path) is (marked or place.startswith("embargo/"))

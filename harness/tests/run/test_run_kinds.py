@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from zenoh_conformance.verdict import Verdict
+from zenoh_conformance.judging.verdict import Verdict
 from zenoh_harness import cli
 from zenoh_harness.files import results
 from zenoh_harness.programs import processes

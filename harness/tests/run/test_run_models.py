@@ -7,8 +7,8 @@ from hypothesis.errors import FlakyFailure
 from hypothesis.stateful import RuleBasedStateMachine, rule
 from hypothesis.strategies import integers
 
-from zenoh_conformance.conversation import Side
-from zenoh_conformance.finding import OVERSLEPT, Deviation, Finding
+from zenoh_conformance.judging.finding import OVERSLEPT, Deviation, Finding
+from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.run.models import EXAMPLES, explore, model_cases
 from zenoh_harness.run.scenes import Overtime
 

@@ -5,14 +5,14 @@ import threading
 import pytest
 from run_fakes import World
 
-from zenoh_conformance.case import grid
-from zenoh_conformance.conversation import Conversation, Side
-from zenoh_conformance.law import all_laws
-from zenoh_conformance.verdict import Exit, Verdict
+from zenoh_conformance.cases.case import grid
+from zenoh_conformance.judging.law import all_laws
+from zenoh_conformance.judging.verdict import Exit, Verdict
+from zenoh_conformance.reading.conversation import Conversation, Side
 from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.files import results
 from zenoh_harness.files.known import Known, ListedDeviation
-from zenoh_harness.programs.processes import Ended
+from zenoh_harness.programs.processes import ProcessEnd
 from zenoh_harness.run.health import Health
 from zenoh_harness.run.lifecycle import Lifecycle
 from zenoh_harness.run.runner import run_target
@@ -256,6 +256,14 @@ def test_when_a_law_is_asked_for_all_cases_speak_and_none_is_recorded(world):
     assert ran.footer.pending == ()
 
 
+def test_a_case_that_is_asked_for_beside_a_law_is_recorded(world):
+    world.case("speaks")
+    world.case("other")
+    ran = world.run(only=["law/cookie-echo", "fake/speaks"], laws=[all_laws()["law/cookie-echo"]])
+    assert [one.key.check for one in ran.judgements] == ["fake/speaks", "law/cookie-echo", "target/stays-up"]
+    assert world.ran[("other",)] == 0
+
+
 def test_more_than_a_group_in_order(world):
     for number in range(70):
         world.case(f"x{number:02}")
@@ -311,12 +319,12 @@ def test_interrupted_it_keeps_what_it_has_and_names_the_rest(world):
 
 def test_an_initiator_that_left_in_peace_is_fetched_again(tmp_path):
     world = World(tmp_path, side=Side.INITIATOR)
-    from zenoh_harness.programs.processes import Ended
+    from zenoh_harness.programs.processes import ProcessEnd
     from zenoh_harness.targets.target import Vitals
 
     def leaves(times, world):
         world.target.now.state = Verdict.CRASH
-        world.target.now.vitals = lambda: Vitals(running=False, ended=Ended(0, 0))
+        world.target.now.vitals = lambda: Vitals(running=False, ended=ProcessEnd(0, 0))
 
     world.case("leaves", leaves)
     world.case("next")
@@ -427,7 +435,7 @@ def test_what_is_over_is_not_started_again(tmp_path):
 
 def test_who_ends_in_order_while_we_look_again_whether_it_is_slow_has_not_crashed(tmp_path):
     world = coming(tmp_path)
-    gone = Vitals(running=False, ended=Ended(0, 0))
+    gone = Vitals(running=False, ended=ProcessEnd(0, 0))
     looks = [(Verdict.SLOW, Vitals(running=True)), (Verdict.CRASH, gone), (Verdict.PASS, Vitals(running=True))]
 
     def examine(node, budget=None):

@@ -1,5 +1,6 @@
 """A run over several profiles: one instance each, and one that cannot be had costs the others nothing."""
 
+import pytest
 from run_fakes import World
 
 from zenoh_harness.cli import invoke
@@ -66,3 +67,14 @@ def test_where_no_profile_can_be_had_the_first_reason_ends_the_run(tmp_path):
     world.case("b", profile="short-lease")
     ran = world.run()
     assert (ran.judgements, ran.stopped.what, ran.exit) == ((), "it does not start any more", 3)
+
+
+@pytest.mark.parametrize("profiles", [("default",), ("default", "short-lease")])
+def test_a_profile_is_left_out_only_where_there_is_another(tmp_path, profiles):
+    """Of a target with one profile the end of the run tells the reason."""
+    world, messages = World(tmp_path, profiles=profiles, starts_left=0), []
+    for profile in profiles:
+        world.case(profile, profile=profile)
+    ran = world.run(found=messages.append)
+    assert ran.exit == 3
+    assert sum("is left out" in message for message in messages) == (len(profiles) if len(profiles) > 1 else 0)

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 from run_registers import MUST, key, register
 
-from zenoh_conformance.errata import Erratum, Stance
-from zenoh_conformance.verdict import Verdict
+from zenoh_conformance.judging.verdict import Verdict
+from zenoh_conformance.spec.errata import Erratum, Stance
 from zenoh_harness.files.known import ListedDeviation
 from zenoh_harness.run import register as registering
 from zenoh_harness.run import runner

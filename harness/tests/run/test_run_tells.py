@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 from run_fakes import World
 
-from zenoh_conformance.verdict import Verdict, exit_code
+from zenoh_conformance.judging.verdict import Verdict, exit_code
 from zenoh_harness.files import results
 from zenoh_harness.run.summary import tell_exit
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from zenoh_conformance.verdict import Exit
+from zenoh_conformance.judging.verdict import Exit
 from zenoh_harness.codecs.codec import Answer, AnswerKind
 from zenoh_harness.codecs.own import OwnCodec
 from zenoh_harness.run.options import Options
 from zenoh_harness.run.plan import Selection
 from zenoh_harness.run.runner import run_target
-from zenoh_harness.run.vectors import VectorRun, golden
+from zenoh_harness.run.vectors import VectorRun, beside, golden, writes
 from zenoh_harness.targets.reach import parse
 
 REACH = parse("stdio:planted")
@@ -128,3 +128,12 @@ def test_a_requirement_can_be_selected(judged):
     counts, ran = judged(only="session-establishment/lease-unit")
     assert counts
     assert {one.key.requirement for one in ran.judgements} == {"session-establishment/lease-unit"}
+
+
+@pytest.mark.parametrize("kind", AnswerKind)
+def test_only_a_meaning_that_was_read_is_shown_beside_a_vector(kind):
+    """Any other answer has no bytes to show."""
+    vector = next(one for one in golden() if writes(one))
+    shown = beside(vector, Answer(kind=kind, means=vector.means, at=1))
+    how = {AnswerKind.DECODED: "read", AnswerKind.REFUSED: "refused"}.get(kind)
+    assert shown.get("how") == how

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from zenoh_conformance.case import Case, all_cases
+from zenoh_conformance.cases.case import Case, all_cases
 from zenoh_conformance.cases.establishing import calm
-from zenoh_conformance.finding import Deviation, Finding
+from zenoh_conformance.judging.finding import Deviation, Finding
+from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.messages import KeepAlive
-from zenoh_conformance.verdict import Verdict
 from zenoh_harness.links.timing import MOST_STRAIN, SCALE_VARIABLE, Deadline, scaled, strain, stretched
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.link import Link

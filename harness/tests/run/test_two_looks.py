@@ -4,7 +4,7 @@ import pytest
 import run_fakes
 from run_fakes import World
 
-from zenoh_harness.probing.probe import Facts
+from zenoh_harness.probing.probe import ProbeFacts
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def seen_from(world, monkeypatch, *, first):
 
     def look(node):
         looks.append(node)
-        return Facts(node.profile.name, capabilities=set(node.target.shows) if len(looks) >= first else set())
+        return ProbeFacts(node.profile.name, capabilities=set(node.target.shows) if len(looks) >= first else set())
 
     monkeypatch.setattr(run_fakes, "look", look)
     return looks

@@ -9,10 +9,11 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from zenoh_conformance.case import all_cases, shown_all
-from zenoh_conformance.conversation import Side
-from zenoh_conformance.finding import Deviation
-from zenoh_conformance.law import all_laws, judge
+from zenoh_conformance.cases.case import all_cases, shown_all
+from zenoh_conformance.judging.engine import judge
+from zenoh_conformance.judging.finding import Deviation
+from zenoh_conformance.judging.law import all_laws
+from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.errors import UsageError
 from zenoh_harness.faulty import all_faulty_nodes
 from zenoh_harness.faulty.table import runs_in_memory

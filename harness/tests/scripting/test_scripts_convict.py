@@ -41,4 +41,4 @@ def test_of_all_scripts_nineteen_in_twenty_convict_and_none_accuses_the_healthy_
 
 def test_the_verb_tells_how_many_convict(capsys: pytest.CaptureFixture[str]) -> None:
     assert invoke(["faulty", "believes-any-cookie", "--scripts"]) == 0
-    assert "red on the faulty node, green on the healthy one" in capsys.readouterr().out
+    assert "red on the faulty node, green on the reference" in capsys.readouterr().out

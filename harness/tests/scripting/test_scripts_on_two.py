@@ -2,8 +2,8 @@
 
 import pytest
 
-from zenoh_conformance.case import all_cases
-from zenoh_conformance.conversation import Side
+from zenoh_conformance.cases.case import all_cases
+from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.files import scripts
 from zenoh_harness.reference.memory import MemoryScene
 from zenoh_harness.run.attempt import Conditions, attempt

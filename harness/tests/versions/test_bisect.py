@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from zenoh_conformance.verdict import Verdict
+from zenoh_conformance.judging.verdict import Verdict
 from zenoh_harness.versions.bisect import turns
 
 TARGETS = [str(number) for number in range(32)]

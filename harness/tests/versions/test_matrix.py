@@ -63,7 +63,7 @@ def test_what_differs_is_told_with_its_cause(tmp_path, capsys):
     assert f"{RIGHT} -> {WRONG}" in said.out
     assert "  worse  session-establishment/cookie-must-match  (MUST, responder)" in said.out
     assert "pass  ->  fail: stage open: OpenAck where a refusal is required" in said.out
-    assert "2 of 3 requirements changed their verdict over 2 targets" in said.out
+    assert "2 of 3 requirements have different verdicts on 2 targets" in said.out
     assert f"/2  {RIGHT}" in said.err
     for reach in (RIGHT, WRONG):
         assert results.read(tmp_path / "m" / slug(reach)).complete
@@ -131,7 +131,7 @@ def test_where_a_check_turns_is_found(tmp_path, capsys):
     code, said = bisected(tmp_path, capsys, CHANGED, RIGHT, LOST, WRONG, f"{WRONG}&zid=e", "--known", str(known))
     assert code == 0
     assert f"first bad: {WRONG} (known); last good: {RIGHT}; not judged: {LOST}" in said.out
-    assert "4 of 4 were asked" in said.out
+    assert "judged 4 of 4 targets" in said.out
     assert f"{WRONG}&zid=e  known" in said.err
     assert f"{LOST}  error" in said.err
 
@@ -148,13 +148,13 @@ def test_a_script_file_can_be_asked_for(tmp_path, capsys):
     script.write_text(shipped()["two-frames-in-one-batch"].read_text())
     code, said = bisected(tmp_path, capsys, script, RIGHT)
     assert code == 0
-    assert f"{script} does not turn from {RIGHT} to {RIGHT}: pass" in said.out
+    assert f"{script} has the same verdict from {RIGHT} to {RIGHT}: pass" in said.out
 
 
 def test_a_script_that_ships_can_be_called_by_its_name(tmp_path, capsys):
     code, said = bisected(tmp_path, capsys, "two-frames-in-one-batch", RIGHT)
     assert code == 0
-    assert f"does not turn from {RIGHT} to {RIGHT}: pass" in said.out
+    assert f"has the same verdict from {RIGHT} to {RIGHT}: pass" in said.out
 
 
 def below(pid):

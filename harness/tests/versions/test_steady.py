@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from zenoh_conformance.verdict import Judgement, Key, Verdict
+from zenoh_conformance.judging.verdict import Judgement, Key, Verdict
 from zenoh_harness.files.results import Header, Results
 from zenoh_harness.versions.matrix import Done
-from zenoh_harness.versions.steady import Column, asked_again, behaviour, doubtful, standing, wants
+from zenoh_harness.versions.steady import Column, asked_again, behaviour, doubtful, standing, telling, wants
 from zenoh_harness.versions.table import alike, by_cause, changes_told, document, rows, table, told_unsteady
 
 STAYS = "target/stays-up"
@@ -125,6 +125,15 @@ def test_another_reading_another_end_and_another_cause_are_changes() -> None:
     for before, after in sides:
         found = columns([[before]] * 3, [[after]] * 3)
         assert any(text.startswith("  other  close/x") for text in changes_told(found))
+
+
+@pytest.mark.parametrize("check", ["known/has-gone", "judged/no-longer"])
+def test_a_fault_of_a_list_is_no_change_of_the_target(check: str) -> None:
+    both = Column(done("1.0.0", RIGHT)), Column(done("1.1.0", RIGHT, judged("fail", "x", check=check)))
+    also = Column(done("1.2.0", WRONG, judged("pass", check=check)))
+
+    assert telling(*both) == []
+    assert [change.key.check for change in telling(both[1], also)] == ["close/one"]
 
 
 def test_whether_by_fin_or_rst_is_no_change() -> None:

@@ -19,7 +19,7 @@ from zenoh_harness.errors import CannotGoOn, UsageError
 from zenoh_harness.links.timing import Deadline, scaled
 from zenoh_harness.programs import processes
 from zenoh_harness.programs.environments import CACHE_VARIABLE, cache_folder
-from zenoh_harness.programs.made import Made, Tell
+from zenoh_harness.programs.made import BuildResult, Tell
 from zenoh_harness.programs.processes import Program
 
 NAME: Final = "zenoh-codec"
@@ -64,7 +64,7 @@ FORMS: Final[Mapping[str, Form]] = {
 """By profile."""
 
 
-def make(version: str, profile: str, tell: Tell) -> Made:
+def make(version: str, profile: str, tell: Tell) -> BuildResult:
     """The program, or in the profiles `library` and `coverage` the library, of a release; built unless it is there.
 
     `tell` gets a line of progress now and then.  Raises UsageError for a release that does not exist; CannotGoOn
@@ -76,7 +76,7 @@ def make(version: str, profile: str, tell: Tell) -> Made:
     form, result = FORMS[profile], program_of(version, profile)
     facts = {"version": version, "recipe": _recipe(version), "locked": "yes" if lock_of(version).is_file() else "no"}
     if result.exists():
-        return Made(str(result), facts, False, time.monotonic() - began)
+        return BuildResult(str(result), facts, False, time.monotonic() - began)
     cargo = find_cargo()
     try:
         result.parent.mkdir(parents=True, exist_ok=True)
@@ -89,7 +89,7 @@ def make(version: str, profile: str, tell: Tell) -> Made:
     except OSError as why:
         raise CannotGoOn(f"cannot build in {result.parent}", step="build", seen=str(why),
                          hint=f"{CACHE_VARIABLE} names another folder") from why  # fmt: skip
-    return Made(str(result), facts, True, time.monotonic() - began)
+    return BuildResult(str(result), facts, True, time.monotonic() - began)
 
 
 def crate() -> Path:

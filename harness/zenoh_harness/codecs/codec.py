@@ -90,7 +90,7 @@ class Answer:
 
 
 class Codec(Protocol):
-    """A codec that can be asked."""
+    """A codec that can be asked. A subclass needs `ask`; the rest has a default."""
 
     identity: Identity
     layers: frozenset[str]
@@ -100,20 +100,26 @@ class Codec(Protocol):
         """One answer a request, in their order; never raises for what the codec does wrong."""
 
     def decode(self, layer: str, data: bytes) -> Answer:
-        """What do these bytes mean?"""
+        """Ask what these bytes mean."""
+        return next(iter(self.ask([Request.decode(layer, data)])))
 
     def encode(self, layer: str, means: Mapping[str, Any]) -> Answer:
-        """Which bytes mean this?"""
+        """Ask which bytes mean this."""
+        return next(iter(self.ask([Request.encode(layer, means)])))
 
     def decode_many(self, layer: str, inputs: Sequence[bytes]) -> list[Answer]:
         """As many answers, without meaning and debug text where the codec is faster so."""
+        return list(self.ask(Request.decode(layer, data) for data in inputs))
 
     def close(self) -> None:
-        """End all that it began; idempotent."""
+        """End all that it began; idempotent. By default that is nothing."""
+        return
 
-    def __enter__(self) -> Self: ...
+    def __enter__(self) -> Self:
+        return self
 
-    def __exit__(self, *_: object) -> None: ...
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 def answer_of(line: Mapping[str, Any]) -> Answer:

@@ -15,9 +15,9 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple
 
-from zenoh_harness.codecs.codec import Answer, AnswerKind, Request
+from zenoh_harness.codecs.codec import Answer, AnswerKind, Codec, Request
 from zenoh_harness.codecs.server import serve
 from zenoh_harness.errors import CannotStart, HarnessError, TargetError, UsageError
 from zenoh_harness.identity import Identity
@@ -58,8 +58,8 @@ class Raw(NamedTuple):
     text: bytes
 
 
-class LibraryCodec:
-    """A codec library in this process; a `zenoh_harness.codecs.codec.Codec`.  What ends it ends us: see `load`."""
+class LibraryCodec(Codec):
+    """A codec library in this process. What ends it ends us: see `load`."""
 
     def __init__(self, path: Path, *, name: str = "") -> None:
         """Load it; CannotStart when it is none, or of another interface, TargetError when it claims what cannot be."""
@@ -116,14 +116,6 @@ class LibraryCodec:
         """One answer a request."""
         return map(self._ask, requests)
 
-    def decode(self, layer: str, data: bytes) -> Answer:
-        """What do these bytes mean?"""
-        return self._ask(Request.decode(layer, data))
-
-    def encode(self, layer: str, means: Mapping[str, Any]) -> Answer:
-        """Which bytes mean this?"""
-        return self._ask(Request.encode(layer, means))
-
     def decode_many(self, layer: str, inputs: Sequence[bytes]) -> list[Answer]:
         """As many answers, without meaning."""
         number = _number(layer)
@@ -139,15 +131,6 @@ class LibraryCodec:
             shown = json.dumps(request.means).encode()
             return _answer(self._raw(self._encode(number, shown, len(shown), self._at)))
         return _answer(self.raw(number, request.data, WANT_ENCODED | WANT_MEANING))
-
-    def close(self) -> None:
-        """A library stays as long as its process."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 _U32, _U64, _BYTES, _POINTER = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_char_p, ctypes.c_void_p

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Final, Self
+from typing import Any, Final
 
-from zenoh_conformance import batch, codec, keyexpr
+from zenoh_conformance.primitives import keyexpr
+from zenoh_conformance.reading import batch, codec
 from zenoh_conformance.wire import vle
 from zenoh_conformance.wire.errors import DecodeError, EncodeError
 from zenoh_conformance.wire.layer import Layer
-from zenoh_harness.codecs.codec import Answer, AnswerKind, Request
+from zenoh_harness.codecs.codec import Answer, AnswerKind, Codec, Request
 from zenoh_harness.identity import Identity
 
 Meaning = Mapping[str, Any]
@@ -18,8 +19,8 @@ Read = tuple[Meaning, int, bytes]
 """Meaning, bytes used, what it encodes to again."""
 
 
-class OwnCodec:
-    """Our codec; a `zenoh_harness.codecs.codec.Codec`."""
+class OwnCodec(Codec):
+    """Our codec."""
 
     layers = frozenset({"transport", "network", "scouting", "batch", "stream", "lowlatency", "vle", "keyexpr"})
     capabilities = frozenset({"decode", "encode", "batch", "relate"})
@@ -30,18 +31,6 @@ class OwnCodec:
     def ask(self, requests: Iterable[Request]) -> Iterator[Answer]:
         """One answer a request; a fault of ours is an answer too."""
         return map(self._answer, requests)
-
-    def decode(self, layer: str, data: bytes) -> Answer:
-        """What do these bytes mean?"""
-        return self._answer(Request.decode(layer, data))
-
-    def encode(self, layer: str, means: Meaning) -> Answer:
-        """Which bytes mean this?"""
-        return self._answer(Request.encode(layer, means))
-
-    def decode_many(self, layer: str, inputs: Sequence[bytes]) -> list[Answer]:
-        """As many answers."""
-        return [self.decode(layer, data) for data in inputs]
 
     def _answer(self, request: Request) -> Answer:
         try:
@@ -59,15 +48,6 @@ class OwnCodec:
             return Answer(kind=AnswerKind.REFUSED, why=str(refusal))
         except Exception as fault:  # noqa: BLE001  whatever it is, it is an answer, and the next request is served
             return Answer(kind=AnswerKind.CRASH, why=f"{type(fault).__name__}: {fault}")
-
-    def close(self) -> None:
-        """Nothing was begun."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Nothing was begun."""
 
 
 def _version() -> str:

@@ -1,1 +1,1 @@
-"""The subcommands of `zconform`: a module each, its click command in `command`; a leading underscore hides a module."""
+"""The subcommands of `zconform`: one module each, its click command in `command`; a leading underscore marks shared code."""

@@ -1,4 +1,4 @@
-"""`--known`, as several subcommands take it: a file, or the name of a list that ships; held against what there is."""
+"""The option `--known`: a file of known deviations, or the name of a list that ships with the harness."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from zenoh_harness.run import lists
 
 
 class KnownList(click.ParamType[Path]):
-    """A list of known deviations: its path, once it is known to be right."""
+    """Parameter type: a list of known deviations, read and checked when the command line is parsed."""
 
     name = "list"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """The file. Fails, with what is nearest, for a list or an entry that there is not."""
+        """Return the path of the list. Fails with the nearest name if the list, or the check of an entry, does not exist."""
         from zenoh_harness.interop.scenario import all_scenarios
 
         try:
@@ -31,11 +31,14 @@ class KnownList(click.ParamType[Path]):
         return path
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
-        """The lists that ship, and files."""
+        """Complete names of shipped lists, and files."""
         return or_files((path.name.removesuffix(known.SUFFIX) for path in known.shipped_lists()), incomplete)
 
 
 known_option = click.option(
-    "--known", metavar="FILE|NAME", multiple=True, type=KnownList(),
-    help="Further known deviations; a name is a list that ships, as zenoh-rust.",
-)  # fmt: skip
+    "--known",
+    metavar="FILE|NAME",
+    multiple=True,
+    type=KnownList(),
+    help="List of known deviations: a file, or a shipped list such as zenoh-rust; repeatable.",
+)

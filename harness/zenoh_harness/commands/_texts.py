@@ -1,6 +1,6 @@
-"""The one-line text of each subcommand, so that `zconform --help` need not import what it lists.
+"""The one-line help of each subcommand, so that `zconform --help` need not import them.
 
-python -m zenoh_harness.commands._texts      write this table anew from the subcommands' own texts
+python -m zenoh_harness.commands._texts      generates this table from the subcommands' docstrings
 """
 
 from __future__ import annotations
@@ -8,36 +8,36 @@ from __future__ import annotations
 from typing import Final
 
 SHORT: Final[dict[str, str]] = {
-    "audit": "Hold the laws against what nodes said in a CAPTURE (pcap, pcapng) or a recorded CONVERSATION; one process reads it.",
-    "cases": "The cases: each reaches a state, does one odd thing, and judges what the target makes of it.",
-    "codec": "Serve our codec over the stdio codec protocol: one JSON object a line, requests in, answers out.",
-    "completion": "Let a shell complete zconform: subcommands, options, targets, checks, requirements, lists.",
-    "diff": "Which requirements changed verdict from results BEFORE to results AFTER, and what shows it.",
-    "explain": "Say what bytes mean: offset, bytes, field, meaning; what is odd, and where reading had to stop.",
-    "faulty": "The faulty nodes whose name matches: the reference with one fault each, and what catches them.",
-    "fuzz": "Look for the inputs that nobody thought of.",
-    "gate": "Judge one target for a build: red for what is not as its list of known deviations says, and for nothing else.",
-    "interop": "Let A listen and B connect to it through our tap, with applications on both sides; judge what arrives and the wire.",
-    "laws": "The laws: each is held against everything that a target ever says.",
-    "learn": "Learn the automaton of TARGET's handshake, compare it with our table and with that of OTHER, and draw it.",
-    "matrix": "Judge each TARGET, ranges such as wheel:1.0.0..1.10.2 included, and print what changed from one to the next.",
-    "merge": "Make one results folder of the RESULTS folders of one target's shards; of what several judged the worst counts.",
-    "peer": "Run the reference node until it is told to stop.",
-    "probe": "Print what TARGET is and can do: version, role, extensions, resolutions, sizes, lease, authentication, rates.",
-    "replay": "Do what SCRIPT says to TARGET, say what came of it, and look at the target's health afterwards.",
-    "report": "Make a static site from RESULTS: results.jsonl files, folders that hold them, and JSON documents.",
-    "requirements": "What the specification asks for, and what judges it.",
-    "run": "Judge each TARGET; the default is the real zenoh-rust, `wheel`.",
-    "smoke": "Check in a few seconds that TARGET can be started, works, ends, and is honest; say in words what to mend.",
-    "tap": "Stand between two nodes, record both directions, change what --change says.",
-    "targets": "Known targets, and what can be built of them.",
-    "variants": "The variants whose name matches: the reference with one permitted peculiarity each.",
-    "vectors": "The golden vectors: bytes, and what they must mean or why they must be refused.",
+    "audit": "Judge captured or recorded traffic by the laws.",
+    "cases": "List and show the cases.",
+    "codec": "Serve the reference codec on standard input and output.",
+    "completion": "Install shell completion for zconform.",
+    "diff": "Compare two results and list the verdicts that changed.",
+    "explain": "Decode bytes and print the meaning of each field.",
+    "faulty": "List the faulty nodes, or judge them (--run).",
+    "fuzz": "Fuzz codecs, and work with the findings.",
+    "gate": "Judge one target against its list of known deviations.",
+    "interop": "Connect real nodes to each other and judge the traffic.",
+    "laws": "List and show the laws, or judge recordings by them.",
+    "learn": "Learn a target's handshake as an automaton.",
+    "matrix": "Judge several versions and print what changed.",
+    "merge": "Merge the results of one target's shards.",
+    "peer": "Run the reference node, a faulty node or a variant.",
+    "probe": "Print the capabilities of a target.",
+    "replay": "Replay a script against a target.",
+    "report": "Build a static site from results.",
+    "requirements": "List the requirements and the checks that cover them.",
+    "run": "Judge targets; write results and evidence.",
+    "smoke": "Check in a few seconds that a target's adapter works.",
+    "tap": "Record the traffic between two nodes, or change it.",
+    "targets": "List the known targets, and build some of them.",
+    "variants": "List the conforming variants, or judge them (--run).",
+    "vectors": "List, show, check and export the golden vectors.",
 }
 
 
 def main() -> None:
-    """Write the table into this file; a test holds it equal to what the subcommands say."""
+    """Write the table into this file; a test compares it with the subcommands."""
     import json
     from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""How vectors are listed: the numbers at the edges of one field in one line, and who has confirmed what, or why nobody."""
+"""Print golden vectors: vectors for many numbers of one field share a line; confirmations are listed with their reasons."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from zenoh_vectors import confirmed
 from zenoh_vectors.loader import Vector
 
 NUMBER = re.compile(r"(?P<path>[a-z0-9_.\[\]]+) = (?P<number>\d+)(?:[:,] .*)?")
-"""How the description of a vector begins that is one number in one field."""
+"""The beginning of the description of a vector that sets one field to one number."""
 
 FEW = 4
-"""So many numbers of one field have a line each."""
+"""Up to this many numbers of one field get a line each."""
 
 SHOWN = 6
-"""Numbers that are named where a line stands for many."""
+"""Numbers that are printed in a line that stands for more of them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One vector, or those that put a number in one field of the same message."""
+class VectorLine:
+    """One vector, or all vectors that set the same field of the same message to a number."""
 
     vectors: tuple[Vector, ...]
     path: str = ""
@@ -31,15 +31,15 @@ class Line:
 
     @property
     def about(self) -> str:
-        """In words."""
+        """The description of the vector, or the field with its numbers."""
         if not self.path:
             return self.vectors[0].about
-        told = ", ".join(self.numbers[:SHOWN])
-        return f"{self.path} at {len(self.numbers)} numbers: {told}, .. (--all names each)"
+        numbers = ", ".join(self.numbers[:SHOWN])
+        return f"{self.path} with {len(self.numbers)} numbers: {numbers}, .. (--all lists each)"
 
     @property
     def name(self) -> str:
-        """The id; of several what they begin with, as a pattern."""
+        """The id of the vector, or a pattern that matches all of them."""
         if not self.path:
             return self.vectors[0].id
         ids = [vector.id for vector in self.vectors]
@@ -47,21 +47,21 @@ class Line:
         return f"{ids[0][:same]}*"
 
 
-def folded(vectors: Sequence[Vector]) -> Iterator[Line]:
-    """A line for each vector, in their order; many numbers in one field are one, where the first of them stands."""
+def fold_numbers(vectors: Sequence[Vector]) -> Iterator[VectorLine]:
+    """Yield one line per vector, in order; the vectors of one field and message share the line of the first."""
     places: dict[tuple[str, str, str], list[tuple[Vector, str]]] = {}
     for vector in vectors:
-        if (told := NUMBER.fullmatch(vector.about)) is not None:
-            places.setdefault(_place(vector, told["path"]), []).append((vector, told["number"]))
+        if (match := NUMBER.fullmatch(vector.about)) is not None:
+            places.setdefault(_place(vector, match["path"]), []).append((vector, match["number"]))
     for vector in vectors:
-        told = NUMBER.fullmatch(vector.about)
-        same = places.get(_place(vector, told["path"]), []) if told else []
-        if told is None or len(same) <= FEW:
-            yield Line((vector,))
+        match = NUMBER.fullmatch(vector.about)
+        same = places.get(_place(vector, match["path"]), []) if match else []
+        if match is None or len(same) <= FEW:
+            yield VectorLine((vector,))
         elif same[0][0] is vector:
-            same.sort(key=lambda one: int(one[1]))
+            same.sort(key=lambda pair: int(pair[1]))
             numbers = tuple(dict.fromkeys(number for _, number in same))
-            yield Line(tuple(one for one, _ in same), told["path"], numbers)
+            yield VectorLine(tuple(vector for vector, _ in same), match["path"], numbers)
 
 
 def _place(vector: Vector, path: str) -> tuple[str, str, str]:
@@ -69,14 +69,14 @@ def _place(vector: Vector, path: str) -> tuple[str, str, str]:
 
 
 def doubts(vectors: Iterable[Vector]) -> dict[str, dict[str, tuple[str, str]]]:
-    """Vector id to witness to its word and reason, of those that did not agree with what the vector is now."""
+    """Return vector id to witness to (answer, reason), for the witnesses that do not confirm the vector as it is now."""
     rows = json.loads(unconfirmed_file().read_text(encoding="utf-8"))
     found = {vector.id: rows.get(vector.id, {}).get(confirmed.digest(vector), {}) for vector in vectors}
     return {ident: {who: (word, why) for who, (word, why) in said.items()} for ident, said in found.items() if said}
 
 
-def agreed(vector: Vector) -> Iterator[str]:
-    """Who agrees; and who was asked and did not, with the reason."""
-    yield f"  agreed   {', '.join(vector.confirmed_by) or 'nobody: it stands on the specification and our own reading alone'}"
+def confirmations(vector: Vector) -> Iterator[str]:
+    """Yield a line with the witnesses that confirm the vector, and one per witness that does not, with the reason."""
+    yield f"  agreed   {', '.join(vector.confirmed_by) or 'no other implementation; it follows from the specification alone'}"
     for who, (word, why) in doubts([vector]).get(vector.id, {}).items():
         yield f"  asked    {who} {word}: {why}"

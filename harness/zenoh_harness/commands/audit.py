@@ -1,21 +1,22 @@
-"""`zconform audit`: what nodes did wrong in a capture or a recording, without any target at hand."""
+"""`zconform audit`: judge captured or recorded traffic by the laws, without a target."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from importlib.metadata import entry_points
 from itertools import groupby
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final
 
 import click
 
-from zenoh_conformance.law import Law, all_laws
-from zenoh_conformance.verdict import Exit
-from zenoh_harness.auditing import Source, excuse, judge_file, write_evidence
+from zenoh_conformance.judging.law import Law, all_laws
+from zenoh_conformance.judging.verdict import Exit
+from zenoh_harness.auditing import AuditedFile, excuse, judge_file, write_evidence
 from zenoh_harness.commands import _completing as completing
 from zenoh_harness.commands._known import known_option
+from zenoh_harness.commands._options import Command
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import CannotGoOn, UsageError, unknown
 from zenoh_harness.files import known as deviations
@@ -23,28 +24,37 @@ from zenoh_harness.files.audits import Charge
 from zenoh_harness.run import embargo, lists
 
 AT_SCALE = "zenoh_conformance.audits"
-"""The entry-point group through which the packages above plug in other ways to judge captures."""
+"""Entry-point group in which higher packages register other ways to audit captures."""
 SHOWN = 5
-"""Findings of one node and law that are shown; the rest is counted."""
-
-Command = TypeVar("Command", bound=Callable[..., Any])
+"""Findings of one node and law that are printed; the rest is counted."""
+EXIT_ORDER: Final = (Exit.CANNOT_GO_ON, Exit.NOT_CONFORMING, Exit.CONFORMING, Exit.NOTHING_JUDGED)
+"""If several files are audited, the first of these codes that occurs is the exit code."""
 
 
 def audit_options(function: Command) -> Command:
-    """The options of `audit` and `laws judge`."""
+    """Add the options of `audit` and `laws judge`."""
     for decorate in (
         shell_options(),
-        click.option("--strict", is_flag=True, help="Warnings count as findings."),
-        click.option("--version", "version", metavar="VERSION", default="", help="Of the nodes, for --known."),
+        click.option("--strict", is_flag=True, help="Count warnings as findings."),
+        click.option("--version", "version", metavar="VERSION", default="", help="Version of the nodes, for --known."),
         known_option,
         click.option(
-            "--out", type=click.Path(path_type=Path, file_okay=False), help="Write findings and evidence there."
+            "--out", type=click.Path(path_type=Path, file_okay=False), help="Folder for findings and evidence."
         ),
         click.option(
-            "--port", "ports", type=click.IntRange(1, 65535), multiple=True, help="Zenoh's, beside 7446 and 7447."
+            "--port",
+            "ports",
+            type=click.IntRange(1, 65535),
+            multiple=True,
+            help="A Zenoh port besides 7446 and 7447; repeatable.",
         ),
         click.option(
-            "--law", "patterns", metavar="GLOB", multiple=True, shell_complete=completing.laws, help="Only these laws."
+            "--law",
+            "patterns",
+            metavar="GLOB",
+            multiple=True,
+            shell_complete=completing.laws,
+            help="Apply only the laws whose id matches; repeatable.",
         ),
     ):
         function = decorate(function)
@@ -55,18 +65,18 @@ def audit_options(function: Command) -> Command:
 @click.argument("files", metavar="CAPTURE|CONVERSATION...", nargs=-1, type=click.Path(path_type=Path))
 @audit_options
 @click.option(
-    "--spark", "with_spark", is_flag=True, help="Judge captures of any size on Spark, and keep tables and a page."
+    "--spark", "with_spark", is_flag=True, help="Audit on Spark, for captures of any size; write tables and a page."
 )
 @click.option(
-    "--master", metavar="URL", help="The engine: local[*], spark://HOST:PORT, sc://HOST:PORT; asks for --spark."
+    "--master", metavar="URL", help="Spark master: local[*], spark://HOST:PORT or sc://HOST:PORT; implies --spark."
 )
 @click.option(
     "--follow",
     metavar="DIR",
     type=click.Path(path_type=Path),
-    help="Judge captures and take results as they arrive there.",
+    help="Audit captures as they arrive in this folder; implies --spark.",
 )
-@click.option("--once", is_flag=True, help="With --follow: take what is there, and end.")
+@click.option("--once", is_flag=True, help="With --follow: audit what has arrived so far, then exit.")
 def command(
     shell: Shell,
     files: tuple[Path, ...],
@@ -76,49 +86,61 @@ def command(
     once: bool,
     **options: Any,
 ) -> int:
-    """Hold the laws against what nodes said in a CAPTURE (pcap, pcapng) or a recorded CONVERSATION; one process reads it.
+    """Judge captured or recorded traffic by the laws.
+
+    A CAPTURE is a pcap or pcapng file, a CONVERSATION a file that the tap or a run recorded. TCP streams are reassembled;
+    UDP, multicast and scouting are read; a capture may begin in the middle of a session. TLS and QUIC are only counted.
 
     \b
     Example:  zconform audit lo.pcapng
-              zconform audit --out found lo.pcapng     with each connection at fault as a capture of its own
-              zconform audit --spark captures/         many captures, or large ones, on all cores or a cluster
-              zconform audit --follow arriving/ --once what has arrived since the last time; for cron
-    TCP is put together; UDP, multicast and scouting are read; sessions may have begun before. TLS and QUIC are counted.
-    Exit code 1 when a node is at fault, 3 when a capture is damaged and its rest was not read, 4 when there was nothing to judge.
+              zconform audit --out found lo.pcapng      writes each faulty connection as a capture of its own
+              zconform audit --spark captures/          uses all cores, or a cluster
+              zconform audit --follow arriving/ --once  reads what has arrived since the last call
+    Exit codes: 0 no findings, 1 a node broke a law, 2 usage, 3 a capture is damaged and was read in part,
+    4 nothing was judged.
     """
     if with_spark or master or follow or once:
         return _at_scale(shell, files, master=master, follow=follow, once=once, **options)
     if not files:
-        raise UsageError("no capture is named", step="audit", hint="name captures, or a folder with --follow")
+        raise UsageError("no file is named", step="audit", hint="name captures, or a folder with --follow")
     return audit(shell, files, **options)
 
 
 def _at_scale(
     shell: Shell, files: tuple[Path, ...], *, ports: tuple[int, ...], out: Path | None, **options: Any
 ) -> int:
-    """Hand it to what reports plugs in. Raises CannotGoOn where that is not installed."""
-    strange = [name for name in ("known", "patterns", "strict", "version") if options.pop(name, None)]
-    if strange:
-        raise UsageError("--known, --law, --strict and --version are of the small audit", step="audit --spark",
-                         hint="leave them out, or judge the captures one by one")  # fmt: skip
-    found = entry_points(group=AT_SCALE, name="spark")
-    if not found:
-        raise CannotGoOn(
-            "what judges on Spark is not installed", step="audit --spark", hint="install zenoh-conformance[spark]"
+    """Audit on Spark. Raises CannotGoOn if the package that does it is not installed."""
+    unsupported = [options.pop(name) for name in ("known", "patterns", "strict", "version")]
+    if any(unsupported):
+        raise UsageError(
+            "--known, --law, --strict and --version cannot be used on Spark",
+            step="audit --spark",
+            hint="leave them out, or leave out --spark, --master and --follow",
         )
-    judge = next(iter(found)).load()
+    plugins = entry_points(group=AT_SCALE, name="spark")
+    if not plugins:
+        raise CannotGoOn(
+            "the audit on Spark is not installed", step="audit --spark", hint="pip install 'zenoh-conformance[spark]'"
+        )
 
     def say(line: str) -> None:
         shell.out.print(plain(line), soft_wrap=True)
 
-    return int(judge(files, out=out, ports=ports, as_json=shell.as_json, say=say, **options))
+    return int(next(iter(plugins)).load()(files, out=out, ports=ports, as_json=shell.as_json, say=say, **options))
 
 
 def audit(
-    shell: Shell, files: tuple[Path, ...], *, ports: tuple[int, ...], out: Path | None, known: tuple[Path, ...],
-    version: str, strict: bool, patterns: tuple[str, ...],
-) -> int:  # fmt: skip
-    """Read, judge, excuse, write, print; the exit code."""
+    shell: Shell,
+    files: tuple[Path, ...],
+    *,
+    ports: tuple[int, ...],
+    out: Path | None,
+    known: tuple[Path, ...],
+    version: str,
+    strict: bool,
+    patterns: tuple[str, ...],
+) -> int:
+    """Judge the files by the laws, write and print the findings; return the exit code."""
     laws = _laws(patterns)
     listed = deviations.load(known, kind=lists.CAPTURE)
     sources = []
@@ -129,15 +151,8 @@ def audit(
         sources.append(source)
     if out is not None:
         write_evidence(sources, out)
-    if shell.as_json:
-        shell.print_json([source.as_json() for source in sources])
-    else:
-        for source in sources:
-            for line in told(source):
-                shell.out.print(plain(line), soft_wrap=True)
-    codes = {source.code(strict=strict) for source in sources}
-    order = (Exit.CANNOT_GO_ON, Exit.NOT_CONFORMING, Exit.CONFORMING, Exit.NOTHING_JUDGED)
-    return int(next(code for code in order if code in codes))
+    shell.show([source.as_json() for source in sources], (line for source in sources for line in summary(source)))
+    return int(min((source.code(strict=strict) for source in sources), key=EXIT_ORDER.index))
 
 
 def _laws(patterns: tuple[str, ...]) -> list[type[Law]]:
@@ -148,13 +163,12 @@ def _laws(patterns: tuple[str, ...]) -> list[type[Law]]:
     return [law for name, law in every.items() if not patterns or any(fnmatchcase(name, one) for one in patterns)]
 
 
-def told(source: Source) -> Iterator[str]:
-    """What was found, by node and rule, in lines for people."""
+def summary(source: AuditedFile) -> Iterator[str]:
+    """Yield the findings in a file by node and law, as lines of text."""
     packets = f"{source.read} packets, " if source.packets is not None else ""
     of = source.conversation.connections
     yield f"{source.path}: {packets}{len(of)} connections, {len(source.audit.nodes)} nodes, {source.audit.messages} messages"
-    for what, count in sorted(source.counted.items()):
-        yield f"  beside it: {count} {what}"
+    yield from (f"  also in the file: {count} {traffic}" for traffic, count in sorted(source.counted.items()))
 
     def by(charge: Charge) -> tuple[str, str]:
         return charge.node, charge.law
@@ -162,14 +176,13 @@ def told(source: Source) -> Iterator[str]:
     for (node, law), group in groupby(sorted(source.audit.charges, key=by), key=by):
         yield from _charges(source, node, law, list(group))
     judged = sum(1 for count in source.audit.subjects.values() if count)
-    bad = len(source.open)
     excused = f", {len(source.listed)} known" if source.listed else ""
     if source.secret:
-        yield "\nunder embargo: told here, and --out writes nothing of it"
-    yield f"{judged} laws had something to judge; " + (f"{bad} findings" if bad else "no findings") + excused
+        yield "\nThese findings are under embargo: they are printed here, and --out does not write them."
+    yield f"{judged} laws had something to judge; {len(source.open) or 'no'} findings{excused}"
 
 
-def _charges(source: Source, node: str, law: str, group: list[Charge]) -> Iterator[str]:
+def _charges(source: AuditedFile, node: str, law: str, group: list[Charge]) -> Iterator[str]:
     first = group[0]
     word = "known" if first in source.listed else first.verdict.value
     yield f"\n{word:<5} {first.requirement}  ({law})"

@@ -1,4 +1,4 @@
-"""`zconform codec`: our codec as a stdio target."""
+"""`zconform codec`: the reference codec as a stdio target."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from zenoh_harness.errors import CannotGoOn
 
 @click.command()
 def command() -> None:
-    """Serve our codec over the stdio codec protocol: one JSON object a line, requests in, answers out.
+    """Serve the reference codec on standard input and output.
+
+    Reads one JSON request per line and writes one JSON answer per line. The schemas are
+    zenoh_harness/files/schemas/codec-request.json and codec-answer.json.
 
     \b
     Example:  echo '{"cmd":"decode","seq":1,"layer":"transport","bytes":"0300"}' | zconform codec
-    The protocol's schemas: zenoh_harness/files/schemas/codec-request.json and codec-answer.json
     """
     try:
         serve(OwnCodec(), sys.stdin.buffer, sys.stdout.buffer)
     except ValueError as why:
-        raise CannotGoOn("the conversation cannot go on", step="codec", seen=str(why)) from why
+        raise CannotGoOn("the session ended at a batch that cannot be read", step="codec", seen=str(why)) from why

@@ -1,4 +1,4 @@
-"""`zconform completion`: shells complete subcommands, options, targets, checks and lists."""
+"""`zconform completion`: install the shell completion of subcommands, options, targets, checks and lists."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ from zenoh_harness.errors import CannotGoOn, UsageError
 from zenoh_harness.shells import COMPLETES, SHELLS
 
 AFTER: Final[Mapping[str, str]] = {
-    "bash": "a new bash has it where the package bash-completion is; elsewhere add to ~/.bashrc: source {file}",
+    "bash": "new shells load it if the package bash-completion is installed; otherwise add to ~/.bashrc: source {file}",
     "zsh": "add to ~/.zshrc, before compinit: fpath=({file.parent} $fpath)",
-    "fish": "a new fish has it",
+    "fish": "new shells load it",
 }
-"""What is left to do."""
+"""By shell, the step that is left to the user."""
 
 
 @click.group()
 def command() -> None:
-    """Let a shell complete zconform: subcommands, options, targets, checks, requirements, lists.
+    """Install shell completion for zconform.
+
+    The shell then completes subcommands, options, targets, checks, requirements and lists.
 
     \b
     Example:  zconform completion install bash
@@ -35,24 +37,24 @@ def command() -> None:
 @click.argument("name", metavar="bash|zsh|fish", type=click.Choice(SHELLS))
 @shell_options()
 def install(shell: Shell, name: str) -> None:
-    """Write the script for this shell where it looks for such scripts; no start-up file of yours is touched.
+    """Install the completion script for a shell.
+
+    The script goes into the folder where the shell looks for such scripts. No start-up file is changed.
 
     \b
     Example:  zconform completion install fish
     """
     file = place(name)
     write(file, script(name))
-    if shell.as_json:
-        shell.print_json({"shell": name, "file": str(file), "then": AFTER[name].format(file=file)})
-        return
-    shell.note(f"{file}: written; {AFTER[name].format(file=file)}")
+    then = AFTER[name].format(file=file)
+    shell.tell({"shell": name, "file": str(file), "then": then}, f"wrote {file}; {then}")
 
 
 @command.command("show")
 @click.argument("name", metavar="bash|zsh|fish", type=click.Choice(SHELLS))
 @shell_options()
 def show(shell: Shell, name: str) -> None:
-    """Print the script, to put it where you like.
+    """Print the completion script for a shell.
 
     \b
     Example:  zconform completion show zsh > ~/.zfunc/_zconform
@@ -64,13 +66,13 @@ def show(shell: Shell, name: str) -> None:
 
 
 def script(name: str) -> str:
-    """What the shell reads: it asks `zconform` itself at each key."""
+    """Return the script that a shell sources; it calls `zconform` for the completions."""
     kind: type[ShellComplete] = SHELLS[name]
     return kind(command, {}, "zconform", COMPLETES).source()
 
 
 def place(name: str) -> Path:
-    """Where a shell looks for a user's own completions (XDG base directories; each shell's manual)."""
+    """Return the file in which a shell looks for a user's own completions (XDG base directories; each shell's manual)."""
     data = _folder("XDG_DATA_HOME", ".local/share")
     if name == "bash":
         return Path(os.environ.get("BASH_COMPLETION_USER_DIR") or data / "bash-completion") / "completions" / "zconform"
@@ -84,10 +86,12 @@ def _folder(variable: str, default: str) -> Path:
 
 
 def write(file: Path, text: str) -> None:
-    """Write the script; never over a file that somebody else wrote."""
+    """Write the script. Raises UsageError if another program wrote the file."""
     try:
         if file.exists() and COMPLETES not in file.read_text(encoding="utf-8", errors="replace"):
-            raise UsageError(f"{file} is there, and is not ours", step="completion", hint="zconform completion show")
+            raise UsageError(
+                f"{file} exists and was not written by zconform", step="completion", hint="zconform completion show"
+            )
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
     except OSError as why:

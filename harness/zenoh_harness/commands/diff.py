@@ -1,14 +1,14 @@
-"""`zconform diff`: what changed from one results file to another."""
+"""`zconform diff`: compare two results."""
 
 from __future__ import annotations
 
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
-from zenoh_conformance.verdict import Exit
+from zenoh_conformance.judging.verdict import Exit
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.files import results
 from zenoh_harness.files.results import Results
@@ -16,7 +16,7 @@ from zenoh_harness.run.compare import Change, Comparison, Way, changes, counted,
 
 STYLES: Final = {Way.WORSE: "red", Way.LOST: "red", Way.BETTER: "green"}
 FEW: Final = 8
-"""The most sets of parameters that are named."""
+"""Sets of parameters that are named; the rest is not."""
 
 
 @click.command()
@@ -24,28 +24,26 @@ FEW: Final = 8
 @click.argument("after", type=click.Path(path_type=Path, exists=True))
 @shell_options()
 def command(shell: Shell, before: Path, after: Path) -> int:
-    """Which requirements changed verdict from results BEFORE to results AFTER, and what shows it.
+    """Compare two results and list the verdicts that changed.
+
+    BEFORE and AFTER are results of two versions, two days or two targets. For each requirement whose verdict changed, prints
+    both verdicts with their causes, and the evidence.
 
     \b
     Example:  zconform diff results-1.9.0 results-1.10.2
-    Another version, another day, or another target. Exit code 1 when something deviates that did not and is not listed
-    as known, or is no longer among the results.
+    Exit codes: 0 nothing got worse, 1 AFTER has a new deviation that is not known, or lacks a judgement, 2 usage.
     """
     old, new = results.read(before), results.read(after)
     found = changes(old, new)
     if shell.as_json:
-        shell.print_json([_as_json(one, before, after) for one in gathered(found)])
+        shell.print_json([one.as_json() | {"evidence": _evidence(one, before, after)} for one in gathered(found)])
     else:
         _show(shell, (before, after), (old, new), found)
     return int(Exit.NOT_CONFORMING if any(change.red for change in found) else Exit.CONFORMING)
 
 
-def _as_json(one: Comparison, before: Path, after: Path) -> dict[str, Any]:
-    return {**one.as_json(), "evidence": _evidence(one, before, after)}
-
-
 def _evidence(one: Comparison, before: Path, after: Path) -> str | None:
-    """The file that shows it, of the side that deviates; the newer one's where both do."""
+    """Return the evidence file of the side that deviates; if both do, of the newer side."""
     for judgement, place in ((one.first.after, after), (one.first.before, before)):
         if judgement is not None and judgement.evidence:
             return str((place if place.is_dir() else place.parent) / judgement.evidence)
@@ -67,11 +65,11 @@ def _show(shell: Shell, places: tuple[Path, Path], both: tuple[Results, Results]
             _tell(shell, requirement, list(group), places)
     shell.out.print(f"\n{counted(found)}" if found else "nothing changed")
     if any(one.way is Way.FRESH for one in found) and not shell.verbose:
-        shell.out.print(f"-v shows what is {Way.FRESH.value} and as required")
+        shell.out.print(f"-v also lists what is {Way.FRESH.value} and as required.")
 
 
 def _tell(shell: Shell, requirement: str, group: list[Comparison], places: tuple[Path, Path]) -> None:
-    """One requirement: each check, what it was, what it is, where that is shown, how it is repeated."""
+    """Print the changes of one requirement: the check, both verdicts, and the evidence."""
     shell.out.print(plain(f"  {requirement}  ({group[0].first.level})"), soft_wrap=True)
     for one in group:
         labels = [label for label in one.labels if label]

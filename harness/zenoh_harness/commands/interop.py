@@ -1,4 +1,4 @@
-"""`zconform interop`: two real nodes through a recording tap, and any to any."""
+"""`zconform interop`: connect real nodes through a recording tap and judge the traffic."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from pathlib import Path
 
 import click
 
-from zenoh_conformance.verdict import Exit
+from zenoh_conformance.judging.verdict import Exit
 from zenoh_harness.commands import _completing as completing
 from zenoh_harness.commands._known import known_option
-from zenoh_harness.commands.run import command_line
-from zenoh_harness.console import Shell, plain, shell_options
+from zenoh_harness.commands._options import strict_option
+from zenoh_harness.commands.run import command_line, joined_exit
+from zenoh_harness.console import Shell, out_option, shell_options
 from zenoh_harness.errors import CannotGoOn, UsageError
 from zenoh_harness.files.evidence import slug
-from zenoh_harness.files.places import check_folders
+from zenoh_harness.files.writable import check_folders
 from zenoh_harness.interop import summary
 from zenoh_harness.interop.run import InteropRun
 from zenoh_harness.interop.scenario import all_scenarios, steps
@@ -24,7 +25,7 @@ from zenoh_harness.run.folder import claimed
 from zenoh_harness.run.options import Options
 from zenoh_harness.run.runner import Ran
 from zenoh_harness.run.summary import as_json
-from zenoh_harness.targets import named
+from zenoh_harness.targets import lookup
 
 
 @click.command()
@@ -34,16 +35,13 @@ from zenoh_harness.targets import named
     multiple=True,
     metavar="GLOB",
     shell_complete=completing.scenarios,
-    help="Only these scenarios or topics; may be repeated.",
+    help="Run only the scenarios whose id or topic matches; repeatable.",
 )
-@click.option("--both", is_flag=True, help="Then the other way round: B listens, A connects.")
+@click.option("--both", is_flag=True, help="Run a second time with the roles exchanged: B listens, A connects.")
 @known_option
-@click.option(
-    "--out", type=click.Path(path_type=Path, file_okay=False), default=Path("zconform-interop"), show_default=True,
-    help="Where to.",
-)  # fmt: skip
-@click.option("--strict", is_flag=True, help="`warn` and `slow` count as deviations too.")
-@click.option("--list", "listed", is_flag=True, help="List the scenarios and leave.")
+@out_option("zconform-interop")
+@strict_option
+@click.option("--list", "listed", is_flag=True, help="List the scenarios and exit.")
 @shell_options()
 def command(
     shell: Shell,
@@ -55,22 +53,24 @@ def command(
     strict: bool,
     listed: bool,
 ) -> int:
-    """Let A listen and B connect to it through our tap, with applications on both sides; judge what arrives and the wire.
+    """Connect real nodes to each other and judge the traffic.
 
-    Of more than two, each listens to each. A node without an application of its own gets a wheel client. Exit codes as
-    for `run`; results, evidence and the whole recorded conversation of each pair are kept.
+    A listens, B connects to it through a recording tap, and applications on both sides exchange data. The data that arrive and
+    the recorded conversation are judged. Of more than two nodes, every ordered pair is run. A node without an application of
+    its own gets a wheel client. Results, evidence and the recording of each pair are kept.
 
     \b
     Example:
       zconform interop wheel:1.10.2 wheel:1.0.4 --both
       zconform interop docker:eclipse/zenoh:1.10.2 wheel:1.9.0 --only reconnecting
+    Exit codes: as for `run`.
     """
     if listed:
         return _list(shell)
     pairs = _pairs(targets, both=both)
     wanted = steps(only)
     check_folders(out)
-    reached = {target: named.node(target).reach for target in targets}
+    reached = {target: lookup.open_checked(target).reach for target in targets}
     ran: dict[tuple[str, str], Ran | CannotGoOn] = {}
     for pair in pairs:
         here = out if len(pairs) == 1 else out / slug(f"{pair[0]} and {pair[1]}")
@@ -91,22 +91,22 @@ def command(
             summary.show(done, shell.out, seconds=time.monotonic() - began, verbose=bool(shell.verbose))
         if done.footer.why == "interrupted":
             break
-    return _finished(shell, targets, ran)
+    return _finish(shell, targets, ran)
 
 
 def _pairs(targets: Sequence[str], *, both: bool) -> list[tuple[str, str]]:
-    """(listens, connects): the two as given; of more, or with --both, each with each."""
+    """Return pairs (listens, connects): the two targets as given; of more, or with --both, every ordered pair."""
     if len(targets) < 2:
         raise UsageError("interop needs at least two targets", step="interop", hint="zconform interop A B")
     if len(targets) > 2 and len(set(targets)) < len(targets):
-        raise UsageError("a target is named twice", step="interop")
+        raise UsageError("the same target is named twice", step="interop")
     if len(targets) == 2 and not (both and targets[0] != targets[1]):
         return [(targets[0], targets[1])]
     return list(permutations(targets, 2))
 
 
-def _finished(shell: Shell, targets: Sequence[str], ran: dict[tuple[str, str], Ran | CannotGoOn]) -> int:
-    cells = {pair: summary.cell(one) if isinstance(one, Ran) else "cannot be had" for pair, one in ran.items()}
+def _finish(shell: Shell, targets: Sequence[str], ran: dict[tuple[str, str], Ran | CannotGoOn]) -> int:
+    cells = {pair: summary.cell(one) if isinstance(one, Ran) else "not available" for pair, one in ran.items()}
     if shell.as_json:
         shell.print_json(
             [
@@ -118,18 +118,14 @@ def _finished(shell: Shell, targets: Sequence[str], ran: dict[tuple[str, str], R
     elif len(ran) > 1:
         shell.out.print()
         shell.out.print(summary.any_to_any(list(dict.fromkeys(targets)), cells))
-    codes = {one.exit if isinstance(one, Ran) else Exit.CANNOT_GO_ON for one in ran.values()}
-    order = (Exit.CANNOT_GO_ON, Exit.NOT_CONFORMING, Exit.NOTHING_JUDGED, Exit.CONFORMING)
-    return int(next(code for code in order if code in codes))
+    return joined_exit(one.exit if isinstance(one, Ran) else Exit.CANNOT_GO_ON for one in ran.values())
 
 
 def _list(shell: Shell) -> int:
-    """Every scenario with its text."""
-    every = all_scenarios().values()
-    if shell.as_json:
-        shell.print_json([{"id": one.id, "topic": one.topic, "about": one.about} for one in every])
-        return int(Exit.CONFORMING)
-    for one in every:
-        first = one.about.partition("\n")[0]
-        shell.out.print(plain(f"{one.topic:14}{one.id.removeprefix('interop/'):55}{first}"), soft_wrap=True)
+    """Print every scenario with the first line of its description."""
+    rows = [{"id": it.id, "topic": it.topic, "about": it.about} for it in all_scenarios().values()]
+    lines = (
+        f"{it['topic']:14}{it['id'].removeprefix('interop/'):55}{it['about'].partition(chr(10))[0]}" for it in rows
+    )
+    shell.show(rows, lines)
     return int(Exit.CONFORMING)

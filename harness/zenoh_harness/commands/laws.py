@@ -1,4 +1,4 @@
-"""`zconform laws`: what judges every conversation, listed and told."""
+"""`zconform laws`: list the laws, show one in full, judge recordings by them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from zenoh_conformance.law import Law, all_laws
-from zenoh_conformance.requirement import requirements
+from zenoh_conformance.judging.law import Law, all_laws
+from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.commands import _completing as completing
 from zenoh_harness.commands.audit import audit, audit_options
 from zenoh_harness.console import Shell, shell_options
@@ -18,7 +18,9 @@ from zenoh_harness.errors import unknown
 
 @click.group()
 def command() -> None:
-    """The laws: each is held against everything that a target ever says.
+    """List and show the laws, or judge recordings by them.
+
+    A law is a property that every conversation must have. A run applies all laws to everything that the target sends.
 
     \b
     Example:  zconform laws list
@@ -29,7 +31,7 @@ def command() -> None:
 @click.argument("pattern", metavar="[GLOB]", default="*", shell_complete=completing.laws)
 @shell_options()
 def list_laws(shell: Shell, pattern: str) -> None:
-    """The laws whose id or requirement matches.
+    """List the laws whose id or requirement matches.
 
     \b
     Example:  zconform laws list 'session-establishment/*'
@@ -39,11 +41,8 @@ def list_laws(shell: Shell, pattern: str) -> None:
     ]
     if not found:
         raise unknown("law", pattern, all_laws(), step="laws list")
-    if shell.as_json:
-        shell.print_json([as_json(law) for law in found])
-        return
-    for law in found:
-        shell.out.print(f"{law.id:<44}  {law.per.value:<12}  {law.requirement}", soft_wrap=True)
+    lines = (f"{law.id:<44}  {law.per.value:<12}  {law.requirement}" for law in found)
+    shell.show([as_json(law) for law in found], lines)
     shell.note(f"{len(found)} laws")
 
 
@@ -51,12 +50,14 @@ def list_laws(shell: Shell, pattern: str) -> None:
 @click.argument("files", metavar="CONVERSATION|CAPTURE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @audit_options
 def judge(shell: Shell, files: tuple[Path, ...], **options: Any) -> int:
-    """Hold the laws against everybody in a recorded CONVERSATION (of the tap, of a run's evidence) or a CAPTURE.
+    """Judge recordings by the laws.
+
+    A CONVERSATION is a file that the tap or a run recorded, a CAPTURE a pcap or pcapng file.
 
     \b
     Example:  zconform laws judge zconform-results/evidence/x.jsonl
               zconform laws judge --law law/cookie-echo lo.pcapng
-    Exit code 1 when somebody is at fault, 3 when a capture is damaged and its rest was not read, 4 when there was nothing to judge.
+    Exit codes: as for `audit`.
     """
     return audit(shell, files, **options)
 
@@ -65,29 +66,29 @@ def judge(shell: Shell, files: tuple[Path, ...], **options: Any) -> int:
 @click.argument("names", metavar="ID...", nargs=-1, required=True, shell_complete=completing.laws)
 @shell_options()
 def show(shell: Shell, names: tuple[str, ...]) -> None:
-    """All that is known about a law.
+    """Show a law in full.
 
     \b
     Example:  zconform laws show law/cookie-echo
     """
+    laws = [_find(name) for name in names]
+    shell.show([as_json(law) for law in laws], (line for law in laws for line in _in_full(law)))
+
+
+def _find(name: str) -> type[Law]:
     known = all_laws()
-    found = [known.get(name) or known.get(f"law/{name}") for name in names]
-    for name, law in zip(names, found, strict=True):
-        if law is None:
-            raise unknown("law", name, known, step="laws show")
-    whole = [law for law in found if law is not None]
-    if shell.as_json:
-        shell.print_json([as_json(law) for law in whole])
-        return
-    for law in whole:
-        requirement = requirements().get(law.requirement)
-        shell.out.print(law.id, style="bold")
-        says = f" ({requirement.level}): {requirement.says}" if requirement else ""
-        shell.out.print(f"judges   {law.requirement}{says}", soft_wrap=True)
-        shell.out.print(f"looks at each {law.per.value}")
-        shell.out.print(f"\n{law.about}\n", soft_wrap=True)
+    law = known.get(name) or known.get(f"law/{name}")
+    if law is None:
+        raise unknown("law", name, known, step="laws show")
+    return law
+
+
+def _in_full(law: type[Law]) -> tuple[str, ...]:
+    requirement = requirements().get(law.requirement)
+    says = f" ({requirement.level}): {requirement.says}" if requirement else ""
+    return law.id, f"judges   {law.requirement}{says}", f"state    one for each {law.per.value}", f"\n{law.about}\n"
 
 
 def as_json(law: type[Law]) -> dict[str, Any]:
-    """A law as data."""
+    """Return a law as the value that `--format json` prints."""
     return {"id": law.id, "requirement": law.requirement, "per": law.per.value, "about": law.about}

@@ -1,6 +1,6 @@
-"""`zconform peer`: the reference node, or a faulty node, on a real link.
+"""`zconform peer`: run the reference node, or a faulty node, on a real link.
 
-`python -m zenoh_harness.commands.peer` is the same without the rest of the command line, so that it starts fast.
+`python -m zenoh_harness.commands.peer` does the same without the rest of the command line, so that it starts faster.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from types import FrameType
 
 import click
 
-from zenoh_conformance import sane
+from zenoh_conformance.messages import sane
 from zenoh_harness.commands import _completing as completing
 from zenoh_harness.console import Shell, shell_options
 from zenoh_harness.errors import CannotGoOn, UsageError, unknown
@@ -26,25 +26,27 @@ from zenoh_harness.variants import all_variants
 
 
 @click.command("peer")
-@click.option("--listen", "listen", metavar="LOCATOR", help="Listen there; port 0 lets the kernel choose.")
-@click.option("--connect", "connect", metavar="LOCATOR", help="Connect there, again and again, as a client.")
+@click.option("--listen", "listen", metavar="LOCATOR", help="Address to listen on; with port 0 the kernel chooses one.")
+@click.option(
+    "--connect", "connect", metavar="LOCATOR", help="Address to connect to as a client, again after each end."
+)
 @click.option(
     "--fault",
     metavar="NAME",
     shell_complete=completing.faulty,
-    help="Be the faulty node of that name (`zconform peer --faults` lists them).",
+    help="Run this faulty node; `zconform faulty` lists them.",
 )
 @click.option(
     "--variant",
     metavar="NAME",
     shell_complete=completing.variants,
-    help="Be the conforming variant of that name (`zconform variants` lists them).",
+    help="Run this conforming variant; `zconform variants` lists them.",
 )
-@click.option("--faults", is_flag=True, help="List the faulty nodes, and what catches each.")
+@click.option("--faults", is_flag=True, help="List the faulty nodes, as `zconform faulty` does.")
 @click.option(
-    "--profile", default="default", shell_complete=completing.profiles, show_default=True, help="Start in this profile."
+    "--profile", default="default", shell_complete=completing.profiles, show_default=True, help="Profile to start in."
 )
-@click.option("--zid", metavar="HEX", help="ZenohID as printed, most significant byte first.")
+@click.option("--zid", metavar="HEX", help="ZenohID in hexadecimal, most significant byte first.")
 @shell_options()
 def command(
     shell: Shell,
@@ -56,7 +58,9 @@ def command(
     profile: str,
     zid: str | None,
 ) -> None:
-    """Run the reference node until it is told to stop.
+    """Run the reference node, a faulty node or a variant.
+
+    The node runs until it gets SIGINT or SIGTERM.
 
     \b
     Example:
@@ -64,18 +68,18 @@ def command(
       zconform peer --listen tcp/127.0.0.1:0 --fault believes-any-cookie
     """
     if faults:
-        every = all_faulty_nodes().values()
-        if shell.as_json:
-            shell.print_json([{"name": one.name, "about": one.about, "caught_by": [*one.caught_by]} for one in every])
-        for faulty_node in () if shell.as_json else every:
-            click.echo(f"{faulty_node.name:38} {', '.join(faulty_node.caught_by)}")
+        from zenoh_harness.commands.faulty import (
+            list_nodes,
+        )  # imports every check: not for a node that is to start fast
+
+        list_nodes(shell, [*all_faulty_nodes().values()])
         return
     if (listen is None) == (connect is None):
         raise UsageError(
-            "say either --listen or --connect", step="options", hint="zconform peer --listen tcp/127.0.0.1:7447"
+            "give either --listen or --connect", step="options", hint="zconform peer --listen tcp/127.0.0.1:7447"
         )
     if fault is not None and variant is not None:
-        raise UsageError("say --fault or --variant, not both", step="options")
+        raise UsageError("--fault and --variant exclude each other", step="options")
     server = Server(node_of(kind_of(fault, variant), profile, zid, initiator=connect is not None))
     _stop_on_signals(server)
     locator = tcp(listen or connect or "")
@@ -83,8 +87,8 @@ def command(
         try:
             port = server.listen(locator.host, locator.port)
         except OSError as why:
-            hint = "--listen tcp/127.0.0.1:0 takes a free port"
-            raise CannotGoOn(f"cannot listen at {locator}", step="listen", seen=str(why), hint=hint) from why
+            hint = "--listen tcp/127.0.0.1:0 chooses a free port"
+            raise CannotGoOn(f"cannot listen on {locator}", step="listen", seen=str(why), hint=hint) from why
         where = f"tcp/{locator.host}:{port}"
         click.echo(json.dumps({"listening": where}) if shell.as_json else f"listening at {where}")
         server.serve()
@@ -94,7 +98,7 @@ def command(
 
 
 def kind_of(fault: str | None, variant: str | None) -> type[Reference]:
-    """The reference, or the node that the options name. Raises UsageError with the nearest names."""
+    """Return the class of the node that the options name. Raises UsageError with the nearest names."""
     faulty = all_faulty_nodes()
     if fault is not None and fault not in faulty:
         raise unknown("faulty node", fault, faulty, step="--fault")
@@ -107,7 +111,7 @@ def kind_of(fault: str | None, variant: str | None) -> type[Reference]:
 
 
 def node_of(kind: type[Reference], profile: str, zid: str | None, *, initiator: bool) -> Reference:
-    """A node of that kind in a profile. Raises UsageError for a profile that the reference has not."""
+    """Return a node of that class in a profile. Raises UsageError if the reference does not have the profile."""
     if profile not in CHANGES:
         raise unknown("profile of the reference", profile, CHANGES, step="--profile")
     changes: dict[str, object] = {**({"whatami": sane.CLIENT} if initiator else {}), **kind.settings}
@@ -117,15 +121,17 @@ def node_of(kind: type[Reference], profile: str, zid: str | None, *, initiator: 
         try:
             changes["zid"] = bytes.fromhex(zid.zfill(len(zid) + len(zid) % 2))[::-1]
         except ValueError as why:
-            raise UsageError(f"{zid!r} is no ZenohID", step="--zid", hint="1 to 16 bytes in hex") from why
+            raise UsageError(
+                f"{zid!r} is not a ZenohID", step="--zid", hint="write 1 to 16 bytes in hexadecimal"
+            ) from why
     return kind(config_of(profile, **changes))
 
 
 def tcp(text: str) -> Locator:
-    """A TCP locator. Raises UsageError for any other."""
+    """Parse a TCP locator. Raises UsageError for another protocol."""
     locator = Locator.parse(text)
     if locator.protocol != "tcp":
-        raise UsageError(f"the reference speaks over tcp, not {locator.protocol}", step="locator")
+        raise UsageError(f"the reference node supports tcp only, not {locator.protocol}", step="locator")
     return locator
 
 

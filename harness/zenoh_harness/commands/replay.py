@@ -1,4 +1,4 @@
-"""`zconform replay`: one script against one target, explained."""
+"""`zconform replay`: replay one script against one target and explain the conversation."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from threading import Event, Lock
 
 import click
 
-from zenoh_conformance.case import Case
-from zenoh_conformance.conversation import Conversation
-from zenoh_conformance.verdict import Exit, Judgement, Key, Verdict, exit_code
+from zenoh_conformance.cases.case import Case
+from zenoh_conformance.judging.verdict import Exit, Judgement, Key, Verdict, exit_code
+from zenoh_conformance.reading.conversation import Conversation
 from zenoh_harness.commands import _completing as completing
-from zenoh_harness.commands.explain import show_told
+from zenoh_harness.commands._options import FILE, seed_option
+from zenoh_harness.commands.explain import print_explained
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import UsageError, nearest
 from zenoh_harness.files import conversations, scripts
 from zenoh_harness.files.evidence import marked, slug
 from zenoh_harness.files.explained import conversation_told
 from zenoh_harness.files.known import ListedDeviation
-from zenoh_harness.files.places import check_files
+from zenoh_harness.files.writable import check_files
 from zenoh_harness.run import embargo
 from zenoh_harness.run.attempt import Conditions
 from zenoh_harness.run.decide import Decision, level_of
@@ -39,22 +40,24 @@ from zenoh_harness.targets.target import NodeTarget, open_target
 @click.command()
 @click.argument("script", shell_complete=completing.scripts)
 @click.argument("target", default="wheel", shell_complete=completing.targets)
-@click.option("--seed", type=int, default=0, show_default=True, help="What is drawn, is drawn from this.")
+@seed_option
 @click.option(
     "--against",
     metavar="TARGET",
     shell_complete=completing.targets,
-    help="Replay it on this one too, and tell where the two part.",
+    help="Replay against this target too, and print where the two differ.",
 )
-@click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Write the conversation to this file.")
+@click.option("--save", type=FILE, help="Write the conversation to this file.")
 @shell_options()
 def command(shell: Shell, script: str, target: str, seed: int, against: str | None, save: Path | None) -> int:
-    """Do what SCRIPT says to TARGET, say what came of it, and look at the target's health afterwards.
+    """Replay a script against a target.
+
+    Prints the explained conversation and a verdict, and checks the target's health afterwards.
 
     \b
     Example:  zconform replay zconform-results/evidence/x.script wheel:1.10.2
-              zconform replay link-state-that-cannot-be-read wheel:1.0.4     (one that ships)
-    Exit code 1 when the target deviates, dies, or turns zombie.
+              zconform replay link-state-that-cannot-be-read wheel:1.0.4     (a shipped script)
+    Exit codes: 0 the target behaves as required, 1 it deviates, ends or is a zombie, 2 usage, 3 it cannot be reached.
     """
     check_files(save)
     case = load(script, shell)
@@ -76,41 +79,38 @@ def command(shell: Shell, script: str, target: str, seed: int, against: str | No
 
 
 def _compare(shell: Shell, one: Decision, other: Decision) -> int:
-    """Tell where two conversations part, but for what each may choose; exit 1 when they do."""
+    """Print where two conversations differ, apart from values that each node may choose; exit code 1 if they do."""
     parted = differences(one.conversation or Conversation(), other.conversation or Conversation())
-    if shell.as_json:
-        shell.print_json({"same": not parted, "differences": parted})
-    else:
-        for line in parted or ["the same, but for what each may choose"]:
-            shell.out.print(plain(line), soft_wrap=True)
+    same = ["no difference, apart from values that each node may choose"]
+    shell.show({"same": not parted, "differences": parted}, parted or same)
     return int(Exit.NOT_CONFORMING if parted else Exit.CONFORMING)
 
 
 def load(script: str, shell: Shell | None = None) -> Case:
-    """A script by its file, or by its name where it ships. Raises UsageError."""
+    """Read a script from a file, or a shipped script by its name. Raises UsageError."""
     path = Path(script)
     if not path.exists() and script.removeprefix("scripts/") in shipped():
         path = shipped()[script.removeprefix("scripts/")]
     if not path.exists():
-        raise UsageError(f"no script {script!r}, neither a file nor one that ships", hint=nearest(script, shipped()))
+        raise UsageError(f"no script {script!r}: neither a file nor a shipped script", hint=nearest(script, shipped()))
     found = scripts.read(path)
     check = found.header.get("check", "")
     if shell is not None and not is_here(check):
-        shell.note(f"{check} is none of the checks of this version: the steps are done as they stand")
+        shell.note(f"this version has no check {check}: the steps are replayed without it")
     return case_of(found, f"scripts/{slug(path.stem)}")
 
 
 def node_for(case: Case, target: str) -> NodeTarget:
-    """The target in the role that the script was made for. Raises UsageError when it cannot be had so."""
+    """Return the target in the script's role. Raises UsageError if the target does not have that role."""
     for reach in reaches(find(target)):
         node = open_target(reach)
         if node.side is case.role:
             return node
-    raise UsageError(f"the script is for a target that is the {case.role.value}, and {target} is not")
+    raise UsageError(f"the script is for a target in the role {case.role.value}, which {target} does not have")
 
 
 def perform(case: Case, node: NodeTarget, seed: int = 0, shell: Shell | None = None) -> Decision:
-    """The script, run as a case: repeated when red, charged when the target dies of it twice."""
+    """Run the script as a case: again if it is red, and charge it if the target ends twice."""
     lifecycle = Lifecycle(node, case.profile, told=shell.detail if shell else lambda _text: None)
     stop, agent = Event(), Lock()
 
@@ -128,7 +128,7 @@ def perform(case: Case, node: NodeTarget, seed: int = 0, shell: Shell | None = N
 
 def _judgement(decision: Decision, node: NodeTarget, case: Case) -> Judgement:
     key = Key(
-        target=node.reach.called(node.identity.name),
+        target=node.reach.reported_name(node.identity.name),
         version=node.identity.version,
         role=node.side.value,
         profile=case.profile,
@@ -140,27 +140,27 @@ def _judgement(decision: Decision, node: NodeTarget, case: Case) -> Judgement:
 
 
 def _as_json(decision: Decision, node: NodeTarget) -> dict[str, object]:
-    text = [one.as_json() for one in conversation_told(decision.conversation)] if decision.conversation else []
+    explained = [part.as_json() for part in conversation_told(decision.conversation)] if decision.conversation else []
     return {
-        "target": {"name": node.reach.called(node.identity.name), "version": node.identity.version},
+        "target": {"name": node.reach.reported_name(node.identity.name), "version": node.identity.version},
         "verdict": decision.verdict.value,
         "cause": decision.cause,
         "end": decision.end,
         "attempts": decision.attempts,
-        "conversation": text,
+        "conversation": explained,
     }
 
 
 def _show(shell: Shell, decision: Decision, node: NodeTarget, listed: ListedDeviation | None) -> None:
     if decision.conversation is not None:
         for one in conversation_told(decision.conversation):
-            show_told(shell, one)
+            print_explained(shell, one)
     style = "bold green" if decision.verdict.value == "pass" else "bold red"
-    who = f"{node.reach.called(node.identity.name)} {node.identity.version}".strip()
+    who = f"{node.reach.reported_name(node.identity.name)} {node.identity.version}".strip()
     shell.out.print(f"\n{who}: {decision.verdict.value}", style=style)
     if decision.cause:
         shell.out.print(f"  {plain(decision.cause)}", soft_wrap=True)
     if listed is not None:
-        shell.out.print(f"  a known deviation: {plain(listed.reason)}", soft_wrap=True)
+        shell.out.print(f"  known deviation: {plain(listed.reason)}", soft_wrap=True)
     if decision.attempts > 1:
-        shell.out.print(f"  {decision.attempts} attempts, the last alone with a target in good health")
+        shell.out.print(f"  {decision.attempts} attempts; the last ran alone, on a healthy target")

@@ -1,4 +1,4 @@
-"""`zconform run`: cases, laws, vectors and models against each target."""
+"""`zconform run`: judge targets by cases, laws, vectors and models."""
 
 from __future__ import annotations
 
@@ -13,25 +13,38 @@ from typing import Final
 
 import click
 
-from zenoh_conformance.verdict import Exit
+from zenoh_conformance.judging.verdict import Exit
 from zenoh_harness.commands import _completing as completing
 from zenoh_harness.commands._known import known_option
-from zenoh_harness.console import Shell, plain, shell_options
+from zenoh_harness.commands._options import (
+    FILE,
+    depth_option,
+    fresh_option,
+    jobs_option,
+    junit_option,
+    only_option,
+    sarif_option,
+    seed_option,
+    strict_option,
+    timeout_option,
+)
+from zenoh_harness.console import Shell, out_option, plain, shell_options
 from zenoh_harness.errors import OtherVersion, UsageError
 from zenoh_harness.files import judged as files_judged
 from zenoh_harness.files import junit as files_junit
 from zenoh_harness.files import results
 from zenoh_harness.files import sarif as files_sarif
 from zenoh_harness.files.evidence import slug
-from zenoh_harness.files.places import check_files, check_folders
+from zenoh_harness.files.results import Results
+from zenoh_harness.files.writable import check_files, check_folders
 from zenoh_harness.run import again, debugging, lists, summary
 from zenoh_harness.run.allowance import AT_FULL, Allowance, seconds_of
 from zenoh_harness.run.checks import every_name
 from zenoh_harness.run.folder import claimed
-from zenoh_harness.run.options import DEPTHS, Options
+from zenoh_harness.run.options import Options
 from zenoh_harness.run.plan import Selection, Shard
 from zenoh_harness.run.runner import Ran, known_for, nodes_of, parts_of, run_target
-from zenoh_harness.targets.named import checked
+from zenoh_harness.targets.lookup import find_checked
 from zenoh_harness.targets.reach import Reach
 from zenoh_harness.targets.target import NodeInstance
 
@@ -40,49 +53,45 @@ OUT: Final = "zconform-results"
 
 @click.command()
 @click.argument("targets", nargs=-1, metavar="[TARGET...]", shell_complete=completing.targets)
+@only_option
+@jobs_option
+@seed_option
+@click.option("--shuffle", type=int, metavar="SEED", help="Run the cases in a random order, from this seed.")
+@depth_option("full")
 @click.option(
-    "--only",
-    multiple=True,
-    metavar="GLOB",
-    shell_complete=completing.checks,
-    help="Only these checks or requirements; may be repeated.",
+    "--budget",
+    metavar="TIME",
+    help="Time limit of the run: 90s, 10m, 1h or none. Default: 10m at depth full, else none.",
 )
-@click.option("--jobs", type=click.IntRange(1, 256), default=8, show_default=True, help="Cases side by side.")
-@click.option("--seed", type=int, default=0, show_default=True, help="What is drawn, is drawn from this.")
-@click.option("--shuffle", type=int, metavar="SEED", help="Run the cases in an order drawn from this.")
-@click.option("--depth", type=click.Choice(DEPTHS), default="full", show_default=True, help="How much of each check.")
-@click.option(
-    "--budget", metavar="TIME", help="How long it may take: 90s, 10m, 1h, none. Default: 10m at `full`, else none."
-)
-@click.option("--timeout", metavar="TIME", help="How long one case may take, as in 20s; a minute without it.")
-@click.option("--fresh", is_flag=True, help="Give each judgement a new target.")
-@click.option(
-    "--out", type=click.Path(path_type=Path, file_okay=False), default=OUT, show_default=True, help="Where to."
-)
+@timeout_option
+@fresh_option
+@out_option(OUT)
 @known_option
+@click.option("--judged", type=FILE, help="List of what an earlier run judged; fail if this run judges less.")
+@click.option("--accept", is_flag=True, help="Write the list of --judged from this run.")
+@junit_option
+@sarif_option
+@strict_option
+@click.option("--with-embargoed", is_flag=True, help="Also run the embargoed scripts in your data folder.")
+@click.option("--shard", metavar="I/N", help="Run part I of N; `zconform merge` merges the results.")
 @click.option(
-    "--judged", type=click.Path(path_type=Path, dir_okay=False), help="What was judged before, and must be again."
-)
-@click.option("--accept", is_flag=True, help="Write what is judged now into the file of --judged.")
-@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write JUnit XML to this file too.")
-@click.option("--sarif", type=click.Path(path_type=Path, dir_okay=False), help="Write SARIF to this file too.")
-@click.option("--strict", is_flag=True, help="`warn` and `slow` count as deviations too.")
-@click.option("--with-embargoed", is_flag=True, help="Run what is kept back in your data folder, too.")
-@click.option("--shard", metavar="I/N", help="Only the I-th of N parts; `zconform merge` makes one of them again.")
-@click.option(
-    "--repeat", type=click.IntRange(1, 1000), default=1, metavar="N", help="Run N times; what differs is `flaky`."
+    "--repeat",
+    type=click.IntRange(1, 1000),
+    default=1,
+    metavar="N",
+    help="Run N times; a check with different verdicts is `flaky`.",
 )
 @click.option(
-    "--last-failed", is_flag=True, help="Judge what was red in --out once more, and put it into those results."
+    "--last-failed", is_flag=True, help="Run only the checks that are red in --out, and update those results."
 )
-@click.option("--max-fail", type=click.IntRange(1), metavar="N", help="End after N deviations.")
+@click.option("--max-fail", type=click.IntRange(1), metavar="N", help="Stop after N deviations.")
 @click.option(
     "--debug",
     metavar="CHECK",
     shell_complete=completing.checks,
-    help="Judge this one: tell process and port, wait before each step, leave the target up.",
+    help="Run this check step by step: print process and port, wait for Enter, keep the target running.",
 )
-@click.option("--keep", is_flag=True, help="Leave the target up and tell how to attach to it.")
+@click.option("--keep", is_flag=True, help="Keep the target running afterwards, and print how to attach to it.")
 @shell_options()
 def command(
     shell: Shell,
@@ -110,106 +119,141 @@ def command(
     debug: str | None,
     keep: bool,
 ) -> int:
-    """Judge each TARGET; the default is the real zenoh-rust, `wheel`.
+    """Judge targets; write results and evidence.
+
+    TARGET is a target string: wheel:VERSION, docker:IMAGE, exec:COMMAND, tcp/HOST:PORT, stdio:COMMAND, lib:PATH, reference,
+    faulty:NAME or variant:NAME. The default is wheel, the real zenoh-rust.
 
     \b
     Example:  zconform run wheel:1.10.2 --only 'session-establishment/*'
-    A target is reached by one string: wheel:VERSION, docker:IMAGE, exec:COMMAND, tcp/HOST:PORT, stdio:COMMAND,
-    reference, faulty:NAME. Exit codes: 0 conforming, 1 not conforming, 2 usage, 3 could not go on, 4 nothing was judged.
+    Exit codes: 0 conforming, 1 not conforming, 2 usage, 3 harness or target failed, 4 nothing was judged.
     """
     only, keep = ((debug,), True) if debug else (only, keep)
     selection = Selection(only, Shard.read(shard) if shard else None)
     selection.check(every_name())
     seconds = seconds_of(budget) if budget else AT_FULL if depth == "full" and not debug else inf
     longest = seconds_of(timeout, "--timeout") if timeout else debugging.PATIENCE if debug else None
-    check_files(junit, sarif)
-    check_folders(out)
-    wanted = [checked(target) for target in targets or ("wheel",)]
+    check_outputs(out, junit, sarif)
+    wanted = [find_checked(target) for target in targets or ("wheel",)]
     check_judged(judged, accept=accept, targets=len(wanted), selected=not selection.whole or last_failed)
     check_repetition(repeat=repeat, last_failed=last_failed, keep=keep, only=bool(only))
-    pause = debugging.pause(shell, debug, wanted, depth) if debug else None
-    ran: list[Ran | None] = []
     kept: list[NodeInstance] = []
-    for reach in wanted:
-        here = out if len(wanted) == 1 else out / slug(str(reach))
-        options = Options(
-            out=here, selection=selection, jobs=jobs, seed=seed, shuffle=shuffle, depth=depth, judged=None if accept else judged,
-            strict=strict, kept=kept if keep else None, told=shell.detail, found=shell.note, with_embargoed=with_embargoed,
-            allowance=Allowance.of(seconds), max_fail=max_fail, timeout=longest, fresh=fresh, pause=pause,
-        )  # fmt: skip
-        ran.append(some_runs(shell, reach, options, known, repeat=repeat, last_failed=last_failed))
-        if ran[-1] is not None and ran[-1].stopped is not None and ran[-1].footer.why == "interrupted":
-            break
-    export(ran, junit, sarif, strict=strict)
+    options = Options(
+        out=out,
+        selection=selection,
+        jobs=jobs,
+        seed=seed,
+        shuffle=shuffle,
+        depth=depth,
+        judged=None if accept else judged,
+        strict=strict,
+        kept=kept if keep else None,
+        told=shell.detail,
+        found=shell.note,
+        with_embargoed=with_embargoed,
+        max_fail=max_fail,
+        timeout=longest,
+        fresh=fresh,
+        pause=debugging.pause(shell, debug, wanted, depth) if debug else None,
+    )
+    ran = run_each(shell, wanted, options, known, seconds=seconds, repeat=repeat, last_failed=last_failed)
+    write_exports(read_exported(ran, junit, sarif), junit, sarif, strict=strict)
     if judged is not None and accept:
-        accepted(shell, judged, ran[0])
-    if len(wanted) > 1 and not shell.as_json and not shell.quiet:
-        summary.show_together(ran, shell.out)
-    code = finished(shell, ran)
-    hold(shell, kept)
+        accept_judged(shell, judged, ran[0])
+    code = finish_runs(shell, ran)
+    keep_running(shell, kept)
     return code
 
 
+def check_outputs(out: Path, *files: Path | None) -> None:
+    """Raise UsageError for a file or a folder that cannot be written."""
+    check_files(*files)
+    check_folders(out)
+
+
+def run_each(
+    shell: Shell,
+    targets: Sequence[Reach],
+    options: Options,
+    known: tuple[Path, ...],
+    *,
+    seconds: float,
+    repeat: int,
+    last_failed: bool,
+) -> list[Ran | None]:
+    """Judge targets one after the other, each with its own budget of seconds and folder; ends after an interrupted run."""
+    ran: list[Ran | None] = []
+    for reach in targets:
+        here = options.out if len(targets) == 1 else options.out / slug(str(reach))
+        mine = replace(options, out=here, allowance=Allowance.of(seconds))
+        ran.append(some_runs(shell, reach, mine, known, repeat=repeat, last_failed=last_failed))
+        if ran[-1] is not None and ran[-1].stopped is not None and ran[-1].footer.why == "interrupted":
+            break
+    return ran
+
+
 def check_repetition(*, repeat: int, last_failed: bool, keep: bool, only: bool) -> None:
-    """Raise UsageError for ways to repeat that do not go together."""
+    """Raise UsageError for options of repetition that exclude each other."""
     if repeat > 1 and (last_failed or keep):
         raise UsageError(
-            "--repeat starts a new target each time", step="--repeat", hint="leave out --last-failed and --keep"
+            "--repeat starts a new target for each run", step="--repeat", hint="leave out --last-failed and --keep"
         )
     if last_failed and only:
-        raise UsageError("--last-failed selects by itself", step="--last-failed", hint="leave out --only")
+        raise UsageError("--last-failed selects the checks itself", step="--last-failed", hint="leave out --only")
 
 
 def check_judged(judged: Path | None, *, accept: bool, targets: int, selected: bool) -> None:
-    """Raise UsageError where a list of what was judged is to be used or written, and cannot be."""
+    """Raise UsageError if the list of --judged cannot be read or written as asked."""
     if judged is None and accept:
-        raise UsageError(
-            "--accept says what to do with a file that is not named", step="--accept", hint="--judged FILE"
-        )
+        raise UsageError("--accept needs --judged", step="--accept", hint="name the list: --judged FILE")
     if judged is None:
         return
     if targets > 1:
-        raise UsageError("one list is one target's", step="--judged", hint="run the targets one by one")
+        raise UsageError("--judged takes the list of one target", step="--judged", hint="run the targets one by one")
     if accept and selected:
-        raise UsageError("a selection judges less than there is to judge", step="--accept", hint="leave out --only")
-    if not accept and not judged.exists():
         raise UsageError(
-            f"there is no {judged}", step="--judged", hint="--accept writes it, once you agree with what is judged"
+            "--accept needs a run of all checks", step="--accept", hint="leave out --only, --shard and --last-failed"
         )
+    if not accept and not judged.exists():
+        raise UsageError(f"there is no {judged}", step="--judged", hint="add --accept to write it from this run")
     if accept:
         check_files(judged)
     else:
         files_judged.read(judged)
 
 
-def accepted(shell: Shell, path: Path, ran: Ran | None) -> None:
-    """Write what a whole run judged; what was stopped says nothing about the rest."""
+def accept_judged(shell: Shell, path: Path, ran: Ran | None) -> None:
+    """Write the list of what a complete run judged; an incomplete run leaves the file as it is."""
     if ran is None or ran.stopped is not None:
-        shell.note(f"{path.name} is left as it was: the run did not come to its end")
+        shell.note(f"{path.name} is unchanged: the run was not complete")
         return
     lines = files_judged.judged(ran.judgements)
     files_judged.write(path, lines)
-    shell.note(f"{path.name}: {len(lines)} lines of what was judged")
+    shell.note(f"wrote {path.name}: {len(lines)} judged requirements")
 
 
-def hold(shell: Shell, kept: Sequence[NodeInstance]) -> None:
-    """Leave instances up until somebody interrupts us: whatever we start ends with us."""
+def keep_running(shell: Shell, kept: Sequence[NodeInstance]) -> None:
+    """Keep instances running until the user interrupts; then stop them."""
     try:
         for node in kept:
-            shell.err.print(f"kept up: {plain(node.attach())}", soft_wrap=True)
+            shell.err.print(f"running: {plain(node.attach())}", soft_wrap=True)
         if kept:
-            shell.err.print("Ctrl-C ends it")
+            shell.err.print("Ctrl-C stops it")
             Event().wait()
     except KeyboardInterrupt:
-        shell.note("ended")
+        shell.note("stopped")
     finally:
         for node in kept:
             node.stop()
 
 
-def export(ran: Iterable[Ran | None], junit: Path | None, sarif: Path | None, *, strict: bool = False) -> None:
-    """The same records in the forms that other tools read."""
-    read = [results.read(one.out) for one in ran if one is not None] if junit or sarif else []
+def read_exported(ran: Iterable[Ran | None], *files: Path | None) -> list[Results]:
+    """Read the results back if one of the files is to be written."""
+    return [results.read(run.out) for run in ran if run is not None] if any(files) else []
+
+
+def write_exports(read: Sequence[Results], junit: Path | None, sarif: Path | None, *, strict: bool = False) -> None:
+    """Write the results as JUnit XML and SARIF, as asked."""
     if junit is not None:
         files_junit.write(read, junit, strict=strict)
     if sarif is not None:
@@ -219,7 +263,7 @@ def export(ran: Iterable[Ran | None], junit: Path | None, sarif: Path | None, *,
 def some_runs(
     shell: Shell, reach: Reach, options: Options, known: Sequence[Path], *, repeat: int, last_failed: bool
 ) -> Ran | None:
-    """One run of a target, several that are made one, or one of what was red; and its summary."""
+    """Run a target once, several times, or for its last failures; print the summary."""
     if repeat == 1 and not last_failed:
         return one_target(shell, reach, options, known)
 
@@ -241,10 +285,10 @@ def some_runs(
 def one_target(
     shell: Shell, reach: Reach, options: Options, known: Sequence[Path] = (), *, show: bool = True
 ) -> Ran | None:
-    """Run one target and print its summary, if that is to be shown; None when nothing is to be run against it."""
+    """Run one target and print its summary; return None if no check is selected for it."""
     parts = parts_of(reach, options)
     if not parts:
-        shell.note(f"{reach}: nothing to judge is selected")
+        shell.note(f"{reach}: no check is selected")
         return None
     who = parts[0].identity
     options = replace(options, known=known_for(who.name, known, kind=who.kind, nodes=nodes_of(parts)))
@@ -262,20 +306,23 @@ def one_target(
 
 
 def command_line() -> str:
-    """The command as it was given, for the results' header; empty when we are not the program."""
+    """Return the command line, for the results' header; empty if `zconform` is used as a library."""
     program = Path(sys.argv[0])
-    ours = program.name == "zconform" or program.parts[-2:] == (
-        "zenoh_harness",
-        "cli.py",
-    )  # `python -m`, as a matrix does
+    as_module = program.parts[-2:] == ("zenoh_harness", "cli.py")  # `python -m`, as a matrix does
+    ours = program.name == "zconform" or as_module
     return shlex.join(["zconform", *sys.argv[1:]]) if ours else ""
 
 
-def finished(shell: Shell, ran: Iterable[Ran | None]) -> int:
-    """The exit code of several targets; with `--format json`, all summaries as one document."""
-    every = list(ran)
+def finish_runs(shell: Shell, ran: Sequence[Ran | None]) -> int:
+    """Print what several targets have in common. Returns their exit code."""
     if shell.as_json:
-        shell.print_json([summary.as_json(one) for one in every if one is not None])
-    codes = {one.exit if one is not None else Exit.NOTHING_JUDGED for one in every}
+        shell.print_json([summary.as_json(run) for run in ran if run is not None])
+    elif len(ran) > 1 and not shell.quiet:
+        summary.show_together(ran, shell.out)
+    return joined_exit(run.exit if run is not None else Exit.NOTHING_JUDGED for run in ran)
+
+
+def joined_exit(codes: Iterable[Exit]) -> int:
+    """Return the exit code of several runs: the first of 3, 1, 4 and 0 that occurs."""
     order = (Exit.CANNOT_GO_ON, Exit.NOT_CONFORMING, Exit.NOTHING_JUDGED, Exit.CONFORMING)
-    return int(next(code for code in order if code in codes))
+    return int(min(codes, key=order.index))

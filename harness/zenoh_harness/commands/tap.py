@@ -1,4 +1,4 @@
-"""`zconform tap`: the recording proxy alone, between two nodes that run already."""
+"""`zconform tap`: a recording proxy between two running nodes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import Any
 
 import click
 
-from zenoh_conformance.connection import Decoders
-from zenoh_conformance.conversation import Event, Side
-from zenoh_conformance.finding import Finding
-from zenoh_conformance.law import judge
-from zenoh_conformance.verdict import Exit
+from zenoh_conformance.judging.engine import judge
+from zenoh_conformance.judging.finding import Finding
+from zenoh_conformance.judging.verdict import Exit
+from zenoh_conformance.reading.connection import Decoders
+from zenoh_conformance.reading.conversation import Event, Side
+from zenoh_harness.commands._options import FILE
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import CannotConnect, UsageError
 from zenoh_harness.files import conversations
@@ -25,24 +26,19 @@ from zenoh_harness.links.tap import Recording, Sink, Tap, change_of
 
 
 @click.command()
-@click.option("--listen", required=True, metavar="LOCATOR", help="Where to listen; port 0 lets the kernel choose.")
-@click.option("--to", required=True, metavar="LOCATOR", help="Where the other node listens.")
 @click.option(
-    "--record",
-    default=Path("tap.jsonl"),
-    show_default=True,
-    metavar="FILE",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="The conversation file to write.",
+    "--listen", required=True, metavar="LOCATOR", help="Address to listen on; with port 0 the kernel chooses one."
 )
-@click.option("--force", is_flag=True, help="Write over a recording that is there.")
-@click.option("--links", type=click.IntRange(0), default=0, metavar="N", help="Leave after N links (0: never).")
+@click.option("--to", required=True, metavar="LOCATOR", help="Address of the listening node.")
+@click.option("--record", default=Path("tap.jsonl"), show_default=True, type=FILE, help="Conversation file to write.")
+@click.option("--force", is_flag=True, help="Overwrite an existing recording.")
+@click.option("--links", type=click.IntRange(0), default=0, metavar="N", help="Exit after N links (0: never).")
 @click.option(
     "--change",
     "changes",
     multiple=True,
     metavar="RULE",
-    help="Change what one side says, as in drop:response_final or set:close.reason=0; may be repeated.",
+    help="Change messages, for example drop:response_final or set:close.reason=0; repeatable.",
 )
 @click.option(
     "--of",
@@ -50,9 +46,9 @@ from zenoh_harness.links.tap import Recording, Sink, Tap, change_of
     type=click.Choice([side.value for side in Side]),
     default=Side.RESPONDER.value,
     show_default=True,
-    help="Whose words --change changes.",
+    help="Side whose messages --change changes.",
 )
-@click.option("--laws", is_flag=True, help="Judge the recording at the end; exit 1 when a law was broken.")
+@click.option("--laws", is_flag=True, help="Judge the recording by the laws at the end.")
 @shell_options()
 def command(
     shell: Shell,
@@ -65,17 +61,19 @@ def command(
     side: str,
     laws: bool,
 ) -> int:
-    """Stand between two nodes, record both directions, change what --change says.
+    """Record the traffic between two nodes, or change it.
 
-    Each link is told when it ends, with the side that ended it; -v tells each message as it goes by.
+    The connecting node connects to --listen; the tap forwards both directions to --to and records them. Prints each link when
+    it ends, with the side that ended it; with -v also each message.
 
     \b
     Example:
       zconform tap --listen tcp/127.0.0.1:7448 --to tcp/127.0.0.1:7447 --record talk.jsonl
       zconform tap --listen tcp/127.0.0.1:7448 --to tcp/127.0.0.1:7447 --change drop:response_final
+    Exit codes: 0 done, 1 a law was broken (with --laws), 2 usage, 3 the listening node could not be reached.
     """
     if record.exists() and not force:
-        raise UsageError(f"{record} is there already", step="--record", hint="--force writes over it")
+        raise UsageError(f"{record} exists", step="--record", hint="--force overwrites it")
     rules, met = parse_rules(changes), Counter[Rule]()
     change = change_of(rules, Side(side), met)
     ended: list[Passed] = []
@@ -97,17 +95,17 @@ def command(
     if shell.verbose:
         sinks.append(_telling(shell, tap))
     _leave_on_signals(tap)
-    shell.note(f"listening at {tap.locator}, passing on to {tap.to}, recording {record}")
+    shell.note(f"listening at {tap.locator}, forwarding to {tap.to}, recording to {record}")
     try:
         tap.serve()
     finally:
         recording.close(tap.conversation)
     for rule in rules:
         if rule.path and not met[rule]:
-            shell.note(f"{rule.action}:{rule.path} met nothing")
+            shell.note(f"{rule.action}:{rule.path} matched no message")
     if ended and not any(passed.reached for passed in ended):
-        hint = f"does it listen there? what came is kept in {record}"
-        raise CannotConnect(f"{to} was never reached", step="connect", seen=ended[-1].how, hint=hint)
+        hint = f"start the node there first; {record} has what the other side sent"
+        raise CannotConnect(f"no connection to {to} succeeded", step="connect", seen=ended[-1].how, hint=hint)
     findings = _judge(shell, record) if laws else []
     if shell.as_json:
         shell.print_json(_as_json(ended, record, findings, {rule: met[rule] for rule in rules if rule.path}))
@@ -115,7 +113,7 @@ def command(
 
 
 def _telling(shell: Shell, tap: Tap) -> Sink:
-    """A sink that tells a person each message."""
+    """Return a sink that prints each message."""
     decoders = Decoders(tap.conversation)
 
     def tell(event: Event) -> None:
@@ -126,7 +124,7 @@ def _telling(shell: Shell, tap: Tap) -> Sink:
 
 
 def _judge(shell: Shell, record: Path) -> list[Finding]:
-    """What the laws say of both sides."""
+    """Judge both sides of the recording by the laws; print the findings."""
     findings = [finding for said in judge(conversations.read(record)) for finding in said.findings]
     for found in () if shell.as_json else findings:
         who = f"{found.time:.6f} {found.connection} {found.sender.value}"
@@ -136,26 +134,32 @@ def _judge(shell: Shell, record: Path) -> list[Finding]:
 
 
 def _as_json(ended: list[Passed], record: Path, findings: list[Finding], met: dict[Rule, int]) -> dict[str, Any]:
-    """What went by, for programs; the recording holds the rest."""
+    """Return links, changes and findings as the value that `--format json` prints."""
     return {
         "recording": str(record),
         "links": [
             {
-                "name": one.name, "initiator": one.initiator, "reached": one.reached, "how": one.how,
-                "sent": {side.value: count for side, count in one.sent.items()},
-                "ended_by": one.first.value if one.first else "tap",
+                "name": link.name,
+                "initiator": link.initiator,
+                "reached": link.reached,
+                "how": link.how,
+                "sent": {side.value: count for side, count in link.sent.items()},
+                "ended_by": link.first.value if link.first else "tap",
             }
-            for one in ended
+            for link in ended
         ],
         "changes": [{"action": rule.action, "path": rule.path, "met": count} for rule, count in met.items()],
         "findings": [
             {
-                "time": one.time, "connection": one.connection, "sender": one.sender.value,
-                "requirement": one.requirement, "cause": one.cause,
+                "time": finding.time,
+                "connection": finding.connection,
+                "sender": finding.sender.value,
+                "requirement": finding.requirement,
+                "cause": finding.cause,
             }
-            for one in findings
+            for finding in findings
         ],
-    }  # fmt: skip
+    }
 
 
 def _leave_on_signals(tap: Tap) -> None:

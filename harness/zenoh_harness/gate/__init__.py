@@ -1,1 +1,1 @@
-"""The gate: one run held against one list of known deviations, told in one screen, and the list kept up to date."""
+"""The gate: compare one run with one list of known deviations, report the result, and update the list."""

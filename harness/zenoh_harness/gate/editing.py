@@ -1,4 +1,4 @@
-"""A known-deviations file, written for the first time and kept up to date: comments, order and line ends stay as they are."""
+"""Write a file of known deviations, and update it without touching its comments, order and line ends."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from typing import Any, Final, cast
 import tomlkit
 from tomlkit.items import AoT
 
-from zenoh_conformance.requirement import requirements
-from zenoh_conformance.verdict import Judgement, Verdict
+from zenoh_conformance.judging.verdict import Judgement, Verdict
+from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files.results import check_label
-from zenoh_harness.gate.entries import DUE, PlacedEntry, blocks
-from zenoh_harness.gate.judging import Held
+from zenoh_harness.gate.comparison import GateResult
+from zenoh_harness.gate.entries import DUE, PlacedEntry, find_blocks
 
 Row = dict[str, Any]
 REASON: Final = f"{DUE}: say why this is accepted, and until when"
-OWNER: Final = f"{DUE}: who looks after it"
+OWNER: Final = f"{DUE}: name the person responsible"
 HEAD: Final = """\
-# Where this target is known to deviate from the specification, for `zconform gate`. Strict both ways: an entry that no longer
-# shows fails the gate, and so does one that shows for another cause. In a cause, * stands for anything.
+# Known deviations of this target from the specification, for `zconform gate`. The gate fails if an entry no longer occurs,
+# and if it occurs with another cause. In a cause, * stands for any text.
 """
 
 
-def first(held: Held, every: Iterable[Judgement], owner: str) -> str:
-    """The text of a first file: one entry a deviation, its reason due, but where a list that ships gives one."""
-    return HEAD + "".join("\n" + block(row) for row in rows(held.unlisted, list(every), owner))
+def new_list(held: GateResult, every: Iterable[Judgement], owner: str) -> str:
+    """Return the text of a new file: one entry per deviation, its reason from a shipped list, else marked as due."""
+    return HEAD + "".join("\n" + entry_text(row) for row in new_rows(held.unlisted, list(every), owner))
 
 
-def updated(text: str, held: Held, every: Iterable[Judgement], owner: str) -> str:
-    """The file's text without what is fixed, with today's cause in what changed, and what is new at its end.
+def updated_list(text: str, held: GateResult, every: Iterable[Judgement], owner: str) -> str:
+    """Return the text without fixed entries, with the new cause in changed ones, and with new entries at the end.
 
     Raises UsageError where the entries are not `[[deviation]]` blocks.
     """
@@ -40,33 +40,33 @@ def updated(text: str, held: Held, every: Iterable[Judgement], owner: str) -> st
     end = "\r\n" if "\r\n" in text else "\n"
     edits = held.changed
     taken = [_id(judgement) for judgement in edits.values()]
-    for number, place in reversed(list(enumerate(blocks([line.rstrip("\r\n") for line in lines]), 1))):
+    for number, place in reversed(list(enumerate(find_blocks([line.rstrip("\r\n") for line in lines]), 1))):
         here = slice(place.first - 1, place.last)
         if any(one.number == number for one in held.fixed):
             lines[_with_its_comments(lines, here)] = []
         elif number in edits:
-            lines[here] = _changed("".join(lines[here]), edits[number]).splitlines(keepends=True)
+            lines[here] = _with_new_cause("".join(lines[here]), edits[number]).splitlines(keepends=True)
     fresh = [one for one in held.unlisted if _id(one) not in taken]
-    more = "".join(end + block(row).replace("\n", end) for row in rows(fresh, list(every), owner))
+    more = "".join(end + entry_text(row).replace("\n", end) for row in new_rows(fresh, list(every), owner))
     kept = "".join(lines)
     return (kept if not more or not kept or kept.endswith("\n") else kept + end) + more
 
 
 def _id(judgement: Judgement) -> tuple[object, ...]:
-    """Judgements that one edit settles: those that say the same of the same."""
+    """Return what judgements share that one edit covers."""
     key = judgement.key
     return (key.role, key.requirement, key.check, judgement.verdict, judgement.cause)
 
 
-def hold_editable(placed: Sequence[PlacedEntry]) -> None:
+def check_editable(placed: Sequence[PlacedEntry]) -> None:
     """Raise UsageError for entries whose lines are not known."""
     if any(one.lines is None for one in placed):
         hint = "write each entry as a block that begins with [[deviation]]"
-        raise UsageError(f"{placed[0].file} is not in the form that can be edited", step="gate update", hint=hint)
+        raise UsageError(f"{placed[0].file} has an entry that cannot be edited", step="gate update", hint=hint)
 
 
 def _with_its_comments(lines: Sequence[str], here: slice) -> slice:
-    """A block with the comments right above it, which speak of it, and with the blank lines below; never the file's head."""
+    """Extend a block by the comments right above it and the blank lines below; the head of the file stays."""
     start, stop = here.start, here.stop
     while start > 0 and lines[start - 1].lstrip().startswith("#"):
         start -= 1
@@ -77,8 +77,8 @@ def _with_its_comments(lines: Sequence[str], here: slice) -> slice:
     return slice(start, stop)
 
 
-def _changed(text: str, judgement: Judgement) -> str:
-    """One entry with today's verdict and cause; its reason was for another one, and is due."""
+def _with_new_cause(text: str, judgement: Judgement) -> str:
+    """Return an entry with the verdict and cause of this run; its reason was for another cause, and is due again."""
     document = tomlkit.parse(text)
     entry = cast(AoT, document["deviation"])[0]
     was = str(entry["reason"])
@@ -88,8 +88,8 @@ def _changed(text: str, judgement: Judgement) -> str:
     return tomlkit.dumps(document)
 
 
-def block(row: Mapping[str, Any]) -> str:
-    """An entry as text, in the order of the row."""
+def entry_text(row: Mapping[str, Any]) -> str:
+    """Return an entry as TOML, with the fields in the order of the row."""
     width = max(len(name) for name in row)
     values = {name: tomlkit.item(dict(value) if name == "parameters" else value) for name, value in row.items()}
     if "parameters" in row:
@@ -99,18 +99,18 @@ def block(row: Mapping[str, Any]) -> str:
     return "[[deviation]]\n" + "".join(f"{name:<{width}} = {value.as_string()}\n" for name, value in values.items())
 
 
-def rows(unlisted: Iterable[Judgement], every: Sequence[Judgement], owner: str) -> Iterator[Row]:
-    """Entries for deviations: one a check, verdict and cause; narrowed to parameters and profile where not all deviate."""
+def new_rows(unlisted: Iterable[Judgement], every: Sequence[Judgement], owner: str) -> Iterator[Row]:
+    """Yield one entry per check, verdict and cause; narrowed to parameters and profile where other judgements pass."""
 
-    def alike(one: Judgement) -> tuple[str, ...]:
-        return (one.key.requirement, one.key.check, one.key.role, one.verdict.value, one.cause)
+    def group_key(item: Judgement) -> tuple[str, ...]:
+        return (item.key.requirement, item.key.check, item.key.role, item.verdict.value, item.cause)
 
-    for _, group in groupby(sorted(filter(_listable, unlisted), key=alike), key=alike):
-        yield from _narrowed(list(group), every, owner)
+    for _, group in groupby(sorted(filter(_listable, unlisted), key=group_key), key=group_key):
+        yield from _entries_of_check(list(group), every, owner)
 
 
-def _narrowed(group: Sequence[Judgement], every: Sequence[Judgement], owner: str) -> Iterator[Row]:
-    """One entry where everything that was judged of the check deviates so, else one for each place."""
+def _entries_of_check(group: Sequence[Judgement], every: Sequence[Judgement], owner: str) -> Iterator[Row]:
+    """Yield one entry if every judgement of the check deviates like this, otherwise one per profile and parameters."""
     key = group[0].key
     places = {(one.key.profile, one.key.parameters) for one in group}
     judged = {
@@ -132,8 +132,8 @@ def _row(one: Judgement, owner: str, profile: str, parameters: Mapping[str, str]
     return {name: value for name, value in row.items() if value}
 
 
-def left_out(held: Held) -> list[str]:
-    """Deviations that are not taken in by themselves: those without a cause, and unsteady ones, which need an end date."""
+def unlistable(held: GateResult) -> list[str]:
+    """Return the labels of deviations that need an entry by hand: those without a cause, and flaky ones."""
     return [check_label(one.key.check, one.key.parameters) for one in held.unlisted if not _listable(one)]
 
 
@@ -141,8 +141,8 @@ def _listable(one: Judgement) -> bool:
     return one.verdict is not Verdict.FLAKY and one.cause.strip("* ") != ""
 
 
-def write(path: Path, text: str) -> None:
-    """Write the file at once, or not at all; its line ends as they are in the text."""
+def write_list(path: Path, text: str) -> None:
+    """Replace the file atomically, with the line ends of the text."""
     fresh = path.with_name(f".{path.name}.new")
     try:
         fresh.write_bytes(text.encode("utf-8"))

@@ -1,4 +1,4 @@
-"""The entries of a known-deviations file with the lines where they stand, so that a person can be told which to delete."""
+"""Read the entries of a file of known deviations with their line numbers, so that messages can point at them."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from zenoh_conformance.verdict import Verdict
+from zenoh_conformance.judging.verdict import Verdict
 from zenoh_harness.files.faults import FileFault
 from zenoh_harness.files.known import ListedDeviation
 from zenoh_harness.files.list_text import HEAD
 from zenoh_harness.run import lists
 
 DUE: Final = "due"
-"""How a `reason` or an `owner` begins that somebody still has to write."""
+"""Prefix of a `reason` or an `owner` that still has to be written."""
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
-    """A block of lines of a file, from 1, the last one included."""
+class LineRange:
+    """A range of lines of a file, from 1, both ends included."""
 
     first: int
     last: int
@@ -30,14 +30,14 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class PlacedEntry:
-    """An entry and its place."""
+    """An entry, with the file and the lines in which it stands."""
 
     entry: ListedDeviation
     file: Path
     number: int
-    """Which of the file's entries, from 1."""
-    lines: Lines | None
-    """None where entries are not written as `[[deviation]]` blocks."""
+    """Position among the entries of the file, from 1."""
+    lines: LineRange | None
+    """None if the file does not write its entries as `[[deviation]]` blocks."""
 
     @property
     def place(self) -> str:
@@ -46,37 +46,36 @@ class PlacedEntry:
 
     @property
     def reason_is_due(self) -> bool:
-        """Whether nobody said yet why the deviation is accepted, or who looks after it."""
-        return any(text.lower().startswith(DUE) for text in (self.entry.reason, self.entry.owner))
+        """Whether the reason or the owner is still to be written."""
+        return any(field.lower().startswith(DUE) for field in (self.entry.reason, self.entry.owner))
 
 
-def read(path: Path) -> list[PlacedEntry]:
-    """The entries of a file, held against what there is. Raises FileFault for one that is wrong."""
-    found = lists.read([path])
-    places = blocks(path.read_text(encoding="utf-8-sig").splitlines())
-    lines: Sequence[Lines | None] = places if len(places) == len(found) else [None] * len(found)
-    placed = [
-        PlacedEntry(*row) for row in zip(found, [path] * len(found), range(1, len(found) + 1), lines, strict=True)
-    ]
-    for one in placed:
-        _hold_quarantine(one)
+def read_entries(path: Path) -> list[PlacedEntry]:
+    """Read and check the entries of a file. Raises FileFault for a wrong one."""
+    entries = lists.read([path])
+    blocks = find_blocks(path.read_text(encoding="utf-8-sig").splitlines())
+    ranges: Sequence[LineRange | None] = blocks if len(blocks) == len(entries) else [None] * len(entries)
+    pairs = enumerate(zip(entries, ranges, strict=True), 1)
+    placed = [PlacedEntry(entry, path, number, lines) for number, (entry, lines) in pairs]
+    for item in placed:
+        _check_quarantine(item)
     return placed
 
 
-def _hold_quarantine(one: PlacedEntry) -> None:
-    """An unsteady verdict is excused for a time, and by somebody."""
-    if one.entry.verdict is Verdict.FLAKY and not (one.entry.owner and one.entry.expires):
-        where = f"{one.file}: entry {one.number}"
+def _check_quarantine(placed: PlacedEntry) -> None:
+    """Raise FileFault for a quarantine without an owner or an end date."""
+    if placed.entry.verdict is Verdict.FLAKY and not (placed.entry.owner and placed.entry.expires):
+        where = f"{placed.file}: entry {placed.number}"
         raise FileFault(
             where, None, "a quarantine (verdict 'flaky') needs 'owner' and 'expires'", hint="expires = 2027-01-31"
         )
 
 
-def blocks(lines: Sequence[str]) -> list[Lines]:
-    """Where each `[[deviation]]` block stands: from its head to its last line that is neither blank nor a comment."""
+def find_blocks(lines: Sequence[str]) -> list[LineRange]:
+    """Return the lines of each `[[deviation]]` block, without the blank lines and comments that follow it."""
     heads = [number for number, line in enumerate(lines, 1) if HEAD.fullmatch(line)]
     ends = [*(head - 1 for head in heads[1:]), len(lines)][: len(heads)]
-    return [Lines(head, _last(lines, head, end)) for head, end in zip(heads, ends, strict=True)]
+    return [LineRange(head, _last(lines, head, end)) for head, end in zip(heads, ends, strict=True)]
 
 
 def _last(lines: Sequence[str], head: int, end: int) -> int:

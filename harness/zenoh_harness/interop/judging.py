@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from zenoh_conformance.conversation import Conversation, Side
-from zenoh_conformance.law import Judged
-from zenoh_conformance.verdict import Judgement, Key, Verdict, verdict_for
+from zenoh_conformance.judging.engine import Judged
+from zenoh_conformance.judging.verdict import Judgement, Key, Verdict, verdict_for
+from zenoh_conformance.reading.conversation import Conversation, Side
 from zenoh_harness.files import evidence
 from zenoh_harness.files.known import Known
 from zenoh_harness.files.results import ResultsWriter, check_label
@@ -21,7 +21,6 @@ from zenoh_harness.run.options import Options
 RECORDING: Final = "conversation.jsonl"
 """Everything that went through the tap, in the results folder."""
 
-QUIET: Final = frozenset({Verdict.PASS, Verdict.NOT_APPLICABLE, Verdict.NOT_OBSERVED, Verdict.UNIMPLEMENTED})
 """Verdicts that need neither evidence nor a command."""
 
 
@@ -125,7 +124,7 @@ class Records:
         public = bool(dict(judgement.details.get("known", {})).get("public"))
         guarded = any(self.parties[side].guarded for side in outcome.blamed)
         judgement = replace(judgement, embargo=embargo.under_embargo(judgement, guarded=guarded, public=public))
-        if judgement.verdict not in QUIET:
+        if not judgement.verdict.is_quiet:
             judgement = replace(judgement, repeat=repeat, evidence=self._evidence(judgement, outcome.conversation))
         self._writer.judgement(judgement)
         self.judgements.append(judgement)

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
-from zenoh_conformance.connection import Decoders
-from zenoh_conformance.conversation import Conversation, Event
+from zenoh_conformance.reading.connection import Decoders
+from zenoh_conformance.reading.conversation import Conversation, Event
 from zenoh_harness.errors import AgentUnimplemented, CannotConnect
 from zenoh_harness.interop.talk import Fences, Missed
 from zenoh_harness.interop.voice import PATIENCE, Voice

@@ -14,7 +14,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from typing import Final, Self
 
-from zenoh_conformance.conversation import Conversation, Event, Side
+from zenoh_conformance.reading.conversation import Conversation, Event, Side
 from zenoh_harness.errors import AgentUnimplemented, CannotConnect, UsageError
 from zenoh_harness.interop.lone import ROUTES, Opening, routes, stir
 from zenoh_harness.interop.talk import Fences, Missed, Talk
@@ -24,7 +24,7 @@ from zenoh_harness.links.tap import Tap
 from zenoh_harness.profiles import DEFAULT, ON_THE_LINK
 from zenoh_harness.programs import processes
 from zenoh_harness.targets.adapters.launched import LaunchedNode
-from zenoh_harness.targets.agent import Agent
+from zenoh_harness.targets.agent import AgentClient
 from zenoh_harness.targets.reach import KINDS, Reach, parse
 from zenoh_harness.targets.target import NodeInstance, NodeTarget, open_target
 
@@ -167,7 +167,7 @@ class Pair:
             for voice in self.voices.values():
                 stir(voice)
 
-    def _application(self, side: Side, number: int = 0) -> Agent:
+    def _application(self, side: Side, number: int = 0) -> AgentClient:
         """A wheel client that is attached to the node; `number` tells several apart."""
         reach = parse(f"wheel?role=client&zid={APPLICATIONS[side]}{number or ''}")
         client = self._all.enter_context(open_target(reach).start())

@@ -10,10 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from zenoh_conformance.conversation import Connection, Conversation, Event, Side
-from zenoh_conformance.finding import Finding
-from zenoh_conformance.law import Judge
-from zenoh_conformance.verdict import Verdict, exit_code
+from zenoh_conformance.judging.engine import Judge
+from zenoh_conformance.judging.finding import Finding
+from zenoh_conformance.judging.verdict import Verdict, exit_code
+from zenoh_conformance.reading.conversation import Connection, Conversation, Event, Side
 from zenoh_harness.errors import AgentError, AgentUnimplemented, CannotGoOn
 from zenoh_harness.files import run_ids
 from zenoh_harness.files.evidence import slug
@@ -152,7 +152,7 @@ class InteropRun:
         identity = target.identity
         return Party(
             reach=str(self.responder if target.side is Side.RESPONDER else self.initiator),
-            name=target.reach.called(identity.name),
+            name=target.reach.reported_name(identity.name),
             version=identity.version,
             known=known_for(identity.name, self._known, kind=identity.kind, nodes=[target.role]),
             guarded=guarded(target),
@@ -182,7 +182,7 @@ class InteropRun:
             records.step(step, self._not_possible())
             return
         first = self._attempt(step)
-        if first.verdict in (Verdict.FAIL, Verdict.HANG, Verdict.CRASH):
+        if first.verdict.is_red():
             again = self._attempt(step)
             if again.verdict not in (first.verdict, Verdict.NOT_APPLICABLE):
                 cause = f"1 of 2 attempts: {first.cause}"

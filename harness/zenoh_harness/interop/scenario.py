@@ -17,8 +17,8 @@ from itertools import product
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from zenoh_conformance.case import shown
-from zenoh_conformance.conversation import Side
+from zenoh_conformance.cases.case import shown
+from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.errors import UsageError, nearest
 from zenoh_harness.files.results import check_label
 from zenoh_harness.run.plan import matches

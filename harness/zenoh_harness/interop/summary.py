@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from zenoh_conformance.verdict import SEVERITY, Judgement, Verdict, worst
+from zenoh_conformance.judging.verdict import Judgement, Verdict, worst
 from zenoh_harness.console import plain
 from zenoh_harness.interop.scenario import all_scenarios
 from zenoh_harness.run.runner import Ran
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 LAWS: Final = "laws"
-_RED: Final = SEVERITY[Verdict.KNOWN]
 
 
 def by_topic(judgements: Iterable[Judgement]) -> dict[str, Counter[Verdict]]:
@@ -73,7 +72,7 @@ def _topics(topics: Mapping[str, Counter[Verdict]]) -> Table:
 def cell(ran: Ran) -> str:
     """One pair in a word: what is red, else what passed; the rest after it."""
     counts = Counter(one.verdict for one in ran.judgements)
-    red = sum(count for verdict, count in counts.items() if SEVERITY[verdict] > _RED)
+    red = sum(count for verdict, count in counts.items() if verdict.severity > Verdict.KNOWN.severity)
     word = f"{red} {worst(counts).value}" if red else f"{counts[Verdict.PASS]} ok"
     known = f", {counts[Verdict.KNOWN]} known" if counts[Verdict.KNOWN] else ""
     lacking = f", {counts[Verdict.UNIMPLEMENTED]} n/a" if counts[Verdict.UNIMPLEMENTED] else ""

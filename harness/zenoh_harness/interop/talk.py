@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any, Final, Protocol
 
-from zenoh_conformance.law import show
+from zenoh_conformance.judging.law import show
 from zenoh_harness.interop.voice import PATIENCE, Ear, Heard, Voice
 from zenoh_harness.links.timing import Deadline, scaled, strain, stretched
 
@@ -106,6 +106,33 @@ class Talk:
         """What both have declared so far is known on both sides."""
         self._fences.pass_(self.there, self.here)
         self._fences.pass_(self.here, self.there)
+
+    def listens(self, key: str = "") -> Ear:
+        """A settled subscriber `there`, on the talk's key unless told otherwise."""
+        return self._declares("subscriber", key)
+
+    def serves(self, *steps: Mapping[str, Any], key: str = "", **options: Any) -> Ear:
+        """A settled queryable `there`, which does these steps for each query."""
+        return self._declares("queryable", key, plan=list(steps), **options)
+
+    def _declares(self, what: str, key: str, **options: Any) -> Ear:
+        ear = self.there.declare(what, key or self.key, **options)
+        self.settle()
+        return ear
+
+    def asks(self, key: str = "", **options: Any) -> Ear:
+        """A query from `here`; its timeout is a minute, which no query of a scenario needs."""
+        return self.here.get(key or self.key, **{"timeout_ms": 60_000, **options})
+
+    def carries(self, ear: Ear, payload: bytes, **fields: Any) -> None:
+        """What `here` puts on the talk's key arrives with that payload and these fields."""
+        self.here.put(self.key, payload, **fields)
+        self.heard(ear, payload=payload, **fields)
+
+    def reconnect(self) -> None:
+        """Cut the link, and restore it."""
+        self.cut()
+        self.restore()
 
     def quiet(self, ear: Ear, **options: Any) -> None:
         """Nothing more was heard: a fence that `here` puts after it (as important as told) arrives alone."""

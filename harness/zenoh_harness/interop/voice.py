@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, Final
 
-from zenoh_conformance.conversation import Side
+from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.errors import AgentError, AgentUnimplemented
 from zenoh_harness.links.timing import stretched
-from zenoh_harness.targets.agent import SILENT, Agent
+from zenoh_harness.targets.agent import SILENT, AgentClient
 
 PATIENCE: Final = 10.0
 """Seconds that something which must come may take."""
@@ -24,7 +24,7 @@ Heard = Mapping[str, Any]
 class Voice:
     """One application. What it declares for a scenario is taken back with `hush`."""
 
-    def __init__(self, agent: Agent, side: Side) -> None:
+    def __init__(self, agent: AgentClient, side: Side) -> None:
         self.agent, self.side = agent, side
         self._heard: dict[str, deque[Heard]] = {}
         self._ids = (f"{side.value}-{number}" for number in count(1))

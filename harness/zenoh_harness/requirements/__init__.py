@@ -1,1 +1,1 @@
-"""What judges which requirement, and what is still uncovered."""
+"""Coverage of requirements: the checks that judge each, and what no check covers."""

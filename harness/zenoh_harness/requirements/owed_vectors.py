@@ -1,4 +1,4 @@
-"""What is declared and stands in no vector yet: a new message owes its vectors from the moment of its declaration."""
+"""List the declared messages, fields and extensions that no vector contains yet."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Iterable, Iterator
 
 import zenoh_conformance.messages  # noqa: F401 - importing them fills the registry
 from zenoh_conformance.wire import registry
-from zenoh_conformance.wire.describe import Facts, describe
+from zenoh_conformance.wire.describe import DeclarationFacts, describe
 from zenoh_vectors.loader import Vector
 
 NAMED_BY_KIND = ("body",)
-"""Fields that are a message: paths name its kind."""
+"""Fields that hold a message: a path names the kind of that message."""
 
 
-def owed(vectors: Iterable[Vector]) -> list[str]:
-    """The messages, fields and extensions (`put`, `put.encoding`, `put.exts.attachment`) that no vector shows."""
-    shown = {name for vector in vectors for path in _paths(vector) for name in _named(path)}
+def missing_vectors(vectors: Iterable[Vector]) -> list[str]:
+    """Return the messages, fields and extensions (`put`, `put.encoding`, `put.exts.attachment`) that no vector contains."""
+    shown = {name for vector in vectors for path in _paths(vector) for name in _path_names(path)}
     return [row for cls in registry.MESSAGES for row in _rows(describe(cls)) if row not in shown]
 
 
-def _rows(facts: Facts) -> Iterator[str]:
+def _rows(facts: DeclarationFacts) -> Iterator[str]:
     yield facts.path
     for field in facts.fields:
         if not field.wire.startswith("bit") and field.name not in NAMED_BY_KIND:
@@ -35,8 +35,8 @@ def _paths(vector: Vector) -> Iterator[str]:
             yield segment.path
 
 
-def _named(path: str) -> Iterator[str]:
-    """Each message on the way of a path, with the field or extension that follows it."""
+def _path_names(path: str) -> Iterator[str]:
+    """Yield each message on a path, with the field or extension that follows it."""
     parts = re.sub(r"\[\d+\]", "", path).split(".")
     for at, name in enumerate(parts):
         yield name
@@ -44,4 +44,4 @@ def _named(path: str) -> Iterator[str]:
         yield ".".join(parts[at : at + 3])
 
 
-__all__ = ["owed"]
+__all__ = ["missing_vectors"]

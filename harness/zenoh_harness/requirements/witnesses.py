@@ -1,28 +1,29 @@
-"""What judges which requirement: all vectors, laws, cases and models, as the coverage wants them.
+"""Collect all vectors, laws, cases and models with the requirements that they judge, for the coverage.
 
-That each of them has been red once is held by the tests of their own rooms; here it is taken for granted.
+The tests of each package show that each of them can fail; this module does not check it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from zenoh_conformance.case import all_cases, import_all
-from zenoh_conformance.coverage import Coverage, Witness, cover
-from zenoh_conformance.law import all_laws
-from zenoh_conformance.requirement import requirements
+from zenoh_conformance.cases.case import all_cases
+from zenoh_conformance.judging.law import all_laws
+from zenoh_conformance.loading import import_all
+from zenoh_conformance.spec.coverage import Coverage, Witness, cover
+from zenoh_conformance.spec.requirement import requirements
 from zenoh_conformance.wire.declare import snake
 from zenoh_harness.errors import UsageError
 from zenoh_vectors.loader import Vector, VectorError, load
 
 
 def coverage() -> Coverage:
-    """All requirements with all that judges them."""
+    """Return the coverage of all requirements."""
     return cover(requirements(), witnesses())
 
 
 def witnesses() -> Iterator[Witness]:
-    """Everything that judges a requirement, sorted within each kind. Raises UsageError for a bad vector file."""
+    """Yield everything that judges a requirement, sorted within each kind. Raises UsageError for a bad vector file."""
     for vector in vectors():
         yield "vector", vector.id, vector.covers
     for name, law in all_laws().items():
@@ -36,7 +37,7 @@ def witnesses() -> Iterator[Witness]:
 
 
 def vectors() -> tuple[Vector, ...]:
-    """Every golden vector. Raises UsageError for a bad vector file."""
+    """Return every golden vector. Raises UsageError for a bad vector file."""
     try:
         return load()
     except VectorError as bad:
@@ -44,7 +45,8 @@ def vectors() -> tuple[Vector, ...]:
 
 
 def mentions(vector: Vector, message: str) -> bool:
-    """Whether a message of this class stands in the vector: its bytes, or what they mean, or what is refused."""
+    """Whether a vector contains a message of this class: in its bytes, its meaning or its refusal."""
     path = snake(message)
-    paths = [segment.path for each in (vector, *(step for _, step in vector.steps)) for segment in each.segments]
-    return any(path in (part.partition("[")[0] for part in each.split(".")) for each in paths)
+    holders = (vector, *(step for _, step in vector.steps))
+    parts = [segment.path.split(".") for holder in holders for segment in holder.segments]
+    return any(path in (part.partition("[")[0] for part in names) for names in parts)

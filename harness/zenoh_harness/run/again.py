@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from zenoh_conformance.verdict import GRAVE, Verdict
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files import merging, results
 from zenoh_harness.files.faults import FileFault
@@ -20,7 +19,6 @@ from zenoh_harness.run.runner import RESULTS, Ran
 Run = Callable[[Options], Ran | None]
 """One run of the target with these options; None when nothing is selected."""
 
-RED: Final = GRAVE | {Verdict.FAIL, Verdict.FLAKY, Verdict.ERROR}
 _OF_LISTS: Final = ("known/", "judged/")
 
 
@@ -61,7 +59,8 @@ def last_failed(run: Run, options: Options, before: Results, command: str = "") 
 
 def failed(before: Results) -> list[str]:
     """What `--only` takes for what was red or pending, each once."""
-    red = [check_label(one.key.check, one.key.parameters) for one in before.judgements if one.verdict in RED]
+    again = (one.key for one in before.judgements if one.verdict.is_red() or one.verdict.is_ours)
+    red = [check_label(key.check, key.parameters) for key in again]
     pending = [label.split(" ", 2)[2] for label in before.pending]
     return list(dict.fromkeys(label for label in (*red, *pending) if not _about_lists(label)))
 

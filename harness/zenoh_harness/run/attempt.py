@@ -11,11 +11,12 @@ from threading import Event as Flag
 from threading import Lock
 from typing import Final
 
-from zenoh_conformance.conversation import Conversation, Side
-from zenoh_conformance.finding import Deviation, Finding
-from zenoh_conformance.kept_waiting import as_seen_in_time
-from zenoh_conformance.law import Judged, judge
-from zenoh_conformance.own_side import own_faults
+from zenoh_conformance.judging.engine import Judged, judge
+from zenoh_conformance.judging.finding import Deviation, Finding
+from zenoh_conformance.judging.kept_waiting import as_seen_in_time
+from zenoh_conformance.judging.own_side import own_faults
+from zenoh_conformance.reading.conversation import Conversation, Side
+from zenoh_conformance.talking.budget import SUSPECT, ReadBudget
 from zenoh_harness.errors import CannotConnect, HarnessError
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.run.limiter import Limiter
@@ -89,6 +90,8 @@ class Conditions:
     """Where places are few: those who are busy at a time."""
     found: str = ""
     """How the target was found by the last look."""
+    overruns: int = 0
+    """Attempts whose reading budget the target has spent."""
 
 
 def attempt(item: Item, conditions: Conditions, number: int = 1) -> AttemptOutcome:
@@ -96,7 +99,11 @@ def attempt(item: Item, conditions: Conditions, number: int = 1) -> AttemptOutco
     turn: AbstractContextManager[object] = conditions.agent if uses_agent(item) else nullcontext()
     place: AbstractContextManager[object] = conditions.floor.taken() if conditions.floor else nullcontext()
     with turn, place:
-        outcome = _performed(item, _stage(item, conditions, number))
+        stage = _stage(item, conditions, number)
+        if conditions.overruns >= SUSPECT:
+            stage.budget = ReadBudget.small()
+        outcome = _performed(item, stage)
+        conditions.overruns += stage.budget.spent is not None
     if conditions.stop.is_set() and not outcome.held:
         return AttemptOutcome(item=item, went=Went.STOPPED)
     return replace(outcome, before=conditions.found)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from zenoh_conformance.controls import BASIC
-from zenoh_conformance.verdict import GRAVE, Judgement, Verdict
+from zenoh_conformance.cases.controls import BASIC
+from zenoh_conformance.judging.verdict import Judgement, Verdict
 
 _PLAIN: Final = frozenset(check for checks in BASIC.values() for check in checks)
 
@@ -53,17 +53,27 @@ def rank(judgement: Judgement) -> tuple[bool, bool, int]:
     return check not in _PLAIN, "byte" not in found(judgement), kind
 
 
-def causes(judgements: Iterable[Judgement], shown: Sequence[Verdict]) -> list[Cause]:
+def order(verdict: Verdict) -> tuple[bool, int]:
+    """Sort key: failures first, since they often explain the deaths; then the worst first."""
+    return verdict is not Verdict.FAIL, -verdict.severity
+
+
+def is_told(verdict: Verdict) -> bool:
+    """Whether a summary shows each of these: what is wrong and not listed, late, or an error of ours."""
+    return not verdict.is_quiet and verdict is not Verdict.KNOWN
+
+
+def causes(judgements: Iterable[Judgement]) -> list[Cause]:
     """What is to be told: what makes a plain session fail first, then by verdict, and in each what tells most."""
     groups: dict[tuple[Verdict, str, str], list[Judgement]] = {}
     for one in judgements:
-        if one.verdict in shown:
+        if is_told(one.verdict):
             groups.setdefault((one.verdict, one.key.role, one.key.requirement), []).append(one)
     every = [Cause(tuple(sorted(group, key=rank))) for group in groups.values()]
-    return sorted(every, key=lambda cause: _order(cause, shown))
+    return sorted(every, key=_order)
 
 
-def _order(cause: Cause, shown: Sequence[Verdict]) -> tuple[bool, int, tuple[bool, bool, int]]:
+def _order(cause: Cause) -> tuple[bool, tuple[bool, int], tuple[bool, bool, int]]:
     first = cause.first
-    plain = first.key.check in _PLAIN and first.verdict not in GRAVE
-    return not plain, shown.index(first.verdict), rank(first)
+    plain = first.key.check in _PLAIN and not first.verdict.is_grave
+    return not plain, order(first.verdict), rank(first)

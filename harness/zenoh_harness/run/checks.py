@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from zenoh_conformance.case import all_cases
-from zenoh_conformance.law import all_laws
-from zenoh_conformance.requirement import requirements
+from zenoh_conformance.cases.case import all_cases
+from zenoh_conformance.judging.law import all_laws
+from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.run.models import model_cases
 from zenoh_harness.run.plan import Item

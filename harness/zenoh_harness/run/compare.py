@@ -6,18 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import groupby
-from typing import Any, Final
+from typing import Any
 
-from zenoh_conformance.verdict import GRAVE, SEVERITY, Judgement, Key, Verdict
+from zenoh_conformance.judging.verdict import Judgement, Key, Verdict
 from zenoh_harness.files.results import Results, check_label
-
-CALM: Final = SEVERITY[Verdict.KNOWN]
-"""What is graver is red."""
-
-BAD: Final = frozenset(GRAVE | {Verdict.FAIL, Verdict.WARN, Verdict.KNOWN, Verdict.FLAKY})
-"""Deviations, listed ones too: the list excuses the run, and the fault is still there."""
-GOOD: Final = frozenset({Verdict.PASS, Verdict.SLOW})
-"""As required. All other verdicts say nothing about the target."""
 
 
 class Way(Enum):
@@ -49,9 +41,9 @@ class Change:
     @property
     def red(self) -> bool:
         """Whether it deviates now, is not listed, and did not or less gravely so; or was judged and is not there."""
-        was = SEVERITY[self.before.verdict] if self.before else 0
-        now = SEVERITY[self.after.verdict] if self.after else 0
-        return now > max(was, CALM) or (self.after is None and self.before is not None)
+        was = self.before.verdict.severity if self.before else 0
+        now = self.after.verdict.severity if self.after else 0
+        return now > max(was, Verdict.KNOWN.severity) or (self.after is None and self.before is not None)
 
     @property
     def key(self) -> Key:
@@ -69,11 +61,11 @@ class Change:
 
 def _grade(one: Judgement | None) -> int | None:
     """How bad the target is: 0 for right, the deviation's severity; None where it was not judged."""
-    if one is None or one.verdict not in BAD | GOOD:
+    if one is None or not one.verdict.is_judged:
         return None
     if one.verdict is Verdict.KNOWN:
-        return SEVERITY[Verdict(dict(one.details).get("known", {}).get("expected", Verdict.KNOWN.value))]
-    return SEVERITY[one.verdict] if one.verdict in BAD else 0
+        return Verdict(dict(one.details).get("known", {}).get("expected", Verdict.KNOWN.value)).severity
+    return one.verdict.severity if one.verdict.is_wrong else 0
 
 
 def told(one: Judgement | None) -> str:
@@ -104,7 +96,7 @@ def changes(old: Results, new: Results, said: Said = told) -> list[Change]:
 
 def _silent(one: Judgement | None) -> bool:
     """Whether it says nothing, and is no fault of ours: that there is no answer for another reason is no news."""
-    return one is None or one.verdict in (Verdict.NOT_OBSERVED, Verdict.NOT_APPLICABLE, Verdict.UNIMPLEMENTED)
+    return one is None or one.verdict.says_nothing
 
 
 def _secrets(one: Results) -> bool:

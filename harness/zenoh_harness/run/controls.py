@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
 
-from zenoh_conformance.case import Case
-from zenoh_conformance.controls import BASIC, FAILED, Ground, steps_before
-from zenoh_conformance.verdict import Verdict
+from zenoh_conformance.cases.case import Case
+from zenoh_conformance.cases.controls import BASIC, FAILED, Ground, steps_before
+from zenoh_conformance.judging.verdict import Verdict
 from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.run.decide import Decision
 from zenoh_harness.run.plan import Item
-
-DOUBTED: Final = frozenset({Verdict.PASS, Verdict.FAIL, Verdict.WARN, Verdict.NOT_OBSERVED})
-"""Verdicts that say something only on ground that is there; deaths and faults of ours are told whatever stands."""
 
 
 @dataclass(slots=True)
@@ -89,11 +85,11 @@ class Controls:
         """The decision as it stands on what is known, which it is part of from now on."""
         case, parameters = decision.item.case, decision.item.parameters
         self._due[case.id] -= 1
-        doubted = decision.verdict in DOUBTED and not decision.left_out
+        doubted = decision.verdict.needs_control and not decision.left_out
         missing = self.ground.missing(case, parameters, decision.finding) if doubted else ""
         if missing:
             decision = replace(decision, verdict=Verdict.NOT_OBSERVED, cause=missing, finding=None)
-        passed = decision.verdict in (Verdict.PASS, Verdict.SLOW)
+        passed = decision.verdict.is_right
         found = decision.finding if decision.verdict is Verdict.FAIL else None
         self.ground.note(case.id, parameters, passed, found, _why(decision))
         return decision

@@ -6,9 +6,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
 
-from zenoh_conformance.conversation import Conversation
-from zenoh_conformance.finding import Finding
-from zenoh_conformance.verdict import GRAVE, Verdict
+from zenoh_conformance.judging.finding import Finding
+from zenoh_conformance.judging.verdict import Verdict
+from zenoh_conformance.reading.conversation import Conversation
 from zenoh_harness.errors import HarnessError
 from zenoh_harness.files.scripts import STAYS_UP, Script, parse, text
 from zenoh_harness.run.attempt import AttemptOutcome, Conditions, attempt
@@ -30,7 +30,7 @@ def script_of(
     conversation: Conversation, *, requirement: str, check: str, profile: str, verdict: Verdict, finding: Finding | None
 ) -> Script:
     """What is written beside the evidence: held to its check, and that of an end to whether the target stays up."""
-    held_to = STAYS_UP if verdict in GRAVE else check
+    held_to = STAYS_UP if verdict.is_grave else check
     return record(
         conversation, header={"requirement": requirement, "check": held_to, "profile": profile}, finding=finding
     )

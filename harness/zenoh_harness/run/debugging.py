@@ -6,8 +6,8 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from zenoh_conformance.case import Case, all_cases
-from zenoh_conformance.explain import explain
+from zenoh_conformance.cases.case import Case, all_cases
+from zenoh_conformance.reading.explain import explain
 from zenoh_harness.console import Shell, plain
 from zenoh_harness.errors import UsageError
 from zenoh_harness.run.plan import Item, drawn, matches

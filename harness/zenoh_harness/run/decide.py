@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from zenoh_conformance.conversation import Conversation, Side
-from zenoh_conformance.finding import Finding
-from zenoh_conformance.requirement import requirements
-from zenoh_conformance.verdict import Verdict, verdict_for
+from zenoh_conformance.judging.finding import Finding
+from zenoh_conformance.judging.verdict import Verdict, verdict_for
+from zenoh_conformance.reading.conversation import Conversation, Side
+from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.run.allowance import Allowance
 from zenoh_harness.run.attempt import AttemptOutcome, Went
 from zenoh_harness.run.lifecycle import Unhealthy, in_words
@@ -46,7 +46,7 @@ class Decision:
 
     @property
     def requirement(self) -> str:
-        """What it is about: a finding counts for its own requirement, whoever found it."""
+        """The requirement that is judged: a finding counts for its own, in whichever check it shows."""
         return (self.finding.requirement if self.finding else "") or self.item.case.requirement
 
 
@@ -59,7 +59,7 @@ def level_of(requirement: str) -> str:
 def is_beyond(requirement: str, verdict: Verdict, required: frozenset[str] | None) -> bool:
     """Whether that is a deviation from what is not asked for: `required`, all when None. A death is never beyond it."""
     asked = required is None or requirement in required or requirement not in requirements()
-    return not asked and verdict in (Verdict.FAIL, Verdict.WARN, Verdict.FLAKY, Verdict.SLOW)
+    return not asked and verdict.is_red(strict=True) and not verdict.is_grave
 
 
 def decide(item: Item, outcomes: Sequence[AttemptOutcome], side: Side = Side.RESPONDER) -> Decision:
@@ -105,7 +105,7 @@ def _reason(telling: Sequence[AttemptOutcome], verdicts: Sequence[Verdict], verd
     if verdict is Verdict.ERROR:
         return telling[verdicts.index(verdict)]
     alike = [outcome for outcome, one in zip(telling, verdicts, strict=True) if one is verdict]
-    red = [outcome for outcome, one in zip(telling, verdicts, strict=True) if one not in (Verdict.PASS, Verdict.SLOW)]
+    red = [outcome for outcome, one in zip(telling, verdicts, strict=True) if not one.is_right]
     if verdict is Verdict.FLAKY and red:
         return red[0]  # what comes now and then may never come again
     return (alike or red or telling)[-1]
@@ -127,7 +127,7 @@ def _verdict(outcome: AttemptOutcome, side: Side) -> Verdict:
         case Went.DEVIATED:
             return verdict_for(level_of(outcome.findings[0].requirement or outcome.item.case.requirement))
         case Went.LOST:
-            # Whoever listens must accept; whoever should come to us, and was found well afterwards, took longer than usual.
+            # A responder must accept; an initiator that did not connect, and was found well afterwards, took longer than usual.
             return Verdict.FAIL if side is Side.RESPONDER else Verdict.SLOW
         case Went.ELSEWHERE:
             return Verdict.NOT_OBSERVED

@@ -1,4 +1,4 @@
-"""Findings that are not told: what is grave on somebody else's node, and not public.
+"""Findings under embargo: grave ones on a node that is not the user's own, and not public.
 
 Who may hold back decides what is held back: a target file says `embargo = "upstream"` (what is found belongs to its
 maintainers first) or `"own"` (a node of one's own: nothing is kept back). Without a word, every release of zenoh-rust is
@@ -13,10 +13,10 @@ from typing import Final
 
 from platformdirs import user_data_path
 
-from zenoh_conformance.conversation import Conversation
-from zenoh_conformance.errata import errata
-from zenoh_conformance.requirement import requirements
-from zenoh_conformance.verdict import GRAVE, Judgement, Verdict
+from zenoh_conformance.judging.verdict import Judgement, Verdict
+from zenoh_conformance.reading.conversation import Conversation
+from zenoh_conformance.spec.errata import errata
+from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.files import results
 from zenoh_harness.files.evidence import MARK
 from zenoh_harness.files.known import Known, ListedDeviation
@@ -28,7 +28,7 @@ UPSTREAM: Final = "upstream"
 OWN: Final = "own"
 POLICIES: Final = (UPSTREAM, OWN)
 BASELINE: Final = "zenoh-rust"
-"""Who is upstream by its name."""
+"""Names of upstream's implementations."""
 
 SHIPPED: Final = "scripts/"
 """Checks that are scripts: what ships is public."""
@@ -51,18 +51,14 @@ def public(judgement: Judgement, listed: ListedDeviation | None) -> bool:
     return text or judgement.key.check.startswith(SHIPPED) or bool(listed and listed.public)
 
 
-ITS_OWN: Final = frozenset({Verdict.CRASH, Verdict.PANIC})
-"""What no change of its words makes of a node: the end of its program. Silence may be the tap's doing."""
-
-
 def under_embargo(judgement: Judgement, *, guarded: bool, public: bool, changed: bool = False) -> bool:
-    """Whether the judgement may only be counted; a listed one is what it was before it was listed.
+    """Return whether the judgement may only be counted; a known deviation counts with its original verdict.
 
-    `changed`: a tap changes what the node says.
+    `changed`: a tap changes what the node says, and a node that is stuck may be the tap's doing.
     """
     was = dict(judgement.details.get("known", {})).get("expected")
-    grave = ITS_OWN if changed else GRAVE
-    return guarded and not public and (Verdict(was) if was else judgement.verdict) in grave
+    verdict = Verdict(was) if was else judgement.verdict
+    return guarded and not public and verdict.is_grave and not (changed and verdict.is_stuck)
 
 
 def kept_back(path: Path, conversation: Conversation, base: Path | None = None) -> bool:

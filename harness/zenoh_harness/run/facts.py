@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from zenoh_harness.probing import probe as probing
-from zenoh_harness.probing.probe.asker import Facts as Probed
+from zenoh_harness.probing.probe.asker import ProbeFacts as Probed
 from zenoh_harness.profiles import ASSUMED
 from zenoh_harness.run.scenes import Facts
 from zenoh_harness.targets.habits import habits_of
@@ -49,13 +49,13 @@ def ability(target: NodeTarget, node: NodeInstance, look: Ask | None, needs: Col
     if look is None:
         capabilities = target.claims | node.profile.offers | has | {node.side.value} | ASSUMED
         return Ability(Facts(frozenset(capabilities) - habits.lacks, _without_none(known)))
-    shown = probing.askable(node.side, node.profile.name)
-    seen = probing.looked_twice(look(node), set(needs).intersection(shown), partial(look, node))
+    shown = probing.probed_capabilities(node.side, node.profile.name)
+    seen = probing.probe_twice(look(node), set(needs).intersection(shown), partial(look, node))
     claimed = target.claims | node.profile.offers
     stated = (
         claimed if target.claims else frozenset()
-    )  # who has no file claims nothing: what it does not do does not apply
-    broken = frozenset(probing.missing(stated, node.side, {node.profile.name: seen}))
+    )  # a target without a file claims nothing: what it does not do does not apply
+    broken = frozenset(probing.missing_claims(stated, node.side, {node.profile.name: seen}))
     known |= {"lease_ms": seen.seen.get("lease ms"), "batch_size": seen.seen.get("batch size")}
     unasked = claimed - broken - frozenset(shown)
     return Ability(

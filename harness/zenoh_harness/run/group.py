@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from zenoh_conformance.conversation import Side
+from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.run.attempt import AttemptOutcome, Conditions, Went, attempt
 from zenoh_harness.run.convict import Convicted
 from zenoh_harness.run.decide import Decision, charged, decide
@@ -97,7 +97,7 @@ class Group:
         return {decision.item.label: decision for decision in (*decisions, *self._again(rest))}
 
     def _again(self, doubtful: Sequence[AttemptOutcome]) -> list[Decision]:
-        """One busy at a time, and a look at the target: a death is charged to who repeats it."""
+        """Run one item at a time and look at the target after each: a death is charged to the item that repeats it."""
         if not doubtful:
             return []
         # One busy at a time, since beside thirty others a deadline may have been missed for want of a processor, on our side or theirs.
@@ -116,7 +116,7 @@ class Group:
         return replace(decide(item, outcomes, self.lifecycle.node.side), after=self.lifecycle.condition)
 
     def side_by_side(self, items: Sequence[Item], jobs: int, *, number: int = 1) -> list[AttemptOutcome]:
-        """Every item once, at most so many busy at a time; `number` tells the how-manieth attempt this is."""
+        """Run every item once, a few at a time; `number` is the attempt number, from 1."""
         if self.fresh or self.lifecycle.node.side is Side.INITIATOR or any(item.case.alone for item in items):
             return [self._once(item, number) for item in items]  # it comes to us with one link after the other
         if self.lifecycle.one_by_one:

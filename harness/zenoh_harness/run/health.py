@@ -13,13 +13,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from zenoh_conformance.conversation import Conversation, Side
-from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.fences import Fence, settle
-from zenoh_conformance.finding import Deviation
+from zenoh_conformance.judging.finding import Deviation
+from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.messages import DQueryable, Push, Put, Query, Reply, Request, Response, ResponseFinal
 from zenoh_conformance.primitives import WireExpr
-from zenoh_conformance.verdict import GRAVE, Verdict
+from zenoh_conformance.reading.conversation import Conversation, Side
+from zenoh_conformance.talking.dialogue import Dialogue
+from zenoh_conformance.talking.fences import Fence, settle
 from zenoh_harness.errors import AgentError, CannotConnect
 from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.links.timing import Deadline, scaled
@@ -27,8 +27,8 @@ from zenoh_harness.links.wires import LinkWire, Recorder
 from zenoh_harness.programs.processes import Usage
 from zenoh_harness.programs.signs import Sign, grave
 from zenoh_harness.reference.credentials import open_session
-from zenoh_harness.targets.agent import Agent
-from zenoh_harness.targets.habits import End, Habits, habits_of
+from zenoh_harness.targets.agent import AgentClient
+from zenoh_harness.targets.habits import SessionEnd, TargetHabits, habits_of
 from zenoh_harness.targets.target import Grade, NodeInstance, Vitals
 
 PATIENCE: Final = 3.0
@@ -101,7 +101,7 @@ class Health:
     @property
     def well(self) -> bool:
         """Whether the run can go on with it."""
-        return self.verdict in (Verdict.PASS, Verdict.SLOW)
+        return self.verdict.is_right
 
 
 _ZIDS = itertools.count(1)
@@ -153,7 +153,7 @@ class _Check:
         return self._health(verdict, cause, latency)
 
     def _health(self, verdict: Verdict, cause: str, latency: float) -> Health:
-        if verdict in (Verdict.HANG, Verdict.ZOMBIE) and self.node.program is not None:
+        if verdict.is_stuck and self.node.program is not None:
             self.node.program.wait(Deadline.after(SETTLE))  # the kernel shuts links before it tells us of the end
         vitals = self.node.vitals()
         panic = self._panic(vitals)
@@ -166,7 +166,7 @@ class _Check:
         return Health(
             grade=self.grade, verdict=verdict, cause=cause, latency=latency, vitals=vitals,
             usage=self.node.program.usage() if self.node.program else None,
-            conversation=self.recorder.conversation, wrote=wrote(self.node) if verdict in GRAVE else (),
+            conversation=self.recorder.conversation, wrote=wrote(self.node) if verdict.is_grave else (),
         )  # fmt: skip
 
     def _panic(self, vitals: Vitals) -> Sign | None:
@@ -324,7 +324,7 @@ class _Check:
         self._step(lambda: us.expect(Response, where=lambda one: one.id == request), "a reply does not arrive")
         self._step(lambda: us.expect(ResponseFinal, where=lambda one: one.id == request), "a query is not finished")
 
-    def _told(self, agent: Agent, key: str, count: int) -> set[str]:
+    def _told(self, agent: AgentClient, key: str, count: int) -> set[str]:
         """What the application was told of this look; what it is still told of other things does not count."""
         deadline, text = Deadline.after(self.unit), set[str]()
         while len(text) < count and not deadline.passed:
@@ -337,9 +337,9 @@ class _Check:
             leave(dialogue, self.habits)
 
 
-def leave(us: Dialogue, habits: Habits) -> None:
+def leave(us: Dialogue, habits: TargetHabits) -> None:
     """End a session of ours, in the way after which the target comes back soonest."""
-    if habits.way is End.RST:
+    if habits.way is SessionEnd.RST:
         us.wire.reset()
     us.leave()
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from zenoh_conformance.conversation import Conversation
-from zenoh_conformance.finding import Finding
+from zenoh_conformance.judging.finding import Finding
+from zenoh_conformance.reading.conversation import Conversation
 from zenoh_harness.run.attempt import AttemptOutcome
 
 

@@ -9,16 +9,16 @@ from dataclasses import dataclass, replace
 from threading import Event, Lock, Thread
 from typing import Final
 
-from zenoh_conformance.connection import Decoders
-from zenoh_conformance.conversation import Conversation, Side
-from zenoh_conformance.sane import VERSION
-from zenoh_conformance.verdict import Verdict
+from zenoh_conformance.judging.verdict import Verdict
+from zenoh_conformance.messages.sane import VERSION
+from zenoh_conformance.reading.connection import Decoders
+from zenoh_conformance.reading.conversation import Conversation, Side
 from zenoh_harness.errors import CannotGoOn, OtherVersion, TargetError
 from zenoh_harness.links.timing import Deadline
-from zenoh_harness.probing.habits.study import glance, study
+from zenoh_harness.probing.habits.study import study, study_profile
 from zenoh_harness.programs.signs import grave
 from zenoh_harness.run.health import Budget, Health, check, death, learn
-from zenoh_harness.targets.habits import SETTLE, UNKNOWN, Habits
+from zenoh_harness.targets.habits import SETTLE, UNKNOWN, TargetHabits
 from zenoh_harness.targets.target import Grade, NodeInstance, NodeTarget
 
 SLOW_LOOKS: Final = 3
@@ -63,8 +63,8 @@ class Lifecycle:
         examine: Examine = check,
         *,
         told: Callable[[str], None] = lambda _text: None,
-        habits: Habits | None = None,
-        earlier: Habits | None = None,
+        habits: TargetHabits | None = None,
+        earlier: TargetHabits | None = None,
     ) -> None:
         """`habits` were learnt in this profile; `earlier`, in another one: what may differ here is learnt anew."""
         self.target, self.profile = target, profile
@@ -122,7 +122,7 @@ class Lifecycle:
         """Learn its habits; a death, or a panic, that sane sessions and plain refusals brought about."""
         before = frozenset(sign.cause for sign in self.node.vitals().signs)
         node = self.node
-        self.habits = node.habits = study(node) if self._earlier is None else glance(node, self._earlier)
+        self.habits = node.habits = study(node) if self._earlier is None else study_profile(node, self._earlier)
         if self.habits.version is not None:
             speaks = f"speaks protocol version {self.habits.version} and not {VERSION}"
             raise OtherVersion(f"{self.target.reach} {speaks}: there is nothing to judge here")
@@ -146,7 +146,7 @@ class Lifecycle:
         return another
 
     def prepare(self) -> None:
-        """Start it beside whatever else goes on; who asks for it then waits for what is left of its start, or learns why not."""
+        """Start the instance in the background; its first user waits for the rest of the start, or gets the reason why it failed."""
         Thread(target=self._prepared, name="zconform-start", daemon=True).start()
 
     def _prepared(self) -> None:
@@ -258,11 +258,11 @@ class Lifecycle:
         return self.node
 
     def stop(self) -> None:
-        """End the instance, if there is one, and start none any more, whoever still asks for it."""
+        """End the instance, if there is one, and start none any more."""
         self._end(self.hand_over())
 
     def hand_over(self) -> NodeInstance | None:
-        """The instance, which is somebody else's to end from now on; there is none after it."""
+        """Hand over the instance: the caller ends it from now on, and none is started after it."""
         self._over = True
         return self._let_go()
 

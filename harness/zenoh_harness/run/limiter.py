@@ -1,4 +1,4 @@
-"""Who may be busy: at most so many at a time; whoever waits for the target gives up his place meanwhile."""
+"""Limits how many tasks are busy at a time; a task that waits for the target releases its slot."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from threading import Event, Lock
 from typing import Final
 
 MOMENT: Final = 0.02
-"""Seconds that somebody may wait and still count as busy."""
+"""Seconds that a task may wait and still count as busy."""
 
 
 class Limiter:
     """Places for those who are busy. A target that does not answer costs patience, and no places.
 
-    Who has heard the target has his place before who only begins: a target waits for his answer, and may not wait long.
+    A task that resumes after a reply gets a slot before one that has not started: the target waits for its answer.
     """
 
     def __init__(self, places: int) -> None:
@@ -59,7 +59,7 @@ class Limiter:
         turn.wait()
 
     def _leave(self) -> None:
-        """Hand the place over to who waits for one, or leave it free."""
+        """Hand the slot over to a waiting task, or leave it free."""
         with self._lock:
             queue = self._back or self._new
             if queue:

@@ -14,11 +14,11 @@ from typing import Final
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from zenoh_conformance.case import Case, all_cases, shown
-from zenoh_conformance.conversation import Side
-from zenoh_conformance.law import all_laws
-from zenoh_conformance.requirement import requirements
-from zenoh_conformance.verdict import Verdict, verdict_for
+from zenoh_conformance.cases.case import Case, all_cases, shown
+from zenoh_conformance.judging.law import all_laws
+from zenoh_conformance.judging.verdict import Verdict, verdict_for
+from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.spec.requirement import Level, requirements
 from zenoh_harness.errors import nearest
 from zenoh_harness.files import known
 from zenoh_harness.files.faults import FileFault
@@ -35,7 +35,7 @@ NODES: Final = ("router", "peer", "client")
 ROLES: Final = (*(side.value for side in Side), "codec")
 ELSEWHERE: Final = ("interop/",)
 """Checks of commands that stand above a run: they are known here only when they are told."""
-_OF_LEVEL: Final = (Verdict.FAIL, Verdict.WARN)
+_OF_LEVEL: Final = frozenset(verdict_for(level) for level in Level)
 
 
 def read(paths: Iterable[Path], *, others: Mapping[str, Collection[str]] | None = None) -> list[ListedDeviation]:
@@ -71,7 +71,7 @@ def _contradictions(entries: Iterable[ListedDeviation]) -> Iterator[str]:
     expected: dict[str, Verdict] = {}
     for one in entries:
         case = _cases().get(one.check)
-        if case is None or len(case.every_parameters) > 1 or one.verdict in (Verdict.FLAKY, Verdict.SLOW):
+        if case is None or len(case.every_parameters) > 1 or one.verdict.is_unsteady:
             continue
         place = repr((one.check, str(one.versions), one.role, one.profile, one.link, one.kind, one.node))
         other = expected.setdefault(place, one.verdict)

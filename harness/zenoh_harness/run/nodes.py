@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from threading import Event as Flag
 
-from zenoh_conformance.case import Case
-from zenoh_conformance.controls import Ground
-from zenoh_conformance.conversation import Side
-from zenoh_conformance.law import Law
-from zenoh_conformance.verdict import Verdict
+from zenoh_conformance.cases.case import Case
+from zenoh_conformance.cases.controls import Ground
+from zenoh_conformance.judging.law import Law
+from zenoh_conformance.judging.verdict import Verdict
+from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.errors import OtherVersion, TargetError, UsageError
 from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.identity import Identity
@@ -24,7 +24,7 @@ from zenoh_harness.run.profile import ENOUGH, ProfileRun
 from zenoh_harness.run.records import Records
 from zenoh_harness.run.register import Register
 from zenoh_harness.run.sidebyside import Aside, Beside
-from zenoh_harness.targets.habits import Habits
+from zenoh_harness.targets.habits import TargetHabits
 from zenoh_harness.targets.target import NodeTarget, profile_of
 
 
@@ -51,7 +51,7 @@ class NodeRun:
             )
         if "profile" in target.reach.options:
             profile_of(target, target.reach.options["profile"])
-        self._habits: Habits | None = None
+        self._habits: TargetHabits | None = None
         """What was learnt in the first profile that could be had; in each further one, what may differ there is looked at again."""
         self._not_had: list[tuple[Records, TargetError]] = []
         """Profiles that could not be had, and why, until one could."""
@@ -126,7 +126,7 @@ class NodeRun:
             self.options.advance(1, item.label)
         self._allowance = self.options.allowance.share(1 / self.options.shares)
         try:
-            self._visit(register, self.profiles, beside=self.apart and self.target.side is Side.RESPONDER)
+            self._visit(register, self.profiles, beside=self.can_run_beside and self.target.side is Side.RESPONDER)
         finally:
             for unused in self._prepared.values():
                 unused.stop()
@@ -136,11 +136,11 @@ class NodeRun:
                 raise reason
 
     @property
-    def apart(self) -> bool:
-        """Whether it may go on beside other parts: its instances are in nobody's way, and nobody counts what comes first."""
+    def can_run_beside(self) -> bool:
+        """Whether this part may run beside others: its instances disturb no other, and no order of connections matters."""
         options = self.options
         orderly = options.fresh or options.pause or options.max_fail or options.kept is not None
-        return self.target.apart and not orderly
+        return self.target.can_run_beside and not orderly
 
     def _visit(self, register: Register, profiles: Sequence[str], *, beside: bool) -> None:
         """One after the other; `beside`: once one has begun, those after it come at the same time."""
@@ -174,7 +174,7 @@ class NodeRun:
     def _prepare_the_next(self, profile: str) -> None:
         """Where instances are not in each other's way, the next one starts while this one is judged: a start is mostly waiting."""
         later = [*self.profiles, profile][self.profiles.index(profile) + 1]
-        if self.target.apart and self.target.side is Side.RESPONDER and later != profile:
+        if self.target.can_run_beside and self.target.side is Side.RESPONDER and later != profile:
             self._prepared[later] = self._lifecycle(later)
             self._prepared[later].prepare()
 
@@ -182,11 +182,11 @@ class NodeRun:
         return Records(self.target, profile, register, self.options.known, self.options.seed)
 
     def _let_go(self, lifecycle: Lifecycle, *, last: bool) -> None:
-        """End the instance; the last one may be wanted by somebody."""
+        """End the instance; the caller may want to keep the last one."""
         node = lifecycle.hand_over() if last and self.options.kept is not None and not self.stop.is_set() else None
         if node is not None and self.options.kept is not None:
             self.options.kept.append(node)
-        if self.target.apart:
+        if self.target.can_run_beside:
             self._leaving.add(lifecycle.stop)
         else:
             lifecycle.stop()

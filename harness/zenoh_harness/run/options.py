@@ -50,7 +50,7 @@ class Options:
     shuffle: int | None = None
     """What the order of the cases is drawn from; None for the order that does not change."""
     kept: list[NodeInstance] | None = None
-    """Where the last instance is put, for whoever ends it; None when the run ends it."""
+    """Where the last instance is put, for the caller to end it; None if the run ends it."""
     with_embargoed: bool = False
     """Run what is kept back, too."""
     data_folder: Path | None = None

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from zenoh_conformance.connection import ConnectionDecoder, SeenBatch
-from zenoh_conformance.conversation import Conversation
-from zenoh_conformance.explain import explain_batch
-from zenoh_conformance.finding import Finding
+from zenoh_conformance.judging.finding import Finding
+from zenoh_conformance.reading.connection import ConnectionDecoder, SeenBatch
+from zenoh_conformance.reading.conversation import Conversation
+from zenoh_conformance.reading.explain import explain_batch
 
 MOST: Final = 16
 """Bytes of a place that are shown."""

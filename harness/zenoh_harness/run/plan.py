@@ -10,8 +10,8 @@ from random import Random
 from typing import Final
 from zlib import crc32
 
-from zenoh_conformance.case import Case, Parameters, shown_all
-from zenoh_conformance.conversation import Side
+from zenoh_conformance.cases.case import Case, Parameters, shown_all
+from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.errors import UsageError, nearest
 from zenoh_harness.files.results import check_label
 from zenoh_harness.profiles import DEFAULT, PROFILES
@@ -105,7 +105,7 @@ class Selection:
 
 
 def _hint(word: str, names: Iterable[str]) -> str:
-    """What somebody meant who wrote it: all of a module or page, or what is nearest."""
+    """Suggestions for a pattern that matches nothing: all checks of a module or page, or the nearest names."""
     if any(name.startswith(f"{word}/") for name in names):
         return f"write '{word}/*' for all of it"
     near = nearest(word, {name.partition("[")[0] for name in names})
@@ -150,7 +150,7 @@ def drawn(case: Case, depth: str) -> Sequence[Parameters]:
 
 
 def asks_for_password(profile: str) -> bool:
-    """Whether a responder in that profile rightly refuses whoever shows no password."""
+    """Whether a responder in that profile rightly refuses an initiator without credentials."""
     return profile in PROFILES and PROFILES[profile].credentials is not None
 
 

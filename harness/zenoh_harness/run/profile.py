@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from threading import Event as Flag
 from threading import Lock
 
-from zenoh_conformance.case import Case
-from zenoh_conformance.controls import Ground
-from zenoh_conformance.conversation import Side
-from zenoh_conformance.law import Law
-from zenoh_conformance.verdict import Verdict
+from zenoh_conformance.cases.case import Case
+from zenoh_conformance.cases.controls import Ground
+from zenoh_conformance.judging.law import Law
+from zenoh_conformance.judging.verdict import Verdict
+from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.profiles import ASSUMED
 from zenoh_harness.run.allowance import Allowance, in_rounds, some
@@ -62,7 +62,7 @@ class ProfileRun:
         try:
             for decision in controls.settled(self._afforded(instances, ordered)):
                 if self.stop.is_set():
-                    return  # whoever stopped it tells why; what is not judged is named
+                    return  # the reason for the stop is reported elsewhere; unjudged checks are named
                 if decision.item.label not in asked:
                     continue  # a control that nobody asked for: it is told only as far as something rests on it
                 if not self.silent:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
-from zenoh_conformance.controls import BASIC
-from zenoh_conformance.fences import BY_QUERY, Fence
-from zenoh_conformance.law import Law
-from zenoh_conformance.verdict import Key, Verdict, verdict_for
+from zenoh_conformance.cases.controls import BASIC
+from zenoh_conformance.judging.law import Law
+from zenoh_conformance.judging.verdict import Key, Verdict, verdict_for
+from zenoh_conformance.talking.fences import BY_QUERY, Fence
 from zenoh_harness.files import evidence
 from zenoh_harness.files.known import Known
 from zenoh_harness.files.scripts import STAYS_UP
@@ -24,7 +24,6 @@ from zenoh_harness.targets.target import NodeTarget
 NO_CASE = "no case repeats it, and the script was not tried"
 """What the script of a death is worth that nobody is charged with."""
 
-FROM_THE_START: Final = (Verdict.ZOMBIE, Verdict.HANG)
 """How a node may be found before anything odd was done, and still be judged."""
 
 ROUTED: Final = "routing-plain/"
@@ -44,7 +43,7 @@ class Records:
         """The key of a judgement here."""
         identity = self._target.identity
         return Key(
-            target=self._target.reach.called(identity.name),
+            target=self._target.reach.reported_name(identity.name),
             version=identity.version,
             role=self._target.side.value,
             profile=self._profile,
@@ -78,7 +77,7 @@ class Records:
     def _details(self, decision: Decision) -> dict[str, object]:
         """Where we broke, by what the target was fenced if not as usual, what its script lacks, how it was before and after."""
         fence = {"fence": str(self.fencing)} if self.fencing.how is not Fence.QUERY and decision.conversation else {}
-        looked = decision.after and decision.verdict not in (Verdict.PASS, Verdict.NOT_OBSERVED)
+        looked = decision.after and not decision.verdict.is_quiet
         health = {"health": {"before": decision.before, "after": decision.after}} if looked else {}
         script = {"script": decision.script} if decision.script else {}
         return {**({"trace": decision.trace} if decision.trace else {}), **fence, **script, **health}
@@ -134,7 +133,7 @@ class Records:
             )
             return
         state = unhealthy or slow or Unhealthy(Verdict.PASS, "")
-        told = self._told_already(key) if state.verdict in FROM_THE_START else ""
+        told = self._told_already(key) if state.verdict.is_stuck else ""
         if told:  # what is ill from the start is said once, by the check that knows what it is
             self._register.add(key, Verdict.NOT_OBSERVED, cause=f"{state.cause} ({told} judges that)", repeat="")
         else:

@@ -9,11 +9,11 @@ from dataclasses import replace
 from threading import RLock
 from typing import Final
 
-from zenoh_conformance.conversation import Conversation
-from zenoh_conformance.errata import AS_WRITTEN, Stance, errata
-from zenoh_conformance.finding import Finding
-from zenoh_conformance.requirement import requirements
-from zenoh_conformance.verdict import Exit, Judgement, Key, Verdict, exit_code
+from zenoh_conformance.judging.finding import Finding
+from zenoh_conformance.judging.verdict import Judgement, Key, Verdict
+from zenoh_conformance.reading.conversation import Conversation
+from zenoh_conformance.spec.errata import AS_WRITTEN, Stance, errata
+from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.errors import Enough
 from zenoh_harness.files import evidence, scripts
 from zenoh_harness.files.results import ResultsWriter, check_label
@@ -26,7 +26,6 @@ from zenoh_harness.run.places import details_of
 BEYOND: Final = "not in the revisions that are required"
 """The reason of what is excused because nobody asks for it yet."""
 
-_QUIET: Final = frozenset({Verdict.PASS, Verdict.NOT_APPLICABLE, Verdict.NOT_OBSERVED, Verdict.UNIMPLEMENTED})
 """Verdicts that need neither evidence nor a command."""
 
 
@@ -80,7 +79,7 @@ class Register:
             details={**(details or {}), **({"causes": dict(causes)} if causes and len(causes) > 1 else {})},
         )
         judgement = self._excused(judgement, causes or {})
-        if judgement.verdict not in _QUIET:
+        if not judgement.verdict.is_quiet:
             label = check_label(key.check, key.parameters)
             judgement = replace(judgement, repeat=self.repeat(label) if repeat is None else repeat)
             if kept := details_of(finding, conversation):
@@ -94,7 +93,7 @@ class Register:
 
     def _end_when_enough(self, judgement: Judgement) -> None:
         """Raise Enough, once, when as many deviations were seen as the run was told."""
-        if exit_code([judgement.verdict], strict=self._options.strict) is not Exit.NOT_CONFORMING:
+        if not judgement.verdict.is_red(strict=self._options.strict):
             return
         self._red.append(judgement)
         if (number := len(self._red)) == self._options.max_fail and not self._ended:
@@ -140,7 +139,7 @@ class Register:
         finding: Finding | None,
     ) -> Judgement:
         """Keep what shows it, and as a script what provoked it; `verdict` is what it is where nothing is excused."""
-        if conversation is None or shows is None or (judgement.verdict in _QUIET and not judgement.embargo):
+        if conversation is None or shows is None or (judgement.verdict.is_quiet and not judgement.embargo):
             if judgement.embargo:
                 embargo.keep(judgement, self._options.data_folder)
             return judgement

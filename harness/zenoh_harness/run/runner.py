@@ -10,9 +10,9 @@ from pathlib import Path
 from threading import Event as Flag
 from typing import Final, Protocol, cast
 
-from zenoh_conformance.case import Case, all_cases
-from zenoh_conformance.law import Law, all_laws
-from zenoh_conformance.verdict import Exit, Judgement, Key, Verdict, exit_code
+from zenoh_conformance.cases.case import Case, all_cases
+from zenoh_conformance.judging.law import Law, all_laws
+from zenoh_conformance.judging.verdict import Exit, Judgement, Key, Verdict, exit_code
 from zenoh_harness.codecs.codec import Codec
 from zenoh_harness.codecs.own import OwnCodec
 from zenoh_harness.errors import CannotGoOn, Enough, HarnessError, OtherVersion
@@ -54,7 +54,7 @@ class Part(Protocol):
     """Set to end it."""
 
     @property
-    def apart(self) -> bool:
+    def can_run_beside(self) -> bool:
         """Whether another part may run beside it."""
 
     @property
@@ -165,7 +165,7 @@ def _run_all(parts: Sequence[Part], register: Register) -> None:
     first, *others = parts
     changed = "through" in first.reach.options
     mine = register.of(str(first.reach), guarded=first.guarded, changed=changed)
-    if others and all(part.apart for part in parts):
+    if others and all(part.can_run_beside for part in parts):
         with Beside(lambda: _run_all(others, register), others[0].stop):
             first.run(mine)
         return
@@ -176,13 +176,18 @@ def _run_all(parts: Sequence[Part], register: Register) -> None:
 
 @contextmanager
 def seldom_collected() -> Iterator[None]:
-    """Garbage in circles is looked for less often: a run keeps what was said until its end, and each look walks over all of it."""
+    """Collect cyclic garbage less often, and never look at what was imported.
+
+    A run keeps its conversations until its end, and each full collection walks over all of them and all of the modules.
+    """
     before = gc.get_threshold()
+    gc.freeze()
     gc.set_threshold(50_000, 20, 50)
     try:
         yield
     finally:
         gc.set_threshold(*before)
+        gc.unfreeze()
 
 
 def _header(reach: Reach, identity: Identity, parts: Sequence[Part], options: Options, command: str) -> Header:
@@ -190,7 +195,7 @@ def _header(reach: Reach, identity: Identity, parts: Sequence[Part], options: Op
     date = now()
     return Header(
         reach=str(reach),
-        name=reach.called(identity.name),
+        name=reach.reported_name(identity.name),
         version=identity.version,
         role="+".join(dict.fromkeys(part.role for part in parts)),
         kind=identity.kind,

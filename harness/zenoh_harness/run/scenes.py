@@ -11,18 +11,19 @@ from functools import partial
 from threading import Event as Flag
 from typing import Any, Final
 
-from zenoh_conformance import sane
-from zenoh_conformance.conversation import Connection, Conversation, Event, Framing, Side
-from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.errata import reading_of
-from zenoh_conformance.finding import Finding
-from zenoh_conformance.scene import Agent, drawn_zid
+from zenoh_conformance.judging.finding import Finding
+from zenoh_conformance.messages import sane
+from zenoh_conformance.reading.conversation import Connection, Conversation, Event, Framing, Side
+from zenoh_conformance.spec.errata import reading_of
+from zenoh_conformance.talking.budget import ReadBudget
+from zenoh_conformance.talking.dialogue import Dialogue
+from zenoh_conformance.talking.scene import Agent, drawn_zid
 from zenoh_harness.errors import CannotConnect, CannotGoOn
 from zenoh_harness.links.timing import Deadline, strain, stretched
 from zenoh_harness.links.wires import LinkWire, Recorder
 from zenoh_harness.reference.credentials import open_session
 from zenoh_harness.run.limiter import MOMENT, Limiter
-from zenoh_harness.targets.habits import SETTLE, End, habits_of
+from zenoh_harness.targets.habits import SETTLE, SessionEnd, habits_of
 from zenoh_harness.targets.target import NodeInstance
 
 CASE: Final = 60.0
@@ -66,7 +67,7 @@ class Pause:
 
 
 class StageWire:
-    """A recorded link whose waits end at the case's deadline: a `zenoh_conformance.scene.Wire`."""
+    """A recorded link whose waits end at the case's deadline: a `zenoh_conformance.talking.scene.Wire`."""
 
     def __init__(
         self, below: LinkWire, name: str, deadline: Deadline, stop: Flag, floor: Limiter | None,
@@ -156,7 +157,7 @@ class StageWire:
 
 
 class Stage:
-    """One case's scene on one node: a `zenoh_conformance.scene.Scene`."""
+    """One case's scene on one node: a `zenoh_conformance.talking.scene.Scene`."""
 
     def __init__(
         self,
@@ -186,6 +187,7 @@ class Stage:
         self._zids = 0
         self._wires: list[StageWire] = []
         self.dialogues: list[Dialogue] = []
+        self.budget = ReadBudget()
         self.findings: list[Finding] = []
         """What the case noted and went on from."""
         self.reading: str | None = None
@@ -285,6 +287,7 @@ class Stage:
         self._habits.prepare(dialogue)
         self.dialogues.append(dialogue)
         dialogue.beside_us = self.dialogues
+        dialogue.budget = self.budget
         return dialogue
 
     def session(self, name: str = "us", *, zid: bytes | None = None, **init: Any) -> Dialogue:
@@ -334,17 +337,17 @@ class Stage:
 
     def close(self) -> None:
         """Let go of every link, in the way after which the target comes back soonest."""
-        for dialogue in self.dialogues if self._habits.way is not End.FIN else ():
+        for dialogue in self.dialogues if self._habits.way is not SessionEnd.FIN else ():
             end_early(dialogue, self._habits.way)
         for wire in self._wires:
             wire.shut()
 
 
-def end_early(us: Dialogue, way: End) -> None:
+def end_early(us: Dialogue, way: SessionEnd) -> None:
     """End a link that the target has not ended: by reset, or, of a live session, by CLOSE."""
     if us.is_over:
         return
-    if way is End.RST:
+    if way is SessionEnd.RST:
         us.wire.reset()
     elif us.my_open is not None and us.their_open is not None:
         with suppress(Overtime):

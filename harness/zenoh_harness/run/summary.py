@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from zenoh_conformance.requirement import requirements
-from zenoh_conformance.verdict import GRAVE, Exit, Judgement, Verdict, worst
+from zenoh_conformance.judging.verdict import Exit, Judgement, Verdict, worst
+from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.console import plain
 from zenoh_harness.files.results import check_label
 from zenoh_harness.files.scripts import STAYS_UP
-from zenoh_harness.run.causes import Cause, causes, found
+from zenoh_harness.run.causes import Cause, causes, found, is_told, order
 from zenoh_harness.run.runner import Ran
 
 if TYPE_CHECKING:
@@ -20,16 +20,6 @@ if TYPE_CHECKING:
 
     from rich.console import Console
     from rich.table import Table
-
-SHOWN: Final = (
-    Verdict.FAIL, Verdict.CRASH, Verdict.ZOMBIE, Verdict.PANIC, Verdict.HANG, Verdict.FLAKY, Verdict.ERROR, Verdict.WARN,
-    Verdict.SLOW,
-)  # fmt: skip
-"""Verdicts that are told one by one."""
-
-_DEATHS: Final = frozenset(verdict.value for verdict in GRAVE)
-
-_IDLE: Final = (Verdict.NOT_APPLICABLE, Verdict.UNIMPLEMENTED, Verdict.NOT_OBSERVED)
 
 _SAYS: Final = {
     Exit.CONFORMING: "conforms in everything that was judged",
@@ -84,7 +74,7 @@ def deviations(judgements: Iterable[Judgement]) -> list[DeviationBlock]:
     """What is to be told, the gravest first; parameters of one check that share verdict and cause are one."""
     found: dict[tuple[str, ...], DeviationBlock] = {}
     for one in judgements:
-        if one.verdict not in SHOWN:
+        if not is_told(one.verdict):
             continue
         key = (one.verdict.value, one.key.role, one.key.profile, one.key.requirement, one.key.check, one.cause)
         shown = check_label("", one.key.parameters).strip("[]")
@@ -93,14 +83,14 @@ def deviations(judgements: Iterable[Judgement]) -> list[DeviationBlock]:
             found[key].values.append(shown)
         else:
             found[key] = DeviationBlock(one, 1, [shown] if shown else [])
-    return sorted(found.values(), key=lambda each: SHOWN.index(each.first.verdict))
+    return sorted(found.values(), key=lambda each: order(each.first.verdict))
 
 
 def idle(judgements: Iterable[Judgement]) -> dict[tuple[str, str], list[str]]:
     """What was not judged: (verdict, why, without the byte where it showed) and the checks, the most frequent first."""
     found: dict[tuple[str, str], list[str]] = {}
     for one in judgements:
-        if one.verdict in _IDLE:
+        if one.verdict.says_nothing:
             found.setdefault((one.verdict.value, one.cause.partition(": refused at ")[0]), []).append(one.key.check)
     return dict(sorted(found.items(), key=lambda row: (-len(row[1]), row[0])))
 
@@ -141,7 +131,7 @@ def show(ran: Ran, out: Console, *, verbose: bool = False) -> None:
     shown = public(ran.judgements)
     title = f"{ran.header.name} {ran.header.version}".strip()
     out.print(f"\n{plain(title)} as {ran.header.role.replace('+', ' and ')}: {len(shown)} judgements")
-    for cause in causes(shown, SHOWN):
+    for cause in causes(shown):
         _tell(cause, out, ran.out)
     if not _never_began(ran):
         out.print()
@@ -153,7 +143,7 @@ def show(ran: Ran, out: Console, *, verbose: bool = False) -> None:
 
 def _never_began(ran: Ran) -> bool:
     """Whether there is nothing to tell but why: it stopped, and all that was said before is what this kind of target has not."""
-    return not ran.judgements or (ran.stopped is not None and all(one.verdict in _IDLE for one in ran.judgements))
+    return not ran.judgements or (ran.stopped is not None and all(one.verdict.says_nothing for one in ran.judgements))
 
 
 def show_together(ran: Sequence[Ran | None], out: Console) -> None:
@@ -185,7 +175,7 @@ def _table(pages: Sequence[tuple[str, Counter[Verdict]]]) -> Table:
 
 def _tell(cause: Cause, out: Console, folder: Path) -> None:
     one = cause.first
-    style = "bold red" if one.verdict not in (Verdict.WARN, Verdict.SLOW) else "yellow"
+    style = "yellow" if one.verdict.is_minor else "bold red"
     profiles = ", ".join(cause.profiles)
     where = "" if profiles == "default" else f", profile{'s' * (len(cause.profiles) > 1)} {profiles}"
     out.print()
@@ -239,7 +229,7 @@ def tell_known(judgements: Iterable[Judgement], out: Console, *, verbose: bool) 
     found = Counter(_known(one) for one in judgements if one.verdict is Verdict.KNOWN)
     if not found:
         return
-    text = sorted(entry for entry in found if verbose or entry[0] in _DEATHS)
+    text = sorted(entry for entry in found if verbose or Verdict(entry[0]).is_grave)
     out.print(f"\nKnown deviations: {len(found)}, as listed{'' if verbose else ' (-v shows them)'}")
     for entry in text:
         verdict, requirement, reason = entry

@@ -8,7 +8,7 @@ from functools import cache
 from threading import Event as Flag
 from typing import Final
 
-from zenoh_conformance.verdict import Key, Verdict, verdict_for, worst
+from zenoh_conformance.judging.verdict import Key, Verdict, verdict_for, worst
 from zenoh_harness.codecs.codec import Answer, AnswerKind, Codec, Request
 from zenoh_harness.codecs.own import OwnCodec
 from zenoh_harness.errors import UsageError
@@ -17,7 +17,7 @@ from zenoh_harness.run.options import Options
 from zenoh_harness.run.plan import Selection
 from zenoh_harness.run.register import Register
 from zenoh_harness.targets.reach import Reach
-from zenoh_vectors.judge import Judged, VectorOutcome, judge, judge_written
+from zenoh_vectors.judge import VectorOutcome, VectorVerdict, judge, judge_written
 from zenoh_vectors.loader import Vector, VectorError, load
 
 ROLE: Final = "codec"
@@ -61,7 +61,7 @@ class VectorRun:
     def __init__(self, codec: Codec, reach: Reach, options: Options, vectors: Iterable[Vector]) -> None:
         self.codec, self.reach, self.options = codec, reach, options
         self.identity, self.role, self.profiles = codec.identity, ROLE, ("default",)
-        self.guarded, self.apart = False, False
+        self.guarded, self.can_run_beside = False, False
         self.stop = Flag()
         self.vectors = [vector for vector in vectors if any(True for _ in _wanted(vector, options.selection))]
 
@@ -186,8 +186,8 @@ def of_decoding(vector: Vector, answer: Answer) -> VectorAnswer:
     return _of(vector, judge(vector, outcome))
 
 
-def _of(vector: Vector, judged: Judged) -> VectorAnswer:
-    verdict = {"pass": Verdict.PASS, "fail": Verdict.FAIL, "not-applicable": Verdict.NOT_APPLICABLE}[judged.verdict]
+def _of(vector: Vector, judged: VectorVerdict) -> VectorAnswer:
+    verdict = Verdict(judged.verdict)
     reading = judged.reading
     if reading == "as erratum" and vector.errata:
         reading = f"as erratum:{vector.errata[0].id}"

@@ -8,16 +8,17 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import NoReturn
 
-from zenoh_conformance.case import Case, Parameters, all_cases, shown_all
-from zenoh_conformance.codec import trace
-from zenoh_conformance.conversation import Side
-from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.finding import Deviation, Finding
-from zenoh_conformance.kinds import AnyKind, InitAck, InitSyn, Kind, OpenAck, OpenSyn, reason_code
-from zenoh_conformance.law import Law, all_laws, judge
-from zenoh_conformance.own_side import ANY
-from zenoh_conformance.sane import DEFAULT_BATCH, DEFAULT_PRIORITY
-from zenoh_conformance.scene import Scene
+from zenoh_conformance.cases.case import Case, Parameters, all_cases, shown_all
+from zenoh_conformance.judging.engine import judge
+from zenoh_conformance.judging.finding import Deviation, Finding
+from zenoh_conformance.judging.law import Law, all_laws
+from zenoh_conformance.judging.own_side import ANY
+from zenoh_conformance.messages.sane import DEFAULT_BATCH, DEFAULT_PRIORITY
+from zenoh_conformance.reading.codec import trace
+from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.reading.kinds import AnyKind, InitAck, InitSyn, MessageKind, OpenAck, OpenSyn, reason_code
+from zenoh_conformance.talking.dialogue import Dialogue
+from zenoh_conformance.talking.scene import Scene
 from zenoh_conformance.wire import registry, vle
 from zenoh_conformance.wire.errors import DecodeError
 from zenoh_conformance.wire.layer import Layer
@@ -383,12 +384,12 @@ def _expected(step: Step) -> AnyKind:
     """What a step waits for. Raises UsageError, with the nearest names."""
     words = step.what.split()
     if words[0] in ("refusal", "end"):
-        return Kind(words[0], object)
+        return MessageKind(words[0], object)
     kinds = {name: cls for layer in registry.LAYERS for name, cls in registry.kinds(layer).items()}
     if step.what in _KINDS:
         return _KINDS[step.what]
     if step.what in kinds:
-        return Kind(step.what, kinds[step.what])
+        return MessageKind(step.what, kinds[step.what])
     names = [*_KINDS, *kinds, "refusal", "end"]
     raise UsageError(f"nobody can expect {step.what!r}", step="read the script", hint=nearest(step.what, names))
 

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from enum import Enum
 from fnmatch import fnmatchcase
 
-from zenoh_conformance.case import Case, Parameters, all_cases, shown_all
-from zenoh_conformance.conversation import Side
-from zenoh_conformance.finding import Deviation, Finding
-from zenoh_conformance.law import all_laws, judge
+from zenoh_conformance.cases.case import Case, Parameters, all_cases, shown_all
+from zenoh_conformance.judging.engine import judge
+from zenoh_conformance.judging.finding import Deviation, Finding
+from zenoh_conformance.judging.law import all_laws
+from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.errors import CannotConnect
 from zenoh_harness.faulty import FaultyNode
 from zenoh_harness.faulty.table import concerned, runs_in_memory, sample

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from difflib import unified_diff
 from typing import Final
 
-from zenoh_conformance.connection import ConnectionDecoder
-from zenoh_conformance.conversation import Conversation, Happened
-from zenoh_conformance.explain import explain
+from zenoh_conformance.reading.connection import ConnectionDecoder
+from zenoh_conformance.reading.conversation import Conversation, Happened
+from zenoh_conformance.reading.explain import explain
 from zenoh_conformance.wire.layer import Layer
 from zenoh_harness.scripting.recorder import FENCE
 

@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from zenoh_conformance.codec import trace
-from zenoh_conformance.connection import ConnectionDecoder, Decoders, Seen
-from zenoh_conformance.conversation import Connection, Conversation, Event, Framing, Happened, Side
-from zenoh_conformance.explain import explain
-from zenoh_conformance.finding import Finding
-from zenoh_conformance.kinds import NAMED, name_of, reason_name
+from zenoh_conformance.judging.finding import Finding
 from zenoh_conformance.messages import Request
-from zenoh_conformance.sane import DEFAULT_BATCH
+from zenoh_conformance.messages.sane import DEFAULT_BATCH
+from zenoh_conformance.reading.codec import trace
+from zenoh_conformance.reading.connection import ConnectionDecoder, Decoders, Seen
+from zenoh_conformance.reading.conversation import Connection, Conversation, Event, Framing, Happened, Side
+from zenoh_conformance.reading.explain import explain
+from zenoh_conformance.reading.kinds import NAMED, name_of, reason_name
 from zenoh_conformance.wire import registry, vle
 from zenoh_conformance.wire.layer import Layer
 from zenoh_harness.files.scripts import Part, Script, Step, Value

@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-from zenoh_conformance.case import Case
+from zenoh_conformance.cases.case import Case
 from zenoh_harness.files import scripts
 from zenoh_harness.scripting.binder import case_of
 

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from zenoh_conformance.verdict import Verdict
-from zenoh_harness.run.compare import BAD, GOOD
+from zenoh_conformance.judging.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +21,7 @@ class Turn:
     @property
     def bad(self) -> bool:
         """Whether it turned to the bad."""
-        return self.became in BAD
+        return self.became.is_wrong
 
 
 class _Unjudged(Exception):  # noqa: N818  a way back, no error
@@ -42,9 +41,9 @@ def turns(targets: Sequence[str], ask: Callable[[str], Verdict]) -> list[Turn]:
     def bad(target: str) -> bool:
         if target not in asked:
             asked[target] = ask(target)
-        if asked[target] not in BAD | GOOD:
+        if not asked[target].is_judged:
             raise _Unjudged(target)
-        return asked[target] in BAD
+        return asked[target].is_wrong
 
     left = list(targets)
     while left:

@@ -18,7 +18,7 @@ from typing import Final
 import psutil
 from packaging.version import InvalidVersion, Version
 
-from zenoh_conformance.verdict import SEVERITY, Judgement, Verdict
+from zenoh_conformance.judging.verdict import Judgement, Verdict
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files import results
 from zenoh_harness.files.evidence import slug
@@ -26,7 +26,6 @@ from zenoh_harness.files.results import Results, check_label
 from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.programs import processes
-from zenoh_harness.run.compare import BAD
 from zenoh_harness.run.plan import matches
 from zenoh_harness.targets.adapters.wheel import settings
 from zenoh_harness.targets.catalogue import find
@@ -127,9 +126,9 @@ class Matrix:
         if done.results is None:
             return Verdict.ERROR, done.text
         of_check = [one for one in done.results.judgements if _is_of(check, one)]
-        bad = [one for one in of_check if one.verdict in BAD]
+        bad = [one for one in of_check if one.verdict.is_wrong]
         said = bad or [one for one in of_check if one.key.check != STAYS_UP or check == STAYS_UP]
-        telling = max(said, key=lambda one: SEVERITY[one.verdict], default=None)
+        telling = max(said, key=lambda one: one.verdict.severity, default=None)
         if telling is None:
             return Verdict.NOT_OBSERVED if done.results.complete else Verdict.ERROR, done.text
         return telling.verdict, telling.cause

@@ -9,10 +9,10 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final
 
-from zenoh_conformance.verdict import Judgement, Key
+from zenoh_conformance.judging.verdict import Judgement, Key
 from zenoh_harness.files.results import Results, check_label
 from zenoh_harness.files.scripts import STAYS_UP
-from zenoh_harness.run.compare import BAD, GOOD, Change, Said, Way, changes, place_of, told
+from zenoh_harness.run.compare import Change, Said, Way, changes, place_of, told
 from zenoh_harness.run.summary import public
 from zenoh_harness.versions.matrix import Done
 
@@ -25,7 +25,7 @@ Ask = Callable[[str, Sequence[str]], Results | None]
 
 def behaviour(one: Judgement | None) -> str:
     """Verdict, cause, reading and how the link ended; whether by FIN or RST is a matter of time, and left out."""
-    if one is None or one.verdict not in BAD | GOOD:
+    if one is None or not one.verdict.is_judged:
         return told(one)
     end = {"": "", "fin": "shut", "rst": "shut"}.get(one.end, one.end)
     about = ", ".join(part for part in (one.reading or "", f"link {end}" if end else "") if part)
@@ -80,7 +80,7 @@ class Column:
         said: dict[Place, list[Judgement]] = {}
         for results in (self.results, *self.agains):
             for one in public(results.judgements) if results is not None else ():
-                if one.verdict in BAD | GOOD:
+                if one.verdict.is_judged:
                     said.setdefault(place_of(one.key), []).append(one)
         return said
 
@@ -91,7 +91,7 @@ class Column:
     def steady(self, place: Place, said: Said = told) -> bool:
         """Whether it was asked again and said the same each time; of what it did not judge at first, that it never did."""
         first, answers = self.judgements.get(place), self.answers(place)
-        if first is None or first.verdict not in BAD | GOOD:
+        if first is None or not first.verdict.is_judged:
             return not answers
         return len({said(one) for one in answers}) == 1 and len(answers) > min(self.times, 1)
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any, Final
 
-from zenoh_conformance.verdict import SEVERITY, WORST_FIRST, Judgement, Verdict, worst
+from zenoh_conformance.judging.verdict import WORST_FIRST, Judgement, Verdict, worst
 from zenoh_harness.files.results import check_label
-from zenoh_harness.run.compare import BAD, Comparison, Way, gathered, told
+from zenoh_harness.run.compare import Comparison, Way, gathered, told
 from zenoh_harness.versions.matrix import Done
 from zenoh_harness.versions.steady import Column, Unsteady, behaviour, doubtful, judged, standing
 
@@ -78,9 +78,9 @@ def _troubles(of_target: Sequence[Sequence[Judgement]]) -> dict[str, list[str]]:
     seen: dict[tuple[str, str], list[Verdict | None]] = {}
     for at, judgements in enumerate(of_target):
         for one in judgements:
-            if one.verdict in BAD and one.cause:
+            if one.verdict.is_wrong and one.cause:
                 row = seen.setdefault((one.key.check, one.cause), [None] * len(of_target))
-                row[at] = max(one.verdict, row[at] or one.verdict, key=lambda verdict: SEVERITY[verdict])
+                row[at] = max(one.verdict, row[at] or one.verdict, key=lambda verdict: verdict.severity)
     together: dict[tuple[bool, ...], list[tuple[str, str]]] = {}
     for what, row in seen.items():
         together.setdefault(tuple(cell is not None for cell in row), []).append(what)
@@ -102,7 +102,7 @@ def _cells(
     for at, judgements in enumerate(of_target):
         bad = [verdict for what in whats if (verdict := seen[what][at]) is not None]
         others = [
-            one.verdict for one in judgements if one.key.check in checks and not (one.verdict in BAD and one.cause)
+            one.verdict for one in judgements if one.key.check in checks and not (one.verdict.is_wrong and one.cause)
         ]
         cells.append(worst(bad).value if bad else worst(others).value if others else "")
     return cells

@@ -1,4 +1,4 @@
-"""`zconform vectors confirm`: ask foreign implementations about each golden vector, and write down what they say."""
+"""`zconform vectors confirm`: ask other implementations about each golden vector, and store their answers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 
 import click
 
-from zenoh_conformance.verdict import Exit
+from zenoh_conformance.judging.verdict import Exit
 from zenoh_harness.console import Shell, shell_options
 from zenoh_harness.errors import UsageError
 from zenoh_harness.foreign.confirm.codec import CodecWitness
@@ -26,26 +26,33 @@ RELEASES: Final = ("1.10.2", "1.9.0")
 
 
 @click.command("confirm")
-@click.option("--release", "releases", multiple=True, default=RELEASES, show_default=True, help="A release to ask.")
 @click.option(
-    "--only", metavar="GLOB", default="*", help="Only vectors whose id matches; what was said of others stays."
+    "--release",
+    "releases",
+    multiple=True,
+    default=RELEASES,
+    show_default=True,
+    help="Release of zenoh-rust to ask; repeatable.",
 )
-@click.option("--live/--no-live", default=True, help="Ask live nodes of these releases too.")
-@click.option("--write/--no-write", default=True, help="Write the answers beside the vectors.")
+@click.option("--only", metavar="GLOB", default="*", help="Ask only about the vectors whose id matches.")
+@click.option("--live/--no-live", default=True, help="Also ask live nodes of these releases.")
+@click.option("--write/--no-write", default=True, help="Store the answers beside the vectors.")
 @shell_options()
 def command(releases: Sequence[str], only: str, live: bool, write: bool, shell: Shell) -> int:
-    """Ask zenoh-rust's codec and live nodes about each golden vector; write down who agrees.
+    """Ask zenoh-rust about each golden vector.
+
+    Asks its codec, and live nodes, and stores the answers: the releases that agree become the vector's `confirmed_by`.
 
     \b
     Example:  zconform vectors confirm && python -m zenoh_vectors.build
-    Exit codes: 1 when a disagreement is neither an erratum nor explained.
+    Exit codes: 0 done, 1 a disagreement is neither an erratum nor explained, 2 usage, 3 zenoh-rust is not available.
     """
     try:
         vectors = [vector for vector in load() if fnmatchcase(vector.id, only)]
     except VectorError as why:
         raise UsageError("the vectors cannot be read", step="confirm", seen=str(why)) from why
     if not vectors:
-        raise UsageError(f"no vector is called {only!r}", step="confirm", hint="zconform vectors list")
+        raise UsageError(f"no vector {only!r}", step="confirm", hint="zconform vectors list")
     with ExitStack() as stack:
         witnesses = _witnesses(releases, live, shell.note, stack)
         said = {witness.name: list(witness.statements(vectors)) for witness in witnesses}

@@ -21,7 +21,7 @@ from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.links.timing import Deadline, scaled
 from zenoh_harness.programs import processes
 from zenoh_harness.programs.environments import python_with
-from zenoh_harness.targets.agent import Agent
+from zenoh_harness.targets.agent import AgentClient
 
 PACKAGE: Final = "eclipse-zenoh"
 LOG: Final = "zenoh_transport::unicast::establishment=trace,zenoh::net::runtime::orchestrator=trace"
@@ -66,7 +66,7 @@ class LiveNode:
             env={"RUST_LOG": LOG, "NO_COLOR": "1"}, interactive=True, limit=LOG_LIMIT,
         )  # fmt: skip
         try:
-            Agent.over(self._program).introduction(Deadline.after(_PATIENCE))
+            AgentClient.over(self._program).introduction(Deadline.after(_PATIENCE))
             self._address = self._program.listening()[0]
         except BaseException:
             self._program.stop()

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from zenoh_conformance import batch
+from zenoh_conformance.reading import batch
 from zenoh_vectors.loader import Vector
 
 

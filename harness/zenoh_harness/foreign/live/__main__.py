@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from zenoh_conformance.verdict import Exit
+from zenoh_conformance.judging.verdict import Exit
 from zenoh_harness.files import conversations
 from zenoh_harness.foreign.live import effects
 from zenoh_harness.foreign.live.agree import NOT_COMPARABLE, Agreement

@@ -14,11 +14,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from zenoh_conformance import codec
-from zenoh_conformance.connection import Decoders, Seen
-from zenoh_conformance.conversation import Conversation, Side
-from zenoh_conformance.fragments import Defragmenter
 from zenoh_conformance.messages import Fragment, Frame, Init
+from zenoh_conformance.reading import codec
+from zenoh_conformance.reading.connection import Decoders, Seen
+from zenoh_conformance.reading.conversation import Conversation, Side
+from zenoh_conformance.reading.fragments import Defragmenter
 from zenoh_conformance.wire.layer import Layer
 from zenoh_harness.foreign.confirm.meaning import comparable
 from zenoh_harness.foreign.live.company import Recorded

@@ -11,7 +11,7 @@ from importlib.resources import files
 from types import TracebackType
 from typing import Any, Final, Self
 
-from zenoh_conformance.conversation import Conversation, Event, Side
+from zenoh_conformance.reading.conversation import Conversation, Event, Side
 from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.tap import Tap
@@ -20,7 +20,7 @@ from zenoh_harness.profiles import PROFILES
 from zenoh_harness.programs import processes
 from zenoh_harness.programs.environments import python_with
 from zenoh_harness.targets.adapters.wheel import configuration, settings
-from zenoh_harness.targets.agent import Agent
+from zenoh_harness.targets.agent import AgentClient
 
 LOG: Final = "zenoh_transport=trace"
 LOG_LIMIT: Final = 1 << 27
@@ -34,7 +34,7 @@ class Actor:
     def __init__(self, name: str, program: processes.Program) -> None:
         self.name = name
         self.program = program
-        self._agent = Agent.over(program)
+        self._agent = AgentClient.over(program)
         self._agent.introduction(Deadline.after(PATIENCE))
         self._passed: list[Mapping[str, Any]] = []
         """Events that somebody waited past."""

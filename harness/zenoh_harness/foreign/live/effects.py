@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
-from zenoh_conformance import codec
+from zenoh_conformance.reading import codec
 from zenoh_conformance.wire.layer import Layer
 from zenoh_harness.foreign.confirm.live import Probe, received
 from zenoh_harness.foreign.live.company import Company

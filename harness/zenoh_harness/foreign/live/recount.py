@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from zenoh_conformance import codec
-from zenoh_conformance.connection import Decoders, Seen
-from zenoh_conformance.conversation import Conversation, Happened, Side
-from zenoh_conformance.explain import explain
-from zenoh_conformance.fragments import Defragmenter
 from zenoh_conformance.messages import Fragment, Frame
+from zenoh_conformance.reading import codec
+from zenoh_conformance.reading.connection import Decoders, Seen
+from zenoh_conformance.reading.conversation import Conversation, Happened, Side
+from zenoh_conformance.reading.explain import explain
+from zenoh_conformance.reading.fragments import Defragmenter
 from zenoh_conformance.wire.errors import DecodeError
 from zenoh_conformance.wire.layer import Layer
 

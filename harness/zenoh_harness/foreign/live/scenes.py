@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from zenoh_conformance.conversation import Event, Happened
+from zenoh_conformance.reading.conversation import Event, Happened
 from zenoh_harness.foreign.live.company import Actor, Company, Recorded
 
 LARGE: Final = 120_000

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from zenoh_conformance import codec
 from zenoh_conformance.messages import Transport  # noqa: F401 - importing them fills the registry
+from zenoh_conformance.reading import codec
 from zenoh_conformance.wire import registry
-from zenoh_conformance.wire.describe import ExtensionFacts, Facts, describe
+from zenoh_conformance.wire.describe import DeclarationFacts, ExtensionFacts, describe
 from zenoh_conformance.wire.layer import Layer
 
 KEY: Final = {"scope": 0, "suffix": "effect/x", "mapping": True}
@@ -111,7 +111,7 @@ def variants() -> Iterator[Variant]:
             yield from _of(describe(cls))
 
 
-def _of(facts: Facts) -> Iterator[Variant]:
+def _of(facts: DeclarationFacts) -> Iterator[Variant]:
     assert facts.layer is not None
     for field in facts.fields:
         row = f"{facts.path}.{field.name}"
@@ -130,7 +130,7 @@ def _of(facts: Facts) -> Iterator[Variant]:
             yield _variant(facts, below, given, base | {"exts": [{ext.name: changed}]}, field.doc)
 
 
-def _based(facts: Facts, row: str) -> dict[str, Any]:
+def _based(facts: DeclarationFacts, row: str) -> dict[str, Any]:
     return _merged(copy.deepcopy(BASES[facts.name]), BEFORE.get(row, {}))
 
 
@@ -138,7 +138,7 @@ def _merged(fields: dict[str, Any], change: Mapping[str, Any]) -> dict[str, Any]
     return {name: value for name, value in (fields | dict(change)).items() if value is not None}
 
 
-def _content(facts: Facts, ext: ExtensionFacts) -> dict[str, Any]:
+def _content(facts: DeclarationFacts, ext: ExtensionFacts) -> dict[str, Any]:
     content = {field.name: copy.deepcopy(CONTENT[field.name]) for field in ext.fields}
     if ext.name == "QueryTarget":
         content["value"] = 1
@@ -162,7 +162,7 @@ def _other(name: str, content: Mapping[str, Any]) -> Any:
     return CHANGED[name]
 
 
-def _variant(facts: Facts, row: str, one: dict[str, Any], other: dict[str, Any], doc: str) -> Variant:
+def _variant(facts: DeclarationFacts, row: str, one: dict[str, Any], other: dict[str, Any], doc: str) -> Variant:
     assert facts.layer is not None
     layer, first = carried(facts.layer, {facts.name: one})
     return Variant(row, layer, first, carried(facts.layer, {facts.name: other})[1], doc)

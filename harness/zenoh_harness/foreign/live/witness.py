@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from zenoh_conformance import codec
-from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.finding import Deviation
+from zenoh_conformance.judging.finding import Deviation
 from zenoh_conformance.messages import Request, ResponseFinal
+from zenoh_conformance.reading import codec
+from zenoh_conformance.talking.dialogue import Dialogue
 from zenoh_conformance.wire.layer import Layer
 from zenoh_harness.foreign.live.company import Actor, Company
 from zenoh_harness.foreign.live.variants import Variant, message

@@ -12,8 +12,7 @@ def a_late_subscriber_hears_what_comes(talk: Talk) -> None:
     publisher = talk.here.declare("publisher", talk.key, congestion="block")
     talk.here.do("put", id=publisher.id, payload="01")
     talk.settle()
-    ear = talk.there.declare("subscriber", talk.key)
-    talk.settle()
+    ear = talk.listens()
     talk.here.do("put", id=publisher.id, payload="02")
     talk.heard(ear, payload="02")
     talk.quiet(ear)
@@ -26,8 +25,7 @@ def a_subscriber_from_before_the_link_is_known(talk: Talk) -> None:
     ear = talk.there.declare("subscriber", talk.key)
     talk.restore()
     talk.settle()
-    talk.here.put(talk.key, b"x")
-    talk.heard(ear, payload=b"x")
+    talk.carries(ear, b"x")
 
 
 @scenario()
@@ -37,7 +35,7 @@ def a_queryable_from_before_the_link_is_known(talk: Talk) -> None:
     talk.there.declare("queryable", talk.key, complete=True, plan=[{"reply": "aa"}])
     talk.restore()
     talk.settle()
-    talk.same("replies", ["aa"], talk.payloads(talk.here.get(talk.key, target="all_complete", timeout_ms=60_000)))
+    talk.same("replies", ["aa"], talk.payloads(talk.asks(target="all_complete")))
 
 
 @scenario()

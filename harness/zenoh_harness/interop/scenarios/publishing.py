@@ -13,8 +13,7 @@ _MANY = 200
 @scenario(encoding=(*NAMES, *_SCHEMAS))
 def a_sample_keeps_its_encoding(talk: Talk, encoding: str) -> None:
     """Each encoding that has a number, with and without a schema."""
-    ear = talk.there.declare("subscriber", talk.key)
-    talk.settle()
+    ear = talk.listens()
     talk.here.put(talk.key, b"x", encoding=encoding)
     talk.heard(ear, kind="put", payload=b"x", encoding=encoding)
 
@@ -22,8 +21,7 @@ def a_sample_keeps_its_encoding(talk: Talk, encoding: str) -> None:
 @scenario(encoding=("made-up/by-us", "made-up/by-us;version=2"))
 def an_encoding_without_a_number_keeps_its_name(talk: Talk, encoding: str) -> None:
     """The name arrives; how an application prints the number that stands before it is its own business."""
-    ear = talk.there.declare("subscriber", talk.key)
-    talk.settle()
+    ear = talk.listens()
     talk.here.put(talk.key, b"x", encoding=encoding)
     came = str(talk.heard(ear, payload=b"x").get("encoding", ""))
     talk.require(f";{came}".endswith(f";{encoding}"), f"encoding: {came} where {encoding} is required")
@@ -32,37 +30,30 @@ def an_encoding_without_a_number_keeps_its_name(talk: Talk, encoding: str) -> No
 @scenario(priority=range(1, 8))
 def a_sample_keeps_its_priority(talk: Talk, priority: int) -> None:
     """From real time to background."""
-    ear = talk.there.declare("subscriber", talk.key)
-    talk.settle()
-    talk.here.put(talk.key, b"x", priority=priority)
-    talk.heard(ear, payload=b"x", priority=priority)
+    ear = talk.listens()
+    talk.carries(ear, b"x", priority=priority)
 
 
 @scenario(congestion=("block", "drop", "block_first"), priority=(1, 5, 7))
 def a_sample_keeps_its_congestion_control(talk: Talk, congestion: str, priority: int) -> None:
     """A link that is not busy drops nothing either; who hears it must know that control to tell it."""
     talk.there.declare("publisher", talk.key, congestion=congestion)
-    ear = talk.there.declare("subscriber", talk.key)
-    talk.settle()
-    talk.here.put(talk.key, b"x", congestion=congestion, priority=priority)
-    talk.heard(ear, payload=b"x", congestion=congestion, priority=priority)
+    ear = talk.listens()
+    talk.carries(ear, b"x", congestion=congestion, priority=priority)
 
 
 @scenario(express=(True, False))
 def a_sample_keeps_whether_it_is_express(talk: Talk, express: bool) -> None:
     """An express sample is not kept back for a fuller batch; its receiver is told."""
-    ear = talk.there.declare("subscriber", talk.key)
-    talk.settle()
-    talk.here.put(talk.key, b"x", express=express)
-    talk.heard(ear, payload=b"x", express=express)
+    ear = talk.listens()
+    talk.carries(ear, b"x", express=express)
 
 
 @scenario(size=(1, 1_000, 70_000))
 def a_sample_keeps_its_attachment(talk: Talk, size: int) -> None:
     """Also one that fits no batch."""
     attachment = bytes(range(250)) * (size // 250 + 1)
-    ear = talk.there.declare("subscriber", talk.key)
-    talk.settle()
+    ear = talk.listens()
     talk.here.put(talk.key, b"x", attachment=attachment[:size].hex())
     talk.heard(ear, payload=b"x", attachment=attachment[:size])
 
@@ -70,8 +61,7 @@ def a_sample_keeps_its_attachment(talk: Talk, size: int) -> None:
 @scenario(kind=("put", "delete"))
 def a_sample_keeps_its_timestamp(talk: Talk, kind: str) -> None:
     """Stamped by who puts it, it is not stamped again: two arrive in the order in which they were stamped."""
-    ear = talk.there.declare("subscriber", talk.key)
-    talk.settle()
+    ear = talk.listens()
     stamps = []
     for _ in range(2):
         if kind == "put":
@@ -88,8 +78,7 @@ def a_sample_keeps_its_timestamp(talk: Talk, kind: str) -> None:
 @scenario()
 def a_delete_arrives_as_one(talk: Talk) -> None:
     """Between two puts, in order."""
-    ear = talk.there.declare("subscriber", talk.key)
-    talk.settle()
+    ear = talk.listens()
     talk.here.put(talk.key, b"1")
     talk.here.delete(talk.key)
     talk.here.put(talk.key, b"2")
@@ -100,8 +89,7 @@ def a_delete_arrives_as_one(talk: Talk) -> None:
 @scenario(priority=(1, 5, 7))
 def samples_of_one_priority_stay_in_order(talk: Talk, priority: int) -> None:
     """Two hundred, one after the other; none is lost, none comes twice."""
-    ear = talk.there.declare("subscriber", talk.key)
-    talk.settle()
+    ear = talk.listens()
     for number in range(_MANY):
         talk.here.put(talk.key, number.to_bytes(2, "big"), priority=priority)
     came = [talk.heard(ear)["payload"] for _ in range(_MANY)]
@@ -112,8 +100,7 @@ def samples_of_one_priority_stay_in_order(talk: Talk, priority: int) -> None:
 @scenario(pattern=("*", "**", "a/*", "a$*/b", "*/b", "a/b/**"))
 def a_pattern_hears_what_it_matches(talk: Talk, pattern: str) -> None:
     """One subscriber on a pattern; what does not match it is not heard."""
-    ear = talk.there.declare("subscriber", f"{talk.key}/{pattern}")
-    talk.settle()
+    ear = talk.listens(f"{talk.key}/{pattern}")
     for key in ("a", "a/b", "c/d"):
         talk.here.put(f"{talk.key}/{key}", key.encode())
     matching = {"*": ["a"], "**": ["a", "a/b", "c/d"]}.get(pattern, ["a/b"])

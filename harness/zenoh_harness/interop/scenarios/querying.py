@@ -10,8 +10,6 @@ from zenoh_harness.links.timing import scaled
 
 _MODES = ("auto", "none", "monotonic", "latest")
 _TARGETS = ("best_matching", "all", "all_complete")
-_LONG = 60_000
-"""Milliseconds that no query of these needs."""
 
 
 @scenario(replies=(0, 1, 2, 50))
@@ -20,7 +18,7 @@ def every_reply_arrives(talk: Talk, replies: int) -> None:
     plan = [{"reply": f"{number:02x}"} for number in range(replies)]
     ear = talk.there.declare("queryable", talk.key, plan=plan)
     talk.settle()
-    asked = talk.here.get(talk.key, consolidation="none", timeout_ms=_LONG)
+    asked = talk.asks(consolidation="none")
     talk.same("replies", [step["reply"] for step in plan], talk.payloads(asked))
     talk.heard(ear, "query", key=talk.key)
 
@@ -29,15 +27,14 @@ def every_reply_arrives(talk: Talk, replies: int) -> None:
 def a_query_that_nobody_serves_ends(talk: Talk) -> None:
     """At once, without an answer: its timeout is a minute."""
     talk.settle()
-    talk.same("answers", [], talk.answers(talk.here.get(talk.key, timeout_ms=_LONG)))
+    talk.same("answers", [], talk.answers(talk.asks()))
 
 
 @scenario(consolidation=_MODES)
 def consolidation_keeps_one_of_a_key(talk: Talk, consolidation: str) -> None:
     """Two replies with one key: all with `none`, at least one with `monotonic`, exactly one with `latest` and `auto`."""
-    talk.there.declare("queryable", talk.key, plan=[{"reply": "01"}, {"reply": "02"}])
-    talk.settle()
-    came = talk.payloads(talk.here.get(talk.key, consolidation=consolidation, timeout_ms=_LONG))
+    talk.serves({"reply": "01"}, {"reply": "02"})
+    came = talk.payloads(talk.asks(consolidation=consolidation))
     allowed = {"none": (["01", "02"],), "monotonic": (["01"], ["02"], ["01", "02"])}
     wanted = allowed.get(consolidation, (["01"], ["02"]))
     talk.require(came in wanted, f"replies {came} with consolidation {consolidation}")
@@ -49,7 +46,7 @@ def consolidation_keeps_different_keys(talk: Talk, consolidation: str) -> None:
     keys = [f"{talk.key}/{name}" for name in "abc"]
     talk.there.declare("queryable", f"{talk.key}/*", plan=[{"reply": "aa", "key": key} for key in keys])
     talk.settle()
-    answers = talk.answers(talk.here.get(f"{talk.key}/*", consolidation=consolidation, timeout_ms=_LONG))
+    answers = talk.answers(talk.asks(f"{talk.key}/*", consolidation=consolidation))
     talk.same("keys", keys, sorted(answer.get("key", answer["event"]) for answer in answers))
 
 
@@ -59,7 +56,7 @@ def the_target_chooses_the_queryable(talk: Talk, complete: bool, target: str) ->
     talk.there.declare("queryable", talk.key, complete=complete, plan=[{"reply": "aa"}])
     talk.settle()
     wanted = ["aa"] if complete or target != "all_complete" else []
-    talk.same("replies", wanted, talk.payloads(talk.here.get(talk.key, target=target, timeout_ms=_LONG)))
+    talk.same("replies", wanted, talk.payloads(talk.asks(target=target)))
 
 
 @scenario(target=_TARGETS, consolidation=_MODES)
@@ -70,7 +67,7 @@ def the_target_chooses_among_queryables(talk: Talk, target: str, consolidation: 
         plan = [{"reply": "aa", "key": key}]
         talk.there.declare("queryable", f"{talk.key}/*", complete=name == "complete", plan=plan)
     talk.settle()
-    asked = talk.here.get(f"{talk.key}/*", target=target, consolidation=consolidation, timeout_ms=_LONG)
+    asked = talk.asks(f"{talk.key}/*", target=target, consolidation=consolidation)
     came = {answer.get("key", answer["event"]) for answer in talk.answers(asked)}
     talk.require(came <= set(keys.values()), f"replies from {sorted(came)}")
     talk.require(target != "all" or len(came) == 2, f"`all` was answered by {sorted(came)} only")
@@ -81,9 +78,8 @@ def the_target_chooses_among_queryables(talk: Talk, target: str, consolidation: 
 @scenario()
 def an_error_arrives_as_one(talk: Talk) -> None:
     """With its payload; the query ends after it."""
-    talk.there.declare("queryable", talk.key, plan=[{"error": b"not today".hex()}])
-    talk.settle()
-    answers = talk.answers(talk.here.get(talk.key, timeout_ms=_LONG))
+    talk.serves({"error": b"not today".hex()})
+    answers = talk.answers(talk.asks())
     text = [(answer["event"], answer.get("payload")) for answer in answers]
     talk.same("answers", [("error", b"not today".hex())], text)
 
@@ -95,7 +91,7 @@ def an_error_does_not_drown_replies(talk: Talk, consolidation: str) -> None:
     plan = [{"reply": "aa", "key": keys[0]}, {"error": "ee"}, {"reply": "bb", "key": keys[1]}]
     talk.there.declare("queryable", f"{talk.key}/*", plan=plan)
     talk.settle()
-    answers = talk.answers(talk.here.get(f"{talk.key}/*", consolidation=consolidation, timeout_ms=_LONG))
+    answers = talk.answers(talk.asks(f"{talk.key}/*", consolidation=consolidation))
     text = sorted((str(answer["event"]), str(answer.get("key", "")), str(answer.get("payload"))) for answer in answers)
     talk.same("answers", [("error", "", "ee"), ("reply", keys[0], "aa"), ("reply", keys[1], "bb")], text)
 
@@ -103,9 +99,8 @@ def an_error_does_not_drown_replies(talk: Talk, consolidation: str) -> None:
 @scenario()
 def a_reply_may_be_a_delete(talk: Talk) -> None:
     """It says that there is no such value any more."""
-    talk.there.declare("queryable", talk.key, plan=[{"delete": talk.key}])
-    talk.settle()
-    answers = talk.answers(talk.here.get(talk.key, timeout_ms=_LONG))
+    talk.serves({"delete": talk.key})
+    answers = talk.answers(talk.asks())
     text = [(answer["event"], answer.get("kind"), answer.get("key")) for answer in answers]
     talk.same("answers", [("reply", "delete", talk.key)], text)
 
@@ -114,9 +109,8 @@ def a_reply_may_be_a_delete(talk: Talk) -> None:
 def a_reply_keeps_what_it_carries(talk: Talk, encoding: str) -> None:
     """Key, payload, encoding, attachment."""
     step = {"reply": "aa", "encoding": encoding, "attachment": "0102"}
-    talk.there.declare("queryable", talk.key, plan=[step])
-    talk.settle()
-    asked = talk.here.get(talk.key, timeout_ms=_LONG)
+    talk.serves(step)
+    asked = talk.asks()
     talk.heard(asked, "reply", key=talk.key, payload="aa", encoding=encoding, attachment="0102", kind="put")
     talk.same("more answers", [], talk.answers(asked))
 
@@ -124,10 +118,9 @@ def a_reply_keeps_what_it_carries(talk: Talk, encoding: str) -> None:
 @scenario(parameters=("", "a=1", "a=1;b=2", "text with blanks", "x=%20;y"))
 def parameters_arrive_as_written(talk: Talk, parameters: str) -> None:
     """What follows the question mark of a selector, and the query's payload."""
-    ear = talk.there.declare("queryable", talk.key, plan=[{"reply": "aa"}])
-    talk.settle()
+    ear = talk.serves({"reply": "aa"})
     selector = f"{talk.key}?{parameters}" if parameters else talk.key
-    asked = talk.here.get(selector, payload="0b", timeout_ms=_LONG)
+    asked = talk.asks(selector, payload="0b")
     talk.heard(ear, "query", key=talk.key, parameters=parameters, payload="0b")
     talk.same("replies", ["aa"], talk.payloads(asked))
 
@@ -135,9 +128,8 @@ def parameters_arrive_as_written(talk: Talk, parameters: str) -> None:
 @scenario()
 def a_late_answer_arrives(talk: Talk) -> None:
     """The queryable holds the query; something else is said meanwhile; then it answers."""
-    ear = talk.there.declare("queryable", talk.key, plan=[{"reply": "01"}, {"hold": True}])
-    talk.settle()
-    asked = talk.here.get(talk.key, consolidation="none", timeout_ms=_LONG)
+    ear = talk.serves({"reply": "01"}, {"hold": True})
+    asked = talk.asks(consolidation="none")
     talk.heard(ear, "query")
     talk.heard(asked, "reply", payload="01")
     talk.settle()
@@ -150,7 +142,7 @@ def queries_do_not_mix(talk: Talk) -> None:
     """Twenty open at once: each gets its own answer."""
     ear = talk.there.declare("queryable", f"{talk.key}/*", plan=[{"hold": True}])
     talk.settle()
-    asked = {f"{talk.key}/{number}": talk.here.get(f"{talk.key}/{number}", timeout_ms=_LONG) for number in range(20)}
+    asked = {f"{talk.key}/{number}": talk.asks(f"{talk.key}/{number}") for number in range(20)}
     order = [talk.heard(ear, "query")["key"] for _ in asked]
     talk.same("queries", sorted(asked), sorted(order))
     for key in order:
@@ -162,8 +154,7 @@ def queries_do_not_mix(talk: Talk) -> None:
 @scenario()
 def a_query_ends_with_its_timeout(talk: Talk) -> None:
     """Nobody answers: it ends, not before its time, without a reply; an error may say that it was too late."""
-    ear = talk.there.declare("queryable", talk.key, plan=[{"hold": True}])
-    talk.settle()
+    ear = talk.serves({"hold": True})
     began = time.monotonic()
     asked = talk.here.get(talk.key, timeout_ms=int(scaled(0.5) * 1000))
     answers = talk.answers(asked)

@@ -13,16 +13,12 @@ _PAIRS = ("routers", "others")
 @scenario(cuts=(1, 3))
 def a_subscriber_lives_through_a_cut(talk: Talk, cuts: int) -> None:
     """It hears before and after, each sample once."""
-    ear = talk.there.declare("subscriber", talk.key)
-    talk.settle()
+    ear = talk.listens()
     for number in range(cuts):
-        talk.here.put(talk.key, bytes([number]))
-        talk.heard(ear, payload=bytes([number]))
-        talk.cut()
-        talk.restore()
+        talk.carries(ear, bytes([number]))
+        talk.reconnect()
     talk.settle()
-    talk.here.put(talk.key, b"\xff")
-    talk.heard(ear, payload=b"\xff")
+    talk.carries(ear, b"\xff")
     talk.quiet(ear)
 
 
@@ -35,21 +31,18 @@ def a_publisher_lives_through_a_cut(talk: Talk) -> None:
     for payload in ("01", "02"):
         talk.here.do("put", id=publisher.id, payload=payload)
         talk.heard(ear, payload=payload, key=f"{talk.key}/p")
-        talk.cut()
-        talk.restore()
+        talk.reconnect()
         talk.settle()
 
 
 @scenario()
 def a_queryable_lives_through_a_cut(talk: Talk) -> None:
     """It answers before and after."""
-    talk.there.declare("queryable", talk.key, plan=[{"reply": "aa"}])
+    talk.serves({"reply": "aa"})
+    talk.same("replies", ["aa"], talk.payloads(talk.asks()))
+    talk.reconnect()
     talk.settle()
-    talk.same("replies", ["aa"], talk.payloads(talk.here.get(talk.key, timeout_ms=60_000)))
-    talk.cut()
-    talk.restore()
-    talk.settle()
-    talk.same("replies", ["aa"], talk.payloads(talk.here.get(talk.key, timeout_ms=60_000)))
+    talk.same("replies", ["aa"], talk.payloads(talk.asks()))
 
 
 @scenario(between=_PAIRS)
@@ -69,9 +62,8 @@ def a_token_goes_with_the_link_and_comes_back(talk: Talk, between: str) -> None:
 @scenario()
 def a_query_ends_when_the_link_is_cut(talk: Talk) -> None:
     """Well before its timeout of a minute: who should answer has gone."""
-    ear = talk.there.declare("queryable", talk.key, plan=[{"hold": True}])
-    talk.settle()
-    asked = talk.here.get(talk.key, timeout_ms=60_000)
+    ear = talk.serves({"hold": True})
+    asked = talk.asks()
     talk.heard(ear, "query")
     talk.cut()
     replies = [answer for answer in talk.answers(asked) if answer["event"] == "reply"]
@@ -83,11 +75,9 @@ def a_query_ends_when_the_link_is_cut(talk: Talk) -> None:
 def declarations_outlive_a_blink(talk: Talk, between: str) -> None:
     """The link is cut and back at once, five times, the next as soon as the two hear each other again."""
     talk.between(between)
-    ear = talk.there.declare("subscriber", talk.key)
-    talk.settle()
+    ear = talk.listens()
     quick = False
     for number in range(_BLINKS):
         quick |= talk.blink()
-        talk.here.put(talk.key, bytes([number]))
-        talk.heard(ear, payload=bytes([number]))
+        talk.carries(ear, bytes([number]))
     talk.fits(quick, "the link never came back fast enough to blink")

@@ -18,20 +18,16 @@ def filled(size: int) -> bytes:
 @scenario(size=(0, 1, 127, 128, 16_383, 16_384, BATCH - 1, BATCH, BATCH + 1, 2 * BATCH, 100_000, 1_000_000))
 def a_payload_of_any_size_arrives(talk: Talk, size: int) -> None:
     """Whole, as it was sent."""
-    ear = talk.there.declare("subscriber", talk.key)
-    talk.settle()
-    talk.here.put(talk.key, filled(size))
-    talk.heard(ear, payload=filled(size))
+    ear = talk.listens()
+    talk.carries(ear, filled(size))
 
 
 @scenario()
 def payloads_around_the_border_arrive(talk: Talk) -> None:
     """One after the other, from what fits a batch to what does not, with the border somewhere between."""
-    ear = talk.there.declare("subscriber", talk.key)
-    talk.settle()
+    ear = talk.listens()
     for size in _BORDER:
-        talk.here.put(talk.key, filled(size))
-        talk.heard(ear, payload=filled(size))
+        talk.carries(ear, filled(size))
 
 
 @scenario(priority=(1, 7))
@@ -50,8 +46,7 @@ def small_ones_pass_between_large_ones(talk: Talk, priority: int) -> None:
 @scenario(size=(0, 1, BATCH, 200_000))
 def questions_and_answers_may_be_large(talk: Talk, size: int) -> None:
     """A query with a payload of that size is answered with one of that size."""
-    ear = talk.there.declare("queryable", talk.key, plan=[{"reply": filled(size).hex()}])
-    talk.settle()
+    ear = talk.serves({"reply": filled(size).hex()})
     asked = talk.here.get(talk.key, payload=filled(size).hex())
     talk.heard(ear, "query", payload=filled(size))
     talk.same("replies", [filled(size).hex()], talk.payloads(asked))

@@ -16,37 +16,31 @@ def an_undeclared_subscriber_hears_nothing(talk: Talk) -> None:
         talk.heard(ear, payload=b"1")
     talk.there.undeclare(gone)
     talk.settle()
-    talk.here.put(talk.key, b"2")
-    talk.heard(stays, payload=b"2")
+    talk.carries(stays, b"2")
     talk.quiet(gone)
 
 
 @scenario()
 def the_last_subscriber_takes_its_key_with_it(talk: Talk) -> None:
     """After it nothing arrives; declared again, it hears again."""
-    ear = talk.there.declare("subscriber", talk.key)
-    talk.settle()
+    ear = talk.listens()
     talk.there.undeclare(ear)
     talk.settle()
     talk.here.put(talk.key, b"1")
     talk.quiet(ear)
-    again = talk.there.declare("subscriber", talk.key)
-    talk.settle()
-    talk.here.put(talk.key, b"2")
-    talk.heard(again, payload=b"2")
+    again = talk.listens()
+    talk.carries(again, b"2")
 
 
 @scenario()
 def an_undeclared_queryable_is_not_asked(talk: Talk) -> None:
     """The query ends without an answer; declared again, it is asked again."""
-    ear = talk.there.declare("queryable", talk.key, plan=[{"reply": "aa"}])
-    talk.settle()
+    ear = talk.serves({"reply": "aa"})
     talk.there.undeclare(ear)
     talk.settle()
-    talk.same("answers", [], talk.answers(talk.here.get(talk.key, timeout_ms=60_000)))
-    talk.there.declare("queryable", talk.key, plan=[{"reply": "bb"}])
-    talk.settle()
-    talk.same("replies", ["bb"], talk.payloads(talk.here.get(talk.key, timeout_ms=60_000)))
+    talk.same("answers", [], talk.answers(talk.asks()))
+    talk.serves({"reply": "bb"})
+    talk.same("replies", ["bb"], talk.payloads(talk.asks()))
 
 
 @scenario()
@@ -55,11 +49,11 @@ def completeness_goes_with_the_complete_queryable(talk: Talk) -> None:
     talk.there.declare("queryable", talk.key, complete=False, plan=[{"reply": "01"}])
     ear = talk.there.declare("queryable", talk.key, complete=True, plan=[{"reply": "02"}])
     talk.settle()
-    asked = talk.here.get(talk.key, target="all_complete", consolidation="none", timeout_ms=60_000)
+    asked = talk.asks(target="all_complete", consolidation="none")
     talk.require("02" in talk.payloads(asked), "the complete queryable was not asked")
     talk.there.undeclare(ear)
     talk.settle()
-    asked = talk.here.get(talk.key, target="all_complete", consolidation="none", timeout_ms=60_000)
+    asked = talk.asks(target="all_complete", consolidation="none")
     talk.same("replies", [], talk.payloads(asked))
 
 

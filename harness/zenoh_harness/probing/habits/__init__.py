@@ -1,1 +1,1 @@
-"""How a target behaves, learnt before it is judged: what is its habit is no fault, and what it is waited for follows from it."""
+"""Study how a target behaves before it is judged: its habits are no faults, and they set the waiting times of the run."""

@@ -1,1 +1,1 @@
-"""The handshake of a target as an automaton: learned by asking, drawn, compared with our table and with another target's."""
+"""Learn the handshake of a target as an automaton, draw it, and compare it with our table and with another target."""

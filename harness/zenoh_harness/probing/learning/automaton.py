@@ -1,161 +1,185 @@
-"""A Mealy machine as data, and the shortest conversation that tells it from a table or from another one."""
+"""A Mealy machine as data, and the shortest word on which it differs from a table or from another machine."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
-from zenoh_conformance.session import ANSWERS, RESPONDER, START, Seen, State, Table
+from zenoh_conformance.tables.session import ANSWERS, RESPONDER, START, SessionInput, State, Table
 
 GONE = "gone"
-"""What is seen of a link that has ended."""
+"""Output on a link that has ended."""
 WORKS = "works"
-"""A live session that answers our fence after what was said."""
+"""Output of a live session that still answers our fence."""
 SILENCE = "silence"
-"""Nothing came, though the link is up and no session is live."""
+"""No answer, while the link is up and no session is live."""
 END = "end"
 """The link ended without CLOSE."""
 
 
+Node = TypeVar("Node", bound=Hashable)
+
+
+def shortest_words(
+    start: Node, successors: Callable[[Node], Iterable[tuple[str, Node]]]
+) -> Iterator[tuple[tuple[str, ...], Node]]:
+    """Yield every node reachable from `start`, breadth first, with the shortest word to it."""
+    seen = {start}
+    queue: deque[tuple[tuple[str, ...], Node]] = deque([((), start)])
+    while queue:
+        word, node = queue.popleft()
+        yield word, node
+        for symbol, after in successors(node):
+            if after not in seen:
+                seen.add(after)
+                queue.append(((*word, symbol), after))
+
+
 @dataclass(frozen=True, slots=True)
 class Mealy:
-    """States are numbers, 0 is where it begins; each symbol has an output and a next state everywhere."""
+    """A Mealy machine; states are numbers, 0 is the initial one, and every symbol has an output and a next state in every state."""
 
     symbols: tuple[str, ...]
     steps: Mapping[tuple[int, str], tuple[str, int]]
 
     @property
     def states(self) -> list[int]:
-        """All of them."""
+        """All states, sorted."""
         return sorted({state for state, _ in self.steps})
 
     @property
     def sinks(self) -> set[int]:
-        """States in which everything is met by an ended link."""
+        """States in which every symbol meets an ended link."""
         return {state for state in self.states if all(self.steps[state, symbol][0] == GONE for symbol in self.symbols)}
 
     def access(self) -> dict[int, tuple[str, ...]]:
-        """State to the shortest word that leads there."""
-        words: dict[int, tuple[str, ...]] = {0: ()}
-        queue = [0]
-        while queue:
-            here = queue.pop(0)
-            for symbol in self.symbols:
-                there = self.steps[here, symbol][1]
-                if there not in words:
-                    words[there] = (*words[here], symbol)
-                    queue.append(there)
-        return words
+        """Return the shortest word that leads to each state."""
+        steps = shortest_words(0, lambda state: [(symbol, self.steps[state, symbol][1]) for symbol in self.symbols])
+        return {state: word for word, state in steps}
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """The shortest word after which two sides say different things, the last symbol included."""
+class Divergence:
+    """The shortest word on which two sides differ, the differing symbol included."""
 
     word: tuple[str, ...]
     one: str
     other: str
-    """What the one and the other answer to the last symbol."""
+    """Outputs of the two sides for the last symbol."""
 
 
-def refused(output: str) -> bool:
-    """Whether the link was given up."""
+def is_refusal(output: str) -> bool:
+    """Whether the output refuses: the link ends, with or without CLOSE."""
     return output == END or output.startswith("Close(")
 
 
-def difference(one: Mealy, other: Mealy) -> Difference | None:
-    """The shortest conversation that tells two machines apart, of the symbols that both know; None when there is none."""
-    symbols = [symbol for symbol in one.symbols if symbol in other.symbols]
-    seen, queue = {(0, 0)}, [((), 0, 0)]
-    words: list[tuple[tuple[str, ...], int, int]] = list(queue)
-    while words:
-        word, here, there = words.pop(0)
-        for symbol in symbols:
-            says, next_here = one.steps[here, symbol]
-            text, next_there = other.steps[there, symbol]
-            if says != text:
-                return Difference((*word, symbol), says, text)
-            if (next_here, next_there) not in seen:
-                seen.add((next_here, next_there))
-                words.append(((*word, symbol), next_here, next_there))
+def first_divergence(one: Mealy, other: Mealy) -> Divergence | None:
+    """Return the shortest word on which two machines differ, over their common symbols; None if they do not."""
+    for word, (here, there) in _common_states(one, other):
+        for symbol in _common_symbols(one, other):
+            output, other_output = one.steps[here, symbol][0], other.steps[there, symbol][0]
+            if output != other_output:
+                return Divergence((*word, symbol), output, other_output)
     return None
 
 
-def differences(one: Mealy, other: Mealy) -> dict[tuple[int, str], str]:
-    """Every step of the one, by its state and what is said, in which the other answers something else; and that answer.
+def divergent_steps(one: Mealy, other: Mealy) -> dict[tuple[int, str], str]:
+    """Return each step of the first machine (state, symbol) in which the second answers something else, with that answer.
 
-    Both are walked side by side, and no further where they part.
+    Both machines are walked in parallel, and not beyond a difference.
     """
-    symbols = [symbol for symbol in one.symbols if symbol in other.symbols]
-    pairs: list[tuple[int, int]] = [(0, 0)]
-    found: dict[tuple[int, str], str] = {}
-    for here, there in pairs:
-        for symbol in symbols:
-            (says, next_here), (text, next_there) = one.steps[here, symbol], other.steps[there, symbol]
-            if says != text:
-                found.setdefault((here, symbol), text)
-            elif (next_here, next_there) not in pairs:
-                pairs.append((next_here, next_there))
-    return found
+    answers = (
+        ((here, symbol), one.steps[here, symbol][0], other.steps[there, symbol][0])
+        for _, (here, there) in _common_states(one, other)
+        for symbol in _common_symbols(one, other)
+    )
+    divergent: dict[tuple[int, str], str] = {}
+    for step, output, other_output in answers:
+        if output != other_output:
+            divergent.setdefault(step, other_output)
+    return divergent
 
 
-def allowed(table: Table, state: State, symbol: Seen) -> tuple[frozenset[str], str]:
-    """What the table lets be seen when a symbol comes in a state, besides a refusal; and the same in words.
+def _common_symbols(one: Mealy, other: Mealy) -> list[str]:
+    return [symbol for symbol in one.symbols if symbol in other.symbols]
 
-    What a state does not list may be passed over; a step of the handshake before LIVE may not.
+
+def _common_states(one: Mealy, other: Mealy) -> Iterator[tuple[tuple[str, ...], tuple[int, int]]]:
+    """Yield the pairs of states that words with equal outputs reach, with the shortest such word."""
+
+    def successors(pair: tuple[int, int]) -> Iterator[tuple[str, tuple[int, int]]]:
+        for symbol in _common_symbols(one, other):
+            (output, here), (other_output, there) = one.steps[pair[0], symbol], other.steps[pair[1], symbol]
+            if output == other_output:
+                yield symbol, (here, there)
+
+    return shortest_words((0, 0), successors)
+
+
+def allowed_outputs(table: Table, state: State, symbol: SessionInput) -> tuple[frozenset[str], str]:
+    """Return the outputs that the table allows for a symbol in a state, besides a refusal, and the same in words.
+
+    A node may ignore what a state does not list, except a step of the handshake before LIVE.
     """
     if state is State.CLOSED:
         return frozenset({GONE}), "nothing: the link has ended"
     if (state, symbol) in ANSWERS:
         answer = ANSWERS[state, symbol].value
         return frozenset({answer}), answer
-    if symbol in (Seen.CLOSE, Seen.LINK_END):
+    if symbol in (SessionInput.CLOSE, SessionInput.LINK_END):
         return frozenset(), "the link's end"
     if symbol in table[state]:
         return frozenset({WORKS}), "a session that works"
     if state is State.LIVE:
         return frozenset({WORKS}), "a refusal, or a session that works"
-    if symbol in (Seen.KEEP_ALIVE, Seen.FRAME, Seen.FRAGMENT, Seen.OAM, Seen.JOIN):
+    if symbol in (
+        SessionInput.KEEP_ALIVE,
+        SessionInput.FRAME,
+        SessionInput.FRAGMENT,
+        SessionInput.OAM,
+        SessionInput.JOIN,
+    ):
         return frozenset({SILENCE}), "a refusal, or nothing"
     return frozenset(), "a refusal"
 
 
-def deviations(machine: Mealy, meaning: Mapping[str, Seen], table: Table = RESPONDER) -> list[Difference]:
-    """Where a learned machine does what the table does not list, the shortest conversations first."""
+def deviations(machine: Mealy, meaning: Mapping[str, SessionInput], table: Table = RESPONDER) -> list[Divergence]:
+    """Return the steps in which a learned machine does what the table does not list, shortest words first."""
     found = []
     for word, state, here in _walk(machine, meaning, table):
         for symbol in machine.symbols:
             output, _ = machine.steps[here, symbol]
-            may, text = allowed(table, state, meaning[symbol])
+            may, text = allowed_outputs(table, state, meaning[symbol])
             due = (state, meaning[symbol]) in ANSWERS or meaning[symbol] in table[state]
-            if output in may or (refused(output) and not (due and meaning[symbol] is not Seen.CLOSE)):
+            if output in may or (is_refusal(output) and not (due and meaning[symbol] is not SessionInput.CLOSE)):
                 continue
-            found.append(Difference((*word, symbol), output, text))
+            found.append(Divergence((*word, symbol), output, text))
     return found
 
 
-def _walk(machine: Mealy, meaning: Mapping[str, Seen], table: Table) -> Iterator[tuple[tuple[str, ...], State, int]]:
-    """Pairs of a state of the table and a learned one, each with the shortest word to it."""
-    start = (START["responder"], 0)
-    seen, queue = {start}, [((), *start)]
-    words: list[tuple[tuple[str, ...], State, int]] = list(queue)
-    while words:
-        word, state, here = words.pop(0)
-        yield word, state, here
+def _walk(
+    machine: Mealy, meaning: Mapping[str, SessionInput], table: Table
+) -> Iterator[tuple[tuple[str, ...], State, int]]:
+    """Yield pairs of a table state and a learned state, each with the shortest word to it."""
+
+    def successors(pair: tuple[State, int]) -> Iterator[tuple[str, tuple[State, int]]]:
+        state, here = pair
         for symbol in machine.symbols:
             output, there = machine.steps[here, symbol]
             after = state
-            if refused(output) or output == GONE:
+            if is_refusal(output) or output == GONE:
                 after = State.CLOSED
             elif (state, meaning[symbol]) in ANSWERS:
                 after = table[state][meaning[symbol]]
-            if (after, there) not in seen:
-                seen.add((after, there))
-                words.append(((*word, symbol), after, there))
+            yield symbol, (after, there)
+
+    return ((word, *pair) for word, pair in shortest_words((START["responder"], 0), successors))
 
 
-def names(machine: Mealy, meaning: Mapping[str, Seen], table: Table = RESPONDER) -> dict[int, str]:
-    """Each learned state by the state of the table that it is met in first."""
+def names(machine: Mealy, meaning: Mapping[str, SessionInput], table: Table = RESPONDER) -> dict[int, str]:
+    """Name each learned state after the table state in which it is first met."""
     text: dict[int, str] = {}
     taken: set[str] = set()
     for word, state, here in _walk(machine, meaning, table):

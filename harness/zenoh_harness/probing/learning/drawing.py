@@ -1,4 +1,4 @@
-"""A learned automaton as a picture: Mermaid, dot, and SVG that needs no other program."""
+"""Draw a learned automaton as Mermaid, Graphviz dot, or SVG that needs no other program."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from html import escape
 from zenoh_harness.probing.learning.automaton import END, SILENCE, WORKS, Mealy
 
 WIDE, GAP, LINE, HIGH = 170, 150, 15, 34
-"""Widths of a state and of the room between two, height of a line of text and of a state, in pixels."""
+"""In pixels: width of a state, gap between two, height of a line of text, height of a state."""
 LEFT, FLAT, ARCHED = 20, 48, 100
-"""Margin; where the states stand below the title, without and with arrows that pass above them."""
+"""In pixels: margin; distance of the states from the title, without and with arrows above them."""
 
 
 def edges(machine: Mealy) -> dict[tuple[int, int], list[str]]:
-    """(from, to) to the labels on it: what is said, what comes; what nobody asks of an ended link is left out."""
+    """Return the labels of each edge (from, to), as symbol and output; edges out of an ended link are left out."""
     found: dict[tuple[int, int], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for (state, symbol), (output, there) in machine.steps.items():
         if state not in machine.sinks:
@@ -27,7 +27,7 @@ def edges(machine: Mealy) -> dict[tuple[int, int], list[str]]:
 
 
 def mermaid(machine: Mealy, names: Mapping[int, str]) -> str:
-    """As a Mermaid state diagram."""
+    """Return a Mermaid state diagram."""
     lines = ["stateDiagram-v2", "    [*] --> s0"]
     lines += [f'    state "{names[state]}" as s{state}' for state in machine.states]
     lines += [f"    s{a} --> s{b}: {label}" for (a, b), labels in edges(machine).items() for label in labels]
@@ -35,25 +35,25 @@ def mermaid(machine: Mealy, names: Mapping[int, str]) -> str:
 
 
 def dot(machine: Mealy, names: Mapping[int, str]) -> str:
-    """As Graphviz reads it."""
+    """Return a graph in Graphviz's dot language."""
     lines = ["digraph handshake {", "    rankdir=LR;", "    node [shape=box, style=rounded];"]
     lines += [f'    s{state} [label="{names[state]}"];' for state in machine.states]
-    lines += [f'    s{a} -> s{b} [label="{_joined(labels)}"];' for (a, b), labels in edges(machine).items()]
+    lines += [f'    s{a} -> s{b} [label="{_label_text(labels)}"];' for (a, b), labels in edges(machine).items()]
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def _joined(labels: list[str]) -> str:
+def _label_text(labels: list[str]) -> str:
     return "\\n".join(label.replace('"', "'") for label in labels)
 
 
-Apart = Mapping[tuple[int, str], str]
-"""(state, what is said there) to what another target answers, where it answers something else."""
+Divergences = Mapping[tuple[int, str], str]
+"""(state, symbol) to the different output of another target."""
 
 
-def svg(machine: Mealy, names: Mapping[int, str], title: str, apart: Apart | None = None, other: str = "") -> str:
-    """As SVG: the states in a row in the order of their shortest words, under each what keeps it or ends the link there.
+def svg(machine: Mealy, names: Mapping[int, str], title: str, apart: Divergences | None = None, other: str = "") -> str:
+    """Return an SVG: the states in a row by their shortest words, and under each the steps that stay or end the link.
 
-    `apart`: the steps in which `other`, another target, differs; they stand in red.
+    `apart`: the steps in which the target `other` differs; they are drawn in red.
     """
     row = [state for state in machine.access() if state not in machine.sinks]
     spot = {state: LEFT + n * (WIDE + GAP) for n, state in enumerate(row)}
@@ -62,9 +62,9 @@ def svg(machine: Mealy, names: Mapping[int, str], title: str, apart: Apart | Non
     lines = [_arrow(spot[a], spot[b], labels, top) for a, b, labels in moves]
     deepest = 0
     for state in row:
-        text = _under(machine, state, apart or {}, other)
-        deepest = max(deepest, len(text))
-        lines.append(_box(spot[state], top, names[state], text))
+        notes = _under(machine, state, apart or {}, other)
+        deepest = max(deepest, len(notes))
+        lines.append(_box(spot[state], top, names[state], notes))
     width = 2 * LEFT + len(row) * (WIDE + GAP) - GAP
     height = top + HIGH + (deepest + 2) * LINE
     head = (
@@ -84,12 +84,12 @@ _MARKER = (
 _WORDS = {END: "without Close", WORKS: "works on", SILENCE: "silent"}
 
 
-def _under(machine: Mealy, state: int, apart: Apart, other: str) -> list[tuple[str, bool]]:
-    """What is said in a state and does not lead to another one, the link's end or not; what differs elsewhere stands alone.
+def _under(machine: Mealy, state: int, apart: Divergences, other: str) -> list[tuple[str, bool]]:
+    """Return the lines under a state: symbols that stay in it or end the link, and each difference on its own line.
 
-    Lines, and whether each is about a difference.
+    Each line comes with whether it is about a difference.
     """
-    text: dict[str, list[str]] = defaultdict(list)
+    by_head: dict[str, list[str]] = defaultdict(list)
     lines: list[tuple[str, bool]] = []
     for symbol in machine.symbols:
         output, there = machine.steps[state, symbol]
@@ -97,20 +97,20 @@ def _under(machine: Mealy, state: int, apart: Apart, other: str) -> list[tuple[s
             lines.append((f"{symbol}: {_WORDS.get(output, output)}", True))
             lines.append((f"    {other}: {_WORDS.get(apart[state, symbol], apart[state, symbol])}", True))
         elif there == state:
-            text[f"stays, {_WORDS.get(output, output)}"].append(symbol)
+            by_head[f"stays, {_WORDS.get(output, output)}"].append(symbol)
         elif there in machine.sinks:
-            text[f"ends the link, {_WORDS.get(output, output)}"].append(symbol)
-    for head, symbols in sorted(text.items()):
+            by_head[f"ends the link, {_WORDS.get(output, output)}"].append(symbol)
+    for head, symbols in sorted(by_head.items()):
         lines += [(head, False), *((f"    {symbol}", False) for symbol in symbols)]
     return lines
 
 
-def _box(x: int, y: int, name: str, text: list[tuple[str, bool]]) -> str:
+def _box(x: int, y: int, name: str, notes: list[tuple[str, bool]]) -> str:
     shapes = [
         f'<rect x="{x}" y="{y}" width="{WIDE}" height="{HIGH}" rx="8" fill="#e8eef7" stroke="#334"/>',
         f'<text x="{x + WIDE // 2}" y="{y + 21}" text-anchor="middle" font-weight="bold">{escape(name)}</text>',
     ]
-    for n, (line, differs) in enumerate(text):
+    for n, (line, differs) in enumerate(notes):
         indent = 14 if line.startswith(" ") else 0
         style = ' fill="#b00020" font-weight="bold"' if differs else ' font-style="italic"' if not indent else ""
         at = y + HIGH + (n + 1) * LINE + 3
@@ -125,8 +125,8 @@ def _arrow(a: int, b: int, labels: list[str], top: int) -> str:
     else:
         path = f"M{a + WIDE // 2},{top} Q{(a + b + WIDE) // 2},{top - 60} {b + WIDE // 2},{top}"
         middle, below = (a + b + WIDE) // 2, top - 34
-    text = "".join(
+    captions = "".join(
         f'<text x="{middle}" y="{below - (len(labels) - 1 - n) * LINE}" text-anchor="middle">{escape(label)}</text>'
         for n, label in enumerate(labels)
     )
-    return f'<path d="{path}" fill="none" stroke="#334" marker-end="url(#tip)"/>{text}'
+    return f'<path d="{path}" fill="none" stroke="#334" marker-end="url(#tip)"/>{captions}'

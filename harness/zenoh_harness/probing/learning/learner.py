@@ -1,28 +1,27 @@
-"""Asks a target word by word what it says, and lets AALpy make an automaton of the answers."""
+"""Ask a target word by word, and let AALpy build an automaton from the answers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 from aalpy.base import SUL
 from aalpy.learning_algs import run_Lstar
 
-from zenoh_conformance import sane
-from zenoh_conformance.conversation import Happened
-from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.finding import Deviation
-from zenoh_conformance.kinds import name_of
-from zenoh_conformance.messages import Close, Fragment, Frame, Join, KeepAlive, Oam
+from zenoh_conformance.judging.finding import Deviation
+from zenoh_conformance.messages import Close, Fragment, Frame, Join, KeepAlive, Oam, sane
 from zenoh_conformance.primitives import WhatAmI, ZenohID
-from zenoh_conformance.scene import Scene
-from zenoh_conformance.session import Seen
+from zenoh_conformance.reading.conversation import Happened
+from zenoh_conformance.reading.kinds import name_of
+from zenoh_conformance.tables.session import SessionInput
+from zenoh_conformance.talking.dialogue import Dialogue
+from zenoh_conformance.talking.scene import Scene
 from zenoh_conformance.wire.layer import Enc
 from zenoh_harness.links.timing import scaled
-from zenoh_harness.probing.learning.automaton import END, GONE, SILENCE, WORKS, Mealy
+from zenoh_harness.probing.learning.automaton import END, GONE, SILENCE, WORKS, Mealy, shortest_words
 
 QUIET: Final = 0.25
-"""Seconds, before scaling, after which nothing is taken for silence; only asked of a link that is no session."""
+"""Seconds, before scaling, after which silence is the answer; used only before a session is open."""
 
 
 def _open_syn(us: Dialogue) -> Any:
@@ -33,123 +32,131 @@ def _open_syn(us: Dialogue) -> Any:
 
 def _join(us: Dialogue) -> Any:
     return Join(
-        version=sane.VERSION, whatami=WhatAmI(sane.PEER), zid=ZenohID(us.zid), lease_in_seconds=True, lease=10,
-        next_sn_reliable=0, next_sn_best_effort=0,
-    )  # fmt: skip
+        version=sane.VERSION,
+        whatami=WhatAmI(sane.PEER),
+        zid=ZenohID(us.zid),
+        lease_in_seconds=True,
+        lease=10,
+        next_sn_reliable=0,
+        next_sn_best_effort=0,
+    )
 
 
-SAID: Mapping[str, tuple[Seen, Callable[[Dialogue], Any]]] = {
-    "InitSyn": (Seen.INIT_SYN, lambda us: us.init_syn()),
-    "OpenSyn": (Seen.OPEN_SYN, _open_syn),
-    "OpenSyn, stale": (Seen.UNACCEPTABLE, lambda us: sane.open_syn(us.init_ack(us.init_syn()))),
-    "InitAck": (Seen.INIT_ACK, lambda us: us.init_ack(us.init_syn())),
-    "OpenAck": (Seen.OPEN_ACK, lambda us: us.open_ack()),
-    "KeepAlive": (Seen.KEEP_ALIVE, lambda us: KeepAlive()),
-    "Frame": (Seen.FRAME, lambda us: us.frame() if us.their_open is not None else Frame(sn=0, messages=())),
-    "Fragment": (Seen.FRAGMENT, lambda us: Fragment(more=True, sn=us.next_sn() if us.their_open else 0, payload=b"x")),
-    "Oam": (Seen.OAM, lambda us: Oam(id=0x3FFF, enc=Enc.UNIT)),
-    "Join": (Seen.JOIN, _join),
-    "Close": (Seen.CLOSE, lambda us: sane.close()),
-    "garbage": (Seen.GARBAGE, lambda us: b"\xff\xff\xff"),
+SAID: Mapping[str, tuple[SessionInput, Callable[[Dialogue], Any]]] = {
+    "InitSyn": (SessionInput.INIT_SYN, lambda us: us.init_syn()),
+    "OpenSyn": (SessionInput.OPEN_SYN, _open_syn),
+    "OpenSyn, stale": (SessionInput.UNACCEPTABLE, lambda us: sane.open_syn(us.init_ack(us.init_syn()))),
+    "InitAck": (SessionInput.INIT_ACK, lambda us: us.init_ack(us.init_syn())),
+    "OpenAck": (SessionInput.OPEN_ACK, lambda us: us.open_ack()),
+    "KeepAlive": (SessionInput.KEEP_ALIVE, lambda us: KeepAlive()),
+    "Frame": (SessionInput.FRAME, lambda us: us.frame() if us.their_open is not None else Frame(sn=0, messages=())),
+    "Fragment": (
+        SessionInput.FRAGMENT,
+        lambda us: Fragment(more=True, sn=us.next_sn() if us.their_open else 0, payload=b"x"),
+    ),
+    "Oam": (SessionInput.OAM, lambda us: Oam(id=0x3FFF, enc=Enc.UNIT)),
+    "Join": (SessionInput.JOIN, _join),
+    "Close": (SessionInput.CLOSE, lambda us: sane.close()),
+    "garbage": (SessionInput.GARBAGE, lambda us: b"\xff\xff\xff"),
 }
-"""The alphabet: what we say, and what it is in the table."""
+"""The alphabet: each symbol with its meaning in the table and the message that we send."""
 
-MEANING: Mapping[str, Seen] = {symbol: seen for symbol, (seen, _) in SAID.items()}
+MEANING: Mapping[str, SessionInput] = {symbol: seen for symbol, (seen, _) in SAID.items()}
 
 
-class Asked(SUL):  # type: ignore[misc]
-    """A target as AALpy sees it: words in, outputs out, a new link for each word."""
+T = TypeVar("T")
 
-    def __init__(self, stage: Callable[[], Scene]) -> None:
+
+class WordSystem(SUL, Generic[T]):  # type: ignore[misc]
+    """A target as AALpy's system under learning: each word gets a new subject, which performs its symbols."""
+
+    def __init__(self, start: Callable[[], T], step: Callable[[T, str], str], stop: Callable[[T], None]) -> None:
         super().__init__()
-        self._stage = stage
-        self._us: Dialogue | None = None
+        self._start, self._step, self._stop = start, step, stop
 
     def pre(self) -> None:
-        """A new link."""
-        self._us = self._stage().dialogue()
+        """Start a word."""
+        self._subject = self._start()
 
     def post(self) -> None:
-        """Let go of it."""
-        if self._us is not None:
-            self._us.wire.shut()
+        """End the word."""
+        self._stop(self._subject)
 
     def step(self, letter: str) -> str:
-        """Say something, and what comes of it."""
-        assert self._us is not None
-        return said(self._us, letter)
+        """Perform a symbol and return the output."""
+        return self._step(self._subject, letter)
 
 
-def said(us: Dialogue, symbol: str) -> str:
-    """Say one thing on a link, and name what comes of it."""
+def say(us: Dialogue, symbol: str) -> str:
+    """Send the message of a symbol on a link, and name what comes back."""
     if us.is_over:
         return GONE
     live, heard = us.their_open is not None, len(us.heard)
     us.send(SAID[symbol][1](us))
-    if live and SAID[symbol][0] is not Seen.CLOSE:  # what follows a CLOSE may be heard or not
-        return _fenced(us, heard)
-    for seen in us.stream(us.unit if live or SAID[symbol][0] in (Seen.INIT_SYN, Seen.OPEN_SYN) else scaled(QUIET)):
+    if live and SAID[symbol][0] is not SessionInput.CLOSE:  # what follows a CLOSE may be heard or not
+        return _output_after_fence(us, heard)
+    for seen in us.stream(
+        us.unit if live or SAID[symbol][0] in (SessionInput.INIT_SYN, SessionInput.OPEN_SYN) else scaled(QUIET)
+    ):
         if isinstance(seen.message, Close) or not (live or isinstance(seen.message, KeepAlive)):
             return name_of(seen.message)
-    return how_it_ended(us)
+    return link_state(us)
 
 
-def how_it_ended(us: Dialogue) -> str:
-    """The link's end, or nothing."""
-    over: Happened | None = us.ended
-    return SILENCE if over is None else END
+def link_state(us: Dialogue) -> str:
+    """Return END for a link that has ended, else SILENCE."""
+    ended: Happened | None = us.ended
+    return SILENCE if ended is None else END
 
 
-def _fenced(us: Dialogue, heard: int) -> str:
-    """What a live session made of it: a step of a handshake, its end, or work as before."""
+def _output_after_fence(us: Dialogue, heard: int) -> str:
+    """Fence a live session and return its output: a handshake message, its end, or WORKS."""
     try:
         us.fence()
     except Deviation:
         if us.closed is not None:
             return name_of(Close(reason=us.closed))
-        return how_it_ended(us)
+        return link_state(us)
     steps = [seen for seen in us.heard[heard:] if seen.kind in ("init", "open")]
     return name_of(steps[0].message) if steps else WORKS
 
 
 def learn(stage: Callable[[], Scene], symbols: Sequence[str] = tuple(SAID)) -> tuple[Mealy, int]:
-    """The automaton of a target's handshake, and how many words it was asked."""
-    return learn_of(Asked(stage), symbols)
+    """Return the automaton of a target's handshake, and the number of words asked."""
+    return learn_system(WordSystem(lambda: stage().dialogue(), say, lambda us: us.wire.shut()), symbols)
 
 
-def learn_of(asked: Any, symbols: Sequence[str]) -> tuple[Mealy, int]:
-    """The automaton of what AALpy asks, and how many words it was asked."""
+def learn_system(asked: Any, symbols: Sequence[str]) -> tuple[Mealy, int]:
+    """Return the automaton of a system under learning, and the number of words asked."""
     oracle: Any = _Shallow(list(symbols), asked)
     found: Any = run_Lstar(list(symbols), asked, oracle, automaton_type="mealy", print_level=0)
-    return of_aalpy(found, tuple(symbols)), asked.num_queries
+    return from_aalpy(found, tuple(symbols)), asked.num_queries
 
 
-def of_aalpy(found: Any, symbols: tuple[str, ...]) -> Mealy:
-    """AALpy's machine as ours: states numbered by the shortest word that leads to them."""
-    number = {found.initial_state: 0}
-    queue = [found.initial_state]
-    steps: dict[tuple[int, str], tuple[str, int]] = {}
-    while queue:
-        state = queue.pop(0)
-        for symbol in symbols:
-            there = state.transitions[symbol]
-            if there not in number:
-                number[there] = len(number)
-                queue.append(there)
-            steps[number[state], symbol] = (state.output_fun[symbol], number[there])
+def from_aalpy(found: Any, symbols: tuple[str, ...]) -> Mealy:
+    """Convert AALpy's machine; states are numbered by their shortest words."""
+    words = shortest_words(
+        found.initial_state, lambda state: [(symbol, state.transitions[symbol]) for symbol in symbols]
+    )
+    number = {state: place for place, (_, state) in enumerate(words)}
+    steps = {
+        (place, symbol): (state.output_fun[symbol], number[state.transitions[symbol]])
+        for state, place in number.items()
+        for symbol in symbols
+    }
     return Mealy(symbols, steps)
 
 
 class _Shallow:
-    """Looks for a counterexample: after each state's shortest word, every two symbols."""
+    """An equivalence oracle for AALpy: after the shortest word of each state it tries every pair of symbols."""
 
     def __init__(self, symbols: list[str], asked: Any) -> None:
         self.symbols, self.asked = symbols, asked
         self.num_queries = self.num_steps = 0
 
     def find_cex(self, hypothesis: Any) -> tuple[str, ...] | None:
-        """A word that the hypothesis gets wrong."""
-        machine = of_aalpy(hypothesis, tuple(self.symbols))
+        """Return a word on which the hypothesis is wrong, or None."""
+        machine = from_aalpy(hypothesis, tuple(self.symbols))
         for state, word in machine.access().items():
             if state in machine.sinks and state != 0:
                 continue
@@ -165,9 +172,9 @@ class _Shallow:
 
 
 def outputs(machine: Mealy, word: Sequence[str]) -> list[str]:
-    """What a machine says to a word."""
-    said_so_far, here = [], 0
+    """Return the outputs of a machine for a word."""
+    answered, here = [], 0
     for symbol in word:
         output, here = machine.steps[here, symbol]
-        said_so_far.append(output)
-    return said_so_far
+        answered.append(output)
+    return answered

@@ -1,11 +1,9 @@
-"""The automaton of a query: a router between one querier and one queryable of ours, asked word by word."""
+"""Learn how a router handles a query between one querier and one queryable of ours."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Any
-
-from aalpy.base import SUL
 
 from zenoh_conformance.messages import (
     Err,
@@ -16,33 +14,34 @@ from zenoh_conformance.messages import (
     ResponseFinal,
     UQueryable,
 )
-from zenoh_conformance.party import Asked, one_more, parties
-from zenoh_conformance.query import NOTHING, QUERY, START, Phase, Says
-from zenoh_conformance.scene import Scene
-from zenoh_harness.probing.learning.automaton import Difference, Mealy
+from zenoh_conformance.tables.query import NOTHING, QUERY, START, Phase, QueryInput
+from zenoh_conformance.talking.party import Asked, one_more, parties
+from zenoh_conformance.talking.scene import Scene
+from zenoh_harness.probing.learning.automaton import Divergence, Mealy, shortest_words
+from zenoh_harness.probing.learning.learner import WordSystem
 
-SYMBOLS = tuple(says.value for says in Says)
+SYMBOLS = tuple(says.value for says in QueryInput)
 """The alphabet."""
 ENTITY = 1_000_000
-"""The queryable's id."""
+"""Entity id of the queryable."""
 NEVER = 2_000_000
-"""The id of a query that never came."""
+"""A request id that was never used."""
 
 
-class Between:
-    """One querier and one queryable around a router, and the query that is talked about: the last one."""
+class QueryRoute:
+    """A querier and a queryable around a router; the last query is the one under test."""
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
         self.querier, self.queryable = parties(scene, "querier", "queryable")
         self.asked: Asked | None = None
         self.number: int | None = None
-        """The id that the query has at the queryable; None where it never came there."""
+        """Request id at the queryable; None if the query never arrived there."""
 
     def say(self, symbol: str) -> str:
-        """Say one thing, and what the router says then, in words of the table."""
+        """Perform one step, and return the messages that the router sends then, in the table's words."""
         before = [(party, len(party.heard())) for party in (self.querier, self.queryable)]
-        getattr(self, f"_{Says(symbol).name.lower()}")()
+        getattr(self, f"_{QueryInput(symbol).name.lower()}")()
         self.queryable.settles()
         self.querier.settles()
         self.queryable.settles()
@@ -52,7 +51,7 @@ class Between:
         return " ".join(news) or NOTHING
 
     def _word(self, message: Any) -> str:
-        """What the table calls a message; nothing for what it does not speak of: other queries than the last one among it."""
+        """Return the table's word for a message; empty for others, as those of earlier queries."""
         if isinstance(message, Response | ResponseFinal) and (self.asked is None or message.id != self.asked.id):
             return ""
         if isinstance(message, Response):
@@ -86,7 +85,7 @@ class Between:
         self.queryable.says(ResponseFinal(id=NEVER if self.number is None else self.number))
 
     def _leave(self) -> None:
-        """A final that is due is waited for: a router may notice the end later than we."""
+        """End the queryable's session; a final that is due is awaited, since a router may notice the end later than we do."""
         due = self.asked is not None and self.number is not None and not self.querier.finals(self.asked)
         self.queryable.leaves()
         if due and self.asked is not None:
@@ -94,70 +93,56 @@ class Between:
         self.queryable, self.number = one_more(self.scene, "queryable", self.querier), None
 
 
-class AskedBetween(SUL):  # type: ignore[misc]
-    """A router as AALpy sees it: words in, outputs out, new sessions for each word."""
+def query_system(stage: Callable[[], Scene]) -> WordSystem[QueryRoute]:
+    """Return a router as AALpy's system under learning; each word gets new sessions."""
 
-    def __init__(self, stage: Callable[[], Scene]) -> None:
-        super().__init__()
-        self._stage = stage
-        self._now: Between | None = None
+    def shut(route: QueryRoute) -> None:
+        for party in (route.querier, route.queryable):
+            party.us.wire.shut()
 
-    def pre(self) -> None:
-        """New sessions."""
-        self._now = Between(self._stage())
-
-    def post(self) -> None:
-        """Let go of them."""
-        if self._now is not None:
-            for party in (self._now.querier, self._now.queryable):
-                party.us.wire.shut()
-
-    def step(self, letter: str) -> str:
-        """Say something, and what comes of it."""
-        assert self._now is not None
-        return self._now.say(letter)
+    return WordSystem(lambda: QueryRoute(stage()), QueryRoute.say, shut)
 
 
-def expected() -> Mealy:
-    """The table as an automaton."""
+def table_machine() -> Mealy:
+    """Return the query table as an automaton."""
     number = {phase: at for at, phase in enumerate(sorted(QUERY, key=lambda phase: phase is not START))}
     steps = {
         (number[phase], says.value): (output, number[there])
-        for phase, row in QUERY.items() for says, (output, there) in row.items()
-    }  # fmt: skip
+        for phase, row in QUERY.items()
+        for says, (output, there) in row.items()
+    }
     return Mealy(SYMBOLS, steps)
 
 
-def walked(machine: Mealy) -> Iterator[tuple[int, Phase, tuple[str, ...]]]:
-    """Pairs of a learned state and a phase of the table that agree so far, each with the shortest word to it."""
-    queue: list[tuple[int, Phase, tuple[str, ...]]] = [(0, START, ())]
-    seen = {(0, START)}
-    while queue:
-        here, phase, word = queue.pop(0)
-        yield here, phase, word
+def matching_states(machine: Mealy) -> Iterator[tuple[int, Phase, tuple[str, ...]]]:
+    """Yield pairs of a learned state and a table phase that agree so far, each with the shortest word to it."""
+
+    def successors(pair: tuple[int, Phase]) -> Iterator[tuple[str, tuple[int, Phase]]]:
+        here, phase = pair
         for symbol in machine.symbols:
             output, there = machine.steps[here, symbol]
-            due, after = QUERY[phase][Says(symbol)]
-            if output == due and (there, after) not in seen:
-                seen.add((there, after))
-                queue.append((there, after, (*word, symbol)))
+            due, after = QUERY[phase][QueryInput(symbol)]
+            if output == due:
+                yield symbol, (there, after)
+
+    return ((here, phase, word) for word, (here, phase) in shortest_words((0, START), successors))
 
 
-def deviations(machine: Mealy) -> list[Difference]:
-    """Where a learned router says something else than the table has, the shortest conversations first."""
+def deviations(machine: Mealy) -> list[Divergence]:
+    """Return the steps in which a learned router differs from the table, shortest words first."""
     found = []
-    for here, phase, word in walked(machine):
+    for here, phase, word in matching_states(machine):
         for symbol in machine.symbols:
-            output, due = machine.steps[here, symbol][0], QUERY[phase][Says(symbol)][0]
+            output, due = machine.steps[here, symbol][0], QUERY[phase][QueryInput(symbol)][0]
             if output != due:
-                found.append(Difference((*word, symbol), output, due))
+                found.append(Divergence((*word, symbol), output, due))
     return found
 
 
 def names(machine: Mealy) -> dict[int, str]:
-    """Each learned state by its phase; those that the table does not lead to by their number."""
+    """Name each learned state after its phase, or by its number where the table does not lead to it."""
     met, taken, text = dict[int, Phase](), set[str](), dict[int, str]()
-    for here, phase, _ in walked(machine):
+    for here, phase, _ in matching_states(machine):
         met.setdefault(here, phase)
     for state in machine.states:
         name = met[state].value if state in met else f"state {state}"

@@ -1,56 +1,62 @@
-"""What a node is and can do, asked over the wire: capabilities, limits, rates. Never judged, except against claims."""
+"""Ask a node over the wire for its capabilities, limits and rates. Nothing here is judged, except against claims."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from zenoh_conformance import sane
-from zenoh_conformance.conversation import Side
-from zenoh_conformance.finding import Deviation
-from zenoh_conformance.messages import Init, Open
+from zenoh_conformance.judging.finding import Deviation
+from zenoh_conformance.messages import Init, Open, sane
 from zenoh_conformance.messages.init import Patch
-from zenoh_harness.probing.probe.asker import Asker, Facts
-from zenoh_harness.probing.probe.capabilities import CAPABILITIES, PROPOSES, QUESTIONS, askable, missing, resolution
+from zenoh_conformance.reading.conversation import Side
+from zenoh_harness.probing.probe.asker import Asker, ProbeFacts
+from zenoh_harness.probing.probe.capabilities import (
+    CAPABILITIES,
+    PROPOSES,
+    QUESTIONS,
+    missing_claims,
+    probed_capabilities,
+    resolution,
+)
 from zenoh_harness.probing.probe.limits import limits_and_rates
-from zenoh_harness.probing.probe.patience import patience
+from zenoh_harness.probing.probe.patience import measure_patience
 from zenoh_harness.targets.target import NodeInstance
 
-__all__ = ["Facts", "askable", "looked_twice", "missing", "probe"]
+__all__ = ["ProbeFacts", "missing_claims", "probe", "probe_twice", "probed_capabilities"]
 
 
-def probe(node: NodeInstance, *, rates: bool = True, waits: bool = False) -> Facts:
-    """Ask a started node; never raises for what it does. `waits`: also how long it waits for us, which takes as long."""
-    facts = Facts(node.profile.name)
+def probe(node: NodeInstance, *, rates: bool = True, waits: bool = False) -> ProbeFacts:
+    """Probe a started node; never raises for what the node does. `waits`: also measure how long it waits for us, which takes time."""
+    facts = ProbeFacts(node.profile.name)
     asker = Asker(node)
     if node.side is Side.RESPONDER:
-        _responder(asker, facts, rates)
+        _probe_responder(asker, facts, rates)
     else:
-        _initiator(asker, facts)
+        _probe_initiator(asker, facts)
     if waits:
-        patience(asker, facts)
+        measure_patience(asker, facts)
     if node.agent is not None and node.agent.capabilities:
         facts.capabilities.add("agent")
         facts.note("agent commands", sorted(node.agent.capabilities))
     return facts
 
 
-def looked_twice(facts: Facts, wanted: Collection[str], again: Callable[[], Facts]) -> Facts:
+def probe_twice(facts: ProbeFacts, wanted: Collection[str], again: Callable[[], ProbeFacts]) -> ProbeFacts:
     """
-    What a look saw; where it missed a capability that is wanted, what it and another look saw together.
+    Return the facts of a probe; if it missed a wanted capability, those of that probe and another one together.
 
-    An answer that was late once is no verdict. What both saw is told as the first saw it.
+    One late answer is no verdict. Where both probes saw a fact, the first one counts.
     """
     return facts if facts.capabilities.issuperset(wanted) else facts.beside(again())
 
 
-def _responder(ask: Asker, facts: Facts, rates: bool) -> None:
+def _probe_responder(ask: Asker, facts: ProbeFacts, rates: bool) -> None:
     first = ask.learn()
     if first is None:
         facts.note("sessions", "refused")
         return
     assert first.theirs is not None
     assert first.their_open is not None
-    _of_init(facts, first.theirs)
+    _note_init(facts, first.theirs)
     facts.note("lease ms", lease_ms(first.their_open))
     facts.note("second session", "accepted" if ask.session() else "refused")
     ask.leave()
@@ -65,7 +71,7 @@ def _responder(ask: Asker, facts: Facts, rates: bool) -> None:
         limits_and_rates(ask, facts)
 
 
-def _of_init(facts: Facts, init: Init) -> None:
+def _note_init(facts: ProbeFacts, init: Init) -> None:
     facts.note("protocol version", init.version)
     facts.note("role", init.whatami.name.lower())
     facts.note("zid", str(init.zid))
@@ -74,18 +80,18 @@ def _of_init(facts: Facts, init: Init) -> None:
 
 
 def lease_ms(opened: Open) -> int:
-    """The lease that an OPEN tells, in milliseconds."""
+    """Return the lease in an OPEN, in milliseconds."""
     return opened.lease * 1000 if opened.lease_in_seconds else opened.lease
 
 
-def _initiator(ask: Asker, facts: Facts) -> None:
-    """What a node proposes when it comes to us, and whether it works with us."""
+def _probe_initiator(ask: Asker, facts: ProbeFacts) -> None:
+    """Note what a node proposes when it connects to us, and whether a session works."""
     dialogue = ask.session()
     if dialogue is None or not isinstance(dialogue.theirs, Init):
-        facts.note("sessions", "it does not come, or does not go on")
+        facts.note("sessions", "it does not connect, or does not continue the handshake")
         return
     syn, opened = dialogue.theirs, dialogue.their_open
-    _of_init(facts, syn)
+    _note_init(facts, syn)
     facts.note("offers", [type(ext).__name__ for ext in syn.exts])
     if (patch := syn.exts.get(Patch)) is not None:
         facts.note("patch", patch.value)

@@ -1,4 +1,4 @@
-"""Dialogues with one node, one question each, and what was seen."""
+"""Dialogues with one node, one question each, and the facts that they show."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ import time
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from zenoh_conformance import sane
-from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.finding import Deviation
-from zenoh_conformance.kinds import InitAck
-from zenoh_conformance.messages import Init
+from zenoh_conformance.judging.finding import Deviation
+from zenoh_conformance.messages import Init, sane
 from zenoh_conformance.messages.init import Auth
+from zenoh_conformance.reading.kinds import InitAck
+from zenoh_conformance.talking.dialogue import Dialogue
 from zenoh_conformance.wire.extensions import exts
 from zenoh_harness.errors import CannotConnect
 from zenoh_harness.links.timing import Deadline, scaled
@@ -25,14 +24,14 @@ UNIT: Final = 2.0
 """Seconds that one answer may take."""
 
 QUICK: Final = 0.25
-"""Seconds that even the quickest node is given."""
+"""Seconds that every node is given, however quick."""
 
 _ZIDS = itertools.count(1)
 
 
 @dataclass(slots=True)
-class Facts:
-    """What was seen of a node in one profile; a fact that could not be seen is missing."""
+class ProbeFacts:
+    """Facts about a node in one profile; a fact that could not be seen is absent."""
 
     profile: str
     seen: dict[str, Any] = field(default_factory=dict)
@@ -40,13 +39,13 @@ class Facts:
     capabilities: set[str] = field(default_factory=set)
 
     def note(self, name: str, value: object) -> None:
-        """Keep a fact."""
+        """Store a fact, unless it is None."""
         if value is not None:
             self.seen[name] = value
 
-    def beside(self, other: Facts) -> Facts:
-        """These facts, and what only the other look saw."""
-        return Facts(self.profile, {**other.seen, **self.seen}, self.capabilities | other.capabilities)
+    def beside(self, other: ProbeFacts) -> ProbeFacts:
+        """Return these facts, and those that only the other probe saw."""
+        return ProbeFacts(self.profile, {**other.seen, **self.seen}, self.capabilities | other.capabilities)
 
 
 class Asker:
@@ -56,11 +55,11 @@ class Asker:
         self.node = node
         self.habits = habits_of(node)
         self.unit = max(scaled(UNIT), self.habits.unit)
-        """Seconds that one answer may take; learnt from the first session."""
+        """Seconds that one answer may take; measured in the first session."""
         self._open: list[Dialogue] = []
 
     def learn(self) -> Dialogue | None:
-        """A first live session; how long it took bounds the patience for all that follows."""
+        """Open a first session; the time that it takes bounds the wait for every later answer."""
         began = time.monotonic()
         dialogue = self.session()
         if dialogue is not None:
@@ -68,7 +67,7 @@ class Asker:
         return dialogue
 
     def dialogue(self, **options: Any) -> Dialogue | None:
-        """A fresh one; None when the node cannot be reached."""
+        """Open a link; None if the node cannot be reached."""
         zid = b"\x70" + next(_ZIDS).to_bytes(6, "big") + b"\x7a"
         try:
             wire = Recorder().wire(self.node, "probe", Deadline.after(max(UNIT, self.habits.longest * 2)))
@@ -81,7 +80,7 @@ class Asker:
         return dialogue
 
     def session(self, **changes: Any) -> Dialogue | None:
-        """A live session; None when it is refused."""
+        """Open a session; None if the node refuses it."""
         dialogue = self.dialogue()
         try:
             return open_session(dialogue, self.node.profile, **changes) if dialogue else None
@@ -89,7 +88,7 @@ class Asker:
             return None
 
     def init(self, *, shows_user: bool = True, **changes: Any) -> Init | str:
-        """The INIT that answers ours, or how it was refused; ours offers to show a user where one is asked for."""
+        """Return the INIT that answers ours, or how ours was refused; ours offers a user where the profile asks for one."""
         dialogue = self.dialogue()
         if dialogue is None:
             return "no link"
@@ -102,7 +101,7 @@ class Asker:
         return answer
 
     def works(self, **changes: Any) -> bool:
-        """Whether such a session opens and finishes a query."""
+        """Whether a session with these changes opens and finishes a query."""
         dialogue = self.session(**changes)
         try:
             return dialogue is not None and dialogue.fence() is not None
@@ -110,6 +109,6 @@ class Asker:
             return False
 
     def leave(self) -> None:
-        """End what is open, so that the next question meets a calm node."""
+        """End all open sessions, so that the next question meets an idle node."""
         while self._open:
             self._open.pop().leave()

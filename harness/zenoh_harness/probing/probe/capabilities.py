@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from zenoh_conformance import sane
-from zenoh_conformance.conversation import Side
-from zenoh_conformance.messages import Init
+from zenoh_conformance.messages import Init, sane
 from zenoh_conformance.messages.init import Compression, LowLatency, MultiLink, Patch, QoS
+from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.wire.extensions import exts
-from zenoh_harness.probing.probe.asker import Asker, Facts
-from zenoh_harness.probing.probe.limits import forwarded
+from zenoh_harness.probing.probe.asker import Asker, ProbeFacts
+from zenoh_harness.probing.probe.limits import forwarded_push
 from zenoh_harness.profiles import DEFAULT
 from zenoh_harness.reference.multilink_method import OURS
 
@@ -25,7 +24,7 @@ IN_PROFILE: Final = {
     "multilink": "two-links",
     "auth": "user-password",
 }
-"""The profile in which a capability shows, where it has not the same name."""
+"""The profile in which a capability shows, where the two names differ."""
 
 
 def resolution(value: int | None) -> str:
@@ -34,8 +33,8 @@ def resolution(value: int | None) -> str:
 
 
 def _versions(ask: Asker) -> dict[str, str]:
-    found = {number: ask.init(version=number) for number in VERSIONS}
-    return {str(number): "accepted" if isinstance(one, Init) else one for number, one in found.items()}
+    answers = {number: ask.init(version=number) for number in VERSIONS}
+    return {str(number): "accepted" if isinstance(answer, Init) else answer for number, answer in answers.items()}
 
 
 def _resolutions(ask: Asker) -> dict[str, str]:
@@ -78,7 +77,7 @@ QUESTIONS: Final[dict[str, Callable[[Asker], Any]]] = {
 }
 
 
-def _answered(facts: Facts, name: str) -> bool:
+def _is_accepted(facts: ProbeFacts, name: str) -> bool:
     return bool(facts.seen.get("extensions", {}).get(name) == "accepted")
 
 
@@ -86,33 +85,33 @@ def _fsn_bits(init: Init) -> int:
     return 8 << ((sane.DEFAULT_RESOLUTION if init.resolution is None else init.resolution) & 3)
 
 
-def _settled_bits(ask: Asker) -> int:
+def _session_bits(ask: Asker) -> int:
     dialogue = ask.session()
     return _fsn_bits(dialogue.theirs) if dialogue and dialogue.theirs else 0
 
 
 def _stamps(ask: Asker) -> bool:
-    return (push := forwarded(ask, "zconform/probe/stamp", b"x")) is not None and push.body.timestamp is not None
+    return (push := forwarded_push(ask, "zconform/probe/stamp", b"x")) is not None and push.body.timestamp is not None
 
 
-CAPABILITIES: Final[dict[str, Callable[[Asker, Facts], bool]]] = {
-    "qos": lambda _ask, facts: _answered(facts, "QoS"),
-    "patch": lambda _ask, facts: _answered(facts, "Patch"),
-    "low-latency": lambda ask, facts: _answered(facts, "LowLatency") and ask.works(exts=sane.offers("LowLatency")),
-    "compression": lambda ask, facts: _answered(facts, "Compression") and ask.works(exts=sane.offers("Compression")),
-    "multilink": lambda _ask, facts: _answered(facts, "MultiLink"),
+CAPABILITIES: Final[dict[str, Callable[[Asker, ProbeFacts], bool]]] = {
+    "qos": lambda _ask, facts: _is_accepted(facts, "QoS"),
+    "patch": lambda _ask, facts: _is_accepted(facts, "Patch"),
+    "low-latency": lambda ask, facts: _is_accepted(facts, "LowLatency") and ask.works(exts=sane.offers("LowLatency")),
+    "compression": lambda ask, facts: _is_accepted(facts, "Compression") and ask.works(exts=sane.offers("Compression")),
+    "multilink": lambda _ask, facts: _is_accepted(facts, "MultiLink"),
     "auth": lambda _ask, facts: facts.seen.get("authentication") == "demanded",
-    "resolution-8": lambda ask, _facts: _settled_bits(ask) == 8,
-    "resolution-16": lambda ask, _facts: _settled_bits(ask) == 16,
+    "resolution-8": lambda ask, _facts: _session_bits(ask) == 8,
+    "resolution-16": lambda ask, _facts: _session_bits(ask) == 16,
     "small-batch": lambda _ask, facts: facts.seen["batch size"] <= 512,
     "short-lease": lambda _ask, facts: facts.seen["lease ms"] <= 1000,
     "one-session": lambda _ask, facts: facts.seen["second session"] == "refused",
-    "routing": lambda ask, _facts: forwarded(ask, "zconform/probe/route", b"x") is not None,
+    "routing": lambda ask, _facts: forwarded_push(ask, "zconform/probe/route", b"x") is not None,
     "timestamping": lambda ask, _facts: ask.node.role == "router" and _stamps(ask),
 }
-"""Capability -> how it shows; each in the profile of its name, some in every one."""
+"""Capability to the test that shows it, run in the profile of that name; some are tested in every profile."""
 
-PROPOSES: Final[dict[str, Callable[[Facts, Init], bool]]] = {
+PROPOSES: Final[dict[str, Callable[[ProbeFacts, Init], bool]]] = {
     "qos": lambda facts, _syn: "QoS" in facts.seen["offers"],
     "patch": lambda facts, _syn: "Patch" in facts.seen["offers"],
     "low-latency": lambda facts, _syn: "LowLatency" in facts.seen["offers"],
@@ -124,17 +123,17 @@ PROPOSES: Final[dict[str, Callable[[Facts, Init], bool]]] = {
     "small-batch": lambda facts, _syn: facts.seen["batch size"] <= 512,
     "short-lease": lambda facts, _syn: facts.seen.get("lease ms", 1001) <= 1000,
 }
-"""The same for a node that comes to us; what is not here shows only in a node that listens."""
+"""The same for a node that connects to us; any other capability shows only in a node that listens."""
 
 
-def askable(side: Side, profile: str) -> list[str]:
-    """The capabilities that a probe in that profile looks for."""
+def probed_capabilities(side: Side, profile: str) -> list[str]:
+    """Return the capabilities that a probe in this profile looks for."""
     shown = CAPABILITIES if side is Side.RESPONDER else PROPOSES
     return sorted(claim for claim in shown if IN_PROFILE.get(claim, claim) == profile)
 
 
-def missing(claims: Iterable[str], side: Side, probed: Mapping[str, Facts]) -> list[str]:
-    """Claimed capabilities that the probe looked for, in the profile of their name, and did not see."""
+def missing_claims(claims: Iterable[str], side: Side, probed: Mapping[str, ProbeFacts]) -> list[str]:
+    """Return claimed capabilities that the probe looked for in their profile and did not see."""
     shown = CAPABILITIES if side is Side.RESPONDER else PROPOSES
     return sorted(
         claim

@@ -1,4 +1,4 @@
-"""How much passes, and how often: keys, payloads, fragments, handshakes and queries a second."""
+"""Measure the limits of keys, payloads and fragments, and the rates of handshakes and queries."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from zenoh_conformance import sane
-from zenoh_conformance.codec import encode
-from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.finding import Deviation
-from zenoh_conformance.fragments import fragment
-from zenoh_conformance.messages import Fragment, Push, Put
+from zenoh_conformance.judging.finding import Deviation
+from zenoh_conformance.messages import Fragment, Push, Put, sane
 from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.primitives import WireExpr
+from zenoh_conformance.reading.codec import encode
+from zenoh_conformance.reading.fragments import fragment
+from zenoh_conformance.talking.dialogue import Dialogue
 from zenoh_conformance.wire.extensions import exts
-from zenoh_harness.probing.probe.asker import Asker, Facts
+from zenoh_harness.probing.probe.asker import Asker, ProbeFacts
 
 RATE: Final = 0.3
-"""Seconds that each rate is measured for."""
+"""Seconds for which each rate is measured."""
 
 SIZES: Final = (64, 256, 1024, 8192, 32768, 48000)
 BIG_SIZES: Final = (100_000, 1_000_000)
@@ -37,8 +36,8 @@ def _pair(ask: Asker, key: str) -> tuple[Dialogue, Dialogue] | None:
     return near, far
 
 
-def forwarded(ask: Asker, key: str, payload: bytes) -> Push | None:
-    """The push that one session of ours receives of another's; None when it does not come."""
+def forwarded_push(ask: Asker, key: str, payload: bytes) -> Push | None:
+    """Return the push that one of our sessions receives from another one; None if it does not arrive."""
     pair = _pair(ask, "zconform/probe/**")
     if pair is None:
         return None
@@ -46,14 +45,13 @@ def forwarded(ask: Asker, key: str, payload: bytes) -> Push | None:
     try:
         far.publish(key, payload, block=True)
         far.fence()
-        found = near.expect(Push, within=ask.unit)
+        return near.expect(Push, within=ask.unit)
     except Deviation:
         return None
-    return found
 
 
-def _fragmented(ask: Asker, size: int) -> bool:
-    """Whether a push in fragments arrives, in fragments again."""
+def _forwards_fragments(ask: Asker, size: int) -> bool:
+    """Whether a push that we send in fragments arrives, in fragments again."""
     pair = _pair(ask, "zconform/probe/**")
     if pair is None:
         return False
@@ -82,19 +80,21 @@ def _largest(sizes: Iterable[int], passes: Callable[[int], bool], ask: Asker) ->
     return best
 
 
-def limits_and_rates(ask: Asker, facts: Facts) -> None:
+def limits_and_rates(ask: Asker, facts: ProbeFacts) -> None:
     prefix = "zconform/probe/"
     room = facts.seen["batch size"] - 128
 
     def key_passes(size: int) -> bool:
-        return forwarded(ask, prefix + "k" * (size - len(prefix)), b"x") is not None
+        return forwarded_push(ask, prefix + "k" * (size - len(prefix)), b"x") is not None
 
     def payload_passes(size: int) -> bool:
-        return forwarded(ask, prefix + "p", bytes(size)) is not None
+        return forwarded_push(ask, prefix + "p", bytes(size)) is not None
 
     facts.note("key of bytes passes", _largest([s for s in KEYS if s <= room], key_passes, ask))
     facts.note("payload of bytes passes in one batch", _largest([s for s in SIZES if s <= room], payload_passes, ask))
-    facts.note("payload of bytes passes in fragments", _largest(BIG_SIZES, lambda size: _fragmented(ask, size), ask))
+    facts.note(
+        "payload of bytes passes in fragments", _largest(BIG_SIZES, lambda size: _forwards_fragments(ask, size), ask)
+    )
     facts.note("handshakes per second", _rate(lambda: ask.session(), ask))
     if (session := ask.session()) is not None:
         facts.note("queries per second", _rate(session.fence, ask))
@@ -102,7 +102,7 @@ def limits_and_rates(ask: Asker, facts: Facts) -> None:
 
 
 def _rate(act: Callable[[], object], ask: Asker) -> int | None:
-    """How often `act` goes in a second, a round number of two digits."""
+    """Return how often `act` succeeds per second, rounded to two digits; None if it fails."""
     began, times = time.monotonic(), 0
     try:
         while (spent := time.monotonic() - began) < RATE:

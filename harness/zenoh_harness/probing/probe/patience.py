@@ -1,4 +1,4 @@
-"""How long a node waits for us in each state, and, of one that comes to us, whether it comes back, when, and how often."""
+"""Measure how long a node waits for us in each state and, for an initiator, whether, when and how often it reconnects."""
 
 from __future__ import annotations
 
@@ -6,35 +6,35 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from zenoh_conformance import sane
-from zenoh_conformance.conversation import Side
-from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.finding import Deviation
-from zenoh_conformance.kinds import InitAck, InitSyn, OpenSyn, reason_code, reason_name
+from zenoh_conformance.judging.finding import Deviation
+from zenoh_conformance.messages import sane
+from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.reading.kinds import InitAck, InitSyn, OpenSyn, reason_code, reason_name
+from zenoh_conformance.talking.dialogue import Dialogue
 from zenoh_harness.links.timing import scaled
-from zenoh_harness.probing.probe.asker import Asker, Facts
+from zenoh_harness.probing.probe.asker import Asker, ProbeFacts
 
 LONGEST: Final = 15.0
-"""Seconds after which nobody waits for a node to give up."""
+"""Seconds after which a node counts as waiting forever."""
 
 RETURNS: Final = 5
-"""How often it is let come back after each end."""
+"""Number of reconnects that are measured after each way to end."""
 
 GLANCE: Final = 0.01
-"""Seconds for which one link is listened to before it is the next one's turn."""
+"""Seconds for which one link is read before the next one."""
 
 Lead = Callable[[Dialogue], object]
 
 
-def _live(us: Dialogue) -> object:
+def open_live(us: Dialogue) -> object:
     return us.open()
 
 
-def _proposed(us: Dialogue) -> object:
+def wait_for_proposal(us: Dialogue) -> object:
     return us.expect(InitSyn)
 
 
-def _opening(us: Dialogue) -> object:
+def wait_for_open_syn(us: Dialogue) -> object:
     return us.ask(us.init_ack(us.expect(InitSyn)), expect=OpenSyn)
 
 
@@ -42,45 +42,45 @@ TOWARD_RESPONDER: Final[Mapping[str, Lead]] = {
     "nothing was said": lambda us: None,
     "InitAck": lambda us: us.ask(us.init_syn(), expect=InitAck),
 }
-"""Where we fall silent, toward a node that listens."""
+"""The states in which we stop talking to a responder."""
 
-TOWARD_INITIATOR: Final[Mapping[str, Lead]] = {"InitSyn": _proposed, "OpenSyn": _opening}
-"""And toward one that comes to us."""
+TOWARD_INITIATOR: Final[Mapping[str, Lead]] = {"InitSyn": wait_for_proposal, "OpenSyn": wait_for_open_syn}
+"""The states in which we stop talking to an initiator."""
 
 ENDS: Final[Mapping[str, tuple[Lead, Callable[[Dialogue], object]]]] = {
-    "Close for InitAck": (_proposed, lambda us: us.send(sane.close(reason_code("INVALID")))),
-    "link shut for InitAck": (_proposed, lambda us: None),
-    "link reset for InitAck": (_proposed, lambda us: us.wire.reset()),
-    "Close for OpenAck": (_opening, lambda us: us.send(sane.close(reason_code("MAX_SESSIONS")))),
-    "link shut for OpenAck": (_opening, lambda us: None),
-    "Close of the session": (_live, lambda us: us.send(sane.close())),
-    "session's link shut": (_live, lambda us: None),
+    "Close for InitAck": (wait_for_proposal, lambda us: us.send(sane.close(reason_code("INVALID")))),
+    "link shut for InitAck": (wait_for_proposal, lambda us: None),
+    "link reset for InitAck": (wait_for_proposal, lambda us: us.wire.reset()),
+    "Close for OpenAck": (wait_for_open_syn, lambda us: us.send(sane.close(reason_code("MAX_SESSIONS")))),
+    "link shut for OpenAck": (wait_for_open_syn, lambda us: None),
+    "Close of the session": (open_live, lambda us: us.send(sane.close())),
+    "session's link shut": (open_live, lambda us: None),
 }
-"""What we do to one that comes to us: where we lead it, and how we end."""
+"""How we lead an initiator to a state, and how we end the link there."""
 
 
-def patience(ask: Asker, facts: Facts) -> None:
-    """Note how long it waits for us, and how it comes back."""
+def measure_patience(ask: Asker, facts: ProbeFacts) -> None:
+    """Note how long the node waits for us and, for an initiator, how it reconnects."""
     toward = TOWARD_RESPONDER if ask.node.side is Side.RESPONDER else TOWARD_INITIATOR
-    facts.note("waits in vain after", _waits(ask, toward))
+    facts.note("waits in vain after", _silence_by_state(ask, toward))
     if ask.node.side is Side.INITIATOR:
-        facts.note("comes back after", {name: returns(ask.dialogue, *how) for name, how in ENDS.items()})
+        facts.note("comes back after", {name: return_pauses(ask.dialogue, *how) for name, how in ENDS.items()})
         ask.leave()
 
 
-def _waits(ask: Asker, toward: Mapping[str, Lead]) -> dict[str, str]:
-    """State to how it gives up. Who listens is asked on all links at once, who comes to us on one after the other."""
+def _silence_by_state(ask: Asker, toward: Mapping[str, Lead]) -> dict[str, str]:
+    """Return how the node gives up in each state. A responder is asked on all links at once, an initiator on one after the other."""
     together = [list(toward)] if ask.node.side is Side.RESPONDER else [[name] for name in toward]
-    found: dict[str, str] = {}
+    limits: dict[str, str] = {}
     for names in together:
-        links = {name: us for name in names if (us := led(ask, toward[name])) is not None}
-        found |= given_up(links)
+        links = {name: us for name in names if (us := lead_new_link(ask, toward[name])) is not None}
+        limits |= silence_limits(links)
         ask.leave()
-    return found
+    return limits
 
 
-def led(ask: Asker, lead: Lead) -> Dialogue | None:
-    """A link on which the node waits for us; None when it cannot be had."""
+def lead_new_link(ask: Asker, lead: Lead) -> Dialogue | None:
+    """Open a link and lead it to a state in which the node waits for us; None if that fails."""
     us = ask.dialogue()
     try:
         if us is not None:
@@ -90,8 +90,8 @@ def led(ask: Asker, lead: Lead) -> Dialogue | None:
     return us
 
 
-def given_up(links: Mapping[str, Dialogue], longest: float = LONGEST) -> dict[str, str]:
-    """How long each link is kept while we say nothing, and how it is ended."""
+def silence_limits(links: Mapping[str, Dialogue], longest: float = LONGEST) -> dict[str, str]:
+    """Return how long the node keeps each link while we say nothing, and how it ends the link."""
     began = {name: us.wire.now() for name, us in links.items()}
     found: dict[str, str] = {}
     while len(found) < len(links):
@@ -100,18 +100,18 @@ def given_up(links: Mapping[str, Dialogue], longest: float = LONGEST) -> dict[st
             us.next(GLANCE)
             waited = us.wire.now() - began[name]
             if us.ended is not None:
-                found[name] = f"{waited:.1f} s, then {_how(us)}"
+                found[name] = f"{waited:.1f} s, then {_end_text(us)}"
             elif waited >= scaled(longest):
                 found[name] = f"more than {longest:.0f} s"
     return {name: found[name] for name in links}
 
 
-def _how(us: Dialogue) -> str:
+def _end_text(us: Dialogue) -> str:
     return us.text_of(None) if us.closed is None else f"Close({reason_name(us.closed)})"
 
 
-def returns(another: Callable[[], Dialogue | None], lead: Lead, end: Callable[[Dialogue], object]) -> str:
-    """The pauses before it comes again after an end, in milliseconds; the first link that it has is none."""
+def return_pauses(another: Callable[[], Dialogue | None], lead: Lead, end: Callable[[Dialogue], object]) -> str:
+    """Return the pauses in milliseconds before the node reconnects after an end, as text."""
     pauses: list[float] = []
     ended: float | None = None
     for _ in range(RETURNS + 1):
@@ -127,12 +127,12 @@ def returns(another: Callable[[], Dialogue | None], lead: Lead, end: Callable[[D
             break
         us.wire.shut()
         ended = time.monotonic()
-    return told(pauses)
+    return pauses_text(pauses)
 
 
-def told(pauses: Sequence[float]) -> str:
-    """Pauses as people read them."""
+def pauses_text(pauses: Sequence[float]) -> str:
+    """Return pauses as text."""
     if not pauses:
-        return "it does not"
+        return "it does not reconnect"
     more = "" if len(pauses) == RETURNS else ", then not any more"
     return f"{', '.join(f'{pause:.0f}' for pause in pauses)} ms{more}"

@@ -12,15 +12,15 @@ from typing import Any, Final
 
 from packaging.specifiers import SpecifierSet
 
-from zenoh_conformance.codec import encode
-from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.finding import Deviation
-from zenoh_conformance.kinds import InitAck, OpenAck
+from zenoh_conformance.judging.finding import Deviation
 from zenoh_conformance.messages import CloseReason, DQueryable, Push, Put, Request
 from zenoh_conformance.messages.init import Compression, LowLatency
 from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.messages.request import QueryTarget
-from zenoh_conformance.names import plain
+from zenoh_conformance.reading.codec import encode
+from zenoh_conformance.reading.kinds import InitAck, OpenAck
+from zenoh_conformance.reading.names import plain
+from zenoh_conformance.talking.dialogue import Dialogue
 from zenoh_conformance.wire import vle
 from zenoh_harness.links.timing import Deadline, scaled
 from zenoh_harness.links.wires import Recorder

@@ -1,22 +1,22 @@
-"""Which protocol version a node speaks that opens no session at ours."""
+"""Find the protocol version of a node that opens no session at ours."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Final
 
-from zenoh_conformance import sane
-from zenoh_conformance.conversation import Side
-from zenoh_conformance.dialogue import Dialogue
-from zenoh_conformance.finding import Deviation
-from zenoh_conformance.kinds import InitAck, InitSyn, OpenAck, OpenSyn
+from zenoh_conformance.judging.finding import Deviation
+from zenoh_conformance.messages import sane
+from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.reading.kinds import InitAck, InitSyn, OpenAck, OpenSyn
+from zenoh_conformance.talking.dialogue import Dialogue
 
 OTHERS: Final = (8, 10, 7, 11, 6, 12, 5)
-"""Versions that are tried, the likeliest first."""
+"""Versions to try, the likeliest first."""
 
 
 def other_version(side: Side, visit: Callable[[], Dialogue | None]) -> int | None:
-    """The version at which it opens a session; None where it opens none, or cannot be reached."""
+    """Return the version at which it opens a session; None if it opens none or cannot be reached."""
     tries = _toward_responder if side is Side.RESPONDER else _toward_initiator
     us = visit()
     if us is None:
@@ -43,7 +43,7 @@ def _toward_responder(us: Dialogue, version: int) -> int:
 
 
 def _toward_initiator(us: Dialogue, _version: int) -> int | None:
-    """It says its version itself; ours it refused already."""
+    """An initiator states its version itself; it refused ours already."""
     syn = us.expect(InitSyn)
     if syn.version == sane.VERSION:
         return None

@@ -1,0 +1,57 @@
+"""What is recorded of the laws of a pair: which side is charged, by which causes, and where the first finding stands."""
+
+from dataclasses import replace
+
+import pytest
+
+from zenoh_conformance.judging.engine import Judged
+from zenoh_conformance.judging.finding import Finding
+from zenoh_conformance.judging.law import all_laws
+from zenoh_conformance.judging.verdict import Verdict
+from zenoh_conformance.reading.conversation import Side
+from zenoh_harness.files.known import Known, ListedDeviation
+from zenoh_harness.files.results import Header, ResultsWriter
+from zenoh_harness.interop.judging import Party, Records
+from zenoh_harness.run.options import Options
+
+LAW = all_laws()["law/cookie-echo"]
+FIRST = Finding(
+    requirement=LAW.requirement, sender=Side.INITIATOR, connection="a", time=1.5, path="open.cookie", got="another"
+)
+SECOND = replace(FIRST, connection="b", time=2.5, got="none")
+
+
+def records(folder, *listed):
+    """Records of a pair of which the initiator has known deviations."""
+    responder = Party(reach="wheel:2", name="near", version="2", known=Known(), guarded=False)
+    initiator = replace(responder, reach="wheel:1", name="far", version="1", known=Known(listed))
+    header = Header(reach="x", name="pair", version="", role="responder", kind="interop")
+    writer = ResultsWriter(folder / "results.jsonl", header)
+    parties = {Side.RESPONDER: responder, Side.INITIATOR: initiator}
+    return Records(parties, "default", writer, Options(out=folder))
+
+
+def test_a_law_charges_its_side_with_the_first_finding_and_names_all_causes(tmp_path):
+    judgement = records(tmp_path).law(Judged(LAW, Side.INITIATOR, 3, (FIRST, SECOND)), during="a step")
+    assert (judgement.key.target, judgement.key.version, judgement.key.role) == ("far", "1", "initiator")
+    assert (judgement.verdict.value, judgement.cause) == ("fail", FIRST.cause)
+    assert judgement.details == {
+        "causes": [FIRST.cause, SECOND.cause], "connection": "a", "time": 1.5, "during": "a step",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("causes", "due"),
+    [([FIRST], "fail"), ([SECOND], "fail"), ([FIRST, SECOND], "known"), ([], "fail")],
+    ids=["first", "second", "both", "none"],
+)
+def test_a_law_of_a_pair_is_excused_where_each_cause_is_listed(tmp_path, causes, due):
+    listed = [ListedDeviation(check=LAW.id, verdict=Verdict.FAIL, cause=one.cause, reason="so it is") for one in causes]
+    judgement = records(tmp_path, *listed).law(Judged(LAW, Side.INITIATOR, 3, (FIRST, SECOND)))
+    assert judgement.verdict.value == due
+
+
+@pytest.mark.parametrize(("subjects", "due"), [(0, "not-observed"), (2, "pass")])
+def test_a_law_without_a_finding_passes_where_it_met_something(tmp_path, subjects, due):
+    judgement = records(tmp_path).law(Judged(LAW, Side.RESPONDER, subjects))
+    assert (judgement.verdict.value, judgement.evidence, judgement.repeat) == (due, None, "")

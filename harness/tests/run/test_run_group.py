@@ -1,0 +1,93 @@
+"""Groups of cases: which attempts decide after a death, and which deviations are repeated."""
+
+from threading import Barrier, BrokenBarrierError
+
+import pytest
+from run_fakes import World, examine
+
+from zenoh_conformance.cases.case import grid
+from zenoh_harness.run.attempt import Conditions
+from zenoh_harness.run.group import CONFIRMED, Group
+from zenoh_harness.run.law_results import LawResults
+from zenoh_harness.run.lifecycle import Lifecycle
+from zenoh_harness.run.plan import Item
+from zenoh_harness.run.profile import waits
+
+
+@pytest.fixture
+def world(tmp_path):
+    return World(tmp_path)
+
+
+def deviates(*attempts):
+    """An act that deviates in these attempts, counted from 0."""
+    return lambda times, world: "late" if times in attempts else None
+
+
+@pytest.mark.parametrize(
+    ("attempts", "verdict", "counted"),
+    [
+        ((0,), "pass", 1),
+        ((0, 1, 2), "fail", 2),
+        ((0, 1), "flaky", 2),
+        ((1, 2), "flaky", 3),
+        ((), "pass", 2),
+    ],
+    ids=["dying", "always", "red-then-green", "green-then-red", "never"],
+)
+def test_after_a_death_all_attempts_on_a_living_target_decide(world, attempts, verdict, counted):
+    """Attempt 0 ran while the target died: it counts if it held, and does not if it deviated."""
+    world.case("killer", world.kills())
+    world.case("other", deviates(*attempts))
+    ran = {one.key.check: one for one in world.run().judgements}
+    assert ran["fake/killer"].verdict.value == "crash"
+    assert (ran["fake/other"].verdict.value, ran["fake/other"].attempts) == (verdict, counted)
+
+
+def test_only_the_first_deviations_of_a_cause_are_repeated(world):
+    """Each repetition on a silent target takes its full timeout."""
+    world.case("bad", deviates(0, 1), parameters=grid(at=range(CONFIRMED + 3)))
+    ran = world.run()
+    assert {one.verdict.value for one in ran.judgements[:-1]} == {"fail"}
+    assert sorted(world.ran.values()) == [1] * 3 + [2] * CONFIRMED
+
+
+def test_repetitions_that_hold_confirm_nothing(world):
+    """A deviation that did not come again does not spare the others of its cause their repetition."""
+    world.case("late", deviates(0), parameters=grid(at=range(CONFIRMED + 3)))
+    ran = world.run()
+    assert {one.verdict.value for one in ran.judgements[:-1]} == {"flaky"}
+    assert set(world.ran.values()) == {2}
+
+
+@pytest.mark.parametrize(("alone", "meet"), [([False, False], True), ([True, False], False), ([True, True], False)])
+def test_a_case_that_must_be_alone_runs_alone_in_any_group(world, alone, meet):
+    barrier, met = Barrier(2, timeout=20 if meet else 0.1), []
+
+    def meets(_times, _world):
+        try:
+            barrier.wait()
+        except BrokenBarrierError:
+            return
+        met.append(True)
+
+    items = [Item(world.case(f"x{at}", meets, alone=each), {}) for at, each in enumerate(alone)]
+    lifecycle = Lifecycle(world.target, "default", examine)
+    Group(lifecycle, lambda: Conditions(node=lifecycle.node), 4, LawResults()).side_by_side(items, 4)
+    assert bool(met) is meet
+
+
+@pytest.mark.parametrize(
+    ("how", "beside"),
+    [
+        ({}, False),
+        ({"timed": True}, True),
+        ({"timed": True, "needs": ("qos",)}, True),
+        ({"timed": True, "needs": ("agent.put",)}, False),
+        ({"timed": True, "alone": True}, False),
+        ({"needs": ("agent",)}, False),
+    ],
+)
+def test_only_a_timed_case_without_agent_waits_beside_others(world, how, beside):
+    """A node has one application: cases that use it take turns."""
+    assert waits(Item(world.case("x", **how), {})) is beside
