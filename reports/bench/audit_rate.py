@@ -22,9 +22,10 @@ from typing import Self
 
 import psutil
 
-from zenoh_conformance.connection import ConnectionDecoder, Seen
-from zenoh_conformance.conversation import Conversation
-from zenoh_conformance.law import TELLING, Judge, Law
+from zenoh_conformance.judging.engine import TELLING, Judge
+from zenoh_conformance.judging.law import Law
+from zenoh_conformance.reading.connection import ConnectionDecoder, Seen
+from zenoh_conformance.reading.conversation import Conversation
 from zenoh_harness.files.captures import PORTS
 from zenoh_reports.plain import audit, packets, traffic
 

@@ -13,8 +13,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from zenoh_conformance.requirement import requirements
-from zenoh_conformance.verdict import Judgement, Key, Verdict
+from zenoh_conformance.judging.verdict import Judgement, Key, Verdict
+from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.files.results import Header, ResultsWriter
 from zenoh_reports.pages import folder
 from zenoh_reports.pages.build import build

@@ -14,12 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from zenoh_conformance import sane
-from zenoh_conformance.batch import frame_batch
-from zenoh_conformance.codec import encode
-from zenoh_conformance.messages import Frame, KeepAlive, Push, Put
+from zenoh_conformance.messages import Frame, KeepAlive, Push, Put, sane
 from zenoh_conformance.primitives import WireExpr, ZenohID
 from zenoh_conformance.primitives.timestamp import Timestamp
+from zenoh_conformance.reading.batch import frame_batch
+from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.wire import vle
 
 START = 1_767_225_600 * 10**9

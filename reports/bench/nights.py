@@ -18,8 +18,8 @@ from random import Random
 
 from audit_rate import Watched, cpu
 
-from zenoh_conformance.requirement import requirements
-from zenoh_conformance.verdict import Judgement, Key, Verdict
+from zenoh_conformance.judging.verdict import Judgement, Key, Verdict
+from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.files import run_ids
 from zenoh_harness.files.results import Footer, Header, footer_row, header_row, judgement_row, line
 

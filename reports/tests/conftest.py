@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from zenoh_conformance.case import all_cases, shown_all
-from zenoh_conformance.verdict import Judgement, Key, Verdict, exit_code
+from zenoh_conformance.cases.case import all_cases, shown_all
+from zenoh_conformance.judging.verdict import Judgement, Key, Verdict, exit_code
 from zenoh_harness.faulty import find_faulty_node
 from zenoh_harness.faulty.table import provoke
 from zenoh_harness.files import evidence, scripts

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 sys.path.insert(0, str(Path(__file__).parent))
 from conftest import SMALL
-from zenoh_conformance.requirement import requirements
+from zenoh_conformance.spec.requirement import requirements
 from zenoh_reports.pipeline import audit, clusters, history, judgements, traffic
 from zenoh_reports.pipeline.captures import said
 from zenoh_reports.spark import session

@@ -33,7 +33,7 @@ def captured(folder: Path, name: str = "fleet.pcap", **options: Any) -> Path:
 def wrong_version(index: int, steps: list[tuple[bool, object]]) -> None:
     """One node says that it speaks version 7."""
     if index == 1:
-        from zenoh_conformance.codec import encode
+        from zenoh_conformance.reading.codec import encode
 
         raw = bytearray(encode(steps[0][1]))
         raw[1] = 7

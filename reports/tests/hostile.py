@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from zenoh_conformance.codec import encode
 from zenoh_conformance.messages import Frame, Push, Put
 from zenoh_conformance.primitives import WireExpr
+from zenoh_conformance.reading.codec import encode
 from zenoh_reports.plain.documents import Documents
 
 EVIL: Final = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">\x1b[2J\x9b2J\u202e'\"&]]>{{7*7}}"

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from zenoh_conformance.case import all_cases
+from zenoh_conformance.cases.case import all_cases
 from zenoh_harness.auditing import judge_file
 from zenoh_harness.faulty import find_faulty_node
 from zenoh_harness.faulty.table import provoke

@@ -139,7 +139,7 @@ def test_the_matrix_filters_sorts_and_remembers(site, chromium):
     page.get_by_label("Search").fill("cookie-must-match")
     assert shown.count() == 1
     page.get_by_label("Search").fill("")
-    page.get_by_label("Verdict somewhere").select_option("fail")
+    page.get_by_label("Verdict on any target").select_option("fail")
     assert 0 < shown.count() < every
     assert all("fail" in row for row in shown.all_inner_texts())
     page.get_by_label("Targets").select_option("no")
@@ -204,7 +204,7 @@ def test_it_prints(site, chromium):
 def test_the_keyboard_reaches_the_content(site, chromium):
     page = Tab(chromium, site).go("index.html")
     page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.textContent") == "To the content"
+    assert page.evaluate("document.activeElement.textContent") == "Skip to content"
     page.keyboard.press("Enter")
     assert page.evaluate("location.hash") == "#main"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from zenoh_harness.errors import CannotGoOn, UsageError
-from zenoh_reports.java import OLDEST_JAVA, java_home, java_version, wrapped
+from zenoh_reports.java import OLDEST_JAVA, java_home, java_version, write_wrapper
 from zenoh_reports.spark import kind_of, session
 
 
@@ -21,7 +21,7 @@ def test_the_wrapped_java_drops_what_it_lacks(tmp_path: Path) -> None:
     java.chmod(0o755)
 
     text = subprocess.run(
-        [wrapped(home, tmp_path) / "bin" / "java", "-x", "--add-modules=jdk.incubator.vector", "two words"],
+        [write_wrapper(home, tmp_path) / "bin" / "java", "-x", "--add-modules=jdk.incubator.vector", "two words"],
         capture_output=True, text=True, check=True,
     ).stdout  # fmt: skip
 

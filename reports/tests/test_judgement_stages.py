@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from zenoh_conformance.requirement import requirements
-from zenoh_conformance.verdict import Judgement, Key, Verdict
+from zenoh_conformance.judging.verdict import Judgement, Key, Verdict
+from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.files import run_ids
 from zenoh_harness.files.results import Footer, Header, footer_row, header_row, judgement_row, line
@@ -60,6 +60,20 @@ def test_two_nights_are_two_runs_and_a_copy_is_none(tmp_path: Path) -> None:
 
     assert [run.day for run in sorted(plain.runs(found), key=lambda run: run.day)] == ["2026-01-01", "2026-01-02"]
     assert len(plain.judgements(found)) == 2
+
+
+def test_a_copy_adds_nothing_to_the_row_of_its_run(tmp_path: Path) -> None:
+    lines = (
+        header(),
+        line({"type": "plan", "checks": ["one", "two"]}),
+        judgement(REQUIREMENT, Verdict.PASS),
+        "no JSON\n",
+    )
+    files = [night(tmp_path, name, *lines) for name in ("b/2026-01-02", "a/2026-01-02")]
+    [run] = plain.runs(row for file in files for row in rows(file))
+
+    assert (run.judgements, run.planned, run.pending, run.faults) == (1, 2, 1, 1)
+    assert run.file == files[1]
 
 
 def test_a_run_is_called_what_its_header_calls_it(tmp_path: Path) -> None:
@@ -257,6 +271,15 @@ def test_asked_for_headers_only_one_line_of_a_file_is_read(tmp_path: Path) -> No
     file = night(tmp_path, "2026-01-01", header(), "no json\n")
 
     assert [row.type for row in ResultsSource.rows(file, {"type": frozenset({"header"})})] == ["header"]
+
+
+@pytest.mark.parametrize("verdict", Verdict)
+def test_only_verdicts_that_name_a_fault_are_clustered(tmp_path: Path, verdict: Verdict) -> None:
+    file = night(tmp_path, "2026-01-01", header(), judgement(REQUIREMENT, verdict, "a cause"), FOOTER)
+    found = plain_clusters.of_judgements(plain.judgements(rows(file)))
+
+    faults = {"crash", "zombie", "panic", "hang", "fail", "flaky", "error", "warn"}
+    assert [row.group for row in found] == ([verdict.value] if verdict.value in faults else [])
 
 
 def test_causes_that_differ_in_values_are_one_signature_and_in_a_word_one_cluster() -> None:

@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from zenoh_harness.files import conversations, packed, pcap
+from zenoh_harness.files import capture_writer, conversations, pcap
 from zenoh_harness.files.captures import PORTS, heard
 from zenoh_harness.files.captures import units as units_of
 from zenoh_harness.files.flows import connections, flow_key
@@ -67,7 +67,7 @@ def told(hearing, units, *, between=as_is):
 @pytest.mark.parametrize("kept", [False, True], ids=["at once", "pickled"])
 def test_one_by_one_and_as_a_whole(path: Path, change, kept, tmp_path: Path) -> None:
     file = tmp_path / "x.pcapng"
-    packed.write(conversations.read(path), file)
+    capture_writer.write(conversations.read(path), file)
     whole = list(pcap.Capture(file))
     for seed in range(3):
         changed = [packet._replace(number=index) for index, packet in enumerate(change(whole, Random(seed)), 1)]
@@ -86,7 +86,7 @@ def test_one_by_one_and_as_a_whole(path: Path, change, kept, tmp_path: Path) -> 
 
 
 def test_datagrams_one_by_one(tmp_path: Path) -> None:
-    from zenoh_conformance.conversation import Connection, Conversation, Event, Framing, Happened
+    from zenoh_conformance.reading.conversation import Connection, Conversation, Event, Framing, Happened
 
     recorded = conversations.read(RECORDINGS[0])
     name = next(iter(recorded.connections))
@@ -96,7 +96,7 @@ def test_datagrams_one_by_one(tmp_path: Path) -> None:
         [Event(index / 1000, name, each.sender, each.kind, each.data[2:]) for index, each in enumerate(batches)],
     )
     file = tmp_path / "x.pcapng"
-    packed.write(conversation, file)
+    capture_writer.write(conversation, file)
     units = list(units_of(pcap.Capture(file), Counter()))
     (flow,) = connections(list(units))
     expected = heard(flow, PORTS, Counter())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from zenoh_conformance.requirement import requirements
+from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.files import campaigns as files
 from zenoh_harness.files import conversations
 from zenoh_reports.plain import campaigns, denominators, recordings

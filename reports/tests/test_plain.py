@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from zenoh_conformance.requirement import requirements
-from zenoh_conformance.verdict import Judgement, Key, Verdict
+from zenoh_conformance.judging.verdict import Judgement, Key, Verdict
+from zenoh_conformance.spec.requirement import Level, Requirement, requirements
 from zenoh_harness.errors import UsageError
 from zenoh_reports.plain import fold, runs
 from zenoh_reports.plain.anomalies import anomalies
 from zenoh_reports.plain.fold import Why
 from zenoh_reports.plain.versions import version_key, version_order
+from zenoh_reports.plain.wavering import wavering, worst_of
 
 COOKIE = "session-establishment/cookie-must-match"
 
@@ -80,12 +81,30 @@ def test_every_requirement_without_a_verdict_says_why(make_run):
     (run,) = load(make_run("run", more=[judgement("query/request-id", Verdict.NOT_APPLICABLE)]))
     cells = fold.table(run)
     assert set(requirements()) <= set(cells)
-    assert all((cell.why is None) == (cell.verdict not in fold.SILENT) for cell in cells.values())
+    assert all((cell.why is None) == (not cell.verdict.says_nothing) for cell in cells.values())
     assert cells["query/request-id"].why is Why.NOT_OFFERED
     found = fold.silence(cells)
     assert {Why.VECTORS, Why.UNCOVERED, Why.EXCUSED} <= set(found)
     excused = {ident for ident, each in requirements().items() if each.unobservable}
     assert set(found[Why.EXCUSED]) == excused
+
+
+@pytest.mark.parametrize(
+    ("binds", "roles", "due"),
+    [
+        ("initiator", {"responder"}, Why.OTHER_ROLE),
+        ("responder", {"initiator"}, Why.OTHER_ROLE),
+        ("responder", {"codec"}, Why.OTHER_ROLE),
+        ("both", {"codec"}, Why.OTHER_ROLE),
+        ("initiator", {"responder", "initiator"}, Why.NOT_RUN),
+        ("responder", {"responder", "codec"}, Why.NOT_RUN),
+        ("both", {"responder"}, Why.NOT_RUN),
+        ("querier", {"responder"}, Why.NOT_RUN),
+    ],
+)
+def test_a_requirement_of_another_role_is_not_called_not_run(binds, roles, due):
+    one = Requirement(id="page/phrase", level=Level.MUST, binds=binds, ref=("page#section",), says="It does.")
+    assert fold.why(one, fold.Cell(), frozenset(roles)) is due
 
 
 @pytest.mark.parametrize(
@@ -193,3 +212,41 @@ def test_the_plain_way_imports_no_spark():
     code = f"import sys, zenoh_reports.pages.build as _; print([m for m in {heavy} if m in sys.modules])"
     text = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert text.strip() == "[]"
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_worst_judgement_of_a_key_counts(make_run, order):
+    more = [judgement("close/x", verdict) for verdict in (Verdict.PASS, Verdict.FAIL, Verdict.WARN)][::order]
+    (run,) = load(make_run("run", more=more))
+    assert worst_of(run)[more[0].key].verdict is Verdict.FAIL
+    (found,) = (one for one in wavering([run, load(make_run("next", more=more[:1]))[0]]) if one.key == more[0].key)
+    assert (found.runs, found.apart, found.shown.verdict) == (2, 1, Verdict.FAIL)
+
+
+@pytest.mark.parametrize(
+    ("ident", "says"),
+    [
+        (COOKIE, requirements()[COOKIE].says),
+        (fold.ONCE, fold.EXTRA[fold.ONCE]),
+        ("interop/a-delete-arrives-as-one", "A delete arrives as one."),
+        ("known/has-gone", "Has gone."),
+        ("interop/<script>", fold.UNKNOWN),
+        ("nobody/knows-this", fold.UNKNOWN),
+    ],
+)
+def test_a_requirement_in_one_sentence(ident, says):
+    assert fold.says(ident) == says
+
+
+@pytest.mark.parametrize(
+    ("text", "due"),
+    [
+        ("plain", "plain"),
+        ("two\nlines", "two\nlines"),
+        ("\x1b[2J", "\\x1b[2J"),
+        ("a\u202eb", "a\\u202eb"),
+        ("\x1b\u202e", "\\x1b\\u202e"),
+    ],
+)
+def test_text_of_several_lines_holds_no_controls(text, due):
+    assert runs.clean(text) == due

@@ -14,10 +14,10 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from fleets import captured, wrong_version
 
-from zenoh_conformance.codec import encode
-from zenoh_conformance.law import all_laws
+from zenoh_conformance.judging.law import all_laws
+from zenoh_conformance.judging.verdict import Exit
 from zenoh_conformance.messages.init import Compression, Patch
-from zenoh_conformance.verdict import Exit
+from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.wire.extensions import Exts
 from zenoh_harness.auditing import judge_file
 from zenoh_reports.audit import exit_of, text

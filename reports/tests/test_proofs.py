@@ -14,9 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zenoh_conformance import case as cases
-from zenoh_conformance.case import all_cases, shown_all
-from zenoh_conformance.law import judge
+from zenoh_conformance.cases.case import all_cases, shown_all
+from zenoh_conformance.judging.engine import judge
+from zenoh_conformance.judging.finding import Finding
+from zenoh_conformance.reading.conversation import Connection, Conversation, Event, Happened, Side
 from zenoh_harness.faulty import all_faulty_nodes
 from zenoh_harness.faulty.table import provoke, runs_in_memory
 from zenoh_harness.files import conversations
@@ -24,7 +25,8 @@ from zenoh_reports.pages.build import build
 from zenoh_reports.pages.site import Report
 from zenoh_reports.plain import runs
 from zenoh_reports.proofs import derive, lz4_stand_in, pack
-from zenoh_reports.proofs.replay import Apart
+from zenoh_reports.proofs.replay import ReplayMismatch
+from zenoh_reports.proofs.verify import compare
 
 ASKS_FOR_FACTS = ("shows-another-role",)
 """Faulty nodes that a case catches by what is known of the target, which runs in memory do not write down."""
@@ -36,7 +38,7 @@ FEW = 3
 def zids_in_memory(monkeypatch):
     """What dialogues are called in memory."""
     drawn = [lambda count: sha256(f"0/{count}".encode()).digest()[:7] + b"\x5a"]
-    monkeypatch.setattr(derive, "drawn", lambda _proof: drawn)
+    monkeypatch.setattr(derive, "candidate_zids", lambda _proof: drawn)
 
 
 def asks_the_application(case):
@@ -69,7 +71,7 @@ def test_every_red_of_a_faulty_node_is_derived_again(name):
                     check, case.requirement, case.role, case.profile, parameters, cause, scene.conversation
                 )
                 if name in ASKS_FOR_FACTS:
-                    with pytest.raises(Apart, match="facts that were not written down"):
+                    with pytest.raises(ReplayMismatch, match="facts that were not recorded"):
                         derive.derive(proof)
                     continue
                 derived = derive.derive(proof)
@@ -83,7 +85,7 @@ def test_what_was_red_at_night_is_derived_again(monkeypatch):
     faulty = all_faulty_nodes()["turns-round-what-finds-no-room"]
     [check], [values] = faulty.caught_by, faulty.values
     case = replace(all_cases()[check], nightly=faulty.values)
-    monkeypatch.setitem(cases._CASES, check, case)
+    monkeypatch.setattr(derive.cases, "find_case", {check: case}.__getitem__)
     [found], scene = provoke(case, values, faulty.node)
     proof = proof_of(check, case.requirement, case.role, case.profile, values, found.cause, scene.conversation)
     assert derive.derive(proof).cause == found.cause
@@ -109,7 +111,7 @@ def test_what_a_law_found_in_a_models_conversation_is_judged_again():
     told = ("models/establishment", red.law.requirement, case.role, "default", {})
     derived = derive.derive(proof_of(*told, cause, scene.conversation))
     assert (derived.verdict, derived.cause) == ("fail", cause)
-    with pytest.raises(Apart, match="no law of its requirement finds that"):
+    with pytest.raises(ReplayMismatch, match="no law of its requirement finds that"):
         derive.derive(proof_of(*told, "another cause", scene.conversation))
 
 
@@ -189,7 +191,7 @@ def test_what_is_no_proof_is_told(site, text):
 def test_what_a_process_did_does_not_follow_from_bytes():
     case = all_cases()["establishment-sane/a-sane-proposal-is-answered"]
     _, scene = provoke(case, {}, all_faulty_nodes()["answers-with-version-8"].node)
-    with pytest.raises(Apart, match="there is no case of this name"):
+    with pytest.raises(ReplayMismatch, match="there is no case of this name"):
         derive.derive(
             proof_of("scripts/x", "target/stays-up", case.role, "default", {}, "signal 6", scene.conversation)
         )
@@ -214,3 +216,35 @@ def test_the_stand_in_reads_what_lz4_writes(data, times):
 def test_the_stand_in_refuses_and_never_breaks(block):
     with contextlib.suppress(lz4_stand_in.LZ4BlockError):
         assert len(lz4_stand_in.decompress(block, uncompressed_size=1000)) <= 1000
+
+
+@pytest.mark.parametrize(("time", "due"), [(0.0, 2.0), (5.0, 5.0)])
+def test_silence_is_placed_after_the_last_event_at_the_time_of_the_finding(time, due):
+    conversation = Conversation(
+        {"us": Connection("us")},
+        [
+            Event(1.0, "us", Side.RESPONDER, Happened.BYTES, b"abc"),
+            Event(2.0, "us", Side.INITIATOR, Happened.BYTES, b"de"),
+        ],
+    )
+    missing = Finding(requirement="a/b", sender=Side.RESPONDER, connection="us", time=time, got="silence")
+    assert derive.byte_of(conversation, Side.RESPONDER, missing) == derive.Byte(2, "us", due, 3, b"", "silence")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "expected", "derived", "same"),
+    [
+        ("fail", "", "fail", True),
+        ("fail", "", "warn", False),
+        ("known", "fail", "fail", True),
+        ("known", "fail", "warn", False),
+        ("fail", "warn", "fail", True),
+        ("fail", "warn", "warn", False),
+    ],
+)
+def test_a_listed_deviation_is_held_to_what_it_was_before_it_was_listed(verdict, expected, derived, same):
+    """`expected` counts only beside the verdict `known`."""
+    details = {"known": {"expected": expected, "reason": "so it is"}} if expected else {}
+    judgement = {"verdict": verdict, "cause": "silence", "details": details}
+    found = compare({"judgement": judgement, "requirement": {}}, derive.Derived(derived, "silence", "the law", None))
+    assert found[0] is same

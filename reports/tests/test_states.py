@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
-from zenoh_conformance.case import all_cases
-from zenoh_conformance.connection import Decoders
-from zenoh_conformance.query import QUERY, Phase
+from zenoh_conformance.cases.case import all_cases
+from zenoh_conformance.reading.connection import Decoders
+from zenoh_conformance.tables.query import QUERY, Phase
 from zenoh_harness.faulty.table import provoke
 from zenoh_harness.reference import Reference
 from zenoh_reports.pages import states, visits
@@ -57,9 +57,9 @@ def test_every_step_of_the_table_of_a_query_is_drawn():
     assert Counter(words) == Counter(says.value for row in QUERY.values() for says in row)
 
 
-def learned(*steps: tuple[int, str, str, int]) -> states.Learned:
+def learned(*steps: tuple[int, str, str, int]) -> states.LearnedAutomaton:
     told = tuple({"from": a, "said": said, "output": output, "to": b} for a, said, output, b in steps)
-    return states.Learned("x", 1, states.drawing.draw("state 0", {}), told, ())
+    return states.LearnedAutomaton("x", 1, states.drawing.draw("state 0", {}), told, ())
 
 
 def test_learned_automata_are_walked_by_words_whatever_their_states_are_called():

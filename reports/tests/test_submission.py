@@ -39,7 +39,7 @@ def test_a_sealed_one_is_complete(submission):
 def test_results_that_were_changed_are_told(submission):
     file = submission / "results.jsonl"
     file.write_text(file.read_text().replace('"fail"', '"pass"'))
-    assert any("another digest" in line for line in faults(submission))
+    assert any("does not have the digest" in line for line in faults(submission))
 
 
 def test_evidence_that_is_gone_or_new_is_told(submission):
@@ -47,8 +47,8 @@ def test_evidence_that_is_gone_or_new_is_told(submission):
     gone.unlink()
     (submission / "evidence" / "new.jsonl").write_text("")
     told = "\n".join(faults(submission))
-    assert "is listed and not there" in told
-    assert "is named as evidence and not there" in told
+    assert "is listed but missing" in told
+    assert "is named as evidence but missing" in told
     assert "new.jsonl: has no digest" in told
 
 
@@ -66,7 +66,7 @@ def test_a_statement_about_other_files_is_told(submission):
     stated = json.loads(file.read_text())
     stated["predicate"]["result"] = "PASSED"
     file.write_text(json.dumps(stated))
-    assert any("predicate is not what follows" in line for line in faults(submission))
+    assert any("predicate does not match" in line for line in faults(submission))
 
 
 def test_an_incomplete_run_is_no_submission(make_run):
@@ -78,9 +78,11 @@ def test_an_incomplete_run_is_no_submission(make_run):
 
 def test_what_comes_next_is_told(make_run):
     folder = make_run("mine")
-    assert [line for line in faults(folder) if "has no submission.json: write it" in line]
+    assert [line for line in faults(folder) if "submission.json is missing: write it" in line]
     (folder / "submission.json").write_text(json.dumps(ABOUT))
-    assert list(faults(folder)) == ["mine: submission.json holds no digests: `zconform report mine --seal` writes them"]
+    assert list(faults(folder)) == [
+        "mine: submission.json contains no digests: `zconform report mine --seal` writes them"
+    ]
 
 
 def test_without_its_facts_there_is_nothing_to_seal(make_run):

@@ -16,10 +16,10 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from fleets import captured, wrong_version
 
-from zenoh_conformance.law import all_laws
-from zenoh_conformance.requirement import requirements
+from zenoh_conformance.judging.law import all_laws
+from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.auditing import judge_file
-from zenoh_harness.files import conversations, packed, pcap
+from zenoh_harness.files import capture_writer, conversations, pcap
 from zenoh_reports.plain import audit, tables, traffic
 from zenoh_reports.plain.packets import PacketRow, Span, captures, gathered, in_order, packets, rows, scattered, spans
 
@@ -130,7 +130,7 @@ def test_files_are_taken_in_the_order_of_their_packets(tmp_path: Path) -> None:
 def test_the_audit_of_a_fleet_says_what_the_small_audit_says(path: Path, tmp_path: Path) -> None:
     """The capture of a recorded conversation, judged flow by flow here and at once there."""
     file = tmp_path / "x.pcapng"
-    packed.write(conversations.read(path), file)
+    capture_writer.write(conversations.read(path), file)
     there = judge_file(file, laws=[law for law in all_laws().values() if law not in audit.too_wide()]).audit
     here = audit.whole_audit(traffic.sorted_rows(packets([str(file)])))
     subjects: Counter[str] = Counter()
@@ -161,7 +161,7 @@ def test_the_stages_of_spark_make_the_plain_tables(spark: SparkSession, tmp_path
     from zenoh_reports.pipeline.types import schema
 
     recorded = tmp_path / "recorded.pcapng"
-    packed.write(conversations.read(RECORDINGS[0]), recorded)
+    capture_writer.write(conversations.read(RECORDINGS[0]), recorded)
     broken = tmp_path / "broken.pcap"
     broken.write_bytes(captured(tmp_path).read_bytes()[:3001])
     whole = captured(tmp_path, "more/fleet.pcap", nodes=3, seed=2, net=1, plant=wrong_version)

@@ -1,4 +1,4 @@
-"""`zconform audit --spark`: which node in captured traffic breaks which rule, since when; any number of captures, or as they arrive."""
+"""`zconform audit --spark`: audits any number of captures, or captures as they arrive."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
-from zenoh_conformance.verdict import Exit
+from zenoh_conformance.judging.verdict import Exit
 from zenoh_harness.errors import CannotGoOn, UsageError
 
 from .plain import captures as plain
@@ -20,24 +20,31 @@ from .plain.traffic import BROKEN
 from .spark import LOCAL, session
 
 OUT = Path("audit")
-"""Where tables and page go when nothing else is said."""
+"""Default folder for tables and page."""
 SHOWN = 20
-"""Lines of each list on a terminal."""
+"""Lines of each list that are printed."""
 
 
 def at_scale(
-    places: Sequence[Path], *, out: Path | None, ports: Sequence[int], master: str | None, follow: Path | None, once: bool,
-    as_json: bool, say: Callable[[str], object],
-) -> Exit:  # fmt: skip
-    """Judge captures on Spark, or those that arrive in a folder; the exit code. Raises UsageError, CannotGoOn."""
+    places: Sequence[Path],
+    *,
+    out: Path | None,
+    ports: Sequence[int],
+    master: str | None,
+    follow: Path | None,
+    once: bool,
+    as_json: bool,
+    say: Callable[[str], object],
+) -> Exit:
+    """Audit captures on Spark, or those that arrive in a folder; return the exit code. Raises UsageError, CannotGoOn."""
     out = (out or OUT).resolve()
     if (follow is None) == (not places) or (once and follow is None):
-        raise UsageError("name captures, or a folder with --follow", step="audit", hint="--once goes with --follow")
+        raise UsageError("name either captures or a folder with --follow", step="audit", hint="--once needs --follow")
     if follow is not None:
         return _follow(follow, out, ports, master or LOCAL, once=once, say=say)
     files = [str(Path(file).resolve()) for file in capture_files(places)]
     if not files:
-        raise UsageError("there is no capture in what was named", step="audit", hint="pcap and pcapng are read")
+        raise UsageError("no capture was found", step="audit", hint="name pcap or pcapng files, or folders with them")
     audit = _on_spark(files, out, ports, master or LOCAL)
     _write(audit, out)
     say(json.dumps(asdict(audit), indent=1) if as_json else text(audit, out))
@@ -57,7 +64,9 @@ def _follow(
     folder: Path, out: Path, ports: Sequence[int], master: str, *, once: bool, say: Callable[[str], object]
 ) -> Exit:
     if not folder.is_dir():
-        raise UsageError(f"{folder} is no folder", step="audit --follow", hint="name the folder where captures arrive")
+        raise UsageError(
+            f"{folder} is not a folder", step="audit --follow", hint="name the folder in which captures arrive"
+        )
     with session("zenoh-audit", master) as spark:
         from .pipeline.follow import follow
 
@@ -65,7 +74,7 @@ def _follow(
 
 
 def exit_of(audit: Audit) -> Exit:
-    """0, 1 where a MUST was broken, 3 where a capture is damaged or none could be read to its end, 4 where nothing was judged."""
+    """Return 0; 1 if a MUST was broken; 3 if a capture is damaged or none was read completely; 4 if nothing was judged."""
     broken = {row.what.partition(":")[0] for row in audit.left_out} & {*BROKEN.values()}
     if BROKEN["damaged"] in broken or (broken and not audit.subjects):
         return Exit.CANNOT_GO_ON
@@ -75,7 +84,7 @@ def exit_of(audit: Audit) -> Exit:
 
 
 def text(audit: Audit, out: Path) -> str:
-    """What a terminal shows."""
+    """Return the summary for a terminal."""
     paths = {row.file: row.path for row in audit.captures}
     lines = [
         f"{audit.messages} messages in {audit.packets} packets of {len(audit.captures)} captures, {len(audit.nodes)} nodes"
@@ -106,17 +115,21 @@ def text(audit: Audit, out: Path) -> str:
 
 
 def when(time: int) -> str:
-    """A time in nanoseconds since 1970 as people read it, in UTC."""
+    """Format a time in nanoseconds since 1970 in UTC."""
     return datetime.fromtimestamp(time / 1e9, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def _write(audit: Audit, out: Path) -> None:
-    """The page, and the same as data."""
+    """Write the page, and `audit.json` with the same data."""
     paths = {row.file: Path(row.path).name for row in audit.captures}
     environment = Environment(
-        loader=PackageLoader("zenoh_reports.pages"), autoescape=select_autoescape(default=True), undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
-    )  # fmt: skip
+        loader=PackageLoader("zenoh_reports.pages"),
+        autoescape=select_autoescape(default=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
     environment.filters.update(when=when, capture=lambda file: paths.get(file, "?"))
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -124,5 +137,5 @@ def _write(audit: Audit, out: Path) -> None:
         (out / "audit.json").write_text(json.dumps(asdict(audit), indent=1) + "\n", encoding="utf-8")
     except OSError as why:
         raise CannotGoOn(
-            f"cannot write the page: {why}", step="audit", hint="make room, or name another --out"
+            f"cannot write the page: {why}", step="audit", hint="free some space, or name another folder with --out"
         ) from why

@@ -1,4 +1,4 @@
-"""`zconform report`: results to a site in plain Python, and to kept tables through Spark where that is asked for."""
+"""`zconform report`: build a static site from results and, with --spark, tables of all runs."""
 
 from __future__ import annotations
 
@@ -8,66 +8,67 @@ from typing import Any
 
 import click
 
-from zenoh_conformance.verdict import Exit
-from zenoh_harness.console import Shell, shell_options
+from zenoh_conformance.judging.verdict import Exit
+from zenoh_harness.console import FOLDER, Shell, out_option, shell_options
 from zenoh_harness.errors import HarnessError, UsageError
-from zenoh_harness.files.places import check_folders
+from zenoh_harness.files.writable import check_folders
 from zenoh_reports.pages import folder
 from zenoh_reports.plain import documents, runs
-
-OUT = Path("site")
-TABLES = Path("tables")
 
 
 @click.command("report")
 @click.argument("results", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@out_option("site", "Folder for the site.")
 @click.option(
-    "--out",
-    default=OUT,
-    show_default=True,
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Where the site goes.",
+    "--since",
+    type=click.Path(exists=True, path_type=Path),
+    metavar="REPORT",
+    help="Earlier report to compare with: its folder or its report.json.",
 )
-@click.option(
-    "--since", type=click.Path(exists=True, path_type=Path), metavar="REPORT",
-    help="The report before this one: its folder or report.json.",
-)  # fmt: skip
-@click.option("--check", is_flag=True, help="Check that RESULTS are complete submissions, and write nothing.")
+@click.option("--check", is_flag=True, help="Only check that RESULTS are complete submissions.")
 @click.option("--seal", is_flag=True, help="Write digests and the in-toto statement into the submissions in RESULTS.")
-@click.option("--parquet", is_flag=True, help="Write the tables as Parquet too.")
-@click.option("--force", is_flag=True, help="Write into a folder that holds other files, beside them.")
+@click.option("--parquet", is_flag=True, help="Also write the tables as Parquet.")
+@click.option("--force", is_flag=True, help="Write into a folder that contains other files; they stay.")
+@click.option("--spark", "with_spark", is_flag=True, help="Also keep tables of all results and campaigns, with Spark.")
 @click.option(
-    "--spark", "with_spark", is_flag=True, help="Keep tables of all RESULTS and campaigns too, through Spark."
+    "--master", metavar="URL", help="Spark master: local[*], spark://HOST:PORT or sc://HOST:PORT; implies --spark."
 )
-@click.option(
-    "--master", metavar="URL", help="The engine: local[*], spark://HOST:PORT, sc://HOST:PORT; asks for --spark."
-)
-@click.option(
-    "--tables", default=TABLES, show_default=True, type=click.Path(path_type=Path, file_okay=False), help="Where they are kept.",
-)  # fmt: skip
+@click.option("--tables", default=Path("tables"), show_default=True, type=FOLDER, help="Folder for the kept tables.")
 @shell_options()
 def command(
-    shell: Shell, results: Sequence[Path], out: Path, since: Path | None, check: bool, seal: bool, parquet: bool, force: bool,
-    with_spark: bool, master: str | None, tables: Path,
-) -> None:  # fmt: skip
-    """Make a static site from RESULTS: results.jsonl files, folders that hold them, and JSON documents.
+    shell: Shell,
+    results: Sequence[Path],
+    out: Path,
+    since: Path | None,
+    check: bool,
+    seal: bool,
+    parquet: bool,
+    force: bool,
+    with_spark: bool,
+    master: str | None,
+    tables: Path,
+) -> None:
+    """Build a static site from results.
+
+    RESULTS are results.jsonl files, folders that contain them, and JSON documents: what `probe`, `learn --format json`,
+    campaigns and audits write.
 
     \b
     Example:
       zconform report out/conform --out site
       zconform report results/ probe.json learned.json --since last/report.json --out site
-      zconform report nightly/ --spark --tables tables      matrix, history and flake rates of all nights
-    Documents are what `probe`, `learn --format json`, campaigns and audits write. Exit codes: 0 the site stands, 2 usage,
-    3 some results could not be read and the site says so, 4 nothing was judged in any of them; with --check 1 for what is missing.
+      zconform report nightly/ --spark --tables tables      also keeps matrix, history and flake rates
+    Exit codes: 0 the site is written, 1 a submission is incomplete (with --check), 2 usage, 3 some results could not be
+    read, and the site names them, 4 nothing was judged in any results.
     """
     try:
         if seal:
-            sealed(results)
+            seal_submissions(results)
         if check or seal:
-            code = checked(shell, results)
+            code = check_submissions(shell, results)
         else:
             check_folders(tables if with_spark or master else None)
-            code = made(shell, results, out, since, parquet=parquet, force=force)
+            code = write_site(shell, results, out, since, parquet=parquet, force=force)
             if with_spark or master:
                 keep(shell, results, tables, master)
     except HarnessError as why:
@@ -76,12 +77,14 @@ def command(
     click.get_current_context().exit(code)
 
 
-def made(shell: Shell, results: Sequence[Path], out: Path, since: Path | None, *, parquet: bool, force: bool) -> int:
-    """Build and write the site; the exit code."""
+def write_site(
+    shell: Shell, results: Sequence[Path], out: Path, since: Path | None, *, parquet: bool, force: bool
+) -> int:
+    """Build and write the site; return the exit code."""
     from zenoh_reports.pages.build import build
     from zenoh_reports.pages.site import Report
 
-    before = earlier(since)
+    before = read_earlier(since)
     folder.check(out, force=force)
     others = documents.found(results)
     files = [
@@ -97,8 +100,8 @@ def made(shell: Shell, results: Sequence[Path], out: Path, since: Path | None, *
         click.echo(f"zconform: {runs.shown(one.file)}: {runs.shown(one.why, 300)}", err=True)
     page = out / "index.html"
     if shell.as_json:
-        beside = [{"file": runs.shown(one.file), "why": runs.shown(one.why, 300)} for one in unread]
-        shell.print_json({"runs": len(read), "files": len(site), "index": str(page), "unread": beside})
+        unreadable = [{"file": runs.shown(one.file), "why": runs.shown(one.why, 300)} for one in unread]
+        shell.print_json({"runs": len(read), "files": len(site), "index": str(page), "unread": unreadable})
     elif not shell.quiet:
         click.echo(f"{len(read):,} run{'s' * (len(read) != 1)}, {len(site):,} files: {page}")
     if unread:
@@ -107,7 +110,7 @@ def made(shell: Shell, results: Sequence[Path], out: Path, since: Path | None, *
 
 
 def keep(shell: Shell, results: Sequence[Path], folder: Path, master: str | None) -> None:
-    """Results and campaigns into the kept tables, and what follows from them. Raises CannotGoOn."""
+    """Add results and campaigns to the kept tables, and update what is derived from them. Raises CannotGoOn."""
     from zenoh_reports.spark import LOCAL, session
 
     with session("zenoh-report", master or LOCAL) as spark:
@@ -118,52 +121,41 @@ def keep(shell: Shell, results: Sequence[Path], folder: Path, master: str | None
 
         files = [str(file.resolve()) for file in runs.found([place for place in results if place.suffix != ".json"])]
         with progress(spark) as step:
-            text = str(report(spark, files, folder.resolve(), step))
+            summary = str(report(spark, files, folder.resolve(), step))
             step("campaigns")
             count = campaigns.keep(spark, [place for place in results if place.is_dir()], Store(folder.resolve()))
-        click.echo(text + (f", {count} campaigns" if count else ""), err=shell.as_json)
+        click.echo(summary + (f", {count} campaigns" if count else ""), err=shell.as_json)
 
 
 def holds_results(folder: Path) -> bool:
-    """Whether there are results in a folder: one may hold documents only."""
+    """Whether a folder contains results; it may contain only documents."""
     return next(folder.rglob(runs.RESULTS), None) is not None
 
 
-def earlier(since: Path | None) -> dict[str, Any] | None:
-    """The `report.json` of an earlier report. Raises UsageError for what is none."""
+def read_earlier(since: Path | None) -> dict[str, Any] | None:
+    """Read the `report.json` of an earlier report. Raises UsageError if it is not one."""
     if since is None:
         return None
     file = since / "report.json" if since.is_dir() else since
     document = documents.read(file)
     if "report" not in document:
-        raise UsageError(
-            f"{file} is no report.json", step="--since", hint="name the folder that an earlier report wrote"
-        )
+        raise UsageError(f"{file} is not a report.json", step="--since", hint="name the folder of an earlier report")
     return document
 
 
-def sealed(results: Sequence[Path]) -> None:
-    """Write digests and statements."""
+def seal_submissions(results: Sequence[Path]) -> None:
+    """Write the digests and the statement of each submission."""
     from zenoh_reports.submission import seal
 
     for file in runs.found(results):
         seal(file.parent)
 
 
-def checked(shell: Shell, results: Sequence[Path]) -> int:
-    """Say what a submission lacks; the exit code."""
+def check_submissions(shell: Shell, results: Sequence[Path]) -> int:
+    """Print what the submissions lack; return the exit code."""
     from zenoh_reports.submission import faults
 
-    text = [fault for file in runs.found(results) for fault in faults(file.parent)]
-    if shell.as_json:
-        shell.print_json({"complete": not text, "faults": [runs.shown(line, 500) for line in text]})
-    for line in (
-        ()
-        if shell.as_json
-        else (
-            *(runs.shown(line, 500) for line in text),
-            f"{len(text)} fault{'s' * (len(text) > 1)}" if text else "complete",
-        )
-    ):
-        click.echo(line)
-    return int(Exit.NOT_CONFORMING if text else Exit.CONFORMING)
+    lines = [runs.shown(fault, 500) for file in runs.found(results) for fault in faults(file.parent)]
+    total = f"{len(lines)} fault{'s' * (len(lines) > 1)}" if lines else "complete"
+    shell.show({"complete": not lines, "faults": lines}, [*lines, total])
+    return int(Exit.NOT_CONFORMING if lines else Exit.CONFORMING)

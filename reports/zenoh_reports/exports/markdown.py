@@ -1,29 +1,29 @@
-"""The report in a few lines of Markdown, for a job summary or a comment."""
+"""Writes the report as Markdown, for a job summary or a comment."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from zenoh_conformance.verdict import Verdict
+from zenoh_conformance.judging.verdict import Verdict
 from zenoh_reports.pages import changes, front
 from zenoh_reports.pages.site import Report, plural
 from zenoh_reports.plain.runs import Run, shown
 
 MOST = 20
-"""Deviations of one target that are named."""
+"""Deviations of one target that are named; the rest is counted."""
 
 
 def text(report: Report) -> str:
-    """As it is written."""
+    """Return the summary."""
     return "\n".join(lines(report)) + "\n"
 
 
 def lines(report: Report) -> Iterator[str]:
-    """Line by line."""
+    """Yield the lines of the summary."""
     yield "## Zenoh conformance"
     yield ""
-    yield "| target | verdict | exit | requirements judged | deviations | listed |"
+    yield "| target | verdict | exit | requirements judged | deviations | known |"
     yield "| --- | --- | ---: | ---: | ---: | ---: |"
     for run in report.runs:
         line = front.line(report, run)
@@ -47,7 +47,7 @@ def lines(report: Report) -> Iterator[str]:
 
 
 def deviations(report: Report, run: Run) -> Iterator[str]:
-    """What one target deviates by, but for what is listed."""
+    """Yield the deviations of one run that are not known."""
     found = [one for one in report.found[run.slug] if one.verdict is not Verdict.KNOWN]
     if not found:
         return
@@ -63,13 +63,13 @@ def deviations(report: Report, run: Run) -> Iterator[str]:
 
 
 def safe(text_: str) -> str:
-    """Text that Markdown and HTML take as it is, in one line."""
+    """Escape text for Markdown and HTML, in one line."""
     one_line = " ".join(shown(text_, 500).split())
     signs = re.sub(r"([\\`*_{}\[\]()#+!|~@])", r"\\\1", one_line)
     return signs.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def code(text_: str) -> str:
-    """Text between as many backquotes as it needs."""
+    """Quote text as code, with enough backquotes."""
     ticks = "`" * (max((len(run) for run in re.findall(r"`+", text_)), default=0) + 1)
     return f"{ticks} {text_} {ticks}" if "`" in text_ else f"{ticks}{text_}{ticks}"

@@ -1,4 +1,4 @@
-"""The two tables as CSV and, where it is asked for, as Parquet."""
+"""Writes the two tables as CSV and Parquet."""
 
 from __future__ import annotations
 
@@ -15,36 +15,61 @@ from zenoh_reports.pages.site import Report
 from zenoh_reports.plain.runs import shown
 
 _FORMULA: Final = frozenset({"=", "+", "-", "@", "\t", "\r"})
-"""What makes a spreadsheet compute."""
+"""First characters that a spreadsheet takes for a formula."""
 JUDGEMENTS: Final = (
-    "id", "target", "version", "kind", "role", "profile", "link", "requirement", "level", "check", "verdict", "reading", "cause",
-    "end", "attempts", "repeat",
-)  # fmt: skip
+    "id",
+    "target",
+    "version",
+    "kind",
+    "role",
+    "profile",
+    "link",
+    "requirement",
+    "level",
+    "check",
+    "verdict",
+    "reading",
+    "cause",
+    "end",
+    "attempts",
+    "repeat",
+)
 REQUIREMENTS: Final = ("target", "requirement", "verdict", "why", "judgements", "cause", "page")
 
 
 def judgement_rows(report: Report) -> list[dict[str, Any]]:
-    """One row a judgement, in the order of the results."""
+    """Return one row per judgement, in the order of the results."""
     return [
         {
-            "id": run.slug, "target": shown(one.key.target), "version": shown(one.key.version), "kind": shown(run.identity.kind),
-            "role": one.key.role, "profile": shown(one.key.profile), "link": shown(one.key.link),
-            "requirement": shown(one.key.requirement), "level": one.level,
-            "check": shown(check_label(one.key.check, one.key.parameters), 300), "verdict": one.verdict.value,
-            "reading": one.reading or "", "cause": shown(one.cause, 500), "end": shown(one.end), "attempts": one.attempts,
+            "id": run.slug,
+            "target": shown(one.key.target),
+            "version": shown(one.key.version),
+            "kind": shown(run.identity.kind),
+            "role": one.key.role,
+            "profile": shown(one.key.profile),
+            "link": shown(one.key.link),
+            "requirement": shown(one.key.requirement),
+            "level": one.level,
+            "check": shown(check_label(one.key.check, one.key.parameters), 300),
+            "verdict": one.verdict.value,
+            "reading": one.reading or "",
+            "cause": shown(one.cause, 500),
+            "end": shown(one.end),
+            "attempts": one.attempts,
             "repeat": shown(one.repeat, 500),
         }
-        for run in report.runs for one in run.judgements
-    ]  # fmt: skip
+        for run in report.runs
+        for one in run.judgements
+    ]
 
 
 def requirement_rows(report: Report) -> list[dict[str, Any]]:
-    """One row a requirement and target."""
+    """Return one row per requirement and target."""
     return [row for run in report.runs for row in verdicts(report, run)]
 
 
 def as_csv(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
-    """As text; a cell that a spreadsheet would take for a formula begins with a quote."""
+    """Return CSV; cells that a spreadsheet would take for a formula get a leading quote."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(columns)
@@ -58,7 +83,7 @@ def _harmless(value: Any) -> Any:
 
 
 def as_parquet(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> bytes:
-    """As a Parquet file. Raises CannotGoOn where pyarrow is not installed."""
+    """Return a Parquet file. Raises CannotGoOn if pyarrow is not installed."""
     try:
         import pyarrow as pa
         from pyarrow import parquet

@@ -1,1 +1,1 @@
-"""Tables to pages: one template a page, one style sheet, nothing fetched from elsewhere."""
+"""Builds the pages of the report: one template per page, one style sheet, no external resources."""

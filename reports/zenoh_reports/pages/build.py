@@ -1,4 +1,4 @@
-"""Everything of a site, in order."""
+"""Builds all files of a site."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from zenoh_conformance.verdict import Judgement
+from zenoh_conformance.judging.verdict import Judgement
 from zenoh_harness.files import junit, sarif
 from zenoh_reports.exports import badges, document, markdown, tables
 from zenoh_reports.pages import (
@@ -29,7 +29,7 @@ from zenoh_reports.proofs import pack
 
 
 def build(report: Report, *, parquet: bool = False) -> dict[str, bytes]:
-    """Every file of the site by its address."""
+    """Return every file of the site by its address."""
     site = Site(report)
     front.make(site)
     matrix.make(site)
@@ -44,7 +44,7 @@ def build(report: Report, *, parquet: bool = False) -> dict[str, bytes]:
 
 
 def seconds_of(report: Report) -> Callable[[Judgement], float | None]:
-    """How long the recorded conversation of a judgement took, by its last event."""
+    """Return a function that gives the duration of a judgement's conversation in seconds, by its last event."""
     took: dict[int, float] = {}
     for one in report.runs:
         for judgement_ in one.judgements:
@@ -55,7 +55,7 @@ def seconds_of(report: Report) -> Callable[[Judgement], float | None]:
 
 
 def last_time(file: Path) -> float:
-    """The time of the last event of a conversation file that can be read; 0 where there is none."""
+    """Return the time of the last readable event of a conversation file, or 0."""
     for line in reversed(file.read_text(encoding="utf-8", errors="replace").splitlines()):
         try:
             row = json.loads(line)
@@ -67,7 +67,7 @@ def last_time(file: Path) -> float:
 
 
 def programs(site: Site, *, parquet: bool) -> None:
-    """What programs read."""
+    """Add the files for programs."""
     report = site.report
     site.text(links.DATA, document.text(report))
     for name in ("report", "submission", "campaign", "audit", "learned"):

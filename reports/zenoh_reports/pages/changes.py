@@ -1,4 +1,4 @@
-"""What changed: from version to version among the runs given, and since the report before this one."""
+"""Builds the pages of changes: between versions of one target, and since an earlier report."""
 
 from __future__ import annotations
 
@@ -8,21 +8,20 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Any, Final
 
-from zenoh_conformance.verdict import SEVERITY, Judgement, Verdict
+from zenoh_conformance.judging.verdict import Judgement, Verdict
 from zenoh_harness.run.compare import Change, Comparison, changes, counted, gathered
 from zenoh_reports.pages import links
 from zenoh_reports.pages.site import Report, Site
-from zenoh_reports.plain.fold import SILENT
 from zenoh_reports.plain.runs import Run
 
 MOST_TOLD: Final = 1000
 MOST_ALIKE: Final = 30
-"""Versions of one target of which each is laid beside each."""
+"""If a target has more versions than this, each is compared only with the next and the newest."""
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """From one run to the next version of the same target."""
+class VersionStep:
+    """The changes between two versions of one target."""
 
     old: Run
     new: Run
@@ -30,31 +29,31 @@ class Step:
 
     @property
     def counted(self) -> str:
-        """How much changed, in one line."""
+        """The number of changes, in one line."""
         return counted(self.found)
 
     @property
     def link(self) -> str:
-        """Its page."""
+        """The address of its page."""
         return links.diff(self.old, self.new)
 
 
-def steps(report: Report) -> list[Step]:
-    """Neighbouring versions of every target, of one kind and role; the newest step first."""
+def steps(report: Report) -> list[VersionStep]:
+    """Return the steps between adjacent versions of each target, of one kind and role; the newest first."""
     if "steps" not in report.memo:
         pairs = [pair for runs in alike(report) for pair in pairwise(runs)]
         report.memo["steps"] = [step(old, new) for old, new in pairs[::-1]]
-    found: list[Step] = report.memo["steps"]
+    found: list[VersionStep] = report.memo["steps"]
     return found
 
 
-def step(old: Run, new: Run) -> Step:
-    """What changed from one to the other."""
-    return Step(old, new, tuple(changes(old.results, new.results)))
+def step(old: Run, new: Run) -> VersionStep:
+    """Compare two runs."""
+    return VersionStep(old, new, tuple(changes(old.results, new.results)))
 
 
 def alike(report: Report) -> list[list[Run]]:
-    """The versions of each target, of one kind and role, the oldest first."""
+    """Return the runs of each target, of one kind and role, the oldest first."""
     found: dict[tuple[str, ...], list[Run]] = defaultdict(list)
     for run in report.single:
         found[run.identity.name, run.identity.kind, run.identity.role].append(run)
@@ -63,16 +62,16 @@ def alike(report: Report) -> list[list[Run]]:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The versions of one target, each with each."""
+    """The changes between all versions of one target."""
 
     name: str
     runs: tuple[Run, ...]
-    steps: Mapping[tuple[str, str], Step]
-    """By the slugs of the older and the newer one."""
+    steps: Mapping[tuple[str, str], VersionStep]
+    """By the slugs of the older and the newer run."""
 
 
 def grids(report: Report) -> list[Grid]:
-    """Every older version beside every newer one; where there are many, beside the next and the newest."""
+    """Compare each version with every newer one; if there are many, with the next and the newest."""
     near = {(one.old.slug, one.new.slug): one for one in steps(report)}
     found = []
     for runs in alike(report):
@@ -85,7 +84,7 @@ def grids(report: Report) -> list[Grid]:
 
 
 def make(site: Site) -> None:
-    """A page for each step and one that lists them."""
+    """Add a page for each step, and one that lists them."""
     report = site.report
     every = steps(report)
     earlier = since(report)
@@ -95,20 +94,20 @@ def make(site: Site) -> None:
     site.page(links.CHANGES, "changes.html", steps=every, grids=versions, earlier=earlier)
     pages = {one.link: one for one in (*every, *(one for grid in versions for one in grid.steps.values()))}
     for each in pages.values():
-        rows = [Row(one, place(report, one)) for one in gathered(each.found)[:MOST_TOLD]]
+        rows = [ChangeRow(one, place(report, one)) for one in gathered(each.found)[:MOST_TOLD]]
         site.page(each.link, "diff.html", step=each, rows=rows, left_out=max(0, len(gathered(each.found)) - MOST_TOLD))
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One change, and where it is told in full."""
+class ChangeRow:
+    """A change, and the page of its judgement."""
 
     change: Comparison
     link: str
 
 
 def place(report: Report, one: Comparison) -> str:
-    """The page of the judgement that deviates: the newer one's, or else the older one's."""
+    """Return the page of the newer judgement, or else of the older one."""
     for judgement in (one.first.after, one.first.before):
         found = _page(report, judgement)
         if found:
@@ -122,7 +121,7 @@ def _page(report: Report, judgement: Judgement | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Since:
-    """One verdict that is not what it was in the report before."""
+    """A verdict that differs from the one in the earlier report."""
 
     target: str
     requirement: str
@@ -132,34 +131,33 @@ class Since:
 
     @property
     def worse(self) -> bool:
-        """Whether it is graver now, or was judged and is not."""
-        if self.after in _SILENT:
-            return self.before not in _SILENT
-        return _severity(self.after) > _severity(self.before) and not (self.after == "pass" and self.before in _SILENT)
+        """Whether the verdict is more severe, or the requirement is no longer judged."""
+        after, before = Verdict(self.after), _VERDICTS.get(self.before)
+        if after.says_nothing:
+            return before is None or not before.says_nothing
+        if before is None or before.says_nothing:
+            return after is not Verdict.PASS or before is None
+        return after.severity > before.severity
 
 
-_SILENT: Final = frozenset(verdict.value for verdict in SILENT)
-_KNOWN: Final = {verdict.value: SEVERITY[verdict] for verdict in Verdict}
-
-
-def _severity(verdict: str) -> int:
-    return _KNOWN.get(verdict, 0)
+_VERDICTS: Final = {verdict.value: verdict for verdict in Verdict}
+"""The report before may be of another version, with a verdict that this one does not know."""
 
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """This report beside the one before it."""
+    """The changes since the earlier report."""
 
     worse: tuple[Since, ...]
     better: tuple[Since, ...]
     fresh: tuple[str, ...]
-    """Targets that the report before did not have."""
+    """Targets that the earlier report did not have."""
     gone: tuple[str, ...]
-    """Targets that only the report before had."""
+    """Targets that only the earlier report had."""
 
 
 def since(report: Report) -> Earlier | None:
-    """What changed since the report before; None where none was given."""
+    """Compare with the earlier report; return None if none was given."""
     if report.earlier is None:
         return None
     was = _verdicts(report.earlier)
@@ -174,7 +172,7 @@ def since(report: Report) -> Earlier | None:
         before = was[key][1]
         labels.pop(key, None)
         for ident, cell in report.tables[run.slug].items():
-            old, new = before.get(ident, "not-observed"), cell.verdict.value
+            old, new = before.get(ident, Verdict.NOT_OBSERVED.value), cell.verdict.value
             if old != new:
                 link = report.page_of(cell.shown) if cell.shown is not None else ""
                 found.append(Since(run.label, ident, old, new, link or links.run(run)))
@@ -187,12 +185,12 @@ def since(report: Report) -> Earlier | None:
 
 
 def key_of(run: Run) -> tuple[str, ...]:
-    """What makes a target the same in two reports."""
+    """Return the key by which the same target is found in two reports."""
     return (run.identity.name, run.identity.version, run.identity.kind, run.identity.role)
 
 
 def _verdicts(document: Mapping[str, Any]) -> dict[tuple[str, ...], tuple[str, dict[str, str]]]:
-    """Of an earlier `report.json`: each target's label and its verdicts by requirement."""
+    """Return the label and the verdicts of each target in an earlier `report.json`."""
     found: dict[tuple[str, ...], tuple[str, dict[str, str]]] = {}
     names: dict[str, dict[str, str]] = {}
     for target in document.get("targets", ()):

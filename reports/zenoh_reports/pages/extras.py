@@ -1,16 +1,16 @@
-"""Campaigns and audits: pages over their documents."""
+"""Builds the pages of campaigns and audits from their documents."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from zenoh_conformance.verdict import SEVERITY, Verdict
+from zenoh_conformance.judging.verdict import Verdict
 from zenoh_reports.pages import links
 from zenoh_reports.pages.site import Site
 
 
 def make(site: Site) -> None:
-    """Write what there is input for."""
+    """Add the pages for which there is input."""
     documents = site.report.documents
     if not (documents.campaign or documents.audit):
         return
@@ -30,5 +30,5 @@ def make(site: Site) -> None:
 
 
 def worst_first(rules: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rules of an audit, the gravest first."""
-    return sorted(rules, key=lambda rule: -SEVERITY[Verdict(rule["verdict"])])
+    """Return the rules of an audit, the most severe verdict first."""
+    return sorted(rules, key=lambda rule: -Verdict(rule["verdict"]).severity)

@@ -1,4 +1,4 @@
-"""The output folder: what we wrote there before may go, what is somebody else's may not."""
+"""Writes the output folder: files of an earlier report may be deleted, other files may not."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Final
 
 from zenoh_harness.errors import CannotGoOn, UsageError
-from zenoh_harness.files.places import check_folders
+from zenoh_harness.files.writable import check_folders
 
 LIST: Final = "site-files.json"
-"""Names all files of a site, so that the next one can take them away."""
+"""The list of all files of a site, so that the next report can delete them."""
 
 
 def write(out: Path, files: Mapping[str, bytes], *, force: bool = False) -> None:
-    """Make the folder hold exactly these files, besides what others put there with `force`.
+    """Write these files and delete those of an earlier report; with `force` other files stay.
 
-    Raises UsageError for a folder that holds what is not ours, CannotGoOn for one that cannot be written.
+    Raises UsageError if the folder contains other files, CannotGoOn if it cannot be written.
     """
     ours = check(out, force=force)
     listed = json.dumps(sorted(files), indent=1) + "\n"
@@ -36,20 +36,21 @@ def write(out: Path, files: Mapping[str, bytes], *, force: bool = False) -> None
 
 
 def check(out: Path, *, force: bool = False) -> set[str]:
-    """The files that an earlier site left in the folder. Raises as `write`, and before a site is built."""
+    """Return the files of an earlier report in the folder. Raises as `write` does, before a site is built."""
     check_folders(out)
     ours = written_before(out)
     strangers = foreign(out, ours)
     if strangers and not force:
         raise UsageError(
-            f"{out} holds {len(strangers)} files that no report wrote, {strangers[0]} for one", step="--out",
-            hint="name another folder, or say --force to write beside them",
-        )  # fmt: skip
+            f"{out} contains {len(strangers)} files that no report wrote, for example {strangers[0]}",
+            step="--out",
+            hint="name another folder, or add --force to keep them and write anyway",
+        )
     return ours
 
 
 def written_before(out: Path) -> set[str]:
-    """The files of an earlier site in this folder, by its own list; names that lead elsewhere are not believed."""
+    """Return the files on an earlier report's list; names outside the folder are ignored."""
     try:
         listed = json.loads((out / LIST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -60,7 +61,7 @@ def written_before(out: Path) -> set[str]:
 
 
 def foreign(out: Path, ours: set[str]) -> list[str]:
-    """Files in the folder that an earlier site did not list."""
+    """Return the files in the folder that no earlier report listed."""
     if not out.is_dir():
         return []
     every = (path.relative_to(out).as_posix() for path in sorted(out.rglob("*")) if not path.is_dir())

@@ -1,4 +1,4 @@
-"""The page of an implementation: its versions over time, what it can, its deviations with reasons, what was never exercised."""
+"""Builds the page of an implementation: versions, capabilities, deviations with reasons, what was never exercised."""
 
 from __future__ import annotations
 
@@ -6,22 +6,21 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any, Final
 
-from zenoh_conformance.verdict import WORST_FIRST, Verdict
+from zenoh_conformance.judging.verdict import WORST_FIRST, Verdict, worst
 from zenoh_reports.pages import changes, front, links
 from zenoh_reports.pages.site import Report, Site
-from zenoh_reports.pages.spans import Span, spans
+from zenoh_reports.pages.spans import VersionSpan, spans
 from zenoh_reports.plain import fold
-from zenoh_reports.plain.fold import SILENT
 from zenoh_reports.plain.runs import Run
 from zenoh_reports.plain.wavering import wavering
 
 ABOUT: Final = ("homepage", "language", "licence", "system", "commit")
-"""What an implementer says of an implementation; required to publish."""
+"""The facts about an implementation that a submission must state."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """A deviation, and the runs that show it."""
+    """A deviation, and the runs in which it occurs."""
 
     requirement: str
     check: str
@@ -29,56 +28,66 @@ class Shared:
     verdict: Verdict
     reason: str
     link: str
-    """The page of the newest run that shows it."""
-    shown: tuple[tuple[Span, str], ...]
-    """Neighbouring versions that show it, with the page of the first of them."""
+    """The page of the newest run in which it occurs."""
+    shown: tuple[tuple[VersionSpan, str], ...]
+    """Adjacent versions in which it occurs, with the page of the first of them."""
 
 
 def names(report: Report) -> list[str]:
-    """Every implementation that was judged, sorted."""
+    """Return the names of all implementations, sorted."""
     return sorted({run.identity.name for run in report.single})
 
 
 def make(site: Site) -> None:
-    """A page for each, and one that lists them."""
+    """Add a page for each implementation, and one that lists them."""
     report = site.report
     if not report.single:
         return
     by_name = {name: [run for run in report.single if run.identity.name == name] for name in names(report)}
     site.page(
-        links.IMPLEMENTATIONS, "implementations.html",
-        entries=[(name, runs, about(runs)) for name, runs in by_name.items()], probes=report.documents.probe,
+        links.IMPLEMENTATIONS,
+        "implementations.html",
+        entries=[(name, runs, about(runs)) for name, runs in by_name.items()],
+        probes=report.documents.probe,
         capabilities=sorted({each for one in report.documents.probe for each in one["capabilities"]}),
-    )  # fmt: skip
+    )
     for name, runs in by_name.items():
         make_one(site, name, runs)
 
 
 def make_one(site: Site, name: str, runs: list[Run]) -> None:
-    """One implementation."""
+    """Add the page of one implementation."""
     report = site.report
     lines = [front.line(report, run) for run in runs]
     chart = ""
     if len(runs) > 2:
         from zenoh_reports.pages.draw import charts
 
-        chart = charts.stacked(
+        chart = charts.stacked_bars(
             [run.label.removeprefix(f"{name} ") for run in runs],
             counts(lines),
             "Requirements by verdict, version by version",
         )
     site.page(
-        links.implementation(name), "implementation.html", name=name, lines=lines, about=about(runs), wanted=ABOUT,
-        deviations=deviations(report, runs), probes=[one for one in report.documents.probe if _of(one, name)],
-        never=never(report, runs), steps=[step for step in changes.steps(report) if step.new in runs], chart=chart,
+        links.implementation(name),
+        "implementation.html",
+        name=name,
+        lines=lines,
+        about=about(runs),
+        wanted=ABOUT,
+        deviations=deviations(report, runs),
+        probes=[one for one in report.documents.probe if _of(one, name)],
+        never=never(report, runs),
+        steps=[step for step in changes.steps(report) if step.new in runs],
+        chart=chart,
         reproduce=[(run, list(map(str, run.about.get("reproduce", ())))) for run in runs if run.about.get("reproduce")],
         wavering=[(one, report.page_of(one.shown)) for one in wavering(runs)],
         rates=[(run, run.about["rates"]) for run in runs if isinstance(run.about.get("rates"), list)],
-    )  # fmt: skip
+    )
 
 
-def counts(lines: list[front.Line]) -> dict[str, list[int]]:
-    """Requirements by verdict, one number a run; verdicts that nobody has are left out."""
+def counts(lines: list[front.TargetSummary]) -> dict[str, list[int]]:
+    """Return verdict to the number of requirements in each run; verdicts that do not occur are omitted."""
     return {
         verdict.value: row
         for verdict in WORST_FIRST
@@ -87,7 +96,7 @@ def counts(lines: list[front.Line]) -> dict[str, list[int]]:
 
 
 def about(runs: list[Run]) -> dict[str, str]:
-    """What the newest submission says of the implementation."""
+    """Return the facts of the newest submission."""
     text: dict[str, Any] = {}
     for run in runs:
         one = run.about.get("implementation")
@@ -97,7 +106,7 @@ def about(runs: list[Run]) -> dict[str, str]:
 
 
 def deviations(report: Report, runs: list[Run]) -> list[Shared]:
-    """What its versions deviate by, the gravest first; what several show alike is one."""
+    """Return the deviations of all versions, the most severe first; equal ones are merged."""
     groups: dict[tuple[str, str, str], list[tuple[Run, fold.Deviation]]] = defaultdict(list)
     for run in runs:
         for one in report.found[run.slug]:
@@ -107,17 +116,17 @@ def deviations(report: Report, runs: list[Run]) -> list[Shared]:
         first = each[0][1]
         text = dict(first.first.details).get("known", {})
         reason = str(text.get("reason", "")) if isinstance(text, dict) else ""
-        worst = min((one.verdict for _, one in each), key=fold.TOLD.index)
+        verdict = worst(one.verdict for _, one in each)
         pages = {run.slug: links.deviation(run, one) for run, one in each}
         shown = tuple((span, pages[span.first.slug]) for span in spans(runs, pages))
-        found.append(Shared(requirement, check, cause, worst, reason, pages[each[-1][0].slug], shown))
-    return sorted(found, key=lambda one: (fold.TOLD.index(one.verdict), one.requirement, one.check))
+        found.append(Shared(requirement, check, cause, verdict, reason, pages[each[-1][0].slug], shown))
+    return sorted(found, key=lambda one: (-one.verdict.severity, one.requirement, one.check))
 
 
 def never(report: Report, runs: list[Run]) -> list[tuple[fold.Why, list[str]]]:
-    """Requirements that no version was judged on, by why the newest was not."""
+    """Return the requirements that no version was judged by, grouped by the reason in the newest run."""
     tables = [report.tables[run.slug] for run in runs]
-    idle = [ident for ident in tables[-1] if all(ident not in one or one[ident].verdict in SILENT for one in tables)]
+    idle = [ident for ident in tables[-1] if all(ident not in one or one[ident].verdict.says_nothing for one in tables)]
     by_why: dict[fold.Why, list[str]] = defaultdict(list)
     for ident in idle:
         by_why[tables[-1][ident].why or fold.Why.NOT_RUN].append(ident)

@@ -1,4 +1,4 @@
-"""The page of a judgement: what was asked, what came, the conversation as picture, log and bytes, and how to repeat it."""
+"""Builds the page of a deviation: what was required and observed, the conversation as diagram, log and bytes, and how to repeat it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from zenoh_conformance.errata import errata
-from zenoh_conformance.explain import explain
-from zenoh_conformance.lock import lock
-from zenoh_conformance.requirement import requirements
-from zenoh_conformance.verdict import Judgement, Verdict
+from zenoh_conformance.judging.verdict import Judgement, Verdict
+from zenoh_conformance.reading.explain import explain
+from zenoh_conformance.spec.errata import errata
+from zenoh_conformance.spec.lock import lock
+from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.errors import HarnessError
 from zenoh_harness.files import conversations, scripts
 from zenoh_reports.exports.captures import capture
@@ -25,17 +25,18 @@ from zenoh_reports.plain.wirelog import Log, Piece
 from zenoh_reports.proofs import make as proofs
 
 TOLD_APART: Final = ("known", "bytes", "health", "beside", "found")
-"""Details that have a place of their own on the page."""
+"""Details that have a section of their own on the page."""
 ILL: Final = {
-    "works": Verdict.PASS.value, "works, slowly": Verdict.SLOW.value,
-    **{one.value: one.value for one in (Verdict.CRASH, Verdict.HANG, Verdict.PANIC, Verdict.ZOMBIE)},
-}  # fmt: skip
-"""What a look says in words to its verdict."""
+    "works": Verdict.PASS.value,
+    "works, slowly": Verdict.SLOW.value,
+    **{one.value: one.value for one in Verdict if one.is_grave},
+}
+"""The words of a health check to the verdict."""
 
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A file beside the page."""
+    """A file that the page offers for download."""
 
     name: str
     what: str
@@ -44,7 +45,7 @@ class Download:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One judgement of the group."""
+    """One of the judgements with the same cause."""
 
     judgement: Judgement
     values: str
@@ -53,17 +54,17 @@ class Member:
 
 @dataclass(slots=True)
 class Evidence:
-    """What the conversation shows."""
+    """The recorded conversation, prepared for the page."""
 
     log: Log | None
     why: str = ""
-    """Why there is none."""
+    """Why there is no conversation."""
     diagram: Sequenced | None = None
     diff: Diff | None = None
 
 
 def make(site: Site, run: Run, found: Deviation) -> None:
-    """Write it, and the files that it offers."""
+    """Add the page and its files."""
     first = found.first
     ident = fold.now_called(requirements(), first.key.requirement)
     requirement = requirements().get(ident)
@@ -71,19 +72,31 @@ def make(site: Site, run: Run, found: Deviation) -> None:
     members.sort(key=lambda member: member.judgement is not first)
     shown = evidence_of(run, first)
     site.page(
-        links.deviation(run, found), "judgement.html", run=run, found=found, first=first, ident=ident, requirement=requirement,
-        sections=sections(requirement.ref) if requirement else [], says=fold.says(ident), parts=bytediff.parts_of(first.cause),
-        members=members, evidence=shown, known=known(first), vector=vector(first),
+        links.deviation(run, found),
+        "judgement.html",
+        run=run,
+        found=found,
+        first=first,
+        ident=ident,
+        requirement=requirement,
+        sections=sections(requirement.ref) if requirement else [],
+        says=fold.says(ident),
+        parts=bytediff.parts_of(first.cause),
+        members=members,
+        evidence=shown,
+        known=known_entry(first),
+        vector=vector(first),
         vector_diff=bytediff.vector_diff(dict(first.details).get("beside")),
         health=health(run, first),
         errata=[errata()[name] for name in requirement.erratum if name in errata()] if requirement else [],
-        about=about_check(run, first), details=plain_details(first),
+        about=about_check(run, first),
+        details=plain_details(first),
         proven=any(file.what == "proof" for member in members for file in member.downloads),
-    )  # fmt: skip
+    )
 
 
 def evidence_of(run: Run, judgement: Judgement) -> Evidence:
-    """The conversation, drawn; or why it cannot be."""
+    """Read and draw the conversation, or say why that is not possible."""
     if not judgement.evidence:
         return Evidence(None, "No conversation was kept for this judgement.")
     file = run.inside(judgement.evidence)
@@ -96,7 +109,7 @@ def evidence_of(run: Run, judgement: Judgement) -> Evidence:
 
 
 def downloads(site: Site, run: Run, judgement: Judgement) -> tuple[Download, ...]:
-    """Copy what belongs to a judgement into the site: conversation, script, and the proof that holds both."""
+    """Add the files of a judgement to the site: conversation, script, capture and proof."""
     if not judgement.evidence:
         return ()
     found = []
@@ -107,7 +120,7 @@ def downloads(site: Site, run: Run, judgement: Judgement) -> tuple[Download, ...
             name = f"run/{run.slug}/files/{stem}{suffix}"
             site.files[name] = file.read_bytes()
             found.append(Download(f"{stem}{suffix}", what, name))
-    packets = captured(run, judgement)
+    packets = capture_of(run, judgement)
     if packets:
         name = f"run/{run.slug}/files/{stem}.pcap"
         site.files[name] = packets
@@ -120,8 +133,8 @@ def downloads(site: Site, run: Run, judgement: Judgement) -> tuple[Download, ...
     return tuple(found)
 
 
-def captured(run: Run, judgement: Judgement) -> bytes:
-    """The conversation as a capture file; nothing where it cannot be read."""
+def capture_of(run: Run, judgement: Judgement) -> bytes:
+    """Return the conversation as a capture file, or nothing if it cannot be read."""
     file = run.inside(judgement.evidence or "")
     if file is None:
         return b""
@@ -132,25 +145,27 @@ def captured(run: Run, judgement: Judgement) -> bytes:
 
 
 def sections(refs: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Each section that says so, with the digest of its text in the locked revision."""
+    """Return each section with the digest of its text in the locked revision."""
     digests = lock().sections
     return [(ref, digests.get(ref, "")) for ref in refs]
 
 
-def known(judgement: Judgement) -> dict[str, str]:
-    """Why a deviation is listed: what it would be otherwise, the reason, the public link."""
+def known_entry(judgement: Judgement) -> dict[str, str]:
+    """Return the entry of a known deviation: expected verdict, reason, public link, owner."""
     text = dict(judgement.details).get("known")
     if not isinstance(text, dict):
         return {}
     see = str(text.get("see", ""))
     return {name: str(text.get(name, "")) for name in ("owner", "expires")} | {
-        "expected": str(text.get("expected", "")), "reason": str(text.get("reason", "")), "see": see,
+        "expected": str(text.get("expected", "")),
+        "reason": str(text.get("reason", "")),
+        "see": see,
         "link": see if see.startswith(("https://", "http://")) else "",
-    }  # fmt: skip
+    }
 
 
 def vector(judgement: Judgement) -> list[Piece]:
-    """The bytes of a vector that was judged, in segments."""
+    """Return the bytes of a vector by segment."""
     text = dict(judgement.details).get("bytes")
     if not isinstance(text, str):
         return []
@@ -162,7 +177,7 @@ def vector(judgement: Judgement) -> list[Piece]:
 
 
 def health(run: Run, judgement: Judgement) -> list[tuple[str, str, str]]:
-    """(when, verdict, in words): how the target was found before and after; else in that role and profile, as the run tells."""
+    """Return (when, verdict, words) of the health checks before and after; if they are missing, those of the same role and profile."""
     told = dict(judgement.details).get("health")
     if isinstance(told, dict):
         looks = [
@@ -171,16 +186,17 @@ def health(run: Run, judgement: Judgement) -> list[tuple[str, str, str]]:
         ]
         return [(when, ILL.get(words.partition(":")[0], ""), words) for when, words in looks]
     same = [
-        one for one in run.judgements
+        one
+        for one in run.judgements
         if one.key.check == fold.ONCE and (one.key.role, one.key.profile) == (judgement.key.role, judgement.key.profile)
-    ]  # fmt: skip
+    ]
     return [
         ("afterwards, in this role and profile", one.verdict.value, one.cause) for one in same if one is not judgement
     ]
 
 
 def about_check(run: Run, judgement: Judgement) -> str:
-    """What the case says of itself, as its script tells it."""
+    """Return the text of the script, or an empty string."""
     file = (
         run.inside(str(PurePosixPath(judgement.evidence).with_suffix(scripts.SUFFIX))) if judgement.evidence else None
     )
@@ -193,12 +209,12 @@ def about_check(run: Run, judgement: Judgement) -> str:
 
 
 def plain_details(judgement: Judgement) -> list[tuple[str, str]]:
-    """The other details, as text."""
+    """Return the other details as text."""
     text: dict[str, Any] = dict(judgement.details)
-    return [(str(name), _said(value)) for name, value in text.items() if name not in TOLD_APART]
+    return [(str(name), _as_text(value)) for name, value in text.items() if name not in TOLD_APART]
 
 
-def _said(value: Any) -> str:
+def _as_text(value: Any) -> str:
     if isinstance(value, dict):
-        return "; ".join(f"{name}: {_said(each)}" for name, each in value.items())
-    return ", ".join(map(_said, value)) if isinstance(value, list) else str(value)
+        return "; ".join(f"{name}: {_as_text(each)}" for name, each in value.items())
+    return ", ".join(map(_as_text, value)) if isinstance(value, list) else str(value)

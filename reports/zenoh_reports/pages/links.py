@@ -1,4 +1,4 @@
-"""The addresses of the site: few, stable, made of words; every page links with relative ones, so that any prefix serves."""
+"""The stable addresses of the site. Pages link with relative addresses, so that the site works under any path."""
 
 from __future__ import annotations
 
@@ -21,47 +21,47 @@ DATA = "report.json"
 
 
 def run(one: Run) -> str:
-    """The page of a run."""
+    """Return the page of a run."""
     return f"run/{one.slug}/index.html"
 
 
 def deviation(one: Run, which: Deviation) -> str:
-    """The page of a judgement."""
+    """Return the page of a deviation."""
     return f"run/{one.slug}/{which.address}.html"
 
 
 def page(name: str) -> str:
-    """The page of one page of the specification."""
+    """Return the page of one page of the specification."""
     return f"spec/{address(name)}.html"
 
 
 def requirement(ident: str) -> str:
-    """Where a requirement stands."""
+    """Return the address of a requirement."""
     name, _, phrase = ident.partition("/")
     return f"{page(name)}#{address(phrase)}"
 
 
 def implementation(name: str) -> str:
-    """The page of an implementation."""
+    """Return the page of an implementation."""
     return f"implementation/{address(name).lower()}.html"
 
 
 def diff(old: Run, new: Run) -> str:
-    """The page of what changed."""
+    """Return the page of the changes between two runs."""
     return f"diff/{old.slug}..{new.slug}.html"
 
 
 @dataclass(frozen=True, slots=True)
-class Here:
-    """A page that links to others."""
+class PageLinks:
+    """Makes relative links on one page."""
 
     path: str
 
     @property
     def root(self) -> str:
-        """What leads from here to the top."""
+        """The relative path to the top of the site."""
         return "../" * self.path.count("/")
 
     def __call__(self, target: str) -> str:
-        """The address of another page, seen from here."""
+        """Return the relative address of another page."""
         return self.root + target

@@ -1,4 +1,4 @@
-"""The site: every page from templates that escape what they are given; the same input makes the same bytes."""
+"""Renders the pages from templates that escape all values; the same input gives the same bytes."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
-from zenoh_conformance.requirement import requirements
-from zenoh_conformance.specification import REVISION
-from zenoh_conformance.verdict import Judgement
+from zenoh_conformance.judging.verdict import WORST_FIRST, Judgement
+from zenoh_conformance.spec.requirement import requirements
+from zenoh_conformance.spec.specification import REVISION
 from zenoh_reports.pages import links
-from zenoh_reports.pages.compiled import Beside
-from zenoh_reports.pages.links import Here
+from zenoh_reports.pages.compiled import TemplateCache
+from zenoh_reports.pages.links import PageLinks
 from zenoh_reports.plain import fold
 from zenoh_reports.plain.anomalies import Anomaly, anomalies
 from zenoh_reports.plain.documents import Documents
@@ -26,21 +26,21 @@ STATIC: Final = ("site.css", "site.js")
 
 @dataclass(slots=True)
 class Report:
-    """All that the pages are made from."""
+    """The data of all pages."""
 
     runs: Sequence[Run]
     unread: Sequence[Unread] = ()
     documents: Documents = field(default_factory=Documents)
     earlier: Mapping[str, Any] | None = None
-    """The `report.json` of the report before this one."""
+    """The `report.json` of an earlier report."""
     tables: dict[str, dict[str, Cell]] = field(default_factory=dict)
-    """Run's slug to its cells."""
+    """Slug of a run to its cells by requirement."""
     found: dict[str, list[Deviation]] = field(default_factory=dict)
-    """Run's slug to what has a page of its own."""
+    """Slug of a run to the deviations with a page of their own."""
     anomalies: list[Anomaly] = field(default_factory=list)
-    """What does not fit."""
+    """Contradictions in the input, such as unreadable files."""
     memo: dict[str, Any] = field(default_factory=dict)
-    """What is computed once and shown on several pages."""
+    """Values that several pages use, computed once."""
     _pages: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -53,27 +53,27 @@ class Report:
 
     @property
     def single(self) -> list[Run]:
-        """The runs about one target."""
+        """The runs of single targets."""
         return [run for run in self.runs if not run.interop]
 
     @property
     def pairs(self) -> list[Run]:
-        """The runs about two."""
+        """The interop runs of two targets."""
         return [run for run in self.runs if run.interop]
 
     @property
     def dense(self) -> bool:
-        """Whether there are so many targets that a table of them shows signs and no words."""
+        """Whether there are so many targets that tables show symbols instead of words."""
         return len(self.single) > MANY
 
     def page_of(self, judgement: Judgement) -> str:
-        """The page of one judgement; empty where it has none."""
+        """Return the page of a judgement, or an empty string."""
         return self._pages.get(id(judgement), "")
 
 
 @dataclass(slots=True)
 class Site:
-    """Pages by address, as they are made."""
+    """The files of the site by address."""
 
     report: Report
     files: dict[str, bytes] = field(default_factory=dict)
@@ -87,13 +87,13 @@ class Site:
             self.files[f"static/{name}"] = resources.files("zenoh_reports.pages").joinpath("static", name).read_bytes()
 
     def page(self, path: str, template: str, **context: Any) -> None:
-        """Make a page."""
-        here = Here(path)
+        """Render a page and add it."""
+        here = PageLinks(path)
         text = self._template(template).render(here=here, root=here.root, report=self.report, **context)
         self.files[path] = text.encode()
 
     def text(self, path: str, text: str) -> None:
-        """Add a file that is no page."""
+        """Add a text file."""
         self.files[path] = text.encode()
 
     def _template(self, name: str) -> Template:
@@ -102,7 +102,7 @@ class Site:
         return self._made[name]
 
     def navigation(self) -> list[tuple[str, str]]:
-        """The pages that there is something to show on."""
+        """Return the pages that have content."""
         report = self.report
         documents = report.documents
         wanted = (
@@ -121,49 +121,77 @@ class Site:
 
 
 def environment() -> Environment:
-    """Templates that escape everything, and fail on what is not given."""
+    """Return an environment that escapes all values, and fails on undefined ones."""
     made = Environment(
-        loader=PackageLoader("zenoh_reports.pages"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True, keep_trailing_newline=True, finalize=finalized, bytecode_cache=Beside(),
-    )  # fmt: skip
+        loader=PackageLoader("zenoh_reports.pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        finalize=clean_output,
+        bytecode_cache=TemplateCache(),
+    )
     made.filters.update(shown=shown, shown_lines=shown_lines, plural=plural, address=address, values=fold.values)
     made.globals.update(
-        signs=SIGNS, why_signs=WHY_SIGNS, word_sign=word_sign, requirements=requirements, sources=SOURCES
+        signs=SIGNS,
+        worst_first=[verdict.value for verdict in WORST_FIRST if not verdict.says_nothing],
+        why_signs=WHY_SIGNS,
+        word_sign=word_sign,
+        requirements=requirements,
+        sources=SOURCES,
     )
     return made
 
 
-def finalized(value: Any) -> Any:
-    """What every expression of a template goes through: no control character leaves it, whoever forgot to ask."""
+def clean_output(value: Any) -> Any:
+    """Remove control characters; Jinja applies this to every expression of a template."""
     return clean(value) if type(value) is str else value
 
 
 def plural(count: int, word: str, more: str = "") -> str:
-    """`1 run`, `2 runs`."""
+    """Return number and word, as in `1 run` and `2 runs`."""
     return f"{count:,} {word if count == 1 else more or word + 's'}"
 
 
 SOURCES: Final = {"style": "'self'", "script": "'self'", "image": "'self'"}
-"""What the content security policy of every page allows: the site's own files, and nothing inline."""
+"""Sources for the content security policy: the site's own files, and nothing inline."""
 
 SIGNS: Final = {
-    "pass": "✓", "known": "≈", "warn": "!", "slow": "…", "fail": "✗", "flaky": "?", "crash": "✗✗", "panic": "✗✗", "zombie": "✗✗",
-    "hang": "✗✗", "error": "⚠", "not-observed": "·", "not-applicable": "–", "unimplemented": "–",
-}  # fmt: skip
-"""A sign for each verdict: colour is never the only one."""
+    "pass": "✓",
+    "known": "≈",
+    "warn": "!",
+    "slow": "…",
+    "fail": "✗",
+    "flaky": "?",
+    "crash": "✗✗",
+    "panic": "✗✗",
+    "zombie": "✗✗",
+    "hang": "✗✗",
+    "error": "⚠",
+    "not-observed": "·",
+    "not-applicable": "–",
+    "unimplemented": "–",
+}
+"""A symbol for each verdict, since colour alone is not accessible."""
 
 WHY_SIGNS: Final = {
-    "met nothing": "0", "not offered": "–", "told by vectors": "v", "another role": "r", "not in this run": "·", "no check yet": "u",
+    "met nothing": "0",
+    "not offered": "–",
+    "told by vectors": "v",
+    "another role": "r",
+    "not in this run": "·",
+    "no check yet": "u",
     "cannot be seen": "∅",
-}  # fmt: skip
-"""A sign for why there is no verdict, where many columns leave no room for words."""
+}
+"""A symbol for each reason of a missing verdict, for tables with many columns."""
 
 MANY: Final = 12
-"""Of more targets than this, cells hold signs and no words."""
+"""With more targets than this, cells show symbols instead of words."""
 
 
 def word_sign(word: str) -> str:
-    """A sign for what a run came to."""
+    """Return the symbol of a run's verdict."""
     return {"conforms": "✓", "known deviations": "≈", "deviates": "✗"}.get(word, "⚠")
 
 

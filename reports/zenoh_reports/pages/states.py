@@ -1,4 +1,4 @@
-"""State diagrams: the tables that sessions are held to, with the visits of the runs, and the automata that were learned."""
+"""Builds the page of state diagrams: the tables of sessions and queries with visits, and learned automata."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from zenoh_conformance.query import NOTHING, QUERY
-from zenoh_conformance.query import START as NOBODY
-from zenoh_conformance.session import ANSWERS, INITIATOR, RESPONDER, START, Table
+from zenoh_conformance.tables.query import NOTHING, QUERY
+from zenoh_conformance.tables.query import START as NOBODY
+from zenoh_conformance.tables.session import ANSWERS, INITIATOR, RESPONDER, START, Table
 from zenoh_reports.pages import links
 from zenoh_reports.pages.draw import states as drawing
 from zenoh_reports.pages.draw.states import Drawn, Edges
 from zenoh_reports.pages.site import Site
-from zenoh_reports.pages.visits import visited
+from zenoh_reports.pages.visits import count_visits
 
 TABLES: Final = (
     ("responder", "Session, of the side that listens", RESPONDER),
@@ -27,8 +27,8 @@ MOST_ROWS: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
-    """One automaton that was learned."""
+class LearnedAutomaton:
+    """A learned automaton."""
 
     title: str
     words: int
@@ -38,21 +38,26 @@ class Learned:
 
 
 def make(site: Site) -> None:
-    """Write the page."""
-    visits = visited(site.report.single)
+    """Add the page."""
+    visits = count_visits(site.report.single)
     tables = [
         (title, drawing.draw(START[role].value, edges(table), visits.sessions[role])) for role, title, table in TABLES
     ]
     query = drawing.draw(NOBODY.value, query_edges(), visits.queries)
     learned = [one for document in site.report.documents.learned for one in automata(document)]
     site.page(
-        links.AUTOMATA, "automata.html", tables=tables, query=query, learned=learned, visits=visits,
+        links.AUTOMATA,
+        "automata.html",
+        tables=tables,
+        query=query,
+        learned=learned,
+        visits=visits,
         rows=together(learned)[:MOST_ROWS],
-    )  # fmt: skip
+    )
 
 
 def edges(table: Table) -> Edges:
-    """A table's arrows, each with what is seen and what answers it."""
+    """Return the transitions of a table, labelled with message and answer."""
     found: dict[tuple[str, str], list[str]] = defaultdict(list)
     for state, exits in table.items():
         for seen, there in exits.items():
@@ -62,7 +67,7 @@ def edges(table: Table) -> Edges:
 
 
 def query_edges() -> Edges:
-    """The arrows of a query's table, each with what is said to the router and what it says then."""
+    """Return the transitions of the query table, labelled with the message to the router and its message."""
     found: dict[tuple[str, str], list[str]] = defaultdict(list)
     for phase, exits in QUERY.items():
         for says, (answer, there) in exits.items():
@@ -71,14 +76,14 @@ def query_edges() -> Edges:
 
 
 def _together(labels: list[str]) -> list[str]:
-    """Labels in lines of a few words, those without an answer together."""
+    """Join labels without an answer, three to a line."""
     silent = [label for label in labels if " / " not in label]
     lines = [", ".join(silent[at : at + 3]) for at in range(0, len(silent), 3)]
     return [label for label in labels if " / " in label] + lines
 
 
-def automata(document: dict[str, Any]) -> list[Learned]:
-    """The automata of one document of `zconform learn --format json`."""
+def automata(document: dict[str, Any]) -> list[LearnedAutomaton]:
+    """Return the automata in a document of `zconform learn --format json`."""
     found = []
     for target in document["targets"]:
         labels: dict[tuple[str, str], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
@@ -88,32 +93,35 @@ def automata(document: dict[str, Any]) -> list[Learned]:
                 labels[f"state {each['from']}", f"state {each['to']}"][each["output"]].append(each["said"])
         edges_ = {ends: _labels(by_output, end=int(ends[1].split()[1]) in sinks) for ends, by_output in labels.items()}
         found.append(
-            Learned(
-                target["target"], target["words"], drawing.draw("state 0", edges_), tuple(target["steps"]),
+            LearnedAutomaton(
+                target["target"],
+                target["words"],
+                drawing.draw("state 0", edges_),
+                tuple(target["steps"]),
                 tuple(target.get("deviations", ())),
             )
-        )  # fmt: skip
+        )
     return found
 
 
 @dataclass(frozen=True, slots=True)
-class Together:
-    """What each automaton answers to one thing said, after the same was said before."""
+class JointStep:
+    """The answers of all automata to one message, after the same messages."""
 
     after: tuple[str, ...]
-    """What was said before: the shortest way there."""
+    """The messages before it, by the shortest path."""
     said: str
     answers: tuple[str | None, ...]
-    """One an automaton; None where it has no such step."""
+    """One answer per automaton; None if it has no such step."""
 
     @property
     def same(self) -> bool:
-        """Whether all answer alike."""
+        """Whether all answers are equal."""
         return len(set(self.answers)) == 1
 
 
-def together(learned: Sequence[Learned]) -> list[Together]:
-    """Walk all automata by the same words, from their beginnings: their states may be numbered as they like."""
+def together(learned: Sequence[LearnedAutomaton]) -> list[JointStep]:
+    """Walk all automata in parallel from their initial states; the numbers of states do not matter."""
     tables = [{(each["from"], each["said"]): (each["output"], each["to"]) for each in one.steps} for one in learned]
     ends = [_sinks(list(one.steps)) for one in learned]
     queue: list[tuple[tuple[str, ...], tuple[Any, ...]]] = [((), tuple(0 for _ in learned))] if learned else []
@@ -125,7 +133,7 @@ def together(learned: Sequence[Learned]) -> list[Together]:
         )
         for what in said:
             met = [table.get((state, what), (None, None)) for table, state in zip(tables, here, strict=True)]
-            rows.append(Together(after, what, tuple(output for output, _ in met)))
+            rows.append(JointStep(after, what, tuple(output for output, _ in met)))
             there = tuple(state for _, state in met)
             over = all(state is None or state in end for state, end in zip(there, ends, strict=True))
             if there not in known and not over:
@@ -145,5 +153,5 @@ def _few(said: list[str]) -> str:
 
 
 def _sinks(steps: list[dict[str, Any]]) -> set[int]:
-    """States that are never left."""
+    """Return the states without an exit."""
     return {each["from"] for each in steps} - {each["from"] for each in steps if each["to"] != each["from"]}

@@ -1,4 +1,4 @@
-"""How often the targets took each arrow of the tables, in the conversations that were kept."""
+"""Counts how often the targets took each transition of the tables in the recorded conversations."""
 
 from __future__ import annotations
 
@@ -7,47 +7,47 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from zenoh_conformance import keyexpr
-from zenoh_conformance.connection import Decoders
-from zenoh_conformance.connection import Seen as Told
-from zenoh_conformance.conversation import Conversation, Event, Happened, Side
-from zenoh_conformance.kinds import name_of
 from zenoh_conformance.messages import Close, Declare, DQueryable, Err, Request, Response, ResponseFinal, UQueryable
-from zenoh_conformance.names import Names
-from zenoh_conformance.query import QUERY, Says
-from zenoh_conformance.query import START as NOBODY
-from zenoh_conformance.session import INITIATOR, RESPONDER, START, Seen, State, step
+from zenoh_conformance.primitives import keyexpr
+from zenoh_conformance.reading.connection import Decoders
+from zenoh_conformance.reading.connection import Seen as Told
+from zenoh_conformance.reading.conversation import Conversation, Event, Happened, Side
+from zenoh_conformance.reading.kinds import name_of
+from zenoh_conformance.reading.names import Names
+from zenoh_conformance.tables.query import QUERY, QueryInput
+from zenoh_conformance.tables.query import START as NOBODY
+from zenoh_conformance.tables.session import INITIATOR, RESPONDER, START, SessionInput, State, step
 from zenoh_harness.errors import HarnessError
 from zenoh_harness.files import conversations
 from zenoh_reports.plain.runs import Run
 
 MOST_CONVERSATIONS: Final = 400
-"""Conversations in which visits are counted."""
-NAMES: Final = {seen.value: seen for seen in Seen}
+"""The maximum number of conversations that are read."""
+NAMES: Final = {seen.value: seen for seen in SessionInput}
 
 Arrow = tuple[str, str]
 Read = Sequence[tuple[Event, Sequence[Told]]]
-"""A conversation, each event with what was read in it."""
+"""A conversation, each event with its decoded messages."""
 
 
 @dataclass(slots=True)
 class Visits:
-    """What was counted."""
+    """The counts."""
 
     sessions: dict[str, Counter[Arrow]] = field(
         default_factory=lambda: {"responder": Counter(), "initiator": Counter()}
     )
-    """The target's role to the arrows of its table."""
+    """The target's role to the transitions of its table."""
     queries: Counter[Arrow] = field(default_factory=Counter)
     conversations: int = 0
     with_queries: int = 0
-    """Conversations that have the form of the table of a query: one who asks, one who answers."""
+    """The number of conversations with one querier and one queryable."""
 
 
-def visited(runs: Iterable[Run]) -> Visits:
-    """The arrows that were taken in the conversations beside the results."""
+def count_visits(runs: Iterable[Run]) -> Visits:
+    """Count the transitions in the conversations beside the results."""
     visits = Visits()
-    for conversation in kept(runs):
+    for conversation in recorded_conversations(runs):
         decoders = Decoders(conversation)
         read = [(event, list(decoders.feed(event))) for event in conversation]
         visits.conversations += 1
@@ -59,8 +59,8 @@ def visited(runs: Iterable[Run]) -> Visits:
     return visits
 
 
-def kept(runs: Iterable[Run]) -> Iterator[Conversation]:
-    """The conversations beside the results, at most `MOST_CONVERSATIONS`."""
+def recorded_conversations(runs: Iterable[Run]) -> Iterator[Conversation]:
+    """Yield the recorded conversations of the runs, at most `MOST_CONVERSATIONS`."""
     left = MOST_CONVERSATIONS
     for run in runs:
         for name in dict.fromkeys(one.evidence for one in run.judgements if one.evidence):
@@ -75,14 +75,14 @@ def kept(runs: Iterable[Run]) -> Iterator[Conversation]:
 
 
 def walk(conversation: Conversation, read: Read) -> Iterator[tuple[str, str, str]]:
-    """(role of the target, from, to): the arrows of the session's table that the target's connections took."""
+    """Yield (role of the target, from, to) for each transition of the session table."""
     state: dict[str, State] = {}
     for event, told in read:
         target = side_of_target(conversation, event)
         if event.sender is target:
             continue
         table = RESPONDER if target is Side.RESPONDER else INITIATOR
-        for seen in heard(event, told):
+        for seen in symbol_of(event, told):
             here = state.setdefault(event.connection, START[target.value])
             if here is State.CLOSED:
                 break
@@ -92,26 +92,29 @@ def walk(conversation: Conversation, read: Read) -> Iterator[tuple[str, str, str
 
 
 def side_of_target(conversation: Conversation, event: Event) -> Side:
-    """On which side of this event's connection the target is."""
+    """Return the target's side of the event's connection."""
     return Side.INITIATOR if conversation.connection(event.connection).initiator == "target" else Side.RESPONDER
 
 
-def heard(event: Event, told: Sequence[Told]) -> list[Seen]:
-    """What an event is to the session's table."""
+def symbol_of(event: Event, told: Sequence[Told]) -> list[SessionInput]:
+    """Return the symbol of an event in the session table."""
     if event.kind in (Happened.EOF, Happened.RESET):
-        return [Seen.LINK_END]
+        return [SessionInput.LINK_END]
     return [
-        NAMES.get(name_of(one.message).partition("(")[0], Seen.GARBAGE)
-        for one in told if one.kind != "batch" and not one.around
-    ]  # fmt: skip
+        NAMES.get(name_of(one.message).partition("(")[0], SessionInput.GARBAGE)
+        for one in told
+        if one.kind != "batch" and not one.around
+    ]
 
 
 def walk_query(conversation: Conversation, read: Read) -> Iterator[Arrow]:
-    """The arrows of a query's table, where one connection of ours serves one key and one asks for it; else none."""
+    """Yield the transitions of the query table, if one connection serves one key and another queries it."""
     said = [
-        (event, what) for event, told in read if event.sender is not side_of_target(conversation, event)
+        (event, what)
+        for event, told in read
+        if event.sender is not side_of_target(conversation, event)
         for what in said_of_queries(event, told)
-    ]  # fmt: skip
+    ]
     names = _Keys(said)
     if names.served is None or len(names.servers) != 1:
         return
@@ -122,14 +125,14 @@ def walk_query(conversation: Conversation, read: Read) -> Iterator[Arrow]:
     for event, what in ours:
         says = word(what, of_server=event.connection in names.servers)
         if says is not None and event.connection not in gone:
-            gone |= {event.connection} if says is Says.LEAVE else set()
+            gone |= {event.connection} if says is QueryInput.LEAVE else set()
             _, there = QUERY[phase][says]
             yield phase.value, there.value
             phase = there
 
 
 def said_of_queries(event: Event, told: Sequence[Told]) -> Iterator[Any]:
-    """The messages of an event that the table, or the names of keys, know of; the end of the session, whoever tells it."""
+    """Yield the messages of an event that the table or the key names use, and the end of the session by either side."""
     if event.kind in (Happened.EOF, Happened.RESET):
         yield event.kind
     for one in told:
@@ -141,32 +144,32 @@ def said_of_queries(event: Event, told: Sequence[Told]) -> Iterator[Any]:
             yield Happened.EOF
 
 
-def word(what: Any, *, of_server: bool) -> Says | None:
-    """What the table calls it; None for what it does not speak of."""
+def word(what: Any, *, of_server: bool) -> QueryInput | None:
+    """Return the symbol of a message in the table, or None."""
     match what:
         case Request():
-            return Says.REQUEST
+            return QueryInput.REQUEST
         case DQueryable():
-            return Says.DECLARE
+            return QueryInput.DECLARE
         case UQueryable():
-            return Says.UNDECLARE
+            return QueryInput.UNDECLARE
         case Response():
-            return Says.ERROR if isinstance(what.body, Err) else Says.RESPONSE
+            return QueryInput.ERROR if isinstance(what.body, Err) else QueryInput.RESPONSE
         case ResponseFinal():
-            return Says.FINAL
+            return QueryInput.FINAL
         case Happened.EOF | Happened.RESET if of_server:
-            return Says.LEAVE
+            return QueryInput.LEAVE
     return None
 
 
 class _Keys:
-    """Who serves which key in a conversation."""
+    """The queryables of a conversation and their keys."""
 
     def __init__(self, said: Sequence[tuple[Event, Any]]) -> None:
         self.names: dict[str, Names] = {}
         self.servers: set[str] = set()
         self.served: str | None = None
-        """The key that is served; None where there is none, or several."""
+        """Return the key that is served; None if there is none, or several."""
         keys = set()
         for event, what in said:
             names = self.names.setdefault(event.connection, Names())
@@ -178,7 +181,7 @@ class _Keys:
             self.served = keys.pop()
 
     def serves(self, event: Event, request: Request) -> bool:
-        """Whether a query is about the key that is served."""
+        """Whether a query is for the key that is served."""
         asked = self.names[event.connection].whole(event.sender, request.key)
         try:
             return asked is not None and self.served is not None and keyexpr.intersects(asked, self.served)

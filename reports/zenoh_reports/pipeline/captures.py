@@ -10,7 +10,7 @@ from typing import Any, Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that everybody knows
 
-from zenoh_conformance.requirement import requirements
+from zenoh_conformance.spec.requirement import requirements
 from zenoh_reports.plain.captures import Audit, CaptureRow, audit_id, capture_rows
 from zenoh_reports.plain.clusters import ClusterRow, SaidRow
 from zenoh_reports.plain.tables import (

@@ -9,7 +9,7 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
-from zenoh_conformance.requirement import requirements
+from zenoh_conformance.spec.requirement import requirements
 from zenoh_reports.plain.clusters import ClusterRow
 from zenoh_reports.plain.history import FlakeRow, TurnRow
 from zenoh_reports.plain.judgements import JudgementRow, MatrixRow, RunRow

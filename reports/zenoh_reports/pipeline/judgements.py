@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that everybody knows
 
-from zenoh_conformance.requirement import Requirement
-from zenoh_conformance.verdict import Verdict
+from zenoh_conformance.judging.verdict import Verdict
+from zenoh_conformance.spec.requirement import Requirement
 from zenoh_reports.plain.judgements import COLUMN, ID, SEPARATOR, UNOBSERVED, JudgementRow, MatrixRow, RunRow
 
 from .sources import table

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from zenoh_conformance.requirement import requirements
-from zenoh_conformance.verdict import Judgement, Key, Verdict
-from zenoh_reports.plain.fold import EXTRA, SILENT
+from zenoh_conformance.judging.verdict import Judgement, Key, Verdict
+from zenoh_conformance.spec.requirement import requirements
+from zenoh_reports.plain.fold import EXTRA
 from zenoh_reports.plain.runs import Run, Unread, shown
 
 
@@ -112,5 +112,5 @@ def disagree(first: Run, second: Run) -> list[Key]:
     said: Mapping[Key, Verdict] = {one.key: one.verdict for one in first.judgements}
     return [
         one.key for one in second.judgements
-        if one.key in said and said[one.key] is not one.verdict and not {said[one.key], one.verdict} & SILENT
+        if one.key in said and said[one.key] is not one.verdict and not (said[one.key].says_nothing or one.verdict.says_nothing)
     ]  # fmt: skip

@@ -147,6 +147,6 @@ def of_tables(document: Mapping[str, Any]) -> dict[str, Any]:
 
 def laws() -> dict[str, str]:
     """Law to the requirement that it judges."""
-    from zenoh_conformance.law import all_laws
+    from zenoh_conformance.judging.law import all_laws
 
     return {name: law.requirement for name, law in all_laws().items()}

@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-from zenoh_conformance.connection import Seen
-from zenoh_conformance.conversation import Begins, Connection, Conversation, Event, Framing, Happened, Side
-from zenoh_conformance.finding import Finding
-from zenoh_conformance.law import TELLING, Judge, Judged, Law, Per, all_laws
+from zenoh_conformance.judging.engine import TELLING, Judge, Judged
+from zenoh_conformance.judging.finding import Finding
+from zenoh_conformance.judging.law import Law, Per, all_laws
+from zenoh_conformance.judging.verdict import verdict_for
 from zenoh_conformance.messages.init import MultiLink
-from zenoh_conformance.requirement import requirements
-from zenoh_conformance.verdict import verdict_for
+from zenoh_conformance.reading.connection import Seen
+from zenoh_conformance.reading.conversation import Begins, Connection, Conversation, Event, Framing, Happened, Side
+from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.files.captures import PORTS
 from zenoh_harness.files.packets import Unit
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any, Final
 
-from zenoh_conformance.codec import encode
-from zenoh_conformance.explain import Layer, explain
-from zenoh_conformance.kinds import REASONS, reason_code
 from zenoh_conformance.messages import Close
+from zenoh_conformance.reading.codec import encode
+from zenoh_conformance.reading.explain import Layer, explain
+from zenoh_conformance.reading.kinds import REASONS, reason_code
 from zenoh_reports.plain.wirelog import Piece, Row
 
 LAYERS: Final = frozenset(map(str, Layer))

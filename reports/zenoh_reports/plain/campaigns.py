@@ -9,10 +9,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
+from zenoh_harness.files import records
 from zenoh_harness.files.campaigns import EVENTS, FORMAT, LEDGER, MANIFEST
 
 from .judgements import content_id, grouped
-from .lines import Fault, Here, number, objects, row_of, text, texts
+from .lines import Fault, Here, cell, objects, row_of
 from .results import DAY, day_of
 
 
@@ -104,6 +105,16 @@ def rows(manifest: str) -> Iterator[CampaignRow]:
         yield CampaignRow(**shared, file=str(path.parent / LEDGER), type="embargoed", count=len(secrets))
 
 
+@dataclass(slots=True)
+class _Fields(CampaignRow):
+    """What is read of a manifest, of an event and of a finding, with its type."""
+
+    id: str = ""
+    began: str = ""
+    after: int = 0
+
+
+OF_EVENT: Final = tuple("id seconds inputs edges features corpus after rate worker signature why".split())
 SHARED: Final = ("campaign", "day", "kind", "oracle", "targets")
 """What stands on every row of a campaign, as its manifest says it."""
 
@@ -111,13 +122,20 @@ SHARED: Final = ("campaign", "day", "kind", "oracle", "targets")
 def _manifest(here: Here, told: Mapping[str, Any]) -> CampaignRow:
     if told.get("campaign") != FORMAT:
         raise ValueError(f"has format {told.get('campaign')!r:.20}; this version reads {FORMAT}")
-    began = text(told, "began", "")
+    columns = _columns(told, "id", "kind", "oracle", more=("began", "targets", "seed", "command"))
+    began = columns.pop("began", "")
     day = DAY.match(began)
-    about = {"campaign": content_id(text(told, "id"), began), "day": day[1] if day else here["day"]}
-    return CampaignRow(
-        **{**here, **about}, type="manifest", kind=text(told, "kind"), oracle=text(told, "oracle"), targets=texts(told, "targets"),
-        seed=number(told, "seed", 0), command=text(told, "command", ""),
-    )  # fmt: skip
+    about = {"campaign": content_id(columns.pop("id"), began), "day": day[1] if day else here["day"]}
+    return CampaignRow(**{**here, **about, **columns}, type="manifest")
+
+
+def _columns(found: Mapping[str, Any], *required: str, more: Iterable[str]) -> Here:
+    """The named fields as columns, `more` where they are there. Raises ValueError."""
+    if absent := [name for name in required if name not in found]:
+        raise ValueError(f"field {absent[0]!r} is missing")
+    picked = {name: found[name] for name in (*required, *more) if name in found}
+    fields = records.read(_Fields, picked)
+    return {name: cell(name, getattr(fields, name)) for name in picked}
 
 
 def _document(path: Path) -> Mapping[str, Any] | Fault:
@@ -150,19 +168,10 @@ def _events(shared: Here, secrets: frozenset[str]) -> Iterator[CampaignRow]:
 
 
 def _event(here: Here, found: Mapping[str, Any]) -> CampaignRow:
-    return CampaignRow(
-        **here, type="event", event=text(found, "event"), seconds=_decimal(found, "seconds"), inputs=number(found, "inputs", 0),
-        edges=number(found, "edges", 0), features=number(found, "features", 0),
-        corpus=number(found, "corpus", number(found, "after", 0)), rate=_decimal(found, "rate"), worker=number(found, "worker", 0),
-        finding=text(found, "id", ""), signature=text(found, "signature", ""), why=text(found, "why", ""),
-    )  # fmt: skip
-
-
-def _decimal(row: Mapping[str, Any], name: str) -> float:
-    value = row.get(name, 0)
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        raise ValueError(f"field {name!r} must be a number, found {value!r:.60}")
-    return float(value)
+    columns = _columns(found, "event", more=OF_EVENT)
+    columns["finding"], after = columns.pop("id", ""), columns.pop("after", 0)
+    columns.setdefault("corpus", after)
+    return CampaignRow(**here, **columns, type="event")
 
 
 def _ledger(shared: Here) -> Iterator[CampaignRow]:
@@ -179,11 +188,9 @@ def _ledger(shared: Here) -> Iterator[CampaignRow]:
 
 
 def _finding(here: Here, found: Mapping[str, Any]) -> CampaignRow:
-    return CampaignRow(
-        **here, type="finding", finding=text(found, "id"), rule=text(found, "rule"), signature=text(found, "signature"),
-        why=text(found, "why"), standing=text(found, "standing", "new"), grave=found.get("grave") is True,
-        count=number(found, "count", 1),
-    )  # fmt: skip
+    columns = _columns(found, "id", "rule", more=("signature", "why", "standing", "grave", "count"))
+    columns["finding"] = columns.pop("id")
+    return CampaignRow(**{**here, "standing": "new", "count": 1, **columns}, type="finding")
 
 
 def progress(rows: Iterable[CampaignRow]) -> list[ProgressRow]:

@@ -15,7 +15,7 @@ from hashlib import shake_128
 from operator import attrgetter
 from typing import Final
 
-from zenoh_conformance.verdict import SEVERITY, Verdict
+from zenoh_conformance.judging.verdict import Verdict
 
 from .judgements import JudgementRow, content_id, grouped
 
@@ -23,9 +23,7 @@ HASHES: Final = 32
 ROWS: Final = 4
 LIKE: Final = 0.5
 BAD: Final = tuple(
-    verdict.value
-    for verdict, rank in SEVERITY.items()
-    if rank >= SEVERITY[Verdict.WARN] and verdict not in (Verdict.KNOWN, Verdict.SLOW)
+    verdict.value for verdict in Verdict if verdict.is_ours or (verdict.is_wrong and verdict is not Verdict.KNOWN)
 )
 """Verdicts that say a fault."""
 _VALUE: Final = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|\d+", re.IGNORECASE)

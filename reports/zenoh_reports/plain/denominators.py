@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from zenoh_conformance.requirement import requirements
+from zenoh_conformance.spec.requirement import requirements
 from zenoh_vectors.loader import Vector, VectorError, load_file
 
 

@@ -9,15 +9,11 @@ from enum import Enum
 from functools import cached_property
 from typing import Final
 
-from zenoh_conformance.requirement import PHRASE, Level, Requirement, Requirements, requirements
-from zenoh_conformance.verdict import SEVERITY, WORST_FIRST, Judgement, Verdict, worst
+from zenoh_conformance.judging.verdict import Judgement, Verdict, worst
+from zenoh_conformance.spec.requirement import PHRASE, Level, Requirement, Requirements, requirements
 from zenoh_harness.files.results import check_label
 from zenoh_reports.plain.runs import Run, address
 
-SILENT: Final = frozenset({Verdict.NOT_OBSERVED, Verdict.NOT_APPLICABLE, Verdict.UNIMPLEMENTED})
-"""Verdicts that say nothing about whether a target keeps a requirement."""
-TOLD: Final = tuple(verdict for verdict in WORST_FIRST if verdict not in SILENT and verdict is not Verdict.PASS)
-"""Verdicts that have a page of their own, the gravest first."""
 ONCE: Final = "target/stays-up"
 EXTRA: Final = {ONCE: "Whatever is sent to it, the target goes on working for everybody else."}
 """What no page says and everybody expects."""
@@ -70,12 +66,12 @@ class Cell:
     @cached_property
     def counted(self) -> int:
         """How many judgements it stands on: what said nothing does not count."""
-        return sum(one.verdict not in SILENT for one in self.judgements)
+        return sum(not one.verdict.says_nothing for one in self.judgements)
 
     @cached_property
     def shown(self) -> Judgement | None:
         """The first judgement of the worst verdict."""
-        return max(self.judgements, key=lambda one: SEVERITY[one.verdict], default=None)
+        return max(self.judgements, key=lambda one: one.verdict.severity, default=None)
 
 
 Table = Mapping[str, Cell]
@@ -93,7 +89,7 @@ def table(run: Run) -> dict[str, Cell]:
         cells[ident].judgements.append(one)
     roles = frozenset(run.identity.role.split("+")) | {one.key.role for one in run.judgements}
     for ident, cell in cells.items():
-        if cell.verdict in SILENT:
+        if cell.verdict.says_nothing:
             cell.why = why(known.get(ident), cell, roles)
     return cells
 
@@ -105,7 +101,7 @@ def now_called(known: Requirements, ident: str) -> str:
 
 def why(requirement: Requirement | None, cell: Cell, roles: frozenset[str]) -> Why:
     """Why there is no verdict."""
-    if cell.verdict in (Verdict.NOT_APPLICABLE, Verdict.UNIMPLEMENTED):
+    if cell.verdict is not Verdict.NOT_OBSERVED:
         return Why.NOT_OFFERED
     if cell.judgements or requirement is None:
         return Why.MET_NOTHING
@@ -182,11 +178,11 @@ def deviations(run: Run) -> list[Deviation]:
     """What has a page of its own, the gravest first; addresses are words, and no two are alike."""
     groups: dict[tuple[str, ...], list[Judgement]] = defaultdict(list)
     for one in run.judgements:
-        if one.verdict in TOLD:
+        if not one.verdict.is_quiet:
             key = one.key
             groups[one.verdict.value, key.role, key.profile, key.requirement, key.check, one.cause].append(one)
     found = [Deviation(members) for members in groups.values()]
-    found.sort(key=lambda each: (TOLD.index(each.verdict), -SEVERITY[each.expected]))
+    found.sort(key=lambda each: (-each.verdict.severity, -each.expected.severity))
     of_check: dict[str, set[str]] = defaultdict(set)
     for one in run.judgements:
         of_check[one.key.check].add(one.key.requirement)

@@ -9,13 +9,13 @@ from hashlib import sha256
 from operator import attrgetter
 from typing import Any, Final, TypeVar
 
-from zenoh_conformance.requirement import Requirement
-from zenoh_conformance.verdict import SEVERITY, Verdict
+from zenoh_conformance.judging.verdict import Verdict
+from zenoh_conformance.spec.requirement import Requirement
 
 from .results import ResultRow
 from .versions import version_order
 
-UNOBSERVED: Final = tuple(verdict.value for verdict, rank in SEVERITY.items() if rank < SEVERITY[Verdict.PASS])
+UNOBSERVED: Final = tuple(verdict.value for verdict in Verdict if verdict.says_nothing)
 """Verdicts of what judged nothing."""
 SUBJECT: Final = ("kind", "target", "role", "profile", "link", "requirement", "check", "parameters")
 """What a judgement is about, whatever the version and the run."""

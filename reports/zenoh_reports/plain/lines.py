@@ -7,6 +7,7 @@ import json
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import IO, Any, Final, TypeVar
 
@@ -74,44 +75,22 @@ def _object(line: bytes) -> Mapping[str, Any] | Fault:
     return row if isinstance(row, dict) else Fault(f"expected an object, found {type(row).__name__}")
 
 
-def text(row: Mapping[str, Any], name: str, default: str | None = None) -> str:
-    """A field that is text, fit for a table (a lone surrogate becomes `?`). Raises ValueError, which names the field."""
-    value = row.get(name, default)
-    if not isinstance(value, str):
-        raise ValueError(f"field {name!r} must be text, found {value!r:.60}")
-    return value if value.isascii() else value.encode("utf-8", "replace").decode()
-
-
-def texts_of(row: Mapping[str, Any], defaults: Mapping[str, str | None]) -> list[str]:
-    """Fields that are text, as `text` takes each; all at once, since most lines are as they should be. Raises ValueError."""
-    values = [row.get(name, default) for name, default in defaults.items()]
-    try:
-        if "".join(values).isascii():
-            return values
-    except TypeError:
-        pass  # one of them is no text: which one is told below
-    return [text(row, name, default) for name, default in defaults.items()]
-
-
-def number(row: Mapping[str, Any], name: str, default: int | None = None) -> int:
-    """A field that is an integer of 64 bits. Raises ValueError, which names the field."""
-    value = row.get(name, default)
-    if not isinstance(value, int) or isinstance(value, bool) or not -_WIDEST <= value < _WIDEST:
-        raise ValueError(f"field {name!r} must be an integer of 64 bits, found {value!r:.60}")
-    return value
-
-
-def texts(row: Mapping[str, Any], name: str) -> list[str]:
-    """A field that is a list; each item as text. Raises ValueError, which names the field."""
-    value = row.get(name, [])
-    if not isinstance(value, list):
-        raise ValueError(f"field {name!r} must be a list, found {value!r:.60}")
-    return [text({name: str(item)}, name) for item in value]
-
-
-def fields(row: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """A field that is an object. Raises ValueError, which names the field."""
-    value = row.get(name, {})
-    if not isinstance(value, dict):
-        raise ValueError(f"field {name!r} must be an object, found {value!r:.60}")
-    return value
+def cell(name: str, value: Any) -> Any:
+    """A value as a column holds it: text without lone surrogates, integers of 64 bits. Raises ValueError."""
+    match value:
+        case str():
+            return value if value.isascii() else value.encode("utf-8", "replace").decode()
+        case int():
+            if not -_WIDEST <= value < _WIDEST:
+                raise ValueError(f"field {name!r} must be an integer of 64 bits, found {value!r:.60}")
+            return value
+        case float():
+            return value
+        case None:
+            return ""
+        case Enum():
+            return value.value
+        case _ if name == "parameters":
+            return ",".join(f"{key}={cell(key, text)}" for key, text in sorted(value))
+        case _:
+            return [cell(name, item) for item in value]

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from zenoh_conformance.conversation import Begins, Connection, Event, Framing, Happened, Side
-from zenoh_harness.files import midway
-from zenoh_harness.files.captures import chunks, first_bytes, guise_of, is_turned
+from zenoh_conformance.reading.conversation import Begins, Connection, Event, Framing, Happened, Side
+from zenoh_harness.files import batch_starts
+from zenoh_harness.files.captures import chunks, first_bytes, flow_type_of, is_turned
+from zenoh_harness.files.flow_types import FlowType, Recent, begins_with_init
 from zenoh_harness.files.flows import Flow, Lost, Reassembly, Said, connections
-from zenoh_harness.files.guises import Guise, Recent, begins_whole
 from zenoh_harness.files.packets import ACK, FIN, RST, SYN, TCP, Unit, is_multicast
 
 LEAST: Final = 32
@@ -113,13 +113,13 @@ class Stream:
         flow = next(connections(self.held))
         reading = Reassembly(flow)
         said = [each for unit in self.held for each in reading.feed(unit)]
-        guise = guise_of(flow, said, self.ports)
+        flow_type = flow_type_of(flow, said, self.ports)
         self.flow, self.held, flow.units = flow, [], []
-        if guise is not Guise.ZENOH:
-            self.counted[guise.value] += 1
+        if flow_type is not FlowType.ZENOH:
+            self.counted[flow_type.value] += 1
             return
         self.reading = reading
-        whole = flow.begun or begins_whole({side: first_bytes(said, side) for side in Side})
+        whole = flow.begun or begins_with_init({side: first_bytes(said, side) for side in Side})
         self.begun = whole and len(flow.spoke) == len(Side)
         yield from self._hear(said)
 
@@ -141,7 +141,7 @@ class Stream:
         assert self.flow is not None
         self.skip, form = dict.fromkeys(Side, 0), Begins.START
         if self.part or not self.begun:
-            found = midway.entry(chunks(self.waiting))
+            found = batch_starts.find_batch_start(chunks(self.waiting))
             form, self.skip = (found.form, found.skip) if found else (Begins.MIDDLE, dict.fromkeys(Side))
         one, other = self.flow.initiator, self.flow.responder
         name = f"{one} > {other}" + (f" +{self.part}" if self.part else "")
@@ -197,7 +197,7 @@ class Datagrams:
                 yield from self._tell(self.known, unit)
             return
         self.held.append(unit)
-        if len(self.held) >= HELD or (len(self.held) >= HANDSHAKE and self._guise() is Guise.ZENOH):
+        if len(self.held) >= HELD or (len(self.held) >= HANDSHAKE and self._flow_type() is FlowType.ZENOH):
             yield from self._decide()
 
     def finish(self) -> Iterator[Told]:
@@ -209,19 +209,19 @@ class Datagrams:
 
     def settle(self) -> Iterator[Told]:
         """A file ends here: what looks like Zenoh's is taken for it, though few datagrams came."""
-        if not self.decided and self._guise() is Guise.ZENOH:
+        if not self.decided and self._flow_type() is FlowType.ZENOH:
             yield from self._decide()
 
-    def _guise(self) -> Guise:
-        return guise_of(self._flow(), [], self.ports)
+    def _flow_type(self) -> FlowType:
+        return flow_type_of(self._flow(), [], self.ports)
 
     def _flow(self) -> Flow:
         return next(connections(self.held))
 
     def _decide(self) -> Iterator[Told]:
-        guise, self.decided = self._guise(), True
-        if guise is not Guise.ZENOH:
-            self.counted[guise.value] += 1
+        flow_type, self.decided = self._flow_type(), True
+        if flow_type is not FlowType.ZENOH:
+            self.counted[flow_type.value] += 1
             self.held = []
             return
         flow = self._flow()

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from zenoh_conformance.conversation import Connection, Conversation, Event, Happened
+from zenoh_conformance.reading.conversation import Connection, Conversation, Event, Happened
 from zenoh_harness.files import conversations
 from zenoh_harness.files.faults import FileFault
 

@@ -8,23 +8,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import blake2b
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
 
-from zenoh_conformance.verdict import SEVERITY
-from zenoh_harness.files.results import FORMAT
+from zenoh_conformance.judging.verdict import Judgement, Key
+from zenoh_harness.files.results import Footer, Header, Plan, record_of
 
-from .lines import Fault, Here, fields, number, objects, row_of, text, texts, texts_of
+from .lines import Fault, Here, cell, objects, row_of
 from .versions import version_order
 
 DAY: Final = re.compile(r"(\d{4}-\d{2}-\d{2})")
 HEAD: Final = 1 << 16
 """Bytes of a file that name its run, where the header does not name it."""
-RANKS: Final = {verdict.value: rank for verdict, rank in SEVERITY.items()}
 
 
 @dataclass(slots=True)
@@ -109,69 +109,46 @@ def rows(path: str) -> Iterator[ResultRow]:
 
 
 def _row(here: Here, found: Mapping[str, Any], *, secret: int) -> ResultRow:
-    kind = found.get("type")
-    if kind == "judgement":
-        return _judgement(here, found)
-    if kind == "header":
-        return _header(here, found)
-    if kind == "plan":
-        return ResultRow(**here, type="plan", names=texts(found, "checks"))
-    if kind == "footer":
-        return ResultRow(
-            **here, type="footer", judged=number(found, "judged"), exit=number(found, "exit"), names=texts(found, "pending"),
-            embargoed=max(number(found, "embargoed", 0), secret), why=text(found, "why", ""),
-        )  # fmt: skip
-    raise ValueError(f"unknown type of line {kind!r:.40}")
+    match record_of(found):
+        case Judgement() as judgement:
+            about = {**here, **_columns(judgement.key), **_columns(judgement), "type": "judgement"}
+            about["version_order"] = version_order(about["version"])
+            return ResultRow(**about, severity=judgement.verdict.severity)
+        case Header() as header:
+            return _header(here, header)
+        case Plan() as plan:
+            return ResultRow(**here, type="plan", names=cell("checks", plan.checks))
+        case Footer() as footer:
+            row = ResultRow(**here, **_columns(footer), type="footer", names=cell("pending", footer.pending))
+            row.embargoed = max(row.embargoed, secret)
+            return row
 
 
-def _header(here: Here, found: Mapping[str, Any]) -> ResultRow:
-    if found.get("format") != FORMAT:
-        raise ValueError(f"has format {found.get('format')!r:.20}; this version reads {FORMAT}")
-    target = fields(found, "target")
-    date = text(found, "date", "")
-    day = DAY.match(date)
-    about = {
-        "run": (text(found, "run", "") if day else "") or here["run"],
-        "day": day[1] if day else here["day"], "date": date, "target": text(target, "name"),
-        "version": text(target, "version"), "version_order": version_order(text(target, "version")), "kind": text(target, "kind"),
-        "digest": text(target, "digest", ""),
-    }  # fmt: skip
-    return ResultRow(**{**here, **about}, **_settings(found, target), type="header")
+def _header(here: Here, header: Header) -> ResultRow:
+    day = DAY.match(header.date)
+    about = _columns(header) | {
+        "target": cell("name", header.name),
+        "version_order": version_order(header.version),
+        "names": cell("profiles", header.profiles),
+        "run": (header.run if day else "") or here["run"],
+        "day": day[1] if day else here["day"],
+    }
+    return ResultRow(**{**here, **about}, type="header")
 
 
-def _settings(found: Mapping[str, Any], target: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "role": text(target, "role"), "reach": text(target, "reach"), "spec": text(found, "spec", ""),
-        "harness": text(found, "harness", ""), "seed": number(found, "seed", 0), "command": text(found, "command", ""),
-        "names": texts(found, "profiles"),
-    }  # fmt: skip
+def _columns(record: Key | Judgement | Header | Footer) -> dict[str, Any]:
+    """The fields of a record that are columns, as columns hold them."""
+    names, values = _COLUMNS[type(record)]
+    cells = zip(names, values(record), strict=True)
+    return {name: value if type(value) is str and value.isascii() else cell(name, value) for name, value in cells}
 
 
-def _judgement(here: Here, found: Mapping[str, Any]) -> ResultRow:
-    told = dict(zip(_TEXTS, texts_of(found, _TEXTS), strict=True))
-    if told["verdict"] not in RANKS:
-        raise ValueError(f"field 'verdict' is none of ours: {told['verdict']!r:.40}")
-    return ResultRow(
-        **{**here, **told, "version_order": version_order(told["version"])}, type="judgement", parameters=_parameters(found),
-        severity=RANKS[told["verdict"]], reading=_maybe(found, "reading"), attempts=number(found, "attempts", 1),
-        evidence=_maybe(found, "evidence"),
-    )  # fmt: skip
-
-
-_TEXTS: Final[Mapping[str, str | None]] = {
-    **dict.fromkeys(("verdict", "version", "target", "role", "profile", "link", "requirement", "level", "check")),
-    **dict.fromkeys(("cause", "end", "repeat"), ""),
+_COLUMNS: Final = {
+    record: (names, attrgetter(*names))
+    for record in (Key, Judgement, Header, Footer)
+    for names in [[field.name for field in fields(record) if field.name in ResultRow.__slots__]]
 }
-"""A judgement's fields that are text, with what stands for one that is not there; None: it has to be."""
-
-
-def _maybe(row: Mapping[str, Any], name: str) -> str:
-    return "" if row.get(name) is None else text(row, name)
-
-
-def _parameters(found: Mapping[str, Any]) -> str:
-    given = fields(found, "parameters")
-    return ",".join(f"{name}={text(given, name)}" for name in sorted(given)) if given else ""
+"""Of each record of a results file the fields that are columns of a row, and what reads them."""
 
 
 def day_of(path: str) -> str:

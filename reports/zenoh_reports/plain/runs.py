@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
-from zenoh_conformance.verdict import Exit, Judgement, Verdict, exit_code
+from zenoh_conformance.judging.verdict import Exit, Judgement, Verdict, exit_code
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files import results
 from zenoh_harness.files.evidence import slug
@@ -313,5 +313,4 @@ def escaped(char: str) -> str:
 
 def judged(run: Run) -> int:
     """How many judgements say something about the target."""
-    silent = (Verdict.NOT_OBSERVED, Verdict.NOT_APPLICABLE, Verdict.UNIMPLEMENTED)
-    return sum(one.verdict not in silent for one in run.judgements)
+    return sum(not one.verdict.says_nothing for one in run.judgements)

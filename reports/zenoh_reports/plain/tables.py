@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from operator import attrgetter
 
-from zenoh_conformance.requirement import Requirement
+from zenoh_conformance.spec.requirement import Requirement
 
 from .audit import AuditRow
 from .judgements import grouped

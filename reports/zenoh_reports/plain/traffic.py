@@ -14,8 +14,8 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from zenoh_conformance.connection import ConnectionDecoder, Seen
-from zenoh_conformance.conversation import Connection, Event, Happened
+from zenoh_conformance.reading.connection import ConnectionDecoder, Seen
+from zenoh_conformance.reading.conversation import Connection, Event, Happened
 from zenoh_harness.files.captures import PORTS, Heard, heard
 from zenoh_harness.files.flows import connections
 from zenoh_harness.files.packets import Piece, Unit, whole

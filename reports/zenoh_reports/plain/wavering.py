@@ -6,8 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from zenoh_conformance.verdict import SEVERITY, Judgement, Key, Verdict
-from zenoh_reports.plain.fold import SILENT
+from zenoh_conformance.judging.verdict import Judgement, Key, Verdict
 from zenoh_reports.plain.runs import Run
 
 
@@ -45,7 +44,7 @@ def wavering(runs: Sequence[Run]) -> list[Wavering]:
         found.append(
             Wavering(
                 key, each[-1][0], len(each), sum(one.verdict is not usual for _, one in each), max(one.attempts for _, one in each),
-                max((one for _, one in each), key=lambda one: SEVERITY[one.verdict]),
+                max((one for _, one in each), key=lambda one: one.verdict.severity),
             )
         )  # fmt: skip
     return found
@@ -55,8 +54,8 @@ def worst_of(run: Run) -> dict[Key, Judgement]:
     """What a run says of each key; what says nothing is left out."""
     found: dict[Key, Judgement] = {}
     for one in run.judgements:
-        if one.verdict not in SILENT and (
-            one.key not in found or SEVERITY[one.verdict] > SEVERITY[found[one.key].verdict]
+        if not one.verdict.says_nothing and (
+            one.key not in found or one.verdict.severity > found[one.key].verdict.severity
         ):
             found[one.key] = one
     return found

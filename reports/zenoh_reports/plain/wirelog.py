@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from zenoh_conformance.connection import Decoders, Seen
-from zenoh_conformance.conversation import Conversation, Event, Framing, Happened
-from zenoh_conformance.explain import Layer, explain
-from zenoh_conformance.kinds import name_of
+from zenoh_conformance.reading.connection import Decoders, Seen
+from zenoh_conformance.reading.conversation import Conversation, Event, Framing, Happened
+from zenoh_conformance.reading.explain import Layer, explain
+from zenoh_conformance.reading.kinds import name_of
 from zenoh_harness.errors import HarnessError
 from zenoh_harness.files import conversations, scripts
 

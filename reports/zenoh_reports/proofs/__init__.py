@@ -1,1 +1,1 @@
-"""Verdicts that carry their proof: one file each, and the program that judges it again."""
+"""Proofs: files from which a verdict can be derived again, and the program that does so."""

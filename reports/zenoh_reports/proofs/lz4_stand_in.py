@@ -1,14 +1,14 @@
-"""LZ4 blocks in plain Python, for a machine that has no lz4: what `verify.pyz` finds under the name `lz4.block`."""
+"""LZ4 blocks in plain Python; `verify.pyz` contains this module as `lz4.block`, for machines without lz4."""
 
 from __future__ import annotations
 
 
 class LZ4BlockError(Exception):
-    """The block cannot be expanded."""
+    """The block cannot be decompressed."""
 
 
 def compress(data: bytes, *, store_size: bool = True) -> bytes:
-    """A valid block that holds the data as it is."""
+    """Return a valid block with the data uncompressed."""
     head = len(data).to_bytes(4, "little") if store_size else b""
     return head + bytes([min(len(data), 15) << 4]) + _length(len(data)) + data
 
@@ -18,7 +18,7 @@ def _length(size: int) -> bytes:
 
 
 def decompress(block: bytes, *, uncompressed_size: int) -> bytes:
-    """What the block holds, at most `uncompressed_size` bytes. Raises LZ4BlockError."""
+    """Decompress a block to at most `uncompressed_size` bytes. Raises LZ4BlockError."""
     out = bytearray()
     at = 0
     try:

@@ -1,4 +1,4 @@
-"""A proof: one JSON file that holds all that a verdict stands on."""
+"""Writes a proof: a JSON file with everything from which a verdict follows."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import json
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from zenoh_conformance.lock import lock
-from zenoh_conformance.requirement import requirements
-from zenoh_conformance.verdict import Judgement, Verdict
+from zenoh_conformance.judging.verdict import Judgement, Verdict
+from zenoh_conformance.spec.lock import lock
+from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.files import scripts
 from zenoh_harness.files.results import judgement_row
 from zenoh_reports.plain.fold import now_called
@@ -16,11 +16,11 @@ from zenoh_reports.plain.runs import Run
 
 FORMAT: Final = 1
 LARGEST: Final = 4 << 20
-"""Bytes of a conversation that is put into a proof."""
+"""The maximum size of a conversation in a proof, in bytes."""
 
 
 def proof(run: Run, judgement: Judgement) -> str | None:
-    """The proof's text; None where no conversation was kept, or the verdict does not follow from one."""
+    """Return the proof as text; None if there is no conversation, or the verdict does not follow from it."""
     if run.interop or not follows(judgement):
         return None
     file = run.inside(judgement.evidence or "")
@@ -31,21 +31,27 @@ def proof(run: Run, judgement: Judgement) -> str | None:
     text: dict[str, Any] = {
         "proof": FORMAT,
         "target": {
-            "name": header.name, "version": header.version, "kind": header.kind, "reach": header.reach, "digest": header.digest,
+            "name": header.name,
+            "version": header.version,
+            "kind": header.kind,
+            "reach": header.reach,
+            "digest": header.digest,
             "results_sha256": run.digest,
         },
-        "harness": header.harness, "spec": header.spec, "seed": header.seed,
+        "harness": header.harness,
+        "spec": header.spec,
+        "seed": header.seed,
         "facts": dict(header.facts),
         "requirement": requirement(judgement),
         "judgement": judgement_row(judgement),
         "conversation": file.read_text(encoding="utf-8", errors="replace").splitlines(),
         "script": script.read_text(encoding="utf-8", errors="replace") if script else "",
-    }  # fmt: skip
+    }
     return json.dumps(text, indent=1, ensure_ascii=True) + "\n"
 
 
 def follows(judgement: Judgement) -> bool:
-    """Whether the verdict follows from bytes: not where a process died or stalled, which no conversation shows."""
+    """Whether the verdict follows from bytes: the end or the hang of a process does not."""
     known = dict(judgement.details).get("known")
     text = (
         known.get("expected")
@@ -56,12 +62,15 @@ def follows(judgement: Judgement) -> bool:
 
 
 def requirement(judgement: Judgement) -> dict[str, str]:
-    """The requirement, and the digest of the section that says it."""
+    """Return the requirement with the digest of its section."""
     known = requirements()
     ident = now_called(known, judgement.key.requirement)
     one = known.get(ident)
     section = one.ref[0] if one else ""
     return {
-        "id": ident, "level": judgement.level, "says": one.says if one else "", "section": section,
+        "id": ident,
+        "level": judgement.level,
+        "says": one.says if one else "",
+        "section": section,
         "digest": lock().sections.get(section, ""),
-    }  # fmt: skip
+    }

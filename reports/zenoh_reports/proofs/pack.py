@@ -1,4 +1,4 @@
-"""`verify.pyz`: the part of us that judges a proof, as one file that needs Python alone."""
+"""Packs `verify.pyz`: one file that verifies proofs and needs only Python."""
 
 from __future__ import annotations
 
@@ -11,21 +11,33 @@ from typing import Final
 
 MAIN: Final = "import sys\nfrom zenoh_reports.proofs.verify import main\nsys.exit(main(sys.argv[1:]))\n"
 LEFT_OUT: Final = frozenset({"models", "strategies.py", "tests", "bench", "__pycache__"})
-"""What needs hypothesis, or nobody needs there."""
+"""Modules that need hypothesis, or that the verifier does not use."""
 OTHERS: Final = {
     "zenoh_harness": (
-        "__init__.py", "errors.py", "profiles.py", "files/__init__.py", "files/faults.py", "files/conversations.py",
-        "files/results.py", "files/scripts.py", "reference/credentials.py", "reference/multilink_method.py",
+        "__init__.py",
+        "errors.py",
+        "profiles.py",
+        "files/__init__.py",
+        "files/faults.py",
+        "files/conversations.py",
+        "files/labels.py",
+        "files/scripts.py",
+        "reference/credentials.py",
+        "reference/multilink_method.py",
     ),
     "zenoh_reports": (
-        "__init__.py", "proofs/__init__.py", "proofs/derive.py", "proofs/replay.py", "proofs/verify.py",
+        "__init__.py",
+        "proofs/__init__.py",
+        "proofs/derive.py",
+        "proofs/replay.py",
+        "proofs/verify.py",
     ),
-}  # fmt: skip
-"""The files of the rooms above that the verifier needs."""
+}
+"""The files of higher packages that the verifier needs."""
 
 
 def archive() -> bytes:
-    """The file's bytes; the same sources make the same ones."""
+    """Return the archive; the same sources give the same bytes."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as packed:
         for name, data in sorted(contents()):
@@ -34,7 +46,7 @@ def archive() -> bytes:
 
 
 def contents() -> Iterator[tuple[str, bytes]]:
-    """Name and bytes of every file inside."""
+    """Yield name and bytes of every file in the archive."""
     yield "__main__.py", MAIN.encode()
     yield from _tree(resources.files("zenoh_conformance"), "zenoh_conformance")
     for package, names in OTHERS.items():

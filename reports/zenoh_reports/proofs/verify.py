@@ -1,4 +1,4 @@
-"""Judge proofs again, without a network and without anything but Python:  python verify.pyz FILE...
+"""Verify proofs with Python alone, without a network:  python verify.pyz FILE...
 
 Exit codes: 0 every verdict follows from its bytes, 1 one does not, 2 a file is no proof, 3 a verdict does not follow from
 bytes alone (a process that died, a reply of an application).
@@ -12,26 +12,26 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from zenoh_conformance.explain import Layer, explain
+from zenoh_conformance.reading.explain import Layer, explain
 from zenoh_harness.errors import HarnessError
 from zenoh_reports.proofs.derive import Byte, Derived, derive
-from zenoh_reports.proofs.replay import Apart
+from zenoh_reports.proofs.replay import ReplayMismatch
 
 FORMAT: Final = 1
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Verify each file; the exit code is the gravest."""
+    """Verify each file; return the highest exit code."""
     if not arguments or arguments[0] in ("-h", "--help"):
         print(__doc__)
         return 0 if arguments else 2
     order = (2, 1, 3, 0)
-    codes = [verified(Path(name)) for name in arguments]
+    codes = [verify_file(Path(name)) for name in arguments]
     return min(codes, key=order.index)
 
 
-def verified(file: Path) -> int:
-    """Verify one file and print what follows from it."""
+def verify_file(file: Path) -> int:
+    """Verify one file and print the result; return the exit code."""
     try:
         proof = json.loads(file.read_text(encoding="utf-8"))
         if not isinstance(proof, dict) or proof.get("proof") != FORMAT:
@@ -41,7 +41,7 @@ def verified(file: Path) -> int:
     except (OSError, ValueError, HarnessError) as why:
         print(f"{plain(file.name)}: {plain(str(why))}", file=sys.stderr)
         return 2
-    except Apart as apart:
+    except ReplayMismatch as apart:
         print(
             f"{plain(file.name)}: the verdict does not follow from the bytes alone: {plain(str(apart))}",
             file=sys.stderr,
@@ -53,7 +53,7 @@ def verified(file: Path) -> int:
 
 
 def compare(proof: Mapping[str, Any], derived: Derived) -> tuple[bool, list[str]]:
-    """Whether the derived verdict is the one that was told, and lines that say both."""
+    """Return whether the derived verdict is the stated one, and the lines to print."""
     judgement, requirement, target = proof["judgement"], proof["requirement"], proof.get("target", {})
     known = dict(judgement.get("details") or {}).get("known")
     shown = known["expected"] if judgement["verdict"] == "known" and isinstance(known, dict) else judgement["verdict"]
@@ -65,7 +65,7 @@ def compare(proof: Mapping[str, Any], derived: Derived) -> tuple[bool, list[str]
         ("section", f"{requirement.get('section')}, text digest {requirement.get('digest') or 'not shown'}"),
         ("verdict", f"{derived.verdict}, by {derived.how}{listed}"),
         ("cause", derived.cause or "nothing is wrong"),
-    ]  # fmt: skip
+    ]
     if not same:
         rows.append(("told", f"{shown}: {judgement['cause']}"))
     lines = [f"  {name:<9}{plain(text)}" for name, text in rows]
@@ -73,7 +73,7 @@ def compare(proof: Mapping[str, Any], derived: Derived) -> tuple[bool, list[str]
 
 
 def place(byte: Byte | None) -> list[str]:
-    """Where the fault stands, with the bytes explained."""
+    """Yield the place of the deviation, with the bytes explained."""
     if byte is None:
         return ["  byte     none: the conversation holds no event"]
     if not byte.data:
@@ -84,7 +84,7 @@ def place(byte: Byte | None) -> list[str]:
 
 
 def plain(text: str) -> str:
-    """Text that a terminal takes as it is."""
+    """Return text that is safe for a terminal."""
     return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text)
 
 

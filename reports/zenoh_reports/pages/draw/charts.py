@@ -1,4 +1,4 @@
-"""Charts from matplotlib as SVG without styles of its own: colours are classes of the site's style sheet, text stays text."""
+"""Draws charts with matplotlib as SVG without inline styles: colours become classes of the site's style sheet."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from xml.etree.ElementTree import Element, fromstring, register_namespace, tostr
 
 from markupsafe import Markup
 
+from zenoh_conformance.judging.verdict import Verdict
 from zenoh_harness.errors import CannotGoOn
 from zenoh_reports.plain.runs import shown
 
@@ -21,22 +22,35 @@ SVG: Final = "http://www.w3.org/2000/svg"
 LINK: Final = "http://www.w3.org/1999/xlink"
 INK, GRID = "#010101", "#020202"
 SERIES: Final = tuple(f"#0300{n:02x}" for n in range(5))
-VERDICTS: Final = ("pass", "known", "warn", "slow", "fail", "flaky", "crash", "panic", "hang", "zombie", "error")
+VERDICTS: Final = tuple(verdict.value for verdict in Verdict if not verdict.says_nothing)
 FILLS: Final = {name: f"#0400{n:02x}" for n, name in enumerate(VERDICTS)}
-"""Colours that stand for classes: they are replaced before anybody sees them."""
+"""Placeholder colours, which are replaced by CSS classes."""
 _CLASSES: Final = (
     {INK: "ink", GRID: "grid"} | {c: f"s{n}" for n, c in enumerate(SERIES)} | {c: name for name, c in FILLS.items()}
 )
 _SETTINGS: Final[dict[str, Any]] = {
-    "svg.hashsalt": "zenoh-conformance", "svg.fonttype": "none", "font.size": 11, "axes.edgecolor": INK, "axes.labelcolor": INK,
-    "xtick.color": INK, "ytick.color": INK, "text.color": INK, "axes.grid": True, "grid.color": GRID, "axes.axisbelow": True,
-    "figure.facecolor": "none", "axes.facecolor": "none", "savefig.facecolor": "none", "axes.spines.top": False,
-    "axes.spines.right": False, "legend.frameon": False,
-}  # fmt: skip
+    "svg.hashsalt": "zenoh-conformance",
+    "svg.fonttype": "none",
+    "font.size": 11,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "text.color": INK,
+    "axes.grid": True,
+    "grid.color": GRID,
+    "axes.axisbelow": True,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "savefig.facecolor": "none",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+}
 
 
-def stacked(names: Sequence[str], counts: Mapping[str, Sequence[int]], title: str, name: str = "bars") -> Markup:
-    """Bars, one a name, of one colour a verdict."""
+def stacked_bars(names: Sequence[str], counts: Mapping[str, Sequence[int]], title: str, name: str = "bars") -> Markup:
+    """Draw one bar per name, with one colour per verdict."""
 
     def draw(axes: Axes) -> None:
         below = [0] * len(names)
@@ -61,7 +75,7 @@ def lines(
     steps: bool = False,
     counts: bool = False,
 ) -> Markup:
-    """Lines over a common axis that begins at 0; as steps where a value holds until the next one; `counts` are whole numbers."""
+    """Draw lines over a common axis from 0; with `steps` as a step function; with `counts` the y axis has integers only."""
 
     def draw(axes: Axes) -> None:
         for index, (label, points) in enumerate(series.items()):
@@ -84,9 +98,9 @@ def lines(
 
 
 def chart(draw: Any, title: str, name: str) -> Markup:
-    """One figure as inline SVG; the same data make the same text. `name` tells its parts from those of others on the page.
+    """Return a figure as inline SVG; the same data give the same text. `name` makes its ids unique on the page.
 
-    Raises CannotGoOn where matplotlib is not installed.
+    Raises CannotGoOn if matplotlib is not installed.
     """
     try:
         import matplotlib as mpl
@@ -109,7 +123,7 @@ def _svg(figure: Figure) -> str:
 
 
 def inline(svg: str, title: str, name: str) -> str:
-    """Styles become attributes and classes, so that a page that allows no inline styles shows it."""
+    """Replace styles by attributes and classes, since the pages do not allow inline styles."""
     register_namespace("", SVG)
     register_namespace("xlink", LINK)
     root = fromstring(svg)  # noqa: S314 - matplotlib wrote it
@@ -119,7 +133,7 @@ def inline(svg: str, title: str, name: str) -> str:
     used = frozenset(_REFERENCE.findall(svg)) & {element.get("id", "") for element in root.iter()}
     for element in root.iter():
         _plain(element)
-        _named(element, name, used)
+        _prefix_ids(element, name, used)
     root.set("class", "drawing chart")
     root.set("role", "img")
     root.set("aria-label", title)
@@ -127,8 +141,8 @@ def inline(svg: str, title: str, name: str) -> str:
     return re.sub(r"<(/?)ns\d+:", r"<\1", text)
 
 
-def _named(element: Element, name: str, used: frozenset[str]) -> None:
-    """Ids that something refers to get the chart's name; the others go."""
+def _prefix_ids(element: Element, name: str, used: frozenset[str]) -> None:
+    """Prefix the ids that are referred to with the chart's name; remove the others."""
     ident = element.attrib.pop("id", "")
     if ident in used:
         element.set("id", f"{name}-{ident}")
@@ -158,12 +172,12 @@ def _plain(element: Element) -> None:
 
 
 def plain(text: str, longest: int = 40) -> str:
-    """A name in which matplotlib finds no formula, and no leading underscore that would hide it."""
+    """Escape a name for matplotlib: no formulas, and no leading underscore, which would hide it."""
     return shown(text, longest).replace("$", "\\$").lstrip("_") or "unnamed"
 
 
 def of_campaign(one: Mapping[str, Any], name: str) -> list[tuple[Markup, str]]:
-    """Coverage and findings over time, and the survival curve of the time to each find."""
+    """Draw coverage and findings over time, and the survival curve of the time to each finding."""
     found = []
     progress = [row for row in one.get("progress", ()) if isinstance(row, dict)]
     for what, title in (("coverage", "Coverage over time"), ("findings", "Findings over time")):
@@ -187,12 +201,12 @@ def of_campaign(one: Mapping[str, Any], name: str) -> list[tuple[Markup, str]]:
 
 
 def from_nothing(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The same with its beginning: nothing, at 0."""
+    """Return the points with (0, 0) added in front."""
     return [*points] if points[0][0] == 0 else [(0.0, 0.0), *points]
 
 
 def survival(seconds: Sequence[float | None], within: float) -> list[tuple[float, float]]:
-    """The Kaplan-Meier estimate for trials that all end at `within`; None stands for a trial that found nothing."""
+    """Return the Kaplan-Meier estimate for trials that all end at `within`; None is a trial without a finding."""
     hits = sorted(each for each in seconds if each is not None)
     points, left = [(0.0, 1.0)], len(seconds)
     for hit in hits:
@@ -202,7 +216,7 @@ def survival(seconds: Sequence[float | None], within: float) -> list[tuple[float
 
 
 def of_audit(one: Mapping[str, Any], name: str) -> list[tuple[Markup, str]]:
-    """Findings over the time of the capture."""
+    """Draw findings over the time of the capture."""
     times = sorted(float(each["time"]) for each in one.get("findings", ()) if "time" in each)
     if not times:
         return []

@@ -1,4 +1,4 @@
-"""A conversation as a sequence diagram."""
+"""Lays out a conversation as a sequence diagram."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Final
 from zenoh_reports.plain.wirelog import Log, Row
 
 MOST: Final = 60
-"""Events that are drawn."""
+"""The maximum number of events in a diagram."""
 WIDE, TOP, STEP, LEFT = 760, 58, 34, 130
 LABEL: Final = 58
-"""Characters of a label."""
+"""The maximum length of a label."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """One event."""
+    """An event of the diagram."""
 
     y: int
     x1: int
@@ -31,19 +31,19 @@ class Arrow:
 
     @property
     def middle(self) -> int:
-        """Where its label stands."""
+        """The x coordinate of its label."""
         return (self.x1 + self.x2) // 2
 
     @property
     def tip(self) -> str:
-        """The points of its head."""
+        """The points of the arrow head."""
         back = -9 if self.x2 > self.x1 else 9
         return f"{self.x2},{self.y} {self.x2 + back},{self.y - 5} {self.x2 + back},{self.y + 5}"
 
 
 @dataclass(frozen=True, slots=True)
 class Sequenced:
-    """What the template draws."""
+    """A diagram as the template needs it."""
 
     width: int
     height: int
@@ -51,30 +51,40 @@ class Sequenced:
     arrows: tuple[Arrow, ...]
     left_out: int
     sentence: str
-    """The whole in one sentence, for those who do not see it."""
+    """The diagram as text, for screen readers."""
 
 
 def sequence(log: Log) -> Sequenced:
-    """Lay out at most `MOST` events, those around the charged one when there are more."""
-    rows = shown(log)
+    """Lay out at most `MOST` events, around the deviation if there are more."""
+    rows = visible_rows(log)
     names = lanes(log.rows)
     spots = {name: LEFT + index * (WIDE - 2 * 60 - LEFT) // max(len(names) - 1, 1) for index, name in enumerate(names)}
     several = len(log.connections) > 1
     arrows = tuple(
         Arrow(
-            y=TOP + (index + 1) * STEP, x1=spots[row.sender], x2=spots[row.receiver], label=_label(row, several=several),
-            time=f"{row.time * 1000:.1f} ms", kind=row.happened, guilty=row.guilty, number=row.number,
+            y=TOP + (index + 1) * STEP,
+            x1=spots[row.sender],
+            x2=spots[row.receiver],
+            label=_label(row, several=several),
+            time=f"{row.time * 1000:.1f} ms",
+            kind=row.happened,
+            guilty=row.guilty,
+            number=row.number,
         )
         for index, row in enumerate(rows)
-    )  # fmt: skip
+    )
     return Sequenced(
-        WIDE, TOP + (len(rows) + 1) * STEP, tuple((spots[name], name) for name in names), arrows,
-        len(log.rows) + log.left_out - len(rows), sentence(rows),
-    )  # fmt: skip
+        WIDE,
+        TOP + (len(rows) + 1) * STEP,
+        tuple((spots[name], name) for name in names),
+        arrows,
+        len(log.rows) + log.left_out - len(rows),
+        sentence(rows),
+    )
 
 
-def shown(log: Log) -> list[Row]:
-    """The rows that are drawn."""
+def visible_rows(log: Log) -> list[Row]:
+    """Return the rows that the diagram shows."""
     if len(log.rows) <= MOST:
         return log.rows
     charged = next((index for index, row in enumerate(log.rows) if row.guilty), len(log.rows) - 1)
@@ -83,7 +93,7 @@ def shown(log: Log) -> list[Row]:
 
 
 def lanes(rows: Sequence[Row]) -> list[str]:
-    """Who takes part; the harness on the left."""
+    """Return the names of the participants, the harness first."""
     names = dict.fromkeys(name for row in rows for name in (row.sender, row.receiver))
     return sorted(names, key=lambda name: name != "harness") or ["harness", "target"]
 
@@ -94,5 +104,5 @@ def _label(row: Row, *, several: bool) -> str:
 
 
 def sentence(rows: Sequence[Row]) -> str:
-    """`harness: InitSyn; target: InitAck; ...`"""
+    """Return the rows as text: `harness: InitSyn; target: InitAck; ...`."""
     return "; ".join(f"{row.sender}: {row.label}" for row in rows[:20]) + ("; and so on" if len(rows) > 20 else "")

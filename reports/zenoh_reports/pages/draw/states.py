@@ -1,4 +1,4 @@
-"""State diagrams: states in layers by their distance from the first one, arrows between them, with counts on the arrows."""
+"""Lays out state diagrams: states in layers by their distance from the initial state, with counts on the arrows."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ WIDE, HIGH, ACROSS, DOWN, MARGIN = 150, 40, 310, 110, 24
 LINE: Final = 14
 
 Edges = Mapping[tuple[str, str], tuple[str, ...]]
-"""(from, to) to the labels on the arrow."""
+"""(from, to) to the labels of the transition."""
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A state."""
+    """A state of the diagram."""
 
     x: int
     y: int
     name: str
     stays: tuple[str, ...] = ()
-    """What is met without leaving it; stands above the box."""
+    """Labels of the transitions to itself, shown above the box."""
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """An arrow."""
+    """A transition of the diagram."""
 
     path: str
     tip: str
@@ -38,7 +38,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What the template draws."""
+    """A diagram as the template needs it."""
 
     width: int
     height: int
@@ -48,19 +48,21 @@ class Drawn:
 
 
 def draw(start: str, edges: Edges, visits: Counter[tuple[str, str]] | None = None) -> Drawn:
-    """Lay a machine out from left to right; what leads from a state to itself is written above it."""
+    """Lay out a machine from left to right; transitions to the same state are written above it."""
     seen = visits or Counter()
     layers = _layers(start, edges)
     spots: dict[str, tuple[int, int]] = {}
     column: Counter[int] = Counter()
-    stays = {state: _counted(edges.get((state, state), ()), seen[state, state]) for state in layers}
+    stays = {state: _with_count(edges.get((state, state), ()), seen[state, state]) for state in layers}
     above = max(map(len, stays.values()), default=0) * LINE
     for state, layer in layers.items():
         spots[state] = (MARGIN + layer * ACROSS, MARGIN + max(above, 30) + column[layer] * (DOWN + above))
         column[layer] += 1
     boxes = tuple(Box(x, y, state, stays[state]) for state, (x, y) in spots.items())
     drawn = {
-        (a, b): _counted(labels, seen[a, b]) for (a, b), labels in edges.items() if a != b and a in spots and b in spots
+        (a, b): _with_count(labels, seen[a, b])
+        for (a, b), labels in edges.items()
+        if a != b and a in spots and b in spots
     }
     lows = _lows({ends: labels for ends, labels in drawn.items() if layers[ends[1]] - layers[ends[0]] != 1}, spots)
     curves = tuple(_curve(spots[a], spots[b], labels, seen[a, b], lows.get((a, b))) for (a, b), labels in drawn.items())
@@ -70,12 +72,12 @@ def draw(start: str, edges: Edges, visits: Counter[tuple[str, str]] | None = Non
     return Drawn(width, height, boxes, curves, text)
 
 
-def _counted(labels: tuple[str, ...], visits: int) -> tuple[str, ...]:
+def _with_count(labels: tuple[str, ...], visits: int) -> tuple[str, ...]:
     return (*labels, f"{visits} times here") if visits else labels
 
 
 def _layers(start: str, edges: Edges) -> dict[str, int]:
-    """State to its distance from the first; states without exits one layer after all others."""
+    """Return state to layer: the distance from the initial state; states without exits are in the last layer."""
     following: dict[str, list[str]] = defaultdict(list)
     for a, b in edges:
         following[a].append(b)
@@ -92,7 +94,7 @@ def _layers(start: str, edges: Edges) -> dict[str, int]:
 
 
 def _lows(arches: Edges, spots: Mapping[str, tuple[int, int]]) -> dict[tuple[str, str], int]:
-    """How far down each arch reaches: the short ones first, and each below those that it crosses, so that labels stay apart."""
+    """Return the lowest y coordinate of each arch; an arch lies below those that it crosses, so that labels do not overlap."""
     placed: list[tuple[int, int, int]] = []
     lows: dict[tuple[str, str], int] = {}
     for a, b in sorted(arches, key=lambda ends: (abs(spots[ends[1]][0] - spots[ends[0]][0]), ends)):
@@ -105,7 +107,7 @@ def _lows(arches: Edges, spots: Mapping[str, tuple[int, int]]) -> dict[tuple[str
 
 
 def _curve(a: tuple[int, int], b: tuple[int, int], labels: tuple[str, ...], visits: int, low: int | None) -> Curve:
-    """A straight line to the next layer; an arch below everything, down to `low`, to any other."""
+    """Return a straight line to the next layer, or an arch down to `low` to any other."""
     (ax, ay), (bx, by) = a, b
     if low is None:
         x1, y1, x2, y2 = ax + WIDE, ay + HIGH // 2, bx, by + HIGH // 2
