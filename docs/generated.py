@@ -1,7 +1,7 @@
-"""Adds the pages that are drawn from the project's own tables: what `docs/gen/*.py` yield as (place, Markdown).
+"""Adds pages that are generated from the project's own tables: what `docs/gen/*.py` yield as (place, Markdown).
 
-A new one is a file there with a function ``pages()`` that yields pairs; its places are listed in the menu of
-``properdocs.yml``. The project's own README-like files become pages too, so that they are written once.
+To add one, write a file there with a function ``pages()`` that yields such pairs, and list its places in the menu of
+``properdocs.yml``. ARCHITECTURE.md and CONTRIBUTING.md become pages too.
 """
 
 from __future__ import annotations
@@ -14,14 +14,19 @@ from properdocs.config.defaults import ProperDocsConfig
 from properdocs.structure.files import File, Files
 from properdocs.structure.pages import Page
 
-from zenoh_conformance.verdict import MEANS
+from zenoh_conformance.judging.verdict import Verdict
 
 HERE = Path(__file__).parent
 COPIED = {"architecture.md": "ARCHITECTURE.md", "contributing.md": "CONTRIBUTING.md"}
-"""Page to the file at the top of the checkout that it is."""
+"""Page to the file at the top of the checkout from which it is copied."""
 
-LINKS = {"ARCHITECTURE.md": "architecture.md", "CONTRIBUTING.md": "contributing.md", "README.md": "index.md"}
-"""How those files name each other, and what that is among the pages."""
+LINKS = {
+    "ARCHITECTURE.md": "architecture.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "README.md": "index.md",
+    "docs/pages/": "",
+}
+"""The beginning of a link in those files to its beginning among the pages."""
 
 
 def _drawn(script: Path) -> Iterator[tuple[str, str]]:
@@ -41,7 +46,7 @@ def _copied() -> Iterator[tuple[str, str]]:
 
 
 def generated() -> dict[str, str]:
-    """Every page that is not written in docs/pages, by its place. ValueError when two claim one place."""
+    """Return every generated page by its place. Raises ValueError if two have the same place."""
     found: dict[str, str] = {}
     drawn = (page for script in sorted((HERE / "gen").glob("*.py")) for page in _drawn(script))
     for place, text in (*drawn, *_copied()):
@@ -52,13 +57,13 @@ def generated() -> dict[str, str]:
 
 
 def on_files(files: Files, config: ProperDocsConfig) -> Files:
-    """Called by the builder once it has listed docs/pages."""
+    """Add the generated pages; the builder calls this after it has listed docs/pages."""
     for place, text in generated().items():
         files.append(File.generated(config, place, content=text))
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, config: ProperDocsConfig, files: Files) -> str:
-    """Called by the builder for each page: where it asks for the verdicts, they stand as the harness has them."""
-    rows = "\n".join(f"| `{verdict.value}` | {text} |" for verdict, text in MEANS.items())
+    """Replace `{{ verdicts }}` by the table of verdicts; the builder calls this for each page."""
+    rows = "\n".join(f"| `{verdict.value}` | {verdict.meaning} |" for verdict in Verdict)
     return markdown.replace("{{ verdicts }}", rows)

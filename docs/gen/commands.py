@@ -1,4 +1,4 @@
-"""The page of the command line, drawn from the commands' own help."""
+"""Generates the page of the command line from the help of the commands."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from zenoh_harness.cli import command as zconform
 
 HEAD = """# Command line
 
-What `zconform --help` and each subcommand's `--help` print.
+The output of `zconform --help`, and of `--help` of each subcommand.
 """
 
 
 def pages() -> Iterator[tuple[str, str]]:
-    """The place of the page and its Markdown."""
+    """Yield the place of the page and its Markdown."""
     context = click.Context(zconform, info_name="zconform")
     yield "generated/commands.md", "\n".join([HEAD, *_sections(zconform, context, 2)])
 

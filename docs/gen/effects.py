@@ -1,4 +1,4 @@
-"""The page of what a live node makes of what we send, from the table that `python -m zenoh_harness.foreign.live effects` fills."""
+"""Generates the page of effects on a live node, from the table that `python -m zenoh_harness.foreign.live effects` writes."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from itertools import groupby
 
 from zenoh_harness.foreign.live.effects import committed
 
-HEAD = """# Understood by a live node
+HEAD = """# Effects on a live node
 
-For each field and each extension of the declarations two messages that differ in nothing else were sent to {witness}.
-*Its log* tells how its reading of the two differs; *effect* tells who noticed: an application on the node, another
-session to which it forwards, or we, in what it answers. An arrow goes from the first message to the second. Where the
-column of effects is empty, the node keeps the difference to itself: what it did with it stands in its log alone.
+For each field and each extension of the declarations, two messages that differ in nothing else were sent to {witness}.
+*Log* shows how the node's log differs; *effect* shows where the difference was observed: in an application on the node,
+in another session to which the node forwards, or in its answer to the harness. An arrow goes from the first message to
+the second. If the column *effect* is empty, only the log shows a difference.
 
-`python -m zenoh_harness.foreign.live effects` fills the table again.
+`python -m zenoh_harness.foreign.live effects` writes the table again.
 """
 
 
 def pages() -> Iterator[tuple[str, str]]:
-    """The place of the page and its Markdown."""
+    """Yield the place of the page and its Markdown."""
     table = committed()
     sections = []
     for kind, rows in groupby(table["rows"], key=lambda row: row["row"].partition(".")[0]):
-        lines = [f"## {kind}", "", "| row | | its log | effect |", "|---|---|---|---|"]
+        lines = [f"## {kind}", "", "| row | | log | effect |", "|---|---|---|---|"]
         sections.append("\n".join([*lines, *map(_row, rows), ""]))
     yield "generated/effects.md", "\n".join([HEAD.format(witness=table["witness"]), *sections])
 

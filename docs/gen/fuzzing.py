@@ -1,17 +1,17 @@
-"""The rules under which two codecs may differ, as a page; and the tiny codec that the page on fuzzing shows."""
+"""Generates the page of the rules under which two codecs may differ."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from zenoh_fuzz.tolerances import KEYS, REWRITES, VERDICTS
+from zenoh_fuzz.compare.tolerances import KEYS, REWRITES, VERDICTS
 
 HEAD = """# Known differences between codecs
 
-What `zconform fuzz codec differential` and `keyexpr` tolerate. A *reading* makes our meaning what the other codec says, and
-excuses exactly that; a *verdict* excuses that one of two refuses, or stops sooner; a *key* that another codec refuses a key
-expression which has a canonical form. Each is counted when it was needed, and each has an input in the tests that is a finding
-without it.
+The differences that `zconform fuzz codec differential` and `keyexpr` tolerate. A rule of kind *reading* rewrites our meaning into that
+of the other codec, and permits exactly this difference; a *verdict* permits that one of the codecs refuses, or stops earlier; a *key*
+permits that a codec refuses a key expression that has a canonical form. Each use of a rule is counted, and for each rule a test has an
+input that is a finding without it.
 
 | rule | kind | why | erratum |
 |---|---|---|---|
@@ -19,7 +19,7 @@ without it.
 
 
 def pages() -> Iterator[tuple[str, str]]:
-    """The table."""
+    """Yield the place of the page and its Markdown."""
     rows = [(one.id, "reading", one.reason, one.erratum) for one in REWRITES.values()]
     rows += [(one.id, "verdict", one.reason, one.erratum) for one in VERDICTS.values()]
     rows += [(one.id, "key", one.reason, one.erratum) for one in KEYS]

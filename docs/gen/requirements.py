@@ -1,22 +1,22 @@
-"""The page of all requirements, a table a page of the specification, drawn from the TOML files."""
+"""Generates the page of all requirements from the TOML files, one table per page of the specification."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from zenoh_conformance.requirement import Requirement, requirements
-from zenoh_conformance.specification import REVISION
-from zenoh_conformance.specification import pages as specification_pages
+from zenoh_conformance.spec.requirement import Requirement, requirements
+from zenoh_conformance.spec.specification import REVISION
+from zenoh_conformance.spec.specification import pages as specification_pages
 
 HEAD = f"""# Requirements
 
-What revision {REVISION} of the specification asks for, in our own words, each under an id that lives for ever. The
-level LAYOUT marks a row of a table or a field of a diagram. `zconform requirements show ID` tells the rest.
+The requirements of revision {REVISION} of the specification in our own words. Ids are permanent. The level LAYOUT marks a row
+of a table or a field of a diagram. `zconform requirements show ID` prints one in full.
 """
 
 
 def pages() -> Iterator[tuple[str, str]]:
-    """The place of the page and its Markdown."""
+    """Yield the place of the page and its Markdown."""
     by_page: dict[str, list[Requirement]] = {name: [] for name in specification_pages()}
     for each in requirements().values():
         by_page[each.page].append(each)

@@ -1,10 +1,10 @@
-/* An agent, to begin with: the application above a node, which the harness tells what to do.
+/* An example agent: the application above a node, which the harness controls.
  *
  *     javac Agent.java && zconform smoke 'exec:java Agent {locator}?agent=stdio'
  *
- * One JSON object a line comes on standard input and is answered on standard output; events come at any time in between; logs
- * belong on standard error. Replace what `Application` does by calls of your implementation, opened with the locator in the
- * words: here it hears itself only. A real agent uses its JSON library. */
+ * The program reads one JSON request per line on standard input and writes one JSON answer per line on standard output, with events
+ * at any time between them; logs belong on standard error. Replace the body of `Application` by calls of your implementation, with
+ * a session to the locator in the arguments; here it receives only its own data. A real agent uses a JSON library. */
 import java.io.*;
 import java.util.*;
 import java.util.regex.*;
@@ -12,7 +12,7 @@ import java.util.regex.*;
 public class Agent {
     static final Set<String> COMMANDS = new TreeSet<>(List.of("declare_subscriber", "declare_queryable", "undeclare", "put", "get"));
 
-    /** Stands for a session of yours: what is put here is received here. */
+    /** Stands for a session of your implementation; it receives its own data. */
     static class Application {
         final Map<String, String> subscribers = new LinkedHashMap<>(), queryables = new LinkedHashMap<>();
         final Map<String, List<String>> replies = new HashMap<>();
@@ -50,7 +50,7 @@ public class Agent {
         }
     }
 
-    /** One request. */
+    /** Handles one request. */
     record Line(String text) {
         String text(String name) { // the value of a field, or null
             List<String> found = every(name);

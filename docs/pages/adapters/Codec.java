@@ -1,9 +1,9 @@
-/* A codec behind the stdio codec protocol, to begin with: it does the layer `vle` (variable-length integers) and says so.
+/* An example codec with the stdio codec protocol: it implements the layer `vle` (variable-length integers) and declares that.
  *
  *     javac Codec.java && zconform run 'stdio:java Codec' --only 'vectors/vle/*'
  *
- * One JSON object a line comes on standard input, one goes to standard output for each; logs belong on standard error. Put your
- * own decoder where `decode` is. A real adapter uses its JSON library; the harness writes the fields by these names. */
+ * The program reads one JSON request per line on standard input and writes one JSON answer per line on standard output; logs belong
+ * on standard error. Replace `decode` by your decoder. A real adapter uses a JSON library; the harness uses these field names. */
 import java.io.*;
 import java.math.BigInteger;
 import java.util.HexFormat;
@@ -17,7 +17,7 @@ public class Codec {
         return found.find() ? found.group(1) : null;
     }
 
-    /* Seven bits a byte, the lowest first; the ninth byte holds eight. */
+    /* Seven bits per byte, the lowest first; the ninth byte has eight. */
     static String decode(byte[] bytes) {
         BigInteger value = BigInteger.ZERO;
         for (int at = 0; at < bytes.length; at++) {

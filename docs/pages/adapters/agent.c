@@ -1,10 +1,10 @@
-/* An agent, to begin with: a client that connects, and the application above it, which the harness tells what to do.
+/* An example agent: a client that connects, and the application above it, which the harness controls.
  *
  *     cc -O2 -Wall -o agent agent.c && zconform run 'exec:./agent {locator}?role=client&agent=stdio'
  *
- * One JSON object a line comes on standard input and is answered on standard output; events come at any time in between; logs
- * belong on standard error. The first half stands for your implementation: it opens a session, publishes, hears, and finishes
- * queries, and no more. Put calls of yours where `command` calls it. A real agent uses its JSON library. */
+ * The program reads one JSON request per line on standard input and writes one JSON answer per line on standard output, with events
+ * at any time between them; logs belong on standard error. The first half stands for your implementation: it opens a session,
+ * publishes, receives, and ends queries. Replace the calls of it in `command` by your own. A real agent uses a JSON library. */
 #include <arpa/inet.h>
 #include <poll.h>
 #include <stdint.h>
@@ -24,13 +24,13 @@ typedef struct { char id[64], key[256]; } Subscriber;
 
 static int room, opened;               /* the link; whether the session on it is open */
 static uint8_t us[4];                  /* our ZenohID */
-static uint32_t mask, sn;              /* of the session: what its numbers are taken modulo, and the next one */
+static uint32_t mask, sn;              /* sequence numbers of the session: the mask, and the next one */
 static uint64_t said, heard, lease;    /* milliseconds */
 static Subscriber subscribers[MOST];
 
 static void event(const char *what, const char *id, const char *key, const char *kind, const uint8_t *payload, size_t n);
 
-/* ---- what stands for your implementation: a session */
+/* ---- stands for your implementation: a session */
 
 static unsigned byte(Reader *r) { return r->at < r->end ? *r->at++ : (r->bad = 1, 0u); }
 

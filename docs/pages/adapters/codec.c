@@ -1,10 +1,10 @@
-/* A codec behind the stdio codec protocol, to begin with: it does the layer `vle` (variable-length integers) and says so.
+/* An example codec with the stdio codec protocol: it implements the layer `vle` (variable-length integers) and declares that.
  *
  *     cc -O2 -Wall -o codec codec.c && zconform run "stdio:./codec" --only 'primitives/vle-*'
  *
- * One JSON object a line comes on standard input, one goes to standard output for each; logs belong on standard error.
- * Put your own decoder where `decode` is. The harness writes each line without line breaks inside and the fields by these
- * names; a real adapter uses its JSON library. */
+ * The program reads one JSON request per line on standard input and writes one JSON answer per line on standard output; logs belong
+ * on standard error. Replace `decode` by your decoder. The harness writes each request in one line, with these field names; a real
+ * adapter uses a JSON library. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static size_t unhex(const char *hex, uint8_t *bytes, size_t most) { /* how many 
     return n;
 }
 
-/* Seven bits a byte, the lowest first; the ninth byte holds eight. Returns the bytes used, 0 when there are too few. */
+/* Seven bits per byte, the lowest first; the ninth byte has eight. Returns the number of bytes used, 0 if there are too few. */
 static size_t decode(const uint8_t *bytes, size_t n, uint64_t *value) {
     *value = 0;
     for (size_t at = 0; at < n; at++) {

@@ -1,9 +1,9 @@
-/* A node to begin with: it listens, opens sessions, keeps them alive, ends them, and finishes queries that nobody serves.
+/* An example node: it listens, opens sessions, keeps them alive, closes them, and ends queries that no queryable serves.
  *
  *     cc -O2 -Wall -o node node.c && zconform run 'exec:./node {port}?role=peer&as=responder'
  *
- * One process a link, so that a fault ends one session only. It routes nothing and has no application; what it does not do is
- * told as `not-applicable`, and it judges a real node's first steps. Put your own stack where `serve` is. */
+ * It has one process per link, so that a fault ends only one session. It routes nothing and has no application; checks of what it
+ * does not do are `not-applicable`. Replace `serve` by your own stack. */
 #include <arpa/inet.h>
 #include <poll.h>
 #include <signal.h>

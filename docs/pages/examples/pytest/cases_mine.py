@@ -1,8 +1,8 @@
-"""A case of our own, beside those of the suite: what this implementation promises beyond the specification."""
+"""An additional case: a property of this implementation that the specification does not require."""
 
-from zenoh_conformance.case import case
+from zenoh_conformance.cases.case import case
 from zenoh_conformance.cases.establishing import issued_cookie
-from zenoh_conformance.scene import Scene
+from zenoh_conformance.talking.scene import Scene
 
 
 @case("session-establishment/cookie-must-match")

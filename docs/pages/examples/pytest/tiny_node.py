@@ -1,20 +1,19 @@
-"""Stands for an implementation in Python: it opens sessions and keeps them, and does not look at the whole of a cookie."""
+"""Stands for an implementation in Python: it opens and keeps sessions, and does not compare the whole cookie."""
 
 import contextlib
 import os
 import socket
 import threading
 
-from zenoh_conformance import sane
-from zenoh_conformance.codec import decode, encode
-from zenoh_conformance.messages import Init, Open
+from zenoh_conformance.messages import Init, Open, sane
+from zenoh_conformance.reading.codec import decode, encode
 from zenoh_conformance.wire.errors import DecodeError
 
 ZID = b"\x42\x17"
 
 
 class Node:
-    """Listens until it is closed; `python:tiny_node:Node` makes one for each start."""
+    """Listens until it is closed; `python:tiny_node:Node` creates one for each start."""
 
     def __init__(self, locator: str) -> None:
         host, _, port = locator.removeprefix("tcp/").rpartition(":")
@@ -38,9 +37,8 @@ class Node:
             return write(link, sane.close(session=False))
         write(link, sane.init_ack(syn, ZID, cookie, whatami=sane.PEER, exts=()))
         opening = read(link)
-        if not isinstance(opening, Open) or not (opening.cookie or b"").startswith(
-            cookie
-        ):  # a longer one is taken, too
+        # the fault: a longer cookie is accepted too
+        if not isinstance(opening, Open) or not (opening.cookie or b"").startswith(cookie):
             return write(link, sane.close(session=False))
         write(link, Open(ack=True, lease_in_seconds=True, lease=10, initial_sn=int.from_bytes(os.urandom(3), "little")))
         while read(link) is not None:
@@ -54,7 +52,7 @@ class Node:
 
 
 def read(link: socket.socket) -> object:
-    """The first message of the next batch; None at the end."""
+    """Return the first message of the next batch, or None at the end."""
     head = link.recv(2, socket.MSG_WAITALL)
     return decode(link.recv(int.from_bytes(head, "little"), socket.MSG_WAITALL)).message if len(head) == 2 else None
 
