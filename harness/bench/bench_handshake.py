@@ -10,9 +10,9 @@ import sys
 import time
 from collections.abc import Callable
 
-from zenoh_conformance import sane
-from zenoh_conformance.codec import decode, encode
-from zenoh_conformance.dialogue import Dialogue
+from zenoh_conformance.messages import sane
+from zenoh_conformance.reading.codec import decode, encode
+from zenoh_conformance.talking.dialogue import Dialogue
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.links.wires import Recorder
 from zenoh_harness.targets.reach import parse

@@ -6,11 +6,16 @@ python harness/bench/orders.py [--runs 100] [--first 0] [--most N] [VARIANT...] 
 from __future__ import annotations
 
 import argparse
+import sys
 import time
+from pathlib import Path
 
 from zenoh_harness.reference import Reference
 from zenoh_harness.variants import all_variants
-from zenoh_harness.variants.orders import depends
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from drawn_orders import depends
 
 
 def main() -> None:

@@ -21,9 +21,10 @@ from hypothesis.errors import HypothesisException
 from hypothesis.reporting import with_reporter
 from hypothesis.stateful import run_state_machine_as_test
 
-from zenoh_conformance.case import all_cases, import_all
-from zenoh_conformance.conversation import Side
-from zenoh_conformance.finding import Deviation
+from zenoh_conformance.cases.case import all_cases
+from zenoh_conformance.judging.finding import Deviation
+from zenoh_conformance.loading import import_all
+from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.faulty import all_faulty_nodes
 from zenoh_harness.faulty.table import reds
 from zenoh_harness.reference.memory import MemoryScene
