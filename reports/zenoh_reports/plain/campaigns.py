@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any, Final
 
 from zenoh_harness.files import records
-from zenoh_harness.files.campaigns import EVENTS, FORMAT, LEDGER, MANIFEST
+from zenoh_harness.files.campaigns import EVENTS, FORMAT, LEDGER, MANIFEST, Event
 
 from .judgements import content_id, grouped
 from .lines import Fault, Here, cell, objects, row_of
@@ -114,7 +114,7 @@ class _Fields(CampaignRow):
     after: int = 0
 
 
-OF_EVENT: Final = tuple("id seconds inputs edges features corpus after rate worker signature why".split())
+_OF_EVENT: Final = [field for field in _Fields.__dataclass_fields__ if field in Event.__annotations__]
 SHARED: Final = ("campaign", "day", "kind", "oracle", "targets")
 """What stands on every row of a campaign, as its manifest says it."""
 
@@ -129,7 +129,7 @@ def _manifest(here: Here, told: Mapping[str, Any]) -> CampaignRow:
     return CampaignRow(**{**here, **about, **columns}, type="manifest")
 
 
-def _columns(found: Mapping[str, Any], *required: str, more: Iterable[str]) -> Here:
+def _columns(found: Mapping[str, Any], *required: str, more: Iterable[str]) -> dict[str, Any]:
     """The named fields as columns, `more` where they are there. Raises ValueError."""
     if absent := [name for name in required if name not in found]:
         raise ValueError(f"field {absent[0]!r} is missing")
@@ -168,7 +168,7 @@ def _events(shared: Here, secrets: frozenset[str]) -> Iterator[CampaignRow]:
 
 
 def _event(here: Here, found: Mapping[str, Any]) -> CampaignRow:
-    columns = _columns(found, "event", more=OF_EVENT)
+    columns = _columns(found, "event", more=_OF_EVENT)
     columns["finding"], after = columns.pop("id", ""), columns.pop("after", 0)
     columns.setdefault("corpus", after)
     return CampaignRow(**here, **columns, type="event")
