@@ -307,10 +307,10 @@ def _conversation(path: Path | None) -> list[str]:
         return []
     from zenoh_harness.console import plain
     from zenoh_harness.files import conversations
-    from zenoh_harness.files.explained import conversation_told
+    from zenoh_harness.files.explained import explain_conversation
 
     lines = []
-    for event in conversation_told(conversations.read(path)):
+    for event in explain_conversation(conversations.read(path)):
         lines += ["", event.head, *(event.explanation.text() if event.explanation else ())]
     more = [f"  .. {len(lines) - MOST} lines more in the evidence"] if len(lines) > MOST else []
     return ["  said", *more, *(f"    {plain(line)}" for line in lines[-MOST:])]

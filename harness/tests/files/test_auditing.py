@@ -358,7 +358,7 @@ def test_a_capture_that_ends_too_early_is_judged_as_far_as_it_goes(command, tmp_
 
 def test_of_what_is_under_embargo_nothing_is_written(tmp_path, capsys):
     path, out = tmp_path / "x.jsonl", tmp_path / "out"
-    conversations.write(evidence.marked(conversation(planted("another cookie")[0])), path)
+    conversations.write(evidence.with_embargo_mark(conversation(planted("another cookie")[0])), path)
 
     assert invoke(["laws", "judge", str(path), "--out", str(out)]) == 1
     assert "under embargo" in capsys.readouterr().out

@@ -261,9 +261,9 @@ def test_the_same_entry_twice_is_refused(tmp_path):
 
 def test_what_was_judged_and_is_not_is_missing(tmp_path):
     path = tmp_path / "t.judged"
-    judged.write(path, judged.judged([judgement(), judgement(Verdict.NOT_OBSERVED, role="initiator")]))
+    judged.write(path, judged.judged_lines([judgement(), judgement(Verdict.NOT_OBSERVED, role="initiator")]))
     assert judged.read(path) == {"responder default push/put"}
-    assert judged.missing(judged.read(path), judged.judged([judgement(Verdict.NOT_OBSERVED)])) == [
+    assert judged.missing(judged.read(path), judged.judged_lines([judgement(Verdict.NOT_OBSERVED)])) == [
         "responder default push/put"
     ]
     path.write_text("push/put\n")
@@ -276,13 +276,15 @@ def test_what_was_judged_and_is_not_is_missing(tmp_path):
 def test_only_a_verdict_on_the_target_counts_as_judged(verdict):
     """An error of the harness says nothing about the target."""
     silent = verdict.value in ("not-observed", "not-applicable", "unimplemented", "error")
-    assert judged.judged([judgement(verdict)]) == (set() if silent else {"responder default push/put"})
-    assert judged.judged([judgement(verdict), judgement()]) == {"responder default push/put"}
+    assert judged.judged_lines([judgement(verdict)]) == (set() if silent else {"responder default push/put"})
+    assert judged.judged_lines([judgement(verdict), judgement()]) == {"responder default push/put"}
 
 
 @pytest.mark.parametrize("why", OUR_FAULT)
 def test_what_our_machine_was_too_slow_for_is_not_gone(why):
     late = judgement(Verdict.NOT_OBSERVED, f"not reached: {why} is required")
 
-    assert judged.judged([late]) == frozenset()
-    assert judged.prevented([late, judgement(Verdict.NOT_OBSERVED, role="initiator")]) == {"responder default push/put"}
+    assert judged.judged_lines([late]) == frozenset()
+    assert judged.prevented_lines([late, judgement(Verdict.NOT_OBSERVED, role="initiator")]) == {
+        "responder default push/put"
+    }

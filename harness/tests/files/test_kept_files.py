@@ -67,7 +67,7 @@ def test_a_list_of_known_deviations_and_what_was_judged():
     assert (case.verdict, dict(case.parameters), str(case.versions)) == (Verdict.FAIL, {"length": "255"}, "<2,>=0.1.0")
     assert case.sometimes and str(case.expires) == "2030-01-01"
     assert died.versions == Commits(("1a2b3c4", "5d6e7f8"))
-    now = judged.judged(results.read(KEPT / "faulty").judgements)
+    now = judged.judged_lines(results.read(KEPT / "faulty").judgements)
     assert judged.read(KEPT / "listed.judged") == now
 
 

@@ -135,5 +135,5 @@ def test_whose_deaths_are_kept_back(reach, word, due):
 @pytest.mark.parametrize("marked", [True, False], ids=["marked", "unmarked"])
 @pytest.mark.parametrize("place", ["embargo/fake-1.0/x.jsonl", "out/x.jsonl"])
 def test_a_recording_is_kept_back_by_its_mark_and_by_its_place(tmp_path, place, marked):
-    conversation = evidence.marked(said()) if marked else said()
+    conversation = evidence.with_embargo_mark(said()) if marked else said()
     assert kept_back(tmp_path / place, conversation, tmp_path) is (marked or place.startswith("embargo/"))

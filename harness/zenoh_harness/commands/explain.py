@@ -16,7 +16,7 @@ from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files import captures, conversations
 from zenoh_harness.files.content_types import HINTS, ContentType, bytes_of_hex, content_type
-from zenoh_harness.files.explained import Explained, conversation_told
+from zenoh_harness.files.explained import Explained, explain_conversation
 from zenoh_harness.files.faults import FileFault
 
 _NAMES = [layer.value for layer in Layer]
@@ -85,7 +85,9 @@ def _content(name: str, data: bytes, layer: Layer | None) -> Iterator[Explained]
     """Explain a conversation, a capture, hexadecimal text, or bytes. Raises UsageError that names any other kind of file."""
     kind = content_type(data)
     if kind is ContentType.CONVERSATION:
-        yield from conversation_told(conversations.parse(data.decode(errors="replace").splitlines(keepends=True), name))
+        yield from explain_conversation(
+            conversations.parse(data.decode(errors="replace").splitlines(keepends=True), name)
+        )
     elif kind is ContentType.CAPTURE:
         yield from _explain_capture(name, data)
     elif kind is ContentType.HEX:
@@ -104,7 +106,7 @@ def _explain_capture(name: str, data: bytes) -> Iterator[Explained]:
             path = Path(folder) / "standard-input"
             path.write_bytes(data)
         captured = captures.read(path)
-    yield from conversation_told(captured.conversation)
+    yield from explain_conversation(captured.conversation)
     for traffic, count in sorted(captured.counted.items()):
         yield Explained(
             f"also in the file: {count} {traffic}", unread=captured.damaged and traffic.startswith("damaged")

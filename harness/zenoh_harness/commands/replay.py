@@ -16,8 +16,8 @@ from zenoh_harness.commands.explain import print_explained
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import UsageError, nearest
 from zenoh_harness.files import conversations, scripts
-from zenoh_harness.files.evidence import marked, slug
-from zenoh_harness.files.explained import conversation_told
+from zenoh_harness.files.evidence import slug, with_embargo_mark
+from zenoh_harness.files.explained import explain_conversation
 from zenoh_harness.files.known import ListedDeviation
 from zenoh_harness.files.writable import check_files
 from zenoh_harness.run import embargo
@@ -65,7 +65,7 @@ def command(shell: Shell, script: str, target: str, seed: int, against: str | No
     decision = perform(case, node, seed, shell)
     if save is not None and decision.conversation is not None:
         secret = embargo.kept_back(Path(script), decision.conversation)
-        conversations.write(marked(decision.conversation) if secret else decision.conversation, save)
+        conversations.write(with_embargo_mark(decision.conversation) if secret else decision.conversation, save)
     listed = known_for(node.identity.name, kind=node.identity.kind, nodes=[node.role]).excuse(
         _judgement(decision, node, case)
     )
@@ -140,7 +140,9 @@ def _judgement(decision: Decision, node: NodeTarget, case: Case) -> Judgement:
 
 
 def _as_json(decision: Decision, node: NodeTarget) -> dict[str, object]:
-    explained = [part.as_json() for part in conversation_told(decision.conversation)] if decision.conversation else []
+    explained = (
+        [part.as_json() for part in explain_conversation(decision.conversation)] if decision.conversation else []
+    )
     return {
         "target": {"name": node.reach.reported_name(node.identity.name), "version": node.identity.version},
         "verdict": decision.verdict.value,
@@ -153,7 +155,7 @@ def _as_json(decision: Decision, node: NodeTarget) -> dict[str, object]:
 
 def _show(shell: Shell, decision: Decision, node: NodeTarget, listed: ListedDeviation | None) -> None:
     if decision.conversation is not None:
-        for one in conversation_told(decision.conversation):
+        for one in explain_conversation(decision.conversation):
             print_explained(shell, one)
     style = "bold green" if decision.verdict.value == "pass" else "bold red"
     who = f"{node.reach.reported_name(node.identity.name)} {node.identity.version}".strip()

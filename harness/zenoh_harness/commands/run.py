@@ -227,7 +227,7 @@ def accept_judged(shell: Shell, path: Path, ran: Ran | None) -> None:
     if ran is None or ran.stopped is not None:
         shell.note(f"{path.name} is unchanged: the run was not complete")
         return
-    lines = files_judged.judged(ran.judgements)
+    lines = files_judged.judged_lines(ran.judgements)
     files_judged.write(path, lines)
     shell.note(f"wrote {path.name}: {len(lines)} judged requirements")
 

@@ -1,4 +1,4 @@
-"""Readers, writers and schemas of every file that crosses rooms.
+"""Readers, writers and JSON schemas of every file that one package or command writes and another reads.
 
-No sockets here: reports import this part of the harness and no other.
+Nothing here opens a socket: `zenoh_reports` imports this folder of the harness and no other.
 """

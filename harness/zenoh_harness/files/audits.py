@@ -1,8 +1,8 @@
-"""The laws held against a recorded or captured conversation: who is at fault, by which rule, in which packet.
+"""Apply the laws to a recorded or captured conversation: which node broke which requirement, in which packet.
 
-charges(conversation)   pure: what the laws find in one conversation, of whoever is in it
-cut(conversation, ..)   the part of a conversation that shows a charge
-cut_capture(path, ..)   the packets of a capture that do
+charges(conversation)   the findings of the laws about all nodes of one conversation; a pure function
+cut(conversation, ..)   the connections of a conversation that show a charge
+cut_capture(path, ..)   the packets of a capture that show a charge
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ from zenoh_harness.files import pcap
 from zenoh_harness.files.pcap import Packet
 
 LONGEST = 64
-"""Bytes of what was said that a charge shows."""
+"""The most bytes of a message that a charge shows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Charge:
-    """One thing that one node did and a requirement forbids."""
+    """One action of one node that a requirement forbids."""
 
     node: str
-    """The ZenohID, printed as Zenoh does, where the node told one; else its address."""
+    """The ZenohID as Zenoh prints it; the address of a node that stated no ZenohID."""
     address: str
     role: str
-    """`initiator` or `responder`, of that connection."""
+    """The node's role in the connection: `initiator` or `responder`."""
     requirement: str
     law: str
     verdict: Verdict
-    """FAIL, or WARN where the requirement is no more than a SHOULD or a MAY."""
+    """FAIL, or WARN if the level of the requirement is SHOULD or MAY."""
     cause: str
     connection: str
     packet: int | None
-    """Of the capture, as Wireshark counts; None where the conversation is of no capture."""
+    """The packet number in the capture, as Wireshark counts; None if the conversation does not come from a capture."""
     time: float
     """Seconds since the conversation began."""
     data: bytes
-    """What was said there, cut to `LONGEST` bytes."""
+    """The bytes of the event, cut to `LONGEST` bytes."""
 
     def as_json(self) -> dict[str, Any]:
-        """The charge as data."""
+        """Return the charge as JSON data."""
         return {
             "node": self.node, "address": self.address, "role": self.role, "requirement": self.requirement,
             "law": self.law, "verdict": self.verdict.value, "cause": self.cause, "connection": self.connection,
@@ -60,20 +60,20 @@ class Charge:
 
 @dataclass(slots=True)
 class Audit:
-    """What the laws say of a conversation."""
+    """The result of the laws for one conversation."""
 
     charges: list[Charge] = field(default_factory=list)
     """In the order of the conversation."""
     subjects: Counter[str] = field(default_factory=Counter)
-    """Law to how often it had something to judge."""
+    """Id of a law to the number of subjects that it judged."""
     nodes: dict[str, set[str]] = field(default_factory=dict)
-    """Node to its addresses."""
+    """Node (ZenohID, or address without one) to its addresses."""
     messages: int = 0
-    """Messages that were read, also those inside others."""
+    """Decoded messages, including those inside FRAMEs and fragments."""
 
 
 def charges(conversation: Conversation, laws: Iterable[type[Law]] | None = None) -> Audit:
-    """Hold the laws (all of them unless told) against everybody in the conversation."""
+    """Judge all nodes of a conversation by `laws`, or by all laws if it is None."""
     seen = _Nodes(conversation)
     audit = Audit()
     for judged in judge(conversation, laws, watch=seen.watch):
@@ -85,7 +85,7 @@ def charges(conversation: Conversation, laws: Iterable[type[Law]] | None = None)
 
 
 def cut(conversation: Conversation, connections: Collection[str]) -> Conversation:
-    """What of a conversation went over these connections; times stay."""
+    """Return the part of a conversation that went over these connections; the times stay as they are."""
     return Conversation(
         {name: known for name, known in conversation.connections.items() if name in connections},
         [event for event in conversation if event.connection in connections],
@@ -94,13 +94,13 @@ def cut(conversation: Conversation, connections: Collection[str]) -> Conversatio
 
 
 def cut_capture(path: Path, numbers: Collection[int], out: Path) -> int:
-    """Write the packets of these numbers as a capture of their own; how many. Raises FileFault."""
+    """Copy the packets with these numbers into a new capture; return how many were written. Raises FileFault."""
     packets: Iterator[Packet] = (packet for packet in pcap.Capture(path) if packet.number in numbers)
     return pcap.write(packets, out)
 
 
 class _Nodes:
-    """Who is who: the ZenohIDs that INIT, JOIN and HELLO told."""
+    """The ZenohID of each side of each connection, as its INIT, JOIN or HELLO states it."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
@@ -108,14 +108,14 @@ class _Nodes:
         self.messages = 0
 
     def watch(self, seen: Seen) -> None:
-        """A message went by: count it, and note who says who it is."""
+        """Count a message, and remember the ZenohID that it states."""
         if seen.kind != "batch":
             self.messages += 1
         if seen.kind in TELLING and seen.message.zid is not None:
             self._zids.setdefault((seen.connection, seen.sender), str(seen.message.zid))
 
     def nodes(self) -> dict[str, set[str]]:
-        """Node to its addresses, of those who said anything."""
+        """Return node to addresses, for each node that sent at least one byte."""
         found: dict[str, set[str]] = {}
         for name, side in dict.fromkeys(
             (e.connection, e.sender) for e in self._conversation if e.kind is Happened.BYTES
@@ -125,7 +125,7 @@ class _Nodes:
         return dict(sorted(found.items()))
 
     def charge(self, law: type[Law], finding: Finding) -> Charge:
-        """The finding of a law, with all that tells where it is."""
+        """Return a law's finding with the node, the connection and the packet that it concerns."""
         known = requirements().get(finding.requirement)
         event = finding.event
         address = self._address(finding.connection, finding.sender)

@@ -1,7 +1,7 @@
-"""Finds where batches begin in a stream whose beginning was not captured, and in which form they come.
+"""Find where the batches begin in a stream whose beginning was not captured, and the form in which they are encoded.
 
-Pure functions over the captured bytes. An offset is accepted when all complete batches from there on decode, or all but a
-few; the form is the one by which most batches of both directions decode.
+Pure functions over the captured bytes. An offset is accepted if the complete batches from there on decode, with at most
+one in four excepted. The form (plain, compressed, low latency) is the one in which most batches of both directions decode.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from zenoh_conformance.reading.conversation import Begins, Side
 from zenoh_conformance.wire.errors import DecodeError
 
 LOOKED_AT: Final = 1 << 17
-"""Bytes of a direction that are searched."""
+"""The first bytes of a direction that are searched."""
 ENOUGH: Final = 24
-"""Batches that are decoded to accept an offset."""
+"""The most batches that are decoded to accept an offset."""
 SURE: Final = 3
-"""Batches that must decode at an offset inside a segment."""
+"""Batches that must decode at an offset inside a TCP segment; at the beginning of a segment one is enough."""
 FORMS: Final = (Begins.MIDDLE, Begins.COMPRESSED, Begins.LOWLATENCY)
 _TRANSPORT_IDS: Final = frozenset(range(7))
 _BARE_IDS: Final = frozenset({3, 4, *range(0x19, 0x20)})
 
 
 class BatchStart(NamedTuple):
-    """The offsets from which a session that had begun before the capture can be decoded."""
+    """The offsets from which a session that began before the capture can be decoded."""
 
     merit: int
-    """Two points for each decoded batch, one for an unusual one."""
+    """Two points for each decoded batch; one for a decoded batch with OAM or with diagnostics."""
     form: Begins
     skip: dict[Side, int | None]
-    """Bytes of each side before its first complete batch; None where none was found."""
+    """Bytes of each side before its first complete batch; None for a side without a complete batch."""
 
 
 def find_batch_start(said: Mapping[Side, Sequence[bytes]], forms: Iterable[Begins] = FORMS) -> BatchStart | None:
-    """The best offsets and form for the segments of each side; None where no batch was found."""
+    """Return the best offsets and form for the TCP segments of each side; None if no batch was found."""
     best: BatchStart | None = None
     for form in forms:
         places = {side: _place(form, chunks) for side, chunks in said.items()}
@@ -49,7 +49,7 @@ def find_batch_start(said: Mapping[Side, Sequence[bytes]], forms: Iterable[Begin
 
 
 def _place(form: Begins, chunks: Sequence[bytes]) -> tuple[int, int | None]:
-    """The merit and offset of the first accepted offset; (0, 0) without any bytes."""
+    """Return (merit, offset) of the first accepted offset; (0, 0) without bytes, (0, None) without accepted offset."""
     data = b"".join(chunks)[:LOOKED_AT]
     if not data:
         return 0, 0
@@ -61,7 +61,7 @@ def _place(form: Begins, chunks: Sequence[bytes]) -> tuple[int, int | None]:
 
 
 def _places(chunks: Sequence[bytes], size: int) -> Iterator[tuple[int, int]]:
-    """Offsets to try, each with the merit that it must reach: beginnings of segments first, then all others."""
+    """Yield the offsets to try, each with the merit that it must reach: first beginnings of segments, then all others."""
     starts = [at for at in chain([0], accumulate(map(len, chunks))) if at < size]
     yield from ((at, 1) for at in starts)
     seen = set(starts)
@@ -69,7 +69,10 @@ def _places(chunks: Sequence[bytes], size: int) -> Iterator[tuple[int, int]]:
 
 
 def _merit(form: Begins, data: bytes, at: int) -> tuple[int, int]:
-    """The merit of batches from `at` on, and how many do not decode: one of four may be the sender's fault."""
+    """Return the merit of the batches from `at` on, and how many do not decode; the merit is 0 if more than 1 in 4 do not.
+
+    A few undecodable batches are accepted, since the captured sender itself may be faulty.
+    """
     prefix = LOWLATENCY_PREFIX if form is Begins.LOWLATENCY else STREAM_PREFIX
     merit = read = bad = 0
     while at + prefix < len(data) and read < ENOUGH:
@@ -89,7 +92,7 @@ def _merit(form: Begins, data: bytes, at: int) -> tuple[int, int]:
 
 
 def _may_begin(form: Begins, batch: bytes) -> bool:
-    """Whether the first bytes of a batch are possible; this needs no more than those."""
+    """Return whether the first one or two bytes can begin a batch: a cheap test before the batch is decoded."""
     if form is Begins.LOWLATENCY:
         return batch[0] & 0x1F in _BARE_IDS
     if form is Begins.MIDDLE:
@@ -98,7 +101,7 @@ def _may_begin(form: Begins, batch: bytes) -> bool:
 
 
 def _read(form: Begins, batch: bytes) -> int:
-    """2 for a batch that decodes, 1 for one with unusual content, 0 for one that does not decode."""
+    """Return 2 for a batch that decodes, 1 for one with OAM or with diagnostics, 0 for one that does not decode."""
     if form is Begins.COMPRESSED:
         try:
             batch = decompress(batch)

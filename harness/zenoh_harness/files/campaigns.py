@@ -1,11 +1,12 @@
-"""A fuzzing campaign as files: what it was told, what happened, and what it has found so far.
+"""The files of a fuzzing campaign: its options, its events and its findings so far.
 
-    manifest.json    who fuzzes what with which versions; one campaign, its last run
-    events.jsonl     one event a line, flushed as it falls: begin, progress, finding, restart, end
-    ledger.json      every finding of all runs of this folder, by id, with how often and where it stands
-    findings/ID/     `input` (the bytes) and `finding.json` (the same as the ledger's entry, with its explanation)
+    manifest.json    oracle, targets, versions, seed and command line of the campaign's last run
+    events.jsonl     one event a line, flushed at once: begin, progress, finding, restart, merge, end
+    ledger.json      the findings of all runs in this folder, by id, each with its count and its state
+    findings/ID/     `input` (the bytes) and `finding.json` (the ledger's entry, with its explanation)
 
-Live campaigns, the pipeline and the pages read the same files. Schemas: `schemas/campaign-*.schema.json`.
+Codec campaigns, live campaigns, the pipeline and the HTML pages use the same files. Schemas:
+`schemas/campaign-*.schema.json`.
 """
 
 from __future__ import annotations
@@ -27,21 +28,22 @@ MANIFEST, EVENTS, LEDGER, FINDINGS = "manifest.json", "events.jsonl", "ledger.js
 INPUT, FINDING = "input", "finding.json"
 
 Standing = Literal["new", "minimised", "promoted", "explained", "fixed"]
-"""What a person, or a command, has made of a finding."""
+"""The state of a finding: a command minimises and promotes it, a person explains it or marks it as fixed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SideRow:
-    """What one codec said."""
+    """The answer of one codec to the input of a finding."""
 
     name: str
     verdict: str
     told: str = ""
+    """The text of the answer: the decoded value, or the error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindingRow:
-    """One finding as it is kept."""
+    """One finding, as `ledger.json` and `finding.json` hold it."""
 
     id: Annotated[str, Meta(pattern="^[0-9a-f]{12}$")]
     oracle: str
@@ -51,32 +53,35 @@ class FindingRow:
     input: Annotated[
         str, Meta(pattern="^([0-9a-f]{2})*$", description="the bytes; the first says as what the rest is read")
     ]
-    """The bytes in hexadecimal, the first of which says as what the rest is read."""
+    """The bytes in hexadecimal; the first byte selects the layer or format as which the rest is decoded."""
     sides: tuple[SideRow, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
     """Codec to version."""
     targets: tuple[str, ...] = ()
-    """The target strings with which it was found."""
+    """The target strings of the campaign that found it."""
     grave: bool = False
     embargo: bool = False
-    """It makes a current release crash or starve, and is not public: counted in what is published, never told."""
+    """Whether the input makes a current release crash or run out of memory and is not public yet.
+
+    Published pages count such a finding and do not describe it.
+    """
     standing: Standing = "new"
     count: Annotated[int, Meta(ge=1)] = 1
-    """Inputs that were seen to break the same promise in the same way."""
+    """Number of inputs with the same signature."""
     segments: tuple[tuple[str, str, str], ...] = ()
-    """Path, hexadecimal, note: of the minimised input."""
+    """The segments of the minimised input: path, bytes in hexadecimal, note."""
     explanation: tuple[str, ...] = ()
-    """Lines for people."""
+    """Lines of text that explain the finding to a reader."""
     repeat: str = ""
-    """The command that does it again."""
+    """The command line that reproduces it."""
 
     def to_json(self) -> Row:
-        """The entry, keys in a fixed order."""
+        """Return the entry as JSON data, keys in a fixed order."""
         return {"finding": FORMAT, **records.row_of(self)}
 
 
 class Manifest(TypedDict):
-    """What a campaign was told."""
+    """The options of a campaign: `manifest.json`."""
 
     campaign: Literal[1]
     id: str
@@ -100,7 +105,7 @@ Amount = Annotated[float, Meta(ge=0)]
 
 
 class Event(TypedDict):
-    """One line of the events. Which fields there are depends on the kind of the event."""
+    """One line of `events.jsonl`. Its optional fields depend on the kind of the event."""
 
     event: Literal["begin", "progress", "finding", "restart", "merge", "end"]
     seconds: Amount
@@ -121,7 +126,7 @@ class Event(TypedDict):
 
 
 def schemas() -> dict[str, Row]:
-    """The published schemas, by the name of their file."""
+    """Return the JSON schemas of a campaign's files, by the schema's file name."""
     finding = records.schema_of(FindingRow, constants={"finding": FORMAT})
     ledger = {
         "type": "object",
@@ -135,11 +140,13 @@ def schemas() -> dict[str, Row]:
         "finding": ("One finding of a fuzzing campaign", finding),
         "ledger": ("Every finding of a campaign's folder", ledger),
     }
-    return {f"campaign-{name}.schema.json": records.titled(title, schema) for name, (title, schema) in titled.items()}
+    return {
+        f"campaign-{name}.schema.json": records.with_title(title, schema) for name, (title, schema) in titled.items()
+    }
 
 
 def finding_of(row: object, path: Path | str = "finding") -> FindingRow:
-    """The entry that a JSON object describes.  Raises FileFault."""
+    """Return the finding that a JSON object describes. Raises FileFault if the object does not match the schema."""
     _check("finding", row, path)
     return records.read_from(path, FindingRow, row)
 
@@ -173,28 +180,28 @@ def _document(path: Path) -> Any:
 
 
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Say what a campaign was told.  FileFault for a manifest that its schema does not allow."""
+    """Write `manifest.json` into the campaign's folder. Raises FileFault if the manifest does not match its schema."""
     told = {"campaign": FORMAT, **manifest}
     _check("manifest", told, folder / MANIFEST)
     _replace(folder / MANIFEST, told)
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Read it back.  Raises FileFault."""
+    """Read `manifest.json` of a campaign's folder. Raises FileFault."""
     told = _document(folder / MANIFEST)
     _check("manifest", told, folder / MANIFEST)
     return records.read_from(folder / MANIFEST, Manifest, told)
 
 
 def add_event(folder: Path, kind: str, seconds: float, facts: Mapping[str, Any]) -> None:
-    """One more line in the events; `seconds` since the run began."""
+    """Append one event to `events.jsonl`; `seconds` since the run began."""
     line = json.dumps({"event": kind, "seconds": round(seconds, 3), **facts})
     with (folder / EVENTS).open("a", encoding="utf-8") as out:
         out.write(line + "\n")
 
 
 def read_events(folder: Path) -> Iterator[dict[str, Any]]:
-    """The events, oldest first; a last line that was cut short is passed over.  Raises FileFault."""
+    """Yield the events, oldest first; skip a last line that was cut off. Raises FileFault with the line."""
     path = folder / EVENTS
     lines = _text(path).splitlines(keepends=True) if path.exists() else []
     for number, line in enumerate(lines, 1):
@@ -209,12 +216,12 @@ def read_events(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def write_ledger(folder: Path, findings: Mapping[str, FindingRow]) -> None:
-    """Write all findings, in order of id."""
+    """Write `ledger.json` with all findings, in order of id."""
     _replace(folder / LEDGER, {"ledger": FORMAT, "findings": [findings[name].to_json() for name in sorted(findings)]})
 
 
 def read_ledger(folder: Path) -> dict[str, FindingRow]:
-    """The findings so far, by id; none where there is no ledger yet.  Raises FileFault."""
+    """Return the findings of `ledger.json` by id; an empty dict if there is no ledger yet. Raises FileFault."""
     path = folder / LEDGER
     if not path.exists():
         return {}
@@ -225,7 +232,7 @@ def read_ledger(folder: Path) -> dict[str, FindingRow]:
 
 
 def keep_finding(folder: Path, row: FindingRow) -> Path:
-    """Write a finding's own folder; the path of its input."""
+    """Write the folder of a finding; return the path of its input."""
     place = folder / FINDINGS / row.id
     place.mkdir(parents=True, exist_ok=True)
     (place / INPUT).write_bytes(bytes.fromhex(row.input))
@@ -234,13 +241,13 @@ def keep_finding(folder: Path, row: FindingRow) -> Path:
 
 
 def read_finding(place: Path) -> FindingRow:
-    """The finding in a folder, or in a file `finding.json`.  Raises FileFault."""
+    """Read a finding from its folder or from its `finding.json`. Raises FileFault."""
     path = place / FINDING if place.is_dir() else place
     return finding_of(_document(path) if path.exists() else {}, path)
 
 
 def _replace(path: Path, told: Mapping[str, Any]) -> None:
-    """Whoever reads sees the old file or the new one, and never half of it."""
+    """Write a JSON file by renaming a temporary one, so that a reader gets the old or the new content, never a part."""
     new = path.with_name(path.name + ".new")
     new.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     new.replace(path)

@@ -1,6 +1,6 @@
-"""Writes a conversation as packets that Wireshark reads: TCP with handshakes and acknowledgements, UDP, IPv4 or IPv6.
+"""Write a conversation as a capture for Wireshark: TCP with handshakes and acknowledgements, or UDP, over IPv4 or IPv6.
 
-The endpoints are those that the connection names; a side without an IP address, as of a Unix socket, gets one.
+The endpoints are those of the connection; a side without an IP address, for example of a Unix socket, gets an invented one.
 """
 
 from __future__ import annotations
@@ -18,22 +18,25 @@ from zenoh_harness.files.packets import ACK, FIN, RST, SYN, TCP, UDP
 from zenoh_harness.files.pcap import Packet
 
 SEGMENT: Final = 32_768
-"""Bytes of a TCP segment at most."""
+"""The most payload bytes of a TCP segment."""
 PSH: Final = 0x08
 LISTENS: Final = 7447
 INVENTED: Final = 49_152
-"""The first port for sides without one."""
+"""The first port that an initiator without a port gets."""
 
 Address = IPv4Address | IPv6Address
 
 
 def write(conversation: Conversation, path: Path, *, began: int = 0) -> int:
-    """Write the conversation as a capture that begins at `began`, in ns since 1970; return the number of packets."""
+    """Write the conversation as a capture; return the number of packets. Raises FileFault.
+
+    `began`: the time of the conversation's second 0, in nanoseconds since 1970.
+    """
     return pcap.write(packets(conversation, began=began), path)
 
 
 def packets(conversation: Conversation, *, began: int = 0) -> Iterator[Packet]:
-    """The packets that would have carried the conversation, of link type RAW (101)."""
+    """Yield packets that carry the conversation, of link type RAW (101); `began` in nanoseconds since 1970."""
     wires: dict[str, _Wire] = {}
     number = 0
     for event in conversation:
@@ -41,14 +44,14 @@ def packets(conversation: Conversation, *, began: int = 0) -> Iterator[Packet]:
         if wire is None:
             wire = wires[event.connection] = _Wire.of(conversation.connection(event.connection), len(wires))
         time = began + round(event.time * 1e9)
-        for data in wire.said(event):
+        for data in wire.packets_of(event):
             number += 1
             yield Packet(number, time, pcap.RAW, data, len(data))
 
 
 @dataclass(slots=True)
 class _Wire:
-    """One connection: the endpoint and the next sequence number of each side."""
+    """One connection: the endpoint and the next TCP sequence number of each side."""
 
     framing: Framing
     at: dict[Side, tuple[Address, int]]
@@ -57,17 +60,17 @@ class _Wire:
 
     @classmethod
     def of(cls, connection: Connection, index: int) -> _Wire:
-        """The wire of a connection, the `index`th of its conversation."""
+        """Return the wire of a connection; `index`, its position in the conversation, makes the invented port unique."""
         at = {
             Side.INITIATOR: _endpoint(connection.initiator, IPv4Address("127.0.0.1"), INVENTED + index % 16_000),
             Side.RESPONDER: _endpoint(connection.responder, IPv4Address("127.0.0.2"), LISTENS),
         }
         if at[Side.INITIATOR][0].version != at[Side.RESPONDER][0].version:
-            at = {side: (_mapped(host), port) for side, (host, port) in at.items()}
+            at = {side: (_as_ipv6(host), port) for side, (host, port) in at.items()}
         return cls(connection.framing, at)
 
-    def said(self, event: Event) -> Iterator[bytes]:
-        """The packets of one event."""
+    def packets_of(self, event: Event) -> Iterator[bytes]:
+        """Yield the packets of one event; the first event of a TCP connection is preceded by the TCP handshake."""
         if self.framing is Framing.DATAGRAM:
             if event.kind is Happened.BYTES:
                 yield self._datagram(event.sender, event.data)
@@ -99,7 +102,7 @@ class _Wire:
         return self._packet(sender, UDP, struct.pack(">HHHH", from_, to, 8 + len(data) & 0xFFFF, 0) + data, 6)
 
     def _packet(self, sender: Side, protocol: int, body: bytes, at: int) -> bytes:
-        """The IP packet around a segment whose checksum stands at `at`."""
+        """Return the IP packet around a TCP segment or UDP datagram whose checksum has the offset `at`."""
         source, target = self.at[sender][0], self.at[sender.other][0]
         pseudo = source.packed + target.packed + struct.pack(">II", len(body), protocol)
         text = struct.pack(">H", _sum(pseudo + body) or 0xFFFF)
@@ -112,7 +115,7 @@ class _Wire:
 
 
 def _endpoint(locator: str, host: Address, port: int) -> tuple[Address, int]:
-    """Host and port of a locator such as `tcp/[::1]:7447`; the ones given for what names none."""
+    """Return host and port of a locator such as `tcp/[::1]:7447`; `host` and `port` for one that names neither."""
     address = locator.partition("/")[2] or locator
     name, _, number = address.partition("?")[0].partition("#")[0].rpartition(":")
     try:
@@ -121,12 +124,12 @@ def _endpoint(locator: str, host: Address, port: int) -> tuple[Address, int]:
         return host, port
 
 
-def _mapped(host: Address) -> Address:
+def _as_ipv6(host: Address) -> Address:
     return IPv6Address(f"::ffff:{host}") if host.version == 4 else host
 
 
 def _sum(data: bytes) -> int:
-    """The Internet checksum."""
+    """Return the Internet checksum (RFC 1071)."""
     data += bytes(len(data) % 2)
     total: int = sum(struct.unpack(f">{len(data) // 2}H", data))
     while total >> 16:

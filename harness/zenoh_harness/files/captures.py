@@ -1,12 +1,16 @@
-"""A capture becomes a conversation: packets -> units -> flows -> what was said on each -> connections and events.
+"""Read a capture as a conversation: packets -> units -> flows -> reassembled bytes -> connections and events.
 
-    read(path)              all of it at once, for what one process can hold
-    units(packets, counted) the same stages one by one, each a pure function of what stands before it, so that they can
-    flows.flows(units)      run elsewhere: `packets.opened` needs one packet, `flows.connections` the units of one key,
-    heard(flow, ports)      and this one flow
-    together(heard)
+    read(path)               all stages, for a capture that fits into the memory of one process
+    units(packets, counted)  packets to TCP segments and UDP datagrams
+    flows.flows(units)       segments and datagrams to flows
+    heard(flow, ports)       one flow to connections and events
+    together(heard)          the connections and events of all flows to one conversation
 
-A flow is Zenoh's when it uses one of Zenoh's ports or begins as Zenoh does; TLS, QUIC, WebSocket and all else are counted.
+The stages are pure functions, so that Spark can run them on separate machines: `packets.opened` needs one packet,
+`flows.connections` the units of one flow key, `heard` one flow.
+
+A flow is read as Zenoh if it uses a Zenoh port or begins with a Zenoh handshake. Flows of TLS, QUIC, WebSocket and
+everything else are only counted.
 """
 
 from __future__ import annotations
@@ -32,46 +36,49 @@ from zenoh_harness.files.packets import TCP, UDP, Piece, Unit, is_multicast, ope
 from zenoh_harness.files.pcap import Capture, Packet
 
 PORTS: Final = frozenset({7446, 7447})
-"""Scouting, and everything else."""
+"""Zenoh's default ports: 7446 for scouting, 7447 for sessions."""
 PIECES: Final = 4096
-"""IP packets in fragments that are waited for at a time."""
+"""The most IP packets whose fragments are kept at a time until the missing ones come."""
 
 
 @dataclass(slots=True)
 class Heard:
-    """What was said on one flow; several connections where the capture lost bytes in between."""
+    """The connections and events of one flow; it has several connections if the capture lost bytes in between."""
 
     flow: Flow
     connections: list[Connection] = field(default_factory=list)
     events: list[tuple[int, Event]] = field(default_factory=list)
-    """Each with the packet that it had to wait for: the order over all flows. Times are nanoseconds since 1970."""
+    """Each event with the number of the last packet that it needed, which orders events across flows.
+
+    The times of these events are nanoseconds since 1970.
+    """
     counted: Counter[str] = field(default_factory=Counter)
-    """What was found beside what is said: lost bytes, repeated packets, directions that could not be read."""
+    """Description to count: lost bytes, repeated packets, directions that could not be read."""
 
     @property
     def packets(self) -> Iterator[int]:
-        """The numbers of all its packets."""
+        """The numbers of all packets of the flow."""
         for unit in self.flow.units:
             yield from unit.packets or (unit.number,)
 
 
 @dataclass(slots=True)
 class Captured:
-    """A whole capture, read."""
+    """The content of a capture as a conversation."""
 
     conversation: Conversation
     packets: dict[str, frozenset[int]] = field(default_factory=dict)
-    """The packets of each connection, acknowledgements too."""
+    """Connection to the numbers of its packets, including pure acknowledgements."""
     counted: Counter[str] = field(default_factory=Counter)
-    """What is in the capture and not in the conversation, and what was wrong with it."""
+    """Description to count: packets that are not part of the conversation, and faults of the capture."""
     read: int = 0
-    """Packets."""
+    """Number of packets that were read."""
     damaged: bool = False
-    """Behind a place that cannot be read the file goes on."""
+    """Whether the file contains an unreadable block or record; what follows it was not read."""
 
 
 def read(path: Path, ports: Iterable[int] = ()) -> Captured:
-    """A capture file; `ports` are Zenoh's beside its own. Raises FileFault for what is none."""
+    """Read a capture file; `ports` are Zenoh ports besides `PORTS`. Raises FileFault if the file is no capture."""
     capture, counted = Capture(path), Counter[str]()
     known = PORTS | frozenset(ports)
     heard_all = [heard(flow, known, counted) for flow in flows(units(capture, counted))]
@@ -86,7 +93,10 @@ def read(path: Path, ports: Iterable[int] = ()) -> Captured:
 
 
 def units(packets: Iterable[Packet], counted: Counter[str]) -> Iterator[Unit]:
-    """The segments and datagrams of packets; what has none is counted by its reason, all packets under `packets`."""
+    """Yield the TCP segments and UDP datagrams of packets.
+
+    `counted` counts all packets as `packets`, and packets without a segment or datagram under the reason.
+    """
     pieces: dict[object, list[Piece]] = {}
     for packet in packets:
         counted["packets"] += 1
@@ -109,7 +119,7 @@ def units(packets: Iterable[Packet], counted: Counter[str]) -> Iterator[Unit]:
 
 
 def heard(flow: Flow, ports: frozenset[int] = PORTS, counted: Counter[str] | None = None) -> Heard | None:
-    """What was said on a flow; None where it is not Zenoh's, which is counted by what it is."""
+    """Return the connections and events of a flow; for a flow that is not Zenoh, count its type and return None."""
     counted = Counter() if counted is None else counted
     text = Heard(flow)
     said = list(Reassembly(flow).spoken()) if flow.protocol == TCP else []
@@ -125,7 +135,10 @@ def heard(flow: Flow, ports: frozenset[int] = PORTS, counted: Counter[str] | Non
 
 
 def together(all_heard: Iterable[Heard], counted: Counter[str] | None = None) -> Captured:
-    """One conversation of all that was heard, in the order in which the capture has it; its clock never goes back."""
+    """Merge the connections and events of all flows into one conversation, in the order of the capture.
+
+    The times of the conversation never decrease: an event that is earlier than its predecessor gets the latter's time.
+    """
     captured = Captured(Conversation(), counted=Counter() if counted is None else counted)
     events: list[tuple[int, Event, str]] = []
     names: dict[str, str] = {}
@@ -141,12 +154,12 @@ def together(all_heard: Iterable[Heard], counted: Counter[str] | None = None) ->
         events += [(order, event, names[event.connection]) for order, event in one.events]
         captured.counted.update(one.counted)
     events.sort(key=itemgetter(0))
-    captured.conversation.events = list(_clocked(events, captured.counted))
+    captured.conversation.events = list(_in_seconds(events, captured.counted))
     return captured
 
 
-def _clocked(events: list[tuple[int, Event, str]], counted: Counter[str]) -> Iterator[Event]:
-    """The events under their connections' names, in seconds since the first."""
+def _in_seconds(events: list[tuple[int, Event, str]], counted: Counter[str]) -> Iterator[Event]:
+    """Yield the events with the final names of their connections and with times in seconds since the first event."""
     began = now = events[0][1].time if events else 0
     for _, event, name in events:
         if event.time < now:
@@ -156,7 +169,7 @@ def _clocked(events: list[tuple[int, Event, str]], counted: Counter[str]) -> Ite
 
 
 def flow_type_of(flow: Flow, said: list[Said | Lost], ports: frozenset[int]) -> FlowType:
-    """What a flow is, by its ports and by how its sides begin."""
+    """Return the type of a flow, from its ports and from the first bytes of its sides."""
     at_port = bool(ports & {port_of(flow.initiator), port_of(flow.responder)})
     if flow.protocol == UDP:
         return type_of_datagrams([unit.payload for unit in flow.units if not unit.missing], at_port=at_port)
@@ -169,7 +182,7 @@ def flow_type_of(flow: Flow, said: list[Said | Lost], ports: frozenset[int]) -> 
 
 
 def chunks(said: Iterable[Said]) -> dict[Side, list[bytes]]:
-    """What each side said, segment by segment."""
+    """Return the bytes of each side, one item for each TCP segment."""
     chunks: dict[Side, list[bytes]] = {side: [] for side in Side}
     for each in said:
         if each.data:
@@ -178,7 +191,7 @@ def chunks(said: Iterable[Said]) -> dict[Side, list[bytes]]:
 
 
 def first_bytes(said: Iterable[Said | Lost], side: Side, enough: int = 512) -> bytes:
-    """The first bytes of a side, up to what is lost."""
+    """Return the first bytes of a side, up to the first loss; at least `enough` bytes if the side sent as many."""
     data = b""
     for each in said:
         if isinstance(each, Lost):
@@ -191,7 +204,7 @@ def first_bytes(said: Iterable[Said | Lost], side: Side, enough: int = 512) -> b
 
 
 def _stream(text: Heard, said: list[Said | Lost]) -> None:
-    """The connections that a TCP flow is: one, and one more for each place where bytes are lost."""
+    """Add the connections of a TCP flow: one, and one more after each loss of bytes."""
     flow = text.flow
     parts: list[list[Said]] = [[]]
     for each in said:
@@ -208,7 +221,7 @@ def _stream(text: Heard, said: list[Said | Lost]) -> None:
 
 
 def _part(text: Heard, index: int, part: list[Said], *, begun: bool) -> None:
-    """One connection: all of a TCP flow, or what of it stands between two losses."""
+    """Add one connection: a whole TCP flow, or the part of it between two losses."""
     skip: dict[Side, int | None] = dict.fromkeys(Side, 0)
     form = Begins.START if begun else Begins.MIDDLE
     if not begun:
@@ -231,7 +244,7 @@ def _part(text: Heard, index: int, part: list[Said], *, begun: bool) -> None:
 
 
 def _behind(skip: dict[Side, int | None], said: Said) -> bytes:
-    """What of these bytes is behind those that are to be passed over."""
+    """Return the bytes after those that `skip` says to leave out, and reduce `skip` accordingly."""
     left = skip[said.sender]
     if left is None:
         return b""
@@ -240,7 +253,7 @@ def _behind(skip: dict[Side, int | None], said: Said) -> bytes:
 
 
 def _datagrams(text: Heard, ports: frozenset[int]) -> None:
-    """The connection that a UDP flow is; of datagrams any may be missing, the first too."""
+    """Add the connection of a UDP flow. Any datagram may be missing, even the first, so it begins in the middle."""
     flow = text.flow
     complete = [unit for unit in flow.units if not unit.missing]
     if is_turned(flow, complete[0], ports):
@@ -258,7 +271,7 @@ def _datagrams(text: Heard, ports: frozenset[int]) -> None:
 
 
 def is_turned(flow: Flow, first: Unit, ports: frozenset[int]) -> bool:
-    """Whether the first datagram that was captured came from the side that is known to listen."""
+    """Return whether the first captured datagram came from the listening side, so that the two sides must be swapped."""
     if is_multicast(flow.responder) or begins_with_init({Side.INITIATOR: first.payload}, prefix=0):
         return False
     return port_of(flow.initiator) in ports and port_of(flow.responder) not in ports

@@ -1,4 +1,4 @@
-"""Tells the type of a file from its content, so that no reader takes one type for another."""
+"""Determine the type of a file from its content, so that a reader refuses a file of another type with a helpful message."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from zenoh_harness.files.pcap import is_capture
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2})+")
 _ODD = re.compile(r"[0-9a-fA-F]+")
 _BETWEEN = re.compile(r"0x|[\s:,]")
-"""Text that is allowed before and between pairs of digits."""
+"""Text that may stand before and between pairs of hexadecimal digits."""
 _DIGITS = re.compile(r"[0-9a-fA-Fx\s:,]+")
 
 
 class ContentType(Enum):
-    """Types of content; the value describes it in a message."""
+    """Types of content; the value describes the type in an error message."""
 
     EMPTY = "empty"
     CAPTURE = "a capture"
@@ -42,11 +42,11 @@ HINTS = {
     ContentType.TEXT: "--layer takes the bytes of any file as they are",
     ContentType.JSON: "--layer takes the bytes of any file as they are",
 }
-"""What to do with content that a reader does not take."""
+"""Type to the hint of the error message of a reader that does not accept it."""
 
 
 def content_type(data: bytes) -> ContentType:
-    """The type of some content."""
+    """Return the type of the content of a file."""
     if not data:
         return ContentType.EMPTY
     if is_capture(data):
@@ -72,7 +72,7 @@ def content_type(data: bytes) -> ContentType:
 
 
 def bytes_of_hex(text: str) -> bytes:
-    """The bytes of hexadecimal digits, with or without spaces, colons, commas and 0x. Raises ValueError."""
+    """Return the bytes of hexadecimal digits, with or without spaces, colons, commas and 0x. Raises ValueError."""
     return bytes.fromhex(_BETWEEN.sub("", text))
 
 
@@ -107,7 +107,7 @@ def _of_text(text: str) -> ContentType:
 
 
 def _beyond_ascii(data: bytes) -> ContentType:
-    """The type of content that is not ASCII: text if it is UTF-8, else bytes."""
+    """Return the type of content that is not ASCII: TEXT if it is UTF-8, else BYTES."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:

@@ -1,11 +1,11 @@
-"""The conversation file: evidence, captures, the tap's recordings and replays, one event a line.
+"""The conversation file, one event a line; evidence, recordings of the tap and replays have this format.
 
     {"conversation":1,"connections":{"a":{"link":"tcp","framing":"stream","initiator":"harness","responder":"target"}},"about":{}}
     {"t":0.0012,"c":"a","from":"initiator","event":"open"}
     {"t":0.0013,"c":"a","from":"initiator","bytes":"0f00"}
 
-`schemas/conversation.schema.json` describes the first line and the others. A file whose last line was cut off is read
-as far as it goes.
+`schemas/conversation.schema.json` describes the lines. If the last line was cut off, because the writer was killed, it is
+ignored.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _BEGINS: Final = {one.value: one for one in Begins}
 
 
 def head_row(conversation: Conversation) -> Row:
-    """The first line's object."""
+    """Return the object of the first line."""
     connections = {
         name: {
             "link": known.link,
@@ -42,7 +42,7 @@ def head_row(conversation: Conversation) -> Row:
 
 
 def event_row(event: Event) -> Row:
-    """One event's object; times to the microsecond."""
+    """Return the object of one event; times in seconds, rounded to microseconds."""
     row: Row = {"t": round(event.time, 6), "c": event.connection, "from": event.sender.value}
     if event.packet is not None:
         row["packet"] = event.packet
@@ -52,50 +52,53 @@ def event_row(event: Event) -> Row:
 
 
 def event_line(event: Event) -> str:
-    """One event's line; written out for bytes, since a tap waits for it at every message."""
+    """Return the line of one event.
+
+    For bytes without a packet number it is formatted by hand, since a tap delays each message until the line is written.
+    """
     if event.kind is Happened.BYTES and event.packet is None:
-        who = f'"c":{_quoted(event.connection)},"from":"{event.sender.value}"'
+        who = f'"c":{_quote(event.connection)},"from":"{event.sender.value}"'
         return f'{{"t":{float(round(event.time, 6))!r},{who},"bytes":"{event.data.hex()}"}}\n'
     return _line(event_row(event))
 
 
 @lru_cache(maxsize=64)
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return json.dumps(name)
 
 
 def lines(conversation: Conversation) -> Iterator[str]:
-    """The file's lines, each with its newline."""
+    """Yield the lines of the file, each with its newline."""
     yield _line(head_row(conversation))
     for event in conversation:
         yield event_line(event)
 
 
 def write(conversation: Conversation, path: Path) -> None:
-    """Write a whole conversation."""
+    """Write a whole conversation into a file. Raises OSError."""
     with path.open("w", encoding="utf-8") as out:
         out.writelines(lines(conversation))
 
 
 class ConversationWriter:
-    """Writes a conversation as it happens, each event flushed; connections are named before their first event."""
+    """Writes a conversation event by event, each at once; the connections must be known before the first event."""
 
     def __init__(self, path: Path, conversation: Conversation) -> None:
         self._out: IO[bytes] = path.open("wb", buffering=0)
         self._write(_line(head_row(conversation)))
 
     def event(self, event: Event) -> None:
-        """Add one event."""
+        """Append one event."""
         self._write(event_line(event))
 
     def _write(self, line: str) -> None:
-        """All of it, since an unbuffered file may take a part."""
+        """Write the line; one write call to an unbuffered file may write only a part of it."""
         left = line.encode()
         while left:
             left = left[self._out.write(left) :]
 
     def close(self) -> None:
-        """No more will come."""
+        """Close the file."""
         self._out.close()
 
     def __enter__(self) -> Self:
@@ -131,7 +134,7 @@ def parse(source: Iterable[str], path: Path | str = "conversation") -> Conversat
             except FileFault:
                 if text.endswith("\n"):
                     raise
-                break  # whoever wrote it was interrupted in this line
+                break  # the writer was interrupted in this line
             conversation.events.append(event_of(path, number, row, conversation))
     return conversation
 
@@ -181,7 +184,10 @@ def _connection(path: Path | str, name: str, row: Any) -> Connection:
 
 
 def event_of(path: Path | str, number: int, row: Row, conversation: Conversation) -> Event:
-    """The event of a line; its connection is named in the conversation. Raises FileFault with the line."""
+    """Return the event of a line.
+
+    Raises FileFault with the line for a bad field, and what `Conversation.connection` raises for an unknown connection.
+    """
     connection = field(path, number, row, "c", str)
     conversation.connection(connection)
     sender = _SIDES.get(field(path, number, row, "from", str))

@@ -1,4 +1,4 @@
-"""Evidence: the conversation of an unexpected verdict, in a file whose name tells what it shows."""
+"""Evidence: the conversation of an unexpected verdict, in a file that is named after the judgement."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from zenoh_harness.files import conversations
 
 FOLDER: Final = "evidence"
 MARK: Final = "embargo"
-"""What a conversation says about itself that is kept back until its finding is public."""
+"""The key in `about` of a conversation whose finding is under embargo."""
 _LONGEST: Final = 100
 
 
 def slug(text: str) -> str:
-    """A file name for any text: words and hyphens, long ones cut and told apart by a digest."""
+    """Return a file name for any text: words and hyphens; a long text is cut and gets a digest, which keeps it unique."""
     words = re.sub(r"[^A-Za-z0-9.=_]+", "-", text).strip("-.") or "unnamed"
     if len(words) <= _LONGEST:
         return words
@@ -27,7 +27,7 @@ def slug(text: str) -> str:
 
 
 def save(conversation: Conversation, out: Path, name: str) -> str:
-    """Write the conversation; its path relative to the results."""
+    """Write the conversation below the results folder `out`; return its path relative to `out`. Raises OSError."""
     relative = f"{FOLDER}/{slug(name)}.jsonl"
     path = out / relative
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -35,13 +35,13 @@ def save(conversation: Conversation, out: Path, name: str) -> str:
     return relative
 
 
-def marked(conversation: Conversation) -> Conversation:
-    """The conversation, with the mark that it is kept back: so that nobody writes parts of it elsewhere."""
+def with_embargo_mark(conversation: Conversation) -> Conversation:
+    """Return the conversation with the embargo mark, so that no command copies parts of it into a published file."""
     return replace(conversation, about={**conversation.about, MARK: "upstream"})
 
 
-def merged(parts: Iterable[tuple[str, Conversation]]) -> Conversation:
-    """Several conversations as one; connections are told apart by the name of their part; times stay the parts' own."""
+def merge(parts: Iterable[tuple[str, Conversation]]) -> Conversation:
+    """Return several named conversations as one; `NAME CONNECTION` is the new name of a connection, times stay."""
     whole = Conversation()
     for name, part in parts:
         for connection in part.connections.values():

@@ -1,4 +1,4 @@
-"""What was said, explained: a recorded conversation event by event, byte by byte."""
+"""Explain a recorded conversation event by event, and each batch byte by byte."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from zenoh_conformance.reading.conversation import Conversation, Event, Happened
 from zenoh_conformance.reading.explain import Explanation, explain_batch
 
 ENDS = {"ended": "the target ended", "wrote": "it wrote last"}
-"""What evidence may tell of a target's end."""
+"""Key in `about` of a piece of evidence that describes the target's end, to the label that is printed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """One explanation and where its bytes come from."""
+    """One explanation, with the event that its bytes come from."""
 
     head: str
     explanation: Explanation | None = None
-    """None for what happened to a link."""
+    """None for an event without a batch, such as a link that opens or closes."""
     unread: bool = False
-    """It tells of a part of the file that could not be read."""
+    """Whether it describes a part of the file that could not be read."""
 
     def as_json(self) -> dict[str, Any]:
-        """The same as data."""
+        """Return the explanation as JSON data."""
         return {"of": self.head, **(self.explanation.to_json() if self.explanation else {})}
 
 
-def conversation_told(conversation: Conversation) -> Iterator[Explained]:
-    """Event by event; bytes as the batches that they complete, read as the session has come to be."""
+def explain_conversation(conversation: Conversation) -> Iterator[Explained]:
+    """Yield the explanation of each event: bytes as the batches that they complete, decoded by the negotiated terms."""
     for name, what in ENDS.items():
         if said := conversation.about.get(name):
             yield Explained(f"{what}: {said}" if "\n" not in said else "\n    ".join((f"{what}:", *said.split("\n"))))

@@ -1,4 +1,4 @@
-"""A file that cannot be used: which file, which line, what was expected."""
+"""The error for a file that cannot be used: which file, which line, what was expected."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Row = dict[str, Any]
 
 
 class FileFault(UsageError):  # noqa: N818 - a fault of the file
-    """A file of ours, or one given to us, is not what its format says; names the line where there is one."""
+    """A file does not match its format, or cannot be read or written; `line` counts from 1, or is None."""
 
     def __init__(self, path: Path | str, line: int | None, why: str, *, hint: str = "") -> None:
         self.path, self.line, self.why = Path(path), line, why
@@ -22,7 +22,10 @@ class FileFault(UsageError):  # noqa: N818 - a fault of the file
 def field(
     path: Path | str, line: int | None, row: Row, name: str, kind: type | tuple[type, ...], default: Any = ...
 ) -> Any:
-    """The value of a field of that type; `default` where it is left out. Raises FileFault."""
+    """Return a field of a row, which must be of type `kind`; `default` if it is absent.
+
+    Raises FileFault if the field has another type, or is absent and has no default. A bool does not count as an int.
+    """
     value = row.get(name, default)
     if value is ...:
         raise FileFault(path, line, f"field {name!r} is missing")

@@ -1,4 +1,4 @@
-"""The type of a captured flow, from its first bytes, and from its port where the bytes do not tell. Pure functions."""
+"""Determine the type of a captured flow from its first bytes or, if these are ambiguous, from its port. Pure functions."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ VERSIONS: Final = range(6, 13)
 LOOKED_AT: Final = 64
 """Datagrams of a flow that are decoded to find its type."""
 RECENT: Final = 16
-"""Newest datagrams of each side that a new one is compared with."""
+"""The latest datagrams of each side that a new one is compared with to detect copies."""
 LONGEST_INIT: Final = 1 << 13
+"""The most bytes of a batch that can be an InitSyn."""
 
 
 class FlowType(Enum):
-    """The type of a flow; the value is the text of a report that counts flows which are not read."""
+    """The type of a flow; the value describes flows that are not read in a report that counts them."""
 
     ZENOH = "zenoh"
     TLS = "TLS connections, whose content is not read"
@@ -35,7 +36,7 @@ class FlowType(Enum):
 
 
 def type_of_stream(first: Mapping[Side, bytes], *, at_port: bool) -> FlowType:
-    """The type of a TCP connection, from the first bytes of each side; `at_port`: one of its ports is Zenoh's."""
+    """Return the type of a TCP connection from the first bytes of each side; `at_port`: it uses a Zenoh port."""
     if not any(first.values()):
         return FlowType.EMPTY
     if any(_is_tls(data) for data in first.values()):
@@ -46,7 +47,7 @@ def type_of_stream(first: Mapping[Side, bytes], *, at_port: bool) -> FlowType:
 
 
 def type_of_datagrams(payloads: Sequence[bytes], *, at_port: bool) -> FlowType:
-    """The type of a UDP flow, from its payloads."""
+    """Return the type of a UDP flow from its payloads; `at_port`: it uses a Zenoh port."""
     if any(datagram_is_zenoh(payload, at_port=at_port) for payload in islice(payloads, LOOKED_AT)):
         return FlowType.ZENOH
     return (
@@ -57,7 +58,7 @@ def type_of_datagrams(payloads: Sequence[bytes], *, at_port: bool) -> FlowType:
 
 
 def begins_with_init(first: Mapping[Side, bytes], *, prefix: int = 2) -> bool:
-    """Whether the initiator's first bytes look like an InitSyn behind a length of `prefix` bytes."""
+    """Return whether the initiator's first bytes look like an InitSyn after a length of `prefix` bytes."""
     data = first.get(Side.INITIATOR, b"")
     size = int.from_bytes(data[:prefix], "little") if prefix else len(data)
     head = data[prefix : prefix + 2]
@@ -65,7 +66,7 @@ def begins_with_init(first: Mapping[Side, bytes], *, prefix: int = 2) -> bool:
 
 
 def datagram_is_zenoh(payload: bytes, *, at_port: bool) -> bool:
-    """Whether a datagram is SCOUT or HELLO, or begins with INIT or JOIN; at Zenoh's port any batch is enough."""
+    """Return whether a datagram is a Zenoh datagram: SCOUT, HELLO, INIT or JOIN, or at a Zenoh port any batch."""
     try:
         return decode_whole(payload, Layer.SCOUTING).message.version in VERSIONS
     except DecodeError:
@@ -78,19 +79,22 @@ def datagram_is_zenoh(payload: bytes, *, at_port: bool) -> bool:
 
 
 def without_duplicates(units: Iterable[Unit]) -> Iterator[Unit]:
-    """The datagrams of a unicast flow without copies that the network or the capture made: no sender is at fault for those."""
+    """Yield the datagrams of a unicast flow without copies.
+
+    The network or the capture makes such copies, so a law must not blame the sender for them.
+    """
     recent = Recent()
     return (unit for unit in units if recent.is_new(unit))
 
 
 class Recent:
-    """The newest datagrams of each side, to recognize copies."""
+    """The latest datagrams of each side, to detect copies."""
 
     def __init__(self) -> None:
         self._known: dict[str, list[tuple[int, bytes]]] = {}
 
     def is_new(self, unit: Unit) -> bool:
-        """Remember a datagram; return whether it is no copy of a recent one."""
+        """Return whether a datagram is not a copy of a recent one, and remember it."""
         known = self._known.setdefault(unit.source, [])
         same = (unit.ident, unit.payload)
         if same in known and (unit.ident or len(unit.payload) > 2):
@@ -101,5 +105,5 @@ class Recent:
 
 
 def _is_tls(data: bytes) -> bool:
-    """Whether bytes are a TLS alert, or a handshake record with ClientHello or ServerHello."""
+    """Return whether bytes are a TLS alert, or a handshake record with ClientHello or ServerHello (RFC 8446, 5.1)."""
     return len(data) >= 6 and data[0] in (0x15, 0x16) and data[1] == 3 and data[2] <= 4 and data[5] in (1, 2)

@@ -1,10 +1,10 @@
-"""Flows: the units of a capture sorted by who talks to whom, and TCP put together again.
+"""Group the units of a capture into flows, and reassemble the byte streams of TCP.
 
-    units  --flow_key-->  flows  --connections-->  one TCP connection each  --spoken-->  what was said, in order
+    units  --flow_key-->  groups of two endpoints  --connections-->  flows  --Reassembly.spoken-->  Said and Lost, in order
 
-Pure functions over the units of one flow in the order of the capture. What came twice, late or overlapping is put right;
-what the capture lost is told as `Lost`. Nobody is heard before what he has acknowledged: so a packet that stands too
-late in the file does not put an answer before its question.
+Pure functions over the units of one flow in the order of the capture. Reassembly removes repeated bytes and reorders late
+ones; bytes that are missing in the capture become `Lost`. A unit is passed on only after the bytes that it acknowledges:
+otherwise a packet that is too late in the file would put an answer before its question.
 """
 
 from __future__ import annotations
@@ -18,34 +18,35 @@ from zenoh_conformance.reading.conversation import Happened, Side
 from zenoh_harness.files.packets import ACK, FIN, RST, SYN, TCP, UDP, Unit, is_multicast, port_of
 
 PATIENCE: Final = 256
-"""Packets of a connection that a missing one may be late by; then it is lost."""
+"""A missing segment is lost if it is not among this many following packets of its connection."""
 FIRST: Final = 16
-"""Packets among which the earliest bytes of a connection are looked for whose beginning was not captured."""
+"""If the beginning of a connection was not captured, the lowest sequence number among this many packets is the start."""
 _HALF: Final = 1 << 31
 
 FlowKey = tuple[int, str, str]
-"""Protocol, and the two endpoints in the order of the alphabet; of multicast the sender and the group."""
+"""Protocol, and the two endpoints in alphabetical order; for multicast the source first, then the target."""
 
 
 class Said(NamedTuple):
-    """Bytes of one side, or what it did with the link."""
+    """Bytes that one side sent, or its open, end or reset of the link."""
 
     sender: Side
     kind: Happened
     data: bytes
     unit: Unit
-    """Where it was read."""
+    """The unit that contains it."""
     known: Unit
-    """The unit with which all before it was there too: it can be told no earlier."""
+    """The unit after which everything before this one was known, at the earliest `unit` itself."""
 
 
 class Lost(NamedTuple):
-    """Bytes of one side that the capture has not, though the other side or a later packet shows that they were sent."""
+    """Bytes that one side sent, as an acknowledgement or a later packet shows, and that the capture does not contain."""
 
     sender: Side
     size: int
-    """Bytes."""
+    """Number of bytes."""
     known: Unit
+    """The unit at which they were taken for lost."""
 
 
 @dataclass(slots=True)
@@ -57,15 +58,15 @@ class Flow:
     responder: str
     units: list[Unit] = field(default_factory=list)
     begun: bool = True
-    """Its beginning is in the capture: TCP's first SYN."""
+    """Whether the capture contains its beginning, the first SYN of TCP."""
     repeated: int = 0
-    """Packets whose bytes had been there before."""
+    """Packets whose bytes earlier packets contained already."""
     spoke: set[Side] = field(default_factory=set)
-    """The sides from which any packet came."""
+    """The sides that sent at least one packet."""
 
 
 def flow_key(unit: Unit) -> FlowKey:
-    """What the units of one flow have in common."""
+    """Return the key that all units between two endpoints share, in both directions."""
     if unit.source <= unit.target or (unit.protocol == UDP and is_multicast(unit.target)):
         return unit.protocol, unit.source, unit.target
     if unit.protocol == UDP and is_multicast(unit.source):
@@ -74,7 +75,10 @@ def flow_key(unit: Unit) -> FlowKey:
 
 
 def flows(units: Iterable[Unit]) -> Iterator[Flow]:
-    """All flows of a capture, in the order of their first packets; one that uses the ports of an earlier one is another."""
+    """Yield the flows of a capture, in the order of their first packets.
+
+    A TCP connection that reuses the ports of an earlier one is a flow of its own.
+    """
     grouped: dict[FlowKey, list[Unit]] = {}
     for unit in units:
         grouped.setdefault(flow_key(unit), []).append(unit)
@@ -83,7 +87,7 @@ def flows(units: Iterable[Unit]) -> Iterator[Flow]:
 
 
 def connections(units: list[Unit]) -> Iterator[Flow]:
-    """The connections among the units of one flow key, in order."""
+    """Yield the flows among the units of one flow key, in order: one for UDP, one for each connection of TCP."""
     if units[0].protocol == UDP:
         yield _of_datagrams(units)
         return
@@ -100,7 +104,7 @@ def connections(units: list[Unit]) -> Iterator[Flow]:
 
 
 def _is_another(part: list[Unit], syn: Unit) -> bool:
-    """Whether a SYN begins a connection other than the one whose units stand before it in the file."""
+    """Return whether a SYN begins another connection than the one whose units precede it in the file."""
     own = [unit for unit in part if unit.source == syn.source and not unit.flags & RST]
     other = [unit for unit in part if unit.source != syn.source and unit.flags & ACK]
     starts = [unit.seq for unit in own] + [unit.ack for unit in other]
@@ -114,7 +118,7 @@ def _of_datagrams(units: list[Unit]) -> Flow:
 
 
 def _of_segments(units: list[Unit], opened: Unit | None) -> Flow:
-    """Who opened it is told by SYN; without, the higher port is taken for the side that did."""
+    """Return the flow of TCP segments. The sender of the SYN is the initiator; without a SYN, the side with the higher port."""
     for unit in units:
         if unit.flags & SYN:
             us, them = (unit.source, unit.target) if not unit.flags & ACK else (unit.target, unit.source)
@@ -131,20 +135,20 @@ class _Stream:
 
     side: Side
     next: int | None = None
-    """The position of the next byte; positions are sequence numbers that never wrap. None until anything is known."""
+    """The position of the next byte: a sequence number that does not wrap around. None before the first unit."""
     waiting: list[tuple[int, int, Unit]] = field(default_factory=list)
-    """(position, number, unit): what came too early, the earliest first."""
+    """(position, packet number, unit) of the units that came too early: a heap, the lowest position first."""
     ended: bool = False
 
     def position(self, number: int) -> int:
-        """Where a sequence number stands."""
+        """Return the position of a sequence number: the one nearest to the next byte, modulo 2**32."""
         if self.next is None:
             self.next = number
         return self.next + (number - self.next + _HALF) % (1 << 32) - _HALF
 
 
 class Reassembly:
-    """Both directions of one TCP connection, fed with its units in the order of the capture."""
+    """Reassembles both directions of one TCP connection from its units in the order of the capture."""
 
     def __init__(self, flow: Flow) -> None:
         self._flow = flow
@@ -157,7 +161,7 @@ class Reassembly:
             self._streams[side].next = self._first(side)
 
     def _first(self, side: Side) -> int | None:
-        """The sequence number of a side's first byte; None when nothing of it was captured."""
+        """Return the sequence number of a side's first byte; None if no packet of that side was captured."""
         own = [unit for unit in self._flow.units if self._side(unit) is side]
         for unit in own:
             if unit.flags & SYN:
@@ -171,13 +175,13 @@ class Reassembly:
         return Side.INITIATOR if unit.source == self._flow.initiator else Side.RESPONDER
 
     def spoken(self) -> Iterator[Said | Lost]:
-        """What was said, in an order that its parties can have seen."""
+        """Yield bytes and events of both sides, in an order that the two nodes can have observed."""
         for unit in self._flow.units:
             yield from self.feed(unit)
         yield from self.finish()
 
     def feed(self, unit: Unit) -> Iterator[Said | Lost]:
-        """What can be told now that this unit is there too; nothing more after a reset."""
+        """Add a unit; yield the bytes and events that are complete with it. After a reset nothing more is yielded."""
         if self._reset:
             return
         self._last = unit
@@ -198,7 +202,7 @@ class Reassembly:
             yield from self._give_up(unit)
 
     def finish(self) -> Iterator[Said | Lost]:
-        """What is left when no more comes: what waits is told, what it waits for is lost."""
+        """Yield the bytes that still wait at the end of the capture, and the missing ones before them as `Lost`."""
         while self._last is not None and self._is_waiting() and not self._reset:
             yield from self._give_up(self._last)
 
@@ -209,7 +213,7 @@ class Reassembly:
         return bool(self._streams[Side.INITIATOR].waiting or self._streams[Side.RESPONDER].waiting)
 
     def _advance(self, known: Unit) -> Iterator[Said]:
-        """Tell what can be told now."""
+        """Yield all waiting units that are due."""
         moved = True
         while moved:
             moved = False
@@ -219,12 +223,12 @@ class Reassembly:
                     yield from self._tell(stream, known)
 
     def _is_due(self, stream: _Stream) -> bool:
-        """Whether the first that waits goes on where the stream stands, and what it acknowledges has been told."""
+        """Return whether the first waiting unit continues the stream, and the bytes that it acknowledges were yielded."""
         start, _, unit = stream.waiting[0]
         return start <= (stream.next or 0) and self._unheard(stream, unit) <= 0
 
     def _unheard(self, stream: _Stream, unit: Unit) -> int:
-        """How many bytes of the other side a unit acknowledges that have not been told."""
+        """Return the number of bytes of the other side that a unit acknowledges and that were not yielded yet."""
         other = self._streams[stream.side.other]
         if not unit.flags & ACK or unit.flags & RST or other.next is None:
             return 0
@@ -252,7 +256,7 @@ class Reassembly:
             yield Said(stream.side, Happened.EOF, b"", unit, known)
 
     def _give_up(self, known: Unit) -> Iterator[Said | Lost]:
-        """Take for lost what the longest waiting unit waits for."""
+        """Yield as `Lost` the bytes for which the unit with the lowest packet number waits, and the units that are due then."""
         self._late = 0
         stream = min((each for each in self._streams.values() if each.waiting), key=lambda each: each.waiting[0][1])
         start, _, unit = stream.waiting[0]
@@ -263,7 +267,7 @@ class Reassembly:
             other = self._streams[stream.side.other]
             count = self._unheard(stream, unit)
             other.next = (other.next or 0) + count
-            if count == 1 and not other.waiting and not other.ended:  # its FIN, most likely: it said nothing after it
+            if count == 1 and not other.waiting and not other.ended:  # most likely its FIN, since nothing follows it
                 other.ended = True
                 yield Said(other.side, Happened.EOF, b"", unit, known)
             elif count and not other.ended:

@@ -1,7 +1,7 @@
-"""What was judged before: `<name>.judged`, one `role profile requirement` a line, sorted.
+"""The list of judged requirements: a file `<name>.judged` with one `role profile requirement` a line, sorted.
 
-A requirement that was judged and no longer is, is red until a person accepts it: a suite that silently judges less is
-worse than one that fails.
+The gate compares a run with this list. A requirement that an earlier run judged and this one does not makes the gate red
+until a person accepts it; otherwise a run could judge less and less without notice.
 """
 
 from __future__ import annotations
@@ -18,24 +18,27 @@ _HEAD: Final = "# Judged: role, profile, requirement. Written by zconform; a lin
 
 
 def line_of(judgement: Judgement) -> str:
-    """What one judgement adds to the list."""
+    """Return the line of a judgement in the list."""
     key = judgement.key
     return f"{key.role} {key.profile} {key.requirement}"
 
 
-def judged(judgements: Iterable[Judgement]) -> frozenset[str]:
-    """What these judged."""
+def judged_lines(judgements: Iterable[Judgement]) -> frozenset[str]:
+    """Return the lines of all judgements whose verdict judges the target."""
     return frozenset(line_of(one) for one in judgements if one.verdict.is_judged)
 
 
-def prevented(judgements: Iterable[Judgement]) -> frozenset[str]:
-    """What was to be judged, and our own machine was too slow for it: such a line need not be accepted as gone."""
+def prevented_lines(judgements: Iterable[Judgement]) -> frozenset[str]:
+    """Return the lines of judgements that failed because the harness's machine was too slow.
+
+    The gate does not report these as missing.
+    """
     late = (one for one in judgements if one.verdict is Verdict.NOT_OBSERVED)
     return frozenset(line_of(one) for one in late if any(text in one.cause for text in OUR_FAULT))
 
 
 def read(path: Path) -> frozenset[str]:
-    """What was judged before. Raises FileFault."""
+    """Read a list of judged requirements. Raises FileFault with the line."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as why:
@@ -51,10 +54,10 @@ def read(path: Path) -> frozenset[str]:
 
 
 def write(path: Path, lines: Iterable[str]) -> None:
-    """Accept: from now on these are what is judged."""
+    """Write the list of judged requirements, with which later runs are compared."""
     path.write_text(_HEAD + "".join(f"{line}\n" for line in sorted(set(lines))), encoding="utf-8")
 
 
 def missing(before: frozenset[str], now: frozenset[str]) -> list[str]:
-    """What was judged before and is not any more, sorted."""
+    """Return the lines of `before` that are not in `now`, sorted."""
     return sorted(before - now)

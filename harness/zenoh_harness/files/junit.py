@@ -1,7 +1,8 @@
-"""JUnit XML from results: one test case a judgement. No clock, no host: same results, same bytes.
+"""Write results as JUnit XML, with one test case for each judgement.
 
-It keeps to the schema that Jenkins checks (junit-10.xsd), which others are wider than. What was recorded for a test case is
-named in its output as `[[ATTACHMENT|path]]`, which Jenkins and GitLab show as a file.
+The output contains neither date nor host name: the same results give the same bytes. It follows the schema that Jenkins
+checks (junit-10.xsd), which is stricter than those of other readers. The evidence of a judgement is named in the output of
+its test case as `[[ATTACHMENT|path]]`, which Jenkins and GitLab show as a file.
 """
 
 from __future__ import annotations
@@ -17,19 +18,19 @@ from zenoh_conformance.judging.verdict import Judgement, Verdict
 from zenoh_harness.files.results import Results, check_label
 
 COUNTED: Final = {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}
-"""Attribute of a suite to the elements that it counts."""
+"""Attribute of a test suite to the tag of the elements that it counts."""
 
 Seconds = Callable[[Judgement], float | None]
-"""How long the conversation of a judgement took; None where that is not known."""
+"""Returns the seconds that the conversation of a judgement took; None if this is not known."""
 
 
 def write(results: Iterable[Results], path: Path, *, strict: bool = False) -> None:
-    """Write the file; with `strict`, `warn` and `slow` are failures too."""
+    """Write the file; with `strict`, the verdicts `warn` and `slow` are failures, too. Raises OSError."""
     path.write_bytes(text(results, strict=strict))
 
 
 def text(results: Iterable[Results], *, strict: bool = False, seconds: Seconds | None = None) -> bytes:
-    """The file's bytes."""
+    """Return the bytes of the file; with `strict`, the verdicts `warn` and `slow` are failures, too."""
     root = Element("testsuites", name="zenoh-conformance")
     for one in results:
         root.append(suite(one, strict=strict, seconds=seconds))
@@ -42,7 +43,7 @@ def text(results: Iterable[Results], *, strict: bool = False, seconds: Seconds |
 
 
 def suite(results: Results, *, strict: bool = False, seconds: Seconds | None = None) -> Element:
-    """One target as a test suite; what was pending are errors, and so is an end that nobody wrote down."""
+    """Return the results of one target as a test suite; each pending check, and a missing footer, is an error."""
     header = results.header
     element = Element("testsuite", name=safe(f"{header.name} {header.version}".strip()))
     properties = SubElement(element, "properties")
@@ -75,7 +76,7 @@ def _not_reached(element: Element, label: str, why: str) -> None:
 
 
 def case(judgement: Judgement, *, strict: bool = False, seconds: Seconds | None = None) -> Element:
-    """One judgement as a test case."""
+    """Return one judgement as a test case."""
     key, verdict = judgement.key, judgement.verdict
     name = check_label(key.check, key.parameters)
     element = Element("testcase", classname=safe(f"{key.role}.{key.profile}.{key.requirement}"), name=safe(name))
@@ -100,7 +101,7 @@ def case(judgement: Judgement, *, strict: bool = False, seconds: Seconds | None 
 
 
 def safe(text: str) -> str:
-    """Text that XML can hold: what it cannot is shown as an escape."""
+    r"""Return the text with each character that XML 1.0 cannot contain replaced by an escape such as `\x00`."""
     if text.isprintable():
         return text
     return "".join(char if _holds(ord(char)) else f"\\x{ord(char):02x}" for char in text)

@@ -1,21 +1,22 @@
-"""Known deviations: deviations that are expected, each with its verdict and its cause. Strict both ways.
+"""Known deviations: a file that lists the expected deviations of a target, each with verdict, cause and reason.
 
     [[deviation]]
     requirement = "session-establishment/unknown-version-is-unsupported"  # or check = "..."
     versions    = ">=1.0.0"
     role        = "responder"            # optional, so are profile, link, parameters, kind (wheel, docker, ..), node (router, ..)
     verdict     = "fail"
-    cause       = "stage init: Close(INVALID) where *"   # * stands for anything
+    cause       = "stage init: Close(INVALID) where *"   # * matches any text
     reason      = "one refusal path for every malformed INIT"
     evidence    = "s> 03 02"
-    see         = "https://..."          # where more is said; this, the next, or an owner is required
-    public      = "https://..."          # where everybody can read of a crash, zombie, panic or hang
+    see         = "https://..."          # details; one of see, public and owner is required
+    public      = "https://..."          # the public report of a crash, zombie, panic or hang
     owner       = "us"
-    sometimes   = true                   # depends on how the node was built or configured, or on a race: it may be absent
+    sometimes   = true                   # depends on the node's build or configuration, or on a race: it may be absent
     expires     = 2027-01-01
 
-`versions` may name commits instead, as `commit 1a2b3c4`, several with commas. A listed deviation with another verdict or
-cause is not excused; one that no longer shows is `gone`, which fails too.
+`versions` may name commits instead, as `commit 1a2b3c4`, separated by commas. The list is strict in both directions: a
+deviation with another verdict or cause than listed is not excused, and an entry whose deviation no longer occurs is
+`gone`, which fails a run, too.
 """
 
 from __future__ import annotations
@@ -40,14 +41,14 @@ _TEXTS: Final = (
     "requirement", "check", "role", "profile", "link", "kind", "node", "evidence", "see", "public", "owner",
 )  # fmt: skip
 _EXPECTED: Final = {verdict.value: verdict for verdict in Verdict if verdict.is_red(strict=True)}
-"""The verdicts that can be expected."""
+"""The verdicts that an entry may have."""
 
 COMMIT: Final = re.compile(r"commit\s+([0-9a-f]{7,40})")
 
 
 @dataclass(frozen=True, slots=True)
 class Commits:
-    """Versions that are commits, by the beginnings of their hashes."""
+    """Versions given as commits, by the first 7 to 40 digits of their hashes."""
 
     hashes: tuple[str, ...]
 
@@ -55,7 +56,7 @@ class Commits:
         return ", ".join(f"commit {each}" for each in self.hashes)
 
     def names(self, version: str) -> bool:
-        """Whether a version (`1a2b3c4d..`, `1.10.2-5-g1a2b3c4`) is one of them."""
+        """Return whether a version (`1a2b3c4d..`, `1.10.2-5-g1a2b3c4`) is one of these commits."""
         words = [word.removeprefix("g") for word in re.split(r"[^0-9a-z]+", version.lower())]
         return any(
             len(word) >= 7 and (word.startswith(each) or each.startswith(word))
@@ -66,7 +67,7 @@ class Commits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedDeviation:
-    """One entry."""
+    """One entry of a list. An empty field matches everything."""
 
     verdict: Verdict
     cause: str
@@ -78,28 +79,28 @@ class ListedDeviation:
     profile: str = ""
     link: str = ""
     kind: str = ""
-    """The reach kind that shows it: the same node aborts in a container where it lives on in a Python process."""
+    """The target kind (wheel, docker, ..): the same node aborts in a container and survives in a Python process."""
     node: str = ""
-    """What the node that shows it is in a network: router, peer or client."""
+    """The mode of the node: router, peer or client."""
     parameters: Mapping[str, str] = field(default_factory=dict)
     evidence: str = ""
     see: str = ""
-    """Where more is said about it."""
+    """Address or file with details."""
     public: str = ""
-    """The address at which everybody can read of it: without one, what is grave is kept back."""
+    """Address of the public report; without one, a crash, zombie, panic or hang is under embargo."""
     owner: str = ""
     sometimes: bool = False
-    """Whether it depends on how the node was built or configured: it is excused where it shows, and never gone."""
+    """Whether the deviation may be absent, depending on the node's build or configuration; the entry is never `gone`."""
     expires: dt.date | None = None
-    """From this day on it excuses nothing."""
+    """The first day on which the entry excuses nothing."""
 
     @property
     def name(self) -> str:
-        """What it is about, in one word."""
+        """The id of the entry's check or, if it names none, of its requirement."""
         return self.check or self.requirement
 
     def about(self, key: Key) -> bool:
-        """Whether the judgement of that key is one of those that it speaks of, whatever its verdict."""
+        """Return whether the entry applies to the judgement of this key, whatever its verdict."""
         if self.check not in ("", key.check):
             return False
         wanted = (
@@ -116,16 +117,19 @@ class ListedDeviation:
         )
 
     def over(self, today: dt.date) -> bool:
-        """Whether it has expired."""
+        """Return whether the entry has expired."""
         return self.expires is not None and today >= self.expires
 
     def expects(self, verdict: Verdict, cause: str) -> bool:
-        """Whether that is the deviation that it lists."""
-        return verdict is self.verdict and told_by(self.cause, cause)
+        """Return whether verdict and cause are those of the entry."""
+        return verdict is self.verdict and matches(self.cause, cause)
 
 
 def covers(versions: SpecifierSet | Commits, version: str) -> bool:
-    """Whether a version is in the range; a version that is none is in the open range only, or one of the commits."""
+    """Return whether a version is in the range or among the commits.
+
+    A version that PEP 440 does not allow is in the empty range only.
+    """
     if isinstance(versions, Commits):
         return versions.names(version)
     if not str(versions):
@@ -136,26 +140,27 @@ def covers(versions: SpecifierSet | Commits, version: str) -> bool:
         return False
 
 
-def told_by(pattern: str, cause: str) -> bool:
-    """Whether a cause is the expected one; `*` stands for any stretch."""
+def matches(pattern: str, cause: str) -> bool:
+    """Return whether a cause matches a pattern, in which `*` matches any text."""
     return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), cause, re.DOTALL) is not None
 
 
 @dataclass(slots=True)
 class Known:
-    """All deviations that apply to a run, and which of them were met."""
+    """The entries that apply to a run, and which of them occurred in it."""
 
     deviations: Sequence[ListedDeviation] = ()
     today: dt.date = dt.date.max
-    """What expiry is compared with."""
+    """The date with which `expires` is compared; `date.max`: no entry expires."""
     _met: set[int] = field(default_factory=set)
     _settled: dict[int, Judgement] = field(default_factory=dict)
     _open: set[int] = field(default_factory=set)
 
     def excuse(self, judgement: Judgement, causes: Iterable[str] = ()) -> ListedDeviation | None:
-        """The deviation that lists this deviation; notes for `gone` what was met.
+        """Return the entry that lists this judgement, or None; remember for `gone` which entries occurred.
 
-        `causes`: all causes of a judgement that has several (a law's): each must be listed; the first one's entry.
+        `causes`: all causes of a judgement with several, as a law's. Each must be listed; the first cause's entry is
+        returned.
         """
         every = tuple(causes) or (judgement.cause,)
         about = [
@@ -178,12 +183,12 @@ class Known:
         return found[0][1] if found and found[0] is not None and None not in found else None
 
     def entry(self, key: Key, verdict: Verdict, cause: str) -> ListedDeviation | None:
-        """The first one that lists that deviation; notes nothing."""
+        """Return the first entry that lists a deviation, or None, without remembering it for `gone`."""
         every = (one for one in self.deviations if one.about(key) and one.expects(verdict, cause))
         return next((one for one in every if not self._over(one)), None)
 
     def requirements(self, version: str) -> frozenset[str]:
-        """The requirements from which that version is known to deviate."""
+        """Return the requirements from which this version is known to deviate."""
         return frozenset(
             one.requirement
             for one in self.deviations
@@ -191,7 +196,7 @@ class Known:
         )
 
     def gone(self) -> list[tuple[ListedDeviation, Judgement]]:
-        """Entries of which everything passed; with one judgement that shows it."""
+        """Return the entries whose judgements all passed, each with one of these judgements."""
         return [
             (self.deviations[index], shown)
             for index, shown in sorted(self._settled.items())
@@ -199,11 +204,11 @@ class Known:
         ]
 
     def was_met(self, one: ListedDeviation) -> bool:
-        """Whether the deviation of that entry showed."""
+        """Return whether the deviation of an entry occurred."""
         return any(self.deviations[index] is one for index in self._met)
 
     def expired(self, judgement: Judgement) -> ListedDeviation | None:
-        """The entry that would list this deviation, had it not expired."""
+        """Return the expired entry that lists this judgement, or None."""
         expected = (
             one
             for one in self.deviations
@@ -216,20 +221,29 @@ class Known:
 
 
 def load(paths: Iterable[Path], *, today: dt.date | None = None, kind: str = "") -> Known:
-    """Read known-deviations files, but for entries about another reach kind. Raises FileFault with the entry at fault."""
+    """Read lists of known deviations, without the entries for another target kind. Raises FileFault with the entry.
+
+    `today`: the date for `expires`, by default the current one in UTC; `kind`: the target kind, such as wheel.
+    """
     return of([one for path in paths for one in read(path)], today=today, kind=kind)
 
 
 def of(
     entries: Iterable[ListedDeviation], *, today: dt.date | None = None, kind: str = "", nodes: Collection[str] = ()
 ) -> Known:
-    """These entries, but for those about another kind of target, and about what none of its `nodes` is in a network."""
+    """Return the entries that apply to a target of this kind with these nodes.
+
+    `nodes`: the modes (router, peer, client) of the target's nodes; if it is empty, entries for all modes apply.
+    """
     about = [one for one in entries if one.kind in ("", kind) and (not nodes or one.node in ("", *nodes))]
     return Known(about, today or dt.datetime.now(dt.UTC).date())
 
 
 def find(name: str) -> Path:
-    """The list that a name or a file means: `zenoh-rust` is the one that ships. Raises UsageError with the nearest."""
+    """Return the path of a list, given a file or the name of a list that ships, such as `zenoh-rust`.
+
+    Raises UsageError with the most similar name.
+    """
     path = Path(name)
     if path.exists():
         return path
@@ -241,13 +255,13 @@ def find(name: str) -> Path:
 
 
 def shipped_lists() -> list[Path]:
-    """The lists that ship, sorted."""
+    """Return the paths of the lists that ship with the harness, sorted."""
     return sorted((Path(__file__).parents[1] / "targets" / "known").glob(f"*{SUFFIX}"))
 
 
 def read(path: Path) -> list[ListedDeviation]:
-    """The entries of one file. Raises FileFault."""
-    text = list_text.parsed(path)
+    """Return the entries of one list. Raises FileFault with the entry."""
+    text = list_text.parse(path)
     if stray := sorted(text.keys() - {"deviation"}):
         raise FileFault(path, None, f"unknown table {stray[0]!r}", hint="each entry is a [[deviation]]")
     entries = text.get("deviation", [])
@@ -317,7 +331,10 @@ def _date(where: str, row: Row) -> dt.date | None:
 
 
 def no_doubles(path: Path, entries: Sequence[ListedDeviation], *, since: int = 0) -> None:
-    """Raise FileFault for an entry that says what one before it says; the file's own begin at `since`."""
+    """Raise FileFault if two entries are the same except for reason and links.
+
+    `since`: the index of this file's first entry, if `entries` begins with those of other lists.
+    """
     seen: dict[str, int] = {}
     for index, one in enumerate(entries):
         first = seen.setdefault(repr(_identity(one)), index)

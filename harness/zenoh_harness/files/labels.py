@@ -1,4 +1,4 @@
-"""The names of checks and of judgements in one line, as plans, reports and `--only` write them."""
+"""The labels of checks and of judgements, as plans, reports and `--only` write them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from zenoh_conformance.judging.verdict import Key
 
 
 def label(key: Key) -> str:
-    """A judgement's place in the plan: role, profile, check and parameters in one line."""
+    """Return the label of a judgement in the plan: `ROLE PROFILE CHECK[PARAMETERS]`."""
     return f"{key.role} {key.profile} {check_label(key.check, key.parameters)}"
 
 
 def check_label(check: str, parameters: Sequence[tuple[str, str]] = ()) -> str:
-    """`establishment/refuses-a-bit[bit=3]`: a check with its parameters, as `--only` takes it."""
+    """Return a check with its parameters, as `--only` takes it: `establishment/refuses-a-bit[bit=3]`."""
     return f"{check}[{','.join(f'{name}={value}' for name, value in parameters)}]" if parameters else check

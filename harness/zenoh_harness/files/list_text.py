@@ -1,4 +1,4 @@
-"""The text of a known-deviations file before it means anything: what stops it from being read is told with its line and its entry."""
+"""Parse the TOML of a list of known deviations, with errors that name the line and the entry."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _CONFLICT: Final = ("<<<<<<< ", ">>>>>>> ", "||||||| ")
 _LINE: Final = re.compile(r"\(at line (\d+), column \d+\)")
 
 
-def parsed(path: Path) -> dict[str, Any]:
-    """The file's tables. Raises FileFault."""
+def parse(path: Path) -> dict[str, Any]:
+    """Return the tables of the file. Raises FileFault for a file that is not UTF-8, not TOML, or half merged."""
     try:
         text = path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
     except OSError as why:
@@ -31,7 +31,7 @@ def parsed(path: Path) -> dict[str, Any]:
 
 
 def _not_utf8(why: UnicodeDecodeError) -> tuple[int, str]:
-    """The line, and what is wrong there."""
+    """Return the line of the first byte that is not UTF-8, and the error message."""
     before: bytes = why.object[: why.start]
     line = before.count(b"\n") + 1
     byte = f"byte {why.object[why.start]:#04x} is not UTF-8; save the file as UTF-8"
@@ -39,7 +39,7 @@ def _not_utf8(why: UnicodeDecodeError) -> tuple[int, str]:
 
 
 def _no_toml(text: str, why: str) -> tuple[int | None, str]:
-    """The line that Python names, and the entry that it is in."""
+    """Return the line that Python's TOML error names, and the error message with the entry that contains this line."""
     at = _LINE.search(why)
     if at is None:
         return None, f"is no TOML: {why}"
@@ -47,13 +47,13 @@ def _no_toml(text: str, why: str) -> tuple[int | None, str]:
 
 
 def _entry_before(text: str, line: int) -> str:
-    """`, entry 2`: the one whose head is nearest above that line; nothing above the first."""
+    """Return `, entry N` for the entry that contains the line; an empty string before the first entry."""
     heads = sum(HEAD.fullmatch(each) is not None for each in text.splitlines()[:line])
     return f", entry {heads}" if heads else ""
 
 
 def _hold_merged(path: Path, text: str) -> None:
-    """Raise FileFault, with the line, where a merge left its marks."""
+    """Raise FileFault with the line if the file contains the conflict marks of git."""
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith(_CONFLICT) or line == "=======":
             raise FileFault(path, number, "has the conflict marks of a merge", hint="end the merge, and run it again")

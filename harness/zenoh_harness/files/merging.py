@@ -1,6 +1,6 @@
-"""Several results of one target made one: shards of a run, repetitions of it, and a run with some of it judged again.
+"""Merge several results of one target: shards of a run, repetitions of it, or a run and a second one of some checks.
 
-A repetition never makes green what was red: where right and wrong were both seen, the judgement is `flaky`, with its counts.
+A repetition never turns red into green: if the same check was right and wrong, its verdict is `flaky`, with the counts.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from zenoh_harness.files.faults import FileFault
 from zenoh_harness.files.results import Header, Results, ResultsWriter
 
 Part = tuple[Path, Results]
-"""The folder of a results file, and what is in it."""
+"""The folder of a results file, and its content."""
 Pick = Callable[[Sequence[Judgement]], Judgement]
-"""From the judgements of one key, in the order of the parts, to the one that stands."""
+"""Chooses or computes the resulting judgement from those of one key, which are in the order of the parts."""
 
 
 def worst(same: Sequence[Judgement]) -> Judgement:
-    """Of shards: the judgement that counts."""
+    """Return the judgement with the most severe verdict, for shards."""
     return max(same, key=lambda one: one.verdict.severity)
 
 
 def newest(same: Sequence[Judgement]) -> Judgement:
-    """Of a run and what was judged again: the last one, with what was said before it."""
+    """Return the last judgement with the earlier ones in its details, for a run whose checks were judged again."""
     if len(same) == 1:
         return same[0]
     before = [{"verdict": one.verdict.value, "cause": one.cause, "attempts": one.attempts} for one in same[:-1]]
@@ -37,7 +37,7 @@ def newest(same: Sequence[Judgement]) -> Judgement:
 
 
 def steady(same: Sequence[Judgement]) -> Judgement:
-    """Of repetitions: the worst one with the counts of all; `flaky` where it was right and wrong."""
+    """Return the worst judgement with the counts of all verdicts, for repetitions; `flaky` if right and wrong occurred."""
     telling = [one for one in same if one.verdict.is_judged] or list(same)
     one = worst(telling)
     counts = Counter(each.verdict.value for each in same)
@@ -51,7 +51,7 @@ def steady(same: Sequence[Judgement]) -> Judgement:
 
 
 def same_target(parts: Sequence[Part]) -> Header:
-    """The header of the first. Raises FileFault when another is about another target, or was run otherwise."""
+    """Return the header of the first part. Raises FileFault if target, seed or harness version of another part differ."""
     first = parts[0][1].header
     for folder, part in parts[1:]:
         for word, mine, others in (
@@ -69,13 +69,16 @@ def same_target(parts: Sequence[Part]) -> Header:
 
 
 def merge(parts: Sequence[Part], pick: Pick, out: Path, *, strict: bool = False, command: str = "") -> Results:
-    """Make one results file of them in `out`, with the evidence of what stands. Raises FileFault."""
+    """Write one results file with its evidence into the folder `out`, and return its content. Raises FileFault.
+
+    `pick`: `worst`, `newest` or `steady`; `strict`: `warn` and `slow` fail the run; `command`: for the header.
+    """
     header = replace(same_target(parts), command=command)
     roles = dict.fromkeys(role for _, part in parts for role in part.header.role.split("+"))
     header = replace(
         header, role="+".join(roles), profiles=_together(part.header.profiles for _, part in parts), run=_run(parts)
     )
-    chosen = [_brought(pick([one for _, one in same]), same, out) for same in _by_key(parts)]
+    chosen = [_with_evidence(pick([one for _, one in same]), same, out) for same in _by_key(parts)]
     planned = _together(part.planned for _, part in parts)
     with ResultsWriter(out / "results.jsonl", header, planned) as writer:
         for judgement in chosen:
@@ -88,7 +91,7 @@ def merge(parts: Sequence[Part], pick: Pick, out: Path, *, strict: bool = False,
 
 
 def _run(parts: Sequence[Part]) -> str:
-    """What several runs are called as one: the same again for the same parts; nothing where one has no name."""
+    """Return the run id of the merged run, which the ids of the parts determine; empty if a part has none."""
     names = [part.header.run for _, part in parts]
     return run_ids.of(parts[0][1].header.date, *names) if all(names) else ""
 
@@ -105,8 +108,8 @@ def _by_key(parts: Sequence[Part]) -> Iterable[list[tuple[Path, Judgement]]]:
     return found.values()
 
 
-def _brought(chosen: Judgement, same: Sequence[tuple[Path, Judgement]], out: Path) -> Judgement:
-    """The judgement with its evidence in the new place."""
+def _with_evidence(chosen: Judgement, same: Sequence[tuple[Path, Judgement]], out: Path) -> Judgement:
+    """Return the judgement, after copying its evidence into `out`."""
     if chosen.evidence is None:
         return chosen
     folder = next(folder for folder, one in reversed(same) if one.evidence == chosen.evidence)
@@ -120,7 +123,10 @@ def _brought(chosen: Judgement, same: Sequence[tuple[Path, Judgement]], out: Pat
 
 
 def _exit(parts: Sequence[Part], chosen: Sequence[Judgement], pending: Sequence[str], *, strict: bool) -> Exit:
-    """Of all of it; what is under embargo is in the parts' own codes only."""
+    """Return the exit code of the merged run.
+
+    Judgements under embargo are not in the files; the exit codes of the parts are the only trace of their failure.
+    """
     code = exit_code((one.verdict for one in chosen), strict=strict, interrupted=bool(pending))
     secret = any(part.footer and part.footer.embargoed and part.footer.exit == Exit.NOT_CONFORMING for _, part in parts)
     return Exit.NOT_CONFORMING if secret and code in (Exit.CONFORMING, Exit.NOTHING_JUDGED) else code

@@ -1,9 +1,9 @@
-"""What is in a packet: the TCP segment or UDP datagram, whatever link it was captured on.
+"""Extract the TCP segment or UDP datagram of a captured packet, for the common link types.
 
-    packet  --opened-->  Unit | Piece | why not        each by itself, so that packets may be read in any order, anywhere
-    pieces of one datagram  --whole-->  Unit           for what IP itself has cut
+    packet  --opened-->  Unit | Piece | reason         needs no other packet, so that packets can be read in parallel
+    fragments of one IP packet  --whole-->  Unit       reassembles what IP has fragmented
 
-Pure functions over `pcap.Packet`; nothing is refused by an exception, whatever the bytes.
+Pure functions over `pcap.Packet`; no content of a packet makes them raise an exception.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ TCP, UDP = 6, 17
 IPV4, IPV6 = 0x0800, 0x86DD
 _VLANS: Final = frozenset({0x8100, 0x88A8, 0x9100})
 _V6_OPTIONS: Final = frozenset({0, 43, 60, 135})
-"""Hop-by-hop, routing, destination options, mobility: passed over, as long as they say."""
+"""IPv6 extension headers that are skipped: hop-by-hop options, routing, destination options, mobility (RFC 8200, 4)."""
 
 
 class Unit(NamedTuple):
     """One TCP segment or UDP datagram."""
 
     number: int
-    """Of its packet; of the last, where IP had cut it."""
+    """Number of its packet; of the last of its packets if IP had fragmented it."""
     time: int
     """Nanoseconds since 1970."""
     protocol: int
     """6 TCP, 17 UDP."""
     source: str
-    """`127.0.0.1:7447`, `[::1]:7447`."""
+    """Endpoint of the sender: `127.0.0.1:7447`, `[::1]:7447`."""
     target: str
     payload: bytes
     missing: int = 0
-    """Bytes of the payload that the capture did not keep."""
+    """Bytes of the payload that the capture does not contain."""
     seq: int = 0
-    """TCP's sequence number; the other two are TCP's too."""
+    """Sequence number of TCP; `ack` and `flags` are of TCP, too."""
     ack: int = 0
     flags: int = 0
     ident: int = 0
-    """IPv4's identification; 0 says nothing."""
+    """Identification field of IPv4; 0 for IPv6."""
     packets: tuple[int, ...] = ()
-    """All packets that it came in, where IP had cut it."""
+    """Numbers of all its packets, if IP had fragmented it."""
 
 
 class Piece(NamedTuple):
@@ -56,16 +56,16 @@ class Piece(NamedTuple):
     number: int
     time: int
     key: tuple[str, str, int, int]
-    """Source, destination, protocol, identification: the same for all fragments of one packet."""
+    """Source, destination, protocol, identification: the same for all fragments of one IP packet."""
     at: int
-    """Where its bytes belong."""
+    """Offset of its bytes in the payload of the IP packet."""
     last: bool
     data: bytes
     missing: int
 
 
 def opened(packet: Packet) -> Unit | Piece | str:
-    """The segment, datagram or IP fragment in a packet; else why there is none, in words that can be counted by."""
+    """Return the segment, datagram or IP fragment in a packet; else the reason why there is none, for a report."""
     step = _LINKS.get(packet.link)
     if step is None:
         return f"link type {packet.link}, which is not read"
@@ -80,7 +80,10 @@ def opened(packet: Packet) -> Unit | Piece | str:
 
 
 def whole(pieces: Iterable[Piece]) -> Unit | None:
-    """The segment or datagram whose fragments these are, in any order, repeated or overlapping; None while one is missing."""
+    """Return the segment or datagram of these IP fragments; None while a fragment is missing.
+
+    The fragments may be in any order, repeated or overlapping.
+    """
     held = sorted(pieces, key=lambda piece: piece.at)
     data = bytearray()
     missing = 0
@@ -99,17 +102,17 @@ def whole(pieces: Iterable[Piece]) -> Unit | None:
 
 @lru_cache(maxsize=4096)
 def endpoint(host: str, port: int) -> str:
-    """`HOST:PORT`, brackets around an IPv6 host."""
+    """Return `HOST:PORT`, with brackets around an IPv6 host."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def port_of(at: str) -> int:
-    """The port of an endpoint."""
+    """Return the port of an endpoint."""
     return int(at.rpartition(":")[2])
 
 
 def is_multicast(at: str) -> bool:
-    """Whether an endpoint's host is a multicast group."""
+    """Return whether the host of an endpoint is a multicast group."""
     return ip_address(at.rpartition(":")[0].strip("[]").partition("%")[0]).is_multicast
 
 
@@ -117,11 +120,11 @@ def _ethernet(data: bytes) -> tuple[int, int]:
     return int.from_bytes(data[12:14], "big"), 14
 
 
-def _cooked(data: bytes) -> tuple[int, int]:
+def _linux_cooked(data: bytes) -> tuple[int, int]:
     return int.from_bytes(data[14:16], "big"), 16
 
 
-def _cooked2(data: bytes) -> tuple[int, int]:
+def _linux_cooked2(data: bytes) -> tuple[int, int]:
     return int.from_bytes(data[0:2], "big"), 20
 
 
@@ -130,19 +133,22 @@ def _bare(data: bytes) -> tuple[int, int]:
 
 
 def _loopback(data: bytes) -> tuple[int, int]:
-    """The family that stands before is told in the order of bytes of the machine: the IP header tells it as well."""
+    """Skip the address family, whose byte order is that of the capturing machine; the IP header has the version, too."""
     return _bare(data[4:])[0], 4
 
 
 _LINKS: Final[Mapping[int, Callable[[bytes], tuple[int, int]]]] = {
     0: _loopback, 108: _loopback, 1: _ethernet, 12: _bare, 14: _bare, 101: _bare,
-    113: _cooked, 228: _bare, 229: _bare, 276: _cooked2,
+    113: _linux_cooked, 228: _bare, 229: _bare, 276: _linux_cooked2,
 }  # fmt: skip
-"""Link type to what reads its header: the Ethernet type of what follows, and where that begins."""
+"""Link type to the function that reads its header: returns the Ethernet type of the content and its offset.
+
+The numbers are those of https://www.tcpdump.org/linktypes.html.
+"""
 
 
 @lru_cache(maxsize=4096)
-def _told(address: bytes) -> str:
+def _address(address: bytes) -> str:
     return str(ip_address(address))
 
 
@@ -152,12 +158,12 @@ def _ipv4(packet: Packet, at: int) -> Unit | Piece | str:
         return "cut before its IP header"
     size, ident, place = struct.unpack_from(">HHH", data, at + 2)
     head = (data[at] & 0x0F) * 4
-    size = size or len(data) - at  # the network card cuts it later: the length is not there yet
+    size = size or len(data) - at  # 0 with segmentation offload: the network card fills in the length after the capture
     if head < 20 or size < head:
         return "a bad IP header"
     body = data[at + head : at + size]
     missing = max(0, size - head - len(body))
-    source, target = _told(data[at + 12 : at + 16]), _told(data[at + 16 : at + 20])
+    source, target = _address(data[at + 12 : at + 16]), _address(data[at + 16 : at + 20])
     if place & 0x3FFF:
         key = (source, target, data[at + 9], ident)
         return Piece(packet.number, packet.time, key, (place & 0x1FFF) * 8, not place & 0x2000, body, missing)
@@ -169,7 +175,7 @@ def _ipv6(packet: Packet, at: int) -> Unit | Piece | str:
     if len(data) < at + 40:
         return "cut before its IP header"
     size, kind = struct.unpack_from(">HB", data, at + 4)
-    source, target = _told(data[at + 8 : at + 24]), _told(data[at + 24 : at + 40])
+    source, target = _address(data[at + 8 : at + 24]), _address(data[at + 24 : at + 40])
     end, at = at + 40 + size if size else len(data), at + 40
     while kind in _V6_OPTIONS and len(data) >= at + 8:
         kind, at = data[at], at + 8 + data[at + 1] * 8
@@ -187,7 +193,7 @@ def _ipv6(packet: Packet, at: int) -> Unit | Piece | str:
 def _transport(
     number: int, time: int, protocol: int, source: str, target: str, body: bytes, missing: int, ident: int
 ) -> Unit | str:
-    """The segment or datagram that an IP packet holds."""
+    """Return the segment or datagram that the payload of an IP packet contains, or the reason why there is none."""
     if protocol == TCP:
         if len(body) < 20:
             return "cut before its TCP header"

@@ -1,7 +1,7 @@
-"""Capture files: pcap and pcapng, as packets and back. What is in a packet is told in `packets.py`.
+"""Read and write capture files, pcap and pcapng. `packets.py` reads the content of the packets.
 
-Read here and by no library: those with a licence that fits give a file one link type, and lose how long a cut packet was.
-A file may be cut off anywhere: its whole packets are read, and `Capture.cut` says where the rest is missing.
+No library is used: those with a suitable licence assume one link type for a file, and lose the original length of a packet
+that the capture cut. A file may be cut off anywhere: its complete packets are read, and `Capture.cut` states the place.
 """
 
 from __future__ import annotations
@@ -16,13 +16,17 @@ from zenoh_harness.files.faults import FileFault
 
 PCAP: Final = {b"\xd4\xc3\xb2\xa1": ("<", 1_000), b"\xa1\xb2\xc3\xd4": (">", 1_000),
                b"\x4d\x3c\xb2\xa1": ("<", 1), b"\xa1\xb2\x3c\x4d": (">", 1)}  # fmt: skip
-"""First four bytes of a pcap file: byte order, and nanoseconds in a unit of its fractions."""
+"""First four bytes of a pcap file to its byte order and to the nanoseconds of a unit of its time stamps."""
 PCAPNG: Final = b"\x0a\x0d\x0d\x0a"
 """First four bytes of a pcapng file: its section header."""
 LARGEST: Final = 1 << 26
-"""Bytes of a block or packet; who says more is no capture."""
+"""The most bytes of a block or packet; a larger length means that the file is damaged."""
 USUAL: Final = 1 << 19
-"""What no packet reaches, since who captures keeps 262144 bytes: of one that the file is too short for, not its end is amiss."""
+"""More bytes than any real packet has, since tcpdump and Wireshark keep at most 262144 bytes of each.
+
+If a packet is longer than the rest of the file, the file was cut off; if it is also longer than this, its length is wrong
+and the file is damaged.
+"""
 
 RAW: Final = 101
 """LINKTYPE_RAW: packets begin with their IP header."""
@@ -32,33 +36,33 @@ class Packet(NamedTuple):
     """One packet as it was captured."""
 
     number: int
-    """From 1, in the order of the file, as Wireshark counts."""
+    """Position in the file, from 1, as Wireshark counts."""
     time: int
     """Nanoseconds since 1970."""
     link: int
     """The link type, as in tcpdump.org's list: 1 Ethernet, 101 IP, 113 and 276 Linux cooked, ..."""
     data: bytes
     size: int
-    """Bytes on the link; more than there are in `data` where the capture cut the packet."""
+    """Bytes of the packet on the link; more than in `data` if the capture cut the packet."""
 
 
 def is_capture(head: bytes) -> bool:
-    """Whether a file with these first bytes is a pcap or a pcapng."""
+    """Return whether a file with these first bytes is a pcap or a pcapng."""
     return head[:4] in PCAP or head[:4] == PCAPNG
 
 
 @dataclass(slots=True)
 class Capture:
-    """A capture file while it is read: iterate for its packets."""
+    """A capture file; iterating over it reads its packets and sets `cut` and `damaged`."""
 
     path: Path
     cut: str = ""
-    """Where and why reading stopped before the end; empty while it did not."""
+    """Where and why the file ends too early or is damaged; empty otherwise."""
     damaged: bool = False
-    """It stopped at what contradicts itself, so that the rest of the file was not read; not because the file ends."""
+    """Whether reading stopped at contradictory lengths, before the end of the file."""
 
     def __iter__(self) -> Iterator[Packet]:
-        """The packets, in order. Raises FileFault for a file that is none, or cannot be read."""
+        """Yield the packets, in order. Raises FileFault if the file is no capture or cannot be read."""
         try:
             with self.path.open("rb") as source:
                 yield from self.packets(source)
@@ -66,7 +70,7 @@ class Capture:
             raise FileFault(self.path, None, f"cannot be read: {why}") from why
 
     def packets(self, source: IO[bytes]) -> Iterator[Packet]:
-        """The packets that an opened file, or a part of one behind its header, holds. Raises FileFault for what is no capture."""
+        """Yield the packets of an open file, which begins with the header of a capture. Raises FileFault if it does not."""
         head = source.read(4)
         if head == PCAPNG:
             yield from _Blocks(self, source, head).packets()
@@ -77,7 +81,7 @@ class Capture:
             raise FileFault(self.path, None, f"{found}: no capture", hint="pcap and pcapng are read")
 
     def _records(self, source: IO[bytes], order: str, unit: int) -> Iterator[Packet]:
-        """The packets of a pcap: a header of 16 bytes, then what was captured."""
+        """Yield the packets of a pcap: each has a header of 16 bytes, then its captured bytes."""
         head = source.read(20)
         if len(head) < 20:
             self.cut = "the file ends inside its header"
@@ -103,31 +107,31 @@ class Capture:
 
 
 class _Interface(NamedTuple):
-    """What a pcapng says about one of the interfaces that it was captured on."""
+    """An interface description block of a pcapng."""
 
     link: int
     units: int
-    """Units of time in a second."""
+    """Units of its time stamps in a second (if_tsresol)."""
     offset: int
-    """Seconds to add."""
+    """Seconds to add to its time stamps (if_tsoffset)."""
     longest: int
-    """The bytes that are kept of a packet; 0 for all."""
+    """The most bytes that were kept of a packet (SnapLen); 0 for all."""
 
 
 @dataclass(slots=True)
 class _Blocks:
-    """The blocks of a pcapng: sections, interfaces, packets; others are passed over."""
+    """Reads the blocks of a pcapng: sections, interfaces, packets; other blocks are skipped."""
 
     capture: Capture
     source: IO[bytes]
     begun: bytes = b""
-    """What of the first block was read already."""
+    """The bytes of the first block that the caller has read already."""
     order: str = "<"
     interfaces: list[_Interface] = field(default_factory=list)
     number: int = 0
 
     def packets(self) -> Iterator[Packet]:
-        """The packets of all sections, in the order of the file."""
+        """Yield the packets of all sections, in the order of the file."""
         while (block := self._block()) is not None:
             kind, body = block
             if kind == 1:
@@ -144,7 +148,7 @@ class _Blocks:
                 yield packet
 
     def _block(self) -> tuple[int, bytes] | None:
-        """Type and body of the next block; None at the end, also at one that cannot be told."""
+        """Return type and body of the next block; None at the end of the file and at a block that cannot be read."""
         head = self.begun + self.source.read(8 - len(self.begun))
         self.begun = b""
         if len(head) < 8:
@@ -184,7 +188,7 @@ class _Blocks:
         return _Interface(link, units, offset, longest)
 
     def _packet(self, kind: int, body: bytes) -> Packet | None:
-        """A packet of a simple (3), an enhanced (6) or an obsolete (2) packet block; None for one that contradicts itself."""
+        """Return the packet of a simple (3), enhanced (6) or obsolete (2) packet block; None if its lengths contradict."""
         if len(body) < (4 if kind == 3 else 20):
             return None
         if kind == 3:
@@ -206,7 +210,7 @@ class _Blocks:
 
 
 def write(packets: Iterable[Packet], path: Path) -> int:
-    """Write packets as a pcapng that Wireshark reads, one interface a link type; how many. Raises FileFault."""
+    """Write packets as a pcapng with one interface for each link type; return their number. Raises FileFault."""
     links: dict[int, int] = {}
     count = 0
     try:

@@ -1,4 +1,4 @@
-"""What a probe saw of a target, as a file: JSON, described by `schemas/probe.schema.json`."""
+"""The result of a probe of a target as a JSON file, described by `schemas/probe.schema.json`."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ FORMAT: Final = 1
 
 
 _TARGET: Final = ("reach", "name", "version", "role", "side")
-"""Fields that stand in the file's object `target`."""
+"""Fields of `Probed` that the file has in its object `target`."""
 Name = Annotated[str, Meta(extra_json_schema={"minLength": 1})]
 Distinct: Final = Meta(extra_json_schema={"uniqueItems": True})
 
 
 class SeenInProfile(TypedDict):
-    """What was seen in one profile."""
+    """The observations in one profile."""
 
     seen: dict[str, Any]
-    """Fact to value; a fact that could not be seen is left out."""
+    """Name of a fact to its value; a fact that could not be observed is absent."""
     capabilities: Annotated[Sequence[Name], Distinct]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probed:
-    """One target in one or several profiles."""
+    """The result of a probe of one target in one or several profiles."""
 
     reach: str
     name: str
@@ -41,17 +41,17 @@ class Probed:
     side: Annotated[str, Meta(extra_json_schema={"enum": ["responder", "initiator"]})]
     profiles: Mapping[str, SeenInProfile] = field(default_factory=dict)
     claimed: Annotated[Sequence[Name], Distinct] = ()
-    """What the target's own file claims."""
+    """The capabilities that the target's file claims."""
     missing: Annotated[Sequence[Name], Distinct] = ()
-    """Claimed, looked for, and not seen."""
+    """The claimed capabilities that the probe tested and did not observe."""
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """Seen in any profile."""
+        """The capabilities that were observed in any profile."""
         return frozenset(name for one in self.profiles.values() for name in one["capabilities"])
 
     def to_json(self) -> dict[str, Any]:
-        """The document, keys in a fixed order."""
+        """Return the JSON document, keys in a fixed order."""
         return {
             "probe": FORMAT,
             "target": {name: getattr(self, name) for name in _TARGET},
@@ -63,12 +63,12 @@ class Probed:
 
 
 def write(probed: Probed, path: Path) -> None:
-    """Write it as one indented JSON document."""
+    """Write the result as one indented JSON document. Raises OSError."""
     path.write_text(json.dumps(probed.to_json(), indent=2) + "\n", encoding="utf-8")
 
 
 def read(path: Path) -> Probed:
-    """Read it back.  Raises FileFault for what is no probe result."""
+    """Read the result of a probe. Raises FileFault if the file is none."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         if document["probe"] != FORMAT:
@@ -79,10 +79,10 @@ def read(path: Path) -> Probed:
 
 
 def schema() -> Row:
-    """The JSON schema of the file: `schemas/probe.schema.json`."""
+    """Return the JSON schema of the file, for `schemas/probe.schema.json`."""
     whole = records.schema_of(Probed, constants={"probe": FORMAT}, optional=())
     fields = whole["properties"]
     target = {name: fields.pop(name) for name in _TARGET}
     fields["target"] = {"type": "object", "required": [*_TARGET], "additionalProperties": False, "properties": target}
     fields["capabilities"] = records.schema_of(SeenInProfile)["properties"]["capabilities"]
-    return records.titled("What a probe saw of a target", {**whole, "required": [*fields]})
+    return records.with_title("What a probe saw of a target", {**whole, "required": [*fields]})

@@ -1,4 +1,4 @@
-"""The JSON schemas that derive from records; `python -m zenoh_harness.files.published` writes them into `schemas/`."""
+"""The JSON schemas that are derived from record classes; `python -m zenoh_harness.files.published` writes `schemas/`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ FOLDER: Final = Path(__file__).with_name("schemas")
 
 
 def schemas() -> dict[str, Row]:
-    """Each schema by the name of its file."""
+    """Return the schemas by the name of their files."""
     others = {"results.schema.json": results.schema(), "probe.schema.json": probes.schema()}
     return others | campaigns.schemas()
 
 
 def text(schema: Row) -> str:
-    """A schema as its file holds it."""
+    """Return the text of a schema's file."""
     return json.dumps(schema, indent=1) + "\n"
 
 

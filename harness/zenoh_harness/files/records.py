@@ -1,4 +1,4 @@
-"""Records as JSON: a class declares the fields, and msgspec derives the reader, the writer and the JSON schema from it."""
+"""Records as JSON: a class declares the fields, and msgspec derives reader, writer and JSON schema from it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WRONG: Final = re.compile(r"Expected `(.*)`, got `(.*)`")
 
 
 class RecordFault(ValueError):  # noqa: N818 - a fault of the data
-    """JSON data is no record of its class; names the field and what was expected."""
+    """JSON data does not match its record class; the message names the field and what was expected."""
 
     def __init__(self, why: str, hint: str = "") -> None:
         self.hint = hint
@@ -26,24 +26,24 @@ class RecordFault(ValueError):  # noqa: N818 - a fault of the data
 
 
 def read(kind: type[Record], data: object) -> Record:
-    """The record that JSON data describes; fields that the class does not know are passed over. Raises RecordFault."""
+    """Return the record that JSON data describes; unknown fields are ignored. Raises RecordFault."""
     try:
         return msgspec.convert(data, kind)
     except msgspec.ValidationError as why:
-        raise _explained(kind, str(why)) from None
+        raise _record_fault(kind, str(why)) from None
     except RecursionError:
         raise RecordFault("is nested too deeply") from None
 
 
 def read_from(path: Path | str, kind: type[Record], data: object, line: int | None = None) -> Record:
-    """The record that JSON data of a file describes. Raises FileFault."""
+    """Return the record that JSON data of a file describes; `line` counts from 1. Raises FileFault."""
     try:
         return read(kind, data)
     except RecordFault as why:
         raise FileFault(path, line, str(why), hint=why.hint) from why
 
 
-def _explained(kind: type, why: str) -> RecordFault:
+def _record_fault(kind: type, why: str) -> RecordFault:
     fault, _, place = why.partition(" - at `$")
     field = place.strip(".`")
     if missing := _MISSING.fullmatch(fault):
@@ -60,7 +60,7 @@ def _explained(kind: type, why: str) -> RecordFault:
 
 
 def row_of(record: object) -> Row:
-    """A record as JSON data, in the order of its fields."""
+    """Return a record as JSON data, in the order of its fields."""
     row: Row = msgspec.to_builtins(record)
     return row
 
@@ -71,34 +71,34 @@ def schema_of(
     limits: Mapping[str, Row] | None = None,
     optional: Collection[str] | None = None,
 ) -> Row:
-    """The JSON schema of an object that has the fields of all these classes, and none besides.
+    """Return the JSON schema of an object that has the fields of all these classes, and no others.
 
-    `constants`: fields that say what the object is; `limits`: what a schema asks of a field beyond its type; `optional`:
-    the fields that may be absent, all that the classes give a default unless told.
+    `constants`: fields with a fixed value; `limits`: keywords that the schema adds to a field's type; `optional`: fields
+    that may be absent, by default those that have a default in their class.
     """
     _, parts = msgspec.json.schema_components(kinds)
     properties: Row = {name: {"const": value} for name, value in (constants or {}).items()}
     for kind in kinds:
         for name, field in parts[kind.__name__]["properties"].items():
-            properties[name] = _inlined(field, parts) | (limits or {}).get(name, {})
+            properties[name] = _inline(field, parts) | (limits or {}).get(name, {})
     needed = {*(constants or {})}.union(*(parts[kind.__name__].get("required", ()) for kind in kinds))
     required = [name for name in properties if (name in needed if optional is None else name not in optional)]
     return {"type": "object", "required": required, "additionalProperties": False, "properties": properties}
 
 
-def titled(title: str, schema: Row) -> Row:
-    """The schema as a document of its own."""
+def with_title(title: str, schema: Row) -> Row:
+    """Return the schema as a complete document, with `$schema` and title."""
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **schema}
 
 
-def _inlined(field: Any, parts: Mapping[str, Any]) -> Any:
-    """A part of a schema without references and defaults; its objects have no fields besides those that they name."""
+def _inline(field: Any, parts: Mapping[str, Any]) -> Any:
+    """Return a part of a schema without references and defaults; its objects allow no additional properties."""
     if isinstance(field, list):
-        return [_inlined(item, parts) for item in field]
+        return [_inline(item, parts) for item in field]
     if not isinstance(field, dict):
         return field
     if "$ref" in field:
         whole = parts[field["$ref"].rpartition("/")[2]]
-        return _inlined({key: value for key, value in whole.items() if key not in ("title", "description")}, parts)
+        return _inline({key: value for key, value in whole.items() if key not in ("title", "description")}, parts)
     closed = {"additionalProperties": False} if "properties" in field else {}
-    return {key: _inlined(value, parts) for key, value in field.items() if key != "default"} | closed
+    return {key: _inline(value, parts) for key, value in field.items() if key != "default"} | closed

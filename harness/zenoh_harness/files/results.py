@@ -1,7 +1,7 @@
-"""The results of a run: a header, the plan, one judgement a line, a footer; each line flushed as it falls.
+"""The results of a run, `results.jsonl`: a header, the plan, one judgement a line, a footer; each line is flushed at once.
 
-A file without a footer is an incomplete run: what is planned and not judged was pending. A last line that was cut off
-(a run that was killed while it wrote) is left out. `schemas/results.schema.json` describes each line.
+A file without a footer is of an incomplete run: the planned checks without a judgement are pending. A last line that was
+cut off, because the run was killed while it wrote, is ignored. `schemas/results.schema.json` describes the lines.
 """
 
 from __future__ import annotations
@@ -28,35 +28,35 @@ FORMAT: Final = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """What was judged, by what, how."""
+    """The target of a run, and the versions and options of the harness."""
 
     reach: str
     """The target string that the run was given."""
     name: str
     version: str
     role: str
-    """responder, initiator, codec, or several joined by `+`."""
+    """The judged role: responder, initiator, codec, or several joined by `+`."""
     kind: str
     """The reach kind: wheel, exec, tcp, ..."""
     digest: str = ""
-    """What exactly was judged, where that can be told: a container image's digest."""
+    """The digest of the container image of the target; empty for other targets."""
     spec: str = "1.0.0"
     harness: str = "0.1.0"
     seed: int = 0
     date: str = ""
-    """When the run began, UTC: `2026-01-31T12:00:00Z`. Empty in results that were written before there was a date."""
+    """When the run began, UTC: `2026-01-31T12:00:00Z`. Empty in results of versions without this field."""
     run: str = ""
-    """What the run is called (`run_ids`): two runs have two names. Empty in results that were written before there was one."""
+    """The unique run id (`run_ids`). Empty in results of versions without this field."""
     command: str = ""
-    """The command line that does it again."""
+    """The command line that repeats the run."""
     profiles: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """What a probe saw, where there was one."""
+    """The facts that a probe observed; empty without a probe."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the run means to judge, as `role profile check[parameters]`."""
+    """The checks that the run is to judge, as `role profile check[parameters]`."""
 
     checks: tuple[str, ...]
 
@@ -69,16 +69,16 @@ class Footer:
     verdicts: Mapping[str, int]
     exit: int
     pending: tuple[str, ...] = ()
-    """What was planned and not judged, where the run was interrupted or could not go on."""
+    """The planned checks that were not judged, because the run was interrupted or could not continue."""
     embargoed: int = 0
-    """Judgements that are counted here and told nowhere."""
+    """Number of judgements under embargo, which the file does not contain."""
     why: str = ""
-    """Why it ended early."""
+    """The reason why the run ended early; empty if it did not."""
 
 
 @dataclass(slots=True)
 class Results:
-    """A results file, read."""
+    """The content of a results file."""
 
     header: Header
     planned: tuple[str, ...] = ()
@@ -87,12 +87,12 @@ class Results:
 
     @property
     def complete(self) -> bool:
-        """Whether the run came to its end."""
+        """Whether the run judged all planned checks and wrote its footer."""
         return self.footer is not None and not self.footer.pending
 
     @property
     def pending(self) -> tuple[str, ...]:
-        """What was planned and is not judged: the footer's list, or what a run that was killed left open."""
+        """The planned checks without a judgement: the footer's list or, in a run that was killed, computed."""
         if self.footer is not None:
             return self.footer.pending
         judged = {label(judgement.key) for judgement in self.judgements}
@@ -100,7 +100,7 @@ class Results:
 
 
 def now() -> str:
-    """The time for a header: UTC, to the second; that of SOURCE_DATE_EPOCH, where somebody wants the same file twice."""
+    """Return the current time for a header, in UTC to the second; SOURCE_DATE_EPOCH replaces it in reproducible runs."""
     told = os.environ.get("SOURCE_DATE_EPOCH", "")
     time = datetime.fromtimestamp(int(told), UTC) if told.isdigit() else datetime.now(UTC)
     return time.strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -110,36 +110,36 @@ def now() -> str:
 
 
 def line(row: Row) -> str:
-    """An object as its line."""
+    """Return the line of an object."""
     return json.dumps(row, separators=(",", ":")) + "\n"
 
 
 def header_row(header: Header) -> Row:
-    """The header's line as an object."""
+    """Return the object of the header's line."""
     row = {name: value for name, value in records.row_of(header).items() if value or name not in _ADDED}
     target = {name: row.pop(name) for name in _TARGET if name in row}
     return {"type": "header", "format": FORMAT, "target": target, **row}
 
 
 def judgement_row(judgement: Judgement) -> Row:
-    """A judgement's line as an object."""
+    """Return the object of a judgement's line."""
     row = records.row_of(judgement)
     key = row.pop("key")
     return {"type": "judgement", **key, "parameters": dict(key["parameters"]), **row}
 
 
 def plan_row(checks: Iterable[str]) -> Row:
-    """The plan's line as an object."""
+    """Return the object of the plan's line."""
     return {"type": "plan", "checks": list(checks)}
 
 
 def footer_row(footer: Footer) -> Row:
-    """The footer's line as an object."""
+    """Return the object of the footer's line."""
     return {"type": "footer", **records.row_of(footer)}
 
 
 def schema() -> Row:
-    """The JSON schema of a line: `schemas/results.schema.json`."""
+    """Return the JSON schema of a line, for `schemas/results.schema.json`."""
     header = records.schema_of(
         Header, constants={"type": "header", "format": FORMAT}, limits=_LIMITS, optional=_OPTIONAL
     )
@@ -158,13 +158,13 @@ def schema() -> Row:
     judgement["properties"]["role"] = {"enum": ["responder", "initiator", "codec"]}
     plan = records.schema_of(Plan, constants={"type": "plan"})
     footer = records.schema_of(Footer, constants={"type": "footer"}, limits=_LIMITS, optional=_OPTIONAL)
-    return records.titled("A line of results.jsonl", {"oneOf": [header, plan, judgement, footer]})
+    return records.with_title("A line of results.jsonl", {"oneOf": [header, plan, judgement, footer]})
 
 
 _TARGET: Final = ("reach", "name", "version", "role", "kind", "digest")
-"""Fields of the header that stand in its object `target`."""
+"""Fields of `Header` that its line has in the object `target`."""
 _ADDED: Final = ("digest", "date", "run")
-"""Fields of the header that are left out where they are empty."""
+"""Fields of the header that its line omits if they are empty."""
 _OPTIONAL: Final = (*_ADDED, "facts", "details", "embargoed", "why")
 _LIMITS: Final[Mapping[str, Row]] = {
     "date": {
@@ -183,11 +183,11 @@ _LIMITS: Final[Mapping[str, Row]] = {
     "exit": {"minimum": 0, "maximum": 4},
     "embargoed": {"minimum": 0},
 }
-"""What the schema asks beyond types. A reader takes other values, too: they may come from a later version."""
+"""Restrictions of the schema beyond types. The reader accepts other values, since a later version may write them."""
 
 
 class ResultsWriter:
-    """Writes one results file; counts what it wrote. Embargoed judgements are counted and not written."""
+    """Writes one results file and counts its verdicts. Judgements under embargo are counted and not written."""
 
     def __init__(self, path: Path, header: Header, planned: Iterable[str] = ()) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -203,7 +203,7 @@ class ResultsWriter:
         self._write(plan_row(self._planned))
 
     def judgement(self, judgement: Judgement) -> None:
-        """Write one judgement, at once and to the disk's care."""
+        """Write one judgement and flush it to the operating system."""
         if judgement.embargo:
             self.embargoed += 1
             self._secret.add(label(judgement.key))
@@ -214,16 +214,16 @@ class ResultsWriter:
         self._judged.add(label(judgement.key))
 
     def withhold(self, count: int) -> None:
-        """Count what is not run at all, since it is under embargo."""
+        """Add the number of judgements under embargo that are not passed to `judgement`."""
         self.embargoed += count
 
     @property
     def pending(self) -> tuple[str, ...]:
-        """What is planned and not judged so far."""
+        """The planned checks that are not judged so far."""
         return tuple(planned for planned in self._planned if planned not in self._judged)
 
     def footer(self, code: Exit, why: str = "") -> Footer:
-        """Write the footer and close the file; pending is what is planned and not judged."""
+        """Write the footer and close the file; return the footer."""
         written = dict(sorted(self.verdicts.items()))
         footer = Footer(
             judged=sum(written.values()),
@@ -238,9 +238,10 @@ class ResultsWriter:
         return footer
 
     def _forget(self) -> None:
-        """What is planned and not told would tell what is under embargo: the plan loses it, and the header the command.
+        """Remove the checks under embargo from the plan, and the command line from the header.
 
-        At once, for the run may be killed.
+        A planned check without a judgement would reveal which check is under embargo. The file is rewritten at once,
+        since the run may be killed before its footer.
         """
         header = {**header_row(self._header), "command": ""}
         plan = plan_row(planned for planned in self._planned if planned not in self._secret)
@@ -256,7 +257,7 @@ class ResultsWriter:
         self._out.flush()
 
     def close(self) -> None:
-        """Leave the file as it is: without a footer, an incomplete run."""
+        """Close the file and flush it to the disk; without a footer it is of an incomplete run."""
         if not self._out.closed:
             os.fsync(self._out.fileno())
             self._out.close()
@@ -274,7 +275,7 @@ class ResultsWriter:
 
 
 def read(path: Path) -> Results:
-    """Read a results file, complete or not. Raises FileFault with the line."""
+    """Read a results file, or `results.jsonl` of a folder, complete or not. Raises FileFault with the line."""
     path = path / "results.jsonl" if path.is_dir() else path
     results: Results | None = None
     for number, row in _rows(path):
@@ -301,7 +302,7 @@ def read(path: Path) -> Results:
 
 
 def judgements(path: Path) -> Iterator[Judgement]:
-    """The judgements of a file that holds nothing else. Raises FileFault with the line at fault."""
+    """Yield the judgements of a file that contains only judgements. Raises FileFault with the line."""
     for number, row in _rows(path):
         record = _record_at(path, number, row)
         if not isinstance(record, Judgement):
@@ -310,7 +311,7 @@ def judgements(path: Path) -> Iterator[Judgement]:
 
 
 def record_of(row: Mapping[str, Any]) -> Header | Plan | Judgement | Footer:
-    """The record of a line. Raises RecordFault, which names the field."""
+    """Return the record of a line. Raises RecordFault, which names the field."""
     match row.get("type"):
         case "judgement":
             parameters = row.get("parameters", {})

@@ -1,4 +1,4 @@
-"""What a run is called: two runs have two names, and names sort as their runs began."""
+"""Run ids: unique names of runs, which sort by the time when the runs began."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from hashlib import blake2b
 
 
 def of_new(date: str, *about: object) -> str:
-    """The name of a run that begins at `date` (as headers have it): `20260131T120000Z-9f2c41aa00d1`.
+    """Return the id of a run that begins at `date` (in the format of a header), such as `20260131T120000Z-9f2c41aa00d1`.
 
-    What tells it from others of that second is of `about` and of chance; of `about` alone where SOURCE_DATE_EPOCH asks for
-    the same file twice.
+    The second part is a digest of `about` and of random bytes, which distinguish runs of the same second; with
+    SOURCE_DATE_EPOCH, for reproducible runs, it is a digest of `about` alone.
     """
     chance = "" if os.environ.get("SOURCE_DATE_EPOCH", "").isdigit() else os.urandom(16).hex()
     return of(date, *about, chance)
 
 
 def of(date: str, *about: object) -> str:
-    """The same of what is known: the same parts, the same name."""
+    """Return the id that `date` and `about` determine, without random bytes."""
     digest = blake2b("\x1f".join(map(str, about)).encode("utf-8", "surrogatepass"), digest_size=6)
     return f"{date.replace('-', '').replace(':', '')}-{digest.hexdigest()}"

@@ -1,7 +1,8 @@
-"""SARIF 2.1.0 from results: requirements are the rules, deviations the results, and what says nothing stands as what it is.
+"""Write results as SARIF 2.1.0: requirements are rules; all judgements but `pass` are results, with a SARIF kind.
 
-No clock, no host. A result's identity (`partialFingerprints`) is target, role, profile, requirement and check with its
-parameters, but not the version: the same deviation in the next version is the same alert.
+The output contains neither date nor host name. The identity of a result (`partialFingerprints`) consists of target, role,
+profile, link, requirement and check with its parameters. It does not include the version: the same deviation in the next
+version is the same alert.
 """
 
 from __future__ import annotations
@@ -20,21 +21,21 @@ from zenoh_harness.files import indented_json
 from zenoh_harness.files.results import Results, check_label
 
 MOST_TEXT: Final = 1000
-"""Characters of a message."""
+"""The most characters of each part of a message."""
 
 
 def write(results: Iterable[Results], path: Path) -> None:
-    """Write the file, one SARIF run a target."""
+    """Write the file, with one SARIF run for each target. Raises OSError."""
     path.write_text(text(results), encoding="utf-8")
 
 
 def text(results: Iterable[Results]) -> str:
-    """The file's text."""
+    """Return the text of the file."""
     return indented_json.text(document(results), 4)
 
 
 def document(results: Iterable[Results]) -> dict[str, Any]:
-    """The whole document."""
+    """Return the SARIF document as JSON data."""
     return {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -43,7 +44,7 @@ def document(results: Iterable[Results]) -> dict[str, Any]:
 
 
 def run(results: Results) -> dict[str, Any]:
-    """One target."""
+    """Return the SARIF run of one target."""
     shown = [one for one in results.judgements if one.verdict is not Verdict.PASS and not one.embargo]
     rules = {ident: number for number, ident in enumerate(sorted({one.key.requirement for one in shown}))}
     header = results.header
@@ -81,7 +82,7 @@ def _invocation(results: Results) -> dict[str, Any]:
 
 
 def rule(ident: str) -> dict[str, Any]:
-    """One requirement, with the place of the text that says it."""
+    """Return the SARIF rule of a requirement, with a link to its section of the specification."""
     known: Requirement | None = requirements().get(ident)
     if known is None:
         return {"id": ident, "name": _camel(ident), "shortDescription": {"text": ident}}
@@ -100,7 +101,7 @@ def rule(ident: str) -> dict[str, Any]:
 
 
 def result(judgement: Judgement, index: int) -> dict[str, Any]:
-    """One judgement; its place is the recorded conversation, since no line of a source file is."""
+    """Return the SARIF result of a judgement; its location is the evidence, since no source file is known."""
     key = judgement.key
     label = check_label(key.check, key.parameters)
     message = f"{judgement.verdict.value}: {judgement.cause}".removesuffix(": ")
@@ -135,7 +136,7 @@ def _kind(verdict: Verdict) -> str:
 
 
 def _location(judgement: Judgement, label: str) -> dict[str, Any]:
-    """A file with a line, without which code hosts show nothing: the conversation, or the results themselves."""
+    """Return a location with file and line, which code hosts need to show a result: the evidence or the results file."""
     key = judgement.key
     place = quote(judgement.evidence or "results.jsonl")
     return {
@@ -145,7 +146,7 @@ def _location(judgement: Judgement, label: str) -> dict[str, Any]:
 
 
 def fingerprint(judgement: Judgement) -> str:
-    """What stays the same from version to version and from night to night."""
+    """Return a digest that identifies the judgement across versions of the target and across runs."""
     key = judgement.key
     label = check_label(key.check, key.parameters)
     words = json.dumps([key.target, key.role, key.profile, key.link, key.requirement, label])

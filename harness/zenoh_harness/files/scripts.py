@@ -1,4 +1,4 @@
-"""Scripts: the text form of what a case, a counterexample or a fuzz input does to a target, line by line.
+"""Scripts: the steps of a case, a counterexample or a fuzz input as text, one step a line, to replay against any target.
 
     script 1
     about       establishment-cookie/a-changed-cookie-is-refused[at=0]
@@ -12,7 +12,7 @@
         prefix               auto
         init.header          41                      # INIT, S
         init.packed          72
-        init.zid             $zid(us)                # drawn when it runs
+        init.zid             $zid(us)                # random in each run
         ...
     us expect InitAck
     us send
@@ -25,15 +25,22 @@
     wait 0.5
     us deviates OpenAck
 
-A value is bytes in hex, or is bound when the script runs: `$zid(NAME)` a ZenohID of ours, `$NAME:PATH` the bytes at
-that path of the last such message that the target sent on NAME (`[a:b]` a stretch of them), `^ AT:HEX` with these bytes
-XORed in at an offset; `auto` is the batch's length, `length` that of the next path. `#` begins a note.
+A value is bytes in hex, or an expression that is evaluated when the script runs:
 
-`deviates WHAT` ends a script that was recorded: the target deviated by WHAT, and the script holds when it does not.
-`check NAME` at its head is what judged: a law, to which the target is held once the steps are done, or a case, which then
-speaks and judges itself, or `target/stays-up`: whoever replays it looks whether the target lives.
-`us needs batch_size 65000` is what made the next step lawful: where the target has settled for less, nothing is observed.
-The same as data, one JSON document: `schemas/script.schema.json`.
+    $zid(NAME)     the ZenohID of our connection NAME
+    $NAME:PATH     the bytes at PATH in the last such message that the target sent on NAME
+    $NAME:PATH[a:b]    a slice of them
+    VALUE ^ AT:HEX     VALUE with the bytes HEX XORed in at the offset AT
+    auto           the length of the batch
+    length         the length of the next path
+
+`#` begins a note.
+
+`deviates WHAT` is the last step of a recorded script: the target deviated by WHAT; the replay passes if it does not now.
+`check NAME` in the header names the check that judged. A law judges the conversation after the steps. A case is executed
+and judges instead of the steps. With `target/stays-up` the replay tests whether the target survives the steps.
+`us needs batch_size 65000` is the condition under which the next step is valid: if the negotiated value is smaller, the
+verdict is `not-observed`. Scripts also exist as JSON documents: `schemas/script.schema.json`.
 """
 
 from __future__ import annotations
@@ -50,16 +57,16 @@ from zenoh_harness.files.faults import FileFault
 FORMAT: Final = 1
 SUFFIX: Final = ".script"
 STAYS_UP: Final = "target/stays-up"
-"""The check of health, which is its own requirement: the script of what ended a target is held to it."""
+"""The check that the target survives, and the id of its requirement; scripts of crashes, panics and hangs name it."""
 
 ACTS: Final = ("open", "finish", "reset", "shut", "fence")
-"""What a connection does without more words: `open` opens a link or waits for the target to come."""
+"""Steps without an argument; `open` opens a link, or waits for the link of a target that is an initiator."""
 
 WORDED: Final = ("expect", "deviates", "needs")
-"""What a connection does that takes words: what is expected, what the target deviated by, what a step needs."""
+"""Steps with an argument: the expected answer, the deviation of the target, the condition of the next step."""
 
 RENAMED: Final = {"departs": "deviates"}
-"""Steps that once had another name; the old one is still read."""
+"""Former names of steps, which are still read, to their present names."""
 HEADER: Final = ("about", "requirement", "check", "target", "profile", "ability", "cause", "expected", "got")
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _PATH: Final = re.compile(r"[a-z][A-Za-z0-9_]*(?:\[\d+\])?(?:\.[a-zA-Z0-9_]+(?:\[\d+\])?)*")
@@ -70,19 +77,19 @@ _XOR: Final = re.compile(r"(.*?)\s*\^\s*(-?\d+):((?:[0-9a-fA-F]{2})+)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Value:
-    """What stands in a segment."""
+    """The value of a segment."""
 
     data: bytes = b""
-    """The bytes themselves, where nothing is bound."""
+    """The bytes, if `bound` is empty."""
     bound: str = ""
-    """`auto`, `length`, `zid`, `heard`; empty for bytes."""
+    """The kind of the expression: `auto`, `length`, `zid`, `heard` (for `$NAME:PATH`); empty for bytes."""
     name: str = ""
-    """The connection whose ZenohID or message is meant."""
+    """The connection of `$zid(NAME)` or `$NAME:PATH`."""
     path: str = ""
-    """Where in what was heard."""
+    """The path of `$NAME:PATH` in the target's message."""
     first: int | None = None
     last: int | None = None
-    """The stretch that is taken, as Python slices."""
+    """The limits of the slice, as in Python: `last` is not included."""
     xor: tuple[int, bytes] | None = None
     """Offset and bytes that are XORed in."""
 
@@ -97,7 +104,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One segment of what is sent."""
+    """One segment of a message that is sent: path, value and note."""
 
     path: str
     value: Value
@@ -106,15 +113,17 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One line, with the segments below it."""
+    """One step: a line, with the segments below it."""
 
     do: str
     """`send`, `wait`, or one of `WORDED` and `ACTS`."""
     connection: str = ""
     parts: tuple[Part, ...] = ()
+    """The segments of `send`."""
     what: str = ""
-    """What is expected, what the target deviated by, or what is needed."""
+    """The argument of a step of `WORDED`."""
     seconds: float = 0.0
+    """The duration of `wait`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,11 +132,11 @@ class Script:
 
     steps: tuple[Step, ...]
     header: Mapping[str, str] = field(default_factory=dict)
-    """The facts at its head, by the names in `HEADER`."""
+    """The lines before the steps, by the names in `HEADER`."""
 
     @property
     def requirement(self) -> str:
-        """What it is about; `STAYS_UP` when it does not say."""
+        """The id of the requirement that the script shows to be violated; `STAYS_UP` if the header names none."""
         return self.header.get("requirement", STAYS_UP)
 
 
@@ -135,7 +144,7 @@ class Script:
 
 
 def text(script: Script) -> str:
-    """The script as a person reads it."""
+    """Return the script as text."""
     lines = [f"script {FORMAT}"]
     lines += [f"{name:<11} {script.header[name]}" for name in HEADER if script.header.get(name)]
     lines.append("")
@@ -159,7 +168,7 @@ def _one_line(note: str) -> str:
 
 
 def write(script: Script, path: Path) -> None:
-    """Write it as text."""
+    """Write the script as text. Raises OSError."""
     path.write_text(text(script), encoding="utf-8")
 
 
@@ -195,7 +204,7 @@ def parse(shown: str, path: Path | str = "script") -> Script:
 
 
 def _content(shown: str) -> Iterator[tuple[int, str]]:
-    """Numbered lines that say something; notes of segments stay."""
+    """Yield line number and line, without empty lines and lines that are only a note."""
     for number, line in enumerate(shown.splitlines(), 1):
         if line.strip() and not line.lstrip().startswith("#"):
             yield number, line.rstrip()
@@ -242,7 +251,7 @@ def _with_part(path: Path | str, number: int, line: str, steps: list[Step]) -> S
 
 
 def value_of(shown: str) -> Value | None:
-    """A value from its text; None when it is none."""
+    """Return the value that a text describes; None if it describes none."""
     shown, xor = shown.strip(), None
     if match := _XOR.fullmatch(shown):
         shown, xor = match.group(1), (int(match.group(2)), bytes.fromhex(match.group(3)))
@@ -279,7 +288,7 @@ def _check_names(path: Path | str, steps: Iterable[Step]) -> None:
 
 
 def as_json(script: Script) -> dict[str, Any]:
-    """The script as data, by the schema."""
+    """Return the script as JSON data, as `schemas/script.schema.json` describes it."""
     return {"script": FORMAT, "header": dict(script.header), "steps": [_step_json(step) for step in script.steps]}
 
 
@@ -297,7 +306,7 @@ def _step_json(step: Step) -> dict[str, Any]:
 
 
 def from_json(row: Mapping[str, Any], path: Path | str = "script") -> Script:
-    """The script that the data tells. Raises FileFault."""
+    """Return the script that JSON data describes. Raises FileFault."""
     lines = [f"script {row.get('script')}"]
     lines += [f"{name} {value}" for name, value in dict(row.get("header", {})).items()]
     for step in row.get("steps", ()):

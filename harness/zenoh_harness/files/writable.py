@@ -1,4 +1,4 @@
-"""Checks that output can be written, made before the work begins: a run of hours must not end in `permission denied`."""
+"""Check that output can be written before the work begins: a run of hours must not end with `permission denied`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from zenoh_harness.errors import CannotGoOn, UsageError
 
 
 def check_folders(*folders: Path | None) -> None:
-    """Raise CannotGoOn for a folder that cannot be made or written into; None is skipped."""
+    """Raise CannotGoOn if a folder cannot be created or written into; None is skipped."""
     for folder in folders:
         if folder is None:
             continue
@@ -21,7 +21,7 @@ def check_folders(*folders: Path | None) -> None:
 
 
 def check_files(*files: Path | None) -> None:
-    """Raise UsageError for a file that cannot be written; None is skipped."""
+    """Raise UsageError if a file cannot be written; None is skipped."""
     for file in files:
         if file is None:
             continue
@@ -37,7 +37,7 @@ def check_files(*files: Path | None) -> None:
 
 
 def _exists(place: Path) -> bool:
-    """Whether a path exists; False below a file, and below a folder that cannot be read."""
+    """Return whether a path exists; False below a file, and below a folder that cannot be read."""
     try:
         return place.exists()
     except OSError:

@@ -135,7 +135,7 @@ class Records:
         if conversation is None:
             return None if judgement.embargo else RECORDING
         name = f"{judgement.key.role}-{check_label(judgement.key.check, judgement.key.parameters)}"
-        conversation = evidence.marked(conversation) if judgement.embargo else conversation
+        conversation = evidence.with_embargo_mark(conversation) if judgement.embargo else conversation
         relative = evidence.save(conversation, place, name)
         return None if judgement.embargo else relative
 

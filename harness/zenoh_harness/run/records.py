@@ -127,7 +127,7 @@ class Records:
                 key,
                 deaths[0].unhealthy.verdict,
                 cause=deaths[0].unhealthy.cause,
-                conversation=replace(evidence.merged(parts), about=ended(deaths[0].unhealthy)),
+                conversation=replace(evidence.merge(parts), about=ended(deaths[0].unhealthy)),
                 repeat="",
                 details={"deaths": len(deaths), "during": labels, "script": NO_CASE},
             )

@@ -144,7 +144,7 @@ class Register:
                 embargo.keep(judgement, self._options.data_folder)
             return judgement
         place = embargo.keep(judgement, self._options.data_folder) if judgement.embargo else self._options.out
-        shows = evidence.marked(shows) if judgement.embargo else shows
+        shows = evidence.with_embargo_mark(shows) if judgement.embargo else shows
         relative = evidence.save(shows, place, self._name(judgement.key))
         key = judgement.key
         check = check_label(key.check, key.parameters)

@@ -238,7 +238,7 @@ def _strict_checks(register: Register, options: Options, parts: Sequence[Part]) 
         register.add(key, Verdict.FAIL, cause=text, repeat=register.repeat(label))
     if options.judged is None or not options.selection.whole or not options.judged.exists():
         return
-    now = judged.judged(register.judgements) | judged.prevented(register.judgements)
+    now = judged.judged_lines(register.judgements) | judged.prevented_lines(register.judgements)
     for line in judged.missing(judged.read(options.judged), now):
         role, profile, requirement = line.split()
         key = Key(
