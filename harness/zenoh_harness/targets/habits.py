@@ -1,4 +1,4 @@
-"""Habits as values, and what follows from them: patience, restarts, instances, places, and how our sessions end."""
+"""The measured habits of a target, and the waiting times, restarts and limits that the harness derives from them."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from zenoh_conformance.talking.scene import ANSWERS
 from zenoh_harness.links.timing import stretched
 
 UNIT: Final = 2.0
-"""Seconds in which any healthy target answers, before scaling."""
+"""Seconds within which any healthy target answers, before scaling."""
 
 CONNECT: Final = 5.0
-"""Seconds that any node may take to accept a link, or to come to ours, before scaling."""
+"""Seconds that any node may take to accept a link or, as initiator, to connect to us, before scaling."""
 
 STALL: Final = 10.0
-"""Seconds that a node which stands still is waited for before it hangs, before scaling."""
+"""Seconds without progress after which a node counts as hanging, before scaling."""
 
 SETTLE: Final = 3.0
-"""Seconds in which a node lets go of a link that has ended, and of its session, before scaling."""
+"""Seconds within which a node releases an ended link and its session, before scaling."""
 
 TIMES: Final = 3
-"""How many times its own habit a node may take."""
+"""A node may take this many times its measured duration before it counts as late."""
 
 WORTH: Final = 4
-"""How many times longer than a start it must take to come back before it is started again instead."""
+"""An initiator that reconnects this many times slower than it starts is restarted instead."""
 
 QUICKEST_START: Final = 0.25
-"""Seconds that even the quickest start counts."""
+"""The least seconds that a start is assumed to take."""
 
 SESSIONS: Final = 1.5
-"""Sessions that a case opens, about."""
+"""The average number of sessions that a case opens."""
 
 ENOUGH: Final = 48
-"""Half-open handshakes, or sessions, with which cases can be side by side as they like."""
+"""With this many half-open handshakes and sessions, any number of cases can run in parallel."""
 
 
 OF_ONE_CASE: Final = 8
-"""More sessions, or half-open handshakes, than one case ever holds."""
+"""More sessions, or half-open handshakes, than any case holds."""
 
 
 NOT_DONE: Final[Mapping[str, str]] = {
@@ -51,11 +51,11 @@ NOT_DONE: Final[Mapping[str, str]] = {
     "finals": "does not finish a query that nobody serves",
     "interests": "does not answer an interest",
 }
-"""How it is told that a node does not do what everybody is taken to do."""
+"""Capability that every node is assumed to have, to the text that reports its absence."""
 
 
 class SessionEnd(Enum):
-    """How a link of ours ends, as the one who comes to us sees it."""
+    """How the harness ends a link, as a target that is an initiator sees it."""
 
     CLOSE = "CLOSE of the session"
     FIN = "FIN of the session"
@@ -66,19 +66,19 @@ class SessionEnd(Enum):
 
 
 OURS: Final = (SessionEnd.FIN, SessionEnd.CLOSE, SessionEnd.RST)
-"""The ways in which a session of ours may end; of equals the first."""
+"""The ways in which the harness may end a session, the preferred one first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Return:
-    """What a node that comes to us did after one kind of end."""
+    """How a target that is an initiator reconnected after one kind of end."""
 
     after: float | None
-    """Seconds until we had the next link; None when there was none while it was waited for."""
+    """Seconds until the next link; None if it did not connect within `waited` seconds."""
     waited: float = 0.0
-    """Seconds that it was waited for, where it did not come."""
+    """Seconds of waiting, if it did not connect."""
     ended: str = ""
-    """How its program ended, where that ended; it was started again then."""
+    """How its program ended, after which it was started again; empty if the program continued."""
 
     def __str__(self) -> str:
         when = f"{self.after * 1000:.0f} ms" if self.after is not None else f"not within {self.waited:.0f} s"
@@ -87,63 +87,63 @@ class Return:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetHabits:
-    """What is known of how a node behaves while nothing odd is done."""
+    """The measured behaviour of a node in ordinary exchanges."""
 
     answer: float = 0.0
-    """The longest time, in seconds, that an answer in a handshake took."""
+    """The longest time, in seconds, that the node took to answer in a handshake."""
     start: float = 0.0
     """Seconds from its start to its first handshake."""
     fencing: Fencing = BY_QUERY
     returns: Mapping[SessionEnd, Return] = field(default_factory=dict)
-    """Of a node that comes to us."""
+    """For an initiator: how it reconnects, by the way in which the harness ended the link before."""
     again: bool = False
-    """Whether its program can be started again while we go on listening."""
+    """Whether its program can be started again while the harness continues to listen."""
     half_open: int | None = None
-    """Handshakes that it answers at once; None: all that were tried."""
+    """The most half-open handshakes that it answers at a time; None if it answered all that were tried."""
     sessions: int | None = None
-    """Sessions that it holds at once; None: all that were tried."""
+    """The most sessions that it holds at a time; None if it held all that were tried."""
     turns_away: bool = False
-    """Whether it ends a link at once that comes while as many handshakes are half open."""
+    """Whether it immediately ends a link that is opened while `half_open` handshakes are half open."""
     batch: int | None = None
-    """The batch size that it settles for, where it is not the default."""
+    """The batch size that it negotiates; None for the default."""
     message: int | None = None
-    """The largest value that it was seen to pass on; None: all that were tried, or none."""
+    """The largest value, in bytes, that it forwarded; None if it forwarded all that were tried, or none."""
     leaves: bool = False
     """Whether it ends a sane session by itself."""
     offers: tuple[Any, ...] = OFFERS
-    """What our InitSyn must offer for it to answer one that can be read."""
+    """The extensions that our InitSyn must offer to get a decodable answer."""
     lacks: frozenset[str] = frozenset()
-    """What everybody is taken to do, and it was seen not to, as a case may need it (`routing`, `finals`, ..)."""
+    """Capabilities that every node is assumed to have and this one lacks (`routing`, `finals`, ..)."""
     brief: bool = False
-    """Whether it listens for one link or session, and its program ends in order after it."""
+    """Whether its program serves one link or session and then ends with exit code 0."""
     dies: SessionEnd | None = None
-    """After which plain end its program died."""
+    """The ordinary end of a session after which its program crashed; None if it survived all."""
     version: int | None = None
-    """The protocol version at which it opens sessions, where that is not ours."""
+    """The protocol version with which it opens sessions; None if it is ours."""
 
     @property
     def unit(self) -> float:
-        """Seconds in which it answers, scaled; longer on a machine that is busy."""
+        """Seconds within which it answers, scaled, and longer while the machine is overloaded."""
         return stretched(max(UNIT, ANSWERS * self.answer))
 
     @property
     def longest(self) -> float:
-        """The longest that it was seen to take before it came back, in seconds."""
+        """The longest time, in seconds, that it took to reconnect."""
         return max((one.after for one in self.returns.values() if one.after is not None), default=0.0)
 
     @property
     def patience(self) -> float:
-        """Seconds that it is waited for before it did not come, scaled; longer on a machine that is busy."""
+        """Seconds to wait until it connects, scaled, and longer while the machine is overloaded."""
         return stretched(max(CONNECT, TIMES * self.longest, TIMES * self.start))
 
     @property
     def stall(self) -> float:
-        """Seconds that it may stand still before it hangs, scaled; longer on a machine that is busy."""
+        """Seconds without progress until it counts as hanging, scaled, and longer while the machine is overloaded."""
         return stretched(max(STALL, TIMES * self.longest, ANSWERS * self.answer))
 
     @property
     def linger(self) -> float:
-        """Seconds after which starting it again is quicker than waiting for it; never, where it comes back soon."""
+        """Seconds after which a restart is quicker than waiting until it reconnects; infinite if it reconnects soon."""
         if not self.again or all(one.after is not None and one.after <= self.worth for one in self.returns.values()):
             return inf
         quick = [one.after for one in self.returns.values() if one.after is not None and one.after <= self.worth]
@@ -151,47 +151,47 @@ class TargetHabits:
 
     @property
     def worth(self) -> float:
-        """Seconds that it may take to come back before it is started again instead."""
+        """Seconds that it may take to reconnect; an initiator that takes longer is restarted."""
         return WORTH * max(self.start, QUICKEST_START)
 
     @property
     def way(self) -> SessionEnd:
-        """How our sessions end: so that it comes back soonest."""
+        """The way to end sessions after which it reconnects soonest."""
         seen = {end: took for end in OURS if end in self.returns and (took := self.returns[end].after) is not None}
         return min(seen, key=lambda end: round(seen[end], 1), default=SessionEnd.FIN)
 
     def prepare(self, us: Dialogue) -> Dialogue:
-        """Let a dialogue of ours take its target as it is."""
+        """Set the fence and the offered extensions of a dialogue to those that the target needs; return the dialogue."""
         us.fencing, us.offers = self.fencing, self.offers
         return us
 
     @property
     def few(self) -> bool:
-        """Whether it serves so few at once that cases side by side would be in each other's way."""
+        """Whether its limits are so small that cases in parallel would disturb each other."""
         return any(limit is not None and limit < ENOUGH for limit in (self.half_open, self.sessions))
 
     @property
     def crowded(self) -> bool:
-        """Whether it holds so few sessions that a case must wait until those of the one before are gone."""
+        """Whether it holds so few sessions that a case must wait until the sessions of the previous case are gone."""
         return self.sessions is not None and self.sessions < OF_ONE_CASE
 
     @property
     def narrow(self) -> bool:
-        """Whether it answers so few handshakes at once, and turns others away, that a link must wait until those before are gone."""
+        """Whether a new link must wait until earlier handshakes are gone: it answers few at a time and ends other links."""
         return self.turns_away and self.half_open is not None and self.half_open < OF_ONE_CASE
 
     def expected(self, cases: int, instances: int) -> float:
-        """Seconds that so many cases take, about."""
+        """Return the estimated seconds that this number of cases takes on this number of instances of the target."""
         link = min(self.returns[self.way].after or self.worth, self.linger + self.start) if self.returns else 0.0
         return cases * (SESSIONS * 2 * self.answer + link + self.cost) / max(1, instances)
 
     @property
     def cost(self) -> float:
-        """Seconds that a case takes beside handshakes and returns, about."""
+        """The estimated seconds that a case takes besides handshakes and reconnections."""
         return 0.02 + (3 * self.fencing.quiet if self.fencing.how in QUIET_ONES else 0.0)
 
     def lines(self) -> list[str]:
-        """What was found, for a person: only what is not as with everybody."""
+        """Return one line of text for each habit that differs from the usual one."""
         lines = []
         if self.answer > 0.1:
             lines.append(f"answers a handshake within {self.answer:.1f} s")
@@ -222,10 +222,10 @@ class TargetHabits:
 
 
 UNKNOWN: Final = TargetHabits()
-"""Of whom nothing is known yet."""
+"""The habits of a node that was not measured."""
 
 
 def habits_of(node: object) -> TargetHabits:
-    """What is known of a node; nothing of one that nobody studied."""
+    """Return the habits of a node; `UNKNOWN` for one that was not measured."""
     found = getattr(node, "habits", UNKNOWN)
     return found if isinstance(found, TargetHabits) else UNKNOWN

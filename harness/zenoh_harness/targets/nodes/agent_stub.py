@@ -1,7 +1,8 @@
-"""The smallest agent, to be written again in another language: replace `Node` by calls of your implementation.
+"""A minimal agent, as a model for one in another language: replace `StubNode` by calls of your implementation.
 
-One JSON object a line comes on standard input and is answered on standard output; events may come at any time in
-between. Logs go to standard error. Commands that are not here are answered `unimplemented`: that is no failure.
+The agent reads one JSON object a line from standard input and writes one answer to each on standard output; it may write
+events between the answers. It logs to standard error. The answer to an unknown command is `unimplemented`, which fails no
+check.
 """
 
 # ruff: noqa: ANN001, ANN003, ANN201, ANN204, BLE001, INP001
@@ -12,7 +13,7 @@ import sys
 
 
 class StubNode:
-    """Stands for a real node: what is put here is received here."""
+    """A substitute for a real node: its own subscribers receive what it puts."""
 
     def __init__(self):
         self.subscribers = {}

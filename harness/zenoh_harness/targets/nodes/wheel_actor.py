@@ -1,11 +1,11 @@
-"""The agent of `wheel_node.py` with all that the package can say: what the recorder of live sessions has nodes do.
+"""The agent of `wheel_node.py` with further commands, for the recorder of live sessions between real nodes.
 
     python wheel_actor.py '{"mode": "client", "connect/endpoints": [...], ...}'
 
-The line protocol is that of `wheel_node.py`; options and commands that only a recent release has are added here.
+The line protocol is that of `wheel_node.py`; this file adds options and commands that only recent releases have.
 """
 
-# As in wheel_node.py: released zenoh packages have no common types.
+# As in wheel_node.py: the releases of the zenoh package have different types.
 # ruff: noqa: ANN001, ANN201, INP001
 # mypy: ignore-errors
 
@@ -20,21 +20,21 @@ node = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(node)
 
 POINTS = ("send", "route", "receive")
-"""Where a message may be stamped."""
+"""The points at which a node may add a time stamp to a message (`zenoh.TimestampInstrumentationBuilder`)."""
 
 
 def source_told(info):
-    """A source info as text."""
+    """Return a source info as text: ZenohID/entity id/sequence number."""
     return f"{info.source_id.zid}/{info.source_id.eid}/{info.source_sn}"
 
 
 def stack_told(stack):
-    """Where the stamps of a stack were made."""
+    """Return the names of the points at which the stamps of a stack were made."""
     return [str(record.point).rpartition(".")[2].lower() for record in stack.records]
 
 
 class WheelActor(node.WheelNode):
-    """A node that says more, and tells more of what it hears."""
+    """A node that supports more options, and reports more fields of what it receives."""
 
     def options(self, line):
         found = super().options(line)
@@ -51,7 +51,7 @@ class WheelActor(node.WheelNode):
         return found
 
     def asked(self, line):
-        """Arguments of a query."""
+        """Return the arguments of a query that a command describes."""
         found = self.options(line)
         for name, kind in (("target", zenoh.QueryTarget), ("consolidation", zenoh.ConsolidationMode)):
             if name in line:
@@ -67,7 +67,7 @@ class WheelActor(node.WheelNode):
         threading.Thread(target=self.collect, args=(line["id"], replies), daemon=True).start()
 
     def answer(self, name, plan, query):
-        """As the node's, and what else the query carries is told with it."""
+        """Report the encoding, attachment and source of a query as the event `queried`, then answer as the base class."""
         text = {"encoding": str(query.encoding) if query.encoding else None, "attachment": node.raw(query.attachment)}
         text["source"] = source_told(query.source_info) if query.source_info else None
         text["stack"] = stack_told(query.timestamp_stack) if query.timestamp_stack else None
@@ -75,7 +75,7 @@ class WheelActor(node.WheelNode):
         super().answer(name, plan, query)
 
     def play(self, plan, query):
-        """As the node's; a step with `error` may have an encoding."""
+        """Do the steps as the base class does; a step with `error` may have an encoding."""
         for step in plan:
             if "error" in step and "encoding" in step:
                 query.reply_err(bytes.fromhex(step["error"]), encoding=zenoh.Encoding(step["encoding"]))
@@ -88,7 +88,7 @@ class WheelActor(node.WheelNode):
         self.held[line["id"]] = self.session.declare_querier(line["key"], **options)
 
     def ask(self, line):
-        """A query through a querier."""
+        """Send a query through a declared querier."""
         options = {name: self.asked(line)[name] for name in ("payload", "attachment", "encoding") if name in line}
         replies = self.held[line["id"]].get(parameters=line.get("parameters"), **options)
         threading.Thread(target=self.collect, args=(line["id"], replies), daemon=True).start()
@@ -117,7 +117,7 @@ class WheelActor(node.WheelNode):
 
 
 def sample_fields(sample, plain=node.sample_fields):
-    """As the node's, and the way it was sent and what was stamped on it."""
+    """Return the fields of a sample as `wheel_node.py` does, with congestion control, source and stamps."""
     more = {"express": sample.express, "congestion": str(sample.congestion_control).rpartition(".")[2].lower()}
     if sample.source_info:
         more["source"] = source_told(sample.source_info)

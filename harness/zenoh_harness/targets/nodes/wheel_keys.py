@@ -1,10 +1,10 @@
-"""What the key-expression functions of the `eclipse-zenoh` package say, one text a line of input, as JSON.
+"""Apply the key-expression functions of the `eclipse-zenoh` package to JSON strings, one a line of input.
 
-Run inside the package's own environment, so it imports nothing of ours. Each answer is
+It runs in the environment of the package, where the harness is not installed, so it imports nothing of it. Each answer is
 `{"valid": bool, "canonical": text or null, "panic": text or null}`.
 """
 
-# Released zenoh packages have no common types, and whatever they raise means no.
+# The releases of the zenoh package have different types, and any exception means that the key expression is refused.
 # ruff: noqa: ANN001, ANN201, BLE001, INP001
 # mypy: ignore-errors
 
@@ -15,7 +15,7 @@ import zenoh
 
 
 def attempt(function, text):
-    """The key expression as text, None when the package refuses it; and how it broke, None when it did not."""
+    """Return the key expression as text, or None if the package refuses it; and the panic as text, or None."""
     try:
         return str(function(text)), None
     except (KeyboardInterrupt, SystemExit):

@@ -1,14 +1,14 @@
 """A node of the `eclipse-zenoh` package with an agent on its standard input and output.
 
-Run inside the package's own environment (0.11 and later), so it imports nothing of ours:
+It runs in the environment of the package (0.11 and later), where the harness is not installed, so it imports nothing of it:
 
     python wheel_node.py '{"mode": "router", "listen/endpoints": ["tcp/127.0.0.1:0"], ...}'
 
-The argument is a configuration, path -> value. Then one JSON object a line: commands in, answers and events out
-(`agent` in the documentation of targets). The end of the input ends the node.
+The argument is a configuration: an object of path to value. Standard input has one command a line as JSON; standard output
+gets answers and events (the page about targets describes the agent's protocol). The node ends at the end of its input.
 """
 
-# Released zenoh packages have no common types, and the answer to whatever they raise is a line.
+# The releases of the zenoh package have different types, and each exception of the package is reported as an answer.
 # ruff: noqa: ANN001, ANN201, ANN204, BLE001, INP001
 # mypy: ignore-errors
 
@@ -21,9 +21,9 @@ import zenoh
 
 LOCK = threading.Lock()
 ANSWERS = os.dup(1)
-os.dup2(2, 1)  # the package logs to standard output; answers alone belong there
+os.dup2(2, 1)  # the package logs to standard output, which must contain nothing but answers and events
 OPENING = 8.0
-"""Seconds that a command waits for the session."""
+"""Seconds that a command waits until the session is open."""
 PRIORITIES = (
     "CONTROL",
     "REAL_TIME",
@@ -38,7 +38,7 @@ UNIMPLEMENTED = {"ok": False, "unimplemented": True}
 
 
 def say(line):
-    """One line out; callbacks come from the package's own threads."""
+    """Write one object as a line; the lock is needed since the package calls the callbacks on its own threads."""
     data = (json.dumps(line) + "\n").encode()
     with LOCK:
         while data:
@@ -46,7 +46,7 @@ def say(line):
 
 
 def raw(value):
-    """The bytes of a payload, whatever the release calls them."""
+    """Return a payload in hexadecimal, whichever type the release has for payloads; None for None."""
     if value is None:
         return None
     return (
@@ -55,14 +55,17 @@ def raw(value):
 
 
 def named(kind, name):
-    """A member of one of the package's enumerations by its name, as in `BEST_MATCHING`."""
+    """Return the member of an enumeration of the package with this name, such as `BEST_MATCHING`.
+
+    Raises NotImplementedError if the release has no such member.
+    """
     if not hasattr(kind, str(name).upper()):
         raise NotImplementedError(f"this release has no {kind.__name__}.{str(name).upper()}")
     return getattr(kind, str(name).upper())
 
 
 def sample_fields(sample):
-    """What a subscriber is told."""
+    """Return the fields of the event about a sample."""
     fields = {
         "key": str(sample.key_expr),
         "kind": "delete" if sample.kind == zenoh.SampleKind.DELETE else "put",
@@ -78,14 +81,14 @@ def sample_fields(sample):
 
 
 def number_of(priority):
-    """A priority as its number on the wire."""
+    """Return the number of a priority on the wire, 0 to 7; 5 (DATA) for an unknown one."""
     return next(
         (number for number, name in enumerate(PRIORITIES) if priority == getattr(zenoh.Priority, name, None)), 5
     )
 
 
 class WheelNode:
-    """The session and what was declared on it, by the ids that the harness gave."""
+    """The session, and its declared entities by the ids that the harness assigns to them."""
 
     def __init__(self, config):
         self.config = config
@@ -96,21 +99,21 @@ class WheelNode:
         self.opening = None
 
     def begin(self):
-        """Open the session beside what else goes on."""
+        """Start to open the session on a thread of its own."""
         if self.opening is None:
             self.opening = threading.Thread(target=self.open, daemon=True)
             self.opening.start()
 
     def open(self):
-        """A client's open returns only when somebody accepted it; a router's at once."""
+        """Open the session. For a client `zenoh.open` returns when a node has accepted it; for a router at once."""
         try:
             self.opened = zenoh.open(self.config)
-        except Exception as why:  # told to whoever asks for the session
+        except Exception as why:  # the property `session` raises it
             self.failure = why
 
     @property
     def session(self):
-        """The session, waited for."""
+        """The session; waits for `OPENING` seconds until it is open. Raises what `zenoh.open` raised, or RuntimeError."""
         self.begin()
         self.opening.join(OPENING)
         if self.failure is not None:
@@ -120,7 +123,7 @@ class WheelNode:
         return self.opened
 
     def options(self, line):
-        """Arguments that put, delete and publishers share."""
+        """Return the arguments of a command that put, delete and publishers share."""
         found = {}
         if "encoding" in line:
             found["encoding"] = zenoh.Encoding(line["encoding"])
@@ -137,7 +140,7 @@ class WheelNode:
         return found
 
     def stamp(self):
-        """The session's clock; releases before 1.5 cannot be told what to stamp with."""
+        """Return a timestamp of the session's clock. Raises NotImplementedError before 1.5, whose put takes none."""
         if "timestamp=" not in (zenoh.Session.put.__text_signature__ or ""):
             raise NotImplementedError("this release takes no timestamp")
         return self.session.new_timestamp()
@@ -174,7 +177,7 @@ class WheelNode:
         )
 
     def answer(self, name, plan, query):
-        """Run the plan against one query; what is not held is finished by letting go of it."""
+        """Report a query and do the steps of the plan; dropping the query sends its final, unless the plan holds it."""
         payload = raw(getattr(query, "payload", None))
         text = {"event": "query", "id": name, "key": str(query.key_expr), "parameters": str(query.parameters)}
         say({**text, "payload": payload} if payload is not None else text)
@@ -185,7 +188,7 @@ class WheelNode:
             query.drop()
 
     def play(self, plan, query):
-        """Do the steps; True when the plan holds the query open."""
+        """Do the steps of a plan; return whether the plan holds the query open."""
         for step in plan:
             key = step.get("key", str(query.key_expr))
             if "reply" in step:
@@ -199,7 +202,7 @@ class WheelNode:
         return False
 
     def answer_held(self, line):
-        """Go on with the oldest query that a plan held."""
+        """Continue with the oldest query that a plan holds open."""
         with LOCK:
             waiting = self.queries.get(line["id"], [])
             if not waiting:
@@ -243,7 +246,7 @@ class WheelNode:
         threading.Thread(target=self.collect, args=(name, replies), daemon=True).start()
 
     def collect(self, name, replies):
-        """Report each reply, and the moment at which the get ended."""
+        """Report each reply of a get, and then its end."""
         for reply in replies:
             if reply.ok is not None:
                 say({"event": "reply", "id": name, **sample_fields(reply.ok)})
@@ -271,7 +274,7 @@ LIVELINESS = ("declare_token", "declare_liveliness", "get_liveliness")
 
 
 def offered():
-    """The commands that this release can follow: 0.x has another interface, the first 1.0 ones have no liveliness."""
+    """Return the commands that this release supports: none before 1.0, no liveliness in the first releases of 1.0."""
     if version().startswith("0."):
         return ()
     lacks = () if hasattr(zenoh.Session, "liveliness") else LIVELINESS
@@ -279,9 +282,9 @@ def offered():
 
 
 def introduce(node, arguments, commands):
-    """The answer to `start`: who this is."""
+    """Return the answer to `start`: name and version of the implementation, and the supported commands."""
     if not arguments.get("connect/endpoints"):
-        node.session  # noqa: B018  a node that listens is ready, or says why not
+        node.session  # noqa: B018  waits until the node listens, or raises the reason why it cannot
     return {
         "ok": True,
         "identity": {"name": "zenoh-rust", "version": version(), "language": "Rust"},
@@ -297,7 +300,7 @@ def version():
 
 
 def obey(node, line, arguments, commands):
-    """The answer to one command."""
+    """Do one command and return its answer."""
     command = line.get("cmd")
     if command == "start":
         return introduce(node, arguments, commands)
@@ -313,7 +316,7 @@ def obey(node, line, arguments, commands):
 
 
 def serve(node, arguments, commands):
-    """Commands until `close` or the end of the input."""
+    """Answer commands until `close` or the end of the input."""
     for text in sys.stdin.buffer:
         line = json.loads(text)
         answer = {"seq": line["seq"]} if "seq" in line else {}
@@ -321,15 +324,15 @@ def serve(node, arguments, commands):
             say({**answer, **obey(node, line, arguments, commands)})
         except NotImplementedError as why:
             say({**answer, **UNIMPLEMENTED, "why": str(why)})
-        except Exception as why:  # whatever the package raises is the answer; the node goes on
+        except Exception as why:  # an exception of the package becomes the answer, and the node continues
             say({**answer, "ok": False, "why": repr(why)[:400]})
         if line.get("cmd") == "close":
             return
-        node.begin()  # only now: 0.11 holds the interpreter while it waits for somebody who accepts
+        node.begin()  # after the answer, since 0.11 blocks the interpreter until a node accepts the session
 
 
 def configured(arguments):
-    """A configuration with every value of the argument in it."""
+    """Return the package's configuration with all values of the argument. Raises SystemExit for an unknown path."""
     config = zenoh.Config()
     for path, value in arguments.items():
         try:
@@ -348,7 +351,7 @@ def main():
     try:
         serve(node, arguments, offered())
     finally:
-        os._exit(0)  # its threads may be busy; the harness has what it wanted
+        os._exit(0)  # without waiting for the package's threads, which may be busy
 
 
 if __name__ == "__main__":
