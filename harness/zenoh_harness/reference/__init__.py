@@ -1,7 +1,7 @@
-"""Our own node: a sans-I/O session stack, responder and initiator, router enough to carry pushes, queries and declarations.
+"""The reference node: a session stack without I/O, as responder and initiator, with a router for all network messages.
 
-It is what every case must pass on, and what each faulty node is, but for one fault. Faulty nodes change hooks: small methods that
-answer one question each, in `responder`, `initiator`, `terms`, `traffic`, `router`.
+Every case must pass on it. A faulty node is the reference node with one hook replaced; a hook is a small method that
+answers one question about the protocol, in `responder`, `initiator`, `terms`, `traffic` or `router`.
 """
 
 from .config import Config

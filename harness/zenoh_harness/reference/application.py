@@ -1,7 +1,7 @@
-"""The application above the reference: what an agent is asked to do, done by a session inside the node.
+"""The application above the reference node: does the commands of an agent in a session inside the node.
 
-It speaks the agent's line protocol, command by command (`files/schemas/agent-request.json`), and notes the same events. The node
-sees it as one more session, to which messages are handed instead of being sent.
+Its commands and events are those of the agent's line protocol (`files/schemas/agent-request.json`). The node treats it as
+one more session, to which it passes messages instead of encoding and sending them.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from .node import Reference
 
 NAME = "application"
-"""The name of its session."""
+"""The name of the application's session."""
 COMMANDS = (
     "declare_subscriber",
     "declare_queryable",
@@ -61,17 +61,18 @@ COMMANDS = (
     "get",
     "answer_held",
 )
-"""What it can be asked."""
+"""The commands that the application supports."""
 PATIENCE_MS = 10_000
-"""How long a get waits that says nothing of it."""
+"""The timeout, in milliseconds, of a get without one."""
 EPOCH = 1_700_000_000
-"""Seconds since 1970 at which its clock begins."""
+"""The time at which the clock of its timestamps begins, in seconds since 1970."""
 TAKES_BACK: dict[type[Any], type[Any]] = {DSubscriber: USubscriber, DQueryable: UQueryable, DToken: UToken}
+"""Declaration to its undeclaration."""
 
 
 @dataclass(slots=True)
 class Held:
-    """Something that was declared, and what a queryable does with a query."""
+    """A declared entity; for a queryable, the plan is the steps by which it answers a query."""
 
     name: str
     body: Any
@@ -79,7 +80,7 @@ class Held:
 
 
 class Application:
-    """One session inside a node. Every hook answers one question."""
+    """One session inside a node. Its methods are hooks, too, which faulty nodes and variants replace."""
 
     def __init__(self, node: Reference) -> None:
         self.node = node
@@ -96,7 +97,7 @@ class Application:
     # -- commands
 
     def ask(self, command: str, line: Mapping[str, Any]) -> None:
-        """Do what is asked. Raises KeyError for an id that it does not know."""
+        """Do a command with the fields of its line. Raises KeyError for an unknown id."""
         getattr(self, command)(line)
 
     def declare_subscriber(self, line: Mapping[str, Any]) -> None:
@@ -110,7 +111,7 @@ class Application:
         self.declare(line, DQueryable(id=next(self.numbers), key=plain(line["key"]), exts=exts))
 
     def declare(self, line: Mapping[str, Any], body: Any) -> None:
-        """Keep it under its name, and declare it."""
+        """Declare an entity to the node, and remember it by the id in the command."""
         self.held[line["id"]] = Held(line["id"], body, list(line.get("plan", ())))
         self.node.route(self.link, Declare(body=body))
 
@@ -126,18 +127,18 @@ class Application:
         self.publish(line, Del(timestamp=self.stamp(), exts=self.source()))
 
     def publish(self, line: Mapping[str, Any], body: Any) -> None:
-        """A value or a deletion, in the lane of its priority, and not to be dropped where that is asked."""
+        """Publish a value or a deletion with the priority and the congestion control of the command."""
         block = sane.BLOCK & ~sane.DEFAULT_PRIORITY if line.get("congestion") == "block" else 0
         value = line.get("priority", sane.DEFAULT_PRIORITY) | block
         exts = Exts((QoS(value=value),) if value != sane.DEFAULT_PRIORITY else ())
         self.node.route(self.link, Push(key=plain(line["key"]), exts=exts, body=body))
 
     def stamp(self) -> Timestamp | None:
-        """When a value is made, by the clock of the node."""
+        """Return the timestamp of a new value, by the node's clock (time since `EPOCH`)."""
         return Timestamp(time=int((EPOCH + self.node.now) * (1 << 32)), zid=ZenohID(self.node.config.zid))
 
     def source(self) -> Exts[Any]:
-        """Who makes a value: this session, and the how-manieth it is."""
+        """Return the SourceInfo of a new value: the node's ZenohID, entity 1, and a number that counts from 0."""
         return Exts((SourceInfo(zid=ZenohID(self.node.config.zid), eid=1, sn=next(self.source_sn)),))
 
     def get(self, line: Mapping[str, Any]) -> None:
@@ -151,13 +152,13 @@ class Application:
         self.node.route(self.link, Request(id=number, key=plain(key), exts=exts, body=query))
 
     def answer_held(self, line: Mapping[str, Any]) -> None:
-        """Go on with the oldest query that is held."""
+        """Continue with the oldest query that a plan holds open. Raises KeyError or IndexError if there is none."""
         self.play(self.waiting[line["id"]].popleft(), list(line.get("plan", ())), line["id"])
 
-    # -- what it is told
+    # -- messages from the node
 
     def hear(self, message: Any) -> None:
-        """A message that the node has for it."""
+        """Handle a message that the node passes to the application."""
         if isinstance(message, Push):
             self.on_sample(message)
         elif isinstance(message, Request):
@@ -168,14 +169,14 @@ class Application:
             self.on_end(message.id)
 
     def on_sample(self, push: Push) -> None:
-        """Each of its subscribers that a publication meets is told."""
+        """Report a publication for each subscriber whose key intersects its key."""
         key = push.key.suffix or ""
         for held in self.held.values():
             if isinstance(held.body, DSubscriber) and keyexpr.intersects(held.body.key.suffix or "", key):
                 self.events.append({"event": "sample", "id": held.name, **sample(key, push.body)})
 
     def on_query(self, request: Request) -> None:
-        """The first of its queryables that a query meets is told, and does what it was told to."""
+        """Report a query for the first queryable whose key intersects its key, and do the steps of its plan."""
         key = request.key.suffix or ""
         for held in self.held.values():
             if isinstance(held.body, DQueryable) and keyexpr.intersects(held.body.key.suffix or "", key):
@@ -186,7 +187,7 @@ class Application:
         self.finish(request)
 
     def play(self, request: Request, plan: list[Mapping[str, Any]], name: str) -> None:
-        """The steps of a plan, and the final, unless the query is held."""
+        """Do the steps of a plan and send the final, unless a step holds the query open."""
         for step in plan:
             if "hold" in step:
                 self.waiting[name].append(request)
@@ -195,7 +196,7 @@ class Application:
         self.finish(request)
 
     def reply(self, request: Request, step: Mapping[str, Any]) -> None:
-        """One answer."""
+        """Send the answer that one step describes: a value, a deletion or an error."""
         body: Any = Err(payload=bytes.fromhex(step.get("error", "")))
         if "reply" in step:
             body = Reply(body=Put(timestamp=self.stamp(), payload=bytes.fromhex(step["reply"])))
@@ -205,18 +206,18 @@ class Application:
         self.node.route(self.link, Response(id=request.id, key=plain(key), body=body))
 
     def finish(self, request: Request) -> None:
-        """No more answers from here."""
+        """Send the final of a query."""
         self.node.route(self.link, ResponseFinal(id=request.id))
 
     def on_answer(self, response: Response) -> None:
-        """An answer to a get, thinned out by its mode."""
+        """Report the answers to a get that its consolidation mode passes on."""
         if response.id in self.gets:
             name, thinned = self.gets[response.id]
             for key, each in thinned.take(response.key.suffix or "", response):
                 self.tell(name, key, each)
 
     def on_end(self, number: int) -> None:
-        """A get has ended: what was held back, and the end."""
+        """Report the answers that consolidation held back until the final, and the end of the get."""
         if number in self.gets:
             name, thinned = self.gets.pop(number)
             for key, each in thinned.rest():
@@ -224,7 +225,7 @@ class Application:
             self.events.append({"event": "end", "id": name})
 
     def tell(self, name: str, key: str, response: Response) -> None:
-        """One answer, as an event."""
+        """Report one answer as an event."""
         if isinstance(response.body, Err):
             self.events.append({"event": "error", "id": name, "payload": response.body.payload.hex()})
         else:
@@ -232,7 +233,7 @@ class Application:
 
 
 def sample(key: str, body: Any) -> dict[str, Any]:
-    """A value or a deletion as the line protocol tells it."""
+    """Return a value or a deletion with the fields that the line protocol has for it."""
     if isinstance(body, Del):
         return {"key": key, "kind": "delete"}
     return {"key": key, "kind": "put", "payload": body.payload.hex()}

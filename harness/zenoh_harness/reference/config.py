@@ -1,4 +1,4 @@
-"""What the reference is started with, what it does to its links, and how it says no."""
+"""The configuration of the reference node, its actions on links, and the exception that refuses a link."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EXPIRED, TO_SELF = reason_code("EXPIRED"), reason_code("CONNECTION_TO_SELF")
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What a node is started with."""
+    """The configuration of a node."""
 
     zid: bytes = bytes.fromhex("0102030405060708")
     whatami: int = sane.ROUTER
@@ -28,29 +28,30 @@ class Config:
     max_sessions: int = 1000
     max_links: int = 1
     handshake_s: float = 10.0
-    """How long a handshake may take."""
+    """The most seconds that a handshake may take."""
     secret: bytes = b"reference"
-    """What cookies are made with."""
+    """The key from which cookies and challenges are computed."""
     consolidates: bool = False
-    """Whether the router thins out answers itself, or leaves that to the querier."""
+    """Whether the router consolidates answers itself, or leaves consolidation to the querier."""
     credentials: tuple[str, str] | None = None
-    """User and password that a session must show."""
+    """User and password that a session must prove; None if it needs none."""
 
 
 @dataclass(slots=True)
 class Action:
-    """What the node does to a link: bytes to send, or its end."""
+    """An action of the node on a link: bytes to send, or the end of the link."""
 
     link: str
     data: bytes = b""
     end: bool = False
     reset: bool = False
-    """The end is a reset."""
+    """Whether the link ends by a reset."""
 
 
 @dataclass(slots=True)
 class Refused(Exception):  # noqa: N818 - a step of the protocol, not an error
-    """Ends a link: CLOSE for this reason first, or silently."""
+    """Ends a link, after a CLOSE with this reason."""
 
     reason: int | None
+    """The reason code of the CLOSE; None to send none."""
     why: str = field(default="")

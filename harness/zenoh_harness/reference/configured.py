@@ -1,4 +1,4 @@
-"""The reference in each profile: what a profile changes in its configuration."""
+"""The configuration of the reference node in each profile."""
 
 from __future__ import annotations
 
@@ -23,9 +23,12 @@ CHANGES: Mapping[str, Mapping[str, Any]] = {
     "two-links": {"max_links": 2},
     "user-password": {"credentials": PROFILES["user-password"].credentials},
 }
-"""Profile name to fields of `Config`; it stamps nothing."""
+"""Profile name to the fields of `Config` that it changes."""
 
 
 def config_of(profile: str, **changes: Any) -> Config:
-    """The configuration in a profile, which counts more than `changes`. Raises KeyError for one that it cannot be started in."""
+    """Return the configuration in a profile; its fields win over `changes`.
+
+    Raises KeyError for a profile that the reference node does not have.
+    """
     return replace(Config(), **{**changes, **CHANGES[profile]})

@@ -1,8 +1,8 @@
-"""Sessions that must show a user and a password: the baseline's method inside the opaque Auth extension.
+"""Handshakes with user and password: the baseline's method inside the Auth extension, which the specification leaves open.
 
-The payload is an extension chain keyed by method. Ours is method 2: a unit in InitSyn, a nonce in InitAck, user and
-keyed hash in OpenSyn, a unit in OpenAck. The hash is HMAC-SHA3-256 of the password under the nonce, eight bytes
-little-endian.
+The payload of Auth is a chain of extensions whose ids are the numbers of methods. User and password is method 2: a unit in
+InitSyn, a nonce in InitAck, user and keyed hash in OpenSyn, a unit in OpenAck. The hash is HMAC-SHA3-256 of the password,
+with the nonce (eight bytes, little-endian) as its key.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from zenoh_harness.profiles import Profile
 from zenoh_harness.reference.multilink_method import open_link
 
 USER_METHOD: Final = b"\x02"
-"""What an InitSyn says in its Auth extension when it will show a user."""
+"""The Auth payload of an InitSyn that announces user and password."""
 
 NONCE: Final = 0x22
 _ANSWER: Final = 0x42
@@ -31,7 +31,10 @@ _OUR_NONCE: Final = 0x0123456789ABCDEF
 
 
 def open_session(dialogue: Dialogue, profile: Profile, **changes: Any) -> Dialogue:
-    """The sane handshake with what the profile demands; `changes` go into our INIT; deviates where the target does."""
+    """Do the sane handshake with the extensions and credentials of a profile; return the dialogue.
+
+    `changes`: fields of our INIT. Raises Deviation if the target does not answer as required.
+    """
     if profile.credentials is None:
         several = "multilink" in profile.offers and dialogue.wire.side is Side.INITIATOR
         return open_link(dialogue, **changes) if several else dialogue.open(**changes)
@@ -49,7 +52,7 @@ def open_session(dialogue: Dialogue, profile: Profile, **changes: Any) -> Dialog
 
 
 def challenge(ack: Init) -> int | None:
-    """The nonce of an InitAck; None when it sets none."""
+    """Return the nonce of an InitAck; None if it contains none."""
     auth = ack.exts.get(Auth)
     if auth is None or auth.payload[:1] != bytes([NONCE]):
         return None
@@ -60,7 +63,7 @@ def challenge(ack: Init) -> int | None:
 
 
 def answer(credentials: tuple[str, str], nonce: int | None) -> bytes:
-    """The Auth payload of an OpenSyn: user and hash, for the nonce of the InitAck (0 where it set none)."""
+    """Return the Auth payload of an OpenSyn: user and hash for the nonce of the InitAck (0 if it contains none)."""
     user, password = (part.encode() for part in credentials)
     proof = hmac.new((nonce or 0).to_bytes(8, "little"), password, "sha3_256").digest()
     content = vle.encode(len(user)) + user + vle.encode(len(proof)) + proof

@@ -1,4 +1,7 @@
-"""What the reference knows of declarations and interests, and whom it tells (declarations#forwarding, interests#modes)."""
+"""How the reference node stores and forwards declarations, and answers interests.
+
+Pages: declarations#forwarding, interests#modes.
+"""
 
 from __future__ import annotations
 
@@ -39,21 +42,21 @@ KIND: dict[type[Any], str] = {
 DECLARE: dict[str, type[Any]] = {"subscriber": DSubscriber, "queryable": DQueryable, "token": DToken}
 UNDECLARE: dict[str, type[Any]] = {"subscriber": USubscriber, "queryable": UQueryable, "token": UToken}
 ASKED = {"subscriber": SUBSCRIBERS, "queryable": QUERYABLES, "token": TOKENS}
-"""Kind to the option that asks for it."""
+"""Kind of an entity to the interest option that selects it."""
 
 
 class Declaring(Speaking):
-    """Declarations in, and to those who asked to be told of them."""
+    """Stores the declarations of each session, and forwards them to the sessions with a matching interest."""
 
     # -- keys
 
     def key_of(self, link: Link, key: WireExpr) -> str | None:
-        """The whole key expression, or None when its scope is unknown or it is no key expression."""
+        """Return the full key expression; None if its scope is unknown or it is not a canonical key expression."""
         whole = self.spelt(link, key)
         return whole if whole is not None and keyexpr.is_canonical(whole) else None
 
     def spelt(self, link: Link, key: WireExpr) -> str | None:
-        """Scope and suffix put together; M tells whose scope it is."""
+        """Return scope and suffix concatenated; None for an unknown scope. M set: the far side declared the scope."""
         if not key.scope:
             return key.suffix or ""
         scope = (link.keys if key.mapping else link.named).get(key.scope)
@@ -62,7 +65,7 @@ class Declaring(Speaking):
     # -- declarations
 
     def on_declare(self, link: Link, declare: Declare) -> None:
-        """Keep what is declared, forget what is undeclared, and tell those who asked to be told."""
+        """Handle a DECLARE: store or remove the entity, and forward this to the sessions with a matching interest."""
         body = declare.body
         if isinstance(body, DKeyExpr):
             self.on_alias(link, body)
@@ -74,13 +77,13 @@ class Declaring(Speaking):
             self.on_entity_gone(link, KIND[type(body)], body.id)
 
     def on_alias(self, link: Link, body: DKeyExpr) -> None:
-        """An expression id; one that is taken is not given again before it is released."""
+        """Store an expression id; ignore the declaration if the id is in use."""
         key = self.key_of(link, WireExpr(scope=body.key.scope, suffix=body.key.suffix, mapping=True))
         if key is not None and body.expr_id and body.expr_id not in link.keys:
             link.keys[body.expr_id] = key
 
     def on_alias_gone(self, link: Link, body: UKeyExpr) -> None:
-        """The id may be given again."""
+        """Release an expression id."""
         link.keys.pop(body.expr_id, None)
 
     def on_entity(self, link: Link, body: Any) -> None:
@@ -98,19 +101,19 @@ class Declaring(Speaking):
         self.refresh_aggregates(link)
 
     def info_of(self, body: Any) -> int:
-        """QueryableInfo; 0 where there is none."""
+        """Return the value of QueryableInfo; 0 if there is none."""
         return next((ext.value for ext in body.exts if isinstance(ext, QueryableInfo)), 0)
 
     def told_of(self, link: Link, kind: str, key: str) -> list[Link]:
-        """The sessions that are to hear of what this one declares: all that asked, and every router."""
+        """Return the sessions to which a declaration is forwarded: those with a matching interest, and all routers."""
         return [other for other in self.others(link) if self.hears_unasked(other) or self.wants(other, kind, key)]
 
     def hears_unasked(self, link: Link) -> bool:
-        """A router is told everything; so is, by a client, whom it is connected to."""
+        """Return whether a session gets all declarations without an interest: the far side is a router."""
         return link.theirs is not None and link.theirs.whatami == sane.ROUTER
 
     def on_entity_gone(self, link: Link, kind: str, entity: int) -> None:
-        """Undeclared: those who were told are told again."""
+        """Remove an entity, and undeclare it to the sessions to which it was forwarded."""
         held = self.table(link, kind).pop(entity, None)
         for other in self.others(link):
             text = other.announced.pop((kind, link.session, entity), None)
@@ -119,16 +122,17 @@ class Declaring(Speaking):
         self.refresh_aggregates(link)
 
     def undeclared(self, kind: str, entity: int, key: str) -> Any:
-        """What takes a declaration back: with its key, as the text has it (erratum undeclare-without-key)."""
+        """Return the undeclaration, with its key as the specification requires (erratum undeclare-without-key)."""
         flags = WireExprFlags.SUFFIX | WireExprFlags.SENDERS_SCOPE
         return UNDECLARE[kind](id=entity, exts=Exts((WireExprExt(flags=int(flags), scope=0, suffix=key),)))
 
     def tell(
         self, to: Link, owner: Link, kind: str, entity: int, interest: int | None = None, *, once: bool = False
     ) -> None:
-        """Forward one declaration: of its own accord no session hears of one twice, each snapshot has them all.
+        """Forward one declaration to a session; without `interest` only if it was not forwarded before.
 
-        `once`: it is an answer for the moment, and not to be taken back later.
+        `interest`: the id of the interest that it answers; `once`: the interest is not for the future, so that the
+        declaration is not remembered and not undeclared later.
         """
         text = to.announced.get((kind, owner.session, entity))
         if text is not None and interest is None:
@@ -139,27 +143,27 @@ class Declaring(Speaking):
         self.say(to, declare(self.told(to, owner, kind, entity, text), interest))
 
     def tell_again(self, owner: Link, kind: str, entity: int) -> None:
-        """What was declared again otherwise is told again, under its id, to those who were told of it."""
+        """Forward an entity that was declared again with other values, under the ids that were used before."""
         for other in self.others(owner):
             text = other.announced.get((kind, owner.session, entity))
             if text is not None:
                 self.say(other, declare(self.told(other, owner, kind, entity, text)))
 
     def told(self, to: Link, owner: Link, kind: str, entity: int, text: int) -> Any:
-        """The declaration of an entity as `to` is told of it, under the id `text`."""
+        """Return the declaration of an entity that is sent to `to`, with the id `text`."""
         held = self.table(owner, kind)[entity]
         info = self.told_info(held) if kind == "queryable" else NO_EXTS
         key = self.named(to, kind, held.key)
         return DECLARE[kind](id=text, key=key, **({"exts": info} if kind == "queryable" else {}))
 
     def told_info(self, held: Entity) -> Exts[QueryableInfo]:
-        """Completeness and distance, as they are passed on."""
+        """Return QueryableInfo with completeness and distance as they are forwarded; no extension for the defaults."""
         if not held.complete and not held.distance:
             return NO_EXTS
         return Exts((QueryableInfo(value=int(held.complete) | held.distance << 8),))
 
     def named(self, to: Link, kind: str, key: str) -> WireExpr:
-        """A key as it is told: by a number of ours where the far side wants numbers, else by its whole name."""
+        """Return the wire form of a key: an expression id if an interest of the far side asks for ids, else the full key."""
         if not any(self.covers(to, one, kind, key) and (one.options or 0) & KEYEXPRS for one in to.interests.values()):
             return whole(key)
         number = next((n for n, known in to.named.items() if known == key), None)
@@ -170,19 +174,19 @@ class Declaring(Speaking):
         return WireExpr(scope=number, mapping=True)
 
     def on_gone(self, link: Link) -> None:
-        """A session ended: its declarations are withdrawn."""
+        """Withdraw the declarations of a session that has ended."""
         for kind in DECLARE:
             for entity in list(self.table(link, kind)):
                 self.on_entity_gone(link, kind, entity)
 
     def table(self, link: Link, kind: str) -> dict[int, Entity]:
-        """What a session declared of one kind, by id."""
+        """Return the entities of one kind that a session declared, by id."""
         return {"subscriber": link.subscribers, "queryable": link.queryables, "token": link.tokens}[kind]
 
     # -- interests
 
     def on_interest(self, link: Link, interest: Interest) -> None:
-        """Final ends one; current is answered by a snapshot and D_FINAL; future is remembered."""
+        """Handle an INTEREST: Final removes one; Current is answered by declarations and D_FINAL; Future is stored."""
         if not interest.mode:
             link.interests.pop(interest.id, None)
             return
@@ -197,18 +201,21 @@ class Declaring(Speaking):
             self.end_snapshot(link, interest)
 
     def spelt_out(self, link: Link, interest: Interest) -> Interest:
-        """With the whole name of its key, as that is now: what becomes of a number later is nothing to it."""
+        """Return the interest with its full key; a later release of the expression id does not affect the interest."""
         key = None if interest.key is None else self.spelt(link, interest.key)
         return interest if key is None else replace(interest, key=whole(key))
 
     def refresh_aggregates(self, link: Link) -> None:
-        """What a session declared or took back may change what others are told in one."""
+        """Update the aggregated declarations of other sessions after a session declared or undeclared something."""
         for other in self.others(link):
             for interest in other.interests.values():
                 self.refresh_aggregate(other, interest)
 
     def refresh_aggregate(self, link: Link, interest: Interest, answers: int | None = None) -> None:
-        """One declaration of the interest's key, while anything is there that meets it."""
+        """Declare the key of an aggregating interest while any entity matches it, and undeclare it afterwards.
+
+        `answers`: the id of the interest, if the declaration is part of its answer.
+        """
         for kind in DECLARE:
             if not aggregates(interest, kind) or interest.key is None:
                 continue
@@ -222,7 +229,7 @@ class Declaring(Speaking):
                 self.say(link, declare(self.undeclared(kind, text, key)))
 
     def snapshot(self, link: Link, interest: Interest) -> Iterator[tuple[Link, str, int]]:
-        """What there is now of what is asked for."""
+        """Yield (session, kind, id) of each present entity that matches an interest."""
         for other in self.others(link):
             for kind in DECLARE:
                 for entity, held in list(self.table(other, kind).items()):
@@ -230,16 +237,16 @@ class Declaring(Speaking):
                         yield other, kind, entity
 
     def end_snapshot(self, link: Link, interest: Interest) -> None:
-        """That was all."""
+        """Send D_FINAL after the declarations that answer an interest."""
         self.say(link, declare(DFinal(), interest.id))
 
     def wants(self, link: Link, kind: str, key: str) -> bool:
-        """Whether a session asked to be told of such declarations."""
+        """Return whether an interest of a session matches declarations of this kind and key; aggregating ones excepted."""
         every = [one for one in link.interests.values() if not aggregates(one, kind)]
         return any(self.covers(link, interest, kind, key) for interest in every)
 
     def covers(self, link: Link, interest: Interest, kind: str, key: str) -> bool:
-        """Whether an interest is in such a declaration."""
+        """Return whether an interest matches declarations of this kind and key."""
         options = interest.options or 0
         if not options & ASKED[kind]:
             return False
@@ -250,16 +257,16 @@ class Declaring(Speaking):
 
 
 def aggregates(interest: Interest, kind: str) -> bool:
-    """Whether an interest wants one declaration for all that meets its key; tokens are told one by one."""
+    """Return whether an interest asks for one declaration for all entities that match; never for tokens."""
     options = interest.options or 0
     return kind != "token" and bool(options & AGGREGATE) and bool(options & RESTRICTED)
 
 
 def declare(body: Any, interest: int | None = None) -> Declare:
-    """A DECLARE as the baseline sends it."""
+    """Return a DECLARE with the QoS that the baseline uses."""
     return Declare(interest_id=interest, exts=Exts((sane.qos(sane.DECLARE_QOS),)), body=body)
 
 
 def whole(key: str) -> WireExpr:
-    """A key by its whole name."""
+    """Return a key expression without expression id."""
     return WireExpr(scope=0, suffix=key, mapping=True)

@@ -1,4 +1,4 @@
-"""One model on one node in memory: what its first run finds that deviates."""
+"""Run one model against a reference or faulty node in memory, and return the first deviation."""
 
 from __future__ import annotations
 
@@ -15,22 +15,25 @@ from .configured import CHANGES
 from .memory import MemoryScene, able
 
 STEPS: Final = 8
-"""The most steps of one run."""
+"""The most steps of one run of a model."""
 
 
 def models() -> Sequence[ModuleType]:
-    """Every model, by name."""
+    """Return the modules of all models, sorted by name."""
     return [module for module in import_all("zenoh_conformance.models") if hasattr(module, "machine")]
 
 
 def fits(model: ModuleType, node: type[Reference]) -> bool:
-    """Whether a node does what a model needs."""
+    """Return whether a node has the profile and the capabilities that a model needs."""
     profile = getattr(model, "PROFILE", "default")
     return profile in CHANGES and set(getattr(model, "NEEDS", ())) <= able(profile, node)
 
 
 def explored(model: ModuleType, node: type[Reference], *, seed: int, examples: int) -> Finding | None:
-    """What a model finds on a node in its first run that deviates; None when it finds nothing, or did not come to its point."""
+    """Return the first deviation that a model finds on a node; None without one, or if a step before its point failed.
+
+    `seed`: of the random choices; `examples`: the number of runs of the model.
+    """
     from hypothesis import HealthCheck, Phase, Verbosity, settings
     from hypothesis import seed as seeded
     from hypothesis.reporting import with_reporter

@@ -1,8 +1,8 @@
-"""Nodes that differ from the reference in single hooks or attributes, made without a class statement.
+"""Derive nodes that differ from the reference node in single hooks or attributes, without a class statement.
 
-A function in place of a hook takes by name what it needs: `node`, `base`, and arguments of the hook. `base()` calls the replaced hook
-with the same arguments, `base(link=other)` with another one, `base(link, message)` with these. A function with `*rest` or `**options`
-takes the node, `base` and all arguments in their order.
+A function that replaces a hook has the parameters that it needs, by name: `node`, `base`, and parameters of the hook.
+`base()` calls the replaced hook with the same arguments, `base(link=other)` with one of them changed, `base(link, message)`
+with these arguments. A function with `*rest` or `**options` gets the node, `base` and all arguments in their order.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def derive_node(name: str, changes: Mapping[str, Any], of: type[Any] = Reference
 
 
 def check_parameters(of: type[Any], hook: str, function: Callable[..., Any]) -> None:
-    """Raise TypeError unless each parameter of `function` is `node`, `base` or one of the hook's."""
+    """Raise TypeError unless each parameter of `function` is `node`, `base` or a parameter of the hook."""
     if not isfunction(getattr(of, hook, None)):
         raise TypeError(f"{function.__module__}: {of.__name__} has no hook {hook!r}")
     there = ["node", "base", *list(signature(getattr(of, hook)).parameters)[1:]]
@@ -60,17 +60,17 @@ def check_parameters(of: type[Any], hook: str, function: Callable[..., Any]) -> 
 
 
 def _is_open(function: Callable[..., Any]) -> bool:
-    """Whether a function has a parameter for any number of arguments."""
+    """Return whether a function has a parameter for any number of arguments."""
     return any(parameter.kind in _VARIADIC for parameter in signature(function).parameters.values())
 
 
 def name_of(decorated: Callable[..., Any]) -> str:
-    """The name of a node that a function or class defines: its own in words, with hyphens."""
+    """Return the node's name: the words of the function's or class's name, with hyphens."""
     return "-".join(re.findall(r"[A-Z]?[a-z]+|[A-Z]|\d+", decorated.__name__)).lower()
 
 
 def _method_by_name(owner: type[Any], hook: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A method of `owner` that calls `function` with those of its arguments that the function names."""
+    """Return a method of `owner` that calls `function` with the arguments that the function has as parameters."""
     of_hook, taken = signature(getattr(owner, hook)), list(signature(function).parameters)
 
     def method(self: Any, *arguments: Any, **options: Any) -> Any:
@@ -93,7 +93,7 @@ def _method_by_name(owner: type[Any], hook: str, function: Callable[..., Any]) -
 
 
 def _method(owner: type[Any], hook: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A method of `owner` that calls `function` with the hook that it overrides."""
+    """Return a method of `owner` that calls `function` with the node, the replaced hook and all arguments."""
 
     def method(self: Any, *arguments: Any, **options: Any) -> Any:
         return function(self, getattr(super(owner, self), hook), *arguments, **options)
@@ -102,4 +102,4 @@ def _method(owner: type[Any], hook: str, function: Callable[..., Any]) -> Callab
 
 
 def do_nothing(node: Reference, base: Base[None], *arguments: Any, **options: Any) -> None:
-    """Take the place of a hook that returns nothing."""
+    """Do nothing, in place of a hook that returns None."""

@@ -1,4 +1,7 @@
-"""What the reference says as initiator: its proposal, and whether it believes the answers."""
+"""The reference node as initiator: its InitSyn and OpenSyn, and the checks of the answers.
+
+Page: session-establishment.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,10 @@ from .terms import Negotiating
 
 
 class Initiator(Negotiating):
-    """The hooks of the side that connected."""
+    """The hooks of the node that opens a link."""
 
     def propose(self, link: Link) -> Init:
-        """InitSyn."""
+        """Return the InitSyn."""
         offers = {"QoS": self.config.qos, "LowLatency": self.config.lowlatency, "Compression": self.config.compression}
         exts = sane.offers(*(name for name, wanted in offers.items() if wanted), patch=self.config.patch)
         return sane.init_syn(
@@ -23,7 +26,7 @@ class Initiator(Negotiating):
         )  # fmt: skip
 
     def check_init_ack(self, link: Link, ack: Init) -> None:
-        """Whether an answer can be accepted. Raises Refused."""
+        """Check an InitAck. Raises Refused if it cannot be accepted."""
         assert link.mine is not None
         if not self.accepts_version(ack.version):
             raise Refused(UNSUPPORTED)
@@ -37,13 +40,13 @@ class Initiator(Negotiating):
             raise Refused(INVALID, "extension that was not offered")
 
     def accepts_resolution(self, syn: Init, ack: Init) -> bool:
-        """Not above the proposal, in either field."""
+        """Return whether both fields of the answered resolution are at most those of the proposal."""
         proposed = sane.DEFAULT_RESOLUTION if syn.resolution is None else syn.resolution
         got = sane.DEFAULT_RESOLUTION if ack.resolution is None else ack.resolution
         return got & 3 <= proposed & 3 and got & 12 <= proposed & 12
 
     def accepts_exts(self, syn: Init, ack: Init) -> bool:
-        """No mode that was not offered, and a patch no higher than ours."""
+        """Return whether the answer has only modes that were offered, and a patch not above ours."""
         offered = {type(ext).__name__: ext for ext in syn.exts}
         modes = [
             ext for ext in ack.exts if type(ext).__name__ in ("QoS", "QoSLink", "LowLatency", "Compression", "Patch")
@@ -53,7 +56,7 @@ class Initiator(Negotiating):
         return all(ext.value <= self.patch_of(offered) for ext in modes if isinstance(ext, Patch))
 
     def settle_ack(self, link: Link, ack: Init) -> Terms:
-        """The terms as the responder settled them."""
+        """Return the terms that the InitAck states."""
         agreed = {type(ext).__name__: ext for ext in ack.exts}
         return Terms(
             resolution=sane.DEFAULT_RESOLUTION if ack.resolution is None else ack.resolution,
@@ -65,7 +68,7 @@ class Initiator(Negotiating):
         )
 
     def confirm(self, link: Link, ack: Init) -> Open:
-        """OpenSyn."""
+        """Return the OpenSyn."""
         link.initial_sn = self.make_initial_sn(link)
         return sane.open_syn(ack, initial_sn=link.initial_sn, **self.lease_fields())
 

@@ -1,4 +1,4 @@
-"""What the reference knows of one link and the session on it."""
+"""The state of one link of the reference node, and of the session on it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Channel = tuple[bool, int]
 
 @dataclass(slots=True)
 class Terms:
-    """What INIT settled."""
+    """The terms that INIT negotiated."""
 
     resolution: int = 0x0A
     batch_size: int = 65535
@@ -29,7 +29,7 @@ class Terms:
     compression: bool = False
     patch: int = 0
     multilink: bool = False
-    """Further links may join the session."""
+    """Whether further links may join the session."""
 
 
 @dataclass(slots=True)
@@ -43,26 +43,29 @@ class Entity:
 
 @dataclass(slots=True)
 class Pending:
-    """A query that was forwarded: who asked, under which id, and who still owes a final."""
+    """A forwarded query whose final was not sent yet."""
 
     asker: str
-    """The session that asked."""
+    """The session that sent the query."""
     request_id: int
+    """The id of the query in that session."""
     owing: dict[str, int] = field(default_factory=dict)
-    """Session to the id that the query has there."""
+    """Each session that has not sent its final yet, to the id of the query there."""
     deadline: float | None = None
+    """The time, in seconds, at which the query times out; None for never."""
     budget: int | None = None
+    """The most answers that may still be forwarded; None for no limit."""
     thinned: Consolidated | None = None
-    """Where the router itself consolidates."""
+    """The consolidation of the answers, if the router consolidates; else None."""
     over: bool = False
-    """Its final has gone back."""
+    """Whether the final was sent to the session that asked."""
 
 
 OF_THE_SESSION = (
     "session", "tx", "rx", "partial", "keys", "named", "subscribers", "queryables", "tokens", "interests", "requests",
     "unended", "request_ids", "entity_ids", "expr_ids", "announced",
 )  # fmt: skip
-"""Attributes that the links of one session share."""
+"""Attributes of `Link` that the links of one session share."""
 
 
 @dataclass(slots=True)
@@ -71,7 +74,7 @@ class Link:
 
     name: str
     side: Side
-    """Ours."""
+    """Our side of the link."""
     decoder: ConnectionDecoder
     opened_at: float
     state: State
@@ -86,7 +89,7 @@ class Link:
     rx: dict[Channel, int] = field(default_factory=dict)
     """Last sequence number received."""
     partial: dict[Channel, bytearray] = field(default_factory=dict)
-    """A message whose fragments are coming in."""
+    """The payload of the fragments of an incomplete message so far."""
     last_heard: float = 0.0
     last_said: float = 0.0
     keys: dict[int, str] = field(default_factory=dict)
@@ -97,26 +100,26 @@ class Link:
     queryables: dict[int, Entity] = field(default_factory=dict)
     tokens: dict[int, Entity] = field(default_factory=dict)
     interests: dict[int, Any] = field(default_factory=dict)
-    """Interests of the far side that are still to be told of what comes."""
+    """The far side's interests in future declarations, by id."""
     requests: dict[int, Pending] = field(default_factory=dict)
-    """Queries that we forwarded in this session, by the id they have here."""
+    """Queries that were forwarded in this session, by their id here."""
     unended: set[int] = field(default_factory=set)
-    """Ids of queries that are over here while the far side owes their final: they are in use."""
+    """Ids of ended queries whose final the far side has not sent; they are still in use."""
     request_ids: Iterator[int] = field(default_factory=lambda: count(1))
     entity_ids: Iterator[int] = field(default_factory=lambda: count(1))
     expr_ids: Iterator[int] = field(default_factory=lambda: count(1))
     announced: dict[tuple[str, str, int], int] = field(default_factory=dict)
-    """Declarations forwarded in this session: (kind, session, id there) to the id here."""
+    """Declarations that were forwarded in this session: (kind, session, id there) to the id here."""
     inside: Callable[[Any], None] | None = None
-    """For the application of the node itself: takes what is said to it. Else None."""
+    """For the node's own application: the function that receives its messages. None for other links."""
     session: str = ""
-    """Its name: that of its first link."""
+    """The name of the session: that of its first link."""
 
     def __post_init__(self) -> None:
         self.session = self.session or self.name
 
     def join(self, other: Link) -> None:
-        """Be one more link of another one's session: its channels and its declarations are shared."""
+        """Join the session of another link, and share its channels and declarations."""
         for shared in OF_THE_SESSION:
             setattr(self, shared, getattr(other, shared))
 

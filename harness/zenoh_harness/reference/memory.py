@@ -1,6 +1,6 @@
-"""Scenes in memory: the reference, or a faulty node, in this process, on a clock that nobody waits for.
+"""Scenes in memory: the reference node or a faulty node in this process, with a simulated clock.
 
-The same cases, models and laws run here as against a real node; what would take a lease takes no time.
+The same cases, models and laws run here as against a real node; to wait for a lease takes no real time.
 """
 
 from __future__ import annotations
@@ -30,42 +30,42 @@ from .configured import config_of
 from .credentials import open_session
 
 UNIT = 1.0
-"""Seconds of patience on the clock in memory; they cost nothing."""
+"""Simulated seconds within which the node answers."""
 STEP = 0.25
-"""How far the clock goes when nothing is to be read."""
+"""The most simulated seconds by which the clock advances at a time while nothing can be read."""
 SETTLE = 3.0
-"""Seconds in which a node lets go of a link that has ended."""
+"""Simulated seconds within which a node releases an ended link."""
 
 
 class MemoryWorld:
-    """One node, its links, a clock, and the conversation that is written as it goes."""
+    """One node with its links, the simulated clock, and the conversation that is recorded."""
 
     def __init__(self, made: Callable[[], Reference]) -> None:
-        """`made` makes the node; again where its program ends, and somebody must start it."""
+        """`made` creates the node, again after each end of its program."""
         self._made = made
         self.node = made()
         self.now = 0.0
         self.conversation = Conversation()
         self.inbox: dict[str, deque[Event]] = defaultdict(deque)
         self.ended: set[str] = set()
-        """Links that we ended, or the node did, as far as we see."""
+        """Links that the harness has ended, or whose end by the node it has received."""
         self._waiting: dict[str, list[bytes]] = {}
-        """Links that the node has not taken yet, with what was said on them."""
+        """Links that the node has not accepted yet, with the bytes that were sent on them."""
         self._served: dict[str, Side] = {}
-        """Links that the node has, and its side of them."""
+        """Links that the node serves, with its side."""
         self._late: dict[str, deque[tuple[float, Event]]] = defaultdict(deque)
-        """What it has said and we do not see yet."""
+        """Events of the node that are delayed, each with the time at which it is due."""
         self._utterances = count()
         self._left_at: float | None = None
-        """When the last link of a node that comes to us ended."""
+        """The time at which the last link of a node that is an initiator ended."""
 
     def go_on_from(self, before: MemoryWorld) -> None:
-        """The node of another world, as that one has left it, and its clock; the conversation begins anew."""
+        """Take over the node and the clock of another world; the conversation begins anew."""
         self.node, self.now, self._made = before.node, before.now, before._made
         self._left_at, self._utterances = before._left_at, before._utterances
 
     def connect(self, name: str, side: Side) -> None:
-        """A link between us, on that side, and the node. Raises CannotConnect when it does not come."""
+        """Connect the harness, on this side, with the node. Raises CannotConnect if the node does not connect."""
         names = ("harness", "target") if side is Side.INITIATOR else ("target", "harness")
         if side is Side.RESPONDER:
             self._comes()
@@ -78,7 +78,7 @@ class MemoryWorld:
             self._serve(name, side.other)
 
     def _comes(self) -> None:
-        """Time until a node that comes to us does so again, started anew where it has to be."""
+        """Advance the clock until an initiator connects again, or restart it if it does not. Raises CannotConnect."""
         habits = self.node.habits
         if habits.links_at_a_time is not None and len(self._served) >= habits.links_at_a_time:
             raise CannotConnect("the node does not come while it has a link", step="accept")
@@ -95,7 +95,7 @@ class MemoryWorld:
         self.take(self.node.connected(name, side, self.now))
 
     def send(self, name: str, side: Side, data: bytes) -> None:
-        """Bytes of ours; a link that has ended swallows them."""
+        """Send bytes to the node; on an ended link they are lost."""
         self._note(Event(self.now, name, side, Happened.BYTES, data))
         if name in self._waiting:
             self._waiting[name].append(data)
@@ -103,7 +103,7 @@ class MemoryWorld:
             self.take(self.node.received(name, data, self.now))
 
     def hang_up(self, name: str, side: Side, how: Happened) -> None:
-        """We end a link."""
+        """End a link on the harness's side."""
         if name not in self.ended:
             self.ended.add(name)
             self._note(Event(self.now, name, side, how))
@@ -113,7 +113,7 @@ class MemoryWorld:
             (self.deliver if how is Happened.EOF else self._note)(Event(self.now, name, side.other, Happened.EOF))
 
     def _release(self, name: str) -> None:
-        """The node is done with a link: the next one that waits is its next."""
+        """Release an ended link of the node, and serve the next one that waits."""
         if self._served.pop(name, None) is Side.INITIATOR:
             self._left_at = self.now
         for waiting in list(self._waiting)[:1]:
@@ -123,7 +123,7 @@ class MemoryWorld:
                 self.take(self.node.received(waiting, data, self.now))
 
     def take(self, actions: list[Action]) -> None:
-        """What the node does becomes events, as fast and in the pieces that are its habit."""
+        """Turn actions of the node into events, with the delays and the sizes of its habits."""
         for action in actions:
             side = self._node_side(action.link)
             for piece in self.node.habits.cut(action.data) if action.data else ():
@@ -134,7 +134,7 @@ class MemoryWorld:
                 self._release(action.link)
 
     def _utter(self, event: Event) -> None:
-        """At once, or after what was said before on the link, and not before its time."""
+        """Deliver an event at once, or queue it if it or an earlier event of the link is delayed."""
         late = self._late[event.connection]
         wait = self.node.habits.late(next(self._utterances))
         if not wait and not late:
@@ -143,14 +143,14 @@ class MemoryWorld:
             late.append((max(self.now + wait, late[-1][0] if late else 0.0), event))
 
     def deliver(self, event: Event) -> None:
-        """An event of the node, to the conversation and to whoever reads the link."""
+        """Add an event of the node to the conversation and to the inbox of its link."""
         if event.kind is not Happened.BYTES:
             self.ended.add(event.connection)
         self._note(event)
         self.inbox[event.connection].append(event)
 
     def advance(self, to: float) -> None:
-        """Let time pass, up to the next thing that is due."""
+        """Advance the clock to `to`, to the next delayed event, or by `STEP`, whichever is first."""
         due = min((late[0][0] for late in self._late.values() if late), default=to)
         self.now = max(self.now, min(to, self.now + STEP, due))
         for name, late in self._late.items():
@@ -161,11 +161,14 @@ class MemoryWorld:
         self.take(self.node.tick(self.now))
 
     def in_vain(self, wire: MemoryWire) -> bool:
-        """Whether a node that takes one link at a time has ended this one at once: it may not have let go of the last one yet."""
+        """Return whether a node with one link at a time has ended a new link at once.
+
+        It may not have released the previous link yet.
+        """
         return wire.side is Side.INITIATOR and "several-links" in self.node.lacks and wire.name in self.ended
 
     def forget(self, name: str) -> None:
-        """A link that never was one belongs to nobody's conversation; some time goes by until the next."""
+        """Remove a link that was ended at once from the conversation, and advance the clock before the next attempt."""
         self.conversation.events[:] = [event for event in self.conversation.events if event.connection != name]
         self.inbox.pop(name, None)
         self.ended.discard(name)
@@ -199,7 +202,7 @@ class MemoryWire:
         self.world.send(self.name, self.side, data)
 
     def receive(self, within: float) -> Event | None:
-        """The next event of the node; the clock goes on while there is none."""
+        """Return the next event of the node, advancing the clock by up to `within` seconds; None without an event."""
         deadline = self.world.now + within
         inbox = self.world.inbox[self.name]
         while not inbox and self.world.now < deadline and self.name not in self.world.ended:
@@ -227,7 +230,7 @@ class MemoryAgent:
         self.application = world.node.application
 
     def ask(self, command: str, **arguments: Any) -> Mapping[str, Any]:
-        """One command; HarnessError for what it does not know."""
+        """Do one command. Raises HarnessError for an unknown one."""
         if command not in COMMANDS:
             raise HarnessError(f"the application in memory does not know {command}")
         self.application.ask(command, arguments)
@@ -235,7 +238,7 @@ class MemoryAgent:
         return {"ok": True}
 
     def events(self, count: int, within: float) -> Sequence[Mapping[str, Any]]:
-        """What it was told; the clock goes on while there is less."""
+        """Return up to `count` events, advancing the clock by up to `within` seconds until there are as many."""
         deadline, told = self.world.now + within, self.application.events
         while len(told) < count and self.world.now < deadline:
             self.world.advance(deadline)
@@ -243,7 +246,7 @@ class MemoryAgent:
 
 
 class MemoryScene:
-    """One case's stage around a reference node: a `zenoh_conformance.talking.scene.Scene`."""
+    """The scene of one case with a node in memory: a `zenoh_conformance.talking.scene.Scene`."""
 
     def __init__(
         self, requirement: str, node: type[Reference] = Reference, *, role: Side = Side.RESPONDER, profile: str = "default",
@@ -263,7 +266,7 @@ class MemoryScene:
         self._names: Counter[str] = Counter()
 
     def _started(self) -> Reference:
-        """The node, started once more."""
+        """Create the node; called once more for each restart."""
         self._starts += 1
         config = config_of(self.profile, **self._node.settings)
         if self._node.habits.new_zid:
@@ -276,7 +279,7 @@ class MemoryScene:
 
     @property
     def agent(self) -> Agent:
-        """The application in the node."""
+        """The agent of the application in the node."""
         return MemoryAgent(self.world)
 
     def can(self, capability: str) -> bool:
@@ -286,12 +289,12 @@ class MemoryScene:
         return self._quick if name == "quick" else facts_of(self._node, self.profile).get(name, default)
 
     def fresh_zid(self) -> bytes:
-        """Eight bytes from the seed and a count."""
+        """Return a new ZenohID of eight bytes, derived from the seed and a count."""
         self._count += 1
         return sha256(f"{self._seed}/{self._count}".encode()).digest()[:7] + b"\x5a"
 
     def wire(self, name: str = "us") -> MemoryWire:
-        """A new link, with a name that no other has."""
+        """Open a new link with a unique name; try again if the node has not released the previous link yet."""
         self._names[name] += 1
         unique = name if self._names[name] == 1 else f"{name}-{self._names[name]}"
         settled = self.world.now + SETTLE
@@ -326,14 +329,14 @@ class MemoryScene:
 
 
 def able(profile: str, node: type[Reference] = Reference) -> frozenset[str]:
-    """What a node does in a profile."""
+    """Return the capabilities of a node in a profile."""
     config = config_of(profile, **node.settings)
     return (CAPABILITIES | PROFILES[profile].offers | ({"patch"} if config.patch else set())) - node.lacks
 
 
 @cache
 def fencing_of(node: type[Reference], role: Side, profile: str) -> Fencing:
-    """How a node is fenced that says of itself that it finishes no queries: as the study of a real one finds out."""
+    """Return the fence for a node; for one that sends no finals it is found by trial, as for a real target."""
     if "finals" not in node.lacks:
         return BY_QUERY
     scene = MemoryScene("target/habits", node, role=role, profile=profile)
@@ -345,7 +348,7 @@ def fencing_of(node: type[Reference], role: Side, profile: str) -> Fencing:
 
 
 def facts_of(node: type[Reference], profile: str) -> Mapping[str, Any]:
-    """What is known of a node beforehand."""
+    """Return the facts that cases may ask for about a node in a profile."""
     config = config_of(profile, **node.settings)
     known = {
         "open_timeout_s": config.handshake_s,
@@ -359,4 +362,4 @@ def facts_of(node: type[Reference], profile: str) -> Mapping[str, Any]:
 CAPABILITIES = ASSUMED | {
     "responder", "initiator", "qos", "low-latency", "compression", "agent", *(f"agent.{name}" for name in COMMANDS),
 }  # fmt: skip
-"""What the reference does."""
+"""The capabilities of the reference node."""

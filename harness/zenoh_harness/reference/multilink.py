@@ -1,4 +1,4 @@
-"""The reference's several links a session, seen from the responder; `multilink_method` beside this tells the method."""
+"""The MultiLink extension of the reference node as responder; `multilink_method` describes the method."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from zenoh_harness.reference.multilink_method import REFERENCE, blob, blobs, key
 
 
 def shows_key(exts: Iterable[Any]) -> bool:
-    """Whether an InitSyn shows a key that a challenge can be made for."""
+    """Return whether an InitSyn contains a public key for which a challenge can be made."""
     return any(isinstance(ext, MultiLink) and key_shown(ext.payload) is not None for ext in exts)
 
 
 def challenge(offered: MultiLink, nonce: int) -> MultiLink:
-    """What InitAck asks of a node that shows a key."""
+    """Return the MultiLink extension of the InitAck: our public key and the encrypted nonce."""
     theirs = key_shown(offered.payload)
     assert theirs is not None
     return MultiLink(payload=REFERENCE.public.shown + blob(theirs.encrypted(nonce)))
 
 
 def proves(exts: Iterable[Any], nonce: int) -> bool:
-    """Whether an OpenSyn returns that challenge."""
+    """Return whether an OpenSyn returns the nonce."""
     return any(isinstance(ext, MultiLinkSyn) and _read(ext.payload) == nonce for ext in exts)
 
 

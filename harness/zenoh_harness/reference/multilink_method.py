@@ -1,8 +1,9 @@
-"""Sessions of several links: the baseline's method inside the opaque MultiLink extension.
+"""Sessions over several links: the baseline's method inside the MultiLink extension, which the specification leaves open.
 
-InitSyn shows a public RSA key; InitAck shows the responder's and a challenge of eight bytes, encrypted with the first (PKCS #1,
-version 1.5); OpenSyn returns the challenge, encrypted with the second; OpenAck confirms. The links of one session show one key.
-Ours are constants: they say that two links are of one node, and keep nothing secret.
+InitSyn contains a public RSA key; InitAck contains the responder's public key and a challenge of eight bytes, encrypted with
+the initiator's key (PKCS #1, version 1.5); OpenSyn returns the challenge, encrypted with the responder's key; OpenAck
+confirms. All links of one session use one key. The keys here are constants, since they protect nothing: they only show that
+two links belong to one node.
 """
 
 from __future__ import annotations
@@ -27,18 +28,18 @@ _EXPONENT: Final = 0x10001
 
 @dataclass(frozen=True, slots=True)
 class Public:
-    """A key that a node shows."""
+    """A public RSA key."""
 
     modulus: int
     exponent: int
 
     @property
     def shown(self) -> bytes:
-        """As an extension's payload holds it."""
+        """The key in the encoding of an extension's payload."""
         return b"".join(blob(number.to_bytes(_size(number), "little")) for number in (self.modulus, self.exponent))
 
     def encrypted(self, challenge: int) -> bytes:
-        """A challenge that only the key's owner can read; the same padding each time, for the same bytes each time."""
+        """Return an encrypted challenge; the padding is not random, so that the same challenge gives the same bytes."""
         size = _size(self.modulus)
         message = challenge.to_bytes(CHALLENGE, "little")
         padding = bytes(1 + byte % 255 for byte in shake_128(message).digest(size - CHALLENGE - 3))
@@ -48,18 +49,18 @@ class Public:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A node's key, both parts."""
+    """The two primes of an RSA key."""
 
     first: int
     second: int
 
     @property
     def public(self) -> Public:
-        """What is shown of it."""
+        """The public key."""
         return Public(self.first * self.second, _EXPONENT)
 
     def read(self, encrypted: bytes) -> int | None:
-        """The challenge; None for what is none."""
+        """Return the decrypted challenge; None for bytes that are not an encrypted challenge."""
         modulus = self.first * self.second
         inverse = pow(_EXPONENT, -1, (self.first - 1) * (self.second - 1))
         padded = pow(int.from_bytes(encrypted), inverse, modulus).to_bytes(_size(modulus))
@@ -76,7 +77,7 @@ REFERENCE: Final = Pair(
     0xF58C98C2047D41B4C531C5DBE0784D3E388F3EE0A50A62E98D431325F3968A91,
     0xE3DDC233E6B182F0414FD8EBDA9BE5E1F30EA3BD1D5420C0BB6A6D1C194081C3,
 )
-"""The reference's own."""
+"""The key of the reference node; `OURS` is that of the harness as initiator."""
 
 
 def _size(number: int) -> int:
@@ -84,12 +85,12 @@ def _size(number: int) -> int:
 
 
 def blob(data: bytes) -> bytes:
-    """Bytes behind their length."""
+    """Return bytes preceded by their length as VLE."""
     return vle.encode(len(data)) + data
 
 
 def blobs(payload: bytes) -> list[bytes]:
-    """The blobs that a payload holds, one behind the other. Raises DecodeError for one that is cut."""
+    """Return the length-prefixed parts of a payload. Raises DecodeError if one is cut off."""
     found, at = [], 0
     while at < len(payload):
         size, at = vle.decode(payload, at)
@@ -101,7 +102,7 @@ def blobs(payload: bytes) -> list[bytes]:
 
 
 def key_shown(payload: bytes) -> Public | None:
-    """The key in an InitSyn's or InitAck's payload; None where there is none."""
+    """Return the key in the MultiLink payload of an InitSyn or InitAck; None if it contains none."""
     try:
         parts = blobs(payload)
     except DecodeError:
@@ -113,7 +114,10 @@ def key_shown(payload: bytes) -> Public | None:
 
 
 def open_link(dialogue: Dialogue, **changes: Any) -> Dialogue:
-    """The sane handshake of a link that may be one of several; `changes` go into our INIT; deviates where the target does."""
+    """Do the sane handshake of a link with the MultiLink extension; return the dialogue.
+
+    `changes`: fields of our INIT. Raises Deviation if the target does not answer as required.
+    """
     offers = (*changes.pop("exts", OFFERS), MultiLink(payload=OURS.public.shown))
     ack = dialogue.ask(dialogue.init_syn(exts=offers, **changes), expect=InitAck, step="not reached: init")
     answer = ack.exts.get(MultiLink)
@@ -123,7 +127,7 @@ def open_link(dialogue: Dialogue, **changes: Any) -> Dialogue:
 
 
 def proved(payload: bytes) -> bytes:
-    """What OpenSyn returns to the challenge of an InitAck; nothing where it is none."""
+    """Return the MultiLink payload of an OpenSyn for that of an InitAck; empty if the latter contains no challenge."""
     theirs = key_shown(payload)
     if theirs is None or len(parts := blobs(payload)) < 3:
         return b""

@@ -1,7 +1,7 @@
-"""The reference node: bytes in, bytes out. The door and the steps of the handshake; what it weighs there is in `responder` and
-`initiator`, its sessions are in `traffic`, what it routes is in `router`.
+"""The reference node: takes bytes and times, returns bytes and ends of links; contains the steps of the handshake.
 
-Faulty nodes override one hook. Every hook is a small method that answers one question about the protocol.
+The checks of the handshake are in `responder`, `initiator` and `terms`, live sessions in `traffic`, routing in `router`.
+Faulty nodes replace one hook. Every hook is a small method that answers one question about the protocol.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from .responder import Responder
 
 
 class Reference(Responder, Initiator):
-    """One node with any number of links. Single-threaded; time is told to it."""
+    """One node with any number of links. It is single-threaded and has no clock: each call gets the time in seconds."""
 
     habits: ClassVar[Habits] = Habits()
     settings: ClassVar[Mapping[str, Any]] = {}
-    """Fields of its configuration that are not as the reference's."""
+    """Fields of the configuration that differ from those of the reference node."""
     lacks: ClassVar[frozenset[str]] = frozenset()
-    """What it does not do, of what the reference does."""
+    """Capabilities of the reference node that this node lacks."""
     facts: ClassVar[Mapping[str, Any]] = {}
-    """Facts about it that a case may ask for."""
+    """Facts about the node for cases."""
     state: ClassVar[Mapping[str, Callable[[], Any]]] = {}
-    """Attributes that hold state of a single hook: name to a function that makes the first value."""
+    """Attributes with the state of a replaced hook: name to a function that returns the initial value."""
 
     def __init__(self, config: Config | None = None) -> None:
         super().__init__()
@@ -46,19 +46,19 @@ class Reference(Responder, Initiator):
             setattr(self, name, make())
 
     application_class = Application
-    """What stands above it."""
+    """The class of the application in the node."""
 
     @property
     def application(self) -> Application:
-        """The application in this node; there is none before somebody asks for it."""
+        """The application in this node, which is created at the first access."""
         if self._application is None:
             self._application = self.application_class(self)
         return self._application
 
-    # -- the world's door
+    # -- interface to the links
 
     def connected(self, name: str, side: Side, now: float, framing: Framing = Framing.STREAM) -> list[Action]:
-        """A link came up; an initiator speaks first."""
+        """Handle a new link; an initiator sends its InitSyn."""
         self.now = now
         state = State.AWAIT_INIT if side is Side.RESPONDER else State.INIT_SENT
         link = Link(
@@ -71,7 +71,7 @@ class Reference(Responder, Initiator):
         return self.drain()
 
     def received(self, name: str, data: bytes, now: float) -> list[Action]:
-        """Bytes came in on a link."""
+        """Handle bytes that were received on a link."""
         self.now = now
         link = self.links.get(name)
         if link is not None:
@@ -80,14 +80,14 @@ class Reference(Responder, Initiator):
         return self.drain()
 
     def disconnected(self, name: str, now: float) -> list[Action]:
-        """A link ended at the far side."""
+        """Handle the end of a link by the far side."""
         self.now = now
         if name in self.links:
             self.drop(self.links[name])
         return self.drain()
 
     def tick(self, now: float) -> list[Action]:
-        """Time passed: keep-alives, leases, handshakes that take too long, queries that time out."""
+        """Do what is due by time: keep-alives, leases, and the timeouts of handshakes and queries."""
         self.now = now
         for link in list(self.links.values()):
             if link.inside is None:
@@ -96,7 +96,7 @@ class Reference(Responder, Initiator):
         return self.drain()
 
     def drain(self) -> list[Action]:
-        """What is to be done now, in order."""
+        """Return the actions that are to be done now, in order, and forget them."""
         actions, self.actions = self.actions, []
         return actions
 
@@ -118,18 +118,18 @@ class Reference(Responder, Initiator):
                 return
 
     def on_batch(self, link: Link, batch: bytes) -> None:
-        """A batch came in; an empty one is no handshake message, and nothing on a live session."""
+        """Check a batch. Raises Refused for an empty one in the handshake, and one above the negotiated size."""
         if not batch and not link.live:
             raise Refused(INVALID, "empty batch")
         if link.live and len(batch) > link.terms.batch_size:
             raise Refused(INVALID, "batch larger than negotiated")
 
     def on_undecodable(self, link: Link, seen: Seen) -> None:
-        """Bytes that are no message: refused during the handshake, and the end of a session."""
+        """Refuse bytes that are not a message; this ends the handshake or the session. Raises Refused."""
         raise Refused(INVALID, str(seen.message))
 
     def on_message(self, link: Link, seen: Seen) -> None:
-        """One transport message: a step of the table, or the end."""
+        """Handle one transport message: a step of the handshake, traffic of the session, or CLOSE. Raises Refused."""
         message = seen.message
         if isinstance(message, Close):
             self.on_close(link, message)
@@ -144,7 +144,7 @@ class Reference(Responder, Initiator):
             raise Refused(INVALID, "not the message that is due")
 
     def is_due(self, link: Link, message: object) -> bool:
-        """Whether the state's table lists this message."""
+        """Return whether the state machine of the session permits this message now (`tables/session`)."""
         table = RESPONDER if link.side is Side.RESPONDER else INITIATOR
         kinds: dict[AnyKind, SessionInput] = {
             InitSyn: SessionInput.INIT_SYN,
@@ -155,7 +155,7 @@ class Reference(Responder, Initiator):
         return any(kind.matches(message) and step in table[link.state] for kind, step in kinds.items())
 
     def handshake(self, link: Link, message: Any) -> None:
-        """The message that is due: check, answer, step on."""
+        """Handle a handshake message: check it, answer it, and go to the next state. Raises Refused."""
         if InitSyn.matches(message):
             self.check_init(link, message)
             link.theirs = message
@@ -178,7 +178,7 @@ class Reference(Responder, Initiator):
             self.go_live(link, message, None)
 
     def go_live(self, link: Link, theirs: Open, answer: Open | None) -> None:
-        """The session is live: numbers start, and the answer, if one is due, goes out first."""
+        """Make the session live, after sending the answer if there is one; a further link joins its session."""
         link.their_open = theirs
         if answer is not None:
             link.my_open = answer

@@ -1,6 +1,6 @@
-"""The reference's user and password: the baseline's method inside the opaque Auth extension, seen from the responder.
+"""User and password of the reference node as responder.
 
-What a session must show is told in `zenoh_harness.reference.credentials`.
+`zenoh_harness.reference.credentials` describes the method.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ Credentials = tuple[str, str]
 
 
 def nonce_for(link: str, secret: bytes) -> int:
-    """The challenge of a link: another one for each."""
+    """Return the nonce of a link, which is different for each link."""
     return int.from_bytes(hmac.digest(secret, b"nonce " + link.encode(), "sha256")[:7], "little")
 
 
 def challenge(nonce: int) -> Auth:
-    """What InitAck asks."""
+    """Return the Auth extension of the InitAck."""
     return Auth(payload=bytes([NONCE]) + vle.encode(nonce))
 
 
 def will_show(exts: Iterable[Any]) -> bool:
-    """Whether an InitSyn says that it will show a user."""
+    """Return whether an InitSyn announces user and password."""
     return any(isinstance(ext, Auth) and ext.payload == USER_METHOD for ext in exts)
 
 
 def shows(exts: Iterable[Any], credentials: Credentials, nonce: int) -> bool:
-    """Whether an OpenSyn shows the right user and password for that challenge."""
+    """Return whether an OpenSyn proves the right user and password for this nonce."""
     wanted = answer(credentials, nonce)
     return any(isinstance(ext, Auth) and hmac.compare_digest(ext.payload, wanted) for ext in exts)

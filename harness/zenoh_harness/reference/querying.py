@@ -1,4 +1,4 @@
-"""How the reference passes queries on and answers back: targets, completeness, timeout, budget, finals, consolidation.
+"""How the reference node forwards queries and their answers: target, completeness, timeout, budget, final, consolidation.
 
 Pages: query#query-target, query#budget, query#timeout, query#consolidation, reply#final.
 """
@@ -20,16 +20,19 @@ from .link import Entity, Link, Pending
 
 
 class Querying(Declaring):
-    """Queries out, answers back, and exactly one final for each."""
+    """Forwards each query to the targeted queryables, their answers back, and then exactly one final."""
 
     def forwarded(self, message: Any) -> Any:
-        """The extensions that go on: all but the hop's own node id."""
+        """Return the extensions that are forwarded: all but NodeId, which concerns one hop."""
         raise NotImplementedError
 
-    # -- out
+    # -- queries
 
     def on_request(self, link: Link, request: Request) -> None:
-        """To the queryables that its target names; final at once when there is none. An id beyond the settled range is not served."""
+        """Forward a query to the queryables that its target selects; without any, send the final at once.
+
+        A request whose id is beyond the negotiated resolution is ignored.
+        """
         if not self.serves_id(link, request.id):
             return
         key = self.key_of(link, request.key)
@@ -47,7 +50,7 @@ class Querying(Declaring):
                 self.pass_on(other, request, key or "", pending)
 
     def free_id(self, link: Link) -> int | None:
-        """The next id in that session's range that no open query has; None where all are in use."""
+        """Return the next free request id of a session; None if all ids of its resolution are in use."""
         most = self.most_ids(link)
         following = (number % most for _, number in zip(range(most), link.request_ids, strict=False))
         return next(
@@ -55,15 +58,15 @@ class Querying(Declaring):
         )
 
     def serves_id(self, link: Link, number: int) -> bool:
-        """Whether a request id fits what was settled for request ids."""
+        """Return whether a request id is within the negotiated resolution."""
         return number < self.most_ids(link)
 
     def most_ids(self, link: Link) -> int:
-        """How many request ids there are by what was settled."""
+        """Return the number of request ids that the negotiated resolution permits."""
         return int(1 << (8 << (link.terms.resolution >> 2 & 3)))
 
     def pending(self, link: Link, request: Request) -> Pending:
-        """What is to be remembered of a query."""
+        """Return the state of a forwarded query until its final."""
         values = {type(ext).__name__: getattr(ext, "value", None) for ext in request.exts}
         return Pending(
             link.session, request.id, deadline=self.deadline_of(values.get("Timeout")), budget=values.get("Budget") or None,
@@ -71,17 +74,20 @@ class Querying(Declaring):
         )  # fmt: skip
 
     def deadline_of(self, timeout: int | None) -> float | None:
-        """When a query is over at the latest; a Timeout counts milliseconds."""
+        """Return the time, in seconds, at which a query times out; `timeout` in milliseconds."""
         return None if timeout is None else self.now + timeout / 1000
 
     def pass_on(self, other: Link, request: Request, key: str, pending: Pending) -> None:
-        """The query, under an id of that session."""
+        """Forward the query to a session, with the id that it has there."""
         number = pending.owing[other.session]
         exts = Exts(ext for ext in self.forwarded(request) if not (isinstance(ext, Budget) and not ext.value))
         self.say(other, replace(request, id=number, key=whole(key), exts=exts))
 
     def targets(self, link: Link, request: Request, key: str) -> list[Link]:
-        """The sessions that a query goes to; our own application's goes to whoever passes on."""
+        """Return the sessions to which a query is forwarded.
+
+        A query of the node's own application goes to all routers, if there are any.
+        """
         if link.inside is not None and any(map(self.hears_unasked, self.others(link))):
             return [other for other in self.others(link) if self.hears_unasked(other)]
         matching = self.held(link, lambda held: keyexpr.intersects(key, held.key))
@@ -93,7 +99,7 @@ class Querying(Declaring):
         return [other for other in map(self.link_of, names) if other is not None]
 
     def held(self, link: Link, fits: Callable[[Entity], bool]) -> dict[str, list[Entity]]:
-        """Session to the queryables of others that fit; no session without."""
+        """Return each other session that has queryables for which `fits` is true, with these queryables."""
         found = {
             other.session: [held for held in other.queryables.values() if fits(held)]
             for other in self.others(link)
@@ -101,21 +107,21 @@ class Querying(Declaring):
         return {name: some for name, some in found.items() if some}
 
     def serves_all(self, held: Entity, key: str) -> bool:
-        """Whether a queryable answers every query for `key` alone."""
+        """Return whether a queryable is complete and its key includes `key`."""
         return held.complete and keyexpr.includes(held.key, key)
 
     def target_of(self, request: Request) -> int:
-        """QueryTarget; the best match where there is none."""
+        """Return the QueryTarget; BEST_MATCHING if there is none."""
         return next((ext.value for ext in request.exts if isinstance(ext, QueryTarget)), Target.BEST_MATCHING)
 
     def best(self, complete: dict[str, list[Entity]]) -> str:
-        """Of the sessions that serve all of a query the nearest."""
+        """Return the session with the nearest of the complete queryables."""
         return min(complete, key=lambda name: min(held.distance for held in complete[name]))
 
-    # -- back
+    # -- answers
 
     def on_response(self, link: Link, response: Response) -> None:
-        """Back to who asked, under the id that it asked with."""
+        """Forward an answer to the session that sent the query, with the id of the query there."""
         pending = link.requests.get(response.id)
         asker = self.link_of(pending.asker) if pending is not None else None
         key = self.key_of(link, response.key)
@@ -128,7 +134,7 @@ class Querying(Declaring):
                 self.answer(pending, asker, each_key, each)
 
     def answer(self, pending: Pending, asker: Link, key: str, response: Response) -> None:
-        """One answer to who asked; the budget's last one ends the query."""
+        """Send one answer to the session that sent the query; the last answer within the budget ends the query."""
         if pending.budget is not None:
             pending.budget -= 1
         self.say(asker, replace(response, id=pending.request_id, key=whole(key), exts=self.forwarded(response)))
@@ -136,19 +142,19 @@ class Querying(Declaring):
             self.abandon(pending)
 
     def on_final(self, link: Link, request_id: int) -> None:
-        """One source is done."""
+        """Handle the final of one queryable's session."""
         link.unended.discard(request_id)
         pending = link.requests.pop(request_id, None)
         if pending is not None:
             self.settle_final(pending, link.session)
 
     def settle_final(self, pending: Pending, source: str) -> None:
-        """When all sources are done, exactly one final goes back."""
+        """Note that a session has sent its final; send ours when all have."""
         if pending.owing.pop(source, None) is not None and not pending.owing:
             self.finish(pending)
 
     def finish(self, pending: Pending) -> None:
-        """What was held back, and the final."""
+        """Send the answers that consolidation held back, and the final; do nothing if it was sent already."""
         asker = self.link_of(pending.asker)
         if asker is None or pending.over:
             return
@@ -158,7 +164,7 @@ class Querying(Declaring):
         self.say(asker, ResponseFinal(id=pending.request_id))
 
     def abandon(self, pending: Pending) -> None:
-        """Wait for no more: what comes later is nobody's. The ids are free once their finals have come."""
+        """End a query before all finals have come. Later answers are ignored; an id is free after its final."""
         for name, request_id in pending.owing.items():
             other = self.link_of(name)
             if other is not None:
@@ -168,14 +174,14 @@ class Querying(Declaring):
         self.finish(pending)
 
     def expire_queries(self) -> None:
-        """Queries whose timeout ran out are final."""
+        """End the queries that have timed out."""
         pending = {id(p): p for link in self.links.values() for p in link.requests.values()}
         for query in pending.values():
             if query.deadline is not None and self.now >= query.deadline:
                 self.abandon(query)
 
     def on_gone(self, link: Link) -> None:
-        """A session ended: what it still owed is settled."""
+        """Withdraw the declarations of an ended session, and count its missing finals as received."""
         super().on_gone(link)
         for pending in {id(p): p for p in link.requests.values()}.values():
             self.settle_final(pending, link.session)

@@ -1,4 +1,7 @@
-"""What the reference answers as responder: whether a proposal can be accepted, on which terms, and whether OPEN activates it."""
+"""The reference node as responder: checks InitSyn and OpenSyn, negotiates the terms, and makes the answers.
+
+Page: session-establishment.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +23,10 @@ from .terms import Negotiating
 
 
 class Responder(Negotiating):
-    """The hooks of the side that was connected to."""
+    """The hooks of the node that accepts a link."""
 
     def check_init(self, link: Link, syn: Init) -> None:
-        """Whether a proposal can be accepted. Raises Refused."""
+        """Check an InitSyn. Raises Refused if it cannot be accepted."""
         if not self.accepts_version(syn.version):
             raise Refused(UNSUPPORTED)
         if syn.zid.raw.rstrip(b"\0") == self.config.zid.rstrip(b"\0"):
@@ -34,7 +37,7 @@ class Responder(Negotiating):
             raise Refused(INVALID, "authentication")
 
     def settle(self, syn: Init) -> Terms:
-        """The terms that a proposal and our own wishes make."""
+        """Return the terms that follow from a proposal and our configuration."""
         offers = {type(ext).__name__: ext for ext in syn.exts}
         lowlatency = self.config.lowlatency and "LowLatency" in offers
         return Terms(
@@ -48,7 +51,7 @@ class Responder(Negotiating):
         )
 
     def answer_init(self, link: Link, syn: Init) -> Init:
-        """InitAck."""
+        """Return the InitAck."""
         return Init(
             ack=True, version=sane.VERSION, whatami=WhatAmI(self.config.whatami), zid=ZenohID(self.config.zid),
             resolution=link.terms.resolution, batch_size=link.terms.batch_size, cookie=self.make_cookie(link, syn),
@@ -56,7 +59,7 @@ class Responder(Negotiating):
         )  # fmt: skip
 
     def answer_exts(self, link: Link, syn: Init) -> Exts[Any]:
-        """Of what was offered, what we do too."""
+        """Return the extensions of the InitAck: the offered ones that we accept, and challenges."""
         terms = link.terms
         does = {"QoS": terms.qos, "LowLatency": terms.lowlatency, "Compression": terms.compression}
         kept = [ext for ext in syn.exts if does.get(type(ext).__name__)]
@@ -70,11 +73,11 @@ class Responder(Negotiating):
         return Exts((*kept, *(Patch(value=terms.patch) for ext in syn.exts if isinstance(ext, Patch))))
 
     def make_cookie(self, link: Link, syn: Init) -> bytes:
-        """Bound to the link and to what was proposed, so that no state is kept and nothing can be replayed elsewhere."""
+        """Return the cookie: a digest of link and proposal, so that it is not valid on another link."""
         return hmac.digest(self.config.secret, link.name.encode() + encode(syn), sha256)
 
     def check_open(self, link: Link, open_: Open) -> None:
-        """Whether OpenSyn activates the session. Raises Refused."""
+        """Check an OpenSyn: cookie, sequence number, authentication and limits. Raises Refused."""
         if not self.cookie_matches(link, open_):
             raise Refused(INVALID, "cookie")
         if not self.accepts_initial_sn(link, open_.initial_sn):
@@ -90,7 +93,7 @@ class Responder(Negotiating):
             raise Refused(MAX_SESSIONS)
 
     def most_links(self, link: Link) -> int:
-        """How many links the session may have."""
+        """Return the number of links that the session may have."""
         return self.config.max_links if link.terms.multilink else 1
 
     def cookie_matches(self, link: Link, open_: Open) -> bool:
@@ -98,16 +101,16 @@ class Responder(Negotiating):
         return hmac.compare_digest(open_.cookie or b"", link.mine.cookie or b"")
 
     def nonce(self, link: Link) -> int:
-        """The challenge of a link."""
+        """Return the nonce of a link."""
         return password.nonce_for(link.name, self.config.secret)
 
     def accepts_proof(self, link: Link, open_: Open) -> bool:
-        """Whether OpenSyn shows the user and the password."""
+        """Return whether an OpenSyn proves user and password."""
         assert self.config.credentials is not None
         return password.shows(open_.exts, self.config.credentials, self.nonce(link))
 
     def answer_open(self, link: Link) -> Open:
-        """OpenAck."""
+        """Return the OpenAck."""
         earlier = self.earlier_link(link)
         link.initial_sn = self.make_initial_sn(link) if earlier is None else earlier.initial_sn
         confirmed = Exts((MultiLinkAck(),) if link.terms.multilink else ())

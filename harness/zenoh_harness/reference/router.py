@@ -1,6 +1,6 @@
-"""What the reference routes between the sessions that it holds: which message goes to which part, and publications.
+"""The router of the reference node: distributes network messages to their handlers, and forwards publications.
 
-Declarations and interests are in `declaring`, queries in `querying`, how messages leave is in `speaking`.
+Declarations and interests are in `declaring`, queries in `querying`, the sending of messages in `speaking`.
 Pages: push#routing; companions declarations, interests, fragmentation.
 """
 
@@ -22,10 +22,10 @@ from .querying import Querying
 
 
 class Router(Querying):
-    """The part of a node that stands above its sessions."""
+    """The part of a node that connects its sessions."""
 
     def route_bytes(self, link: Link, data: bytes, *, reliable: bool = True) -> None:
-        """A message put together from fragments; one that is none is dropped (companion fragmentation)."""
+        """Handle a message that was reassembled from fragments; drop bytes that are no message (page fragmentation)."""
         try:
             message = decode(data, Layer.NETWORK).message
         except DecodeError:
@@ -33,7 +33,7 @@ class Router(Querying):
         self.route(link, message, reliable=reliable)
 
     def route(self, link: Link, message: Any, *, reliable: bool = True) -> None:
-        """One network message of a session; what lies in shared memory, which this node has not, is refused (push#shm)."""
+        """Handle one network message of a session; drop one in shared memory, which this node does not have (push#shm)."""
         if in_shared_memory(message):
             return
         if isinstance(message, Push):
@@ -50,7 +50,7 @@ class Router(Querying):
             self.on_final(link, message.id)
 
     def on_live(self, link: Link) -> None:
-        """A session began: a router is told at once what there is."""
+        """Forward all declarations to a new session if it is a router's."""
         if self.hears_unasked(link):
             for other in self.others(link):
                 for kind in DECLARE:
@@ -60,7 +60,7 @@ class Router(Querying):
     # -- publications
 
     def on_push(self, link: Link, push: Push, *, reliable: bool = True) -> None:
-        """To every other session with a subscriber whose key intersects, once each."""
+        """Forward a publication once to every other session with a subscriber whose key intersects its key."""
         key = self.key_of(link, push.key)
         if key is None:
             return
@@ -68,7 +68,7 @@ class Router(Querying):
             self.say(other, replace(push, key=whole(key), exts=self.forwarded(push)), reliable=reliable)
 
     def receivers(self, link: Link, key: str) -> list[Link]:
-        """The sessions that a publication goes to: who subscribes, and of our own application's those that pass on."""
+        """Return the sessions with a matching subscriber; for the node's own application also all routers."""
         routers = link.inside is not None
         return [
             other
@@ -77,16 +77,16 @@ class Router(Querying):
         ]
 
     def subscribes(self, link: Link, key: str) -> bool:
-        """Whether a session has a subscriber for such a publication."""
+        """Return whether a session has a subscriber whose key intersects `key`."""
         return any(keyexpr.intersects(key, held.key) for held in link.subscribers.values())
 
     def forwarded(self, message: Any) -> Exts[Any]:
-        """The extensions that go on: all but the hop's own node id."""
+        """Return the extensions that are forwarded: all but NodeId, which concerns one hop."""
         return Exts(ext for ext in message.exts if type(ext).__name__ != "NodeId")
 
 
 def in_shared_memory(message: Any) -> bool:
-    """Whether a message, or what it holds, is marked with Shm."""
+    """Return whether a message, or a body inside it, has the extension Shm."""
     while message is not None and hasattr(message, "exts"):
         if any(isinstance(ext, Shm) for ext in message.exts):
             return True

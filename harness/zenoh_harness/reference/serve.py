@@ -1,4 +1,4 @@
-"""The reference on real links: one thread, a selector, and the clock that the node itself does not have."""
+"""Serve the reference node on TCP sockets: one thread with a selector, which passes the time to the node."""
 
 from __future__ import annotations
 
@@ -19,16 +19,18 @@ from .config import Action
 from .node import Reference
 
 TICK = 0.05
-"""Seconds between two looks at the clock."""
+"""The most seconds between two calls of the node's `tick`."""
 RETRY = 0.1
-"""Seconds before an initiator that found nobody connects again."""
+"""Seconds until an initiator whose connection failed tries again."""
 READ = 1 << 16
+"""The most bytes of one read."""
 
 
 class Utterance(NamedTuple):
-    """One write, or an end, when its time has come."""
+    """One write, or the end of a link, with the time at which it is due."""
 
     due: float
+    """By `time.monotonic`, in seconds."""
     data: bytes
     end: bool = False
     reset: bool = False
@@ -36,19 +38,19 @@ class Utterance(NamedTuple):
 
 @dataclass(slots=True)
 class Peer:
-    """One socket."""
+    """One link and its socket."""
 
     name: str
     socket: socket.socket
     unsent: bytearray = field(default_factory=bytearray)
     late: deque[Utterance] = field(default_factory=deque)
-    """What waits for its time, or for what was said before it."""
+    """The writes that are not due yet, or wait for earlier ones."""
     ending: bool = False
-    """The node is done with it."""
+    """Whether the node has ended the link; the end may still be among `late`."""
 
 
 class Server:
-    """Serves one node: on a listening socket, or by connecting to an address again and again, as is its habit."""
+    """Serves one node on a listening socket, or by connecting to an address, again after each end, as its habits say."""
 
     def __init__(self, node: Reference) -> None:
         self.node = node
@@ -57,12 +59,12 @@ class Server:
         self.count = 0
         self.goes_on = True
         self.exit_code = 0
-        """What the program is to end with."""
+        """The exit code with which the program must end."""
         self._listener: socket.socket | None = None
         self._utterances = count()
 
     def listen(self, host: str, port: int) -> int:
-        """Listen; the port that the kernel gave."""
+        """Listen on an address; return the port, which the kernel chooses for 0. Raises OSError."""
         listener = socket.create_server((host, port), backlog=1024)
         listener.setblocking(False)
         self._listener = listener
@@ -70,7 +72,7 @@ class Server:
         return int(listener.getsockname()[1])
 
     def serve(self, connect_to: tuple[str, int] | None = None, until: Callable[[], bool] = lambda: False) -> None:
-        """Go on until told to stop. Raises OSError only for the listening socket."""
+        """Serve until `goes_on` is false or `until` returns true. Raises OSError only for the listening socket."""
         again_at: float | None = 0.0
         while self.goes_on and not until():
             if connect_to and not self.peers and again_at is not None and time.monotonic() >= again_at:
@@ -90,7 +92,7 @@ class Server:
         self.selector.close()
 
     def come(self, address: tuple[str, int]) -> float | None:
-        """Connect, and tell when to do so again after that; None for never, once it was there."""
+        """Try to connect; return the time of the next attempt after this link has ended, or None for never."""
         before = self.count
         self.connect(address)
         again = self.node.habits.comes_back_after
@@ -99,12 +101,12 @@ class Server:
         return time.monotonic() + (again if self.count > before else RETRY)
 
     def pause(self) -> float:
-        """Seconds until something is due."""
+        """Return the seconds until the next write is due, at most `TICK`."""
         due = [peer.late[0].due for peer in self.peers.values() if peer.late and not peer.unsent]
         return max(0.0, min(TICK, min(due, default=math.inf) - time.monotonic()))
 
     def accept(self, listener: socket.socket) -> None:
-        """Take every link that waits, as many as the node looks at."""
+        """Accept all waiting connections, up to the number of links that the node serves at a time."""
         most = self.node.habits.links_at_a_time
         while most is None or len(self.peers) < most:
             try:
@@ -115,7 +117,7 @@ class Server:
         self.selector.unregister(listener)
 
     def connect(self, address: tuple[str, int]) -> None:
-        """One attempt; who is not there is tried again later."""
+        """Try once to connect; a failed attempt is repeated later."""
         try:
             connected = socket.create_connection(address, timeout=1)
         except OSError:
@@ -123,7 +125,7 @@ class Server:
         self.take(connected, Side.INITIATOR)
 
     def take(self, connected: socket.socket, side: Side) -> None:
-        """A new link for the node."""
+        """Pass a new link to the node."""
         connected.setblocking(False)
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.count += 1
@@ -135,7 +137,7 @@ class Server:
         self.do(self.node.connected(peer.name, side, time.monotonic()))
 
     def move(self, peer: Peer, events: int) -> None:
-        """Bytes in, bytes out."""
+        """Read from and write to a socket that is ready."""
         if events & selectors.EVENT_WRITE:
             self.flush(peer)
             self.utter(peer)
@@ -152,12 +154,12 @@ class Server:
                 self.lose(peer)
 
     def lose(self, peer: Peer) -> None:
-        """The far side is gone, whether that shows when we read or when we write."""
+        """Drop a link that the far side has ended, and tell the node."""
         self.drop(peer)
         self.do(self.node.disconnected(peer.name, time.monotonic()))
 
     def do(self, actions: list[Action]) -> None:
-        """Carry out what the node wants, as fast and in the pieces that are its habit."""
+        """Carry out actions of the node, with the delays and the sizes of its habits."""
         habits = self.node.habits
         for action in actions:
             peer = self.peers.get(action.link)
@@ -171,7 +173,7 @@ class Server:
             self.utter(peer)
 
     def utter(self, peer: Peer) -> None:
-        """Say what is due, one write after the other."""
+        """Do the writes that are due, one after the other."""
         while peer.late and not peer.unsent and peer.late[0].due <= time.monotonic():
             said = peer.late.popleft()
             if said.end:
@@ -181,7 +183,7 @@ class Server:
             self.flush(peer)
 
     def flush(self, peer: Peer) -> None:
-        """Send what the socket takes."""
+        """Send as much as the socket accepts."""
         try:
             sent = peer.socket.send(peer.unsent) if peer.unsent else 0
         except BlockingIOError:
@@ -194,7 +196,11 @@ class Server:
         self.selector.modify(peer.socket, wanted, peer)
 
     def drop(self, peer: Peer, *, reset: bool = False) -> None:
-        """Let a socket go: FIN first, and what still comes is read away so that no reset destroys what was sent; or by a reset."""
+        """Close a socket: with a reset, or with FIN.
+
+        Before closing with FIN, the received bytes are read; with unread bytes the kernel would send a reset, and the far
+        side could lose what was sent before.
+        """
         peer.late.clear()
         peer.unsent.clear()
         if self.peers.pop(peer.name, None) is None:
@@ -210,10 +216,10 @@ class Server:
 
 
 def finish(sock: socket.socket) -> None:
-    """Send FIN, and read away what has come."""
+    """Send FIN, and read the bytes that were received so far."""
     try:
         sock.shutdown(socket.SHUT_WR)
         while sock.recv(READ):
             pass
     except OSError:
-        pass  # nothing more to read, or the far side is gone: either way the link ends
+        pass  # there is nothing to read, or the far side is gone; the link ends in both cases

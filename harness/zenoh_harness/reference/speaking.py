@@ -1,6 +1,6 @@
-"""How the reference says network messages in a session: in a FRAME of the right lane, in FRAGMENTs, or bare in low latency.
+"""How the reference node sends network messages: in a FRAME of their lane, in FRAGMENTs, or bare in low-latency sessions.
 
-Pages: push#layering, message-reference#frame, companions batching and fragmentation.
+Pages: push#layering, message-reference#frame, batching, fragmentation.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from .config import Action, Config
 
 FRAGMENT_HEAD = 14
-"""Most that stands before the payload of a FRAGMENT: header, number, QoS, First."""
+"""The most bytes before the payload of a FRAGMENT: header, sequence number, QoS, First."""
 
 
 class Speaking:
-    """What stands between the router and the batches of its links; the node gives it `send_batch` and the links."""
+    """The layer between the router and the batches of its links; the node implements `send_batch`."""
 
     config: Config
     actions: list[Action]
@@ -35,22 +35,22 @@ class Speaking:
     # -- sessions
 
     def others(self, link: Link) -> Iterator[Link]:
-        """Every live session but this one: one link of each."""
+        """Return one link of every other live session."""
         sessions = {other.session: other for other in reversed(self.links.values()) if other.live}
         return (other for name, other in reversed(sessions.items()) if name != link.session)
 
     def link_of(self, session: str) -> Link | None:
-        """A live link of a session, the first one while it is there; None when the session is over."""
+        """Return the first live link of a session; None if the session has ended."""
         return next((link for link in self.links.values() if link.live and link.session == session), None)
 
     def earlier_link(self, link: Link) -> Link | None:
-        """A live link of the same node."""
+        """Return another live link with the same ZenohID; None if there is none."""
         return next((other for other in self.links.values() if other.live and other.zid == link.zid), None)
 
-    # -- out
+    # -- sending
 
     def say(self, link: Link, message: Any, *, reliable: bool = True) -> None:
-        """One network message to a session, on the channel that its priority names."""
+        """Send one network message to a session, on the lane of its priority and reliability."""
         if link.inside is not None:
             link.inside(message)
             return
@@ -67,15 +67,21 @@ class Speaking:
             self.say_fragments(link, encode(message), frame.sn, reliable, priority)
 
     def lane_of(self, link: Link, message: Any) -> int:
-        """The lane of a message: its own priority, where the session has lanes."""
+        """Return the priority whose lane carries a message: its own if the session has QoS, else the default."""
         return priority_of(message) if link.terms.qos else sane.DEFAULT_PRIORITY
 
     def room(self, link: Link) -> int:
-        """The largest batch: the negotiated size less the length prefix and the compression header (erratum batch-size-off-by-two)."""
+        """Return the most bytes of a batch: the negotiated size without length prefix and compression header.
+
+        See the erratum batch-size-off-by-two.
+        """
         return link.terms.batch_size - 2 - int(link.terms.compression)
 
     def say_fragments(self, link: Link, data: bytes, sn: int, reliable: bool, priority: int) -> None:
-        """Consecutive numbers, first one marked when the far side knows markers; nothing, where batches hold no fragment at all."""
+        """Send a message in FRAGMENTs with consecutive numbers; the first has the extension First if the patch permits.
+
+        If batches are too small for any fragment, nothing is sent.
+        """
         size = max(1, self.room(link) - FRAGMENT_HEAD)
         lane: tuple[Any, ...] = () if priority == sane.DEFAULT_PRIORITY else (sane.lane(priority),)
         for at in range(0, len(data), size):
@@ -91,7 +97,7 @@ class Speaking:
                 sn = self.next_sn(link, reliable, priority)
 
     def marks_first(self, link: Link) -> bool:
-        """Whether the first fragment is marked: where the far side knows markers."""
+        """Return whether the first fragment has the extension First: from patch 1 on."""
         return bool(link.terms.patch)
 
     def next_sn(self, link: Link, reliable: bool, priority: int) -> int:

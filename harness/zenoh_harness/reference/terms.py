@@ -1,4 +1,4 @@
-"""What both sides of a handshake weigh: versions, roles, resolutions, batch sizes, first numbers."""
+"""The negotiation that initiator and responder share: version, role, resolution, batch size, initial sequence number."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Negotiating(Traffic):
         return int(offers["Patch"].value) if "Patch" in offers else 0
 
     def choose_resolution(self, proposed: int) -> int:
-        """Field by field the lower of theirs and ours; reserved bits are not taken over."""
+        """Return the lower of the proposed and our resolution, field by field, with reserved bits cleared."""
         return min(proposed & 3, self.config.resolution & 3) | min(proposed & 12, self.config.resolution & 12)
 
     def choose_batch(self, proposed: int) -> int:
@@ -38,6 +38,6 @@ class Negotiating(Traffic):
         return {"lease_in_seconds": not rest, "lease": self.config.lease_ms if rest else seconds}
 
     def make_initial_sn(self, link: Link) -> int:
-        """Differs between sessions, lies inside the negotiated resolution."""
+        """Return an initial sequence number that differs between sessions, within the negotiated resolution."""
         seed = self.config.zid + (link.zid or b"") + link.name.encode() + self.config.secret
         return int.from_bytes(shake_128(seed).digest(8), "little") & self.sn_mask(link)

@@ -1,4 +1,4 @@
-"""The reference's sessions once they live: numbers, fragments, leases, CLOSE, and how batches leave."""
+"""The live sessions of the reference node: sequence numbers, fragments, leases, CLOSE, and the sending of batches."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Traffic(Router):
     """The part of a node between its links and its router."""
 
     def on_close(self, link: Link, close: Close) -> None:
-        """The far side closes: nothing more is said on this link; S ends the whole session."""
+        """Handle a CLOSE: end this link, or all links of the session if S is set."""
         for other in list(self.links.values()):
             if other is link or (close.session and other.live and other.session == link.session):
                 self.end(other)
 
     def on_session(self, link: Link, message: Any) -> None:
-        """Traffic of a live session."""
+        """Handle a transport message of a live session. Raises Refused."""
         if isinstance(message, Frame):
             if self.accepts_sn(link, message):
                 link.partial.pop((message.reliable, priority_of(message)), None)
@@ -40,11 +40,15 @@ class Traffic(Router):
             self.on_late_handshake(link, message)
 
     def on_late_handshake(self, link: Link, message: Init | Open) -> None:
-        """A handshake message on a live session."""
+        """Refuse a handshake message on a live session. Raises Refused."""
         raise Refused(INVALID)
 
     def accepts_sn(self, link: Link, message: Frame | Fragment) -> bool:
-        """Whether a number is the next of its channel or a little later. Raises Refused for one outside the resolution."""
+        """Return whether a sequence number is new on its lane: less than half the range ahead of the last one.
+
+        After a gap the incomplete fragments of the lane are dropped. Raises Refused for a number outside the resolution,
+        and for a priority on a session without QoS.
+        """
         mask = self.sn_mask(link)
         if message.sn > mask:
             raise Refused(INVALID, "sequence number outside the negotiated resolution")
@@ -61,7 +65,7 @@ class Traffic(Router):
         return True
 
     def on_fragment(self, link: Link, fragment: Fragment) -> None:
-        """One fragment; the last one completes a message."""
+        """Handle one fragment; the last one completes a message, which is routed."""
         channel = (fragment.reliable, priority_of(fragment))
         marks = {type(ext).__name__ for ext in fragment.exts}
         if "Drop" in marks:
@@ -79,7 +83,7 @@ class Traffic(Router):
         return SN_MASK[link.terms.resolution & 3]
 
     def on_time(self, link: Link) -> None:
-        """What time alone makes a link do."""
+        """Do what is due on a link by time: end an overdue handshake or an expired session, or send KEEP_ALIVE."""
         if not link.live:
             if self.now - link.opened_at >= self.config.handshake_s:
                 self.refuse(link, None)
@@ -89,23 +93,23 @@ class Traffic(Router):
             self.send(link, KeepAlive())
 
     def lease_of(self, link: Link) -> float:
-        """The effective lease in seconds: the smaller of both."""
+        """Return the effective lease in seconds: the smaller of both (erratum effective-lease)."""
         assert link.their_open is not None
         theirs = link.their_open.lease * (1 if link.their_open.lease_in_seconds else 0.001)
         return min(theirs, self.config.lease_ms / 1000)
 
-    # -- saying
+    # -- sending
 
     def send(self, link: Link, *messages: Any) -> None:
-        """Transport messages, one batch."""
+        """Send transport messages in one batch."""
         self.send_batch(link, b"".join(self.encoded(message) for message in messages))
 
     def encoded(self, message: Any) -> bytes:
-        """A transport message as bytes."""
+        """Return the bytes of a transport message."""
         return encode(message)
 
     def send_batch(self, link: Link, batch: bytes) -> None:
-        """A batch, framed as this link is framed now."""
+        """Send a batch, with the length prefix and the compression that the link has now."""
         ours = link.decoder.directions[link.side]
         data = frame_batch(batch, link.decoder.connection.framing.value, prefix=ours.prefix, compressed=ours.compressed)
         for _ in link.decoder.feed(Event(self.now, link.name, link.side, Happened.BYTES, data)):
@@ -114,18 +118,18 @@ class Traffic(Router):
         self.actions.append(Action(link.name, data))
 
     def refuse(self, link: Link, reason: int | None) -> None:
-        """CLOSE instead of what would come next, then the end of the link; of the session, where there is one."""
+        """Send CLOSE with the reason (none for None), and end the link; on a live session CLOSE ends the session."""
         if reason is not None:
             self.send(link, sane.close(reason, session=link.live))
         self.end(link)
 
     def end(self, link: Link) -> None:
-        """Shut a link, and forget what its session declared."""
+        """End a link; with the last link of a session, withdraw its declarations."""
         self.actions.append(Action(link.name, end=True))
         self.drop(link)
 
     def drop(self, link: Link) -> None:
-        """Forget a link."""
+        """Remove a link; after the last one of a session, withdraw the session's declarations."""
         was_live, link.state = link.live, State.CLOSED
         self.links.pop(link.name, None)
         if was_live and self.link_of(link.session) is None:
