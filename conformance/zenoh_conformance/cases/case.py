@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from zenoh_conformance.loading import import_all
 from zenoh_conformance.reading.conversation import Side
-from zenoh_conformance.talking.fences import settle
+from zenoh_conformance.talking import settle
 
 if TYPE_CHECKING:
-    from zenoh_conformance.talking.scene import Scene
+    from zenoh_conformance.talking import Scene
 
 Parameters = Mapping[str, Any]
 CaseFunction = Callable[..., None]

@@ -10,11 +10,8 @@ from zenoh_conformance.judging.finding import CALM, NOT_REACHED, Deviation, Find
 from zenoh_conformance.messages import Close, Init, KeepAlive, Open
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.kinds import InitAck, InitSyn, M, MessageKind, OpenAck, OpenSyn, reason_code
-from zenoh_conformance.talking.dialogue import Dialogue, Sendable
-from zenoh_conformance.talking.fences import Fence, Fencing
-from zenoh_conformance.talking.scene import Scene
-from zenoh_conformance.wire.extensions import NO_EXTS, Exts, Unknown
-from zenoh_conformance.wire.layer import Enc
+from zenoh_conformance.talking import Dialogue, Fence, Fencing, Scene, Sendable
+from zenoh_conformance.wire import NO_EXTS, Enc, Exts, Unknown
 
 Z = 0x80
 """Flag Z of a header, and the bit of an extension's header that says that another follows."""

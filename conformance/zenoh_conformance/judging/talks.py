@@ -11,7 +11,7 @@ from zenoh_conformance.reading.batch import frame_batch
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.conversation import Connection, Conversation, Event, Happened, Side
 from zenoh_conformance.reading.fragments import fragment
-from zenoh_conformance.wire.extensions import Exts
+from zenoh_conformance.wire import Exts
 
 from .engine import judge
 from .finding import Finding

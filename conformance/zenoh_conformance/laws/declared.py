@@ -18,8 +18,8 @@ from zenoh_conformance.messages import (
     UQueryable,
     USubscriber,
     UToken,
+    WireExprExt,
 )
-from zenoh_conformance.messages.declarations import WireExprExt
 from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.reading.connection import Seen
 from zenoh_conformance.reading.conversation import SIDES, Side

@@ -7,7 +7,7 @@ from typing import Any
 from zenoh_conformance.judging.law import law
 from zenoh_conformance.reading.connection import Seen
 from zenoh_conformance.reading.conversation import Happened
-from zenoh_conformance.wire.errors import DecodeError
+from zenoh_conformance.wire import DecodeError
 
 from .handshake import Handshake
 

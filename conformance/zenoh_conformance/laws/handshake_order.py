@@ -7,7 +7,7 @@ from zenoh_conformance.messages import Close, Fragment, Frame, Init, Open, sane
 from zenoh_conformance.reading.connection import Seen
 from zenoh_conformance.reading.conversation import Happened, Side
 from zenoh_conformance.reading.kinds import AnyKind, InitAck, InitSyn, OpenAck, OpenSyn, name_of
-from zenoh_conformance.wire.errors import DecodeError
+from zenoh_conformance.wire import DecodeError
 
 from .handshake import Handshake
 

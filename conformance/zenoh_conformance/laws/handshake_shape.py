@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from zenoh_conformance.judging.law import Law, law
-from zenoh_conformance.messages import Fragment, Frame, Init, Open, sane
-from zenoh_conformance.messages.init import Patch
+from zenoh_conformance.messages import Fragment, Frame, Init, Open, Patch, sane
 from zenoh_conformance.reading.codec import Layer
 from zenoh_conformance.reading.connection import Nature, Seen
 from zenoh_conformance.reading.conversation import SIDES, Happened, Side
 from zenoh_conformance.reading.kinds import InitAck, InitSyn
-from zenoh_conformance.wire.errors import DecodeError
+from zenoh_conformance.wire import DecodeError
 
 from .handshake import Handshake, carries
 

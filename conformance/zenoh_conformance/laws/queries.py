@@ -6,9 +6,7 @@ from collections import OrderedDict
 from enum import Enum
 
 from zenoh_conformance.judging.law import law
-from zenoh_conformance.messages import Query, Reply, Request, Response, ResponseFinal
-from zenoh_conformance.messages.query import ConsolidationMode
-from zenoh_conformance.messages.request import Budget
+from zenoh_conformance.messages import Budget, ConsolidationMode, Query, Reply, Request, Response, ResponseFinal
 from zenoh_conformance.messages.sane import DEFAULT_RESOLUTION
 from zenoh_conformance.reading.connection import Seen
 from zenoh_conformance.reading.conversation import SIDES, Side

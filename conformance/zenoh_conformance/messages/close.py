@@ -5,11 +5,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Annotated
 
+from zenoh_conformance.wire import Fixed, Layer, Unknown, member_note
 from zenoh_conformance.wire.declare import NO_EXTS, Exts, flag, message
-from zenoh_conformance.wire.extensions import Unknown
-from zenoh_conformance.wire.layer import Layer
-from zenoh_conformance.wire.notes import member_note
-from zenoh_conformance.wire.types import Fixed
 
 
 class CloseReason(IntEnum):

@@ -6,8 +6,7 @@ from typing import Annotated
 
 from zenoh_conformance.primitives.payload import Payload
 from zenoh_conformance.primitives.zid import ZidAlone
-from zenoh_conformance.wire.declare import extension
-from zenoh_conformance.wire.types import Z32Cut
+from zenoh_conformance.wire import Z32Cut, extension
 
 REF = "push#common-data-extensions"
 

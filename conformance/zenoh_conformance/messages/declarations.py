@@ -6,11 +6,9 @@ from enum import IntFlag
 from typing import Annotated
 
 from zenoh_conformance.primitives.wire_expr import Key
+from zenoh_conformance.wire import Fixed, Layer, TextRest, Unknown, Vle, Z16Cut, Z32Cut
 from zenoh_conformance.wire.declare import NO_EXTS, Exts, extension, message, when
-from zenoh_conformance.wire.extensions import Unknown
-from zenoh_conformance.wire.layer import Layer
 from zenoh_conformance.wire.notes import completeness, flags_note
-from zenoh_conformance.wire.types import Fixed, TextRest, Vle, Z16Cut, Z32Cut
 
 
 @extension(0x1, "z64", ref="declarations#queryable")

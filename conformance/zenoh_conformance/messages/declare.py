@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from zenoh_conformance.wire import Layer, Z32Cut
 from zenoh_conformance.wire.declare import NO_EXTS, Exts, given, message
-from zenoh_conformance.wire.layer import Layer
-from zenoh_conformance.wire.types import Z32Cut
 
 from .declarations import DFinal, DKeyExpr, DQueryable, DSubscriber, DToken, UKeyExpr, UQueryable, USubscriber, UToken
 from .network import NodeId, QoS, TimestampExt

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from zenoh_conformance.primitives.timestamp import Timestamp
+from zenoh_conformance.wire import BytesRest, Layer
 from zenoh_conformance.wire.declare import NO_EXTS, Exts, extension, given, message
-from zenoh_conformance.wire.layer import Layer
-from zenoh_conformance.wire.types import BytesRest
 
 from .data import SourceInfo
 

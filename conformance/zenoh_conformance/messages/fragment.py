@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from zenoh_conformance.wire import BytesRest, Layer, Z32Cut
 from zenoh_conformance.wire.declare import NO_EXTS, Exts, extension, flag, message
-from zenoh_conformance.wire.layer import Layer
-from zenoh_conformance.wire.types import BytesRest, Z32Cut
 
 from .frame import QoS
 

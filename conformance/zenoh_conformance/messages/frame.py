@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+from zenoh_conformance.wire import Layer, Messages, Vle, Z32Cut
 from zenoh_conformance.wire.declare import NO_EXTS, Exts, extension, flag, message
-from zenoh_conformance.wire.layer import Layer
-from zenoh_conformance.wire.nested import Messages
 from zenoh_conformance.wire.notes import lane
-from zenoh_conformance.wire.types import Vle, Z32Cut
 
 
 @extension(0x1, "z64", mandatory=True, ref="message-reference#frame")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 from zenoh_conformance.primitives.zid import Resolution, Role, ZidAfterRole
+from zenoh_conformance.wire import U8, Blob, BytesRest, BytesZ16, Fixed, Layer, Vle, Z8Cut
 from zenoh_conformance.wire.declare import NO_EXTS, Exts, extension, flag, given, message, when
-from zenoh_conformance.wire.layer import Layer
 from zenoh_conformance.wire.notes import batch_bytes, link_use
-from zenoh_conformance.wire.types import U8, Blob, BytesRest, BytesZ16, Fixed, Vle, Z8Cut
 
 REF = "session-establishment#init-extensions"
 

@@ -6,10 +6,8 @@ from enum import IntEnum, IntFlag
 from typing import Annotated
 
 from zenoh_conformance.primitives.wire_expr import KeyByOptions
+from zenoh_conformance.wire import Fixed, Layer, Z32Cut, flags_note
 from zenoh_conformance.wire.declare import NO_EXTS, Exts, bits, message, when
-from zenoh_conformance.wire.layer import Layer
-from zenoh_conformance.wire.notes import flags_note
-from zenoh_conformance.wire.types import Fixed, Z32Cut
 
 from .network import NodeId, QoS, TimestampExt
 

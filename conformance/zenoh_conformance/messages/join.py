@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from zenoh_conformance.primitives.zid import Resolution, Role, ZidAfterRole
+from zenoh_conformance.wire import U8, BytesRest, Composite, Fixed, Layer, Many, Vle, Z32Cut, batch_bytes, duration
 from zenoh_conformance.wire.declare import NO_EXTS, Exts, composite, extension, flag, given, message
-from zenoh_conformance.wire.layer import Layer
-from zenoh_conformance.wire.nested import Composite, Many
-from zenoh_conformance.wire.notes import batch_bytes, duration
-from zenoh_conformance.wire.types import U8, BytesRest, Fixed, Vle, Z32Cut
 
 from .init import Patch
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from zenoh_conformance.wire import Layer, Unknown
 from zenoh_conformance.wire.declare import NO_EXTS, Exts, message
-from zenoh_conformance.wire.extensions import Unknown
-from zenoh_conformance.wire.layer import Layer
 
 
 @message(0x04, "Z|X|X", layer=Layer.TRANSPORT, ref="message-reference#keep-alive")

@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from zenoh_conformance.primitives.timestamp import Timestamp
-from zenoh_conformance.wire.declare import composite, extension
-from zenoh_conformance.wire.nested import Composite, Many
+from zenoh_conformance.wire import U8, BytesZ64, Composite, Fixed, Many, Vle, Z16Cut, composite, extension
 from zenoh_conformance.wire.notes import treatment
-from zenoh_conformance.wire.types import U8, BytesZ64, Fixed, Vle, Z16Cut
 
 REF = "message-reference#common-extensions"
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from zenoh_conformance.wire import ByEnc, Enc, Layer, Vle, Z16Cut
 from zenoh_conformance.wire.declare import NO_EXTS, Exts, bits, message
-from zenoh_conformance.wire.layer import Enc, Layer
-from zenoh_conformance.wire.nested import ByEnc
-from zenoh_conformance.wire.types import Vle, Z16Cut
 
 from .frame import QoS as Lane
 from .network import QoS, TimestampExt

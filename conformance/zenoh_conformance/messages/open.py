@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from zenoh_conformance.wire import Z64, BytesRest, BytesZ64, Layer, Vle, Z8Cut, Z32Cut, duration
 from zenoh_conformance.wire.declare import NO_EXTS, Exts, extension, flag, message, when
-from zenoh_conformance.wire.layer import Layer
-from zenoh_conformance.wire.notes import duration
-from zenoh_conformance.wire.types import Z64, BytesRest, BytesZ64, Vle, Z8Cut, Z32Cut
 
 from .init import Auth, Compression, LowLatency, QoS
 

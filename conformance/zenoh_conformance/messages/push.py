@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from zenoh_conformance.primitives.wire_expr import Key
+from zenoh_conformance.wire import Layer
 from zenoh_conformance.wire.declare import NO_EXTS, Exts, message
-from zenoh_conformance.wire.layer import Layer
 
 from .delete import Del
 from .network import NodeId, QoS, TimestampExt, TsStack

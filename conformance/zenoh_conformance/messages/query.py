@@ -6,10 +6,8 @@ from enum import IntEnum
 from typing import Annotated
 
 from zenoh_conformance.primitives.encoding import EncodingField
+from zenoh_conformance.wire import BytesRest, Layer, TextZ64, Vle, member_note
 from zenoh_conformance.wire.declare import NO_EXTS, Exts, extension, given, message
-from zenoh_conformance.wire.layer import Layer
-from zenoh_conformance.wire.notes import member_note
-from zenoh_conformance.wire.types import BytesRest, TextZ64, Vle
 
 from .data import SourceInfo
 

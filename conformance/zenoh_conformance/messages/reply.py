@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from zenoh_conformance.wire import Layer, Unknown
 from zenoh_conformance.wire.declare import NO_EXTS, Exts, given, message
-from zenoh_conformance.wire.extensions import Unknown
-from zenoh_conformance.wire.layer import Layer
 
 from .delete import Del
 from .put import Put

@@ -6,10 +6,9 @@ from enum import IntEnum
 from typing import Annotated
 
 from zenoh_conformance.primitives.wire_expr import Key
+from zenoh_conformance.wire import Z32, Layer, Vle, Z32Cut
 from zenoh_conformance.wire.declare import NO_EXTS, Exts, extension, message
-from zenoh_conformance.wire.layer import Layer
 from zenoh_conformance.wire.notes import member_note, milliseconds
-from zenoh_conformance.wire.types import Z32, Vle, Z32Cut
 
 from .network import NodeId, QoS, TimestampExt, TsStack
 from .query import Query

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from zenoh_conformance.primitives.wire_expr import Key
 from zenoh_conformance.primitives.zid import ZidAlone
+from zenoh_conformance.wire import Z32, Layer, Z32Cut
 from zenoh_conformance.wire.declare import NO_EXTS, Exts, extension, message
-from zenoh_conformance.wire.layer import Layer
-from zenoh_conformance.wire.types import Z32, Z32Cut
 
 from .err import Err
 from .network import QoS, TimestampExt, TsStack

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from zenoh_conformance.wire import Z32, Layer
 from zenoh_conformance.wire.declare import NO_EXTS, Exts, message
-from zenoh_conformance.wire.layer import Layer
-from zenoh_conformance.wire.types import Z32
 
 from .network import QoS, TimestampExt
 

@@ -8,7 +8,7 @@ from math import inf
 from typing import Any
 
 from zenoh_conformance.primitives import WhatAmI, ZenohID
-from zenoh_conformance.wire.extensions import Exts
+from zenoh_conformance.wire import Exts
 
 from . import Close, Init, Open
 from .fragment import First

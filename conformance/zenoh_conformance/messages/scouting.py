@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from zenoh_conformance.primitives.zid import Role, RoleMask, ZidAfterMask, ZidAfterRole
+from zenoh_conformance.wire import U8, Blob, Layer, Many, Unknown, Vle
 from zenoh_conformance.wire.declare import NO_EXTS, Exts, given, message
-from zenoh_conformance.wire.extensions import Unknown
-from zenoh_conformance.wire.layer import Layer
-from zenoh_conformance.wire.nested import Many
-from zenoh_conformance.wire.types import U8, Blob, Vle
 
 Locators = Annotated[tuple[str, ...], Many(Blob(Vle(8), text=True), Vle(64))]
 

@@ -17,8 +17,7 @@ from zenoh_conformance.cases.session.close_scope import answers
 from zenoh_conformance.judging.finding import NOT_REACHED, Deviation
 from zenoh_conformance.messages import sane
 from zenoh_conformance.reading.conversation import Side
-from zenoh_conformance.talking.dialogue import Dialogue
-from zenoh_conformance.talking.scene import Scene
+from zenoh_conformance.talking import Dialogue, Scene
 
 from . import blame
 from .modelled import judged

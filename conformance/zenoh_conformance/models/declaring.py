@@ -19,15 +19,15 @@ from zenoh_conformance.messages import (
     DQueryable,
     DSubscriber,
     DToken,
+    InterestMode,
+    InterestOptions,
     Push,
     UQueryable,
     USubscriber,
     UToken,
 )
-from zenoh_conformance.messages.interest import InterestMode, InterestOptions
 from zenoh_conformance.reading.conversation import Side
-from zenoh_conformance.talking.party import Party, one_more, parties
-from zenoh_conformance.talking.scene import Scene
+from zenoh_conformance.talking import Party, Scene, one_more, parties
 
 from .modelled import judged
 from .querying import KEYS, dressed, essence, meets

@@ -17,8 +17,7 @@ from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.kinds import InitAck, OpenAck
 from zenoh_conformance.tables.session import RESPONDER, SessionInput, State
-from zenoh_conformance.talking.dialogue import Sendable
-from zenoh_conformance.talking.scene import Scene
+from zenoh_conformance.talking import Scene, Sendable
 
 from . import blame
 from .blame import PLAIN, Way

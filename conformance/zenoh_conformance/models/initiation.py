@@ -22,9 +22,8 @@ from zenoh_conformance.reading.codec import encode, segments
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.reading.kinds import InitSyn, OpenSyn
 from zenoh_conformance.tables.session import SessionInput, State
-from zenoh_conformance.talking.dialogue import Dialogue, Sendable
-from zenoh_conformance.talking.scene import Scene
-from zenoh_conformance.wire.extensions import Exts
+from zenoh_conformance.talking import Dialogue, Scene, Sendable
+from zenoh_conformance.wire import Exts
 
 from . import blame
 from .blame import TO_SELF, guilty

@@ -11,7 +11,7 @@ from zenoh_conformance.messages import Close, KeepAlive, sane
 from zenoh_conformance.reading import connection
 from zenoh_conformance.reading.kinds import InitAck, OpenAck, reason_code
 from zenoh_conformance.tables.session import RESPONDER, SessionInput, State, step
-from zenoh_conformance.talking.dialogue import Dialogue
+from zenoh_conformance.talking import Dialogue
 
 from . import blame
 from .blame import PLAIN, TO_SELF, Way

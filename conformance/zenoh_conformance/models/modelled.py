@@ -19,9 +19,8 @@ from zenoh_conformance.reading.kinds import InitAck, M, MessageKind, OpenAck
 from zenoh_conformance.reading.pieces import SN_MASK
 from zenoh_conformance.spec.requirement import is_must
 from zenoh_conformance.tables.session import RESPONDER, START, SessionInput, State, path_to, step
-from zenoh_conformance.talking.dialogue import Dialogue
+from zenoh_conformance.talking import Dialogue, Scene
 from zenoh_conformance.talking.refusal import Refusal
-from zenoh_conformance.talking.scene import Scene
 
 from . import blame
 from .blame import PLAIN, Way, guilty, parts_of

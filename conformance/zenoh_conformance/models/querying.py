@@ -16,15 +16,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from zenoh_conformance.judging.finding import Deviation
-from zenoh_conformance.messages import Err, Put, Reply, Request, UQueryable
-from zenoh_conformance.messages.put import PutAttachment
-from zenoh_conformance.messages.query import ConsolidationMode
-from zenoh_conformance.messages.request import Target
+from zenoh_conformance.messages import ConsolidationMode, Err, Put, PutAttachment, Reply, Request, Target, UQueryable
 from zenoh_conformance.primitives import Encoding
 from zenoh_conformance.reading.conversation import Side
-from zenoh_conformance.talking.party import Asked, Party, one_more, parties, payload_of, told
-from zenoh_conformance.talking.scene import Scene
-from zenoh_conformance.wire.extensions import Exts
+from zenoh_conformance.talking import Asked, Party, Scene, one_more, parties, payload_of, told
+from zenoh_conformance.wire import Exts
 
 from .modelled import judged
 

@@ -14,10 +14,8 @@ from zenoh_conformance.primitives import WhatAmI, ZenohID
 from zenoh_conformance.reading.codec import encode, segments
 from zenoh_conformance.reading.kinds import reason_code
 from zenoh_conformance.tables.session import SessionInput, State
-from zenoh_conformance.talking.dialogue import Sendable
-from zenoh_conformance.wire.extensions import Exts, Unknown
-from zenoh_conformance.wire.layer import Enc
-from zenoh_conformance.wire.segment import Segments
+from zenoh_conformance.talking import Sendable
+from zenoh_conformance.wire import Enc, Exts, Segments, Unknown
 
 from .blame import Way
 from .modelled import FIRSTS, Modelled, mask_of

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from zenoh_conformance.wire.errors import Diagnostic, EncodeError
+from zenoh_conformance.wire import Blob, Diagnostic, EncodeError, Vle, WireType
 from zenoh_conformance.wire.source import FunctionSource
-from zenoh_conformance.wire.types import Blob, Vle, WireType
 
 from .encodings import name_of
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from zenoh_conformance.wire import registry, vle
-from zenoh_conformance.wire.errors import DecodeError, Diagnostic, excessive_length, unexpected_end
+from zenoh_conformance.wire import Blob, DecodeError, Diagnostic, Vle, excessive_length, registry, unexpected_end, vle
 from zenoh_conformance.wire.source import FunctionSource
-from zenoh_conformance.wire.types import Blob, Vle
 
 RAW, REFERENCE = 0, 1
 """The kinds of slice: the bytes themselves, or a reference into shared memory."""

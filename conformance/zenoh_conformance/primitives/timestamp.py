@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from zenoh_conformance.wire.declare import composite
+from zenoh_conformance.wire import Vle, composite
 from zenoh_conformance.wire.notes import instant
-from zenoh_conformance.wire.types import Vle
 
 from .zid import ZidSized
 

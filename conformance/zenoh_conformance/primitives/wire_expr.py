@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from zenoh_conformance.wire.errors import EncodeError
+from zenoh_conformance.wire import Blob, EncodeError, Vle, WireType
 from zenoh_conformance.wire.source import FunctionSource
-from zenoh_conformance.wire.types import Blob, Vle, WireType
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Annotated
 
-from zenoh_conformance.wire.errors import DecodeError, Diagnostic, EncodeError, excessive_length, unexpected_end
+from zenoh_conformance.wire import DecodeError, Diagnostic, EncodeError, excessive_length, unexpected_end
 from zenoh_conformance.wire.notes import Says, resolution, size
 from zenoh_conformance.wire.source import FunctionSource
 from zenoh_conformance.wire.types import Fixed, Vle, WireType, report_reserved

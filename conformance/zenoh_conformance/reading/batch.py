@@ -11,9 +11,7 @@ from typing import Any
 
 import lz4.block
 
-from zenoh_conformance.wire import registry
-from zenoh_conformance.wire.errors import DecodeError, Diagnostic, EncodeError
-from zenoh_conformance.wire.layer import Layer
+from zenoh_conformance.wire import DecodeError, Diagnostic, EncodeError, Layer, registry
 
 from .codec import Decoded
 

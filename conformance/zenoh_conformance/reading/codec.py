@@ -12,10 +12,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from zenoh_conformance import messages  # noqa: F401 - importing them is what fills the registry
-from zenoh_conformance.wire import registry
+from zenoh_conformance.wire import Layer, Segments, Tracer, registry
 from zenoh_conformance.wire.errors import CodecError, DecodeError, Diagnostic, EncodeError, unexpected_end
-from zenoh_conformance.wire.layer import Layer
-from zenoh_conformance.wire.segment import Segments, Tracer
 
 
 class Decoded(NamedTuple):

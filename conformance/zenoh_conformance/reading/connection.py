@@ -13,8 +13,7 @@ from typing import Any
 
 from zenoh_conformance.messages import Fragment, Frame, Init, Join, Open
 from zenoh_conformance.messages.sane import DEFAULT_PRIORITY
-from zenoh_conformance.wire import registry
-from zenoh_conformance.wire.errors import DecodeError, Diagnostic
+from zenoh_conformance.wire import DecodeError, Diagnostic, registry
 
 from .batch import LOWLATENCY_PREFIX, STREAM_PREFIX, decode_batch, decompress
 from .codec import Decoded, Layer, decode_whole

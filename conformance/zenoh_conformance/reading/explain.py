@@ -11,10 +11,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from zenoh_conformance.messages import Init, Oam, Open, init
-from zenoh_conformance.wire import notes, registry
-from zenoh_conformance.wire.errors import DecodeError, Diagnostic
-from zenoh_conformance.wire.extensions import NO_EXTS, Exts
-from zenoh_conformance.wire.layer import Layer
+from zenoh_conformance.wire import NO_EXTS, DecodeError, Diagnostic, Exts, Layer, notes, registry
 
 from . import batch, opened
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from zenoh_conformance.messages.fragment import Drop, First, Fragment
+from zenoh_conformance.messages import Drop, First, Fragment
 from zenoh_conformance.messages.frame import Frame, QoS
-from zenoh_conformance.wire.extensions import Exts
+from zenoh_conformance.wire import Exts
 
 DATA = 5
 """The priority of a message without a QoS extension."""

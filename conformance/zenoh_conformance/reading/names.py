@@ -8,10 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from zenoh_conformance.messages import DKeyExpr, UKeyExpr
-from zenoh_conformance.messages.declarations import WireExprExt, WireExprFlags
+from zenoh_conformance.messages import DKeyExpr, UKeyExpr, WireExprExt, WireExprFlags
 from zenoh_conformance.primitives import WireExpr
-from zenoh_conformance.wire.extensions import Exts
+from zenoh_conformance.wire import Exts
 
 from .conversation import SIDES, Side
 

@@ -10,11 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from zenoh_conformance.primitives import payload, timestamp
-from zenoh_conformance.wire import notes, registry, vle
+from zenoh_conformance.wire import Enc, Tracer, notes, registry, vle
 from zenoh_conformance.wire.errors import CodecError, DecodeError, excessive_length
 from zenoh_conformance.wire.extensions import MORE
-from zenoh_conformance.wire.layer import Enc
-from zenoh_conformance.wire.segment import Tracer
 
 
 class InnerPart(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from zenoh_conformance.messages import Init
-from zenoh_conformance.wire.errors import DecodeError
+from zenoh_conformance.wire import DecodeError
 
 from .codec import Layer, decode
 from .connection import Seen, unnest

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from zenoh_conformance.messages import Init, Open, sane
-from zenoh_conformance.messages.init import Patch
+from zenoh_conformance.messages import Init, Open, Patch, sane
 
 from .pieces import SN_MASK
 

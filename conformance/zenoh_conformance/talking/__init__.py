@@ -1,1 +1,26 @@
 """To speak with a node: dialogues over one link, parties around a router, the scene that holds them."""
+
+from .dialogue import Dialogue, Sendable
+from .fences import BY_QUERY, Fence, Fencing, settle
+from .party import Asked, Heard, Party, one_more, parties, parties_of, payload_of, told
+from .scene import ANSWERS, Agent, Scene
+
+__all__ = [
+    "ANSWERS",
+    "BY_QUERY",
+    "Agent",
+    "Asked",
+    "Dialogue",
+    "Fence",
+    "Fencing",
+    "Heard",
+    "Party",
+    "Scene",
+    "Sendable",
+    "one_more",
+    "parties",
+    "parties_of",
+    "payload_of",
+    "settle",
+    "told",
+]

@@ -51,8 +51,7 @@ from zenoh_conformance.reading.kinds import (
 )
 from zenoh_conformance.reading.pieces import Pieces
 from zenoh_conformance.reading.terms import SessionTerms
-from zenoh_conformance.wire.extensions import NO_EXTS, exts
-from zenoh_conformance.wire.segment import Segments
+from zenoh_conformance.wire import NO_EXTS, Segments, exts
 
 from .budget import ReadBudget, Wait
 from .fences import BY_QUERY, PASSES

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from zenoh_conformance.messages import (
+    Budget,
     Declare,
     Del,
     DFinal,
@@ -22,30 +23,33 @@ from zenoh_conformance.messages import (
     DToken,
     Err,
     Interest,
+    InterestMode,
+    InterestOptions,
     Push,
     Put,
+    QoSLink,
     Query,
+    QueryableInfo,
+    QueryTarget,
     Reply,
     Request,
     Response,
     ResponseFinal,
+    Target,
+    Timeout,
     UKeyExpr,
     UQueryable,
     USubscriber,
     UToken,
     sane,
 )
-from zenoh_conformance.messages.declarations import QueryableInfo
 from zenoh_conformance.messages.init import QoS as Lanes
-from zenoh_conformance.messages.init import QoSLink
-from zenoh_conformance.messages.interest import InterestMode, InterestOptions
 from zenoh_conformance.messages.network import QoS
-from zenoh_conformance.messages.request import Budget, QueryTarget, Target, Timeout
 from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.connection import Seen
 from zenoh_conformance.reading.names import Names, plain, undeclared_key
-from zenoh_conformance.wire.extensions import Exts
+from zenoh_conformance.wire import Exts
 
 from .dialogue import Dialogue
 from .scene import Scene

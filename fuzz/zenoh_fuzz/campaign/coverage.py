@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from zenoh_conformance import messages  # noqa: F401  importing them is what fills the registry
-from zenoh_conformance.wire import registry
+from zenoh_conformance.wire import Body, Messages, registry
 from zenoh_conformance.wire.declare import Declaration
-from zenoh_conformance.wire.nested import Body, Messages
 from zenoh_fuzz import inputs
 from zenoh_fuzz.mutators.segmented import segments_of
 

@@ -8,9 +8,7 @@ from functools import cache, cached_property
 from typing import Any
 
 from zenoh_conformance.reading.codec import Decoded, DecodeError, to_json
-from zenoh_conformance.wire import registry
-from zenoh_conformance.wire.errors import Diagnostic
-from zenoh_conformance.wire.types import Blob
+from zenoh_conformance.wire import Blob, Diagnostic, registry
 from zenoh_fuzz import inputs
 from zenoh_fuzz.finding import without_numbers
 from zenoh_harness.foreign.confirm.meaning import comparable as told

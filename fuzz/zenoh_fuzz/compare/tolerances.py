@@ -13,15 +13,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from zenoh_conformance import messages as m
-from zenoh_conformance.messages import data, init
+from zenoh_conformance.messages import QueryableInfo, WireExprExt, data, init
 from zenoh_conformance.messages import open as open_
-from zenoh_conformance.messages.declarations import QueryableInfo, WireExprExt
 from zenoh_conformance.messages.query import BodyShm
 from zenoh_conformance.primitives.encoding import Encoding, EncodingType
-from zenoh_conformance.wire import registry
-from zenoh_conformance.wire.extensions import Exts
-from zenoh_conformance.wire.nested import Many, Messages
-from zenoh_conformance.wire.types import Vle, WireType
+from zenoh_conformance.wire import Exts, Many, Messages, Vle, WireType, registry
 from zenoh_harness.foreign.confirm.codec import SINCE
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from zlib import crc32
 
 from zenoh_conformance.reading.batch import decode_batch
 from zenoh_conformance.reading.codec import Decoded, DecodeError, Layer, decode, trace
-from zenoh_conformance.wire import vle
-from zenoh_conformance.wire.errors import Diagnostic
+from zenoh_conformance.wire import Diagnostic, vle
 
 LAYERS: Final = ("transport", "network", "scouting", "batch", "lowlatency", "vle")
 """Layers by the first byte modulo their number; the numbers are those of `zcodec.h`."""

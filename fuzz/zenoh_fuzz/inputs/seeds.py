@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from zenoh_conformance.reading import batch
-from zenoh_conformance.wire import registry, vle
-from zenoh_conformance.wire.layer import Enc
+from zenoh_conformance.wire import Enc, registry, vle
 from zenoh_fuzz import inputs
 from zenoh_vectors.loader import Vector, load
 

@@ -8,7 +8,7 @@ from random import Random
 from typing import Final
 
 from zenoh_conformance.reading.codec import Segments
-from zenoh_conformance.wire.segment import Segment
+from zenoh_conformance.wire import Segment
 from zenoh_fuzz import inputs
 
 from .edits import EDITS, DoesNotFitError, Edit

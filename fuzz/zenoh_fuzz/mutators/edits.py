@@ -8,10 +8,7 @@ from random import Random
 from typing import Final
 
 from zenoh_conformance.reading.codec import Segments, encode
-from zenoh_conformance.wire import registry, vle
-from zenoh_conformance.wire.errors import EncodeError
-from zenoh_conformance.wire.layer import Layer
-from zenoh_conformance.wire.segment import Segment
+from zenoh_conformance.wire import EncodeError, Layer, Segment, registry, vle
 from zenoh_fuzz.inputs.seeds import EDGES
 
 from . import generate

@@ -13,13 +13,25 @@ from zenoh_conformance.primitives.payload import Payload
 from zenoh_conformance.primitives.wire_expr import KeyExpr, WireExpr
 from zenoh_conformance.primitives.zid import PackedBits, PackedZid, ZenohID, ZidType
 from zenoh_conformance.reading.codec import encode
-from zenoh_conformance.wire import registry, vle
+from zenoh_conformance.wire import (
+    Blob,
+    Body,
+    ByEnc,
+    Composite,
+    Enc,
+    EncodeError,
+    Exts,
+    Fixed,
+    Layer,
+    Many,
+    Messages,
+    Unknown,
+    Vle,
+    WireType,
+    registry,
+    vle,
+)
 from zenoh_conformance.wire.declare import Declaration, Field
-from zenoh_conformance.wire.errors import EncodeError
-from zenoh_conformance.wire.extensions import Exts, Unknown
-from zenoh_conformance.wire.layer import Enc, Layer
-from zenoh_conformance.wire.nested import Body, ByEnc, Composite, Many, Messages
-from zenoh_conformance.wire.types import Blob, Fixed, Vle, WireType
 from zenoh_fuzz import inputs
 from zenoh_fuzz.inputs.seeds import EDGES
 

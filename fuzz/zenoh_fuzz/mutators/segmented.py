@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Final
 
 from zenoh_conformance.reading.codec import Layer, Segments, Traced, trace
-from zenoh_conformance.wire.segment import Segment
+from zenoh_conformance.wire import Segment
 from zenoh_fuzz import inputs
 
 MOST_SEGMENTS: Final = 150

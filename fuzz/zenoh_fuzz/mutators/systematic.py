@@ -12,8 +12,7 @@ from typing import Final
 
 from zenoh_conformance.primitives import keyexpr
 from zenoh_conformance.reading.codec import Segments
-from zenoh_conformance.wire import registry, vle
-from zenoh_conformance.wire.segment import Segment
+from zenoh_conformance.wire import Segment, registry, vle
 from zenoh_fuzz import inputs
 from zenoh_fuzz.inputs import seeds
 

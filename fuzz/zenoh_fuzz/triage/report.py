@@ -6,7 +6,7 @@ import shlex
 from dataclasses import replace
 
 from zenoh_conformance.reading.explain import explain
-from zenoh_conformance.wire.layer import Layer
+from zenoh_conformance.wire import Layer
 from zenoh_fuzz import inputs, oracle
 from zenoh_harness.files.campaigns import FindingRow
 

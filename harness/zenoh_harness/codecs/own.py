@@ -8,9 +8,7 @@ from typing import Any, Final
 
 from zenoh_conformance.primitives import keyexpr
 from zenoh_conformance.reading import batch, codec
-from zenoh_conformance.wire import vle
-from zenoh_conformance.wire.errors import DecodeError, EncodeError
-from zenoh_conformance.wire.layer import Layer
+from zenoh_conformance.wire import DecodeError, EncodeError, Layer, vle
 from zenoh_harness.codecs.codec import Answer, AnswerKind, Codec, Request
 from zenoh_harness.identity import Identity
 

@@ -11,7 +11,7 @@ import click
 
 from zenoh_conformance.judging.verdict import Exit
 from zenoh_conformance.reading.explain import explain
-from zenoh_conformance.wire.layer import Layer
+from zenoh_conformance.wire import Layer
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files import captures, conversations

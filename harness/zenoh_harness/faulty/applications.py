@@ -6,10 +6,9 @@ from dataclasses import replace
 from functools import partial
 from itertools import count
 
-from zenoh_conformance.messages import Put
-from zenoh_conformance.messages.response import ResponderId
+from zenoh_conformance.messages import Put, ResponderId
 from zenoh_conformance.primitives import WhatAmI, ZenohID
-from zenoh_conformance.wire.extensions import Exts
+from zenoh_conformance.wire import Exts
 from zenoh_harness.reference.application import Application, sample
 
 from . import fault, faulty

@@ -8,8 +8,7 @@ from zenoh_conformance.messages import sane
 from zenoh_conformance.messages.init import QoS, QoSLink
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.tables.session import State
-from zenoh_conformance.wire.errors import DecodeError
-from zenoh_conformance.wire.extensions import Exts
+from zenoh_conformance.wire import DecodeError, Exts
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import INVALID, UNSUPPORTED
 

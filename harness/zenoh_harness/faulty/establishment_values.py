@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property
 
-from zenoh_conformance.messages import Init, KeepAlive, Open, sane
-from zenoh_conformance.messages.init import Patch
+from zenoh_conformance.messages import Init, KeepAlive, Open, Patch, sane
 from zenoh_conformance.primitives import ZenohID
 from zenoh_conformance.reading.kinds import OpenSyn
 from zenoh_conformance.tables.session import State
-from zenoh_conformance.wire.extensions import Exts
+from zenoh_conformance.wire import Exts
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import GENERIC, INVALID, UNSUPPORTED
 

@@ -8,12 +8,10 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from zenoh_conformance.messages import Frame, KeepAlive
-from zenoh_conformance.messages.fragment import First
-from zenoh_conformance.messages.init import Patch
+from zenoh_conformance.messages import First, Frame, KeepAlive, Patch
 from zenoh_conformance.reading.codec import Layer, decode, encode
 from zenoh_conformance.reading.connection import priority_of
-from zenoh_conformance.wire.extensions import Exts
+from zenoh_conformance.wire import Exts
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import INVALID
 from zenoh_harness.reference.link import Link

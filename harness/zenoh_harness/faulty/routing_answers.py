@@ -9,7 +9,7 @@ from typing import Any
 
 from zenoh_conformance.messages import Reply, ResponseFinal
 from zenoh_conformance.primitives import WireExpr
-from zenoh_conformance.wire.extensions import Exts
+from zenoh_conformance.wire import Exts
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.link import Pending
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from zenoh_conformance.messages import Declare, DSubscriber, Interest, Request, Response, ResponseFinal
-from zenoh_conformance.wire.extensions import Unknown
+from zenoh_conformance.wire import Unknown
 from zenoh_harness.reference import Reference
 
 from . import fault

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import count, islice
 
 from zenoh_conformance.messages import Declare, DFinal, DKeyExpr, UKeyExpr
-from zenoh_conformance.wire.extensions import NO_EXTS
+from zenoh_conformance.wire import NO_EXTS
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.declaring import UNDECLARE, declare
 

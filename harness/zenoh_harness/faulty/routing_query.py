@@ -8,8 +8,7 @@ from functools import cached_property
 from itertools import count
 from typing import Any
 
-from zenoh_conformance.messages import Err
-from zenoh_conformance.messages.request import QueryTarget, Target
+from zenoh_conformance.messages import Err, QueryTarget, Target
 from zenoh_conformance.primitives import keyexpr
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.declaring import whole

@@ -7,13 +7,11 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from zenoh_conformance.messages import Del, Err, Put, Reply, Response, ResponseFinal
-from zenoh_conformance.messages.delete import DelAttachment
-from zenoh_conformance.messages.response import ResponderId
+from zenoh_conformance.messages import Del, DelAttachment, Err, Put, Reply, ResponderId, Response, ResponseFinal
 from zenoh_conformance.messages.sane import DEFAULT_PRIORITY
 from zenoh_conformance.primitives import ZenohID
 from zenoh_conformance.reading.connection import priority_of
-from zenoh_conformance.wire.extensions import Exts
+from zenoh_conformance.wire import Exts
 from zenoh_harness.reference import Reference
 
 from . import fault, faulty

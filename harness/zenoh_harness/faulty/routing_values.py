@@ -7,15 +7,13 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from zenoh_conformance.messages import Del, Frame, Push, Put
+from zenoh_conformance.messages import Del, DelAttachment, Frame, Push, Put, PutAttachment
 from zenoh_conformance.messages.data import Shm, SourceInfo
-from zenoh_conformance.messages.delete import DelAttachment
 from zenoh_conformance.messages.network import QoS
-from zenoh_conformance.messages.put import PutAttachment
 from zenoh_conformance.messages.sane import DEFAULT_PRIORITY
 from zenoh_conformance.primitives import Encoding, ZenohID
 from zenoh_conformance.reading.codec import encode
-from zenoh_conformance.wire.extensions import Exts, Unknown
+from zenoh_conformance.wire import Exts, Unknown
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.link import Link
 from zenoh_harness.reference.speaking import FRAGMENT_HEAD

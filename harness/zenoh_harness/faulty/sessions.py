@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from zenoh_conformance.messages import Close, Fragment, Frame, KeepAlive
-from zenoh_conformance.messages.fragment import Drop
+from zenoh_conformance.messages import Close, Drop, Fragment, Frame, KeepAlive
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.connection import priority_of
-from zenoh_conformance.wire.extensions import Exts, Unknown
+from zenoh_conformance.wire import Exts, Unknown
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import EXPIRED, INVALID, MAX_LINKS
 

@@ -14,7 +14,7 @@ from zenoh_conformance.messages import Oam
 from zenoh_conformance.reading.batch import LOWLATENCY_PREFIX, STREAM_PREFIX, decode_batch, decompress
 from zenoh_conformance.reading.codec import Layer
 from zenoh_conformance.reading.conversation import Begins, Side
-from zenoh_conformance.wire.errors import DecodeError
+from zenoh_conformance.wire import DecodeError
 
 LOOKED_AT: Final = 1 << 17
 """The first bytes of a direction that are searched."""

@@ -11,7 +11,7 @@ from zenoh_conformance.messages import Init, Join
 from zenoh_conformance.reading.batch import decode_batch
 from zenoh_conformance.reading.codec import Layer, decode_whole
 from zenoh_conformance.reading.conversation import Side
-from zenoh_conformance.wire.errors import DecodeError
+from zenoh_conformance.wire import DecodeError
 from zenoh_harness.files.packets import Unit
 
 VERSIONS: Final = range(6, 13)

@@ -17,10 +17,7 @@ from zenoh_conformance.messages import Fragment, Frame, Init
 from zenoh_conformance.reading.batch import LARGEST, STREAM_PREFIX, decompress, frame_batch, tracers_of
 from zenoh_conformance.reading.connection import ConnectionDecoder, SeenBatch, priority_of
 from zenoh_conformance.reading.conversation import Event, Happened, Side
-from zenoh_conformance.wire import vle
-from zenoh_conformance.wire.errors import DecodeError, EncodeError
-from zenoh_conformance.wire.layer import Layer
-from zenoh_conformance.wire.segment import Segments, Tracer
+from zenoh_conformance.wire import DecodeError, EncodeError, Layer, Segments, Tracer, vle
 from zenoh_harness.links.changing import Rule, rate_of, seed_of
 
 _BITS: Final = (7, 14, 28, 63)

@@ -18,8 +18,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from zenoh_conformance.wire import registry, vle
-from zenoh_conformance.wire.segment import Segments
+from zenoh_conformance.wire import Segments, registry, vle
 from zenoh_harness.errors import UsageError, unknown
 
 SEPARATOR: Final = ","

@@ -13,6 +13,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from zenoh_conformance.messages import (
+    ConsolidationMode,
     Declare,
     Del,
     DQueryable,
@@ -22,26 +23,27 @@ from zenoh_conformance.messages import (
     Push,
     Put,
     Query,
+    QueryableInfo,
+    QueryTarget,
     Reply,
     Request,
     Response,
     ResponseFinal,
+    SourceInfo,
+    Target,
+    Timeout,
     UQueryable,
     USubscriber,
     UToken,
     sane,
 )
-from zenoh_conformance.messages.data import SourceInfo
-from zenoh_conformance.messages.declarations import QueryableInfo
 from zenoh_conformance.messages.network import QoS
-from zenoh_conformance.messages.query import ConsolidationMode
-from zenoh_conformance.messages.request import QueryTarget, Target, Timeout
 from zenoh_conformance.primitives import Timestamp, ZenohID, keyexpr
 from zenoh_conformance.reading.connection import ConnectionDecoder
 from zenoh_conformance.reading.conversation import Connection, Side
 from zenoh_conformance.reading.names import plain
 from zenoh_conformance.tables.session import State
-from zenoh_conformance.wire.extensions import Exts
+from zenoh_conformance.wire import Exts
 
 from .consolidation import Consolidated
 from .link import Link

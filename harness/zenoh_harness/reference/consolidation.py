@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from zenoh_conformance.messages import Reply, Response
-from zenoh_conformance.messages.query import ConsolidationMode
+from zenoh_conformance.messages import ConsolidationMode, Reply, Response
 
 Answer = tuple[str, Response]
 """The full key expression of an answer, and the answer."""

@@ -10,15 +10,12 @@ from __future__ import annotations
 import hmac
 from typing import Any, Final
 
-from zenoh_conformance.messages import Init
-from zenoh_conformance.messages.init import Auth
+from zenoh_conformance.messages import Auth, Init
 from zenoh_conformance.messages.sane import OFFERS
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.reading.kinds import InitAck, InitSyn, OpenAck, OpenSyn
-from zenoh_conformance.talking.dialogue import Dialogue
-from zenoh_conformance.wire import vle
-from zenoh_conformance.wire.errors import DecodeError
-from zenoh_conformance.wire.extensions import exts
+from zenoh_conformance.talking import Dialogue
+from zenoh_conformance.wire import DecodeError, exts, vle
 from zenoh_harness.profiles import Profile
 from zenoh_harness.reference.multilink_method import open_link
 

@@ -17,15 +17,17 @@ from zenoh_conformance.messages import (
     DSubscriber,
     DToken,
     Interest,
+    QueryableInfo,
     UKeyExpr,
     UQueryable,
     USubscriber,
     UToken,
+    WireExprExt,
+    WireExprFlags,
     sane,
 )
-from zenoh_conformance.messages.declarations import QueryableInfo, WireExprExt, WireExprFlags
 from zenoh_conformance.primitives import WireExpr, keyexpr
-from zenoh_conformance.wire.extensions import NO_EXTS, Exts
+from zenoh_conformance.wire import NO_EXTS, Exts
 
 from .link import Entity, Link
 from .speaking import Speaking

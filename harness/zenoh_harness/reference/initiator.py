@@ -5,8 +5,7 @@ Page: session-establishment.
 
 from __future__ import annotations
 
-from zenoh_conformance.messages import Init, Open, sane
-from zenoh_conformance.messages.init import Patch
+from zenoh_conformance.messages import Init, Open, Patch, sane
 
 from .config import INVALID, TO_SELF, UNSUPPORTED, Refused
 from .link import Link, Terms

@@ -16,10 +16,9 @@ from typing import Any
 from zenoh_conformance.judging.finding import Deviation, Finding
 from zenoh_conformance.reading.conversation import Connection, Conversation, Event, Framing, Happened, Side
 from zenoh_conformance.spec.errata import reading_of
+from zenoh_conformance.talking import ANSWERS, Agent, Dialogue
 from zenoh_conformance.talking.budget import ReadBudget
-from zenoh_conformance.talking.dialogue import Dialogue
 from zenoh_conformance.talking.fences import BY_QUERY, Fencing, best
-from zenoh_conformance.talking.scene import ANSWERS, Agent
 from zenoh_harness.errors import CannotConnect, HarnessError
 from zenoh_harness.profiles import ASSUMED, PROFILES
 

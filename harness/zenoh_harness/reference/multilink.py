@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from zenoh_conformance.messages.init import MultiLink
-from zenoh_conformance.messages.open import MultiLinkSyn
-from zenoh_conformance.wire.errors import DecodeError
+from zenoh_conformance.messages import MultiLink, MultiLinkSyn
+from zenoh_conformance.wire import DecodeError
 from zenoh_harness.reference.multilink_method import REFERENCE, blob, blobs, key_shown
 
 

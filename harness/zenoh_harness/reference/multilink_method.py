@@ -12,14 +12,11 @@ from dataclasses import dataclass
 from hashlib import shake_128
 from typing import Any, Final
 
-from zenoh_conformance.messages.init import MultiLink
-from zenoh_conformance.messages.open import MultiLinkSyn
+from zenoh_conformance.messages import MultiLink, MultiLinkSyn
 from zenoh_conformance.messages.sane import OFFERS
 from zenoh_conformance.reading.kinds import InitAck, OpenAck
-from zenoh_conformance.talking.dialogue import Dialogue
-from zenoh_conformance.wire import vle
-from zenoh_conformance.wire.errors import DecodeError
-from zenoh_conformance.wire.extensions import NO_EXTS, exts
+from zenoh_conformance.talking import Dialogue
+from zenoh_conformance.wire import NO_EXTS, DecodeError, exts, vle
 
 CHALLENGE: Final = 8
 """Bytes of a challenge, little-endian."""

@@ -9,7 +9,7 @@ import hmac
 from collections.abc import Iterable
 from typing import Any
 
-from zenoh_conformance.messages.init import Auth
+from zenoh_conformance.messages import Auth
 from zenoh_conformance.wire import vle
 from zenoh_harness.reference.credentials import NONCE, USER_METHOD, answer
 

@@ -9,10 +9,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from zenoh_conformance.messages import Request, Response, ResponseFinal
-from zenoh_conformance.messages.request import Budget, QueryTarget, Target
+from zenoh_conformance.messages import Budget, QueryTarget, Request, Response, ResponseFinal, Target
 from zenoh_conformance.primitives import keyexpr
-from zenoh_conformance.wire.extensions import Exts
+from zenoh_conformance.wire import Exts
 
 from .consolidation import Consolidated
 from .declaring import Declaring, whole

@@ -9,12 +9,10 @@ import hmac
 from hashlib import sha256
 from typing import Any
 
-from zenoh_conformance.messages import Init, Open, sane
-from zenoh_conformance.messages.init import MultiLink, Patch
-from zenoh_conformance.messages.open import MultiLinkAck
+from zenoh_conformance.messages import Init, MultiLink, MultiLinkAck, Open, Patch, sane
 from zenoh_conformance.primitives import WhatAmI, ZenohID
 from zenoh_conformance.reading.codec import encode
-from zenoh_conformance.wire.extensions import Exts
+from zenoh_conformance.wire import Exts
 
 from . import multilink, password
 from .config import INVALID, MAX_LINKS, MAX_SESSIONS, TO_SELF, UNSUPPORTED, Refused

@@ -13,8 +13,7 @@ from zenoh_conformance.messages import Declare, Interest, Push, Request, Respons
 from zenoh_conformance.messages.data import Shm
 from zenoh_conformance.primitives import keyexpr
 from zenoh_conformance.reading.codec import Layer, decode
-from zenoh_conformance.wire.errors import DecodeError
-from zenoh_conformance.wire.extensions import Exts
+from zenoh_conformance.wire import DecodeError, Exts
 
 from .declaring import DECLARE, whole
 from .link import Link

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from zenoh_conformance.messages import Fragment, Frame, sane
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.connection import priority_of
-from zenoh_conformance.wire.extensions import Exts
+from zenoh_conformance.wire import Exts
 
 from .link import Link
 

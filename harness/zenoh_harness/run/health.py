@@ -18,8 +18,7 @@ from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.messages import DQueryable, Push, Put, Query, Reply, Request, Response, ResponseFinal
 from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.reading.conversation import Conversation, Side
-from zenoh_conformance.talking.dialogue import Dialogue
-from zenoh_conformance.talking.fences import Fence, settle
+from zenoh_conformance.talking import Dialogue, Fence, settle
 from zenoh_harness.errors import AgentError, CannotConnect
 from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.links.timing import Deadline, scaled

@@ -12,7 +12,7 @@ from zenoh_conformance.cases.case import Case
 from zenoh_conformance.judging.finding import Deviation, Finding
 from zenoh_conformance.loading import import_all
 from zenoh_conformance.reading.conversation import Side
-from zenoh_conformance.talking.scene import Scene
+from zenoh_conformance.talking import Scene
 from zenoh_harness.run.scenes import Overtime, Stage
 
 PACKAGE: Final = "zenoh_conformance.models"

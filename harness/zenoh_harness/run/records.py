@@ -9,7 +9,7 @@ from typing import Final
 from zenoh_conformance.cases.controls import BASIC
 from zenoh_conformance.judging.law import Law
 from zenoh_conformance.judging.verdict import Key, Verdict, verdict_for
-from zenoh_conformance.talking.fences import BY_QUERY, Fence
+from zenoh_conformance.talking import BY_QUERY, Fence
 from zenoh_harness.files import evidence
 from zenoh_harness.files.known import Known
 from zenoh_harness.files.scripts import STAYS_UP

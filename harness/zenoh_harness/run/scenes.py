@@ -15,8 +15,8 @@ from zenoh_conformance.judging.finding import Finding
 from zenoh_conformance.messages import sane
 from zenoh_conformance.reading.conversation import Connection, Conversation, Event, Framing, Side
 from zenoh_conformance.spec.errata import reading_of
+from zenoh_conformance.talking import Dialogue
 from zenoh_conformance.talking.budget import ReadBudget
-from zenoh_conformance.talking.dialogue import Dialogue
 from zenoh_conformance.talking.scene import Agent, drawn_zid
 from zenoh_harness.errors import CannotConnect, CannotGoOn
 from zenoh_harness.links.timing import Deadline, strain, stretched

@@ -17,11 +17,8 @@ from zenoh_conformance.messages.sane import DEFAULT_BATCH, DEFAULT_PRIORITY
 from zenoh_conformance.reading.codec import trace
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.reading.kinds import AnyKind, InitAck, InitSyn, MessageKind, OpenAck, OpenSyn, reason_code
-from zenoh_conformance.talking.dialogue import Dialogue
-from zenoh_conformance.talking.scene import Scene
-from zenoh_conformance.wire import registry, vle
-from zenoh_conformance.wire.errors import DecodeError
-from zenoh_conformance.wire.layer import Layer
+from zenoh_conformance.talking import Dialogue, Scene
+from zenoh_conformance.wire import DecodeError, Layer, registry, vle
 from zenoh_harness.errors import UsageError, nearest
 from zenoh_harness.files.results import check_label
 from zenoh_harness.files.scripts import STAYS_UP, Part, Script, Step, Value

@@ -10,7 +10,7 @@ from typing import Final
 from zenoh_conformance.reading.connection import ConnectionDecoder
 from zenoh_conformance.reading.conversation import Conversation, Happened
 from zenoh_conformance.reading.explain import explain
-from zenoh_conformance.wire.layer import Layer
+from zenoh_conformance.wire import Layer
 from zenoh_harness.scripting.recorder import FENCE
 
 FREE: Final = (

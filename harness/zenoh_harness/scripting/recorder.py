@@ -14,8 +14,7 @@ from zenoh_conformance.reading.connection import ConnectionDecoder, Decoders, Se
 from zenoh_conformance.reading.conversation import Connection, Conversation, Event, Framing, Happened, Side
 from zenoh_conformance.reading.explain import explain
 from zenoh_conformance.reading.kinds import NAMED, name_of, reason_name
-from zenoh_conformance.wire import registry, vle
-from zenoh_conformance.wire.layer import Layer
+from zenoh_conformance.wire import Layer, registry, vle
 from zenoh_harness.files.scripts import Part, Script, Step, Value
 from zenoh_harness.scripting.binder import BATCH_SIZE, PREFIX, TELLING
 

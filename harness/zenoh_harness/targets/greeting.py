@@ -8,7 +8,7 @@ from zenoh_conformance.messages import Close, sane
 from zenoh_conformance.reading.batch import frame_batch
 from zenoh_conformance.reading.codec import decode, encode
 from zenoh_conformance.reading.kinds import InitAck, InitSyn
-from zenoh_conformance.wire.errors import DecodeError
+from zenoh_conformance.wire import DecodeError
 from zenoh_harness.errors import NotZenoh
 from zenoh_harness.links.links import RecordedLink
 from zenoh_harness.links.timing import Deadline

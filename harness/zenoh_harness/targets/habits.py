@@ -9,9 +9,8 @@ from math import inf
 from typing import Any, Final
 
 from zenoh_conformance.messages.sane import OFFERS
-from zenoh_conformance.talking.dialogue import Dialogue
+from zenoh_conformance.talking import ANSWERS, Dialogue
 from zenoh_conformance.talking.fences import BY_QUERY, QUIET_ONES, Fence, Fencing
-from zenoh_conformance.talking.scene import ANSWERS
 from zenoh_harness.links.timing import stretched
 
 UNIT: Final = 2.0

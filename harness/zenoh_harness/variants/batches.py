@@ -10,8 +10,7 @@ from zenoh_conformance.messages import Fragment, KeepAlive, NetworkOam, Oam, san
 from zenoh_conformance.messages.network import QoS, TimestampExt
 from zenoh_conformance.primitives import Timestamp, ZenohID
 from zenoh_conformance.reading.codec import encode
-from zenoh_conformance.wire.extensions import Exts
-from zenoh_conformance.wire.layer import Enc
+from zenoh_conformance.wire import Enc, Exts
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.hooked import Base
 from zenoh_harness.reference.link import Link

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from zenoh_conformance.messages import Init
 from zenoh_conformance.messages.init import QoS, QoSLink
 from zenoh_conformance.reading.conversation import Side
-from zenoh_conformance.wire.extensions import Exts
+from zenoh_conformance.wire import Exts
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import Action, Config
 from zenoh_harness.reference.hooked import Base

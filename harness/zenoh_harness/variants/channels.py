@@ -10,7 +10,7 @@ from typing import Any
 from zenoh_conformance.messages import Close, Frame, Push, sane
 from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.reading.codec import encode
-from zenoh_conformance.wire.extensions import Exts
+from zenoh_conformance.wire import Exts
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import Action, Config
 from zenoh_harness.reference.hooked import Base

@@ -19,12 +19,13 @@ from zenoh_conformance.messages import (
     UQueryable,
     USubscriber,
     UToken,
+    WireExprExt,
+    WireExprFlags,
     sane,
 )
-from zenoh_conformance.messages.declarations import WireExprExt, WireExprFlags
 from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.primitives import WireExpr, keyexpr
-from zenoh_conformance.wire.extensions import Exts
+from zenoh_conformance.wire import Exts
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.declaring import whole
 from zenoh_harness.reference.hooked import Base

@@ -10,8 +10,13 @@ from zenoh_conformance.messages import (
     Declare,
     Del,
     DKeyExpr,
+    Drop,
     DSubscriber,
+    First,
+    Fragment,
     Interest,
+    InterestMode,
+    InterestOptions,
     KeepAlive,
     Oam,
     Push,
@@ -23,14 +28,11 @@ from zenoh_conformance.messages import (
     ResponseFinal,
     sane,
 )
-from zenoh_conformance.messages.fragment import Drop, First, Fragment
-from zenoh_conformance.messages.interest import InterestMode, InterestOptions
 from zenoh_conformance.primitives import WireExpr, keyexpr
 from zenoh_conformance.primitives.timestamp import Timestamp
 from zenoh_conformance.primitives.zid import ZenohID
 from zenoh_conformance.reading.codec import encode
-from zenoh_conformance.wire.extensions import Exts, Unknown
-from zenoh_conformance.wire.layer import Enc
+from zenoh_conformance.wire import Enc, Exts, Unknown
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.declaring import declare, whole
 from zenoh_harness.reference.hooked import Base

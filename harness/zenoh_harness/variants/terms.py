@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from zenoh_conformance.messages import Init, sane
-from zenoh_conformance.wire.extensions import NO_EXTS, Exts
+from zenoh_conformance.wire import NO_EXTS, Exts
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.hooked import Base
 from zenoh_harness.reference.link import Link

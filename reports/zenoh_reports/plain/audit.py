@@ -16,7 +16,7 @@ from zenoh_conformance.judging.engine import TELLING, Judge, Judged
 from zenoh_conformance.judging.finding import Finding
 from zenoh_conformance.judging.law import Law, Per, all_laws
 from zenoh_conformance.judging.verdict import verdict_for
-from zenoh_conformance.messages.init import MultiLink
+from zenoh_conformance.messages import MultiLink
 from zenoh_conformance.reading.connection import Seen
 from zenoh_conformance.reading.conversation import Begins, Connection, Conversation, Event, Framing, Happened, Side
 from zenoh_conformance.spec.requirement import requirements

@@ -13,8 +13,7 @@ from zenoh_conformance.judging.finding import Finding
 from zenoh_conformance.reading.connection import ConnectionDecoder
 from zenoh_conformance.reading.conversation import Connection, Conversation, Event, Framing, Happened, Side
 from zenoh_conformance.spec.errata import reading_of
-from zenoh_conformance.talking.dialogue import Dialogue
-from zenoh_conformance.talking.scene import Agent
+from zenoh_conformance.talking import Agent, Dialogue
 from zenoh_harness.profiles import PROFILES
 from zenoh_harness.reference.credentials import open_session
 

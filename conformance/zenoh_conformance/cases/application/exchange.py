@@ -7,14 +7,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from zenoh_conformance.cases.case import case, grid
-from zenoh_conformance.messages import Del, Err, Put, Reply, Request, Response, ResponseFinal, sane
-from zenoh_conformance.messages.data import SourceInfo
-from zenoh_conformance.messages.query import ConsolidationMode
-from zenoh_conformance.messages.response import ResponderId
+from zenoh_conformance.messages import (
+    ConsolidationMode,
+    Del,
+    Err,
+    Put,
+    Reply,
+    Request,
+    ResponderId,
+    Response,
+    ResponseFinal,
+    SourceInfo,
+    sane,
+)
 from zenoh_conformance.primitives import Timestamp, ZenohID
 from zenoh_conformance.reading.conversation import Side
-from zenoh_conformance.talking.party import Party
-from zenoh_conformance.talking.scene import Scene
+from zenoh_conformance.talking import Party, Scene
 
 AREA = "application"
 

@@ -8,9 +8,9 @@ from zenoh_conformance.cases.session.fragments import fits, in_pieces, push
 from zenoh_conformance.messages import sane
 from zenoh_conformance.messages.init import QoS, QoSLink
 from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.talking import Scene
 from zenoh_conformance.talking.dialogue import PREFIX
-from zenoh_conformance.talking.scene import Scene
-from zenoh_conformance.wire.extensions import Exts
+from zenoh_conformance.wire import Exts
 
 from .exchange import (
     PUT,

@@ -7,9 +7,8 @@ from zenoh_conformance.cases.establishing import init_then_open, issued, no_step
 from zenoh_conformance.messages import KeepAlive, sane
 from zenoh_conformance.reading.codec import segments
 from zenoh_conformance.reading.kinds import InitAck, OpenAck
-from zenoh_conformance.talking.dialogue import Dialogue
-from zenoh_conformance.talking.scene import Scene
-from zenoh_conformance.wire.layer import Enc
+from zenoh_conformance.talking import Dialogue, Scene
+from zenoh_conformance.wire import Enc
 
 from .sane import a_sane_handshake_is_accepted, a_sane_proposal_is_answered
 

@@ -6,7 +6,7 @@ from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.cases.establishing import issued, issued_cookie
 from zenoh_conformance.reading.codec import segments
 from zenoh_conformance.reading.kinds import InitAck, OpenAck
-from zenoh_conformance.talking.scene import Scene
+from zenoh_conformance.talking import Scene
 from zenoh_conformance.wire import vle
 
 from .sane import a_sane_handshake_is_accepted

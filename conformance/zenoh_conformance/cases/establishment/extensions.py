@@ -16,8 +16,8 @@ from zenoh_conformance.cases.establishing import (
     with_unknown,
 )
 from zenoh_conformance.reading.kinds import InitAck, OpenAck, reason_code
-from zenoh_conformance.talking.scene import Scene
-from zenoh_conformance.wire.layer import Enc
+from zenoh_conformance.talking import Scene
+from zenoh_conformance.wire import Enc
 
 from .sane import a_sane_handshake_is_accepted, a_sane_proposal_is_answered
 

@@ -8,8 +8,7 @@ from zenoh_conformance.messages import Init, sane
 from zenoh_conformance.reading.codec import segments
 from zenoh_conformance.reading.kinds import InitAck, OpenAck, reason_code
 from zenoh_conformance.reading.pieces import SN_MASK
-from zenoh_conformance.talking.dialogue import Dialogue, Sendable
-from zenoh_conformance.talking.scene import Scene
+from zenoh_conformance.talking import Dialogue, Scene, Sendable
 
 from .sane import a_sane_handshake_is_accepted, a_sane_proposal_is_answered
 

@@ -6,7 +6,7 @@ from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.messages import sane
 from zenoh_conformance.reading.codec import segments
 from zenoh_conformance.reading.kinds import InitAck, OpenAck, reason_code
-from zenoh_conformance.talking.scene import Scene
+from zenoh_conformance.talking import Scene
 
 from .sane import a_sane_handshake_is_accepted, a_sane_proposal_is_answered
 

@@ -8,14 +8,12 @@ from typing import Any
 from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.cases.establishing import answered_or_closed, calm
 from zenoh_conformance.judging.finding import NOT_REACHED, OVERSLEPT, Deviation
-from zenoh_conformance.messages import Close, KeepAlive, sane
-from zenoh_conformance.messages.init import Auth
-from zenoh_conformance.messages.init import Auth as OpenAuth
+from zenoh_conformance.messages import Auth, Close, KeepAlive, sane
+from zenoh_conformance.messages import Auth as OpenAuth
 from zenoh_conformance.primitives import WhatAmI
 from zenoh_conformance.reading.kinds import InitAck, OpenAck, reason_code
-from zenoh_conformance.talking.dialogue import Dialogue
-from zenoh_conformance.talking.scene import Scene
-from zenoh_conformance.wire.extensions import NO_EXTS, Exts
+from zenoh_conformance.talking import Dialogue, Scene
+from zenoh_conformance.wire import NO_EXTS, Exts
 
 from .sane import a_sane_handshake_is_accepted
 from .states import comes_back

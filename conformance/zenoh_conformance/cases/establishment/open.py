@@ -9,8 +9,7 @@ from zenoh_conformance.cases.establishing import in_the_end
 from zenoh_conformance.reading.codec import segments
 from zenoh_conformance.reading.kinds import InitAck, OpenAck
 from zenoh_conformance.reading.pieces import SN_MASK
-from zenoh_conformance.talking.dialogue import Dialogue
-from zenoh_conformance.talking.scene import Scene
+from zenoh_conformance.talking import Dialogue, Scene
 
 from .sane import a_sane_handshake_is_accepted
 

@@ -9,8 +9,7 @@ from zenoh_conformance.cases.establishing import no_step_forward
 from zenoh_conformance.messages import Frame, Push, Put, sane
 from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.reading.kinds import InitAck, OpenAck
-from zenoh_conformance.talking.dialogue import Dialogue, Sendable
-from zenoh_conformance.talking.scene import Scene
+from zenoh_conformance.talking import Dialogue, Scene, Sendable
 
 from .sane import a_sane_handshake_is_accepted
 

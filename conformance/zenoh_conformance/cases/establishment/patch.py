@@ -19,13 +19,10 @@ from zenoh_conformance.cases.session.fragments import (
     pieces_are_put_together,
     push,
 )
-from zenoh_conformance.messages import Fragment, Push, Put, sane
-from zenoh_conformance.messages.fragment import Drop, First
+from zenoh_conformance.messages import Drop, First, Fragment, Push, Put, sane
 from zenoh_conformance.reading.codec import Layer, decode
-from zenoh_conformance.talking.dialogue import Dialogue
-from zenoh_conformance.talking.party import parties_of
-from zenoh_conformance.talking.scene import Scene
-from zenoh_conformance.wire.errors import DecodeError
+from zenoh_conformance.talking import Dialogue, Scene, parties_of
+from zenoh_conformance.wire import DecodeError
 
 from .sane import a_session_does_work
 

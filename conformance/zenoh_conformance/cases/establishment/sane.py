@@ -7,8 +7,7 @@ from zenoh_conformance.cases.establishing import works_but_for_finals
 from zenoh_conformance.messages import sane
 from zenoh_conformance.messages.init import QoS
 from zenoh_conformance.reading.kinds import InitAck, OpenAck
-from zenoh_conformance.talking.fences import BY_QUERY
-from zenoh_conformance.talking.scene import Scene
+from zenoh_conformance.talking import BY_QUERY, Scene
 
 
 @case("session-establishment/init-ack-answers-init-syn")

@@ -11,9 +11,8 @@ from zenoh_conformance.judging.finding import Deviation
 from zenoh_conformance.messages import Fragment, Frame, Join, KeepAlive, Oam, sane
 from zenoh_conformance.primitives import WhatAmI, ZenohID
 from zenoh_conformance.reading.kinds import InitAck, OpenAck
-from zenoh_conformance.talking.dialogue import Dialogue, Sendable
-from zenoh_conformance.talking.scene import Scene
-from zenoh_conformance.wire.layer import Enc
+from zenoh_conformance.talking import Dialogue, Scene, Sendable
+from zenoh_conformance.wire import Enc
 
 from .fields import end
 from .sane import a_sane_handshake_is_accepted

@@ -9,8 +9,7 @@ from zenoh_conformance.cases.establishing import in_the_end, proposal, works_in_
 from zenoh_conformance.judging.finding import NOT_REACHED
 from zenoh_conformance.reading.conversation import Framing, Side
 from zenoh_conformance.reading.kinds import OpenSyn
-from zenoh_conformance.talking.dialogue import Dialogue
-from zenoh_conformance.talking.scene import Scene
+from zenoh_conformance.talking import Dialogue, Scene
 
 from .init_ack import a_sane_answer_is_followed
 from .open_ack import a_sane_handshake_makes_a_session

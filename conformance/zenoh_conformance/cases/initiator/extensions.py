@@ -27,10 +27,8 @@ from zenoh_conformance.cases.establishment.extensions import (
 from zenoh_conformance.messages import sane
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.reading.kinds import OpenSyn
-from zenoh_conformance.talking.dialogue import Dialogue
-from zenoh_conformance.talking.scene import Scene
-from zenoh_conformance.wire.extensions import Exts
-from zenoh_conformance.wire.layer import Enc
+from zenoh_conformance.talking import Dialogue, Scene
+from zenoh_conformance.wire import Enc, Exts
 
 from .init_ack import a_sane_answer_is_followed
 from .open_ack import a_sane_handshake_makes_a_session

@@ -20,8 +20,7 @@ from zenoh_conformance.reading.codec import segments
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.reading.kinds import OpenSyn
 from zenoh_conformance.reading.pieces import SN_MASK
-from zenoh_conformance.talking.dialogue import Dialogue, Sendable
-from zenoh_conformance.talking.scene import Scene
+from zenoh_conformance.talking import Dialogue, Scene, Sendable
 
 from .init_ack import a_sane_answer_is_followed
 from .open_ack import a_sane_handshake_makes_a_session

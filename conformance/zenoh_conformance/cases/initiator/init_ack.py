@@ -11,10 +11,8 @@ from zenoh_conformance.messages import Init, sane
 from zenoh_conformance.reading.codec import segments
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.reading.kinds import InitSyn, OpenSyn
-from zenoh_conformance.talking.dialogue import Dialogue, Sendable
-from zenoh_conformance.talking.scene import Scene
-from zenoh_conformance.wire.extensions import Exts, Unknown
-from zenoh_conformance.wire.layer import Enc
+from zenoh_conformance.talking import Dialogue, Scene, Sendable
+from zenoh_conformance.wire import Enc, Exts, Unknown
 
 INITIATOR = Side.INITIATOR
 

@@ -10,8 +10,7 @@ from zenoh_conformance.cases.establishment.limits import LEASE_MS
 from zenoh_conformance.messages import Close, sane
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.reading.pieces import SN_MASK
-from zenoh_conformance.talking.dialogue import Dialogue, Sendable
-from zenoh_conformance.talking.scene import Scene
+from zenoh_conformance.talking import Dialogue, Scene, Sendable
 
 INITIATOR = Side.INITIATOR
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.cases.routing.plain import KINDS, ROUTES
-from zenoh_conformance.messages import Declare
-from zenoh_conformance.messages.interest import InterestMode, InterestOptions
-from zenoh_conformance.talking.party import parties
-from zenoh_conformance.talking.scene import Scene
+from zenoh_conformance.messages import Declare, InterestMode, InterestOptions
+from zenoh_conformance.talking import Scene, parties
 
 from .snapshots import BOTH, OPTION, TAKEN_BACK, declares, is_final, waits_for, who_asks_is_told
 

@@ -12,14 +12,14 @@ from zenoh_conformance.messages import (
     DQueryable,
     DSubscriber,
     DToken,
+    InterestMode,
+    InterestOptions,
+    QueryableInfo,
     UQueryable,
     USubscriber,
     UToken,
 )
-from zenoh_conformance.messages.declarations import QueryableInfo
-from zenoh_conformance.messages.interest import InterestMode, InterestOptions
-from zenoh_conformance.talking.party import Heard, Party, parties
-from zenoh_conformance.talking.scene import Scene
+from zenoh_conformance.talking import Heard, Party, Scene, parties
 
 OPTION = {
     "subscriber": InterestOptions.SUBSCRIBERS, "queryable": InterestOptions.QUERYABLES, "token": InterestOptions.TOKENS,

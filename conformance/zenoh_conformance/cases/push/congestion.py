@@ -9,9 +9,8 @@ from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.cases.routing.plain import a_publication_reaches_a_subscriber, heard_of
 from zenoh_conformance.messages import Push, Put, sane
 from zenoh_conformance.messages.network import QoS
-from zenoh_conformance.talking.party import Party
-from zenoh_conformance.talking.scene import Scene
-from zenoh_conformance.wire.extensions import Exts
+from zenoh_conformance.talking import Party, Scene
+from zenoh_conformance.wire import Exts
 
 from .qos_defaults import NEEDS
 

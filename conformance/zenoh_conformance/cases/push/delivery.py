@@ -5,13 +5,10 @@ from __future__ import annotations
 from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.cases.establishing import takes
 from zenoh_conformance.cases.routing.plain import MISSES, ROUTES, a_publication_reaches_a_subscriber, heard_of, pairs
-from zenoh_conformance.messages import Push, Put, USubscriber, sane
-from zenoh_conformance.messages.interest import InterestMode, InterestOptions
-from zenoh_conformance.messages.network import NodeId
+from zenoh_conformance.messages import InterestMode, InterestOptions, NodeId, Push, Put, USubscriber, sane
 from zenoh_conformance.primitives import WireExpr
-from zenoh_conformance.talking.party import Party, one_more, parties
-from zenoh_conformance.talking.scene import Scene
-from zenoh_conformance.wire.extensions import Exts
+from zenoh_conformance.talking import Party, Scene, one_more, parties
+from zenoh_conformance.wire import Exts
 
 SIZES = (0, 1, 127, 128, 16383, 16384, 40_000, 200_000)
 """Payloads at the edges of VLE, and beyond a batch."""

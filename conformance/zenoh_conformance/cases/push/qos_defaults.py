@@ -13,6 +13,8 @@ from zenoh_conformance.messages import (
     DFinal,
     DSubscriber,
     DToken,
+    InterestMode,
+    InterestOptions,
     NetworkOam,
     Push,
     Request,
@@ -20,11 +22,9 @@ from zenoh_conformance.messages import (
     ResponseFinal,
     sane,
 )
-from zenoh_conformance.messages.interest import InterestMode, InterestOptions
 from zenoh_conformance.messages.network import QoS
-from zenoh_conformance.talking.party import Heard, Party, parties
-from zenoh_conformance.talking.scene import Scene
-from zenoh_conformance.wire.layer import Enc
+from zenoh_conformance.talking import Heard, Party, Scene, parties
+from zenoh_conformance.wire import Enc
 
 from .values import priority_and_congestion_control_pass
 

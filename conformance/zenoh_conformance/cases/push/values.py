@@ -6,16 +6,12 @@ from typing import Any
 
 from zenoh_conformance.cases.case import case, grid, pairwise
 from zenoh_conformance.cases.routing.plain import ROUTES, a_publication_reaches_a_subscriber, heard_of, low_latency
-from zenoh_conformance.messages import Del, Push, Put
+from zenoh_conformance.messages import Del, DelAttachment, Push, Put, PutAttachment
 from zenoh_conformance.messages.data import Shm, SourceInfo
-from zenoh_conformance.messages.delete import DelAttachment
 from zenoh_conformance.messages.network import QoS
-from zenoh_conformance.messages.put import PutAttachment
 from zenoh_conformance.primitives import Encoding, Timestamp, ZenohID
-from zenoh_conformance.talking.party import Party
-from zenoh_conformance.talking.scene import Scene
-from zenoh_conformance.wire.extensions import Exts, Unknown
-from zenoh_conformance.wire.layer import Enc
+from zenoh_conformance.talking import Party, Scene
+from zenoh_conformance.wire import Enc, Exts, Unknown
 
 STAMP = Timestamp(time=0x6500_0000_8000_0000, zid=ZenohID(b"\x11\x22\x33"))
 SOURCE = SourceInfo(zid=ZenohID(b"\x44\x55"), eid=300, sn=70_000)

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.cases.routing.plain import ROUTES, a_query_reaches_a_queryable, low_latency
-from zenoh_conformance.messages import Put, Reply, Request, Response, ResponseFinal, UQueryable, sane
-from zenoh_conformance.messages.request import Budget, Target
-from zenoh_conformance.talking.party import Asked, Party, parties
-from zenoh_conformance.talking.scene import Scene
+from zenoh_conformance.messages import Budget, Put, Reply, Request, Response, ResponseFinal, Target, UQueryable, sane
+from zenoh_conformance.talking import Asked, Party, Scene, parties
 
 from .targets import RID_8
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from zenoh_conformance.cases.case import case
 from zenoh_conformance.cases.routing.plain import ROUTES, a_query_reaches_a_queryable
-from zenoh_conformance.messages import Request, ResponseFinal, sane
-from zenoh_conformance.messages.request import Target
-from zenoh_conformance.talking.party import Party, parties
-from zenoh_conformance.talking.scene import Scene
-from zenoh_conformance.wire.extensions import Exts
+from zenoh_conformance.messages import Request, ResponseFinal, Target, sane
+from zenoh_conformance.talking import Party, Scene, parties
+from zenoh_conformance.wire import Exts
 
 from .ends import LONG_MS, a_query_fits_the_range_of_who_gets_it
 from .targets import RID_8

@@ -11,11 +11,8 @@ from zenoh_conformance.cases.routing.plain import (
     by_number,
     pairs,
 )
-from zenoh_conformance.messages import Request, UQueryable
-from zenoh_conformance.messages.interest import InterestMode, InterestOptions
-from zenoh_conformance.messages.request import Target
-from zenoh_conformance.talking.party import Asked, Party, one_more, parties
-from zenoh_conformance.talking.scene import Scene
+from zenoh_conformance.messages import InterestMode, InterestOptions, Request, Target, UQueryable
+from zenoh_conformance.talking import Asked, Party, Scene, one_more, parties
 
 RID_8 = 0x02
 """Resolution byte: request ids of 8 bits, sequence numbers as usual."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.cases.routing.plain import ROUTES
-from zenoh_conformance.talking.party import parties
-from zenoh_conformance.talking.scene import Scene
+from zenoh_conformance.talking import Scene, parties
 
 from .ends import (
     a_query_does_not_end_before_its_timeout,

@@ -7,11 +7,9 @@ from typing import Any
 from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.cases.push.values import OPAQUE
 from zenoh_conformance.cases.routing.plain import ROUTES, a_query_reaches_a_queryable
-from zenoh_conformance.messages import Del, Put, Reply
-from zenoh_conformance.messages.delete import DelAttachment
-from zenoh_conformance.messages.query import ConsolidationMode
-from zenoh_conformance.talking.scene import Scene
-from zenoh_conformance.wire.extensions import Exts
+from zenoh_conformance.messages import ConsolidationMode, Del, DelAttachment, Put, Reply
+from zenoh_conformance.talking import Scene
+from zenoh_conformance.wire import Exts
 
 from .values import an_error_comes_as_one, answered, pair, the_answer_that_it_is_deleted_comes_as_one
 

@@ -7,17 +7,24 @@ from typing import Any
 from zenoh_conformance.cases.case import case, grid, pairwise
 from zenoh_conformance.cases.push.values import ENCODINGS, FIELDS, OPAQUE, SOURCE, STAMP, same_put
 from zenoh_conformance.cases.routing.plain import BY_NUMBER, ROUTES, a_query_reaches_a_queryable, by_number
-from zenoh_conformance.messages import Del, Err, Put, Reply
-from zenoh_conformance.messages.data import SourceInfo
-from zenoh_conformance.messages.interest import InterestMode, InterestOptions
-from zenoh_conformance.messages.put import PutAttachment
-from zenoh_conformance.messages.query import ConsolidationMode, QueryAttachment, QueryBody
-from zenoh_conformance.messages.request import Target
-from zenoh_conformance.messages.response import ResponderId
+from zenoh_conformance.messages import (
+    ConsolidationMode,
+    Del,
+    Err,
+    InterestMode,
+    InterestOptions,
+    Put,
+    PutAttachment,
+    QueryAttachment,
+    QueryBody,
+    Reply,
+    ResponderId,
+    SourceInfo,
+    Target,
+)
 from zenoh_conformance.primitives import Encoding, Timestamp, ZenohID
-from zenoh_conformance.talking.party import Asked, Party, parties, payload_of, told
-from zenoh_conformance.talking.scene import Scene
-from zenoh_conformance.wire.extensions import Exts
+from zenoh_conformance.talking import Asked, Party, Scene, parties, payload_of, told
+from zenoh_conformance.wire import Exts
 
 PARAMETERS = ("", "a", "a=1;b=2", "a=1&b=2", "ü=漢", "?#/*$ %00", "x" * 5000)
 """What may stand behind a question: no page gives it a form."""

@@ -6,13 +6,10 @@ from typing import Any
 
 from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.cases.interest.snapshots import waits_for, who_asks_is_told
-from zenoh_conformance.messages import Declare, DToken, Interest, UToken
-from zenoh_conformance.messages.interest import InterestMode, InterestOptions
+from zenoh_conformance.messages import Declare, DToken, Interest, InterestMode, InterestOptions, UToken
 from zenoh_conformance.reading.names import undeclared_key
-from zenoh_conformance.talking.party import Party, parties
-from zenoh_conformance.talking.scene import Scene
-from zenoh_conformance.wire.extensions import Exts, Unknown
-from zenoh_conformance.wire.layer import Enc
+from zenoh_conformance.talking import Party, Scene, parties
+from zenoh_conformance.wire import Enc, Exts, Unknown
 
 from .plain import ROUTES, a_query_reaches_a_queryable
 

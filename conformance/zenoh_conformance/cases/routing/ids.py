@@ -7,11 +7,17 @@ from typing import Any
 from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.cases.interest.snapshots import is_final, who_asks_is_told
 from zenoh_conformance.cases.push.delivery import a_number_of_the_sender_names_the_key
-from zenoh_conformance.messages import Declare, DSubscriber, UQueryable, USubscriber, sane
-from zenoh_conformance.messages.interest import InterestMode, InterestOptions
-from zenoh_conformance.messages.request import Target
-from zenoh_conformance.talking.party import parties
-from zenoh_conformance.talking.scene import Scene
+from zenoh_conformance.messages import (
+    Declare,
+    DSubscriber,
+    InterestMode,
+    InterestOptions,
+    Target,
+    UQueryable,
+    USubscriber,
+    sane,
+)
+from zenoh_conformance.talking import Scene, parties
 
 from .plain import ROUTES, a_publication_reaches_a_subscriber, a_query_reaches_a_queryable, heard_of
 

@@ -8,9 +8,8 @@ from zenoh_conformance.cases.session.batches import what_does_not_fit_is_fragmen
 from zenoh_conformance.cases.session.fragments import push
 from zenoh_conformance.messages import Fragment, Push, Put, Query, Reply, Request, Response, ResponseFinal, sane
 from zenoh_conformance.messages.network import QoS
-from zenoh_conformance.talking.party import Asked, Heard, Party, parties, payload_of, told
-from zenoh_conformance.talking.scene import Scene
-from zenoh_conformance.wire.extensions import Exts
+from zenoh_conformance.talking import Asked, Heard, Party, Scene, parties, payload_of, told
+from zenoh_conformance.wire import Exts
 
 from .plain import ROUTES, a_query_reaches_a_queryable
 

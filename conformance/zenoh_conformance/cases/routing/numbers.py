@@ -9,11 +9,9 @@ from zenoh_conformance.cases.push.delivery import (
     a_number_of_the_sender_names_the_key,
     numbers_of_the_target,
 )
-from zenoh_conformance.messages import Del, Put
-from zenoh_conformance.messages.interest import InterestMode, InterestOptions
+from zenoh_conformance.messages import Del, InterestMode, InterestOptions, Put
 from zenoh_conformance.primitives import WireExpr
-from zenoh_conformance.talking.party import Party, parties
-from zenoh_conformance.talking.scene import Scene
+from zenoh_conformance.talking import Party, Scene, parties
 
 from .plain import ROUTES, heard_of
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.messages import sane
 from zenoh_conformance.primitives import WireExpr
-from zenoh_conformance.talking.party import Party, parties
-from zenoh_conformance.talking.scene import Scene
+from zenoh_conformance.talking import Party, Scene, parties
 
 ROUTES = ("routing", "interests", "finals", "several-sessions")
 """What a node must offer: to pass on between two of its clients what one says and the other wants."""

@@ -8,11 +8,9 @@ from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.cases.establishing import takes
 from zenoh_conformance.cases.interest.snapshots import waits_for, who_asks_is_told
 from zenoh_conformance.cases.push.delivery import SIZES
-from zenoh_conformance.messages import Del, Err, Put, Reply, sane
-from zenoh_conformance.messages.interest import InterestMode, InterestOptions
+from zenoh_conformance.messages import Del, Err, InterestMode, InterestOptions, Put, Reply, sane
 from zenoh_conformance.primitives import Encoding
-from zenoh_conformance.talking.party import Party, parties, payload_of
-from zenoh_conformance.talking.scene import Scene
+from zenoh_conformance.talking import Party, Scene, parties, payload_of
 
 from .plain import ROUTES, a_publication_reaches_a_subscriber, a_query_reaches_a_queryable, heard_of
 

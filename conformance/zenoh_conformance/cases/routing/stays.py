@@ -7,10 +7,8 @@ from typing import Any
 from zenoh_conformance.cases.case import case
 from zenoh_conformance.cases.push.delivery import a_number_of_the_sender_names_the_key
 from zenoh_conformance.cases.query.targets import a_query_may_name_its_key_by_number
-from zenoh_conformance.messages import Push, Request, UQueryable, USubscriber
-from zenoh_conformance.messages.request import Target
-from zenoh_conformance.talking.party import Party, parties
-from zenoh_conformance.talking.scene import Scene
+from zenoh_conformance.messages import Push, Request, Target, UQueryable, USubscriber
+from zenoh_conformance.talking import Party, Scene, parties
 
 from .plain import ROUTES, a_publication_reaches_a_subscriber, a_query_reaches_a_queryable
 

@@ -6,7 +6,7 @@ from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.cases.establishing import takes
 from zenoh_conformance.cases.establishment.sane import a_session_does_work
 from zenoh_conformance.messages import Fragment, Push
-from zenoh_conformance.talking.scene import Scene
+from zenoh_conformance.talking import Scene
 
 
 @case(

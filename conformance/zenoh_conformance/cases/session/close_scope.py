@@ -10,16 +10,16 @@ from zenoh_conformance.cases.establishment.states import comes_back
 from zenoh_conformance.messages import (
     DToken,
     Interest,
+    InterestMode,
+    InterestOptions,
     Query,
     Request,
     ResponseFinal,
     UToken,
     sane,
 )
-from zenoh_conformance.messages.interest import InterestMode, InterestOptions
 from zenoh_conformance.primitives import WireExpr
-from zenoh_conformance.talking.dialogue import Dialogue
-from zenoh_conformance.talking.scene import Scene
+from zenoh_conformance.talking import Dialogue, Scene
 
 AREA = "close-scope"
 

@@ -10,9 +10,8 @@ from zenoh_conformance.cases.establishment.sane import a_session_does_work
 from zenoh_conformance.cases.routing.plain import ROUTES, heard_of
 from zenoh_conformance.messages import KeepAlive, Push, Put, sane
 from zenoh_conformance.reading.names import plain
-from zenoh_conformance.talking.dialogue import Dialogue
-from zenoh_conformance.talking.scene import Scene
-from zenoh_conformance.wire.layer import Enc
+from zenoh_conformance.talking import Dialogue, Scene
+from zenoh_conformance.wire import Enc
 
 from .fragments import expect_value, fits, in_pieces, pieces_are_put_together, push
 

@@ -7,15 +7,13 @@ from itertools import chain, zip_longest
 
 from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.cases.routing.plain import ROUTES, a_publication_reaches_a_subscriber, heard_of
-from zenoh_conformance.messages import Fragment, KeepAlive, Push, Put, sane
-from zenoh_conformance.messages.fragment import Drop
+from zenoh_conformance.messages import Drop, Fragment, KeepAlive, Push, Put, sane
 from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.fragments import fragment
+from zenoh_conformance.talking import Party, Scene, parties_of
 from zenoh_conformance.talking.dialogue import FRAGMENT_HEAD, Sendable
-from zenoh_conformance.talking.party import Party, parties_of
-from zenoh_conformance.talking.scene import Scene
-from zenoh_conformance.wire.extensions import exts
+from zenoh_conformance.wire import exts
 
 SIZE = 400
 """Bytes of a value that comes in pieces, each of which fits the smallest batches."""

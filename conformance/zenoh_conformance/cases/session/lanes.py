@@ -7,9 +7,8 @@ from zenoh_conformance.cases.routing.plain import ROUTES, a_publication_reaches_
 from zenoh_conformance.messages import sane
 from zenoh_conformance.reading.kinds import InitAck, OpenAck
 from zenoh_conformance.reading.pieces import SN_MASK
-from zenoh_conformance.talking.party import Party, parties, parties_of
-from zenoh_conformance.talking.scene import Scene
-from zenoh_conformance.wire.extensions import NO_EXTS
+from zenoh_conformance.talking import Party, Scene, parties, parties_of
+from zenoh_conformance.wire import NO_EXTS
 
 from .fragments import URGENT, expect_value, push
 

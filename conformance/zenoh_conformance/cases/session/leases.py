@@ -10,9 +10,7 @@ from zenoh_conformance.cases.establishment.limits import a_silent_session_expire
 from zenoh_conformance.cases.query.ends import a_query_ends_though_its_source_is_gone
 from zenoh_conformance.cases.routing.plain import ROUTES
 from zenoh_conformance.messages import Close, KeepAlive, UToken, sane
-from zenoh_conformance.talking.dialogue import Dialogue
-from zenoh_conformance.talking.party import Party
-from zenoh_conformance.talking.scene import Scene
+from zenoh_conformance.talking import Dialogue, Party, Scene
 
 from .close_scope import seen_by_a_watcher, what_a_session_declared_ends_with_it
 from .settled_terms import LONGEST, a_stated_lease_is_kept

@@ -15,9 +15,8 @@ from zenoh_conformance.messages import Init, KeepAlive, Open, sane
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.reading.kinds import InitAck, InitSyn, OpenAck, OpenSyn
 from zenoh_conformance.reading.pieces import SN_MASK
-from zenoh_conformance.talking.dialogue import Dialogue
-from zenoh_conformance.talking.scene import Scene
-from zenoh_conformance.wire.extensions import Exts
+from zenoh_conformance.talking import Dialogue, Scene
+from zenoh_conformance.wire import Exts
 
 AREA = "settled-terms"
 

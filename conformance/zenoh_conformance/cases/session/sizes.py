@@ -7,11 +7,9 @@ from hashlib import shake_128
 from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.cases.establishing import takes
 from zenoh_conformance.cases.routing.plain import ROUTES, a_publication_reaches_a_subscriber
-from zenoh_conformance.messages import Fragment, Frame, sane
-from zenoh_conformance.messages.init import Compression
+from zenoh_conformance.messages import Compression, Fragment, Frame, sane
 from zenoh_conformance.reading.codec import encode
-from zenoh_conformance.talking.party import Party, parties_of
-from zenoh_conformance.talking.scene import Scene
+from zenoh_conformance.talking import Party, Scene, parties_of
 
 from .batches import what_does_not_fit_is_fragmented
 from .fragments import expect_value, push

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from zenoh_conformance.reading import codec
-from zenoh_conformance.wire.layer import Layer
+from zenoh_conformance.wire import Layer
 from zenoh_harness.foreign.confirm.live import Probe, received
 from zenoh_harness.foreign.live.company import Company
 from zenoh_harness.foreign.live.debug import Text, Tree, Value, parse

@@ -11,8 +11,7 @@ from zenoh_conformance.reading.connection import Decoders, Seen
 from zenoh_conformance.reading.conversation import Conversation, Happened, Side
 from zenoh_conformance.reading.explain import explain
 from zenoh_conformance.reading.fragments import Defragmenter
-from zenoh_conformance.wire.errors import DecodeError
-from zenoh_conformance.wire.layer import Layer
+from zenoh_conformance.wire import DecodeError, Layer
 
 
 @dataclass(slots=True)

@@ -13,9 +13,8 @@ from typing import Any, Final
 
 from zenoh_conformance.messages import Transport  # noqa: F401 - importing them fills the registry
 from zenoh_conformance.reading import codec
-from zenoh_conformance.wire import registry
+from zenoh_conformance.wire import Layer, registry
 from zenoh_conformance.wire.describe import DeclarationFacts, ExtensionFacts, describe
-from zenoh_conformance.wire.layer import Layer
 
 KEY: Final = {"scope": 0, "suffix": "effect/x", "mapping": True}
 STAMP: Final = {"time": "7000000000000000000", "zid": "5eed"}

@@ -10,8 +10,8 @@ from typing import Any, Final
 from zenoh_conformance.judging.finding import Deviation
 from zenoh_conformance.messages import Request, ResponseFinal
 from zenoh_conformance.reading import codec
-from zenoh_conformance.talking.dialogue import Dialogue
-from zenoh_conformance.wire.layer import Layer
+from zenoh_conformance.talking import Dialogue
+from zenoh_conformance.wire import Layer
 from zenoh_harness.foreign.live.company import Actor, Company
 from zenoh_harness.foreign.live.variants import Variant, message
 from zenoh_harness.profiles import PROFILES

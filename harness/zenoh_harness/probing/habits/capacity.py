@@ -10,8 +10,8 @@ from typing import Any, Final, NamedTuple
 from zenoh_conformance.judging.finding import Deviation
 from zenoh_conformance.messages import Init
 from zenoh_conformance.reading.kinds import InitAck, M, MessageKind, OpenAck
-from zenoh_conformance.talking.dialogue import Dialogue
-from zenoh_conformance.wire.extensions import exts
+from zenoh_conformance.talking import Dialogue
+from zenoh_conformance.wire import exts
 from zenoh_harness.errors import CannotConnect
 from zenoh_harness.links.timing import Deadline, scaled, stretched
 from zenoh_harness.links.wires import Recorder

@@ -9,7 +9,7 @@ from zenoh_conformance.judging.finding import Deviation
 from zenoh_conformance.messages import sane
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.reading.kinds import InitAck, InitSyn, OpenAck, OpenSyn
-from zenoh_conformance.talking.dialogue import Dialogue
+from zenoh_conformance.talking import Dialogue
 
 OTHERS: Final = (8, 10, 7, 11, 6, 12, 5)
 """Versions to try, the likeliest first."""

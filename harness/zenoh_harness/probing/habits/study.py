@@ -12,9 +12,9 @@ from zenoh_conformance.messages import Init, sane
 from zenoh_conformance.messages.init import Patch, QoS
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.reading.kinds import InitSyn
-from zenoh_conformance.talking.dialogue import Dialogue
+from zenoh_conformance.talking import Dialogue
 from zenoh_conformance.talking.fences import Fence, Fencing, best
-from zenoh_conformance.wire.extensions import exts
+from zenoh_conformance.wire import exts
 from zenoh_harness.links.timing import Deadline, scaled, stretched
 from zenoh_harness.probing.habits.capacity import measure_capacity, open_link
 from zenoh_harness.probing.habits.protocol_version import other_version

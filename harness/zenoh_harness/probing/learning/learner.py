@@ -14,9 +14,8 @@ from zenoh_conformance.primitives import WhatAmI, ZenohID
 from zenoh_conformance.reading.conversation import Happened
 from zenoh_conformance.reading.kinds import name_of
 from zenoh_conformance.tables.session import SessionInput
-from zenoh_conformance.talking.dialogue import Dialogue
-from zenoh_conformance.talking.scene import Scene
-from zenoh_conformance.wire.layer import Enc
+from zenoh_conformance.talking import Dialogue, Scene
+from zenoh_conformance.wire import Enc
 from zenoh_harness.links.timing import scaled
 from zenoh_harness.probing.learning.automaton import END, GONE, SILENCE, WORKS, Mealy, shortest_words
 

@@ -15,8 +15,7 @@ from zenoh_conformance.messages import (
     UQueryable,
 )
 from zenoh_conformance.tables.query import NOTHING, QUERY, START, Phase, QueryInput
-from zenoh_conformance.talking.party import Asked, one_more, parties
-from zenoh_conformance.talking.scene import Scene
+from zenoh_conformance.talking import Asked, Scene, one_more, parties
 from zenoh_harness.probing.learning.automaton import Divergence, Mealy, shortest_words
 from zenoh_harness.probing.learning.learner import WordSystem
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from zenoh_conformance.judging.finding import Deviation
-from zenoh_conformance.messages import Init, Open, sane
-from zenoh_conformance.messages.init import Patch
+from zenoh_conformance.messages import Init, Open, Patch, sane
 from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.probing.probe.asker import Asker, ProbeFacts
 from zenoh_harness.probing.probe.capabilities import (

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from zenoh_conformance.judging.finding import Deviation
-from zenoh_conformance.messages import Init, sane
-from zenoh_conformance.messages.init import Auth
+from zenoh_conformance.messages import Auth, Init, sane
 from zenoh_conformance.reading.kinds import InitAck
-from zenoh_conformance.talking.dialogue import Dialogue
-from zenoh_conformance.wire.extensions import exts
+from zenoh_conformance.talking import Dialogue
+from zenoh_conformance.wire import exts
 from zenoh_harness.errors import CannotConnect
 from zenoh_harness.links.timing import Deadline, scaled
 from zenoh_harness.links.wires import Recorder

@@ -8,7 +8,7 @@ from typing import Any, Final
 from zenoh_conformance.messages import Init, sane
 from zenoh_conformance.messages.init import Compression, LowLatency, MultiLink, Patch, QoS
 from zenoh_conformance.reading.conversation import Side
-from zenoh_conformance.wire.extensions import exts
+from zenoh_conformance.wire import exts
 from zenoh_harness.probing.probe.asker import Asker, ProbeFacts
 from zenoh_harness.probing.probe.limits import forwarded_push
 from zenoh_harness.profiles import DEFAULT

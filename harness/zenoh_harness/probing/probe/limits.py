@@ -12,8 +12,8 @@ from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.fragments import fragment
-from zenoh_conformance.talking.dialogue import Dialogue
-from zenoh_conformance.wire.extensions import exts
+from zenoh_conformance.talking import Dialogue
+from zenoh_conformance.wire import exts
 from zenoh_harness.probing.probe.asker import Asker, ProbeFacts
 
 RATE: Final = 0.3

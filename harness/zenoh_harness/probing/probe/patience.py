@@ -10,7 +10,7 @@ from zenoh_conformance.judging.finding import Deviation
 from zenoh_conformance.messages import sane
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.reading.kinds import InitAck, InitSyn, OpenSyn, reason_code, reason_name
-from zenoh_conformance.talking.dialogue import Dialogue
+from zenoh_conformance.talking import Dialogue
 from zenoh_harness.links.timing import scaled
 from zenoh_harness.probing.probe.asker import Asker, ProbeFacts
 
