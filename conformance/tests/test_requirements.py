@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import pytest
 
-from zenoh_conformance.spec.coverage import faults_of_references
 from zenoh_conformance.spec.errata import AS_WRITTEN, Stance, by_name, errata, read_errata
 from zenoh_conformance.spec.lock import lock, read_lock, write_lock
 from zenoh_conformance.spec.requirement import Level, Requirements, read_requirements, requirements
@@ -25,6 +25,28 @@ PAGES = {"page": Page(name="page", place="", sections=(Section(page="page", name
 
 def read(text: str = SAMPLE) -> Requirements:
     return read_requirements({"page.toml": text})
+
+
+def faults_of_references(requirements: Requirements, pages: Mapping[str, Page], errata: Iterable[str]) -> list[str]:
+    """The faults of references: sections without a requirement, and unknown sections and errata."""
+    known = {section.ref: section for page in pages.values() for section in page.sections}
+    cited = {ref for requirement in requirements.values() for ref in requirement.ref}
+    errata = set(errata)
+    faults = [
+        f"{ref}: no requirement stands in this section"
+        for ref, section in known.items()
+        if ref not in cited and not section.informative
+    ]
+    for requirement in requirements.values():
+        ident, refs = requirement.id, requirement.ref
+        faults += [f"{ident}: ref: there is no section {ref}" for ref in refs if ref not in known]
+        faults += [
+            f"{ident}: erratum: there is none called {name}" for name in requirement.erratum if name not in errata
+        ]
+        if not refs[0].startswith(f"{requirement.page}#"):
+            faults.append(f"{ident}: ref: {refs[0]} comes first, which is on another page than the id says")
+    touched = {name for requirement in requirements.values() for name in requirement.erratum}
+    return faults + [f"erratum {name}: touches no requirement" for name in sorted(errata - touched)]
 
 
 def test_everything_normative_is_written_down() -> None:

@@ -9,7 +9,7 @@ import sys
 import tracemalloc
 from collections.abc import Callable
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import Any
 
 from zenoh_conformance.reading.codec import DecodeError
 
@@ -18,14 +18,6 @@ LINES, LINES_A_BYTE = 3000, 120
 
 MEMORY, MEMORY_A_BYTE = 200_000, 1500
 """Allowed, in bytes: so many, and so many more a byte of input."""
-
-
-class Work(NamedTuple):
-    """What a call took."""
-
-    lines: int
-    memory: int
-    """Bytes held at the height."""
 
 
 def lines_of(call: Callable[[], Any], most: int) -> int:

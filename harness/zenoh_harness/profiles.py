@@ -20,8 +20,6 @@ class Profile:
     """Most sessions that the node holds; None without a limit."""
     credentials: tuple[str, str] | None = None
     """User and password that a session must present."""
-    short_lease: bool = False
-    """Whether a session must send a message every quarter of a second to stay alive."""
 
 
 ASSUMED: Final = frozenset(
@@ -52,7 +50,6 @@ PROFILES: Final[Mapping[str, Profile]] = MappingProxyType(
                 name="short-lease",
                 about="a lease of one second",
                 offers=frozenset({"short-lease", "qos"}),
-                short_lease=True,
             ),
             Profile(
                 name="one-session",

@@ -11,7 +11,7 @@ import pytest
 
 from zenoh_conformance.cases.case import all_cases, shown_all
 from zenoh_conformance.judging.verdict import Judgement, Key, Verdict, exit_code
-from zenoh_harness.faulty import find_faulty_node
+from zenoh_harness.faulty import all_faulty_nodes
 from zenoh_harness.faulty.table import provoke
 from zenoh_harness.files import evidence, scripts
 from zenoh_harness.files.results import Header, ResultsWriter, check_label, label
@@ -75,7 +75,7 @@ def runs_under(root: Path) -> MakeRun:
         planned: tuple[str, ...] = (), command: str = "",
     ) -> Path:  # fmt: skip
         out = root / folder
-        node = find_faulty_node(fault).node if fault else Reference
+        node = all_faulty_nodes()[fault].node if fault else Reference
         header = Header(
             reach=reach or f"{kind}:{name}", name=name, version=version, role="responder", kind=kind, profiles=("default",),
             command=command,

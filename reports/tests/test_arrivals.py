@@ -8,7 +8,7 @@ import pytest
 
 from zenoh_conformance.cases.case import all_cases
 from zenoh_harness.auditing import judge_file
-from zenoh_harness.faulty import find_faulty_node
+from zenoh_harness.faulty import all_faulty_nodes
 from zenoh_harness.faulty.table import provoke
 from zenoh_harness.files import conversations
 from zenoh_harness.files.faults import FileFault
@@ -66,7 +66,7 @@ def test_a_campaign_of_another_format_is_refused(campaign):
 
 def test_what_audit_prints_becomes_a_page(tmp_path):
     case = all_cases()["establishment-sane/a-sane-proposal-is-answered"]
-    _, scene = provoke(case, {}, find_faulty_node("answers-with-version-8").node)
+    _, scene = provoke(case, {}, all_faulty_nodes()["answers-with-version-8"].node)
     conversations.write(scene.conversation, tmp_path / "talk.jsonl")
     file = tmp_path / "said.json"
     file.write_text(json.dumps([judge_file(tmp_path / "talk.jsonl").as_json()]))

@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 
 import pytest
+from vector_schema import schema_faults
 
 from zenoh_conformance.spec.errata import errata
 from zenoh_conformance.spec.requirement import requirements
@@ -16,7 +17,7 @@ from zenoh_vectors.build.__main__ import main
 from zenoh_vectors.build.octets import overlong, vle
 from zenoh_vectors.build.tree import Clash, texts, unique
 from zenoh_vectors.build.write import changed, rewrite
-from zenoh_vectors.loader import check_covers, data_folder, schema_faults
+from zenoh_vectors.loader import check_covers, data_folder
 
 
 def test_the_tree_is_what_the_builder_writes(capsys):

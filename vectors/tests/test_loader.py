@@ -7,9 +7,10 @@ import json
 from pathlib import Path
 
 import pytest
+from vector_schema import schema_faults
 
 import zenoh_vectors.loader as loader
-from zenoh_vectors.loader import VectorError, load, load_file, schema_faults
+from zenoh_vectors.loader import VectorError, load, load_file
 
 GOOD = {
     "id": "open/sample", "about": "a sample", "covers": ["session-establishment/open-id"], "layer": "transport",

@@ -160,20 +160,6 @@ def check_covers(vectors: Iterable[Vector], requirements: Collection[str]) -> No
                 raise VectorError(vector.file, vector.id, "covers", f"unknown requirement {requirement!r}")
 
 
-def schema_faults(file: Path, schema: Mapping[str, Any]) -> list[VectorError]:
-    """The faults by the JSON Schema; needs the `jsonschema` package.  Slower and more thorough than `load`."""
-    import jsonschema
-
-    document = json.loads(file.read_text(encoding="utf-8"))
-    faults = []
-    for error in jsonschema.Draft202012Validator(schema).iter_errors(document):
-        where = list(error.absolute_path)
-        entry = document["vectors"][where[1]] if where[:1] == ["vectors"] and len(where) > 1 else {}
-        field = ".".join(str(step) for step in where[2:]) or "(whole)"
-        faults.append(VectorError(file.name, str(entry.get("id", "")), field, error.message[:200]))
-    return faults
-
-
 # --- one entry ---------------------------------------------------------------------------------------------------------
 
 

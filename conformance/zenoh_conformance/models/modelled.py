@@ -220,9 +220,6 @@ class Linked(RuleBasedStateMachine):
 
     # -- links
 
-    def open_links(self) -> list[Modelled]:
-        return [link for link in self.links if link.state is not State.CLOSED]
-
     def in_state(self, *states: State) -> list[Modelled]:
         """Those that stand there; a handshake that was left standing for long is given up first."""
         for link in self.links:

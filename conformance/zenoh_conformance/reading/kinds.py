@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Generic, TypeGuard, TypeVar
 
-from zenoh_conformance.messages import Close, CloseReason, Frame, Init, KeepAlive, Open
+from zenoh_conformance.messages import Close, CloseReason, Init, Open
 
 M = TypeVar("M")
 
@@ -56,7 +56,3 @@ def reason_name(code: int) -> str:
 def reason_code(name: str) -> int:
     """The code of a named reason. Raises ValueError for an unknown name."""
     return REASONS.index(name)
-
-
-CARRIERS = (Frame, KeepAlive)
-"""Messages that may come at any time on a live session, whatever was sent last."""

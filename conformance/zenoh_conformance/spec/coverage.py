@@ -14,7 +14,6 @@ from enum import StrEnum
 from importlib import resources
 
 from .requirement import OWED, Level, Requirement, Requirements
-from .specification import Page
 
 Witness = tuple[str, str, Iterable[str]]
 """A check: its kind (one of `OWED`), its name, and the ids of the requirements that it judges."""
@@ -80,13 +79,6 @@ class Coverage:
         """The number of requirements that are marked as owed, by kind."""
         return Counter(row.requirement.owed for row in self.rows.values() if row.requirement.owed)
 
-    def ceiling_faults(self, most: int) -> list[str]:
-        """The fault of a number of owed requirements that differs from the ceiling `most`, if it does."""
-        owed = self.count_owed().total()
-        if owed > most:
-            return [f"{owed} requirements are owed and {most} admitted: cover what is new; the number only falls"]
-        return [f"{owed} requirements are owed and {most} admitted: lower owed.ceiling"] if owed < most else []
-
     def faults(self) -> list[str]:
         """The faults, one per line: uncovered requirements, unknown names, outdated marks."""
         unknown = [f"{kind} {name}: no requirement is called {ident}" for kind, name, ident in self.unknown]
@@ -117,28 +109,6 @@ def ceiling() -> int:
     """The committed number of requirements that may be owed, which only falls."""
     file = resources.files("zenoh_conformance.spec").joinpath("requirements", "owed.ceiling")
     return int(file.read_text(encoding="utf-8"))
-
-
-def faults_of_references(requirements: Requirements, pages: Mapping[str, Page], errata: Iterable[str]) -> list[str]:
-    """The faults of references: sections without a requirement, and unknown sections and errata."""
-    known = {section.ref: section for page in pages.values() for section in page.sections}
-    cited = {ref for requirement in requirements.values() for ref in requirement.ref}
-    errata = set(errata)
-    faults = [
-        f"{ref}: no requirement stands in this section"
-        for ref, section in known.items()
-        if ref not in cited and not section.informative
-    ]
-    for requirement in requirements.values():
-        ident, refs = requirement.id, requirement.ref
-        faults += [f"{ident}: ref: there is no section {ref}" for ref in refs if ref not in known]
-        faults += [
-            f"{ident}: erratum: there is none called {name}" for name in requirement.erratum if name not in errata
-        ]
-        if not refs[0].startswith(f"{requirement.page}#"):
-            faults.append(f"{ident}: ref: {refs[0]} comes first, which is on another page than the id says")
-    touched = {name for requirement in requirements.values() for name in requirement.erratum}
-    return faults + [f"erratum {name}: touches no requirement" for name in sorted(errata - touched)]
 
 
 def remove_marks(text: str, phrases: Iterable[str]) -> str:

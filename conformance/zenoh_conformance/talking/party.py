@@ -243,10 +243,6 @@ class Party:
         value = Reply(consolidation=consolidation, body=Put(payload=payload, **fields)) if body is None else body
         self.says(Response(id=self.takes(asked), key=where, exts=Exts(exts), body=value))
 
-    def replies_delete(self, asked: Asked, *, key: str | None = None, **fields: Any) -> None:
-        """The answer that there is no value any more."""
-        self.replies(asked, key=key, body=Reply(body=Del(**fields)))
-
     def fails(self, asked: Asked, payload: bytes = b"", **fields: Any) -> None:
         """An error for an answer."""
         self.replies(asked, body=Err(payload=payload, **fields))

@@ -221,8 +221,6 @@ def reserved_bits(at: int, path: str, value: int, mask: int) -> Diagnostic:
 
 
 U8 = Annotated[int, Fixed(1)]
-U16 = Annotated[int, Fixed(2)]
-Z16 = Annotated[int, Vle(16)]
 Z32 = Annotated[int, Vle(32)]
 Z64 = Annotated[int, Vle(64)]
 Z8Cut = Annotated[int, Vle(8, cut=True)]
@@ -232,11 +230,8 @@ Z32Cut = Annotated[int, Vle(32, cut=True)]
 
 BytesZ8 = Annotated[bytes, Blob(Vle(8))]
 BytesZ16 = Annotated[bytes, Blob(Vle(16))]
-BytesZ32 = Annotated[bytes, Blob(Vle(32))]
 BytesZ64 = Annotated[bytes, Blob(Vle(64))]
 """Bytes of any length, up to the number of bytes left."""
 BytesRest = Annotated[bytes, Blob(None)]
-TextZ8 = Annotated[str, Blob(Vle(8), text=True)]
-TextZ16 = Annotated[str, Blob(Vle(16), text=True)]
 TextZ64 = Annotated[str, Blob(Vle(64), text=True)]
 TextRest = Annotated[str, Blob(None, text=True)]

@@ -69,8 +69,6 @@ class WorkerProcess:
     since: float = 0.0
     """Time at which the current input was first seen."""
     current: bytes | None = None
-    totals: Counter[str] = field(default_factory=Counter)
-    """Counts before the last start."""
     state: Mapping[str, Any] = field(default_factory=dict)
 
     def start(self, seconds: float, seed: int, extra: list[str]) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 
 import pytest
+from faulty_nodes import find_faulty_node
 
 from zenoh_conformance.cases.case import all_cases
-from zenoh_harness.faulty import all_faulty_nodes, find_faulty_node
+from zenoh_harness.faulty import all_faulty_nodes
 from zenoh_harness.faulty.table import reds
 from zenoh_harness.variants.pacing import AtItsOwnPace
 

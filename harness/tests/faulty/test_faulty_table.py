@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from faulty_nodes import uncaught
 
 from zenoh_conformance.cases.case import Case, Parameters, all_cases
 from zenoh_conformance.judging.law import all_laws
 from zenoh_harness.faulty import FaultyNode, all_faulty_nodes
-from zenoh_harness.faulty.table import provoke, reds, row, runs_in_memory, uncaught
+from zenoh_harness.faulty.table import provoke, reds, row, runs_in_memory
 from zenoh_harness.reference import Reference
 
 pytestmark = pytest.mark.spread

@@ -5,12 +5,11 @@ from __future__ import annotations
 from types import ModuleType
 
 import pytest
+from faulty_nodes import broken_by, find_faulty_node
 
 from zenoh_conformance.cases.case import all_cases
 from zenoh_conformance.judging.law import all_laws
 from zenoh_conformance.models import closing, establishment, initiation
-from zenoh_harness.faulty import find_faulty_node
-from zenoh_harness.faulty.table import broken_by
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.exploring import explored
 

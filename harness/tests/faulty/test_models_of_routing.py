@@ -6,6 +6,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from faulty_nodes import broken_by, find_faulty_node
 from joined_routers import Joined
 
 from zenoh_conformance.cases.case import all_cases
@@ -14,8 +15,6 @@ from zenoh_conformance.messages import Request
 from zenoh_conformance.models import declaring, querying
 from zenoh_conformance.primitives import keyexpr
 from zenoh_conformance.spec.requirement import requirements
-from zenoh_harness.faulty import find_faulty_node
-from zenoh_harness.faulty.table import broken_by
 from zenoh_harness.reference import Config, Reference
 from zenoh_harness.reference.exploring import explored
 from zenoh_harness.reference.link import Link

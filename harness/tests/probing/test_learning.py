@@ -6,9 +6,9 @@ from collections.abc import Callable
 from xml.etree import ElementTree as ET
 
 import pytest
+from faulty_nodes import find_faulty_node
 
 from zenoh_conformance.talking.scene import Scene
-from zenoh_harness.faulty import find_faulty_node
 from zenoh_harness.probing.learning import drawing
 from zenoh_harness.probing.learning.automaton import (
     GONE,

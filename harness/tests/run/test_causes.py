@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from faulty_nodes import find_faulty_node
 
 from zenoh_conformance.cases.case import all_cases
 from zenoh_conformance.judging.engine import judge
 from zenoh_conformance.judging.finding import Finding
 from zenoh_conformance.judging.verdict import Judgement, Key, Verdict
-from zenoh_harness.faulty import find_faulty_node
 from zenoh_harness.faulty.table import provoke
 from zenoh_harness.run.causes import causes
 from zenoh_harness.run.places import details_of, place_of

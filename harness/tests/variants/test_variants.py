@@ -6,6 +6,7 @@ import json
 import os
 
 import pytest
+from faulty_nodes import find_faulty_node
 from filelock import FileLock
 
 from zenoh_conformance.cases.case import all_cases
@@ -14,7 +15,6 @@ from zenoh_conformance.judging.engine import judge
 from zenoh_conformance.judging.own_side import own_faults
 from zenoh_conformance.messages import Init, Open, Response
 from zenoh_conformance.reading.conversation import Side
-from zenoh_harness.faulty import find_faulty_node
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import INVALID, Action, Refused
 from zenoh_harness.reference.link import Link

@@ -17,7 +17,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from inspect import getdoc
 from typing import Any, NoReturn
 
@@ -127,12 +126,3 @@ def all_faulty_nodes() -> Mapping[str, FaultyNode]:
     """Every faulty node by name, sorted."""
     import_all("zenoh_harness.faulty")
     return dict(sorted(_FAULTY_NODES.items()))
-
-
-def find_faulty_node(name: str) -> FaultyNode:
-    """The faulty node of that name. Raises KeyError with the nearest names."""
-    known = all_faulty_nodes()
-    if name not in known:
-        near = get_close_matches(name, known, n=3, cutoff=0.4)
-        raise KeyError(f"no faulty node {name!r}; nearest: {', '.join(near) or 'none'}")
-    return known[name]

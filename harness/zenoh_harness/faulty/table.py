@@ -10,7 +10,6 @@ from functools import cached_property
 from zenoh_conformance.cases.case import Case, Parameters, all_cases
 from zenoh_conformance.judging.engine import judge
 from zenoh_conformance.judging.finding import Deviation, Finding
-from zenoh_conformance.judging.law import all_laws
 from zenoh_conformance.reading.conversation import Conversation
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.configured import CHANGES
@@ -136,30 +135,6 @@ class Row:
         return [
             pattern for pattern in self.faulty_node.also if not any(fnmatchcase(check, pattern) for check in self.red)
         ]
-
-
-def broken_by(faulty_node: FaultyNode) -> frozenset[str]:
-    """The requirements that a faulty node breaks: those of the checks in its `caught_by` and `also`."""
-    judges = {name: case.requirement for name, case in all_cases().items()}
-    judges |= {name: law.requirement for name, law in all_laws().items()}
-    patterns = (*faulty_node.caught_by, *faulty_node.also)
-    return frozenset(judges[check] for check in judges if any(fnmatchcase(check, pattern) for pattern in patterns))
-
-
-def uncaught(faulty_node: FaultyNode) -> list[str]:
-    """
-    The checks that must be red on a faulty node and are not; quicker than its whole row.
-
-    The named cases run first, the others only for laws that had nothing to judge yet.
-    """
-    wanted = set(faulty_node.caught_by)
-    named = [case for ident, case in all_cases().items() if ident in wanted]
-    others = [case for ident, case in all_cases().items() if ident not in wanted]
-    for case in (*named, *others):
-        if not wanted:
-            break
-        wanted -= reds(faulty_node.node, [case], whole=faulty_node.caught_by, more=faulty_node.values).keys()
-    return sorted(wanted)
 
 
 def row(faulty_node: FaultyNode) -> Row:

@@ -12,7 +12,6 @@ from zenoh_conformance.judging.law import all_laws
 from zenoh_conformance.loading import import_all
 from zenoh_conformance.spec.coverage import Coverage, Witness, cover
 from zenoh_conformance.spec.requirement import requirements
-from zenoh_conformance.wire.declare import snake
 from zenoh_harness.errors import UsageError
 from zenoh_vectors.loader import Vector, VectorError, load
 
@@ -42,11 +41,3 @@ def vectors() -> tuple[Vector, ...]:
         return load()
     except VectorError as bad:
         raise UsageError(str(bad), step="read the vectors", hint="`tox -e vectors` writes them anew") from bad
-
-
-def mentions(vector: Vector, message: str) -> bool:
-    """Whether a vector contains a message of this class: in its bytes, its meaning or its refusal."""
-    path = snake(message)
-    holders = (vector, *(step for _, step in vector.steps))
-    parts = [segment.path.split(".") for holder in holders for segment in holder.segments]
-    return any(path in (part.partition("[")[0] for part in names) for names in parts)

@@ -26,7 +26,6 @@ from zenoh_harness.targets.target import NodeTarget
 KEPT: Final = "judgements.jsonl"
 UPSTREAM: Final = "upstream"
 OWN: Final = "own"
-POLICIES: Final = (UPSTREAM, OWN)
 BASELINE: Final = "zenoh-rust"
 """Names of upstream's implementations."""
 

@@ -7,7 +7,7 @@ from typing import Final
 from zenoh_conformance.messages import Close, sane
 from zenoh_conformance.reading.batch import frame_batch
 from zenoh_conformance.reading.codec import decode, encode
-from zenoh_conformance.reading.kinds import InitAck, InitSyn
+from zenoh_conformance.reading.kinds import InitAck
 from zenoh_conformance.wire import DecodeError
 from zenoh_harness.errors import NotZenoh
 from zenoh_harness.links.links import RecordedLink
@@ -35,14 +35,6 @@ def greet(link: RecordedLink, deadline: Deadline, *, silently: bool = False) -> 
     if InitAck.matches(_read(answer)) or isinstance(_read(answer), Close) or _is_malformed_answer(answer):
         return answer
     raise NotZenoh(f"{link.locator} does not answer an InitSyn as Zenoh does", step="handshake", seen=show(answer))
-
-
-def hear_greeting(link: RecordedLink, deadline: Deadline) -> bytes:
-    """Return the first batch of an initiator. Raises NotZenoh if it is no InitSyn."""
-    batch = first_batch(link, deadline)
-    if InitSyn.matches(_read(batch)):
-        return batch
-    raise NotZenoh(f"what came from {link.locator} does not start with an InitSyn", step="handshake", seen=show(batch))
 
 
 def _is_malformed_answer(batch: bytes) -> bool:

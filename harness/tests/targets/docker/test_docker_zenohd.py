@@ -6,7 +6,7 @@ from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.errors import CannotGoOn, CannotStart, TargetError
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.targets.adapters.docker import owner
-from zenoh_harness.targets.greeting import greet, hear_greeting
+from zenoh_harness.targets.greeting import first_batch, greet
 from zenoh_harness.targets.reach import parse
 from zenoh_harness.targets.target import open_target
 
@@ -75,7 +75,7 @@ def test_it_connects_to_us(target, options):
     node = target(options)
     assert node.side is Side.INITIATOR
     with node.start() as instance, instance.link(soon()) as link:
-        assert hear_greeting(link, soon())[0] & 0x3F == 0x01
+        assert first_batch(link, soon())[0] & 0x3F == 0x01
 
 
 def test_a_paused_one_is_suspended_and_a_killed_one_has_ended(target, docker_client):

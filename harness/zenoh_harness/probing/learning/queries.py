@@ -102,17 +102,6 @@ def query_system(stage: Callable[[], Scene]) -> WordSystem[QueryRoute]:
     return WordSystem(lambda: QueryRoute(stage()), QueryRoute.say, shut)
 
 
-def table_machine() -> Mealy:
-    """Return the query table as an automaton."""
-    number = {phase: at for at, phase in enumerate(sorted(QUERY, key=lambda phase: phase is not START))}
-    steps = {
-        (number[phase], says.value): (output, number[there])
-        for phase, row in QUERY.items()
-        for says, (output, there) in row.items()
-    }
-    return Mealy(SYMBOLS, steps)
-
-
 def matching_states(machine: Mealy) -> Iterator[tuple[int, Phase, tuple[str, ...]]]:
     """Yield pairs of a learned state and a table phase that agree so far, each with the shortest word to it."""
 
