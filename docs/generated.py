@@ -1,12 +1,14 @@
 """Adds pages that are generated from the project's own tables: what `docs/gen/*.py` yield as (place, Markdown).
 
 To add one, write a file there with a function ``pages()`` that yields such pairs, and list its places in the menu of
-``properdocs.yml``. ARCHITECTURE.md and CONTRIBUTING.md become pages too.
+``properdocs.yml``. ARCHITECTURE.md and CONTRIBUTING.md become pages too; the glossary at the
+end of the latter is a page of its own.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,6 +30,9 @@ LINKS = {
 }
 """The beginning of a link in those files to its beginning among the pages."""
 
+GLOSSARY = re.compile(r"(?<=^## Glossary\n\n).*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+"""The text of the section of CONTRIBUTING.md that is the page `glossary.md`."""
+
 
 def _drawn(script: Path) -> Iterator[tuple[str, str]]:
     spec = importlib.util.spec_from_file_location(f"docs_gen_{script.stem}", script)
@@ -42,6 +47,12 @@ def _copied() -> Iterator[tuple[str, str]]:
         text = (HERE.parent / name).read_text(encoding="utf-8")
         for theirs, ours in LINKS.items():
             text = text.replace(f"]({theirs}", f"]({ours}")
+        if place == "contributing.md":
+            section = GLOSSARY.search(text)
+            if section is None:
+                raise ValueError("CONTRIBUTING.md has no section Glossary")
+            yield "glossary.md", f"# Glossary\n\n{section[0]}"
+            text = GLOSSARY.sub("The terms of this project are on [a page of their own](glossary.md).\n\n", text)
         yield place, text
 
 
