@@ -1,4 +1,4 @@
-"""A stream of requests to a codec process: what waits, what is answered, and who is charged when something goes wrong."""
+"""Send a stream of requests to a codec process, and decide which request caused a crash, a hang or a wrong answer."""
 
 from __future__ import annotations
 
@@ -17,45 +17,51 @@ _ALWAYS: Final = frozenset({AnswerKind.REFUSED, AnswerKind.UNIMPLEMENTED, Answer
 
 
 class Asked(Protocol):
-    """A codec process as this module needs it."""
+    """The interface of a codec process that this module needs."""
 
     window: int
-    """Requests under way."""
+    """The most requests without an answer at a time."""
     patience: float
-    """Seconds that the oldest request may wait."""
+    """The seconds within which the oldest request must be answered."""
 
     @property
     def last_seq(self) -> int:
-        """Of the youngest request."""
+        """The sequence number of the latest request."""
 
     @property
     def gone(self) -> bool:
-        """Whether it may not, or cannot, be started again."""
+        """Whether the process has ended and cannot, or may not, be started again."""
 
     def post(self, request: Request) -> int:
-        """Send a request and return its seq."""
+        """Send a request and return its sequence number."""
 
     def receive(self, oldest: int) -> dict[str, Any] | None:
-        """The next line, older ones dropped; None when it does not come in time.  Raises ValueError, Ended, Endless."""
+        """Return the next answer; skip those to requests before `oldest`; None if none comes in time.
+
+        Raises ValueError for a line that is not a JSON object, Ended if the process ends, Endless for a line without end.
+        """
 
     def restart(self) -> str:
-        """End the process and start another one, while that is allowed; the last words of the old one."""
+        """End the process and start another one, if this is permitted; return the last output of the old one."""
 
 
 class Asking:
-    """One stream of requests: what waits, what is answered, who is charged."""
+    """One stream of requests: yields one answer for each, in order.
+
+    A request that the codec does not answer correctly gets an answer of kind CRASH, HANG, GARBAGE or DISORDER.
+    """
 
     def __init__(self, codec: Asked, requests: Iterable[Request]) -> None:
         self.codec = codec
         self.todo = enumerate(requests)
         self.again: deque[tuple[int, Request]] = deque()
-        """Requests that were under way when the codec ended; asked alone, to see which of them ends it."""
+        """Requests without an answer when the codec ended; each is sent alone, to find the one that ends it."""
         self.waiting: deque[tuple[int, int, Request]] = deque()
-        """Seq, index and request, oldest first."""
+        """Sequence number, index and request of those without an answer, oldest first."""
         self.answers: dict[int, Answer] = {}
         self.first = codec.last_seq + 1
         self.charged: set[int] = set()
-        """Seqs whose verdict has fallen: an answer that comes after all is dropped."""
+        """Sequence numbers of requests that got an answer of ours; a later answer of the codec is dropped."""
 
     def run(self) -> Iterator[Answer]:
         due = 0
@@ -121,7 +127,7 @@ class Asking:
         self.answers[index] = Answer(kind=kind, why=why)
 
     def _ended(self) -> None:
-        """Alone, the request under way is to blame; of several, each is asked again alone."""
+        """Handle the end of the process: a request that waited alone caused it; of several, send each again alone."""
         alone = len(self.waiting) == 1
         index = self.waiting[0][1]
         said = self._begin_again(alone=alone)
@@ -129,7 +135,7 @@ class Asking:
             self.answers[index] = Answer(kind=AnswerKind.CRASH, why=f"the process ended: {said}")
 
     def _begin_again(self, *, alone: bool = False) -> str:
-        """Start the codec again; what was under way is asked again, unless it was one `alone`."""
+        """Start the codec again, and send the waiting requests again unless it was one `alone`; return the last output."""
         if not alone:
             self.again.extendleft((index, request) for _, index, request in reversed(self.waiting))
         self.waiting.clear()
@@ -137,7 +143,7 @@ class Asking:
 
 
 def _fault(line: Mapping[str, Any], request: Request) -> str:
-    """Why a line does not answer a request; empty when it does."""
+    """Return why a line does not answer a request; empty if it does."""
     try:
         kind = answer_of(line).kind
     except ValueError as why:
@@ -146,5 +152,5 @@ def _fault(line: Mapping[str, Any], request: Request) -> str:
 
 
 def short(line: Mapping[str, Any]) -> str:
-    """The beginning of a line, for a cause."""
+    """Return the first 160 characters of a line, for a cause."""
     return json.dumps(line)[:160]

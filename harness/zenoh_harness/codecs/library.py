@@ -1,7 +1,7 @@
-"""A codec in a shared library, called in this process: the functions of `codecs/zcodec.h`.
+"""Codecs in a shared library with the C interface `codecs/zcodec.h`.
 
-`python -m zenoh_harness.codecs.library PATH` serves one over the stdio codec protocol, so that what it breaks is only
-that process; `load` brings it into this process, for whoever needs hundreds of thousands of answers a second.
+`python -m zenoh_harness.codecs.library PATH` serves a library over the stdio codec protocol, so that a crash ends only that
+process. `load` loads it into this process, which gives hundreds of thousands of answers a second.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from zenoh_harness.identity import Identity
 from zenoh_harness.links.timing import scaled
 
 INTERFACE: Final = 1
-"""Of the header."""
+"""The version of the interface in `zcodec.h`."""
 
 LAYERS: Final = ("transport", "network", "scouting", "batch", "lowlatency", "vle", "keyexpr")
-"""By number."""
+"""The layers; the index is the number in `zcodec.h`."""
 
 DECODED, REFUSED, UNIMPLEMENTED, CRASHED, ENCODED, RELATED = range(6)
 WANT_ENCODED, WANT_MEANING, WANT_PLAIN = 1, 2, 4
 
 NOWHERE: Final = (1 << 64) - 1
 MADE_UP: Final = 999
-"""A layer that does not exist: whoever answers for it answers anything."""
+"""A layer that does not exist; a library that answers for it gives answers without meaning."""
 
 TRIAL: Final = 10.0
 """Seconds that loading and a first answer may take."""
 
 COUNTS: Final = b"__sanitizer_cov_8bit_counters_init"
-"""What a library with coverage counters asks of libFuzzer."""
+"""The symbol that a library with coverage counters imports from libFuzzer."""
 
 _ANSWER: Final = struct.Struct("<7Q")
 _KINDS: Final = {CRASHED: AnswerKind.CRASH, REFUSED: AnswerKind.REFUSED, UNIMPLEMENTED: AnswerKind.UNIMPLEMENTED}
@@ -48,7 +48,7 @@ _NEEDED: Final = ("zcodec_interface", "zcodec_hello", "zcodec_decode")
 
 
 class Raw(NamedTuple):
-    """One answer as the library gave it; numbers that it does not tell are NOWHERE."""
+    """One answer of the library; numbers that it does not state are NOWHERE."""
 
     status: int
     size: int
@@ -59,10 +59,14 @@ class Raw(NamedTuple):
 
 
 class LibraryCodec(Codec):
-    """A codec library in this process. What ends it ends us: see `load`."""
+    """A codec library in this process. A crash of the library ends this process; `load` tries it in another one first."""
 
     def __init__(self, path: Path, *, name: str = "") -> None:
-        """Load it; CannotStart when it is none, or of another interface, TargetError when it claims what cannot be."""
+        """Load the library.
+
+        Raises UsageError if the file does not exist, CannotStart if it is no codec library or has another version of the
+        interface, and TargetError if it answers for a layer that does not exist.
+        """
         self.path = path
         self._told = ctypes.create_string_buffer(_ANSWER.size)
         self._at = ctypes.addressof(self._told)
@@ -88,18 +92,18 @@ class LibraryCodec(Codec):
                 hint="for a layer number that it does not know zcodec_decode returns ZCODEC_UNIMPLEMENTED",
             )  # fmt: skip
 
-    # --- as it is -----------------------------------------------------------------------------------------------------
+    # --- direct calls -------------------------------------------------------------------------------------------------
 
     def status(self, layer: int, data: bytes, wants: int) -> int:
-        """The status alone; `told` has the rest.  As fast as it gets."""
+        """Decode, and return only the status; this is the fastest call."""
         return int(self._decode(layer, data, len(data), wants, self._at))
 
     def raw(self, layer: int, data: bytes, wants: int = 0) -> Raw:
-        """One answer to decode, with what `wants` asks for."""
+        """Decode, and return the answer with the parts that the bits of `wants` select."""
         return self._raw(int(self._decode(layer, data, len(data), wants, self._at)))
 
     def related(self, left: bytes, right: bytes) -> Raw:
-        """One answer to relate; UNIMPLEMENTED where it does not have that."""
+        """Relate two key expressions; the status is UNIMPLEMENTED if the library has no such function."""
         return self._raw(self._relate(left, len(left), right, len(right), self._at) if self._relate else UNIMPLEMENTED)
 
     def _raw(self, status: int) -> Raw:
@@ -110,14 +114,14 @@ class LibraryCodec(Codec):
             ctypes.string_at(text, text_length) if text else b"",
         )  # fmt: skip
 
-    # --- as every codec -----------------------------------------------------------------------------------------------
+    # --- the interface of codecs --------------------------------------------------------------------------------------
 
     def ask(self, requests: Iterable[Request]) -> Iterator[Answer]:
-        """One answer a request."""
+        """Yield one answer for each request."""
         return map(self._ask, requests)
 
     def decode_many(self, layer: str, inputs: Sequence[bytes]) -> list[Answer]:
-        """As many answers, without meaning."""
+        """Decode inputs; the answers have no meaning (`means`)."""
         number = _number(layer)
         return [_answer(self.raw(number, data, WANT_ENCODED)) for data in inputs]
 
@@ -177,7 +181,7 @@ def _number(layer: str) -> int:
 
 
 def _answer(raw: Raw) -> Answer:
-    """The answer as every codec gives it; GARBAGE for what the interface does not know."""
+    """Return the answer of the codec interface; GARBAGE for an unknown status or a meaning that is not JSON."""
     largest, allocated = (None if number == NOWHERE else number for number in (raw.largest, raw.allocated))
     if raw.status in _KINDS:
         at = None if raw.status != REFUSED or raw.size == NOWHERE else raw.size
@@ -199,19 +203,20 @@ def _answer(raw: Raw) -> Answer:
 
 
 def header() -> Path:
-    """The C header."""
+    """Return the path of the C header."""
     return Path(str(resources.files("zenoh_harness"))) / "codecs" / "zcodec.h"
 
 
 def counts_coverage(path: Path) -> bool:
-    """Whether the library counts its edges for libFuzzer; False for a file that is not there."""
+    """Return whether the library has coverage counters for libFuzzer; False if the file does not exist."""
     return path.is_file() and COUNTS in path.read_bytes()
 
 
 def tried(path: Path, *, name: str = "", patience: float = TRIAL, env: Mapping[str, str] | None = None) -> Identity:
-    """Who a library is, after a process with the environment `env` has seen it load and answer.
+    """Load a library in another process, with the environment `env`, let it answer once, and return its identity.
 
-    CannotStart when it crashes, hangs, or is no codec library; UsageError when it is not there.
+    `patience`: the most seconds that this may take, before scaling. Raises CannotStart if the library crashes, hangs or is no
+    codec library, and UsageError if the file does not exist.
     """
     if not path.is_file():
         _opened(path)
@@ -236,7 +241,7 @@ def tried(path: Path, *, name: str = "", patience: float = TRIAL, env: Mapping[s
 
 
 def load(path: Path, *, name: str = "", patience: float = TRIAL, env: Mapping[str, str] | None = None) -> LibraryCodec:
-    """The library in this process, once it was `tried` in another."""
+    """Load a library into this process, after trying it in another one. Raises as `tried`."""
     tried(path, patience=patience, env=env)
     return LibraryCodec(path, name=name)
 
@@ -246,7 +251,7 @@ def _last(said: bytes) -> list[str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Serve a library, or with `--trial` only see whether it answers."""
+    """Serve a library over the stdio codec protocol; with `--trial` only print its identity. Returns the exit code."""
     trial, path = arguments[0] == "--trial", Path(arguments[-1])
     try:
         codec = LibraryCodec(path)

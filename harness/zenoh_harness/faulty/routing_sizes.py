@@ -76,7 +76,7 @@ def cuts_large_answers(base, response):
     also={"*": "it withdraws other declarations, too"},
 )
 def takes_all_back_with_one(node, base, link, kind, entity):
-    """Withdraws all subscribers of a session with one of them, and all queryables likewise."""
+    """Withdraws all subscribers of a session with one of them, and all queryables with one of them."""
     for each in [entity, *(one for one in node.table(link, kind) if one != entity and kind != "token")]:
         base(entity=each)
 

@@ -1,10 +1,11 @@
-"""Two nodes, the tap on the one link between them, and an application on each side.
+"""Start two nodes, with a tap on the link between them and an application on each side.
 
     application A -- node A (listens)  <---- tap ----  node B (connects) -- application B
 
-B is started like any initiator and comes to a listener of ours first; the tap then takes that address over. A node without
-an application of its own gets a wheel client, which talks to it through a second tap that nobody records. Where none can reach
-it (it connects, or passes nothing on), one application is alone (`lone.py`), and what is said on the link is judged.
+B is started like any initiator and first connects to a listener of the harness; then the tap takes over this address. A node
+without an agent gets a wheel client as its application, which connects through a second tap that is not recorded. If a client
+cannot connect to the node, or the node does not forward its messages, the other application is alone (`lone.py`), and only
+the messages on the link are judged.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ APPLICATIONS: Final = {Side.RESPONDER: "a11cea", Side.INITIATOR: "b0ba"}
 
 
 def placed(reach: Reach, side: Side) -> Reach:
-    """The target in its place of the pair, unless its target string says otherwise.
+    """Return the target with the options for its side of the pair, which those in its target string override.
 
-    Raises UsageError when it cannot stand there.
+    Raises UsageError if the target cannot be on this side.
     """
     kind = KINDS[reach.kind]
     if "as" not in kind.options:
@@ -45,12 +46,12 @@ def placed(reach: Reach, side: Side) -> Reach:
         return reach
     text = {"zid": ZIDS[side], **reach.options, "as": side.value}
     if side is Side.INITIATOR and has_application(reach):
-        text.setdefault("role", "client")  # a router would want to be told where it listens
+        text.setdefault("role", "client")  # a router would need an address to listen on
     return reach.with_options(**text)
 
 
 def has_application(reach: Reach) -> bool:
-    """Whether what we start there comes with an agent."""
+    """Return whether the target has an agent when the harness starts it."""
     return reach.kind == "wheel" or reach.options.get("agent") == "stdio"
 
 
@@ -58,7 +59,10 @@ class Pair:
     """Both nodes, started and connected; use as a context manager."""
 
     def __init__(self, responder: Reach, initiator: Reach, sink: Callable[[Event], None]) -> None:
-        """Opens nothing yet. Raises UsageError for a target that cannot stand in its place."""
+        """Prepare the targets; nothing is started yet. Raises UsageError if a target cannot be on its side.
+
+        `sink` receives the events of the link.
+        """
         self.targets: Mapping[Side, NodeTarget] = {
             Side.RESPONDER: open_target(placed(responder, Side.RESPONDER)),
             Side.INITIATOR: open_target(_listening_too(placed(initiator, Side.INITIATOR))),
@@ -69,14 +73,14 @@ class Pair:
         self.nodes: dict[Side, NodeInstance] = {}
         self.voices: dict[Side, Voice] = {}
         self.lacking = ""
-        """What an application does not have, without which no scenario can be run."""
+        """The reason why no scenario can be run; empty if scenarios can be run."""
         self._sink = Opening(sink)
         self._tap: Tap | None = None
         self._fences: Fences | None = None
         self._all = contextlib.ExitStack()
 
     def __enter__(self) -> Self:
-        """Start both. Raises TargetError when one cannot be had, or when they do not get to hear each other."""
+        """Start both nodes. Raises TargetError if one does not start, or if they do not connect."""
         try:
             self._start()
         except BaseException:
@@ -89,18 +93,18 @@ class Pair:
 
     @property
     def conversation(self) -> Conversation:
-        """The connections that went through the tap; their events went to the sink."""
+        """The connections through the tap; their events went to the sink."""
         assert self._tap is not None, "not started"
         return self._tap.conversation
 
     def talk(self, here: Side) -> Talk:
-        """A fresh view for one scenario that begins on that side."""
+        """Return a new interface for one scenario that begins on this side."""
         assert self._tap is not None and self._fences is not None, "not started"
         routers = all(node.role == "router" for node in self.nodes.values())
         return Talk(self.voices[here], self.voices[here.other], self._fences, self._tap, routers=routers)
 
     def rest(self) -> None:
-        """Between scenarios: the link as it was, nothing declared, both hear each other. Raises Missed, AgentError."""
+        """Restore the link and undeclare everything, after a scenario. Raises Missed, AgentError."""
         assert self._tap is not None and self._fences is not None, "not started"
         self._tap.unbar()
         for voice in self.voices.values():
@@ -108,9 +112,9 @@ class Pair:
         self._fences.join(*self.voices.values())
 
     def dead(self) -> dict[Side, str]:
-        """Which nodes have ended, and how."""
+        """Return the nodes that have ended, with the reason."""
         vitals = {side: node.vitals() for side, node in self.nodes.items()}
-        alone = len(self.voices) < len(Side)  # who has no agent may end, and be started again
+        alone = len(self.voices) < len(Side)  # a node without an agent may end, and is started again
         return {
             side: f"the node ended with {seen.ended}"
             for side, seen in vitals.items()
@@ -136,7 +140,7 @@ class Pair:
             self.lacking = "; ".join(why.seen)
 
     def _join(self, within: float) -> None:
-        """Until both hear each other; where one passes nothing on, the other is alone. Raises CannotConnect."""
+        """Wait until each application receives the other's publications, or one is alone. Raises CannotConnect."""
         assert self._fences is not None, "not started"
         try:
             self._fences.join(*self.voices.values(), within=within)
@@ -150,11 +154,11 @@ class Pair:
                 self._alone(silent, "has no application of its own, and passes nothing on from one at its door")
 
     def _passes_on(self, side: Side) -> bool:
-        """Whether a node carries data between applications that are attached to it; who has his own needs not."""
+        """Return whether a node forwards data of applications that connect to it; always for a node with an agent."""
         return self.nodes[side].agent is not None or routes(self.voices[side], Voice(self._application(side, 1), side))
 
     def _alone(self, side: Side, why: str) -> None:
-        """No scenario is possible; what the other application makes both say on the link is. Raises CannotConnect."""
+        """Note why no scenario can be run, and remove the application of this side. Raises CannotConnect."""
         near = self.nodes[Side.INITIATOR]
         assert isinstance(near, LaunchedNode), "only what we start connects to us"
         self._sink.wait(near)
@@ -162,13 +166,13 @@ class Pair:
         self.voices.pop(side, None)
 
     def stir(self) -> None:
-        """Let the application that is alone do all that applications do."""
+        """Let an application that is alone do all commands of applications, so that the link can be judged."""
         if len(self.voices) < len(Side):
             for voice in self.voices.values():
                 stir(voice)
 
     def _application(self, side: Side, number: int = 0) -> AgentClient:
-        """A wheel client that is attached to the node; `number` tells several apart."""
+        """Start a wheel client that connects to the node; `number` distinguishes several."""
         reach = parse(f"wheel?role=client&zid={APPLICATIONS[side]}{number or ''}")
         client = self._all.enter_context(open_target(reach).start())
         assert client.agent is not None, "a wheel has an agent"
@@ -177,20 +181,20 @@ class Pair:
 
 
 def _profile(target: NodeTarget) -> str:
-    """What is to be judged must go over the link, unless the target string pins a profile."""
+    """Return the profile in which all messages go over the link, unless the target string names a profile."""
     chooses = target.reach.kind in ("wheel", "docker") and "profile" not in target.reach.options
     return ON_THE_LINK if chooses and ON_THE_LINK in target.profiles else DEFAULT
 
 
 def _taking_over(node: NodeInstance, to: Locator, sink: Callable[[Event], None]) -> Tap:
-    """A tap where the node comes to us: it has come once, is sent away, and comes again."""
+    """Replace the listener to which the node has connected by a tap; the node is disconnected and connects again."""
     assert isinstance(node, LaunchedNode), "only what we start connects to us"
     node.let_go()
     return Tap(node.locator, to, sink)
 
 
 def _listening_too(reach: Reach) -> Reach:
-    """A container that connects is told to listen too, where its application can attach itself."""
+    """Return a container that connects with the option to listen, too, so that its application can connect to it."""
     if reach.kind != "docker":
         return reach
     port = processes.free_port()
@@ -199,12 +203,12 @@ def _listening_too(reach: Reach) -> Reach:
 
 
 def _has_door(target: NodeTarget) -> bool:
-    """Whether an application can attach itself."""
+    """Return whether an application can connect to the node."""
     return target.side is Side.RESPONDER or target.reach.kind == "docker"
 
 
 def _door(target: NodeTarget, node: NodeInstance) -> Locator:
-    """Where an application attaches itself."""
+    """Return the address at which an application connects to the node."""
     if node.side is Side.RESPONDER:
         return node.locator
     words = shlex.split(target.reach.options["args"])
@@ -213,4 +217,4 @@ def _door(target: NodeTarget, node: NodeInstance) -> Locator:
 
 
 def _unheard(_event: Event) -> None:
-    """What an attached application says to its own node is not what is judged."""
+    """Ignore an event between an application and its own node, which is not judged."""

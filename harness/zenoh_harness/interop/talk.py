@@ -1,4 +1,4 @@
-"""What a scenario sees: two applications, the link between their nodes, and fences instead of waiting."""
+"""The interface of an interoperability scenario: two applications, the link between their nodes, and fences."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from zenoh_harness.links.timing import Deadline, scaled, strain, stretched
 
 FENCE: Final = "zconform/fence"
 GATHERED: Final = 0.1
-"""Seconds in which zenoh-rust's routers gather changes of their links before they look at them."""
+"""Seconds for which routers of zenoh-rust collect changes of their links before they process them."""
 OUTAGE: Final = 3 * GATHERED
-"""Seconds that an outage lasts: nobody may overlook it."""
+"""Seconds that an outage lasts, so that every node notices it."""
 _QUICK: Final = 0.7 * GATHERED
-"""Seconds in which the next link must be there, for a router to have the new session before it looks."""
+"""Seconds within which the next link must be open for a router to process its loss and its return together."""
 _BLINK: Final = 3.0
-"""Seconds in which two that were parted for a moment must hear each other again."""
+"""Seconds within which two nodes must communicate again after a short interruption."""
 _GLANCE: Final = 0.02
-"""Seconds between two attempts to be heard on the other side."""
+"""Seconds between two attempts to get a publication through."""
 
 _FRESH: Final = count(1)
 
 
 class Missed(Exception):  # noqa: N818  it carries what two nodes did not bring about; it is no error of ours
-    """Ends a scenario: something else arrived than what must."""
+    """Ends a scenario as failed: something else arrived than is required."""
 
 
 class Unfit(Exception):  # noqa: N818  nothing went wrong
-    """Ends a scenario that says nothing about such a pair."""
+    """Ends a scenario that does not apply to the pair."""
 
 
 class Bars(Protocol):
-    """What can cut the link: a `Tap`."""
+    """The interface that cuts and restores the link; a `Tap` has it."""
 
     newest: float
 
@@ -45,7 +45,7 @@ class Bars(Protocol):
 
 
 class Fences:
-    """One subscriber on each side; whoever is heard there is connected, and what it said before has arrived."""
+    """One subscriber on each side; when a publication arrives there, the sender's earlier messages have arrived, too."""
 
     def __init__(self, one: Voice, other: Voice) -> None:
         self._ears = {id(voice): voice.declare("subscriber", self._key(voice)) for voice in (one, other)}
@@ -54,14 +54,17 @@ class Fences:
         self._numbers = count(1)
 
     def pass_(self, sender: Voice, receiver: Voice, **options: Any) -> None:
-        """Wait until what `sender` said so far is with `receiver`. Missed when the fence does not arrive."""
+        """Wait until all messages of `sender` so far have arrived at `receiver`. Raises Missed if the fence does not."""
         number = self._put(sender, receiver, options)
         self._await(
             receiver, number, stretched(PATIENCE), f"from {sender.side.value}: what was put last has not arrived"
         )
 
     def join(self, one: Voice, other: Voice, *, within: float = 2 * PATIENCE) -> float:
-        """Wait until both hear each other; the last moment at which one was still deaf. Missed when they do not in time."""
+        """Wait until publications arrive in both directions; return the time of the last one that did not arrive.
+
+        `within`: seconds, scaled. Raises Missed if none arrives in this time.
+        """
         now = deaf = time.monotonic()
         for sender, receiver in ((one, other), (other, one)):
             deadline = Deadline.after(strain() * within)
@@ -81,7 +84,7 @@ class Fences:
             raise Missed(f"fence {why}")
 
     def _heard(self, receiver: Voice, number: int, within: float) -> bool:
-        """Whether that fence or a later one comes."""
+        """Return whether the fence with this number, or a later one, arrives within these seconds."""
         while (heard := self._ears[id(receiver)].next(within)) is not None:
             if int(heard.get("payload", "0") or "0", 16) >= number:
                 return True
@@ -92,7 +95,7 @@ class Fences:
 
 
 class Talk:
-    """One scenario's view. Keys are its own: no scenario hears another."""
+    """The interface of one scenario. Its keys are unique, so that scenarios do not affect each other."""
 
     def __init__(self, here: Voice, there: Voice, fences: Fences, link: Bars, *, routers: bool = False) -> None:
         """`routers`: both nodes are routers."""
@@ -103,16 +106,16 @@ class Talk:
         self._cut_at = self._deaf = 0.0
 
     def settle(self) -> None:
-        """What both have declared so far is known on both sides."""
+        """Wait until the declarations of both sides are known on the other side."""
         self._fences.pass_(self.there, self.here)
         self._fences.pass_(self.here, self.there)
 
     def listens(self, key: str = "") -> Ear:
-        """A settled subscriber `there`, on the talk's key unless told otherwise."""
+        """Declare a subscriber `there`, on the scenario's key by default, and wait until it is known `here`."""
         return self._declares("subscriber", key)
 
     def serves(self, *steps: Mapping[str, Any], key: str = "", **options: Any) -> Ear:
-        """A settled queryable `there`, which does these steps for each query."""
+        """Declare a queryable `there` that does these steps for each query, and wait until it is known `here`."""
         return self._declares("queryable", key, plan=list(steps), **options)
 
     def _declares(self, what: str, key: str, **options: Any) -> Ear:
@@ -121,40 +124,40 @@ class Talk:
         return ear
 
     def asks(self, key: str = "", **options: Any) -> Ear:
-        """A query from `here`; its timeout is a minute, which no query of a scenario needs."""
+        """Send a query from `here`; its timeout is a minute, which is more than any query of a scenario takes."""
         return self.here.get(key or self.key, **{"timeout_ms": 60_000, **options})
 
     def carries(self, ear: Ear, payload: bytes, **fields: Any) -> None:
-        """What `here` puts on the talk's key arrives with that payload and these fields."""
+        """Put a value `here`, and require that it arrives with this payload and these fields. Raises Missed."""
         self.here.put(self.key, payload, **fields)
         self.heard(ear, payload=payload, **fields)
 
     def reconnect(self) -> None:
-        """Cut the link, and restore it."""
+        """Cut the link and restore it. Raises Missed."""
         self.cut()
         self.restore()
 
     def quiet(self, ear: Ear, **options: Any) -> None:
-        """Nothing more was heard: a fence that `here` puts after it (as important as told) arrives alone."""
+        """Require that nothing more arrives before a fence from `here`, put with these options. Raises Missed."""
         self._fences.pass_(self.here, self.there, **options)
         self.same("heard", [], [heard["event"] for heard in ear.so_far()])
 
     def cut(self) -> None:
-        """The network fails: the link is cut, and no other comes through."""
+        """Cut the link, and block new ones."""
         self._link.bar()
         self._cut_at = time.monotonic()
 
     def restore(self) -> None:
-        """The network is back, after an outage that both have noticed; returns when they hear each other again."""
+        """Permit links again after an outage of `OUTAGE` seconds; return when both sides communicate again."""
         time.sleep(max(0.0, self._cut_at + scaled(OUTAGE) - time.monotonic()))
         self._link.unbar()
         self._fences.join(self.here, self.there)
 
     def blink(self) -> bool:
-        """The link is cut, and the next one comes through at once. Missed when the two do not hear each other again.
+        """Cut the link and permit the next one at once. Raises Missed if the two do not communicate again.
 
-        They are left hearing each other: an outage makes good what a blink has spoiled. Whether the link was back while
-        a router still gathered changes; on a busy machine it may not be.
+        Before Missed is raised, the connection is repaired by an outage. Returns whether the link was back while a router
+        still collected changes, which may fail on an overloaded machine.
         """
         self._link.bar()
         self._link.unbar()
@@ -168,17 +171,17 @@ class Talk:
         return self._link.newest - before < _QUICK
 
     def fits(self, holds: bool, why: str) -> None:
-        """Unfit, for that reason, unless it holds."""
+        """Raise Unfit with this reason unless the condition holds."""
         if not holds:
             raise Unfit(why)
 
     def between(self, whom: str) -> None:
-        """Unfit unless both nodes are `routers`, or one of them is none (`others`)."""
+        """Raise Unfit unless both nodes are routers (`routers`), or at least one is not (`others`)."""
         why = "both nodes are routers" if self._routers else "not both nodes are routers"
         self.fits(self._routers is (whom == "routers"), why)
 
     def heard(self, ear: Ear, event: str = "sample", **fields: object) -> Heard:
-        """The next thing heard is such an event with these fields. Missed when nothing or something else comes."""
+        """Require that the next event has this kind and these fields; return it. Raises Missed."""
         found = ear.next()
         if found is None:
             raise Missed(f"no {event} arrived")
@@ -188,25 +191,25 @@ class Talk:
         return found
 
     def answers(self, ear: Ear) -> list[Heard]:
-        """All that answers a question. Missed when it never ends."""
+        """Return all answers to a query. Raises Missed if it does not end."""
         found = list(ear.until_end())
         if not found or found[-1]["event"] != "end":
             raise Missed(f"the query never ended, after {len(found)} answers")
         return found[:-1]
 
     def payloads(self, ear: Ear) -> list[str]:
-        """The payloads of all replies, sorted. Missed for an error among them."""
+        """Return the payloads of all replies, sorted. Raises Missed if one is an error."""
         answers = self.answers(ear)
         self.same("answers", ["reply"] * len(answers), [answer["event"] for answer in answers])
         return sorted(answer.get("payload", "") for answer in answers)
 
     def same(self, what: str, wanted: object, got: object) -> None:
-        """Missed unless both are the same."""
+        """Raise Missed unless both values are equal."""
         if wanted != got:
             raise Missed(f"{what}: {_cut(got)} where {_cut(wanted)} is required")
 
     def require(self, holds: bool, why: str) -> None:
-        """Missed, with that sentence, unless it holds."""
+        """Raise Missed with this sentence unless the condition holds."""
         if not holds:
             raise Missed(why)
 

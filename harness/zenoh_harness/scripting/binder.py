@@ -1,4 +1,4 @@
-"""A script bound to a target: each line acted on a scene, each bound value filled in from what the target said."""
+"""Run a script against a target: do its steps on a scene, and evaluate its expressions with the target's messages."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ from zenoh_harness.files.results import check_label
 from zenoh_harness.files.scripts import STAYS_UP, Part, Script, Step, Value
 
 BATCH_SIZE = "batch_size"
-"""What a step may need: a batch of this size is lawful."""
+"""The condition of a step that a batch of this size is valid."""
 PREFIX = "prefix"
 """The path of a batch's length on the link."""
 
 _KINDS: dict[str, AnyKind] = {kind.name: kind for kind in (InitSyn, InitAck, OpenSyn, OpenAck)}
 TELLING = frozenset({"init", "open", "close", "push", "request", "response", "response_final"})
-"""Kinds of the target's messages that a script waits for; what a node says on its own accord is not expected."""
+"""Kinds of the target's messages that a script waits for; a node sends other kinds of its own accord."""
 
 PASSED_ON = frozenset({"Push", "Request", "Response", "Declare"})
-"""What a script with several connections waits for on one of them, because another said it."""
+"""Messages that a script with several connections expects on one of them because another sent them."""
 
 ENDS = ("link shut", "link reset")
-"""Deviations that a CLOSE may come before."""
+"""Deviations that a CLOSE may precede."""
 
 LEAVING = ("finish", "reset", "shut")
-"""What we do with a link after which we hear no more, or need not."""
+"""Steps after which the script reads nothing more from the link."""
 
 _END = Part("end", Value())
 _HEADERS = ("frame.header", "fragment.header", PREFIX, _END.path)
-"""Where a FRAME or FRAGMENT begins; the others end the one before."""
+"""Paths at which a FRAME or FRAGMENT begins or the previous one ends."""
 
 RELIABLE = 0x20
-"""R in the header of FRAME and FRAGMENT."""
+"""The bit R in the header of FRAME and FRAGMENT."""
 
 
 def case_of(script: Script, name: str) -> Case:
-    """The script as a case: run, repeated and judged as one. Raises UsageError for what nobody can expect."""
+    """Return the script as a case, to be run like one. Raises UsageError for a step that cannot be executed."""
     for step in script.steps:
         if step.do == "expect":
             _expected(step)
@@ -70,7 +70,7 @@ def case_of(script: Script, name: str) -> Case:
 
 
 def _needs(script: Script) -> tuple[str, ...]:
-    """What a node must do for it: one that goes on beside an open connection needs several, and what is passed on, routing."""
+    """Return the capabilities that a script needs: several links for parallel connections, routing for forwarded messages."""
     up: set[str] = set()
     beside = False
     for step in script.steps:
@@ -84,11 +84,11 @@ def _needs(script: Script) -> tuple[str, ...]:
 
 
 def judged(script: Script, scene: Scene) -> None:
-    """Do what it says, and hold the target to the check that it was recorded of. Raises Deviation, or Elsewhere.
+    """Do the script's steps, and judge the target by the check that the script names. Raises Deviation or Elsewhere.
 
-    A law's script is held to that law; that of a case to the case itself, which says the same and knows what it looks for: a
-    step would take a cookie that all links share for that of the right one, or silence for silence enough.
-    That of a target's end is held to nothing here: whoever asks for it looks at the target's health afterwards.
+    For a law the steps are done and the law judges the conversation. For a case the case itself runs, since it judges more
+    precisely than the recorded steps: these would accept the cookie of another link, or too short a silence. For
+    `target/stays-up` nothing is judged here: the caller tests the target's health afterwards.
     """
     check = script.header.get("check", "")
     if check == STAYS_UP:
@@ -104,18 +104,18 @@ def judged(script: Script, scene: Scene) -> None:
 
 
 def is_here(check: str) -> bool:
-    """Whether this version has what a script is held to; else its steps are done as they stand."""
+    """Return whether this version has the check of a script; otherwise the steps alone are done."""
     return not check or check in (*all_laws(), STAYS_UP) or check.startswith("models/") or _case(check) is not None
 
 
 def _done(script: Script, scene: Scene) -> None:
-    """Do the steps as far as the target goes with them."""
+    """Do the steps until one fails."""
     with suppress(Elsewhere, Deviation):
         _Performance(script, scene, law=True).run()
 
 
 def _held(script: Script, scene: Scene, law: type[Law]) -> None:
-    """Do the steps as far as the target goes with them, and judge the conversation by the law."""
+    """Do the steps until one fails, and judge the conversation by the law. Raises Deviation or Elsewhere."""
     way = "the law met nothing to judge"
     try:
         _Performance(script, scene, law=True).run()
@@ -133,7 +133,7 @@ def _held(script: Script, scene: Scene, law: type[Law]) -> None:
 
 
 def _case(label: str) -> tuple[Case, Parameters] | None:
-    """A case and the parameters that its label tells; None for one that there is not."""
+    """Return the case and the parameters of a label; None if there is no such case."""
     name = label.partition("[")[0]
     found = next((case for case in all_cases().values() if name in (case.id, *case.aliases)), None)
     if found is None:
@@ -145,22 +145,22 @@ def _case(label: str) -> tuple[Case, Parameters] | None:
 
 
 def perform(script: Script, scene: Scene) -> None:
-    """Do what it says. Raises Deviation where the target does not do what is expected, or deviates as recorded."""
+    """Do the steps. Raises Deviation if an expected answer does not come or the recorded deviation occurs, or Elsewhere."""
     _Performance(script, scene).run()
 
 
 class Elsewhere(Exception):  # noqa: N818 - no fault of anybody: the target did something else that is right, too
-    """What was to be observed cannot be reached on this target."""
+    """The script cannot reach the state in which it judges, since the target behaves differently and correctly."""
 
 
 class _Performance:
     def __init__(self, script: Script, scene: Scene, *, law: bool = False) -> None:
-        """`law`: a law judges afterwards what was said; no step does."""
+        """`law`: a law judges the conversation afterwards; steps judge nothing."""
         self.script, self.scene, self.law = script, scene, law
         self.on: dict[str, Dialogue] = {}
         self.zids: dict[str, bytes] = {}
         self.said: dict[str, int] = {}
-        """How much was heard on a connection when the script last sent something there."""
+        """Connection to the number of messages that were received on it before the script last sent something there."""
 
     def run(self) -> None:
         cause = self.script.header.get("cause")
@@ -181,7 +181,7 @@ class _Performance:
             raise Elsewhere(f"the script does the same again, and cannot tell what the check did: {cause}")
 
     def on_the_way(self, at: int) -> bool:
-        """Whether that step of a handshake only leads to what the script is about: no session was live, and more is to be sent."""
+        """Return whether a step is a preparatory step of a handshake: no session was live, and more messages follow."""
         live = any(us.their_open is not None and us.my_open is not None for us in self.on.values())
         handshake = self.script.steps[at].what in (InitAck.name, OpenAck.name, InitSyn.name, OpenSyn.name)
         return handshake and not live and any(step.do == "send" for step in self.script.steps[at + 1 :])
@@ -195,12 +195,12 @@ class _Performance:
         getattr(self, f"do_{step.do}")(step)
 
     def listen(self, us: Dialogue) -> None:
-        """Hear what the target still says before we go: a law judges that too, also where no step expects it."""
+        """Read the messages that no step expects before a link is ended, since a law judges these, too."""
         for _ in us.stream():
             pass
 
     def wait(self, seconds: float) -> None:
-        """Let time pass, reading what comes on every link."""
+        """Wait for these seconds, and read what arrives in the meantime."""
         links = list(self.on.values())
         for dialogue in links[:1]:
             until = dialogue.wire.now() + seconds
@@ -212,7 +212,7 @@ class _Performance:
                     dialogue._take(event)
 
     def zid(self, name: str) -> bytes:
-        """The ZenohID that a name stands for."""
+        """Return the ZenohID of a name in the script."""
         return self.zids.setdefault(name, self.scene.fresh_zid())
 
     # -- steps
@@ -250,7 +250,7 @@ class _Performance:
         self.on[step.connection].wire.shut()
 
     def do_needs(self, step: Step) -> None:
-        """What the target has settled makes the next step lawful; else nothing can be observed."""
+        """Check that the negotiated terms make the next step valid. Raises Elsewhere."""
         us, wanted = self.on[step.connection], _needed(step)
         told = [seen.message.batch_size for seen in us.heard if seen.kind == "init"]
         settled = min((DEFAULT_BATCH if size is None else size for size in told), default=DEFAULT_BATCH)
@@ -258,7 +258,7 @@ class _Performance:
             raise Elsewhere(f"the target settled for batches of {settled} bytes, and the script sends {wanted}")
 
     def do_deviates(self, step: Step) -> None:
-        """Whether the target does again what it did when this was recorded."""
+        """Raise Deviation if the target deviates as it did when the script was recorded."""
         us = self.on[step.connection]
         if self.law:
             self.listen(us)
@@ -272,7 +272,7 @@ class _Performance:
             self.deviate(us)
 
     def ends_anyhow(self, step: Step) -> bool:
-        """Whether the end of the link is the deviation even after a CLOSE: where none was asked for."""
+        """Return whether the end of the link is the deviation even after a CLOSE: if the cause does not mention one."""
         return step.what in ENDS and "Close" not in self.script.header.get("cause", "")
 
     def deviate(self, us: Dialogue) -> NoReturn:
@@ -292,7 +292,7 @@ class _Performance:
     # -- values
 
     def value(self, value: Value) -> bytes:
-        """The bytes of a value that is bound to what was said."""
+        """Return the bytes of an expression, from our ZenohIDs and the target's messages."""
         if value.bound == "zid":
             return self.zid(value.name)
         us, kind = self.on[value.name], value.path.partition(".")[0]

@@ -1,4 +1,4 @@
-"""Nodes with small limits: of sessions, links, half-open handshakes, message sizes, time; and nodes that do less than a router."""
+"""Nodes with low limits (sessions, links, half-open handshakes, sizes, times), and nodes that do less than a router."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from zenoh_harness.reference.link import Link
 from . import row, variant
 
 APPLICATION = frozenset({"agent", *(f"agent.{name}" for name in COMMANDS)})
-"""What an application above it does."""
+"""The capabilities that a node without an application lacks."""
 
 LIMITS = "session-establishment#overview: resource limits are refused by CLOSE"
 HANDSHAKES = "no page says how long a handshake may take"
@@ -63,7 +63,7 @@ row(
 
 @variant(permitted=LIMITS)
 class LetsGoOfItsSessionLate(Reference):
-    """As initiator it holds one session, comes back before it has let go of it, and leaves the next one by CLOSE until it has."""
+    """As initiator, reconnects before it has released its previous session, and until then closes the new one."""
 
     def __init__(self, config: Config | None = None) -> None:
         super().__init__(config)
@@ -82,7 +82,7 @@ class LetsGoOfItsSessionLate(Reference):
 
 @variant(permitted=LIMITS)
 class LetsAPeerBackInLate(Reference):
-    """As responder it has not let go of a node that has just left, and refuses it until it has."""
+    """As responder, refuses a node that has just left until it has released that node's session."""
 
     def __init__(self, config: Config | None = None) -> None:
         super().__init__(config)
@@ -105,7 +105,7 @@ class LetsAPeerBackInLate(Reference):
     unjudged={"routing-ids/a-session-may-declare-many": "it ends a session that declares so many"},
 )
 class HasRoomForSixteenOfEach(Reference):
-    """Takes sixteen numbers and sixteen subscribers of a session, and ends the session that declares more by CLOSE."""
+    """Accepts sixteen expression ids and sixteen subscribers of a session, and closes a session that declares more."""
 
     MOST: ClassVar = 16
 
@@ -128,7 +128,7 @@ ONE_HALF_OPEN: Mapping[str, Any] = {
 
 
 class _FewHalfOpen(Reference):
-    """Ends a link that comes while so many handshakes are half open."""
+    """Ends a new link while `half_open` handshakes are half open."""
 
     facts: ClassVar = {"half_open": 8}
 
@@ -138,19 +138,19 @@ class _FewHalfOpen(Reference):
         return super().connected(name, side, now, framing)
 
     def half_open(self, now: float) -> int:
-        """Handshakes that it counts as half open."""
+        """Return the number of handshakes that count as half open."""
         return sum(not link.live for link in self.links.values())
 
 
 row(
     "holds-eight-half-open-handshakes",
-    "Ends every link that comes while eight handshakes are half open.",
+    "Ends every new link while eight handshakes are half open.",
     permitted=HALF_OPEN,
     of=_FewHalfOpen,
 )
 row(
     "holds-one-half-open-handshake",
-    "Ends every link that comes while a handshake is half open.",
+    "Ends every new link while a handshake is half open.",
     permitted=HALF_OPEN,
     of=_FewHalfOpen,
     **ONE_HALF_OPEN,
@@ -159,7 +159,7 @@ row(
 
 @variant(permitted="no page says how soon a node notices that a handshake has ended")
 class FreesItsPlaceLate(_FewHalfOpen):
-    """Holds one handshake that is half open, and counts it for a moment more after its link has ended."""
+    """Permits one half-open handshake, and counts it for 50 ms more after its link has ended."""
 
     facts = ONE_HALF_OPEN["facts"]
     lacks = ONE_HALF_OPEN["lacks"]
@@ -179,14 +179,14 @@ class FreesItsPlaceLate(_FewHalfOpen):
 
 @variant("on_batch", permitted=LIMITS)
 def takes_first_batches_of_2048_bytes(node: Reference, base: Base[None], link: Link, batch: bytes) -> None:
-    """As responder it refuses what is larger than 2048 bytes in a handshake."""
+    """As responder, refuses batches of more than 2048 bytes in the handshake."""
     if link.side is Side.RESPONDER and not link.live and len(batch) > 2048:
         raise Refused(GENERIC, "too large for a handshake")
     base(link, batch)
 
 
 @variant(
-    permitted="no page says how large a message a node puts together",
+    permitted="no page says how large a message a node must reassemble",
     unjudged=dict.fromkeys(
         (
             "establishment-patch/toward-patch-zero-no-marker-is-needed",
@@ -206,7 +206,7 @@ def takes_first_batches_of_2048_bytes(node: Reference, base: Base[None], link: L
     ),
 )
 class TakesMessagesOf4096Bytes(Reference):
-    """Gives up what has come in fragments to more than 4096 bytes."""
+    """Drops fragmented messages and publications of more than 4096 bytes."""
 
     facts: ClassVar = {"message_size": 4096}
 
@@ -239,7 +239,7 @@ row(
 row(
     "finishes-no-queries",
     "A peer that knows no queries: it says nothing to a REQUEST.",
-    permitted="query#request-response-flow binds who serves",
+    permitted="query#request-response-flow binds nodes that have queryables",
     settings={"whatami": sane.PEER},
     lacks=frozenset({"finals"}) | APPLICATION,
     on_request=do_nothing,
@@ -260,7 +260,7 @@ row(
 row(
     "answers-no-interests",
     "Has nothing to declare, and says nothing to an INTEREST.",
-    permitted="interests#modes binds who has declarations",
+    permitted="interests#modes binds nodes that have declarations",
     lacks=frozenset({"interests"}),
     on_interest=do_nothing,
 )

@@ -1,4 +1,4 @@
-"""Nodes that say keys in other ways than the reference: by numbers of their own, or of the far side, whole or in parts."""
+"""Nodes that encode key expressions in other ways than the reference node: with own or the far side's expression ids."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from zenoh_harness.reference.link import Link
 from . import row, variant
 from .talking import EVERYTHING_IN_FRAGMENTS, declares_names
 
-BY_NUMBER = "declarations: expression ids; push#wire-format: scope and suffix are put together as they stand"
+BY_NUMBER = "declarations: expression ids; push#wire-format: scope and suffix are concatenated as they are"
 
 
 def keyed(message: Any, said: Callable[[str], WireExpr]) -> Any:
-    """The message, its key said in another way where it is said by its whole name."""
+    """Return the message with its key encoded by `said`, if the key has no expression id yet."""
     body = getattr(message, "body", None)
     if isinstance(message, Push | Request | Response):
         return replace(message, key=changed(message.key, said))
@@ -51,12 +51,12 @@ def keyed(message: Any, said: Callable[[str], WireExpr]) -> Any:
 
 
 def changed(key: WireExpr, said: Callable[[str], WireExpr]) -> WireExpr:
-    """A key said in another way, unless it has a number already, or there is none."""
+    """Return a key encoded by `said`; one with an expression id, or an empty one, stays as it is."""
     return key if key.scope or not key.suffix else said(key.suffix)
 
 
 def taken_back(ext: WireExprExt, said: Callable[[str], WireExpr]) -> WireExprExt:
-    """The key of what is taken back, said in another way."""
+    """Return the key extension of an undeclaration, encoded by `said`."""
     key = changed(WireExpr(scope=ext.scope, suffix=ext.suffix, mapping=True), said)
     flags = WireExprFlags.SUFFIX if key.suffix is not None else 0
     flags |= WireExprFlags.SENDERS_SCOPE if key.mapping else 0
@@ -64,10 +64,10 @@ def taken_back(ext: WireExprExt, said: Callable[[str], WireExpr]) -> WireExprExt
 
 
 class _Numbers(Reference):
-    """Gives numbers to what it is about to say, in the lane in which it says that."""
+    """Declares an expression id before each message that uses it, on the lane of this message."""
 
     def tells(self, link: Link, body: DKeyExpr | UKeyExpr, message: Any, how: dict[str, Any]) -> None:
-        """A number comes, or goes, before or behind a message; there it is not overtaken."""
+        """Declare or undeclare an expression id with the priority of a message, so that neither overtakes the other."""
         qos = message.exts.get(QoS)
         priority = sane.DEFAULT_PRIORITY if qos is None else qos.priority
         super().say(link, Declare(exts=Exts((QoS(value=sane.DECLARE_QOS | priority),)), body=body), **how)
@@ -78,7 +78,7 @@ class _Numbers(Reference):
 
 @variant(permitted=BY_NUMBER)
 class NamesKeysByParts(_Numbers):
-    """Gives a number to a part of each key, which may end within a chunk, and says the rest; it has at most twenty numbers."""
+    """Declares an expression id for a prefix of each key, which may end within a chunk; it has at most twenty ids."""
 
     MOST: ClassVar = 20
 
@@ -88,7 +88,7 @@ class NamesKeysByParts(_Numbers):
         super().say(link, message, **how)
 
     def by_part(self, link: Link, key: str, message: Any, how: dict[str, Any]) -> WireExpr:
-        """The number of a part, and what remains."""
+        """Return the expression id of a key's prefix, with the rest of the key as suffix."""
         part = part_of(key)
         number = next((number for number, known in link.named.items() if known == part), None)
         if number is None:
@@ -103,14 +103,14 @@ class NamesKeysByParts(_Numbers):
 
 
 def part_of(key: str) -> str:
-    """About two thirds of a key, also within a chunk, where that is a key expression; else all of it."""
+    """Return a prefix of at most two thirds of a key, if one is a key expression; else the whole key."""
     ends = range(len(key) * 2 // 3, 0, -1)
     return next((key[:end] for end in ends if keyexpr.is_canonical(key[:end])), key)
 
 
 @variant("say", permitted=BY_NUMBER, of=_Numbers)
 def names_keys_for_one_use(node: _Numbers, base: Base[None], link: Link, message: Any, **how: Any) -> None:
-    """Gives each key the same number, uses it once, and releases it."""
+    """Declares the same expression id for each key, uses it once, and releases it."""
     names: list[str] = []
     by_number = message if link.inside is not None else keyed(message, lambda key: first(names, key))
     for name in names:
@@ -121,21 +121,21 @@ def names_keys_for_one_use(node: _Numbers, base: Base[None], link: Link, message
 
 
 def first(names: list[str], key: str) -> WireExpr:
-    """The first number; the key is noted as what it is to stand for."""
+    """Return expression id 1, and add the key to those for which the id must be declared."""
     names.append(key)
     return WireExpr(scope=1, mapping=True)
 
 
 @variant("say", permitted="push#wire-format: M clear: the scope is the receiver's")
 def names_keys_by_their_numbers(node: Reference, base: Base[None], link: Link, message: Any, **how: Any) -> None:
-    """Names a key by a number that the far side has declared, with a suffix where that is but a part of it."""
+    """Encodes a key with an expression id that the far side has declared, and the rest of the key as suffix."""
     if link.inside is None:
         message = keyed(message, lambda key: by_theirs(link, key))
     base(link, message, **how)
 
 
 def by_theirs(link: Link, key: str) -> WireExpr:
-    """The number of the longest of their keys that this one begins with, and the rest."""
+    """Return the far side's expression id of the longest prefix of the key, with the rest of the key as suffix."""
     fitting = [number for number, known in link.keys.items() if key.startswith(known)]
     if not fitting:
         return whole(key)
@@ -145,7 +145,7 @@ def by_theirs(link: Link, key: str) -> WireExpr:
 
 row(
     "fragments-and-numbers",
-    "Declares a number for each key that it publishes to, and says everything in fragments.",
+    "Declares an expression id for each key that it publishes to, and sends everything in fragments.",
     permitted=f"{BY_NUMBER}; no page forbids a fragment that would fit",
     of=EVERYTHING_IN_FRAGMENTS,
     say=declares_names,

@@ -1,4 +1,4 @@
-"""Nodes with entities of their own, which come and go with what others declare."""
+"""Nodes that have their own declarations, and declare them anew whenever another session declares something."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from zenoh_harness.reference.link import Link
 from . import row, variant
 from .limits import ANSWERS_NOTHING
 
-OWN = "declarations: a node, and whoever else it serves, declares and takes back when it likes"
+OWN = "declarations: a node, and other nodes behind it, may declare and undeclare at any time"
 
 
 class _ThingsOfItsOwn(Reference):
-    """Has entities of its own, which come and go whenever somebody declares something; its queryables have no answers."""
+    """Has its own entities, and declares them anew after each declaration of a session; its queryables never reply."""
 
     keys: ClassVar[Mapping[str, str]] = {}
-    """By kind."""
+    """Kind of an entity to its key."""
 
     def __init__(self, config: Config | None = None) -> None:
         super().__init__(config)
@@ -44,12 +44,12 @@ class _ThingsOfItsOwn(Reference):
         self.comes()
 
     def hear(self, message: Any) -> None:
-        """A query ends without an answer."""
+        """Answer a query with the final only."""
         if isinstance(message, Request):
             self.route(self.own, ResponseFinal(id=message.id))
 
     def comes(self) -> None:
-        """Declare all of it."""
+        """Declare all own entities."""
         for kind, key in self.keys.items():
             self.route(self.own, declaring.declare(DECLARE[kind](id=next(self.entities), key=whole(key))))
 
@@ -62,7 +62,7 @@ class _ThingsOfItsOwn(Reference):
             self.comes()
 
     def check_open(self, link: Link, open_: Open) -> None:
-        del self.links["own"]  # it takes no session's place
+        del self.links["own"]  # it does not count for the limit of sessions
         try:
             super().check_open(link, open_)
         finally:
@@ -71,30 +71,30 @@ class _ThingsOfItsOwn(Reference):
 
 row(
     "has-an-admin-space",
-    "Has a queryable, a subscriber and a token of its own below `@/`, which come and go whenever somebody declares something.",
+    "Has its own queryable, subscriber and token below `@/`, which it declares anew after each declaration of a session.",
     permitted=OWN,
     of=_ThingsOfItsOwn,
     keys={"subscriber": "@/0807/router/**", "queryable": "@/0807/router/**", "token": "@/0807/alive"},
 )
 row(
     "has-a-storage-of-everything",
-    "Has a subscriber and a queryable of `**`, which has no answers, and which come and go whenever somebody declares something.",
+    "Has its own subscriber and queryable of `**`, which never replies; it declares both anew after each declaration.",
     permitted=OWN,
     of=_ThingsOfItsOwn,
     keys={"subscriber": "**", "queryable": "**"},
 )
 row(
     "has-tokens-everywhere",
-    "Has a token of `**`, which comes and goes whenever somebody declares something.",
+    "Has its own token of `**`, which it declares anew after each declaration of a session.",
     permitted=OWN,
     of=_ThingsOfItsOwn,
     keys={"token": "**"},
 )
 
 
-@variant("on_declare", permitted="declarations: what a node declares is its own affair", **ANSWERS_NOTHING)
+@variant("on_declare", permitted="declarations: no page restricts what a node declares", **ANSWERS_NOTHING)
 def declares_back(node: Reference, base: Base[None], link: Link, declare: Declare) -> None:
-    """It answers no question, and subscribes to whatever somebody subscribes to."""
+    """Answers neither queries nor interests, and declares a subscriber of each key for which it receives one."""
     body = declare.body
     base(link, declare)
     key = node.key_of(link, body.key) if isinstance(body, DSubscriber) else None

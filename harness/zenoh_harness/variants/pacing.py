@@ -1,4 +1,4 @@
-"""Nodes that work in another time than the reference: they pass on later, or deal with one session later than with another."""
+"""Nodes that process messages later than the reference node does: all messages, or those of some sessions."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .limits import ANSWERS_NOTHING
 
 class AtItsOwnPace(TimedNode):
     """
-    Deals with what each session says in order, and with each session at a pace of its own. To be put before any node.
+    Processes the messages of each session in order, with another delay for each session. A mixin for any node.
 
-    Whatever a check must know that the node has dealt with, it must ask on the session that said it.
+    A check that needs to know that the node has processed a message must send its fence on the session of that message.
     """
 
     pace: ClassVar[tuple[float, ...]] = (0.0, 0.05, 0.1)
-    """Seconds until a message is dealt with, by session, in the order in which they first say something; over and over."""
+    """Seconds by which the messages of a session are delayed, by the order of the sessions' first messages, repeated."""
 
     def __init__(self, config: Config | None = None) -> None:
         super().__init__(config)
@@ -46,13 +46,13 @@ PACED = "no page says how the work on two sessions is ordered"
 
 LATER_SESSIONS_LATER = row(
     "deals-with-later-sessions-later",
-    "Has a task for each session, and those of later sessions get to work later.",
+    "Processes each session in a task of its own; the tasks of later sessions run later.",
     permitted=PACED,
     of=AtItsOwnPace,
 )
 FIRST_SESSIONS_LAST = row(
     "deals-with-first-sessions-last",
-    "Has a task for each session, and those of the first sessions get to work last.",
+    "Processes each session in a task of its own; the tasks of the first sessions run last.",
     permitted=PACED,
     of=AtItsOwnPace,
     pace=(0.1, 0.05, 0.0),
@@ -61,7 +61,7 @@ FIRST_SESSIONS_LAST = row(
 
 @variant(permitted="no page says that what one session said has reached another when the first is answered")
 class PassesOnLater(TimedNode):
-    """Passes on what other sessions said a little later, in order; what a session itself asks is answered at once."""
+    """Forwards the messages of other sessions a little later, in order; answers a session's own requests at once."""
 
     speaking: Link | None = None
 
@@ -82,10 +82,10 @@ class PassesOnLater(TimedNode):
     permitted="push#routing: no page says how soon what is declared has an effect, nor that each publication takes alike",
 )
 class FindsItsFirstWayLate(TimedNode):
-    """Holds back the first publication that it passes on, and what comes to that session behind it; later ones go at once."""
+    """Delays the first publication that it forwards, and the messages to that session after it; later ones go at once."""
 
     LATE: ClassVar = 0.6
-    """Seconds: more than a calm probe waits, and less than what cases wait."""
+    """The delay in seconds: more than a probe waits for silence, and less than cases wait."""
 
     def __init__(self, config: Config | None = None) -> None:
         super().__init__(config)
@@ -102,7 +102,7 @@ class FindsItsFirstWayLate(TimedNode):
             super().say(link, message, reliable=reliable)
 
     def find_way(self, link: Link) -> None:
-        """Say what was held back."""
+        """Send the delayed messages."""
         self.slow = None
         for message, reliable in self.behind if link.live else ():
             super().say(link, message, reliable=reliable)
@@ -112,7 +112,7 @@ class FindsItsFirstWayLate(TimedNode):
     permitted="close#session: no page says how soon what a session declared is withdrawn once its link has ended",
 )
 class ForgetsSessionsLater(TimedNode):
-    """Ends the link at once, and forgets the session, and with it what it declared and owes, a little later."""
+    """Ends a link at once, and withdraws the session's declarations and missing finals a little later."""
 
     def __init__(self, config: Config | None = None) -> None:
         super().__init__(config)
@@ -127,7 +127,7 @@ class ForgetsSessionsLater(TimedNode):
             super().drop(link)
 
     def check_open(self, link: Link, open_: Open) -> None:
-        """A node that comes back before it was forgotten is forgotten then."""
+        """Forget the earlier session of a node that reconnects, before the new one begins."""
         for other in list(self.links.values()):
             if other.name in self.leaving and other.zid == link.zid:
                 self.drop(other)
@@ -148,7 +148,7 @@ class ForgetsSessionsLater(TimedNode):
     permitted="query#request-response-flow: a query ends by its timeout, and no page says how soon a session is forgotten",
 )
 class AsksWhoHasJustLeft(ForgetsSessionsLater):
-    """Settles at once what a session owed that has left, and asks it for a moment more; such a query ends by a timeout of its own."""
+    """Ends the queries to a session that has just left, but forwards new ones to it, which end by a timeout."""
 
     def drop(self, link: Link) -> None:
         if link.live and link.name not in self.leaving:
@@ -166,13 +166,13 @@ class AsksWhoHasJustLeft(ForgetsSessionsLater):
 
 
 ASKED_ONCE_MORE = {
-    "query-targets/who-has-left-off-is-not-asked": "who has just left off is asked once more, and answers nothing"
+    "query-targets/who-has-left-off-is-not-asked": "a queryable that was just undeclared gets one more query, unanswered"
 }
 
 
 @variant(permitted="declarations: no page says how soon what is taken back has an effect", unjudged=ASKED_ONCE_MORE)
 class TakesBackLater(TimedNode):
-    """Asks a queryable for a moment more after it was taken back."""
+    """Forwards queries to a queryable for a moment after its undeclaration."""
 
     def on_entity_gone(self, link: Link, kind: str, entity: int) -> None:
         if kind == "queryable":
@@ -187,7 +187,7 @@ class TakesBackLater(TimedNode):
 
 @variant(permitted="declarations: no page says how soon what is taken back has an effect", unjudged=ASKED_ONCE_MORE)
 class AsksLateWhoHasLeftOff(TakesBackLater):
-    """Passes a query on to a queryable that was just taken back, and only after it has dealt with what came behind that query."""
+    """Forwards a query to a queryable that was just undeclared, half a second later than the messages after it."""
 
     def say(self, link: Link, message: Any, *, reliable: bool = True) -> None:
         if isinstance(message, Request) and self.tasks_of(link, self.forget):
@@ -197,7 +197,7 @@ class AsksLateWhoHasLeftOff(TakesBackLater):
 
 
 class _EndsLinksLater(TimedNode):
-    """Ends a link 0.7 seconds after CLOSE, and says nothing more on it."""
+    """Ends a link 0.7 seconds after CLOSE, and sends nothing on it in between."""
 
     def on_close(self, link: Link, close: Close) -> None:
         if not self.tasks_of(link):
@@ -210,7 +210,7 @@ class _EndsLinksLater(TimedNode):
 
 row(
     "ends-links-in-its-own-time",
-    "It answers no question, and ends a link 0.7 seconds after CLOSE.",
+    "Answers neither queries nor interests, and ends a link 0.7 seconds after CLOSE.",
     permitted="no page says how soon after CLOSE a link ends",
     of=_EndsLinksLater,
     **ANSWERS_NOTHING,

@@ -1,4 +1,4 @@
-"""Nodes that say more than they are asked, say it in other lanes and fragments than the reference, or change what they pass on."""
+"""Nodes that send additional messages, use other lanes or fragments than the reference node, or change what they forward."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ UNKNOWN = (
     Unknown(id=0xE, mandatory=False, enc=Enc.ZBUF, value=b"ours"),
     Unknown(id=0xD, mandatory=False, enc=Enc.UNIT, value=None),
 )
-"""Optional extensions that no page names."""
+"""Optional extensions that no page defines."""
 
 
 row(
     "unknown-extensions-everywhere",
-    "Puts optional extensions that no page names into every message that has a chain.",
+    "Adds optional extensions that no page defines to every message that can have extensions.",
     permitted="primitives#extensions: an unknown optional one is skipped",
     encoded=lambda base, message: base(message=dressed(message)),
     say=lambda base, message: base(message=dressed(message)),
@@ -58,7 +58,7 @@ row(
 
 @variant("on_live", permitted="declarations: a node declares when it likes")
 def greets_with_declarations(node: Reference, base: Base[None], link: Link) -> None:
-    """Begins each session with declarations, an interest and a publication of its own, to nobody's key."""
+    """Begins each session with declarations, an interest and a publication of its own, to a key that no check uses."""
     if link.name != link.session:
         return  # one more link of a session that was greeted
     key = whole("@/variant/greets")
@@ -71,12 +71,12 @@ def greets_with_declarations(node: Reference, base: Base[None], link: Link) -> N
 
 @variant("on_live", permitted="query#request-response-flow")
 def greets_with_a_query(node: Reference, base: Base[None], link: Link) -> None:
-    """Asks everybody who comes for what it has."""
+    """Begins each session with a query of its own."""
     ask(node, link)
 
 
 def ask(node: Reference, link: Link) -> int | None:
-    """Ask a session for what it has; the request's id, or None where no id is free."""
+    """Send a query to a session; return the request's id, or None if no id is free."""
     if (number := node.free_id(link)) is not None:
         link.requests[number] = Pending("nobody", 0, owing={link.session: 1})
         node.say(link, Request(id=number, key=whole("@/variant/**"), body=Query()))
@@ -85,14 +85,14 @@ def ask(node: Reference, link: Link) -> int | None:
 
 @variant("on_live", permitted="message-reference#oam")
 def says_oam(node: Reference, base: Base[None], link: Link) -> None:
-    """Begins each session with an OAM message of the transport."""
+    """Begins each session with a transport message OAM."""
     if not link.terms.lowlatency:
         node.send(link, Oam(id=0x7FFF, enc=Enc.Z64, body=5))
 
 
 @variant(permitted="keep-alive#period: at least")
 class KeepsAliveAllTheTime(Reference):
-    """Says KEEP_ALIVE in each session whenever it looks at the clock, and before everything else."""
+    """Sends KEEP_ALIVE on each session at every tick of its clock, and before every other message."""
 
     def on_time(self, link: Link) -> None:
         super().on_time(link)
@@ -117,7 +117,7 @@ EVERYTHING_IN_FRAGMENTS = row(
 def gives_up_and_begins_anew(
     node: Reference, base: Base[None], link: Link, data: bytes, sn: int, reliable: bool, priority: int
 ) -> None:
-    """Toward who knows the markers: begins a large message, gives it up with Drop, and begins it again."""
+    """Begins a large message, gives it up with Drop, and begins it again, if the patch of the session permits it."""
     if link.terms.patch:
         lane = () if priority == sane.DEFAULT_PRIORITY else (sane.lane(priority),)
         begun = Fragment(reliable=reliable, more=True, sn=sn, exts=Exts((*lane, First())), payload=data[:8])
@@ -129,9 +129,9 @@ def gives_up_and_begins_anew(
     base(link, data, sn, reliable, priority)
 
 
-@variant("say", permitted="qos: who sends chooses the lane")
+@variant("say", permitted="qos: the sender chooses the lane")
 def on_its_own_lanes(node: Reference, base: Base[None], link: Link, message: Any, *, reliable: bool = True) -> None:
-    """Sends declarations and finals on the control lane where lanes were settled, publications with best effort."""
+    """Sends declarations and finals on the control lane if QoS was negotiated, and publications as best effort."""
     if isinstance(message, Declare | ResponseFinal) and link.terms.qos:
         kept: list[Any] = [ext for ext in message.exts if type(ext).__name__ != "QoS"]
         message = replace(message, exts=Exts((sane.qos(sane.DECLARE_QOS & 0xF8), *kept)))
@@ -140,7 +140,7 @@ def on_its_own_lanes(node: Reference, base: Base[None], link: Link, message: Any
 
 @variant("say", permitted="declarations: expression ids")
 def declares_names(node: Reference, base: Base[None], link: Link, message: Any, **how: Any) -> None:
-    """Declares an expression id for every key, and names data by it."""
+    """Declares an expression id for every key, and publishes with it."""
     if link.inside is None and isinstance(message, Push) and message.key.suffix and not message.key.scope:
         number = next(link.entity_ids)
         base(link, declare(DKeyExpr(expr_id=number, key=message.key)), **how)
@@ -149,7 +149,7 @@ def declares_names(node: Reference, base: Base[None], link: Link, message: Any, 
 
 
 def dressed(message: Any) -> Any:
-    """The message, and what it holds, with optional extensions that no page names."""
+    """Return the message and its body with the extensions `UNKNOWN`."""
     if not is_dataclass(message) or isinstance(message, type):
         return message
     changes: dict[str, Any] = {}
@@ -162,19 +162,19 @@ def dressed(message: Any) -> Any:
     return replace(message, **changes)
 
 
-@variant("route", permitted="query#request-response-flow: who asks what, and when, is a node's own affair")
+@variant("route", permitted="query#request-response-flow: a node may send any query at any time")
 def asks_in_mid_session(node: Reference, base: Base[None], link: Link, message: Any, **how: Any) -> None:
-    """Asks each session for what it has, and for what is declared there, whenever somebody publishes, asks or declares."""
+    """Sends a query and an interest to a session after each publication, query or declaration of it."""
     if isinstance(message, Push | Request | Declare) and (number := ask(node, link)) is not None:
         node.say(link, Interest(id=1000 + number, mode=InterestMode.CURRENT, options=InterestOptions.TOKENS))
     base(link, message, **how)
 
 
 @variant(
-    permitted="push: a publication goes to who declared a subscriber; query: to who serves it",
+    permitted="push: a publication goes to sessions with a subscriber; query: to sessions with a queryable",
 )
 class SendsWhatSomebodyWants(Reference):
-    """Sends what its own application publishes or asks to whoever declared that he wants it, and to no router that did not."""
+    """Sends publications and queries of its own application only to sessions that declared a match, even to routers."""
 
     def receivers(self, link: Link, key: str) -> list[Link]:
         return [other for other in super().receivers(link, key) if self.subscribes(other, key)]
@@ -185,11 +185,11 @@ class SendsWhatSomebodyWants(Reference):
 
 
 EARLIEST = 0x6A00_0000_0000_0001
-"""The time of a timestamp that a variant adds."""
+"""The NTP64 time of the first timestamp that a variant adds."""
 
 row(
     "consolidates",
-    "Thins answers out itself.",
+    "Consolidates answers itself.",
     permitted="erratum consolidation-by-querier: either reading is right",
     settings={"consolidates": True},
 )
@@ -216,7 +216,7 @@ def stamped(node: Any, body: Any) -> Any:
 def stamps_what_it_passes_on(
     node: Reference, base: Base[None], link: Link, push: Push, *, reliable: bool = True
 ) -> None:
-    """Adds a timestamp to the data that it passes on."""
+    """Adds a timestamp to the values that it forwards."""
     if isinstance(push.body, Put) and push.body.timestamp is None:
         stamp = Timestamp(time=EARLIEST, zid=ZenohID(node.config.zid))
         push = replace(push, body=replace(push.body, timestamp=stamp))

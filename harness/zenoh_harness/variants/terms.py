@@ -1,4 +1,4 @@
-"""Nodes that settle on other terms than the reference: sizes, resolutions, leases, modes, patches, first numbers."""
+"""Nodes that negotiate other terms than the reference node: sizes, resolutions, leases, modes, patches, initial numbers."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ LONG = dict.fromkeys(
         "settled-terms/its-stated-lease-is-kept",
         "session-leases/each-session-is-kept-alive",
     ),
-    "nobody waits for a lease that long",
+    "the lease is longer than a case waits",
 )
-"""What a long lease leaves unjudged."""
+"""Checks that a long lease leaves unjudged."""
 
 LANES = dict.fromkeys(
     (
@@ -33,14 +33,12 @@ LANES = dict.fromkeys(
         "session-lanes/numbers-of-every-lane-wrap*priority=2*",
         "session-lanes/every-channel-of-ours-begins-with-our-number*priority=2*",
     ),
-    "no lanes are settled with it",
+    "it negotiates no QoS",
 )
-"""What there is nothing to judge of where it does no lanes."""
+"""Checks that a session without QoS leaves unjudged."""
 
-MARKED_LANES = {
-    "establishment-patch/marked-pieces-of-two-channels-are-told-apart[what=lanes]": "no lanes are settled with it"
-}
-"""The same of who does the markers of a patch."""
+MARKED_LANES = {"establishment-patch/marked-pieces-of-two-channels-are-told-apart[what=lanes]": "it negotiates no QoS"}
+"""As `LANES`, for nodes that mark first fragments."""
 
 BATCH_SIZE = "session-establishment#batch-size"
 RESOLUTION = "session-establishment#resolution-byte"
@@ -53,21 +51,26 @@ INITIAL_SN = "session-establishment#initial-sn: any number in range"
 
 row(
     "batch-2048",
-    "Takes batches of 2048 bytes and no larger ones.",
+    "Accepts batches of at most 2048 bytes.",
     permitted=BATCH_SIZE,
     settings={"batch_size": 2048},
 )
 row(
     "batch-256",
-    "Takes batches of 256 bytes and no larger ones.",
+    "Accepts batches of at most 256 bytes.",
     permitted=BATCH_SIZE,
     settings={"batch_size": 256},
 )
-row("numbers-of-8-bits", "Counts in 8 bits.", permitted=RESOLUTION, settings={"resolution": 0x08})
-row("numbers-of-16-bits", "Counts in 16 bits, requests too.", permitted=RESOLUTION, settings={"resolution": 0x05})
+row("numbers-of-8-bits", "Has sequence numbers of 8 bits.", permitted=RESOLUTION, settings={"resolution": 0x08})
+row(
+    "numbers-of-16-bits",
+    "Has sequence numbers and request ids of 16 bits.",
+    permitted=RESOLUTION,
+    settings={"resolution": 0x05},
+)
 row(
     "numbers-of-64-bits",
-    "Proposes 64 bits for everything, and takes what is proposed; begins within what OPEN can state.",
+    "Proposes 64 bits for both resolutions, and accepts any proposal; its initial sequence numbers fit into 32 bits.",
     permitted=RESOLUTION,
     unjudged={"initiator-init-ack/a-raised-resolution-is-refused": "nothing is above 64 bits"},
     settings={"resolution": 0x0F},
@@ -100,7 +103,7 @@ row(
 
 @variant("lease_of", permitted="erratum effective-lease: either reading is right", settings={"lease_ms": 1000})
 def waits_for_the_peers_lease(node: Reference, base: Base[float], link: Link) -> float:
-    """Ends a session when the lease that its peer stated is over, whatever it stated itself."""
+    """Ends a session after the lease that the far side stated, even if its own is shorter."""
     assert link.their_open is not None
     return link.their_open.lease * (1 if link.their_open.lease_in_seconds else 0.001)
 
@@ -109,35 +112,35 @@ def waits_for_the_peers_lease(node: Reference, base: Base[float], link: Link) ->
 
 row(
     "no-lanes",
-    "Does no QoS lanes.",
+    "Does not negotiate QoS.",
     permitted=f"{INIT_EXTENSIONS}: none is mandatory",
     unjudged=LANES | MARKED_LANES,
     settings={"qos": False},
 )
 row(
     "compresses",
-    "Offers compression, and does it where it is offered.",
+    "Offers and accepts compression.",
     permitted=INIT_EXTENSIONS,
     settings={"compression": True},
 )
 row(
     "low-latency",
-    "Offers low latency, and does it where it is offered.",
+    "Offers and accepts low latency.",
     permitted="session-establishment#negotiation",
     unjudged=LANES | MARKED_LANES,
     settings={"lowlatency": True, "qos": False},
 )
-row("patch-255", "Is of a late patch.", permitted=f"{INIT_EXTENSIONS}: 1 and above", settings={"patch": 255})
+row("patch-255", "States patch 255.", permitted=f"{INIT_EXTENSIONS}: 1 and above", settings={"patch": 255})
 row(
     "no-patch",
-    "Is of the base protocol: states no patch, and marks no fragment.",
+    "Has the base protocol: states no patch, and marks no fragment.",
     permitted=f"{INIT_EXTENSIONS}: patch 0 is absent",
     settings={"patch": 0},
     answer_exts=lambda base: Exts(ext for ext in base() if type(ext).__name__ != "Patch"),
 )
 row(
     "no-extensions",
-    "Writes no extension in INIT, and takes up none.",
+    "Offers and accepts no extension in INIT.",
     permitted=f"{INIT_EXTENSIONS}: none is mandatory",
     unjudged=LANES,
     lacks=frozenset({"multilink", "auth", "low-latency", "compression"}),
@@ -155,7 +158,7 @@ row(
 
 @variant(permitted="session-establishment#init-wire-format: S is optional")
 class NoSizeWhereItIsTheDefault(Reference):
-    """States resolution and batch size only where they are not the defaults, or not what was proposed."""
+    """Omits resolution and batch size from INIT if both are the defaults and, in InitAck, were proposed."""
 
     def propose(self, link: Link) -> Init:
         return without_size(super().propose(link))
@@ -173,19 +176,19 @@ class NoSizeWhereItIsTheDefault(Reference):
 
 row(
     "begins-near-zero",
-    "Begins with numbers of one digit.",
+    "Has initial sequence numbers below ten.",
     permitted=INITIAL_SN,
     make_initial_sn=lambda base: base() % 10,
 )
 row(
     "begins-near-the-edge",
-    "Begins a few numbers before the largest one.",
+    "Has initial sequence numbers just below the largest one.",
     permitted=INITIAL_SN,
     make_initial_sn=lambda node, base, link: node.sn_mask(link) - base() % 10,
 )
 row(
     "marks-first-fragments-always",
-    "Marks the first fragment toward everybody, whatever patch was stated.",
+    "Marks the first fragment on every session, whatever patch was negotiated.",
     permitted="erratum first-marker-always: either reading is right",
     marks_first=lambda: True,
 )
@@ -219,12 +222,12 @@ row(
 
 
 def backwards(init: Init) -> Init:
-    """The same INIT, its extensions in the other order."""
+    """Return the INIT with its extensions in reverse order."""
     return replace(init, exts=Exts(reversed(tuple(init.exts))))
 
 
 def without_size(init: Init) -> Init:
-    """The same INIT without S, where that says the same."""
+    """Return the INIT without resolution and batch size if both are the defaults."""
     if (init.resolution, init.batch_size) != (sane.DEFAULT_RESOLUTION, sane.DEFAULT_BATCH):
         return init
     return replace(init, resolution=None, batch_size=None)

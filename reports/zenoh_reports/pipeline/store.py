@@ -1,7 +1,7 @@
-"""Tables that are kept: Parquet, one folder a table, in partitions by day; by campaign or audit, too, of which a day has few.
+"""The stored tables: Parquet, one folder for each table, partitioned by day and, for some tables, by campaign or audit.
 
-Reading the same files again writes the same rows again over the old ones, so nothing is there twice. What has no day or source of
-its own (the matrix, the history) is made anew from the tables that have.
+Importing the same files again replaces the same partitions, so that no row is stored twice. Tables without a day (the matrix,
+the history) are computed anew from those with a day.
 """
 
 from __future__ import annotations
@@ -25,36 +25,36 @@ from .judgements import shaped
 from .types import schema
 
 STACK: Final = ("at ", "... ", "An error occurred while calling")
-"""Lines that say where in Java, and not what."""
+"""Beginnings of the lines of a Java stack trace that do not describe the error."""
 FULL: Final = ("No space left on device", "Disk quota exceeded", "ENOSPC")
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """One kept table."""
+    """The layout of one stored table."""
 
     name: str
     row: type
     by: tuple[str, ...] = ()
-    """Columns of the row that its partitions are by; none for what is made anew each time."""
+    """The columns by which the table is partitioned; none for a table that is computed anew each time."""
     key: tuple[str, ...] = ()
-    """Columns that tell the row from all others of its partition, where several files may hold the same."""
+    """The columns that identify a row in its partition, if several files may contain the same row."""
     under: tuple[str, ...] = ()
-    """Partition columns beside those of the row: what all rows of one writing have in common."""
+    """Further partition columns, which are not in the row type: all rows of one call of `put` have the same value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """The tables under one folder, which all workers can write to."""
+    """The tables in one folder, which all Spark workers must be able to write."""
 
     folder: Path
 
     def place(self, kept: Kept) -> str:
-        """Where a table is."""
+        """Return the path of a table."""
         return str((self.folder / kept.name).resolve())
 
     def put(self, table: DataFrame, kept: Kept, **under: str) -> None:
-        """Write a table; of a partitioned one only the partitions that are in it are replaced. Raises CannotGoOn."""
+        """Write a table; if it is partitioned, replace only the partitions of these rows. Raises CannotGoOn."""
         rows = shaped(table, kept.row)
         place = "/".join([self.place(kept), *(f"{name}={under[name]}" for name in kept.under)])
         with told(f"write table {kept.name}", place):
@@ -64,7 +64,7 @@ class Store:
                 rows.coalesce(1).write.mode("overwrite").option("partitionOverwriteMode", "static").parquet(place)
 
     def replace(self, table: DataFrame, kept: Kept, runs: Collection[tuple[str, str]]) -> None:
-        """Write what runs (day, run) say over what was kept of them; the other runs of their days stay. Raises CannotGoOn."""
+        """Replace the rows of these runs, given as (day, run); the other runs of their days stay. Raises CannotGoOn."""
         place = Path(self.place(kept))
         if next(place.glob("day=*/run=*"), None) is not None:
             hint = "make them anew of all results, in a folder of their own"
@@ -81,18 +81,18 @@ class Store:
             _partitioned(rows, kept, str(place))
         for gone in (place / f"day={day}" for day in emptied):
             if gone.is_dir():
-                shutil.rmtree(gone)  # what cannot be removed would be read again as if somebody had said it
+                shutil.rmtree(gone)  # an error is raised: a day that stayed would be read as results of the runs
 
     def _others(
         self, spark: SparkSession, kept: Kept, runs: Collection[tuple[str, str]], days: Collection[str]
     ) -> DataFrame:
-        """What is kept of these days by other runs."""
+        """Return the stored rows of these days that belong to other runs."""
         these = spark.createDataFrame(list(runs), "day string, run string")
         old = self.get(spark, kept).where(F.col("day").isin(*days))
         return old.join(F.broadcast(these), on=["day", "run"], how="left_anti")
 
     def get(self, spark: SparkSession, kept: Kept) -> DataFrame:
-        """A table, all its partitions, columns in their order. Raises CannotGoOn where there is none."""
+        """Read all partitions of a table, with its columns in order. Raises CannotGoOn if the table does not exist."""
         if not Path(self.place(kept)).is_dir():
             raise CannotGoOn(f"there is no table {kept.name}", step="read the tables", seen=self.place(kept))
         whole = schema(kept.row)
@@ -102,7 +102,7 @@ class Store:
 
 
 def _partitioned(rows: DataFrame, kept: Kept, place: str) -> None:
-    """A partition is written by one task, into one file; what is there twice is dropped on the way, without another shuffle."""
+    """Write the partitions of rows, each by one task into one file; duplicates are dropped without another shuffle."""
     spread = rows.repartition(*kept.by)
     once = spread.dropDuplicates([*kept.by, *kept.key]) if kept.key else spread
     once.write.mode("overwrite").option("partitionOverwriteMode", "dynamic").partitionBy(*kept.by).parquet(place)
@@ -110,7 +110,7 @@ def _partitioned(rows: DataFrame, kept: Kept, place: str) -> None:
 
 @contextmanager
 def told(step: str, place: str = "") -> Iterator[None]:
-    """Turns Spark's failures into one of ours: the step, the cause of the causes, and for a full disk what to do."""
+    """Turn an exception of Spark into CannotGoOn with the step, the root cause and, for a full disk, what to do."""
     try:
         yield
     except (PySparkException, Py4JError) as why:

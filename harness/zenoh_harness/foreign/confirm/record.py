@@ -1,5 +1,5 @@
-"""Where statements are kept: agreements in `confirmed.json`, which the vectors' `confirmed_by` is filled from, and
-all else in `unconfirmed.json` beside it, so that no disagreement is lost."""
+"""Store the statements of witnesses: agreements in `confirmed.json`, from which the vectors' `confirmed_by` is filled, and
+all others in `unconfirmed.json` beside it, so that no disagreement is lost."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from zenoh_vectors.loader import Vector
 EXPLAINED: Final = Path(__file__).with_name("explained.toml")
 
 Rows = dict[str, dict[str, dict[str, list[str]]]]
-"""Vector id to digest to witness to word and reason."""
+"""Vector id to digest of the vector to witness to [word, reason]."""
 
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A witness deviates from a vector."""
+    """A vector with which a witness does not agree."""
 
     witness: str
     vector: str
     why: str
     explained: str
-    """An erratum of the vector, or a row of `explained.toml`; empty when nothing explains it."""
+    """An erratum of the vector, or a row of `explained.toml`; empty if nothing explains the disagreement."""
 
 
 def unconfirmed_file() -> Path:
-    """Beside the confirmations."""
+    """Return the path of `unconfirmed.json`, beside that of the confirmations."""
     return confirmed.file().with_name("unconfirmed.json")
 
 
 def keep(vectors: Sequence[Vector], said: Mapping[str, Sequence[Statement]], *, whole: bool = False) -> None:
-    """Write down what each witness says about these vectors; what others said of the same bytes stays.
+    """Write the statements of each witness about these vectors; statements of other witnesses about the same bytes stay.
 
-    What was said of further vectors stays, too, unless these are the `whole` of them.
+    Statements about other vectors stay, too, unless `whole` says that these are all vectors.
     """
     for witness, statements in said.items():
         agreed = [v.id for v, statement in zip(vectors, statements, strict=True) if statement.word is Word.AGREES]

@@ -1,8 +1,8 @@
-"""Hold what we read on the links of a recording against what the nodes' logs say of the same messages.
+"""Compare the messages that we decode in a recording with the messages in the nodes' logs.
 
-A node logs each network message that it sends, and each transport message that it receives; a handshake's messages at
-both ends, and on a low-latency session everything.  What one log says in one direction must be, message for message,
-what we read there; where something is left on both sides it is told field by field.
+A node logs each network message that it sends and each transport message that it receives; both ends log the messages of
+the handshake, and all messages of a low-latency session. The messages in one log and direction must be those that we decode
+there; unmatched messages of both sides are compared field by field.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LINE: Final = re.compile(
 )
 
 SHOWN: Final = 200
-"""Characters of a difference."""
+"""The most characters of a value that a difference shows."""
 
 NOT_COMPARABLE: Final[Mapping[str, str]] = {
     "mapping of scope 0": "without a scope it has no effect; the log shows what the reader's struct defaults to",
@@ -45,7 +45,7 @@ NOT_COMPARABLE: Final[Mapping[str, str]] = {
     "FRAME, FRAGMENT, CLOSE and KEEP_ALIVE as sent": "the log has them where they are received",
     "network messages as received": "the log has them where they are sent, but for low latency, where it has both",
 }
-"""What the log cannot witness, and why."""
+"""Content that the log cannot confirm, and the reason."""
 
 Key = tuple[str, str]
 """A node by its ZenohID, and `sent` or `received`."""
@@ -53,18 +53,18 @@ Key = tuple[str, str]
 
 @dataclass(slots=True)
 class Agreement:
-    """Of one recording, or of several."""
+    """The result of the comparison for one or several recordings."""
 
     agreed: Counter[str] = field(default_factory=Counter)
-    """Statements of logs that are what we read, by kind of message."""
+    """Logged messages that agree with ours, by kind of message."""
     differ: list[str] = field(default_factory=list)
-    """Statements that are not."""
+    """One line for each logged message that does not agree."""
     unwitnessed: Counter[str] = field(default_factory=Counter)
-    """Messages that no log tells of, by kind."""
+    """Our messages that no log contains, by kind."""
     dropped: Counter[str] = field(default_factory=Counter)
-    """Messages that may be dropped, which a log says were scheduled and of which nothing is on the link, by kind."""
+    """Logged messages that were scheduled and are not on the link, and which the sender may drop, by kind."""
     unread: Counter[str] = field(default_factory=Counter)
-    """Statements that could not be read, by reason."""
+    """Logged messages that could not be parsed, by reason."""
 
     def add(self, recorded: Recorded) -> None:
         """Compare one recording."""
@@ -95,7 +95,7 @@ class Agreement:
                     yield (zid, "received" if found["way"] == "Received: " else "sent"), means
 
     def _match(self, where: Key, kind: str, seen: list[tuple[int, Any]], statements: list[Any]) -> set[int]:
-        """Take equal ones off both sides; the numbers of the messages that were witnessed."""
+        """Match equal messages of log and link, and count the others; return the numbers of our matched messages."""
         waiting: dict[str, list[int]] = defaultdict(list)
         for number, means in reversed(seen):
             waiting[_text(means)].append(number)
@@ -115,7 +115,7 @@ class Agreement:
         return taken
 
     def lines(self) -> list[str]:
-        """For people."""
+        """Return the result as lines of text."""
         kinds = sorted(set(self.agreed) | set(self.unwitnessed))
         rows = [f"{kind:16} {self.agreed[kind]:6} agreed {self.unwitnessed[kind]:6} not witnessed" for kind in kinds]
         rows += [f"{kind:16} {count:6} scheduled and dropped" for kind, count in sorted(self.dropped.items())]
@@ -124,7 +124,7 @@ class Agreement:
 
 
 def read(conversation: Conversation) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """(ZenohID of the sender, of the receiver, meaning) of each message; those in fragments, too."""
+    """Yield (sender's ZenohID, receiver's ZenohID, meaning) of each message, including reassembled ones."""
     decoders = Decoders(conversation)
     names = _ends(conversation)
     lanes: dict[tuple[str, Side], Defragmenter] = {}
@@ -140,12 +140,12 @@ def read(conversation: Conversation) -> Iterator[tuple[str, str, dict[str, Any]]
 
 
 def _compared(seen: Seen) -> bool:
-    """A transport message, or a network message; what these hold is compared with them."""
+    """Return whether a message is compared by itself: a transport message, or a network message in a FRAME."""
     return all(isinstance(each, Frame) for each in seen.around)
 
 
 def _ends(conversation: Conversation) -> dict[tuple[str, Side], str]:
-    """Who is at each end of each connection, as its INIT says."""
+    """Return the ZenohID at each end of each connection, as its INIT states it."""
     found = {}
     decoders = Decoders(conversation)
     for event in conversation:
@@ -156,7 +156,7 @@ def _ends(conversation: Conversation) -> dict[tuple[str, Side], str]:
 
 
 def bare(means: dict[str, Any]) -> Any:
-    """A meaning without what logs cannot witness."""
+    """Return a meaning without the content that logs cannot confirm (`NOT_COMPARABLE`)."""
     return comparable(_bared(means, ""))
 
 
@@ -181,7 +181,7 @@ def _bared(means: Any, kind: str) -> Any:
 
 
 def _may_be_dropped(means: Any) -> bool:
-    """Its QoS does not say that the sender waits (bit D)."""
+    """Return whether the sender may drop a message: bit D of its QoS, which means to block, is not set."""
     [fields] = means.values()
     return not dict(fields.get("exts", ())).get("QoS", {"value": 5})["value"] & 0x08
 

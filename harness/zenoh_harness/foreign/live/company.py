@@ -1,4 +1,4 @@
-"""Real nodes that talk through a tap, what was said on their links, and what their logs say of it."""
+"""Start real nodes that communicate through a tap, and record their links and their logs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from zenoh_harness.targets.agent import AgentClient
 LOG: Final = "zenoh_transport=trace"
 LOG_LIMIT: Final = 1 << 27
 PATIENCE: Final = 10.0
-"""Seconds for whatever nodes are waited for, before scaling."""
+"""Seconds to wait for any answer or event of a node, before scaling."""
 
 
 class Actor:
@@ -37,19 +37,22 @@ class Actor:
         self._agent = AgentClient.over(program)
         self._agent.introduction(Deadline.after(PATIENCE))
         self._passed: list[Mapping[str, Any]] = []
-        """Events that somebody waited past."""
+        """Events that arrived while `hears` waited for another one."""
 
     @property
     def version(self) -> str:
-        """The release that it is."""
+        """The release of the node."""
         return str(self._agent.identity.get("version"))
 
     def do(self, command: str, **arguments: Any) -> None:
-        """One command.  Raises AgentError when it is refused."""
+        """Send one command to the agent. Raises AgentError if the agent refuses it."""
         self._agent.ask(command, **arguments)
 
     def hears(self, event: str, name: str, *, within: float = PATIENCE, **fields: Any) -> Mapping[str, Any]:
-        """Wait for an event about what has this id, with these fields.  Raises CannotGoOn when none comes."""
+        """Wait for an event about the entity with this id, with these fields; return it.
+
+        `within`: seconds, before scaling. Raises CannotGoOn if no such event comes.
+        """
         deadline = time.monotonic() + scaled(within)
         wanted = {"event": event, "id": name, **fields}
         for one in self._passed:
@@ -64,26 +67,26 @@ class Actor:
         raise CannotGoOn(f"{self.name} hears no {wanted}", step="live", seen=json.dumps(self._passed[-3:])[:300])
 
     def events(self, event: str, name: str, within: float = 0.2) -> Mapping[str, Any]:
-        """The next event about what has this id, {} when there is none within so many seconds."""
+        """Return the next event about the entity with this id; {} if none comes within these seconds."""
         try:
             return self.hears(event, name, within=within)
         except CannotGoOn:
             return {}
 
     def all_told(self, name: str) -> list[Mapping[str, Any]]:
-        """The events so far about what has this id, the end of a query left out."""
+        """Return the events so far about the entity with this id, without the event `end` of a query."""
         self._passed += self._agent.events(1000, 0.05)
         found = [one for one in self._passed if one["id"] == name]
         self._passed = [one for one in self._passed if one not in found]
         return [one for one in found if one["event"] != "end"]
 
     def forget(self) -> None:
-        """Events so far are nobody's."""
+        """Discard the events so far."""
         self.all_told("")
         self._passed.clear()
 
     def gets(self, key: str, **options: Any) -> int:
-        """Ask a query to its end; the number of replies and errors."""
+        """Send a query and wait for its end; return the number of replies and errors."""
         self.do("get", id="get", key=key, **options)
         self.hears("end", "get")
         return self._answers("get")
@@ -94,7 +97,10 @@ class Actor:
         return len(found)
 
     def finds(self, key: str) -> None:
-        """Ask until somebody answers: what was declared before the one who does has arrived, too."""
+        """Repeat a query until a queryable answers; earlier declarations of the same session have arrived then, too.
+
+        Raises CannotGoOn if no answer comes.
+        """
         deadline = Deadline.after(PATIENCE)
         while not self.gets(key):
             if deadline.passed:
@@ -103,21 +109,21 @@ class Actor:
 
 @dataclass(slots=True)
 class Recorded:
-    """What remains of a company."""
+    """The recording of the nodes of a company."""
 
     name: str
     version: str
-    """Of the nodes."""
+    """The release of the nodes."""
     conversation: Conversation
     logs: dict[str, str] = field(default_factory=dict)
-    """What each node wrote, by its ZenohID as printed."""
+    """The output of each node, by its ZenohID as printed."""
 
 
 class Company:
     """A node that listens behind a tap, and others that connect to it; use as a context manager."""
 
     def __init__(self, name: str, profile: str = "default", *, release: str = "", log: str = LOG) -> None:
-        """`release` of the wheel, else its default; `log`: what the nodes write about."""
+        """`release`: of the wheel, by default the pinned one; `log`: the value of RUST_LOG for the nodes."""
         self.release = release or settings()["wheel"]["default"]
         self.recorded = Recorded(name, self.release, Conversation(about={"scene": name, "release": self.release}))
         self.profile = PROFILES[profile]
@@ -125,11 +131,11 @@ class Company:
         self._actors: dict[str, Actor] = {}
         self._tap: Tap | None = None
         self.locator: Locator | None = None
-        """Where the hub is reached, through the tap."""
+        """The tap's locator, at which other nodes reach the hub."""
         self._happened = threading.Condition()
 
     def hub(self, mode: str, zid: str, **config: Any) -> Actor:
-        """The node that listens."""
+        """Start the node that listens, and the tap before it."""
         actor = self._start(mode, zid, Side.RESPONDER, {"listen/endpoints": ["tcp/127.0.0.1:0"]} | config)
         host, port = actor.program.listening()[0]
         self._tap = Tap(Locator.tcp("127.0.0.1", 0), Locator.tcp(host, port), self._record)
@@ -139,7 +145,7 @@ class Company:
         return actor
 
     def join(self, mode: str, zid: str, *, links: int = 1, **config: Any) -> Actor:
-        """A node that connects to the hub, by one link or several."""
+        """Start a node that connects to the hub, over one link or several."""
         assert self._tap is not None, "the hub comes first"
         where = {"connect/endpoints": [str(self._tap.locator)] * links, "listen/endpoints": []}
         return self._start(mode, zid, Side.INITIATOR, where | config)
@@ -169,7 +175,7 @@ class Company:
             self._happened.notify_all()
 
     def wait(self, until: Callable[[Sequence[Event]], bool]) -> None:
-        """Wait until the recording shows something.  Raises CannotGoOn when it never does."""
+        """Wait until `until` is true of the recorded events. Raises CannotGoOn after `PATIENCE` seconds."""
         with self._happened:
             if not self._happened.wait_for(lambda: until(self.recorded.conversation.events), scaled(PATIENCE)):
                 raise CannotGoOn("what was waited for is not on the links", step="live")
