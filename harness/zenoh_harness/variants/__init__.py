@@ -1,7 +1,7 @@
-"""Conforming variants: the reference with one permitted peculiarity each. No check may be red on a variant.
+"""Conforming variants: the reference node with one permitted peculiarity each. No check may be red on a variant.
 
-They are the counterpart of the faulty nodes. A variant says what permits it, and which checks have nothing to judge on it, with the
-reason. It has the smallest form that holds it:
+They are the counterpart of the faulty nodes. A variant names the page that permits it, and the checks that have nothing to
+judge on it, with the reason. It is written in the shortest of these forms:
 
 - a row, `row("its-name", "What it does.", permitted="..", settings={..})`: other class attributes, or an expression in place of a hook;
 - a function under `@variant("hook", permitted="..")`: the body of one hook;
@@ -24,15 +24,15 @@ D = TypeVar("D", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One conforming node that is not as the reference."""
+    """A conforming node that differs from the reference node."""
 
     name: str
     node: type[Reference]
     about: str
     permitted: str
-    """What permits it: a page and section, an erratum, or that no page speaks of it."""
+    """Page and section, or erratum, that permits it, or the statement that no page restricts it."""
     unjudged: Mapping[str, str]
-    """Checks (patterns) that have nothing to judge on it, and why; of what is judged on the reference."""
+    """Pattern of check ids to the reason why these checks, which judge the reference node, have nothing to judge here."""
 
 
 _VARIANTS: dict[str, Variant] = {}
@@ -84,6 +84,6 @@ def _register(variant: Variant) -> None:
 
 
 def all_variants() -> Mapping[str, Variant]:
-    """Every variant by name, sorted."""
+    """Return every variant by name, sorted."""
     import_all("zenoh_harness.variants")
     return dict(sorted(_VARIANTS.items()))

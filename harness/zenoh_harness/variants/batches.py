@@ -1,4 +1,4 @@
-"""Nodes whose batches look otherwise than the reference's: other messages between, smaller fragments, longer numbers."""
+"""Nodes with other batches than the reference node: additional messages, smaller fragments, longer encoded numbers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OAM_IDS = (1, 0x7FFF, 0xFFFF, 0)
     "say", permitted="message-reference#oam-0x1f: OAM of the network, any id, each encoding", state={"turn": count}
 )
 def talks_management(node: Any, base: Base[None], link: Link, message: Any, **how: Any) -> None:
-    """Says OAM of the network before and after everything, in each encoding, in several lanes, and sometimes a large one."""
+    """Sends a network OAM before and after every message, in each encoding, on several lanes, and sometimes a large one."""
     if link.inside is None:
         base(link, next_oam(node), **how)
     base(link, message, **how)
@@ -49,7 +49,7 @@ def next_oam(node: Any) -> NetworkOam:
     permitted="fragmentation: no page tells how large fragments are, nor what other channels say between",
 )
 class SaysOtherThingsBetweenFragments(Reference):
-    """Says everything in fragments, the last one empty; between them KEEP_ALIVE, OAM, and fragments of another channel."""
+    """Sends everything in fragments, the last one empty, with KEEP_ALIVE, OAM and fragments of another channel in between."""
 
     BESIDE: ClassVar = encode(NetworkOam(id=0x7FFF, enc=Enc.ZBUF, body=b"beside"))
     """What is said in fragments of its own on the other channel."""
@@ -72,7 +72,7 @@ class SaysOtherThingsBetweenFragments(Reference):
                 self.send(link, KeepAlive(), Oam(id=0x7FFF, enc=Enc.UNIT))
 
     def fragments(self, link: Link, pieces: list[bytes], sn: int, reliable: bool, priority: int) -> Iterator[bytes]:
-        """One message on one channel; numbers are taken as they are needed."""
+        """Send one message on one channel; its sequence numbers are assigned while it is sent."""
         lane = () if priority == sane.DEFAULT_PRIORITY else (sane.lane(priority),)
         for at, piece in enumerate(pieces):
             exts: Exts[Any] = Exts((*lane, sane.first()) if not at and self.marks_first(link) else lane)
@@ -93,7 +93,7 @@ NUMBERS = {0x02: 2, 0x05: 1, 0x06: 1}
     permitted="erratum vle-overlong-accepted: a z32 takes at most 5 bytes; nothing forbids all of them",
 )
 class WritesLongNumbers(Reference):
-    """Leaves five bytes for each sequence number and lease, and fills them in at last."""
+    """Encodes each sequence number and lease in five bytes."""
 
     def room(self, link: Link) -> int:
         return super().room(link) - LONG + 1
@@ -109,7 +109,7 @@ class WritesLongNumbers(Reference):
 
 
 def long(number: bytes) -> bytes:
-    """The same number in five bytes, unless it has them already."""
+    """Return an encoded number in five bytes, unless it has as many already."""
     if len(number) >= LONG:
         return number
     return bytes(byte | 0x80 for byte in number) + b"\x80" * (LONG - 1 - len(number)) + b"\0"

@@ -1,4 +1,4 @@
-"""Nodes that settle on terms at the edge of what can be stated, or on other terms each time; the usual ones are in `terms`."""
+"""Nodes that negotiate extreme terms, or other terms on each link; moderate terms are in `terms`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ALL_LANES = QoSLink(value=0b11 | 7 << 11 | 1 << 19)
 
 row(
     "lease-without-end",
-    "States the longest lease that there is: 2^64-1, in seconds.",
+    "States the longest possible lease: 2^64-1, in seconds.",
     permitted="session-establishment#lease: a z64",
     unjudged=LONG,
     settings={"lease_ms": (2**64 - 1) * 1000},
@@ -33,18 +33,18 @@ row(
 row(
     "lease-300-ms",
     "States a lease of 300 milliseconds.",
-    permitted="session-establishment#lease: no least one",
+    permitted="session-establishment#lease: no minimum",
     settings={"lease_ms": 300},
 )
 row(
     "batch-64",
-    "Takes batches of 64 bytes and no larger ones.",
-    permitted="session-establishment#batch-size: no least one",
+    "Accepts batches of at most 64 bytes.",
+    permitted="session-establishment#batch-size: no minimum",
     settings={"batch_size": 64},
 )
 row(
     "counts-in-64-bits-asks-in-8",
-    "Counts in 64 bits, and requests in 8.",
+    "Has sequence numbers of 64 bits and request ids of 8 bits.",
     permitted="session-establishment#resolution-byte",
     unjudged={"initiator-init-ack/a-raised-resolution-is-refused": "nothing is above 64 bits"},
     settings={"resolution": 0x03},
@@ -64,7 +64,7 @@ row(
     unjudged={"law/frame-carries-priority": "as initiator it has no lanes"},
 )
 def proposes_qos_link(node: Reference, base: Base[Init], link: Link) -> Init:
-    """As initiator it proposes lanes by QoSLink, with all priorities, reliable; and does none where that is not answered."""
+    """As initiator, proposes QoSLink with all priorities, reliable, in place of QoS."""
     syn = base(link)
     return replace(syn, exts=Exts(ALL_LANES if isinstance(ext, QoS) else ext for ext in syn.exts))
 
@@ -73,7 +73,7 @@ def proposes_qos_link(node: Reference, base: Base[Init], link: Link) -> Init:
     permitted="session-establishment#negotiation: terms are those of one link; no page says that two are alike",
 )
 class SettlesOtherwiseEachTime(Reference):
-    """States other sizes, resolutions, patches and leases on each link, by what memory it has left."""
+    """States other sizes, resolutions, patches and leases on each link."""
 
     TERMS: ClassVar = (
         {"batch_size": 65535, "resolution": 0x0A, "lease_ms": 10_000, "patch": 1},
@@ -94,7 +94,7 @@ class SettlesOtherwiseEachTime(Reference):
             return super().connected(name, side, now, *text)
 
     def drawn(self) -> Config:
-        """The next terms, as far as its profile leaves them; links of one session have those of the first."""
+        """Return the next terms that the profile permits; all links of one session have the terms of the first."""
         most, drawn = self.stated, self.TERMS[next(self.turn) % len(self.TERMS)]
         if most.max_links > 1:
             return most

@@ -1,4 +1,4 @@
-"""Nodes that put what they say on other channels, links and numbers than the reference, into fuller frames, or not at all."""
+"""Nodes that use other channels, links and sequence numbers than the reference node, fill frames, or drop publications."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ ID, FRAGMENT = 0x1F, 0x06
 
 
 class _HoldsBack(Reference):
-    """Holds back what it says, by link, until it has no more to say at a time, or the link ends."""
+    """Collects the messages for each link until the current call has produced all, or the link ends."""
 
     def __init__(self, config: Config | None = None) -> None:
         super().__init__(config)
         self.held_back: dict[str, Any] = {}
 
     def let_go(self, link: Link) -> None:
-        """Send what is held back on a link."""
+        """Send the collected messages of a link."""
         raise NotImplementedError
 
     def end(self, link: Link) -> None:
@@ -46,7 +46,7 @@ class _HoldsBack(Reference):
 
 @dataclass(slots=True)
 class Filling:
-    """A FRAME that is filled."""
+    """A FRAME to which messages are added."""
 
     reliable: bool
     lane: int
@@ -57,7 +57,7 @@ class Filling:
 
 @variant(permitted="message-reference#frame: one or more network messages")
 class FillsFrames(_HoldsBack):
-    """Puts what it has to say on one channel at a time into one FRAME, as far as it fits."""
+    """Sends all messages of one channel that are due at a time in one FRAME, as far as they fit."""
 
     def say(self, link: Link, message: Any, *, reliable: bool = True) -> None:
         if link.inside is not None or link.terms.lowlatency or not link.live:
@@ -91,7 +91,7 @@ class FillsFrames(_HoldsBack):
 
 @variant(permitted="erratum several-messages-per-batch")
 class SeveralMessagesABatch(_HoldsBack):
-    """Puts all that it has to say at a time into one batch, as far as it fits; behind a FRAGMENT, whose bytes are the rest, nothing."""
+    """Sends all messages that are due at a time in one batch, as far as they fit; a FRAGMENT is the last of its batch."""
 
     def send_batch(self, link: Link, batch: bytes) -> None:
         if not link.live or link.terms.lowlatency:
@@ -110,8 +110,8 @@ class SeveralMessagesABatch(_HoldsBack):
 
 row(
     "says-all-with-best-effort",
-    "Says everything on the best-effort channel.",
-    permitted="message-reference#frame: R; who sends chooses the channel",
+    "Sends everything on the best-effort channel.",
+    permitted="message-reference#frame: R; the sender chooses the channel",
     say=lambda base: base(reliable=False),
 )
 
@@ -122,7 +122,7 @@ row(
     state={"turn": lambda: count(1)},
 )
 def skips_numbers(node: Any, base: Base[None], link: Link, message: Any, *, reliable: bool = True) -> None:
-    """Leaves up to eight numbers out between two messages of a channel."""
+    """Skips up to eight sequence numbers between two messages of a channel."""
     base(link, message, reliable=reliable)
     channel = (reliable, node.lane_of(link, message))
     if channel in link.tx:
@@ -131,7 +131,7 @@ def skips_numbers(node: Any, base: Base[None], link: Link, message: Any, *, reli
 
 @variant("say", permitted="qos#congestion-control: D and F clear: may be lost under congestion", state={"queued": dict})
 def drops_what_may_be_dropped(node: Any, base: Base[None], link: Link, message: Any, **how: Any) -> None:
-    """Has room for eight publications that may be dropped, in the moment in which they come; more are dropped."""
+    """Queues at most eight droppable publications at a time, and drops more."""
     if link.inside is not None or not isinstance(message, Push) or blocks(message):
         base(link, message, **how)
         return
@@ -167,7 +167,7 @@ class UrgentGoesFirst(Reference):
             self.waiting[link.name].append((message, reliable))
 
     def let_go(self, link: Link) -> None:
-        """Say what waits."""
+        """Send the waiting messages."""
         self.due.pop(link.name, None)
         waiting = self.waiting.pop(link.name, [])
         for message, reliable in sorted(waiting, key=lambda one: (self.lane_of(link, one[0]), one[1])):
@@ -201,7 +201,7 @@ class UrgentGoesFirst(Reference):
     state={"turn": count},
 )
 def takes_turns_on_links(node: Any, base: Base[None], link: Link, message: Any, **how: Any) -> None:
-    """Says what it has to say in a session of several links on one after the other."""
+    """In a session of several links, sends each message on the next link."""
     if link.inside is None:
         links = [other for other in node.links.values() if other.live and other.session == link.session] or [link]
         link = links[next(node.turn) % len(links)]

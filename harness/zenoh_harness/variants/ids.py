@@ -1,4 +1,4 @@
-"""Nodes that give ids in another order than the reference: to entities, to requests, and to keys."""
+"""Nodes that assign the ids of entities, requests and key expressions in another order than the reference node."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ ENTITY_IDS = 0xFFFF_FFFF
 """The largest id of an entity."""
 
 EXPR_IDS = 0xFFFF
-"""The largest number of a key."""
+"""The largest expression id."""
 
 
 def request_ids(link: Link) -> int:
-    """The largest request id of a session; on the wire it has 32 bits."""
+    """Return the largest request id of a session; on the wire it has 32 bits."""
     return min((1 << (8 << (link.terms.resolution >> 2 & 3))) - 1, 0xFFFF_FFFF)
 
 
@@ -36,27 +36,27 @@ def renumber(link: Link, entities: Iterator[int], requests: Iterator[int], keys:
 
 @variant("on_live", permitted=IDS)
 def ids_go_down(node: Reference, base: Base[None], link: Link) -> None:
-    """Gives ids from the largest one down."""
+    """Assigns ids from the largest one down."""
     renumber(link, count(ENTITY_IDS, -1), down(request_ids(link)), down(EXPR_IDS))
     base(link)
 
 
 def down(most: int) -> Iterator[int]:
-    """From the largest to 1, and again."""
+    """Yield the ids from the largest to 1, repeatedly."""
     while True:
         yield from range(most, 0, -1)
 
 
 @variant("on_live", permitted=IDS)
 def ids_at_random(node: Reference, base: Base[None], link: Link) -> None:
-    """Gives ids in no order, out of all that there are."""
+    """Assigns ids in a scattered order, from the whole range."""
     kinds = {"entities": ENTITY_IDS, "requests": request_ids(link), "keys": EXPR_IDS}
     renumber(link, *(scattered(most, f"{link.session} {kind}") for kind, most in kinds.items()))
     base(link)
 
 
 def scattered(mask: int, seed: str) -> Iterator[int]:
-    """Each number but 0 once, in no order, and again: an odd step meets all of them."""
+    """Yield each id but 0 once, in a scattered order, repeatedly: steps of an odd width reach all of them."""
     for at in count(crc32(seed.encode())):
         number = at * 0x9E37_79B1 & mask
         if number:
@@ -65,7 +65,7 @@ def scattered(mask: int, seed: str) -> Iterator[int]:
 
 @variant(permitted=IDS)
 class CountsEachKindFromZero(Reference):
-    """Counts the entities of each kind from 0, and requests, too: those of two kinds have the same ids."""
+    """Numbers the entities of each kind, and requests, from 0, so that entities of two kinds have the same id."""
 
     def __init__(self, config: Config | None = None) -> None:
         super().__init__(config)
@@ -88,7 +88,7 @@ class CountsEachKindFromZero(Reference):
 
 
 class Places:
-    """Gives the lowest number that is free."""
+    """Return the lowest free number."""
 
     def __init__(self) -> None:
         self.taken: set[int] = set()
@@ -104,7 +104,7 @@ class Places:
 
 @variant(permitted=f"{IDS}; what was taken back, or has ended, has its id no more")
 class GivesIdsAgainAtOnce(Reference):
-    """Gives the lowest id that is free: one that was taken back comes next."""
+    """Assigns the lowest free id, so that the id of an undeclared entity is used next."""
 
     def on_live(self, link: Link) -> None:
         renumber(link, Places(), Places(), link.expr_ids)

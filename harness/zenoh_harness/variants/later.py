@@ -1,4 +1,4 @@
-"""Nodes on which declarations and interests have their effect a little later than what is said behind them."""
+"""Nodes on which declarations and interests take effect a little later than the messages that follow them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from zenoh_harness.reference.link import Link
 from . import variant
 
 A_LITTLE = 0.05
-"""Seconds that a task waits, unless a variant says otherwise."""
+"""The default delay of a task, in seconds."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,15 +25,16 @@ class Task:
     """A call that a node makes later."""
 
     due: float
+    """The time of the call, in seconds."""
     link: Link
-    """The first argument."""
+    """The first argument of the call."""
     act: partial[object]
     while_live: bool
-    """It is left out if the link is not live then."""
+    """Whether the call is omitted if the link is not live at that time."""
 
 
 class TimedNode(Reference):
-    """A node that does some of its work after a delay; of tasks that are due at a tick, the earliest planned comes first."""
+    """A node that does some of its work after a delay; tasks that are due at the same tick run in the order of planning."""
 
     def __init__(self, config: Config | None = None) -> None:
         super().__init__(config)
@@ -48,11 +49,11 @@ class TimedNode(Reference):
         while_live: bool = False,
         **options: Any,
     ) -> None:
-        """Plan a call with `link` as its first argument; `while_live`: leave it out if the link is not live then."""
+        """Plan a call in these seconds, with `link` as its first argument; `while_live`: only if the link is live then."""
         self.tasks.append(Task(self.now + seconds, link, partial(act, link, *arguments, **options), while_live))
 
     def tasks_of(self, link: Link, act: Callable[..., object] | None = None) -> list[Task]:
-        """The planned calls about a link, or those of `act` only."""
+        """Return the planned calls for a link, or only those of `act`."""
         return [task for task in self.tasks if task.link is link and act in (None, task.act.func)]
 
     def carry_out(self, tasks: list[Task]) -> None:
@@ -74,11 +75,11 @@ class TimedNode(Reference):
     of=TimedNode,
 )
 def answers_interests_later(node: TimedNode, base: Base[None], link: Link, interest: Interest) -> None:
-    """Answers an interest in what is current a little later, and queries at once; what comes meanwhile is told."""
+    """Answers a Current interest a little later and queries at once, and forwards declarations in the meantime."""
 
     def answer(link: Link) -> None:
         if link.live and interest.mode & FUTURE and interest.id not in link.interests:
-            node.end_snapshot(link, interest)  # it was taken back meanwhile
+            node.end_snapshot(link, interest)  # the interest was ended in the meantime
         elif link.live:
             base(link, interest)
 
@@ -96,7 +97,7 @@ def answers_interests_later(node: TimedNode, base: Base[None], link: Link, inter
     of=TimedNode,
 )
 def takes_up_interests_later(node: TimedNode, base: Base[None], link: Link, interest: Interest) -> None:
-    """Takes up an interest in what is current a little later, in what is to come, too, and answers queries at once."""
+    """Processes a Current interest a little later, also its Future part, and answers queries at once."""
     if interest.mode & CURRENT or node.tasks_of(link):
         node.after(A_LITTLE, base, link, interest, while_live=True)
     else:
@@ -109,7 +110,7 @@ def takes_up_interests_later(node: TimedNode, base: Base[None], link: Link, inte
     of=TimedNode,
 )
 def hears_leaving_subscribers_later(node: TimedNode, base: Base[None], link: Link, kind: str, entity: int) -> None:
-    """Publishes to a subscriber for a moment more after it was taken back, and tells later that subscribers and tokens are gone."""
+    """Publishes to a subscriber for a moment after its undeclaration, and forwards undeclarations later."""
     if kind == "queryable" or not link.live:
         base(link, kind, entity)
     else:

@@ -1,4 +1,4 @@
-"""Nodes that come, answer and write in their own time and pieces."""
+"""Nodes with other delays, sizes of writes, reconnection and exit codes than the reference node."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from . import row
 
 TIME = "no page says how fast a node answers"
 STREAM = "a stream keeps no boundaries (primitives#framing)"
-COMING = "no page says when a node comes again"
+COMING = "no page says when a node reconnects"
 
-row("answers-after-5-ms", "Says everything 5 ms late.", permitted=TIME, habits=Habits(answers_after=0.005))
-row("answers-after-50-ms", "Says everything 50 ms late.", permitted=TIME, habits=Habits(answers_after=0.05))
-row("answers-after-500-ms", "Says everything half a second late.", permitted=TIME, habits=Habits(answers_after=0.5))
+row("answers-after-5-ms", "Sends everything 5 ms late.", permitted=TIME, habits=Habits(answers_after=0.005))
+row("answers-after-50-ms", "Sends everything 50 ms late.", permitted=TIME, habits=Habits(answers_after=0.05))
+row("answers-after-500-ms", "Sends everything half a second late.", permitted=TIME, habits=Habits(answers_after=0.5))
 row(
     "answers-after-900-ms",
-    "Says everything 0.9 seconds late: nearly a lease of a second.",
+    "Sends everything 0.9 seconds late: nearly a lease of a second.",
     permitted=TIME,
     habits=Habits(answers_after=0.9),
 )
 row(
     "answers-after-1500-ms",
-    "Says everything one and a half seconds late, longer than a lease of a second; and gives others more time, too.",
+    "Sends everything 1.5 seconds late, longer than a lease of a second, and permits slow handshakes.",
     permitted=TIME,
     unjudged={
         "establishment-limits/whatever-is-said-renews-the-lease": "our lease is over before it answers",
@@ -32,7 +32,7 @@ row(
 )
 row(
     "answers-now-and-then",
-    "Takes from 20 to 300 ms, another time for each utterance.",
+    "Sends everything 20 to 300 ms late, with another delay for each write.",
     permitted=TIME,
     habits=Habits(answers_after=0.02, jitter=0.28),
 )
@@ -46,7 +46,7 @@ row(
 )
 row(
     "takes-one-link-at-a-time",
-    "Looks at one link; others wait until it has ended.",
+    "Serves one link at a time; others wait until it has ended.",
     permitted="no page says how many links a node serves at once",
     habits=Habits(links_at_a_time=1),
     lacks=frozenset({"several-links", "several-sessions"}),
@@ -54,52 +54,52 @@ row(
 
 row(
     "comes-back-at-once",
-    "As initiator it comes again at once.",
+    "As initiator, reconnects at once.",
     permitted=COMING,
     habits=Habits(comes_back_after=0.0),
 )
 row(
     "comes-back-after-300-ms",
-    "As initiator it comes again after 0.3 seconds.",
+    "As initiator, reconnects after 0.3 seconds.",
     permitted=COMING,
     habits=Habits(comes_back_after=0.3),
 )
 row(
     "comes-back-after-3-s",
-    "As initiator it comes again after three seconds.",
+    "As initiator, reconnects after three seconds.",
     permitted=COMING,
     habits=Habits(comes_back_after=3.0),
 )
 row(
     "comes-back-after-10-s",
-    "As initiator it comes again after ten seconds.",
+    "As initiator, reconnects after ten seconds.",
     permitted=COMING,
     habits=Habits(comes_back_after=10.0),
 )
 row(
     "never-comes-back",
-    "As initiator it comes once; then it must be started again.",
+    "As initiator, connects once, and must be restarted then.",
     permitted=COMING,
     habits=Habits(comes_back_after=None),
 )
 
 row(
     "ends-with-0",
-    "As initiator its program ends with its session, or when it is refused: code 0.",
+    "As initiator, ends its program with code 0 when its session ends or is refused.",
     permitted=COMING,
     habits=Habits(ends_with=0),
 )
-row("ends-with-1", "The same, code 1.", permitted=COMING, habits=Habits(ends_with=1))
-row("ends-with-255", "The same, code 255.", permitted=COMING, habits=Habits(ends_with=255))
+row("ends-with-1", "As `ends-with-0`, with code 1.", permitted=COMING, habits=Habits(ends_with=1))
+row("ends-with-255", "As `ends-with-0`, with code 255.", permitted=COMING, habits=Habits(ends_with=255))
 row(
     "is-another-at-each-start",
-    "Draws its ZenohID when it starts; its program ends with its session.",
+    "Has another ZenohID after each start; its program ends with its session.",
     permitted="no page says that a ZenohID outlives a node's process",
     habits=Habits(new_zid=True, ends_with=0),
 )
 row(
     "writes-an-alarming-log",
-    "Speaks of errors and panics in its ordinary log.",
-    permitted="a log is nobody's business",
+    "Mentions errors and panics in its ordinary log.",
+    permitted="no page says what a node logs",
     habits=Habits(log="ERROR no panic: the fatal error handler is installed, panics are reported, abort is disabled"),
 )

@@ -1,4 +1,4 @@
-"""Nodes that refuse in another way, or for another reason, than the reference, where no page says how."""
+"""Nodes that refuse in another way, or with another reason, than the reference node, where no page requires one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FREE = "close#reasons: none of them is asked for here"
 
 
 class _ForAnotherReason(Reference):
-    """Says another reason where no page asks for one: a cookie, a number, a step out of turn."""
+    """Closes with another reason where no page requires one: for a cookie, a sequence number, a message out of turn."""
 
     reason = 0
 
@@ -49,7 +49,7 @@ for word in ("generic", "unsupported", "unresponsive"):
 
 
 class _Silently(Reference):
-    """Refuses without CLOSE where none is required: in a session, what is no message, and as initiator."""
+    """Ends links without CLOSE where none is required: in a session, for bytes that are no message, and as initiator."""
 
     resets = False
 
@@ -67,13 +67,13 @@ class _Silently(Reference):
 
 row(
     "ends-by-fin",
-    "Ends a session for what is wrong in it, and a handshake that it began itself, by FIN and without CLOSE.",
-    permitted="session-establishment#overview asks for CLOSE of a responder in the handshake only",
+    "Ends a session after a fault in it, and a handshake that it began itself, by FIN without CLOSE.",
+    permitted="session-establishment#overview requires CLOSE of a responder in the handshake only",
     of=_Silently,
 )
 row(
     "ends-by-rst",
-    "The same by RST; and every link, after CLOSE too.",
+    "As `ends-by-fin`, by RST; ends every link by RST, also after CLOSE.",
     permitted="no page says how a link ends",
     of=_Silently,
     resets=True,
@@ -84,8 +84,8 @@ NO_REASON = {"establishment-limits/an-expired-session-is-told-so": "no CLOSE tel
 
 row(
     "ends-expired-sessions-for-generic",
-    "Says Close(GENERIC) to a session whose lease is over.",
-    permitted="GENERIC tells no reason, and contradicts none",
+    "Ends a session whose lease is over with Close(GENERIC).",
+    permitted="GENERIC states no reason, and contradicts none",
     unjudged=NO_REASON,
     refuse=lambda base, reason: base(reason=GENERIC if reason == EXPIRED else reason),
 )
@@ -93,7 +93,7 @@ row(
 
 @variant(permitted="no page says who ends a link after CLOSE")
 class SaysCloseAndWaits(TimedNode):
-    """After its own CLOSE it leaves the end of the link to the other side, for half a second."""
+    """After its own CLOSE, waits half a second for the far side to end the link."""
 
     def refuse(self, link: Link, reason: int | None) -> None:
         if reason is None:
@@ -110,7 +110,7 @@ class SaysCloseAndWaits(TimedNode):
 
 @variant("on_undecodable", permitted="primitives/unknown-mandatory-may-close")
 def calls_unknown_mandatory_unsupported(node: Reference, base: Base[None], link: Link, seen: Seen) -> None:
-    """Tells UNSUPPORTED for an unknown mandatory extension, INVALID for all else that cannot be read."""
+    """Refuses an unknown mandatory extension with UNSUPPORTED, and all other undecodable bytes with INVALID."""
     mandatory = "mandatory" in str(seen.message)
     raise Refused(reason_code("UNSUPPORTED") if mandatory else INVALID, str(seen.message))
 
@@ -123,9 +123,9 @@ def is_strict_about_reserved_bits(node: Reference, base: Base[None], link: Link,
     base(link, seen)
 
 
-@variant("on_message", permitted="erratum duplicate-extensions: nothing on what stands twice")
+@variant("on_message", permitted="erratum duplicate-extensions: no rule for an extension that occurs twice")
 def is_strict_about_extensions(node: Reference, base: Base[None], link: Link, seen: Seen) -> None:
-    """Refuses INIT and OPEN with an extension that stands twice."""
+    """Refuses INIT and OPEN with an extension that occurs twice."""
     chain = [(ext.id if hasattr(ext, "id") else type(ext).__name__) for ext in getattr(seen.message, "exts", ())]
     if not link.live and len(chain) > len(set(chain)):
         raise Refused(INVALID, "an extension twice")
@@ -139,7 +139,7 @@ def is_strict_about_extensions(node: Reference, base: Base[None], link: Link, se
     },
 )
 class PassesOverWhatIsOddInASession(Reference):
-    """In a session it passes over what it cannot read, and what belongs to a handshake."""
+    """Ignores undecodable bytes and handshake messages in a live session."""
 
     def on_undecodable(self, link: Link, seen: Seen) -> None:
         if not link.live:
@@ -151,7 +151,7 @@ class PassesOverWhatIsOddInASession(Reference):
 
 @variant("check_open", permitted="no page says which of two links of one node stays")
 def takes_the_new_for_the_old(node: Reference, base: Base[None], link: Link, open_: Open) -> None:
-    """A node that opens a session while it has one is believed to have come back: the old session is closed."""
+    """Closes the session of a node that opens another one, as if the node had lost the first."""
     earlier = node.earlier_link(link)
     if earlier is not None and not link.terms.multilink and node.cookie_matches(link, open_):
         node.refuse(earlier, GENERIC)
@@ -160,7 +160,7 @@ def takes_the_new_for_the_old(node: Reference, base: Base[None], link: Link, ope
 
 @variant("check_init", permitted="session-establishment#overview: resource limits, at any point")
 def refuses_a_second_link_at_init(node: Reference, base: Base[None], link: Link, syn: Init) -> None:
-    """Refuses a node that has a session already when it proposes another, not when it opens it."""
+    """Refuses a second session of a node already at its INIT, not at its OPEN."""
     base(link, syn)
     if node.config.max_links == 1 and any(o.live and o.zid == syn.zid.raw for o in node.links.values()):
         raise Refused(MAX_LINKS)
