@@ -1,4 +1,4 @@
-"""The matrix variant x check, in memory: nothing is red on a conforming node, and what is not judged on it is told with the reason."""
+"""Judge variants by all checks in memory: no check may be red on a variant, and each unjudged check needs a reason."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ from . import Variant
 T = TypeVar("T")
 
 LACKS = "the target does not do "
-"""How the reason of a check begins that needs what a target does not do."""
+"""The beginning of the reason of a check that needs a capability which the target lacks."""
 
 
 HEARD = 6
-"""Conversations of one case that the laws hear, spread over its values: those of one case are much alike.
+"""The most conversations of one case that the laws judge, spread over its values, since they are similar.
 
-Where not all values of a case are tried, they hear one, and of one case in `APART` only.
+If not all values of a case are tried, the laws judge one, and only of one case in `APART`.
 """
 
 APART = 3
-"""Where not all values are tried, the laws hear one case in so many: other ones on each node."""
+"""If not all values are tried, the laws judge one case in this many, other cases on each node."""
 
 CROWD = 50
-"""Links in one conversation; where not all values are tried, the laws do not hear so many alike ones."""
+"""If not all values are tried, the laws skip conversations with this many links, which are similar."""
 
 
 class Came(Enum):
-    """How a check came out."""
+    """The outcome of a check."""
 
     GREEN = "green"
     RED = "red"
@@ -65,24 +65,24 @@ class Result:
 
 @dataclass(slots=True)
 class Judged:
-    """What all checks say of one node."""
+    """The results of all checks on one node."""
 
     results: list[Result] = field(default_factory=list)
 
     def of(self, came: Came) -> dict[str, Result]:
-        """The checks that came out so, by label."""
+        """Return the results with this outcome, by label."""
         return {result.label: result for result in self.results if result.came is came}
 
 
 def in_memory(cases: Iterable[Case] | None = None) -> list[Case]:
-    """The cases that the reference can be judged by in memory, controls before what rests on them."""
+    """Return the cases that can judge the reference node in memory, each control before the cases that need it."""
     every = all_cases() if cases is None else {case.id: case for case in cases}
     can = [case for case in every.values() if case.profile in CHANGES and set(case.needs) <= able(case.profile)]
     return sorted(can, key=lambda case: depth(case, every))
 
 
 def depth(case: Case, cases: Mapping[str, Case]) -> int:
-    """How many controls stand below a case; what judges whether a session works at all comes first."""
+    """Return the number of controls below a case; -1 for the cases that judge whether a session works at all."""
     if case.id in WORKS.values():
         return -1
     below = cases.get(case.control or "")
@@ -92,9 +92,9 @@ def depth(case: Case, cases: Mapping[str, Case]) -> int:
 def judged(
     node: type[Reference], cases: Iterable[Case] | None = None, *, most: int | None = None, turn: int = 0
 ) -> Judged:
-    """Every case with all its values, or with `most` of them, and every law over some of what was said, on one node in both roles.
+    """Judge one node in both roles by every case with at most `most` of its values (None: all), and by every law.
 
-    `turn` chooses which values: other ones for another number.
+    The laws judge some of the conversations. `turn` chooses the values that are tried.
     """
     text, ground, laws = Judged(), Ground(all_cases()), Laws()
     for place, case in enumerate(in_memory(cases)):
@@ -113,7 +113,7 @@ def judged(
 
 
 def spread(values: Sequence[T], most: int, turn: int = 0) -> Sequence[T]:
-    """So many of them at most, in equal steps from the first; another `turn` begins with another one."""
+    """Return at most `most` of the values, in equal steps from the one with the index `turn`."""
     if len(values) <= most:
         return values
     return [values[(turn + step * len(values) // most) % len(values)] for step in range(most)]
