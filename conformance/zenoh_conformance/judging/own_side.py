@@ -37,7 +37,10 @@ def own_faults(
     Nothing where the target broke something, too: it may have led us there; and nothing where we said on purpose what nobody can
     read. Nor is it a fault what we say on a link that has ended.
     """
-    if any(said.findings and (said.sender is not ours or _is_unread(said, breaks)) for said in every):
+    if any(
+        said.findings and (said.sender is not ours or (said.law.id in UNREAD and _is_meant(said, breaks)))
+        for said in every
+    ):
         return
     for said in every:
         if said.sender is ours and said.findings and is_must(said.law.requirement) and not _is_meant(said, breaks):
@@ -54,10 +57,6 @@ def _is_heard(finding: Finding, conversation: Conversation) -> bool:
         if event.connection == finding.connection and event.kind in ENDS and event.sender is not finding.sender:
             return False
     return True
-
-
-def _is_unread(said: Judged, breaks: Collection[str]) -> bool:
-    return said.law.id in UNREAD and _is_meant(said, breaks)
 
 
 def _is_meant(said: Judged, breaks: Collection[str]) -> bool:

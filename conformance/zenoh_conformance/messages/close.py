@@ -5,8 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Annotated
 
-from zenoh_conformance.wire import Fixed, Layer, Unknown, member_note
-from zenoh_conformance.wire.declare import NO_EXTS, Exts, flag, message
+from zenoh_conformance.wire import NO_EXTS, Exts, Fixed, Layer, Unknown, flag, member_note, message
 
 
 class CloseReason(IntEnum):

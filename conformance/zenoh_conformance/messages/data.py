@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from zenoh_conformance.primitives import ZidAlone
 from zenoh_conformance.primitives.payload import Payload
-from zenoh_conformance.primitives.zid import ZidAlone
 from zenoh_conformance.wire import Z32Cut, extension
 
 REF = "push#common-data-extensions"

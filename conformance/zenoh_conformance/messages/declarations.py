@@ -5,9 +5,21 @@ from __future__ import annotations
 from enum import IntFlag
 from typing import Annotated
 
-from zenoh_conformance.primitives.wire_expr import Key
-from zenoh_conformance.wire import Fixed, Layer, TextRest, Unknown, Vle, Z16Cut, Z32Cut
-from zenoh_conformance.wire.declare import NO_EXTS, Exts, extension, message, when
+from zenoh_conformance.primitives import Key
+from zenoh_conformance.wire import (
+    NO_EXTS,
+    Exts,
+    Fixed,
+    Layer,
+    TextRest,
+    Unknown,
+    Vle,
+    Z16Cut,
+    Z32Cut,
+    extension,
+    message,
+    when,
+)
 from zenoh_conformance.wire.notes import completeness, flags_note
 
 

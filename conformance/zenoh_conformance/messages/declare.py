@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from zenoh_conformance.wire import Layer, Z32Cut
-from zenoh_conformance.wire.declare import NO_EXTS, Exts, given, message
+from zenoh_conformance.wire import NO_EXTS, Exts, Layer, Z32Cut, given, message
 
 from .declarations import DFinal, DKeyExpr, DQueryable, DSubscriber, DToken, UKeyExpr, UQueryable, USubscriber, UToken
 from .network import NodeId, QoS, TimestampExt

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from zenoh_conformance.primitives.encoding import EncodingField
-from zenoh_conformance.wire import Layer
-from zenoh_conformance.wire.declare import NO_EXTS, Exts, given, message
+from zenoh_conformance.primitives import EncodingField
+from zenoh_conformance.wire import NO_EXTS, Exts, Layer, given, message
 
 from .data import PayloadField, Shm, SourceInfo
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from zenoh_conformance.wire import BytesRest, Layer, Z32Cut
-from zenoh_conformance.wire.declare import NO_EXTS, Exts, extension, flag, message
+from zenoh_conformance.wire import NO_EXTS, BytesRest, Exts, Layer, Z32Cut, extension, flag, message
 
 from .frame import QoS
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from zenoh_conformance.wire import Layer, Messages, Vle, Z32Cut
-from zenoh_conformance.wire.declare import NO_EXTS, Exts, extension, flag, message
+from zenoh_conformance.wire import NO_EXTS, Exts, Layer, Messages, Vle, Z32Cut, extension, flag, message
 from zenoh_conformance.wire.notes import lane
 
 

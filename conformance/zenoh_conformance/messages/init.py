@@ -4,9 +4,24 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from zenoh_conformance.primitives.zid import Resolution, Role, ZidAfterRole
-from zenoh_conformance.wire import U8, Blob, BytesRest, BytesZ16, Fixed, Layer, Vle, Z8Cut
-from zenoh_conformance.wire.declare import NO_EXTS, Exts, extension, flag, given, message, when
+from zenoh_conformance.primitives import Resolution, Role, ZidAfterRole
+from zenoh_conformance.wire import (
+    NO_EXTS,
+    U8,
+    Blob,
+    BytesRest,
+    BytesZ16,
+    Exts,
+    Fixed,
+    Layer,
+    Vle,
+    Z8Cut,
+    extension,
+    flag,
+    given,
+    message,
+    when,
+)
 from zenoh_conformance.wire.notes import batch_bytes, link_use
 
 REF = "session-establishment#init-extensions"

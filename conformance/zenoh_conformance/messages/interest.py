@@ -5,9 +5,8 @@ from __future__ import annotations
 from enum import IntEnum, IntFlag
 from typing import Annotated
 
-from zenoh_conformance.primitives.wire_expr import KeyByOptions
-from zenoh_conformance.wire import Fixed, Layer, Z32Cut, flags_note
-from zenoh_conformance.wire.declare import NO_EXTS, Exts, bits, message, when
+from zenoh_conformance.primitives import KeyByOptions
+from zenoh_conformance.wire import NO_EXTS, Exts, Fixed, Layer, Z32Cut, bits, flags_note, message, when
 
 from .network import NodeId, QoS, TimestampExt
 

@@ -4,9 +4,26 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from zenoh_conformance.primitives.zid import Resolution, Role, ZidAfterRole
-from zenoh_conformance.wire import U8, BytesRest, Composite, Fixed, Layer, Many, Vle, Z32Cut, batch_bytes, duration
-from zenoh_conformance.wire.declare import NO_EXTS, Exts, composite, extension, flag, given, message
+from zenoh_conformance.primitives import Resolution, Role, ZidAfterRole
+from zenoh_conformance.wire import (
+    NO_EXTS,
+    U8,
+    BytesRest,
+    Composite,
+    Exts,
+    Fixed,
+    Layer,
+    Many,
+    Vle,
+    Z32Cut,
+    batch_bytes,
+    composite,
+    duration,
+    extension,
+    flag,
+    given,
+    message,
+)
 
 from .init import Patch
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from zenoh_conformance.wire import Layer, Unknown
-from zenoh_conformance.wire.declare import NO_EXTS, Exts, message
+from zenoh_conformance.wire import NO_EXTS, Exts, Layer, Unknown, message
 
 
 @message(0x04, "Z|X|X", layer=Layer.TRANSPORT, ref="message-reference#keep-alive")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from zenoh_conformance.primitives.timestamp import Timestamp
+from zenoh_conformance.primitives import Timestamp
 from zenoh_conformance.wire import U8, BytesZ64, Composite, Fixed, Many, Vle, Z16Cut, composite, extension
 from zenoh_conformance.wire.notes import treatment
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from zenoh_conformance.wire import ByEnc, Enc, Layer, Vle, Z16Cut
-from zenoh_conformance.wire.declare import NO_EXTS, Exts, bits, message
+from zenoh_conformance.wire import NO_EXTS, ByEnc, Enc, Exts, Layer, Vle, Z16Cut, bits, message
 
 from .frame import QoS as Lane
 from .network import QoS, TimestampExt

@@ -4,8 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from zenoh_conformance.wire import Z64, BytesRest, BytesZ64, Layer, Vle, Z8Cut, Z32Cut, duration
-from zenoh_conformance.wire.declare import NO_EXTS, Exts, extension, flag, message, when
+from zenoh_conformance.wire import (
+    NO_EXTS,
+    Z64,
+    BytesRest,
+    BytesZ64,
+    Exts,
+    Layer,
+    Vle,
+    Z8Cut,
+    Z32Cut,
+    duration,
+    extension,
+    flag,
+    message,
+    when,
+)
 
 from .init import Auth, Compression, LowLatency, QoS
 

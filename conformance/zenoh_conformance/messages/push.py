@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from zenoh_conformance.primitives.wire_expr import Key
-from zenoh_conformance.wire import Layer
-from zenoh_conformance.wire.declare import NO_EXTS, Exts, message
+from zenoh_conformance.primitives import Key
+from zenoh_conformance.wire import NO_EXTS, Exts, Layer, message
 
 from .delete import Del
 from .network import NodeId, QoS, TimestampExt, TsStack

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from zenoh_conformance.primitives.encoding import EncodingField
-from zenoh_conformance.primitives.timestamp import Timestamp
-from zenoh_conformance.wire import BytesRest, Layer
-from zenoh_conformance.wire.declare import NO_EXTS, Exts, extension, given, message
+from zenoh_conformance.primitives import EncodingField, Timestamp
+from zenoh_conformance.wire import NO_EXTS, BytesRest, Exts, Layer, extension, given, message
 
 from .data import PayloadField, Shm, SourceInfo
 

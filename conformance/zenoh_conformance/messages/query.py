@@ -5,9 +5,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Annotated
 
-from zenoh_conformance.primitives.encoding import EncodingField
-from zenoh_conformance.wire import BytesRest, Layer, TextZ64, Vle, member_note
-from zenoh_conformance.wire.declare import NO_EXTS, Exts, extension, given, message
+from zenoh_conformance.primitives import EncodingField
+from zenoh_conformance.wire import NO_EXTS, BytesRest, Exts, Layer, TextZ64, Vle, extension, given, member_note, message
 
 from .data import SourceInfo
 

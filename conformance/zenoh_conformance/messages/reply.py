@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from zenoh_conformance.wire import Layer, Unknown
-from zenoh_conformance.wire.declare import NO_EXTS, Exts, given, message
+from zenoh_conformance.wire import NO_EXTS, Exts, Layer, Unknown, given, message
 
 from .delete import Del
 from .put import Put

@@ -5,9 +5,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Annotated
 
-from zenoh_conformance.primitives.wire_expr import Key
-from zenoh_conformance.wire import Z32, Layer, Vle, Z32Cut
-from zenoh_conformance.wire.declare import NO_EXTS, Exts, extension, message
+from zenoh_conformance.primitives import Key
+from zenoh_conformance.wire import NO_EXTS, Z32, Exts, Layer, Vle, Z32Cut, extension, message
 from zenoh_conformance.wire.notes import member_note, milliseconds
 
 from .network import NodeId, QoS, TimestampExt, TsStack

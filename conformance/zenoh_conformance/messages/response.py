@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from zenoh_conformance.primitives.wire_expr import Key
-from zenoh_conformance.primitives.zid import ZidAlone
-from zenoh_conformance.wire import Z32, Layer, Z32Cut
-from zenoh_conformance.wire.declare import NO_EXTS, Exts, extension, message
+from zenoh_conformance.primitives import Key, ZidAlone
+from zenoh_conformance.wire import NO_EXTS, Z32, Exts, Layer, Z32Cut, extension, message
 
 from .err import Err
 from .network import QoS, TimestampExt, TsStack

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from zenoh_conformance.wire import Z32, Layer
-from zenoh_conformance.wire.declare import NO_EXTS, Exts, message
+from zenoh_conformance.wire import NO_EXTS, Z32, Exts, Layer, message
 
 from .network import QoS, TimestampExt
 

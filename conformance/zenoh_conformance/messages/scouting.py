@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from zenoh_conformance.primitives.zid import Role, RoleMask, ZidAfterMask, ZidAfterRole
-from zenoh_conformance.wire import U8, Blob, Layer, Many, Unknown, Vle
-from zenoh_conformance.wire.declare import NO_EXTS, Exts, given, message
+from zenoh_conformance.primitives import Role, RoleMask, ZidAfterMask, ZidAfterRole
+from zenoh_conformance.wire import NO_EXTS, U8, Blob, Exts, Layer, Many, Unknown, Vle, given, message
 
 Locators = Annotated[tuple[str, ...], Many(Blob(Vle(8), text=True), Vle(64))]
 

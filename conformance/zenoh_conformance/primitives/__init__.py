@@ -2,9 +2,27 @@
 
 from zenoh_conformance.wire import vle
 
-from .encoding import Encoding
+from .encoding import Encoding, EncodingField, EncodingType
 from .timestamp import Timestamp
-from .wire_expr import WireExpr
-from .zid import WhatAmI, ZenohID
+from .wire_expr import Key, KeyByOptions, KeyExpr, WireExpr
+from .zid import Resolution, Role, RoleMask, WhatAmI, ZenohID, ZidAfterMask, ZidAfterRole, ZidAlone
 
-__all__ = ["Encoding", "Timestamp", "WhatAmI", "WireExpr", "ZenohID", "vle"]
+__all__ = [
+    "Encoding",
+    "EncodingField",
+    "EncodingType",
+    "Key",
+    "KeyByOptions",
+    "KeyExpr",
+    "Resolution",
+    "Role",
+    "RoleMask",
+    "Timestamp",
+    "WhatAmI",
+    "WireExpr",
+    "ZenohID",
+    "ZidAfterMask",
+    "ZidAfterRole",
+    "ZidAlone",
+    "vle",
+]

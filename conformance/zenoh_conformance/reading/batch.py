@@ -33,7 +33,7 @@ def decode_batch(data: bytes, layer: Layer = Layer.TRANSPORT) -> Iterator[Decode
     `layer` is TRANSPORT, or LOWLATENCY for network messages, KEEP_ALIVE and CLOSE without FRAME.
     """
     data, at = bytes(data), 0
-    readers = readers_of(layer)
+    readers = _of_layer(registry.READERS, layer)
     while at < len(data):
         try:
             decoded = read_one(data, at, layer, readers)
@@ -42,11 +42,6 @@ def decode_batch(data: bytes, layer: Layer = Layer.TRANSPORT) -> Iterator[Decode
             return
         at += decoded.size
         yield decoded
-
-
-def readers_of(layer: Layer) -> list[Callable[..., Any] | None]:
-    """The readers of the messages in a batch of this layer, by message id."""
-    return _of_layer(registry.READERS, layer)
 
 
 def tracers_of(layer: Layer) -> list[Callable[..., Any] | None]:

@@ -16,7 +16,7 @@ from zenoh_conformance import messages as m
 from zenoh_conformance.messages import QueryableInfo, WireExprExt, data, init
 from zenoh_conformance.messages import open as open_
 from zenoh_conformance.messages.query import BodyShm
-from zenoh_conformance.primitives.encoding import Encoding, EncodingType
+from zenoh_conformance.primitives import Encoding, EncodingType
 from zenoh_conformance.wire import Exts, Many, Messages, Vle, WireType, registry
 from zenoh_harness.foreign.confirm.codec import SINCE
 

@@ -8,9 +8,8 @@ from random import Random
 from typing import Any, Final
 
 from zenoh_conformance import messages  # noqa: F401  importing them is what fills the registry
-from zenoh_conformance.primitives.encoding import Encoding, EncodingType
+from zenoh_conformance.primitives import Encoding, EncodingType, KeyExpr, WireExpr
 from zenoh_conformance.primitives.payload import Payload
-from zenoh_conformance.primitives.wire_expr import KeyExpr, WireExpr
 from zenoh_conformance.primitives.zid import PackedBits, PackedZid, ZenohID, ZidType
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.wire import (

@@ -44,7 +44,7 @@ class Differential(Oracle):
                     same = ours if asked == number and earlier is message else OwnReading(asked, earlier)
                     yield from self._compare(target, same, theirs)
                     self._seen[index] = theirs.verdict, theirs.size == same.size
-        self.behaviour = ours.at_path, tuple(self._seen)
+        self.behaviour = (ours.refusal.path if ours.refusal else ""), tuple(self._seen)
 
     def rest(self) -> Iterable[FuzzFinding]:
         for target in self.targets:
@@ -172,10 +172,6 @@ class OwnReading:
     @property
     def verdict(self) -> str:
         return "refuses" if self.refusal else "accepts"
-
-    @property
-    def at_path(self) -> str:
-        return self.refusal.path if self.refusal else ""
 
     @property
     def encoded(self) -> bytes:

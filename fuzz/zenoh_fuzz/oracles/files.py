@@ -19,10 +19,6 @@ from zenoh_harness.targets import reach
 from zenoh_vectors import loader
 
 
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "surrogateescape")
-
-
 def _every(read: Callable[[Path], Any]) -> Callable[[Path], Any]:
     def all_of(path: Path) -> Any:
         found = read(path)
@@ -46,7 +42,7 @@ READERS: Final[Mapping[str, tuple[str, Callable[[Path], Any]]]] = {
 """Name to the file's name and its reader, which takes the path."""
 
 PARSERS: Final[Mapping[str, Callable[[bytes], Any]]] = {
-    "target string": lambda data: reach.parse(_text(data)),
+    "target string": lambda data: reach.parse(data.decode("utf-8", "surrogateescape")),
     "batch of inputs": compact.split,
     "batch of answers": lambda data: compact.records(data, 1),
     "codec answer": lambda data: _answer(data),

@@ -78,14 +78,10 @@ class LawsOracle(Oracle):
         for vector in vectors():
             if vector.layer == "transport" and len(vector.data) < 250:
                 yield bytes([0, 0, len(vector.data)]) + vector.data
-        yield b"\0" + b"".join(_piece(side, data) for side, data in HANDSHAKE)
+        yield b"\0" + b"".join(bytes([side, len(data)]) + data for side, data in HANDSHAKE)
 
     def words(self) -> Iterable[bytes]:
         return message_words()
-
-
-def _piece(head: int, data: bytes) -> bytes:
-    return bytes([head, len(data)]) + data
 
 
 HANDSHAKE: Final = (

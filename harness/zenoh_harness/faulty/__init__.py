@@ -23,9 +23,7 @@ from typing import Any, NoReturn
 from zenoh_conformance.cases.case import Case, Parameters
 from zenoh_conformance.loading import import_all
 from zenoh_conformance.reading.kinds import AnyKind
-from zenoh_harness.reference import Reference
-from zenoh_harness.reference.config import Refused
-from zenoh_harness.reference.hooked import derive_node, name_of
+from zenoh_harness.reference import Reference, Refused, derive_node, name_of
 
 
 @dataclass(frozen=True, slots=True)

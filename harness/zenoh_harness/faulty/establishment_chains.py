@@ -9,8 +9,7 @@ from zenoh_conformance.messages.init import QoS, QoSLink
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.tables.session import State
 from zenoh_conformance.wire import DecodeError, Exts
-from zenoh_harness.reference import Reference
-from zenoh_harness.reference.config import INVALID, UNSUPPORTED
+from zenoh_harness.reference import INVALID, UNSUPPORTED, Reference
 
 from . import fault, faulty, refuse
 

@@ -13,8 +13,7 @@ from zenoh_conformance.reading.codec import Decoded, encode
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.reading.kinds import InitSyn, OpenAck
 from zenoh_conformance.tables.session import State
-from zenoh_harness.reference import Reference
-from zenoh_harness.reference.config import EXPIRED, INVALID, MAX_LINKS, MAX_SESSIONS, Refused
+from zenoh_harness.reference import EXPIRED, INVALID, MAX_LINKS, MAX_SESSIONS, Reference, Refused
 
 from . import fault, faulty, refuse
 

@@ -10,8 +10,7 @@ from zenoh_conformance.primitives import ZenohID
 from zenoh_conformance.reading.kinds import OpenSyn
 from zenoh_conformance.tables.session import State
 from zenoh_conformance.wire import Exts
-from zenoh_harness.reference import Reference
-from zenoh_harness.reference.config import GENERIC, INVALID, UNSUPPORTED
+from zenoh_harness.reference import GENERIC, INVALID, UNSUPPORTED, Reference
 
 from . import fault, faulty, refuse
 from .establishment_chains import BelievesBroken

@@ -12,9 +12,7 @@ from zenoh_conformance.messages import First, Frame, KeepAlive, Patch
 from zenoh_conformance.reading.codec import Layer, decode, encode
 from zenoh_conformance.reading.connection import priority_of
 from zenoh_conformance.wire import Exts
-from zenoh_harness.reference import Reference
-from zenoh_harness.reference.config import INVALID
-from zenoh_harness.reference.link import Link
+from zenoh_harness.reference import INVALID, Link, Reference
 from zenoh_harness.reference.speaking import FRAGMENT_HEAD
 
 from . import fault, faulty, refuse

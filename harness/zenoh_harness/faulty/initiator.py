@@ -8,7 +8,7 @@ from zenoh_conformance.messages import Close, Init, KeepAlive, sane
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.reading.kinds import OpenAck, OpenSyn
 from zenoh_conformance.tables.session import State
-from zenoh_harness.reference.config import INVALID
+from zenoh_harness.reference import INVALID
 
 from . import fault, faulty, refuse, say_before
 from .establishment_chains import BelievesBroken

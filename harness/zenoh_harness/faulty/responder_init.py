@@ -10,7 +10,7 @@ from zenoh_conformance.primitives import WhatAmI, ZenohID
 from zenoh_conformance.reading.kinds import InitAck, OpenAck
 from zenoh_conformance.tables.session import State
 from zenoh_conformance.wire import Exts
-from zenoh_harness.reference.config import INVALID, MAX_LINKS, TO_SELF, Refused
+from zenoh_harness.reference import INVALID, MAX_LINKS, TO_SELF, Refused
 
 from . import fault, faulty, refuse, say_before
 from .establishment_chains import BelievesBroken

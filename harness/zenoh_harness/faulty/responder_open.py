@@ -9,8 +9,7 @@ from hashlib import sha256
 from zenoh_conformance.messages import Close, Frame, KeepAlive, Open, sane
 from zenoh_conformance.reading.kinds import InitSyn, OpenAck
 from zenoh_conformance.tables.session import State
-from zenoh_harness.reference import Reference
-from zenoh_harness.reference.config import INVALID
+from zenoh_harness.reference import INVALID, Reference
 
 from . import fault, faulty, refuse, say_before
 from .establishment_chains import BelievesBroken

@@ -10,8 +10,7 @@ from typing import Any
 from zenoh_conformance.messages import Reply, ResponseFinal
 from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.wire import Exts
-from zenoh_harness.reference import Reference
-from zenoh_harness.reference.link import Pending
+from zenoh_harness.reference import Pending, Reference
 
 from . import fault, faulty
 

@@ -6,8 +6,7 @@ from functools import cached_property
 
 from zenoh_conformance.messages import NetworkOam, Push
 from zenoh_conformance.messages.network import QoS
-from zenoh_harness.reference import Reference
-from zenoh_harness.reference.link import Link
+from zenoh_harness.reference import Link, Reference
 
 from . import fault, faulty
 

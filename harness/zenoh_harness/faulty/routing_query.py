@@ -10,9 +10,7 @@ from typing import Any
 
 from zenoh_conformance.messages import Err, QueryTarget, Target
 from zenoh_conformance.primitives import keyexpr
-from zenoh_harness.reference import Reference
-from zenoh_harness.reference.declaring import whole
-from zenoh_harness.reference.link import Pending
+from zenoh_harness.reference import Pending, Reference, whole
 
 from . import fault, faulty
 

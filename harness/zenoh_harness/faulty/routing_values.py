@@ -14,8 +14,7 @@ from zenoh_conformance.messages.sane import DEFAULT_PRIORITY
 from zenoh_conformance.primitives import Encoding, ZenohID
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.wire import Exts, Unknown
-from zenoh_harness.reference import Reference
-from zenoh_harness.reference.link import Link
+from zenoh_harness.reference import Link, Reference
 from zenoh_harness.reference.speaking import FRAGMENT_HEAD
 
 from . import fault, faulty

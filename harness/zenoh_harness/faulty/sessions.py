@@ -9,8 +9,7 @@ from zenoh_conformance.messages import Close, Drop, Fragment, Frame, KeepAlive
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.connection import priority_of
 from zenoh_conformance.wire import Exts, Unknown
-from zenoh_harness.reference import Reference
-from zenoh_harness.reference.config import EXPIRED, INVALID, MAX_LINKS
+from zenoh_harness.reference import EXPIRED, INVALID, MAX_LINKS, Reference
 
 from . import fault, faulty, refuse
 

@@ -11,7 +11,7 @@ from zenoh_conformance.primitives import WhatAmI
 from zenoh_conformance.reading.connection import priority_of
 from zenoh_conformance.reading.pieces import SN_MASK
 from zenoh_conformance.wire import Exts
-from zenoh_harness.reference.config import EXPIRED, INVALID, TO_SELF, Refused
+from zenoh_harness.reference import EXPIRED, INVALID, TO_SELF, Refused
 
 from . import fault, faulty
 

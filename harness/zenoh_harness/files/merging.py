@@ -86,7 +86,10 @@ def merge(parts: Sequence[Part], pick: Pick, out: Path, *, strict: bool = False,
         secret = [part.footer.embargoed if part.footer else 0 for _, part in parts]
         # Shards have no check in common, so that their findings add up; a repetition finds the same ones again.
         writer.withhold(sum(secret) if pick is worst else max(secret))
-        footer = writer.footer(_exit(parts, chosen, writer.pending, strict=strict), why=_why(parts))
+        footer = writer.footer(
+            _exit(parts, chosen, writer.pending, strict=strict),
+            why=next((part.footer.why for _, part in parts if part.footer and part.footer.why), ""),
+        )
     return Results(header, planned, chosen, footer)
 
 
@@ -130,7 +133,3 @@ def _exit(parts: Sequence[Part], chosen: Sequence[Judgement], pending: Sequence[
     code = exit_code((one.verdict for one in chosen), strict=strict, interrupted=bool(pending))
     secret = any(part.footer and part.footer.embargoed and part.footer.exit == Exit.NOT_CONFORMING for _, part in parts)
     return Exit.NOT_CONFORMING if secret and code in (Exit.CONFORMING, Exit.NOTHING_JUDGED) else code
-
-
-def _why(parts: Sequence[Part]) -> str:
-    return next((part.footer.why for _, part in parts if part.footer and part.footer.why), "")

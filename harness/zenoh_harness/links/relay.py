@@ -191,7 +191,7 @@ class Relay:
         changed = self._changed
         if self.over or changed is None or not self._held:
             return
-        end = self._end_of(changed.side)
+        end = self._near if changed.side is Side.INITIATOR else self._far
         for data in self._held.take(time.monotonic() if now is None else now):
             self._forward(end, data)
         if end.finished and not self._held:
@@ -231,9 +231,6 @@ class Relay:
             end.forwarded_end = True
             self._tell(end, Happened.EOF)
             self._flush(self._other(end))
-
-    def _end_of(self, side: Side) -> RelayEnd:
-        return self._near if side is Side.INITIATOR else self._far
 
     def _send_or_keep(self, end: RelayEnd, data: bytes) -> None:
         """Send as many bytes as the socket takes, and keep the rest."""

@@ -4,8 +4,31 @@ Every case must pass on it. A faulty node is the reference node with one hook re
 answers one question about the protocol, in `responder`, `initiator`, `terms`, `traffic` or `router`.
 """
 
-from .config import Config
+from .config import EXPIRED, GENERIC, INVALID, MAX_LINKS, MAX_SESSIONS, TO_SELF, UNSUPPORTED, Action, Config, Refused
+from .declaring import declare, whole
 from .habits import Habits
+from .hooked import Base, derive_node, name_of
+from .link import Link, Pending
 from .node import Reference
 
-__all__ = ["Config", "Habits", "Reference"]
+__all__ = [
+    "EXPIRED",
+    "GENERIC",
+    "INVALID",
+    "MAX_LINKS",
+    "MAX_SESSIONS",
+    "TO_SELF",
+    "UNSUPPORTED",
+    "Action",
+    "Base",
+    "Config",
+    "Habits",
+    "Link",
+    "Pending",
+    "Reference",
+    "Refused",
+    "declare",
+    "derive_node",
+    "name_of",
+    "whole",
+]

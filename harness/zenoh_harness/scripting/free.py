@@ -75,10 +75,9 @@ def differences(one: Conversation, other: Conversation) -> list[str]:
     left, right = skeleton(one), skeleton(other)
     found: list[str] = []
     for side in sorted(left.keys() | right.keys()):
-        a, b = (_without_end(said.get(side, [])) for said in (left, right))
+        a, b = (
+            [line for line in said.get(side, []) if line not in (Happened.EOF.value, Happened.RESET.value)]
+            for said in (left, right)
+        )
         found += list(unified_diff(a, b, side, side, lineterm="", n=1))
     return found
-
-
-def _without_end(lines: list[str]) -> list[str]:
-    return [line for line in lines if line not in (Happened.EOF.value, Happened.RESET.value)]

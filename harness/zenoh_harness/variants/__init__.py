@@ -16,8 +16,7 @@ from inspect import getdoc
 from typing import Any, TypeVar
 
 from zenoh_conformance.loading import import_all
-from zenoh_harness.reference import Reference
-from zenoh_harness.reference.hooked import derive_node, name_of
+from zenoh_harness.reference import Reference, derive_node, name_of
 
 D = TypeVar("D", bound=Callable[..., Any])
 

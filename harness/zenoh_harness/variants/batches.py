@@ -11,9 +11,7 @@ from zenoh_conformance.messages.network import QoS, TimestampExt
 from zenoh_conformance.primitives import Timestamp, ZenohID
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.wire import Enc, Exts
-from zenoh_harness.reference import Reference
-from zenoh_harness.reference.hooked import Base
-from zenoh_harness.reference.link import Link
+from zenoh_harness.reference import Base, Link, Reference
 
 from . import variant
 

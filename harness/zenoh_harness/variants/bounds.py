@@ -12,10 +12,7 @@ from zenoh_conformance.messages import Init
 from zenoh_conformance.messages.init import QoS, QoSLink
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.wire import Exts
-from zenoh_harness.reference import Reference
-from zenoh_harness.reference.config import Action, Config
-from zenoh_harness.reference.hooked import Base
-from zenoh_harness.reference.link import Link
+from zenoh_harness.reference import Action, Base, Config, Link, Reference
 
 from . import row, variant
 from .terms import LONG

@@ -11,10 +11,7 @@ from zenoh_conformance.messages import Close, Frame, Push, sane
 from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.wire import Exts
-from zenoh_harness.reference import Reference
-from zenoh_harness.reference.config import Action, Config
-from zenoh_harness.reference.hooked import Base
-from zenoh_harness.reference.link import Link
+from zenoh_harness.reference import Action, Base, Config, Link, Reference
 
 from . import row, variant
 

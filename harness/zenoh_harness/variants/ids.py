@@ -8,9 +8,7 @@ from typing import Any
 from zlib import crc32
 
 from zenoh_conformance.messages import Declare, DFinal, UQueryable, USubscriber, UToken
-from zenoh_harness.reference import Config, Reference
-from zenoh_harness.reference.hooked import Base
-from zenoh_harness.reference.link import Link
+from zenoh_harness.reference import Base, Config, Link, Reference
 
 from . import variant
 

@@ -8,11 +8,8 @@ from functools import partial
 from typing import Any
 
 from zenoh_conformance.messages import Interest
-from zenoh_harness.reference import Config, Reference
-from zenoh_harness.reference.config import Action
+from zenoh_harness.reference import Action, Base, Config, Link, Reference
 from zenoh_harness.reference.declaring import CURRENT, FUTURE
-from zenoh_harness.reference.hooked import Base
-from zenoh_harness.reference.link import Link
 
 from . import variant
 

@@ -8,11 +8,9 @@ from typing import Any, ClassVar
 
 from zenoh_conformance.messages import Open, Push, sane
 from zenoh_conformance.reading.conversation import Framing, Side
-from zenoh_harness.reference import Config, Reference
+from zenoh_harness.reference import GENERIC, MAX_LINKS, Action, Config, Link, Reference, Refused
 from zenoh_harness.reference.application import COMMANDS
-from zenoh_harness.reference.config import GENERIC, MAX_LINKS, Action, Refused
 from zenoh_harness.reference.hooked import Base, do_nothing
-from zenoh_harness.reference.link import Link
 
 from . import row, variant
 

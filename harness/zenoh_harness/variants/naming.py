@@ -26,10 +26,7 @@ from zenoh_conformance.messages import (
 from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.primitives import WireExpr, keyexpr
 from zenoh_conformance.wire import Exts
-from zenoh_harness.reference import Reference
-from zenoh_harness.reference.declaring import whole
-from zenoh_harness.reference.hooked import Base
-from zenoh_harness.reference.link import Link
+from zenoh_harness.reference import Base, Link, Reference, whole
 
 from . import row, variant
 from .talking import EVERYTHING_IN_FRAGMENTS, declares_names

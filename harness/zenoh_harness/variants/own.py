@@ -19,10 +19,8 @@ from zenoh_conformance.messages import (
 from zenoh_conformance.reading.connection import ConnectionDecoder
 from zenoh_conformance.reading.conversation import Connection, Side
 from zenoh_conformance.tables.session import State
-from zenoh_harness.reference import Config, Reference, declaring
+from zenoh_harness.reference import Base, Config, Link, Reference, declaring
 from zenoh_harness.reference.declaring import DECLARE, whole
-from zenoh_harness.reference.hooked import Base
-from zenoh_harness.reference.link import Link
 
 from . import row, variant
 from .limits import ANSWERS_NOTHING

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from zenoh_conformance.messages import Close, Open, Push, Request
-from zenoh_harness.reference import Config
-from zenoh_harness.reference.link import Link, Pending
+from zenoh_harness.reference import Config, Link, Pending
 
 from . import row, variant
 from .later import A_LITTLE, TimedNode

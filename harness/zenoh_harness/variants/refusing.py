@@ -6,10 +6,7 @@ from zenoh_conformance.messages import Close, Init, Open, sane
 from zenoh_conformance.reading.connection import Seen
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.reading.kinds import reason_code
-from zenoh_harness.reference import Reference
-from zenoh_harness.reference.config import EXPIRED, GENERIC, INVALID, MAX_LINKS, Action, Refused
-from zenoh_harness.reference.hooked import Base
-from zenoh_harness.reference.link import Link
+from zenoh_harness.reference import EXPIRED, GENERIC, INVALID, MAX_LINKS, Action, Base, Link, Reference, Refused
 
 from . import row, variant
 from .later import TimedNode

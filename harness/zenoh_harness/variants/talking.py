@@ -28,15 +28,10 @@ from zenoh_conformance.messages import (
     ResponseFinal,
     sane,
 )
-from zenoh_conformance.primitives import WireExpr, keyexpr
-from zenoh_conformance.primitives.timestamp import Timestamp
-from zenoh_conformance.primitives.zid import ZenohID
+from zenoh_conformance.primitives import Timestamp, WireExpr, ZenohID, keyexpr
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.wire import Enc, Exts, Unknown
-from zenoh_harness.reference import Reference
-from zenoh_harness.reference.declaring import declare, whole
-from zenoh_harness.reference.hooked import Base
-from zenoh_harness.reference.link import Link, Pending
+from zenoh_harness.reference import Base, Link, Pending, Reference, declare, whole
 
 from . import row, variant
 

@@ -6,9 +6,7 @@ from dataclasses import replace
 
 from zenoh_conformance.messages import Init, sane
 from zenoh_conformance.wire import NO_EXTS, Exts
-from zenoh_harness.reference import Reference
-from zenoh_harness.reference.hooked import Base
-from zenoh_harness.reference.link import Link
+from zenoh_harness.reference import Base, Link, Reference
 
 from . import row, variant
 

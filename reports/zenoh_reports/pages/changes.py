@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Any, Final
 
-from zenoh_conformance.judging.verdict import Judgement, Verdict
+from zenoh_conformance.judging.verdict import Verdict
 from zenoh_harness.run.compare import Change, Comparison, changes, counted, gathered
 from zenoh_reports.pages import links
 from zenoh_reports.pages.site import Report, Site
@@ -109,14 +109,10 @@ class ChangeRow:
 def place(report: Report, one: Comparison) -> str:
     """Return the page of the newer judgement, or else of the older one."""
     for judgement in (one.first.after, one.first.before):
-        found = _page(report, judgement)
+        found = report.page_of(judgement) if judgement is not None else ""
         if found:
             return found
     return ""
-
-
-def _page(report: Report, judgement: Judgement | None) -> str:
-    return report.page_of(judgement) if judgement is not None else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,12 +103,9 @@ class Followed:
         for line in self._lines(plan.number):
             self.say(line)
         for old in (self.store.folder / FACTS.name).glob("batch=*/what=flow"):
-            if int(old.parent.name.partition("=")[2]) < self._last_with_captures():
+            if int(old.parent.name.partition("=")[2]) < int(self.checkpoint.last().get("flows", -1)):
                 shutil.rmtree(old, ignore_errors=True)
         self.say(f"batch {plan.number}: {len(plan.captures)} captures, {len(plan.results)} results")
-
-    def _last_with_captures(self) -> int:
-        return int(self.checkpoint.last().get("flows", -1))
 
     def _captures(self, plan: Plan) -> dict[str, Any]:
         before = self.checkpoint.last()

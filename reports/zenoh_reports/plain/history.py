@@ -14,8 +14,8 @@ FLAKY: Final = "flaky"
 
 
 @dataclass(frozen=True, slots=True)
-class TurnRow:
-    """A run in which a check's verdict was another than in the run before; the first run counts as one."""
+class _Subject:
+    """What a row is about, in the order of SUBJECT."""
 
     kind: str
     target: str
@@ -25,6 +25,12 @@ class TurnRow:
     requirement: str
     check: str
     parameters: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRow(_Subject):
+    """A run in which a check's verdict was another than in the run before; the first run counts as one."""
+
     day: str
     run: str
     version: str
@@ -35,17 +41,9 @@ class TurnRow:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeRow:
+class ChangeRow(_Subject):
     """A check that says something else than in the baseline run."""
 
-    kind: str
-    target: str
-    role: str
-    profile: str
-    link: str
-    requirement: str
-    check: str
-    parameters: str
     verdict: str
     """Empty where it is not judged any more."""
     cause: str
@@ -56,17 +54,9 @@ class ChangeRow:
 
 
 @dataclass(frozen=True, slots=True)
-class FlakeRow:
+class FlakeRow(_Subject):
     """How often a check of one version wavers."""
 
-    kind: str
-    target: str
-    role: str
-    profile: str
-    link: str
-    requirement: str
-    check: str
-    parameters: str
     version: str
     version_order: str
     """As text it sorts as versions do."""

@@ -195,18 +195,16 @@ def load(files: Sequence[Path]) -> tuple[list[Run], list[Unread]]:
             run = read(file)
         except FileFault as fault:
             unread.append(
-                Unread(file.name if file.parent == Path() else f"{file.parent.name}/{file.name}", shortened(fault))
+                Unread(
+                    file.name if file.parent == Path() else f"{file.parent.name}/{file.name}",
+                    f"line {fault.line}: {fault.why}" if fault.line else fault.why,
+                )
             )
             continue
         runs.setdefault(run.digest, run)
     ordered = sorted(runs.values(), key=lambda run: (run.identity.order, run.date, run.digest))
     name_apart(ordered)
     return ordered, unread
-
-
-def shortened(fault: FileFault) -> str:
-    """What is wrong with a file, without the folder that it lies in."""
-    return f"line {fault.line}: {fault.why}" if fault.line else fault.why
 
 
 def read(file: Path) -> Run:

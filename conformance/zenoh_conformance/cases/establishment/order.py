@@ -13,11 +13,6 @@ from zenoh_conformance.talking import Dialogue, Scene, Sendable
 
 from .sane import a_sane_handshake_is_accepted
 
-
-def _push(key: str) -> Push:
-    return Push(key=WireExpr(scope=0, suffix=key, mapping=True), body=Put(payload=b"x"))
-
-
 WRONG: dict[str, Callable[[Dialogue], Sendable]] = {
     "open-syn": lambda us: sane.open_syn(us.init_ack(us.init_syn())),
     "init-ack": lambda us: us.init_ack(us.init_syn()),
@@ -93,7 +88,13 @@ def data_before_open_goes_nowhere(scene: Scene) -> None:
     us = scene.dialogue()
     us.ask(us.init_syn(), expect=InitAck, step="not reached: init")
 
-    us.send(Frame(reliable=True, sn=0, messages=(_push(key),)))
+    us.send(
+        Frame(
+            reliable=True,
+            sn=0,
+            messages=(Push(key=WireExpr(scope=0, suffix=key, mapping=True), body=Put(payload=b"x")),),
+        )
+    )
 
     no_step_forward(us, "init-acked")
     heard = near.fence()

@@ -7,7 +7,7 @@ from typing import Any
 
 from zenoh_conformance.cases.case import case
 from zenoh_conformance.cases.interest.snapshots import who_asks_is_told
-from zenoh_conformance.cases.routing.plain import ROUTES, a_query_reaches_a_queryable, heard_of
+from zenoh_conformance.cases.routing.plain import ROUTES, a_query_reaches_a_queryable, asked_of, heard_of
 from zenoh_conformance.messages import (
     Declare,
     DFinal,
@@ -68,8 +68,7 @@ def a_request_without_qos_is_data(scene: Scene) -> None:
         querier  REQUEST, without QoS
         target   to the queryable: REQUEST, of priority Data, in that lane
     """
-    querier, queryable = parties(scene, "querier", "queryable")
-    queryable.declares_queryable("k")
+    querier, queryable = asked_of(scene)
 
     queryable.takes(querier.asks("k"))
 
@@ -169,8 +168,7 @@ def an_oam_without_qos_is_data(scene: Scene) -> None:
 
 def answered(scene: Scene) -> Party:
     """A querier whose query was answered and ended, all without QoS."""
-    querier, queryable = parties(scene, "querier", "queryable")
-    queryable.declares_queryable("k")
+    querier, queryable = asked_of(scene)
     asked = querier.asks("k")
     queryable.replies(asked, b"1")
     queryable.finishes(asked)

@@ -6,7 +6,7 @@ Toward a node that routes between its clients.
 from __future__ import annotations
 
 from zenoh_conformance.cases.case import case, grid
-from zenoh_conformance.cases.routing.plain import ROUTES, a_query_reaches_a_queryable, low_latency
+from zenoh_conformance.cases.routing.plain import ROUTES, a_query_reaches_a_queryable, asked_of, low_latency
 from zenoh_conformance.messages import Budget, Put, Reply, Request, Response, ResponseFinal, Target, UQueryable, sane
 from zenoh_conformance.talking import Asked, Party, Scene, parties
 
@@ -53,8 +53,7 @@ def any_number_of_answers_comes(scene: Scene, *, answers: int) -> None:
         queryable  RESPONSE, so many times, RESPONSE_FINAL
         target     to the querier: the same
     """
-    querier, queryable = parties(scene, "querier", "queryable")
-    queryable.declares_queryable("k")
+    querier, queryable = asked_of(scene)
     asked = querier.asks("k", consolidation=1)
 
     for number in range(answers):
@@ -135,8 +134,7 @@ def a_query_ends_at_its_timeout(scene: Scene) -> None:
         queryable  nothing
         target     to the querier: RESPONSE_FINAL
     """
-    querier, queryable = parties(scene, "querier", "queryable")
-    queryable.declares_queryable("k")
+    querier, queryable = asked_of(scene)
 
     asked = querier.asks("k", timeout_ms=int(scene.unit * 125))
     queryable.takes(asked)
@@ -153,8 +151,7 @@ def a_query_does_not_end_before_its_timeout(scene: Scene) -> None:
         queryable  after a moment RESPONSE, RESPONSE_FINAL
         target     to the querier: RESPONSE, RESPONSE_FINAL, and nothing before
     """
-    querier, queryable = parties(scene, "querier", "queryable")
-    queryable.declares_queryable("k")
+    querier, queryable = asked_of(scene)
     asked = querier.asks("k", timeout_ms=60_000)
     queryable.takes(asked)
 
@@ -169,8 +166,7 @@ def without_budget_all_answers_come(scene: Scene) -> None:
         queryable  RESPONSE, three hundred times, RESPONSE_FINAL
         target     to the querier: the same
     """
-    querier, queryable = parties(scene, "querier", "queryable")
-    queryable.declares_queryable("k")
+    querier, queryable = asked_of(scene)
     asked = querier.asks("k", consolidation=1)
 
     for number in range(MANY):
@@ -191,8 +187,7 @@ def no_more_answers_come_than_the_budget_wants(scene: Scene, *, budget: int) -> 
         queryable  RESPONSE, one more than that, RESPONSE_FINAL
         target     to the querier: RESPONSE, as many as wanted, RESPONSE_FINAL
     """
-    querier, queryable = parties(scene, "querier", "queryable")
-    queryable.declares_queryable("k")
+    querier, queryable = asked_of(scene)
     asked = querier.asks("k", consolidation=1, budget=budget)
 
     for number in range(budget + 1):
@@ -214,8 +209,7 @@ def a_second_final_changes_nothing(scene: Scene) -> None:
         queryable  RESPONSE_FINAL, twice
         target     to the querier: RESPONSE_FINAL, once
     """
-    querier, queryable = parties(scene, "querier", "queryable")
-    queryable.declares_queryable("k")
+    querier, queryable = asked_of(scene)
     asked = querier.asks("k")
 
     queryable.finishes(asked)
@@ -263,8 +257,7 @@ def an_answer_after_the_final_is_dropped(scene: Scene) -> None:
         queryable  RESPONSE_FINAL, RESPONSE
         target     to the querier: RESPONSE_FINAL, and nothing after it
     """
-    querier, queryable = parties(scene, "querier", "queryable")
-    queryable.declares_queryable("k")
+    querier, queryable = asked_of(scene)
     asked = querier.asks("k", consolidation=1)
     queryable.replies(asked, b"1")
     queryable.finishes(asked)
@@ -360,8 +353,7 @@ def who_has_left_is_not_waited_for(scene: Scene) -> None:
         querier    REQUEST; once more, if the first may have gone to the session that left
         target     RESPONSE_FINAL
     """
-    querier, queryable = parties(scene, "querier", "queryable")
-    queryable.declares_queryable("k")
+    querier, queryable = asked_of(scene)
     queryable.leaves()
 
     early = querier.asks("k")
@@ -444,8 +436,7 @@ def a_budget_of_zero_is_not_passed_on(scene: Scene) -> None:
         querier  REQUEST (Budget 0)
         target   to the queryable: REQUEST without Budget, or nothing
     """
-    querier, queryable = parties(scene, "querier", "queryable")
-    queryable.declares_queryable("k")
+    querier, queryable = asked_of(scene)
 
     querier.asks("k", budget=0)
     querier.settles_or_ends()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from zenoh_conformance.cases.case import case
-from zenoh_conformance.cases.routing.plain import ROUTES, a_query_reaches_a_queryable
+from zenoh_conformance.cases.routing.plain import ROUTES, a_query_reaches_a_queryable, asked_of
 from zenoh_conformance.messages import Request, ResponseFinal, Target, sane
 from zenoh_conformance.talking import Party, Scene, parties
 from zenoh_conformance.wire import Exts
@@ -28,8 +28,7 @@ def each_of_many_alike_ends(scene: Scene) -> None:
         queryable  RESPONSE_FINAL to each that comes
         target     to the querier: RESPONSE_FINAL to each
     """
-    querier, queryable = parties(scene, "querier", "queryable")
-    queryable.declares_queryable("k")
+    querier, queryable = asked_of(scene)
 
     asked = [querier.asks("k", timeout_ms=LONG_MS, exts=sane.SURELY) for _ in range(ALIKE)]
     ended = 0

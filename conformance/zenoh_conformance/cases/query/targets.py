@@ -8,6 +8,7 @@ from zenoh_conformance.cases.routing.plain import (
     MISSES,
     ROUTES,
     a_query_reaches_a_queryable,
+    asked_of,
     by_number,
     pairs,
 )
@@ -316,8 +317,7 @@ def the_id_comes_back_as_it_was(scene: Scene, *, number: int) -> None:
         queryable  RESPONSE, RESPONSE_FINAL (the id that the target gave it)
         target     to the querier: RESPONSE, RESPONSE_FINAL (that id)
     """
-    querier, queryable = parties(scene, "querier", "queryable")
-    queryable.declares_queryable("k")
+    querier, queryable = asked_of(scene)
     asked = querier.asks("k", number=min(number, querier.us.request_mask))
 
     with queryable.us.about("query/query-reaches-intersecting"):

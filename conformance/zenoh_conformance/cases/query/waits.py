@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from zenoh_conformance.cases.case import case, grid
-from zenoh_conformance.cases.routing.plain import ROUTES
-from zenoh_conformance.talking import Scene, parties
+from zenoh_conformance.cases.routing.plain import ROUTES, asked_of
+from zenoh_conformance.talking import Scene
 
 from .ends import (
     a_query_does_not_end_before_its_timeout,
@@ -30,8 +30,7 @@ def a_very_long_timeout_is_no_short_one(scene: Scene, *, timeout: int) -> None:
         queryable  after a moment RESPONSE, RESPONSE_FINAL
         target     to the querier: RESPONSE, RESPONSE_FINAL, and nothing before
     """
-    querier, queryable = parties(scene, "querier", "queryable")
-    queryable.declares_queryable("k")
+    querier, queryable = asked_of(scene)
     asked = querier.asks("k", timeout_ms=timeout)
     queryable.takes(asked, step="the query is passed on")
 
@@ -52,8 +51,7 @@ def errors_count_for_the_budget(scene: Scene, *, budget: int) -> None:
         queryable  RESPONSE (ERR), RESPONSE (REPLY), as many as the Budget, RESPONSE_FINAL
         target     to the querier: RESPONSE, no more than wanted, RESPONSE_FINAL
     """
-    querier, queryable = parties(scene, "querier", "queryable")
-    queryable.declares_queryable("k")
+    querier, queryable = asked_of(scene)
     asked = querier.asks("k", consolidation=1, budget=budget)
 
     queryable.fails(asked, b"no")

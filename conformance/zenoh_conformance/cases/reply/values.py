@@ -6,7 +6,7 @@ from typing import Any
 
 from zenoh_conformance.cases.case import case, grid, pairwise
 from zenoh_conformance.cases.push.values import ENCODINGS, FIELDS, OPAQUE, SOURCE, STAMP, same_put
-from zenoh_conformance.cases.routing.plain import BY_NUMBER, ROUTES, a_query_reaches_a_queryable, by_number
+from zenoh_conformance.cases.routing.plain import BY_NUMBER, ROUTES, a_query_reaches_a_queryable, asked_of, by_number
 from zenoh_conformance.messages import (
     ConsolidationMode,
     Del,
@@ -34,8 +34,7 @@ WHO = ResponderId(zid=ZenohID(b"\x77\x88"), eid=4000)
 
 def pair(scene: Scene, **query: Any) -> tuple[Party, Party, Asked]:
     """A querier, a queryable, and a query that has come there."""
-    querier, queryable = parties(scene, "querier", "queryable")
-    queryable.declares_queryable("k/**")
+    querier, queryable = asked_of(scene, "k/**")
     asked = querier.asks("k", **query)
     queryable.takes(asked)
     return querier, queryable, asked
@@ -60,8 +59,7 @@ def parameters_pass_unchanged(scene: Scene, *, parameters: str) -> None:
         querier  REQUEST (QUERY with parameters)
         target   to the queryable: REQUEST (the same parameters)
     """
-    querier, queryable = parties(scene, "querier", "queryable")
-    queryable.declares_queryable("k")
+    querier, queryable = asked_of(scene)
 
     asked = querier.asks("k", parameters=parameters)
 
@@ -97,8 +95,7 @@ def a_query_comes_with_all_its_fields(
     chain: list[Any] = [SOURCE] if source else []
     chain += [] if encoding is None else [QueryBody(encoding=encoding, payload=b"body")]
     chain += [] if value is None else [QueryAttachment(payload=value)]
-    querier, queryable = parties(scene, "querier", "queryable")
-    queryable.declares_queryable("k")
+    querier, queryable = asked_of(scene)
 
     asked = querier.asks("k", query_exts=chain, consolidation=mode)
 
@@ -228,8 +225,7 @@ def an_answer_keeps_its_key(scene: Scene, *, key: str) -> None:
         queryable  RESPONSE (k/a)
         target     to the querier: RESPONSE (k/a)
     """
-    querier, queryable = parties(scene, "querier", "queryable")
-    queryable.declares_queryable("k/**")
+    querier, queryable = asked_of(scene, "k/**")
     asked = querier.asks("k/**", consolidation=1)
 
     queryable.replies(asked, b"1", key=key)
@@ -316,8 +312,7 @@ THINNED: dict[int | None, list[list[bytes]]] = {
 
 def thinned(scene: Scene, mode: int | None, allowed: list[list[bytes]]) -> None:
     """Answer four times with other moments, and compare what comes."""
-    querier, queryable = parties(scene, "querier", "queryable")
-    queryable.declares_queryable("k/**")
+    querier, queryable = asked_of(scene, "k/**")
     asked = querier.asks("k/**", consolidation=mode)
 
     for key, at in (("a", 2), ("b", 1), ("a", 1), ("a", 3)):

@@ -11,7 +11,7 @@ from zenoh_conformance.reading.names import undeclared_key
 from zenoh_conformance.talking import Party, Scene, parties
 from zenoh_conformance.wire import Enc, Exts, Unknown
 
-from .plain import ROUTES, a_query_reaches_a_queryable
+from .plain import ROUTES, a_query_reaches_a_queryable, asked_of
 
 ENCODINGS = (Enc.UNIT, Enc.Z64, Enc.ZBUF)
 
@@ -74,8 +74,7 @@ def what_is_asked_with_an_unknown_extension_counts(scene: Scene, *, of: str, enc
         queryable  RESPONSE, RESPONSE_FINAL
         target     to the querier: RESPONSE, RESPONSE_FINAL
     """
-    querier, queryable = parties(scene, "querier", "queryable")
-    queryable.declares_queryable("k")
+    querier, queryable = asked_of(scene)
     exts = {each: (odd(enc),) if each == of else () for each in ("request", "response", "final")}
 
     asked = querier.asks("k", consolidation=1, exts=exts["request"])

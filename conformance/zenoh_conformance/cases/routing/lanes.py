@@ -11,7 +11,7 @@ from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.talking import Asked, Heard, Party, Scene, parties, payload_of, told
 from zenoh_conformance.wire import Exts
 
-from .plain import ROUTES, a_query_reaches_a_queryable
+from .plain import ROUTES, a_query_reaches_a_queryable, asked_of
 
 LANES = (2, 7)
 """Priorities above and below the default one."""
@@ -64,8 +64,7 @@ def a_large_message_keeps_its_lane(scene: Scene, *, priority: int) -> None:
 
 def asked_in(scene: Scene, priority: int) -> tuple[Party, Asked]:
     """A query in a lane, which is answered and then ended in the same: who asked, and what."""
-    querier, queryable = parties(scene, "querier", "queryable")
-    queryable.declares_queryable("k")
+    querier, queryable = asked_of(scene)
     qos: Exts[QoS] = Exts((QoS(value=sane.BLOCK & ~7 | priority),))
     request = Request(id=querier.us.new_id(), key=querier.key("k"), exts=qos, body=Query(consolidation=1))
     querier.says(request, priority=priority)

@@ -80,6 +80,13 @@ def served(scene: Scene, *names: str, complete: bool = False, key: str = "k") ->
     return (querier, *others)
 
 
+def asked_of(scene: Scene, key: str = "k") -> tuple[Party, Party]:
+    """A querier, and a queryable of that key."""
+    querier, queryable = parties(scene, "querier", "queryable")
+    queryable.declares_queryable(key)
+    return querier, queryable
+
+
 def heard_of(scene: Scene, *, whole: bool = True) -> tuple[Party, Party]:
     """A publisher, and a subscriber that has received a plain publication."""
     publisher, subscriber = parties(scene, "publisher", "subscriber")

@@ -12,7 +12,7 @@ from zenoh_conformance.messages import Del, Err, InterestMode, InterestOptions, 
 from zenoh_conformance.primitives import Encoding
 from zenoh_conformance.talking import Party, Scene, parties, payload_of
 
-from .plain import ROUTES, a_publication_reaches_a_subscriber, a_query_reaches_a_queryable, heard_of
+from .plain import ROUTES, a_publication_reaches_a_subscriber, a_query_reaches_a_queryable, asked_of, heard_of
 
 LENGTHS = (
     *grid(length=(127, 128, 255, 256, 1000), shape=("deep", "wide")),
@@ -135,8 +135,7 @@ def the_same_again_comes_again(scene: Scene, *, what: str) -> None:
 def comes_whole(scene: Scene, size: int, body: Any) -> tuple[Party, Any]:
     """One large answer to one query: who asked, and the RESPONSE that it got."""
     takes(scene, size)
-    querier, queryable = parties(scene, "querier", "queryable")
-    queryable.declares_queryable("k")
+    querier, queryable = asked_of(scene)
     asked = querier.asks("k", exts=sane.SURELY)  # an answer may go with what was said of its query
     payload = bytes(at % 251 for at in range(size))
 

@@ -64,7 +64,7 @@ OF_FENCE: Final[Mapping[Fence, str]] = {Fence.QUERY: "finals", Fence.INTEREST: "
 
 def study(node: NodeInstance, *, rooms: bool = True) -> TargetHabits:
     """Return the habits of a started node. `rooms`: also measure the capacity of a responder."""
-    bare = TargetHabits(start=_start_time(node), again=_again(node))
+    bare = TargetHabits(start=float(getattr(node, "started_in", 0.0)), again=_again(node))
     us = open_link(node)
     answer = handshake(us, node) if us is not None else None
     if answer is None and node.side is Side.RESPONDER and _ended_after_a_link(node):
@@ -237,10 +237,6 @@ def _with_other_offers(us: Dialogue, node: NodeInstance) -> tuple[Dialogue | Non
         if answer is not None:
             return us, answer, offers
     return us, None, sane.OFFERS
-
-
-def _start_time(node: NodeInstance) -> float:
-    return float(getattr(node, "started_in", 0.0))
 
 
 def _again(node: NodeInstance) -> bool:
