@@ -7,7 +7,6 @@ import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +21,7 @@ from zenoh_harness.files.campaigns import FindingRow
 from zenoh_harness.files.writable import check_folders
 from zenoh_harness.targets.lookup import find_checked
 from zenoh_harness.targets.reach import Face
+from zenoh_harness.version import harness_version
 
 UNITS: Final = {"s": 1, "m": 60, "h": 3600}
 OUT: Final = Path("fuzz-out")
@@ -181,20 +181,13 @@ def _versions(shell: Shell, targets: Sequence[str], *, coverage: bool) -> dict[s
         shell.detail(f"opening {text}")
         library_of(text, coverage=coverage)
     runtime = {"LD_PRELOAD": " ".join(map(str, preload(structure=False)))} if targets and _has_atheris() else {}
-    return {"ours": _ours(), **identities(targets, environment() | runtime)}
+    return {"ours": harness_version("unknown"), **identities(targets, environment() | runtime)}
 
 
 def _has_atheris() -> bool:
     import importlib.util
 
     return importlib.util.find_spec("atheris") is not None
-
-
-def _ours() -> str:
-    try:
-        return version("zenoh-conformance")
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def _shower(shell: Shell) -> Any:

@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, requires, version
+from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, requires
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -28,6 +28,7 @@ from zenoh_harness.commands._texts import SHORT
 from zenoh_harness.console import Shell, plain
 from zenoh_harness.errors import HarnessError, Renamed, current_name, nearest
 from zenoh_harness.shells import COMPLETES
+from zenoh_harness.version import harness_version
 
 PLUGGED: Final = "zenoh_conformance.commands"
 """Entry-point group in which higher packages register their subcommands."""
@@ -116,15 +117,8 @@ def _command(found: Any, name: str) -> click.Command:
     return found
 
 
-def _version() -> str:
-    try:
-        return version("zenoh-conformance")
-    except PackageNotFoundError:
-        return "0 (not installed)"
-
-
 @click.group(cls=Subcommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.version_option(_version(), prog_name="zconform", message="%(prog)s %(version)s")
+@click.version_option(harness_version("0 (not installed)"), prog_name="zconform", message="%(prog)s %(version)s")
 @click.option("-q", "--quiet", count=True, help="Print less.")
 @click.option("-v", "--verbose", count=True, help="Print more.")
 @click.pass_context

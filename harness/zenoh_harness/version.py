@@ -5,9 +5,9 @@ from __future__ import annotations
 from importlib.metadata import PackageNotFoundError, version
 
 
-def harness_version() -> str:
-    """Return the version of the distribution; `unreleased` for a checkout that is not installed."""
+def harness_version(missing: str = "unreleased") -> str:
+    """Return the version of the distribution, or `missing` for a checkout that is not installed."""
     try:
         return version("zenoh-conformance")
     except PackageNotFoundError:
-        return "unreleased"
+        return missing

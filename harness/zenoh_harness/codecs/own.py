@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
 from zenoh_conformance.primitives import keyexpr
@@ -11,6 +10,7 @@ from zenoh_conformance.reading import batch, codec
 from zenoh_conformance.wire import DecodeError, EncodeError, Layer, vle
 from zenoh_harness.codecs.codec import Answer, AnswerKind, Codec, Request
 from zenoh_harness.identity import Identity
+from zenoh_harness.version import harness_version
 
 Meaning = Mapping[str, Any]
 Read = tuple[Meaning, int, bytes]
@@ -24,7 +24,7 @@ class OwnCodec(Codec):
     capabilities = frozenset({"decode", "encode", "batch", "relate"})
 
     def __init__(self, name: str = "zenoh-conformance") -> None:
-        self.identity = Identity(name=name, version=_version(), kind="reference", language="python")
+        self.identity = Identity(name=name, version=harness_version(""), kind="reference", language="python")
 
     def ask(self, requests: Iterable[Request]) -> Iterator[Answer]:
         """One answer a request; a fault of ours is an answer too."""
@@ -46,13 +46,6 @@ class OwnCodec(Codec):
             return Answer(kind=AnswerKind.REFUSED, why=str(refusal))
         except Exception as fault:  # noqa: BLE001  whatever it is, it is an answer, and the next request is served
             return Answer(kind=AnswerKind.CRASH, why=f"{type(fault).__name__}: {fault}")
-
-
-def _version() -> str:
-    try:
-        return version("zenoh-conformance")
-    except PackageNotFoundError:
-        return ""
 
 
 def _related(left: str, right: str) -> Answer:

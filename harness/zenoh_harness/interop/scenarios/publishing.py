@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from zenoh_conformance.primitives.encodings import NAMES
+from zenoh_conformance.primitives.encoding import NAMES
 from zenoh_harness.interop.scenario import scenario
 from zenoh_harness.interop.talk import Talk
 
