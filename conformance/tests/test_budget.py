@@ -9,7 +9,7 @@ from zenoh_conformance.primitives import WhatAmI, WireExpr, ZenohID
 from zenoh_conformance.reading.batch import frame_batch
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.conversation import Event, Framing, Happened, Side
-from zenoh_conformance.talking.budget import BYTES, LATE_BYTES, LATE_READS, MESSAGES, ReadBudget, Wait
+from zenoh_conformance.talking.budget import BYTES, LATE_BYTES, LATE_READS, MESSAGES, UNPACKED, ReadBudget, Wait
 from zenoh_conformance.talking.dialogue import Dialogue
 
 
@@ -114,6 +114,18 @@ def test_what_we_sent_may_come_back_to_each_of_our_sessions():
     assert us.budget.spent is None
     us.budget.bytes += 1
     assert us.budget.spent == "the target sent 16 Mi bytes that nobody asked for"
+
+
+@pytest.mark.parametrize(
+    ("sent", "read", "most"),
+    [("sent", "bytes", BYTES), ("sent_messages", "messages", MESSAGES), ("sent", "unpacked", UNPACKED)],
+)
+def test_each_budget_grows_sixteenfold_by_what_we_sent(sent, read, most):
+    """The target may pass each message on to sixteen sessions of ours."""
+    budget = ReadBudget(**{sent: 10, read: most + 160})
+    assert budget.spent is None
+    setattr(budget, read, most + 161)
+    assert budget.spent
 
 
 def test_each_init_of_ours_may_be_answered_with_a_full_batch():

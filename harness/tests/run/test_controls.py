@@ -130,6 +130,18 @@ def test_what_is_seen_by_work_rests_on_work() -> None:
     assert told[item(SKIPPED).label].verdict is Verdict.NOT_OBSERVED
 
 
+@pytest.mark.parametrize(("is_work", "verdict"), [(True, Verdict.NOT_OBSERVED), (False, Verdict.FAIL)])
+def test_only_what_was_seen_by_work_rests_on_work(is_work: bool, verdict: Verdict) -> None:
+    """A refusal where an answer is required is a deviation, whether sessions work or not."""
+    told = settled(
+        [item(SKIPPED), item(WORK)],
+        [came(SKIPPED, Verdict.FAIL, 0, found("stage init", is_work=is_work)),
+         came(WORK, Verdict.FAIL, 0, found("the session works", is_work=True))],
+    )  # fmt: skip
+
+    assert told[item(SKIPPED).label].verdict is verdict
+
+
 def test_what_was_not_reached_names_its_judge() -> None:
     told = settled(
         [item(REFUSAL), item(SANE)],

@@ -1,17 +1,23 @@
-"""Groups of cases: which attempts decide after a death, and which deviations are repeated."""
+"""Groups of cases: which attempts decide after a death, which are repeated, and what each of them gets."""
 
+from dataclasses import replace
 from threading import Barrier, BrokenBarrierError
 
 import pytest
-from run_fakes import World, examine
+from run_fakes import REQUIREMENT, World, examine
 
-from zenoh_conformance.cases.case import grid
-from zenoh_harness.run.attempt import Conditions
+from zenoh_conformance.cases.case import Case, grid
+from zenoh_conformance.talking.budget import ReadBudget
+from zenoh_harness.errors import CannotConnect
+from zenoh_harness.run import attempt as attempting
+from zenoh_harness.run.attempt import Conditions, attempt
 from zenoh_harness.run.group import CONFIRMED, Group
 from zenoh_harness.run.law_results import LawResults
 from zenoh_harness.run.lifecycle import Lifecycle
 from zenoh_harness.run.plan import Item
 from zenoh_harness.run.profile import waits
+from zenoh_harness.run.scenes import Overtime
+from zenoh_harness.scripting.binder import Elsewhere
 
 
 @pytest.fixture
@@ -41,6 +47,7 @@ def test_after_a_death_all_attempts_on_a_living_target_decide(world, attempts, v
     world.case("other", deviates(*attempts))
     ran = {one.key.check: one for one in world.run().judgements}
     assert ran["fake/killer"].verdict.value == "crash"
+    assert ran["target/stays-up"].verdict.value == "pass", "a case is charged with the only death"
     assert (ran["fake/other"].verdict.value, ran["fake/other"].attempts) == (verdict, counted)
 
 
@@ -58,6 +65,51 @@ def test_repetitions_that_hold_confirm_nothing(world):
     ran = world.run()
     assert {one.verdict.value for one in ran.judgements[:-1]} == {"flaky"}
     assert set(world.ran.values()) == {2}
+
+
+@pytest.mark.parametrize(
+    ("ends", "verdict", "times"),
+    [
+        (Overtime(), "fail", 2),
+        (CannotConnect("no link", step="connect"), "fail", 2),
+        (Elsewhere("not reached"), "not-observed", 1),
+        (ZeroDivisionError(), "error", 1),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else None,
+)
+def test_what_ends_an_attempt_decides_whether_it_is_repeated(world, ends, verdict, times):
+    """The second attempt deviates."""
+
+    def act(before, _world):
+        if before:
+            return "late"
+        raise ends
+
+    world.case("x", act)
+    assert (world.verdicts()[("fake/x",)], world.ran[("x",)]) == (verdict, times)
+
+
+@pytest.mark.parametrize("timed", [False, True])
+def test_our_delay_excuses_no_case_that_is_about_time(world, monkeypatch, timed):
+    excused = "not reached: we kept it waiting in the handshake"
+    monkeypatch.setattr(attempting, "as_seen_in_time", lambda _said, finding: replace(finding, path=excused))
+    made = attempt(Item(world.case("x", deviates(0), timed=timed), {}), Conditions(node=world.target.start()))
+    assert made.findings[0].reached is timed
+
+
+def test_a_target_that_spent_three_budgets_gets_a_small_one(world):
+    """The run goes on to its end, in bounded time."""
+    budgets = []
+
+    def spends(scene):
+        budgets.append(scene.budget.most)
+        scene.budget.bytes = 1 << 40
+
+    conditions = Conditions(node=world.target.start())
+    item = Item(Case(id="fake/floods", requirement=REQUIREMENT, function=spends, about="It floods."), {})
+    for _ in range(4):
+        attempt(item, conditions)
+    assert budgets == [ReadBudget().most] * 3 + [ReadBudget.small().most]
 
 
 @pytest.mark.parametrize(("alone", "meet"), [([False, False], True), ([True, False], False), ([True, True], False)])

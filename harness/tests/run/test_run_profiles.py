@@ -3,8 +3,10 @@
 import pytest
 from run_fakes import World
 
+from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.cli import invoke
 from zenoh_harness.files import results
+from zenoh_harness.run.plan import Selection, plan_for
 
 
 def test_each_profile_is_one_instance(tmp_path):
@@ -18,6 +20,22 @@ def test_each_profile_is_one_instance(tmp_path):
     text = {one.key.check: (one.key.profile, one.verdict.value) for one in ran.judgements}
     assert text["fake/a-lease"] == ("short-lease", "pass")
     assert text["fake/elsewhere"] == ("compression", "not-applicable")
+
+
+@pytest.mark.parametrize(
+    ("pinned", "due"),
+    [
+        (None, {"default": ["fake/a"], "compression": ["fake/c"], "short-lease": ["fake/b"]}),
+        ("short-lease", {"short-lease": ["fake/a", "fake/b"]}),
+        ("compression", {"compression": ["fake/a", "fake/c"]}),
+    ],
+)
+def test_a_pinned_profile_is_the_only_one_and_takes_in_the_cases_of_the_default(tmp_path, pinned, due):
+    world = World(tmp_path)
+    cases = [world.case("a"), world.case("b", profile="short-lease"), world.case("c", profile="compression")]
+    plan = plan_for(cases, Side.RESPONDER, ("default", "short-lease", "compression"), Selection(), pinned=pinned)
+    assert {profile: [item.label for item in items] for profile, items in plan.profiles.items()} == due
+    assert plan.left_out == ()
 
 
 def test_who_asks_for_a_password_is_not_judged_by_what_shows_none(capsys, tmp_path):
