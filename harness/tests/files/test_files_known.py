@@ -80,6 +80,23 @@ def test_what_is_not_quite_listed_is_not_excused(listed, other):
     assert listed.excuse(other) is None
 
 
+@pytest.mark.parametrize(
+    ("pattern", "cause", "due"),
+    [
+        ("stage open: silence", "stage open: silence", True),
+        ("stage *: silence", "stage open: silence", True),
+        ("*", "", True),
+        ("panicked at *: no entry", "panicked at a.rs:1:\nat b.rs:2: no entry", True),
+        ("stage *: silence", "stage open: silence and more", False),
+        ("stage *: silence", "in stage open: silence", False),
+        ("stage open. silence", "stage open: silence", False),
+        ("Stage *", "stage open: silence", False),
+    ],
+)
+def test_a_cause_matches_as_a_whole_and_a_star_any_text(pattern, cause, due):
+    assert known.matches(pattern, cause) is due
+
+
 @pytest.mark.parametrize("field", ["requirement", "check", "role", "profile", "link"])
 def test_an_entry_excuses_only_where_it_is_about(field):
     entry = known.ListedDeviation(verdict=Verdict.FAIL, cause="*", reason="so it is", **{field: "here"})
@@ -257,6 +274,20 @@ def test_the_same_entry_twice_is_refused(tmp_path):
     path.write_text(ENTRY + ENTRY)
     with pytest.raises(FileFault, match="says what entry 1 says"):
         known.read(path)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        ("push/put", "push/delete"), ("drops", "keeps"), ("<2", "<3"), ("responder", "initiator"), ("bit = 3", "bit = 4"),
+        ('"fail"', '"crash"'), ("stage *", "stage open *"), *(("verdict", f'{name} = "x"\nverdict')
+        for name in ("profile", "link", "kind", "node")),
+    ],
+)  # fmt: skip
+def test_entries_that_differ_in_what_they_excuse_stand_side_by_side(tmp_path, other):
+    path = tmp_path / "t.known.toml"
+    path.write_text(ENTRY + ENTRY.replace(*other))
+    assert len(known.read(path)) == 2
 
 
 def test_what_was_judged_and_is_not_is_missing(tmp_path):

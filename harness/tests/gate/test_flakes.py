@@ -94,6 +94,11 @@ def test_a_repetition_counts_as_often_as_it_was_repeated(flakes):
     assert (code, told["flaky"][0]["times"], told["flaky"][0]["wrong"], told["judged"]) == (1, 21, 2, 21)
 
 
+def test_a_check_that_was_flaky_in_its_only_run_is_told(flakes):
+    code, told, _ = flakes({"verdict": "flaky"})
+    assert (code, [one["verdicts"] for one in told["flaky"]]) == (1, [{"flaky": 1}])
+
+
 @pytest.mark.parametrize(
     ("day", "code", "whose"), [("2999-01-01", 0, "ann, until 2999"), ("2026-01-02", 1, "quarantine ended")]
 )

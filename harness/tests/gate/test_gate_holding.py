@@ -70,6 +70,7 @@ FAILS = judgement("fail", OPENED)
         (entry(cause="stage init: *", expires="2026-06-01"), FAILS, [(GateReason.NEW, None)]),
         (entry(cause="stage init: *", expires="2026-06-01") + entry(cause="a: *"), FAILS, [(GateReason.CHANGED, 2)]),
         (entry(cause="stage init: *") + entry(expires="2026-06-01"), FAILS, [(GateReason.EXPIRED, 2)]),
+        (entry(), (FAILS, judgement("fail", "stage init: x")), [(GateReason.NEW, None)]),
         (entry(), judgement("pass"), [(GateReason.FIXED, 1)]),
         (entry(versions=">=2"), judgement("pass"), []),
         (entry(versions=">=2"), FAILS, [(GateReason.NEW, None)]),
@@ -82,7 +83,7 @@ FAILS = judgement("fail", OPENED)
     ],
 )  # fmt: skip
 def test_each_kind(tmp_path, text, seen, expected):
-    assert kinds(held(tmp_path, text, seen)) == expected
+    assert kinds(held(tmp_path, text, *(seen if isinstance(seen, tuple) else (seen,)))) == expected
 
 
 def test_of_a_run_that_was_cut_short_nothing_is_fixed(tmp_path):
@@ -153,6 +154,12 @@ def test_what_changed_is_edited_in_its_place_and_its_reason_is_due(tmp_path):
     assert after == LIST.replace(OPENED, "stage open: silence", 1).replace(
         '"so it is"', '"due: the cause has changed; before: so it is"', 1
     )
+
+
+def test_of_several_changes_of_an_entry_the_first_is_taken_in(tmp_path):
+    causes = ["stage open: silence", "stage open: Close(INVALID)"]
+    found = held(tmp_path, entry(), *(judgement("fail", cause) for cause in causes))
+    assert [one.cause for one in found.changed.values()] == causes[:1]
 
 
 def test_what_is_new_comes_at_the_end_with_the_files_line_ends(tmp_path):
