@@ -2,11 +2,14 @@
 
 import subprocess
 import sys
+from itertools import permutations
 
 import click
 import pytest
 
+from zenoh_conformance.judging.verdict import Exit
 from zenoh_harness import cli
+from zenoh_harness.commands.run import joined_exit
 from zenoh_harness.errors import CannotStart, UsageError
 
 
@@ -29,6 +32,13 @@ def raising(error):
         raise error
 
     return body
+
+
+@pytest.mark.parametrize(
+    ("codes", "due"), [((0,), 0), ((0, 4), 4), ((0, 1), 1), ((1, 4), 1), ((1, 3), 3), ((0, 1, 3, 4), 3)]
+)
+def test_of_several_targets_the_exit_code_is_the_first_of_3_1_4_and_0(codes, due):
+    assert {joined_exit(map(Exit, order)) for order in permutations(codes)} == {due}
 
 
 def test_an_unknown_subcommand_offers_the_nearest(plugged, capsys):

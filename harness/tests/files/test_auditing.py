@@ -301,6 +301,8 @@ def test_the_command_writes_what_shows_a_finding(tmp_path, capsys):
         (["{good}", "--law", "law/cookie-ecko"], 2, "law/cookie-echo"),
         (["{good}", "--known", "zenoh-rast"], 2, "zenoh-rust"),
         (["{good}", "{bad}"], 1, "cookie-echo"),
+        (["{good}", "{empty}"], 0, "warn"),
+        (["{empty}", "{good}"], 0, "warn"),
     ],
 )
 def test_exit_codes(arguments, code, says, tmp_path, capsys):

@@ -1,4 +1,4 @@
-"""What is recorded of the laws of a pair: which side is charged, by which causes, and where the first finding stands."""
+"""What is recorded of a pair: which side is charged, by which causes, where the first finding stands, what is kept back."""
 
 from dataclasses import replace
 
@@ -11,7 +11,8 @@ from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.files.known import Known, ListedDeviation
 from zenoh_harness.files.results import Header, ResultsWriter
-from zenoh_harness.interop.judging import Party, Records
+from zenoh_harness.interop.judging import Party, Records, StepOutcome
+from zenoh_harness.interop.scenario import Step, all_scenarios
 from zenoh_harness.run.options import Options
 
 LAW = all_laws()["law/cookie-echo"]
@@ -21,14 +22,14 @@ FIRST = Finding(
 SECOND = replace(FIRST, connection="b", time=2.5, got="none")
 
 
-def records(folder, *listed):
+def records(folder, *listed, guarded=()):
     """Records of a pair of which the initiator has known deviations."""
-    responder = Party(reach="wheel:2", name="near", version="2", known=Known(), guarded=False)
-    initiator = replace(responder, reach="wheel:1", name="far", version="1", known=Known(listed))
+    responder = Party(reach="wheel:2", name="near", version="2", known=Known(), guarded=Side.RESPONDER in guarded)
+    initiator = Party(reach="wheel:1", name="far", version="1", known=Known(listed), guarded=Side.INITIATOR in guarded)
     header = Header(reach="x", name="pair", version="", role="responder", kind="interop")
     writer = ResultsWriter(folder / "results.jsonl", header)
     parties = {Side.RESPONDER: responder, Side.INITIATOR: initiator}
-    return Records(parties, "default", writer, Options(out=folder))
+    return Records(parties, "default", writer, Options(out=folder, data_folder=folder / "data"))
 
 
 def test_a_law_charges_its_side_with_the_first_finding_and_names_all_causes(tmp_path):
@@ -55,3 +56,23 @@ def test_a_law_of_a_pair_is_excused_where_each_cause_is_listed(tmp_path, causes,
 def test_a_law_without_a_finding_passes_where_it_met_something(tmp_path, subjects, due):
     judgement = records(tmp_path).law(Judged(LAW, Side.RESPONDER, subjects))
     assert (judgement.verdict.value, judgement.evidence, judgement.repeat) == (due, None, "")
+
+
+NEAR, FAR = Side.RESPONDER, Side.INITIATOR
+
+
+@pytest.mark.parametrize(
+    ("guarded", "blamed", "due"),
+    [
+        ((), (NEAR, FAR), False),
+        ((NEAR,), (NEAR, FAR), True),
+        ((FAR,), (NEAR, FAR), True),
+        ((NEAR,), (NEAR,), True),
+        ((NEAR,), (FAR,), False),
+        ((NEAR, FAR), (FAR,), True),
+    ],
+)
+def test_a_death_is_kept_back_where_one_that_may_have_died_is_guarded(tmp_path, guarded, blamed, due):
+    step = Step(next(iter(all_scenarios().values())), NEAR, ())
+    outcome = StepOutcome(verdict=Verdict.CRASH, cause="signal 6 (SIGABRT)", blamed=blamed)
+    assert records(tmp_path, guarded=guarded).step(step, outcome).embargo is due
