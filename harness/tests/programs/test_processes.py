@@ -186,6 +186,46 @@ def test_nothing_outlives_us(number):
     owner.stdout.close()
 
 
+@pytest.mark.parametrize(
+    "doing",
+    [
+        "processes.work_folder()",
+        "processes.start(['true']).wait(Deadline.after(30))",
+        "[processes.start(['cat'], interactive=True) for _ in 'abc']",
+        "processes.start(['cat'], interactive=True).stop(); processes.work_folder()",
+    ],
+    ids=["a folder without a program", "a program that has ended", "several programs", "one stopped"],
+)
+def test_no_folder_outlives_a_kill(doing, tmp_path):
+    code = (
+        f"from zenoh_harness.programs import processes; from zenoh_harness.links.timing import Deadline; kept = {doing}"
+    )
+    code += "; print(flush=True); input()"
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+    ) as owner:
+        owner.stdout.readline()
+        assert list(tmp_path.iterdir())
+        below = psutil.Process(owner.pid).children(recursive=True)
+        owner.kill()
+        owner.wait()
+    assert not psutil.wait_procs(below, timeout=30)[1]
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_killed_parent_of_supervisors_is_replaced():
+    with processes.start(["cat"], interactive=True) as program:
+        psutil.Process(program.pid).parent().parent().kill()
+        with processes.start(["echo", "up"]) as other:
+            assert other.wait(soon()).code == 0
+            assert other.output("stdout") == "up\n"
+        assert program.poll() is None
+        program.stdin.write(b"on\n")
+        program.stdin.flush()
+        assert line_of(program) == "on"
+
+
 def _cmdline(process):
     try:
         return process.cmdline()

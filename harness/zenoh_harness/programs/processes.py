@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import json
 import os
 import select
-import shutil
 import signal
 import socket
-import subprocess
-import sys
-import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,8 +18,9 @@ import psutil
 
 from zenoh_harness.errors import CannotStart
 from zenoh_harness.links.timing import Deadline
-from zenoh_harness.programs import signs, supervisor
+from zenoh_harness.programs import signs
 from zenoh_harness.programs.signs import Sign
+from zenoh_harness.programs.supervisors import SUPERVISORS
 
 OUTPUT_LIMIT: Final = 1 << 20
 """Bytes kept of each output stream: one half from its beginning, one half from its end."""
@@ -125,7 +121,7 @@ class Program:
     """A started program; use it as a context manager or call `stop`."""
 
     def __init__(
-        self, command: Sequence[str], folder: Path, popen: subprocess.Popen[bytes], control: int, status: int
+        self, command: Sequence[str], folder: Path, control: int, status: int, pipes: tuple[IO[bytes], IO[bytes]] | None
     ) -> None:
         self.command = tuple(command)
         self.folder = folder
@@ -135,7 +131,7 @@ class Program:
         self.ended: ProcessEnd | None = None
         self.panics: tuple[str, ...] = ()
         """The forms of a panic in the target's file."""
-        self._popen = popen
+        self._pipes = pipes
         self._control = control
         self._status = status
         self._unread = b""
@@ -147,14 +143,14 @@ class Program:
     @property
     def stdin(self) -> IO[bytes]:
         """Its standard input, if it was started interactive."""
-        assert self._popen.stdin is not None, "not started interactive"
-        return self._popen.stdin
+        assert self._pipes is not None, "not started interactive"
+        return self._pipes[0]
 
     @property
     def stdout(self) -> IO[bytes]:
         """Its standard output, if it was started interactive."""
-        assert self._popen.stdout is not None, "not started interactive"
-        return self._popen.stdout
+        assert self._pipes is not None, "not started interactive"
+        return self._pipes[1]
 
     def poll(self) -> ProcessEnd | None:
         """Its end, or None while it runs; never waits."""
@@ -226,18 +222,23 @@ class Program:
 
     def _close(self) -> None:
         os.close(self._control)
-        for pipe in (self._popen.stdin, self._popen.stdout):
-            if pipe is not None:
-                with contextlib.suppress(BrokenPipeError):
-                    pipe.close()
-        self._popen.wait()
+        for pipe in self._pipes or ():
+            with contextlib.suppress(BrokenPipeError):
+                pipe.close()
+        self._await_supervisor(Deadline.after(10 * GRACE))
         self._output = {name: self._read_output(name) for name in ("stdout", "stderr")}
         self._signs = self._read_signs()
         with self._lock:
             self._stopped = True
             os.close(self._status)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        SUPERVISORS.remove(self.folder)
         _RUNNING.discard(self)
+
+    def _await_supervisor(self, deadline: Deadline) -> None:
+        """Wait until the supervisor has ended, and with it all below it: its status pipe ends."""
+        with self._lock:
+            while select.select([self._status], [], [], deadline.remaining())[0] and os.read(self._status, 4096):
+                pass
 
     def suspended(self) -> bool:
         """Whether it is stopped by a signal (SIGSTOP)."""
@@ -314,7 +315,12 @@ def stop_all() -> None:
 
 def work_folder() -> Path:
     """A new temporary folder for `start`, which removes it with the program."""
-    return Path(tempfile.mkdtemp(prefix="zconform-"))
+    return SUPERVISORS.new_folder()
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a work folder that no program was started with."""
+    SUPERVISORS.remove(folder)
 
 
 def start(
@@ -342,8 +348,9 @@ def start(
         "folder": str(folder),
         "limit": limit,
         "signs": signs.words(panics),
+        "env": {**os.environ, **(env or {})},
     }
-    program = _start_supervisor(command, folder, options, {**os.environ, **(env or {})})
+    program = _supervised(command, folder, options)
     program.panics = tuple(panics)
     _RUNNING.add(program)
     try:
@@ -356,27 +363,21 @@ def start(
     return program
 
 
-def _start_supervisor(
-    command: Sequence[str], folder: Path, options: Mapping[str, object], env: Mapping[str, str]
-) -> Program:
+def _supervised(command: Sequence[str], folder: Path, options: Mapping[str, object]) -> Program:
     control_read, control_write = os.pipe()
     status_read, status_write = os.pipe()
-    pipe = subprocess.PIPE if options["interactive"] else subprocess.DEVNULL
-    python = [sys.executable, "-I", "-S", supervisor.__file__]
+    theirs, ours = [control_read, status_write], None
+    if options["interactive"]:
+        stdin_read, stdin_write = os.pipe()
+        stdout_read, stdout_write = os.pipe()
+        theirs += [stdin_read, stdout_write]
+        ours = open(stdin_write, "wb"), open(stdout_read, "rb")  # noqa: SIM115, PTH123  live as long as the program
     try:
-        popen = subprocess.Popen(
-            [*python, str(control_read), str(status_write), json.dumps(options)],
-            stdin=pipe,
-            stdout=pipe,
-            stderr=subprocess.DEVNULL,
-            pass_fds=(control_read, status_write),
-            start_new_session=True,
-            env=dict(env),
-        )
+        SUPERVISORS.start(options, theirs)
     finally:
-        os.close(control_read)
-        os.close(status_write)
-    return Program(command, folder, popen, control_write, status_read)
+        for fd in theirs:
+            os.close(fd)
+    return Program(command, folder, control_write, status_read, ours)
 
 
 def free_port(host: str = "127.0.0.1") -> int:

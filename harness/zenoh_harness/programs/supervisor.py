@@ -1,8 +1,17 @@
-"""The small program between us and every program that we start, so that no process outlives us.
+"""The small program between us and every program that we start, so that no process and no folder outlives us.
 
-Run as `python -I -S supervisor.py CONTROL STATUS OPTIONS`; it needs the standard library only. It starts the
-command in its own process group with a parent-death signal, adopts the orphans of the command (child subreaper),
-keeps its output in bounded files, and searches it for signs of a crash.
+Run as `python -I -S supervisor.py SOCKET`; it needs the standard library only. It serves requests from the socket, one JSON
+object each (see `read_request`), and forks a supervisor for each command, which costs a millisecond:
+
+    {"make": PARENT}     make a temporary folder; the answer is its path, or an empty line and the error
+    {"forget": PATH}     the folder is removed already
+    {"command": ..}      start a command; the descriptors CONTROL and STATUS come along, and its standard input and output if it
+                         is interactive
+
+The end of the socket means that the harness is gone: all folders that it did not forget are removed.
+
+A forked supervisor starts the command in its own process group with a parent-death signal, adopts the orphans of the command
+(child subreaper), keeps its output in bounded files, and searches it for signs of a crash.
 
     CONTROL  is read: `term`, `kill`, `bye`; its end means that the harness is gone: kill all, remove the folder
     STATUS   is written, one line each: `started PID`, `failed ERRNO`, `ended CODE LEFT` (CODE < 0: signal; LEFT: orphans)
@@ -19,7 +28,9 @@ import os
 import selectors
 import shutil
 import signal
+import socket
 import sys
+import tempfile
 from typing import Any
 
 PR_SET_PDEATHSIG = 1
@@ -124,7 +135,9 @@ def kill_below() -> int:
 class Supervisor:
     """The state of one started command."""
 
-    def __init__(self, control: int, status: int, options: dict[str, Any]) -> None:
+    def __init__(self, control: int, status: int, options: dict[str, Any], pipes: list[int]) -> None:
+        """Supervise one command; `pipes` are its standard input and output if it is interactive."""
+        self.pipes = pipes
         self.control = control
         self.status = status
         self.options = options
@@ -164,25 +177,19 @@ class Supervisor:
         self.child = os.fork()
         if self.child == 0:
             self.become(outs, failure_write)
-        os.close(failure_write)
+        for fd in (failure_write, *self.pipes):
+            os.close(fd)
         for name, (read_end, write_end) in outs.items():
             os.close(write_end)
             os.set_blocking(read_end, False)
             self.captures[read_end] = OutputCapture(self.options["folder"], name, self.options["limit"], signs)
             self.selector.register(read_end, selectors.EVENT_READ)
-        self.let_go_of_stdio()
         failure = os.read(failure_read, 32)
         os.close(failure_read)
         if failure:
             os.waitpid(self.child, 0)
         self.report(f"failed {failure.decode()}" if failure else f"started {self.child}")
         return not failure
-
-    def let_go_of_stdio(self) -> None:
-        """The pipes to an interactive command are its own: its end must be seen by the harness."""
-        null = os.open(os.devnull, os.O_RDWR)
-        for fd in (0, 1, 2):
-            os.dup2(null, fd)
 
     def become(self, outs: dict[str, tuple[int, int]], failure: int) -> None:
         """In the child: turn into the command; never returns."""
@@ -194,9 +201,11 @@ class Supervisor:
             for name, fd in (("stdout", 1), ("stderr", 2)):
                 if name in outs:
                     os.dup2(outs[name][1], fd)
+            for fd, pipe in enumerate(self.pipes):
+                os.dup2(pipe, fd)
             os.chdir(self.options["cwd"])
             command = self.options["command"]
-            os.execvp(command[0], command)  # noqa: S606  that is its purpose
+            os.execvpe(command[0], command, self.options["env"])  # noqa: S606  that is its purpose
         except OSError as why:
             os.write(failure, str(why.errno or 0).encode())
         finally:
@@ -266,5 +275,64 @@ class Supervisor:
         self.report(f"ended {self.ended} {left}")
 
 
+def read_request(connection: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
+    """The next request and the descriptors that came with it, or None at the end; four bytes of length precede the JSON."""
+    data, fds, _, _ = socket.recv_fds(connection, 4, 4)
+    head = data + received(connection, 4 - len(data)) if data else b""
+    return (json.loads(received(connection, int.from_bytes(head, "big"))), fds) if head else None
+
+
+def received(connection: socket.socket, count: int) -> bytes:
+    """So many bytes. Raises ConnectionError where the socket ends before."""
+    data = b""
+    while len(data) < count:
+        more = connection.recv(count - len(data))
+        if not more:
+            raise ConnectionError
+        data += more
+    return data
+
+
+def new_folder(parent: str) -> str:
+    """Make a folder for the harness: its path and a line end, or an empty line and the error."""
+    try:
+        return tempfile.mkdtemp(prefix="zconform-", dir=parent) + "\n"
+    except OSError as why:
+        return f"\n{why}"
+
+
+def supervise(options: dict[str, Any], fds: list[int], connection: socket.socket) -> None:
+    """Fork the supervisor of one command."""
+    if os.fork() == 0:
+        try:
+            connection.close()
+            os.setsid()
+            Supervisor(fds[0], fds[1], options, fds[2:]).run()
+        finally:
+            os._exit(0)
+    for fd in fds:
+        os.close(fd)
+
+
+def serve(connection: socket.socket) -> None:
+    """Serve requests until the harness is gone, then remove its folders."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE, signal.SIGCHLD):
+        signal.signal(number, signal.SIG_IGN)
+    folders: set[str] = set()
+    with contextlib.suppress(ConnectionError):
+        while (request := read_request(connection)) is not None:
+            options, fds = request
+            if "make" in options:
+                answer = new_folder(options["make"])
+                folders.add(answer.partition("\n")[0])
+                connection.sendall(answer.encode(errors="surrogateescape"))
+            elif "forget" in options:
+                folders.discard(options["forget"])
+            else:
+                supervise(options, fds, connection)
+    for folder in folders - {""}:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 if __name__ == "__main__":
-    sys.exit(Supervisor(int(sys.argv[1]), int(sys.argv[2]), json.loads(sys.argv[3])).run())
+    serve(socket.socket(fileno=int(sys.argv[1])))

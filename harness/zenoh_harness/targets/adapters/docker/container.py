@@ -9,7 +9,6 @@ import atexit
 import contextlib
 import os
 import secrets
-import shutil
 import socket
 import threading
 import time
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from zenoh_harness.errors import CannotStart
 from zenoh_harness.links.timing import Deadline, scaled
-from zenoh_harness.programs.processes import GRACE, Usage, usage_of
+from zenoh_harness.programs.processes import GRACE, Usage, remove_folder, usage_of
 from zenoh_harness.programs.signs import Sign
 
 from . import owner
@@ -180,7 +179,7 @@ class Container:
     def _remove(self) -> None:
         owner.remove(self._handle)
         if self.plan.folder is not None:
-            shutil.rmtree(self.plan.folder, ignore_errors=True)
+            remove_folder(self.plan.folder)
         _RUNNING.discard(self)
 
     def suspended(self) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import shutil
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -84,7 +83,7 @@ class DockerTarget(LaunchedTarget):
         image = self.image
         folder = processes.work_folder()
         with self.listener() as listener, contextlib.ExitStack() as undo:
-            undo.callback(shutil.rmtree, folder, ignore_errors=True)
+            undo.callback(processes.remove_folder, folder)
             container = self._launch(image, chosen, listener, folder)
             undo.pop_all()
         return self._ready(ContainedNode(container, chosen, self.role, self.zid, listener))
