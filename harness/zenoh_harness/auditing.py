@@ -19,7 +19,7 @@ from zenoh_harness.files import audits, capture_writer, captures, conversations
 from zenoh_harness.files.audits import Audit, Charge
 from zenoh_harness.files.content_types import HINTS, ContentType, content_type
 from zenoh_harness.files.evidence import FOLDER, MARK, slug
-from zenoh_harness.files.faults import FileFault
+from zenoh_harness.files.faults import FileFault, regular
 from zenoh_harness.files.known import Known, ListedDeviation
 
 HEAD = 1 << 16
@@ -95,7 +95,7 @@ def judge_file(path: Path, *, laws: Iterable[type[Law]] | None = None, ports: It
 
 def _head(path: Path) -> bytes:
     try:
-        with path.open("rb") as source:
+        with regular(path).open("rb") as source:
             data = source.read(HEAD)
     except OSError as why:
         raise FileFault(path, None, f"cannot be read: {why.strerror}") from why

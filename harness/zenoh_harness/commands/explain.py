@@ -17,7 +17,7 @@ from zenoh_harness.errors import UsageError
 from zenoh_harness.files import captures, conversations
 from zenoh_harness.files.content_types import HINTS, ContentType, bytes_of_hex, content_type
 from zenoh_harness.files.explained import Explained, explain_conversation
-from zenoh_harness.files.faults import FileFault
+from zenoh_harness.files.faults import FileFault, regular
 
 _NAMES = [layer.value for layer in Layer]
 
@@ -73,7 +73,7 @@ def _explain(source: tuple[str, ...], layer: Layer | None) -> Iterator[Explained
 
 def _read(name: str, *, odd: bool) -> bytes:
     try:
-        return Path(name).read_bytes()
+        return regular(Path(name)).read_bytes()
     except OSError as why:
         if odd:
             raise UsageError(f"{name!r} is {ContentType.ODD.value}", hint=HINTS[ContentType.ODD]) from why

@@ -21,7 +21,7 @@ from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict
 from msgspec import Meta
 
 from zenoh_harness.files import records
-from zenoh_harness.files.faults import FileFault, Row
+from zenoh_harness.files.faults import FileFault, Row, regular
 
 FORMAT: Final = 1
 MANIFEST, EVENTS, LEDGER, FINDINGS = "manifest.json", "events.jsonl", "ledger.json", "findings"
@@ -167,7 +167,7 @@ def _check(name: str, value: object, path: Path | str, line: int | None = None) 
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return regular(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as why:
         raise FileFault(path, None, f"cannot be read as text: {why}") from why
 

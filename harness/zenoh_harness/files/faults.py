@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
+import errno
+import stat
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from zenoh_harness.errors import UsageError
 
 Row = dict[str, Any]
+_ENDLESS: Final = {
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
+
+
+class NotRegular(OSError):  # noqa: N818 - a fault of the file
+    """A FIFO, a device or a socket, where a file is expected."""
+
+    def __str__(self) -> str:
+        return str(self.strerror)
+
+
+def regular(path: Path) -> Path:
+    """Return the path of a file that has an end. Raises NotRegular for a FIFO, a device or a socket, which may have none."""
+    kind = _ENDLESS.get(stat.S_IFMT(path.stat().st_mode))
+    if kind is not None:
+        raise NotRegular(errno.EINVAL, f"{kind}, not a file")
+    return path
 
 
 class FileFault(UsageError):  # noqa: N818 - a fault of the file

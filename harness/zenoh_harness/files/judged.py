@@ -12,7 +12,7 @@ from typing import Final
 
 from zenoh_conformance.judging.finding import OUR_FAULT
 from zenoh_conformance.judging.verdict import Judgement, Verdict
-from zenoh_harness.files.faults import FileFault
+from zenoh_harness.files.faults import FileFault, regular
 
 _HEAD: Final = "# Judged: role, profile, requirement. Written by zconform; a line that would go must be accepted.\n"
 
@@ -40,7 +40,7 @@ def prevented_lines(judgements: Iterable[Judgement]) -> frozenset[str]:
 def read(path: Path) -> frozenset[str]:
     """Read a list of judged requirements. Raises FileFault with the line."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = regular(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as why:
         raise FileFault(path, None, f"cannot be read: {why}") from why
     lines: set[str] = set()

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, Final
 
-from zenoh_harness.files.faults import FileFault
+from zenoh_harness.files.faults import FileFault, regular
 
 HEAD: Final = re.compile(r"\s*\[\[\s*deviation\s*\]\]\s*(#.*)?")
 """The first line of an entry."""
@@ -18,7 +18,7 @@ _LINE: Final = re.compile(r"\(at line (\d+), column \d+\)")
 def parse(path: Path) -> dict[str, Any]:
     """Return the tables of the file. Raises FileFault for a file that is not UTF-8, not TOML, or half merged."""
     try:
-        text = path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
+        text = regular(path).read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
     except OSError as why:
         raise FileFault(path, None, f"cannot be read: {why.strerror}") from why
     except UnicodeDecodeError as why:

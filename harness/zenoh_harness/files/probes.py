@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, TypedDict
 from msgspec import Meta
 
 from zenoh_harness.files import records
-from zenoh_harness.files.faults import FileFault, Row
+from zenoh_harness.files.faults import FileFault, Row, regular
 
 FORMAT: Final = 1
 
@@ -70,7 +70,7 @@ def write(probed: Probed, path: Path) -> None:
 def read(path: Path) -> Probed:
     """Read the result of a probe. Raises FileFault if the file is none."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(regular(path).read_text(encoding="utf-8"))
         if document["probe"] != FORMAT:
             raise FileFault(path, None, f"is of format {document['probe']!r}, and this reads {FORMAT}")
         return records.read_from(path, Probed, {**document, **document["target"]})

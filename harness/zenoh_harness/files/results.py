@@ -18,7 +18,7 @@ from typing import IO, Any, Final, Self
 
 from zenoh_conformance.judging.verdict import Exit, Judgement, Key
 from zenoh_harness.files import records
-from zenoh_harness.files.faults import FileFault, Row
+from zenoh_harness.files.faults import FileFault, Row, regular
 from zenoh_harness.files.labels import check_label as check_label
 from zenoh_harness.files.labels import label as label
 from zenoh_harness.files.records import RecordFault
@@ -343,7 +343,7 @@ def _record_at(path: Path, number: int, row: Row) -> Header | Plan | Judgement |
 
 def _rows(path: Path) -> Iterator[tuple[int, Row]]:
     try:
-        with path.open(encoding="utf-8", newline="\n") as source:
+        with regular(path).open(encoding="utf-8", newline="\n") as source:
             for number, text in enumerate(source, 1):
                 try:
                     row = json.loads(text)

@@ -52,7 +52,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from zenoh_harness.errors import current_name, nearest
-from zenoh_harness.files.faults import FileFault
+from zenoh_harness.files.faults import FileFault, regular
 
 FORMAT: Final = 1
 SUFFIX: Final = ".script"
@@ -175,7 +175,7 @@ def write(script: Script, path: Path) -> None:
 def read(path: Path) -> Script:
     """Read a script. Raises FileFault with the line."""
     try:
-        return parse(path.read_text(encoding="utf-8"), path)
+        return parse(regular(path).read_text(encoding="utf-8"), path)
     except (OSError, UnicodeDecodeError) as why:
         raise FileFault(path, None, f"cannot be read: {why}") from why
 

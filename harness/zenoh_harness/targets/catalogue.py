@@ -22,6 +22,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from zenoh_harness.errors import UsageError, nearest, unknown
+from zenoh_harness.files.faults import regular
 from zenoh_harness.identity import Identity
 from zenoh_harness.profiles import DEFAULT, Profile
 from zenoh_harness.targets.reach import KINDS, Reach, add_options, parse
@@ -184,7 +185,7 @@ def _load_project(folder: Path) -> Iterator[KnownTarget]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(regular(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as why:
         raise UsageError(f"cannot read {path}", step="known targets", seen=str(why)) from why
 

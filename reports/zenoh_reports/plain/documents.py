@@ -14,10 +14,12 @@ from typing import Any, Final
 
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files.campaigns import MANIFEST
-from zenoh_harness.files.faults import FileFault
+from zenoh_harness.files.faults import FileFault, regular
 
 KINDS: Final = ("probe", "learned", "campaign", "audit")
 """The documents that a report takes besides results; `schemas/` describes the last three."""
+SCHEMA: Final = ".schema.json"
+"""How the files end that an earlier report wrote beside its pages, to describe these documents."""
 
 
 @dataclass(slots=True)
@@ -37,7 +39,7 @@ def found(places: Iterable[Path]) -> list[Path]:
     for place in places:
         inside = [file for name in names for file in sorted(place.rglob(name))] if place.is_dir() else [place]
         for file in inside:
-            if file.suffix == ".json":
+            if file.suffix == ".json" and not file.name.endswith(SCHEMA):
                 files.setdefault(file.resolve(), file)
     return [files[key] for key in sorted(files)]
 
@@ -72,7 +74,7 @@ def converted(file: Path) -> list[dict[str, Any]]:
 def parsed(file: Path) -> Any:
     """What a JSON file holds. Raises FileFault."""
     try:
-        return json.loads(file.read_text(encoding="utf-8"))
+        return json.loads(regular(file).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as why:
         raise FileFault(file, None, f"is no JSON: {why}") from why
 

@@ -11,6 +11,8 @@ from enum import Enum
 from pathlib import Path
 from typing import IO, Any, Final, TypeVar
 
+from zenoh_harness.files.faults import regular
+
 LONGEST: Final = 16 << 20
 """Bytes of a line; a longer one is left out, so that memory stays bounded."""
 _GZIP: Final = b"\x1f\x8b"
@@ -61,7 +63,7 @@ def objects(path: str) -> Iterator[Found]:
 
 
 def _opened(path: str) -> IO[bytes]:
-    with Path(path).open("rb") as source:
+    with regular(Path(path)).open("rb") as source:
         compressed = source.read(2) == _GZIP
     return gzip.open(path, "rb") if compressed else Path(path).open("rb")  # type: ignore[return-value]
 

@@ -21,7 +21,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
 
-from zenoh_harness.files.faults import FileFault
+from zenoh_harness.files.faults import FileFault, regular
 from zenoh_harness.files.flows import flow_key
 from zenoh_harness.files.packets import Piece, Unit, opened
 from zenoh_harness.files.pcap import PCAP, PCAPNG, Capture, is_capture
@@ -114,12 +114,12 @@ def in_order(paths: Iterable[str]) -> list[str]:
 
 def opened_file(path: str) -> IO[bytes]:
     """The file, unpacked where it is compressed (gzip, bzip2, xz). Raises OSError."""
-    with Path(path).open("rb") as source:
+    with regular(Path(path)).open("rb") as source:
         head = source.read(6)
     for magic, opener in _COMPRESSED.items():
         if head.startswith(magic):
             return opener(path, "rb")  # type: ignore[no-any-return]
-    return Path(path).open("rb")
+    return regular(Path(path)).open("rb")
 
 
 def spans(path: str, index: int, size: int = SPAN) -> list[Span]:

@@ -1,0 +1,41 @@
+"""A FIFO or a device among the inputs is refused at once: it may never end."""
+
+import os
+
+import pytest
+
+from zenoh_harness import cli
+
+COMMANDS = (
+    "audit {}",
+    "diff {} {}",
+    "explain {}",
+    "replay {} reference",
+    "run reference --judged {}",
+    "run reference --known {}",
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(("kind", "name"), [("a FIFO", "endless.jsonl"), ("a device", "/dev/zero")])
+def test_an_input_without_an_end_is_refused(command, kind, name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("endless.jsonl")
+    assert cli.invoke([word.format(name) for word in command.split()]) == 2
+    assert f"{kind}, not a file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("kind", "name"), [("a FIFO", "endless.jsonl"), ("a device", "/dev/zero")])
+def test_a_report_goes_on_without_an_input_that_has_no_end(kind, name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("endless.jsonl")
+    assert cli.invoke(["report", name, "--out", "site"]) == 3
+    assert f"{kind}, not a file" in capsys.readouterr().err
+
+
+def test_a_report_of_a_folder_with_an_earlier_report_leaves_its_schemas_out(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "old" / "schema").mkdir(parents=True)
+    (tmp_path / "old" / "schema" / "audit.schema.json").write_text("{}")
+    assert cli.invoke(["report", ".", "--out", "site"]) == 2
+    assert "holds no results.jsonl" in capsys.readouterr().err
