@@ -8,8 +8,18 @@ from zenoh_conformance.messages.frame import Frame
 from zenoh_conformance.primitives import WhatAmI, WireExpr, ZenohID
 from zenoh_conformance.reading.batch import frame_batch
 from zenoh_conformance.reading.codec import encode
-from zenoh_conformance.reading.conversation import Event, Framing, Happened, Side
-from zenoh_conformance.talking.budget import BYTES, LATE_BYTES, LATE_READS, MESSAGES, UNPACKED, ReadBudget, Wait
+from zenoh_conformance.reading.conversation import Conversation, Event, Framing, Happened, Side
+from zenoh_conformance.talking.budget import (
+    BYTES,
+    FEW,
+    LATE_BYTES,
+    LATE_READS,
+    MESSAGES,
+    TOGETHER,
+    UNPACKED,
+    ReadBudget,
+    Wait,
+)
 from zenoh_conformance.talking.dialogue import Dialogue
 
 
@@ -38,7 +48,7 @@ def dialogue(data, **options):
     return Dialogue(Flood(data, **options), zid=b"\x01", unit=1.0, requirement="session-establishment/cookie-echo")
 
 
-KEEP_ALIVES = frame_batch(encode(KeepAlive()), "stream") * 10
+KEEP_ALIVES = frame_batch(encode(KeepAlive()), "stream") * 5
 FRAGMENT = frame_batch(encode(Fragment(reliable=True, more=True, sn=0, payload=bytes(60_000))), "stream")
 PUSH = Push(key=WireExpr(scope=0, suffix="k", mapping=True), body=Put(payload=bytes(60_000)))
 PUSHES = frame_batch(encode(Frame(reliable=True, sn=0, messages=(PUSH,))), "stream")
@@ -65,9 +75,9 @@ def test_a_wait_ends_soon_after_its_deadline(data, wait):
 @pytest.mark.parametrize(
     ("data", "cause"),
     [
-        (KEEP_ALIVES, "the target sent 50,000 messages that nobody asked for"),
-        (FRAGMENT, "the target sent 16 Mi bytes that nobody asked for"),
-        (PUSHES, "the target sent 16 Mi bytes that nobody asked for"),
+        (KEEP_ALIVES, "the target sent 20,000 messages that nobody asked for"),
+        (FRAGMENT, "the target sent 2 Mi bytes that nobody asked for"),
+        (PUSHES, "the target sent 2 Mi bytes that nobody asked for"),
     ],
     ids=["keep-alives", "one fragment chain", "pushes"],
 )
@@ -84,16 +94,25 @@ def test_a_budget_is_shared_by_the_dialogues_of_a_check():
     one, other = dialogue(PUSHES, tick=0.0), dialogue(PUSHES, tick=0.0)
     other.budget = one.budget
     one.budget.bytes = BYTES - 100
-    with pytest.raises(Deviation, match="16 Mi bytes"):
+    with pytest.raises(Deviation, match="2 Mi bytes"):
         other.listen(1.0)
 
 
 def test_a_target_that_spent_several_budgets_gets_a_small_one():
-    small = ReadBudget.small()
-    small.messages = 1001
+    small = ReadBudget(FEW, messages=1001)
     assert small.spent == "the target sent 1,000 messages that nobody asked for"
-    small.messages, small.unpacked = 0, (4 << 20) + 1
-    assert small.spent == "the target sent 4 Mi bytes unpacked that nobody asked for"
+    small.messages, small.unpacked = 0, (1 << 20) + 1
+    assert small.spent == "the target sent 1 Mi bytes unpacked that nobody asked for"
+
+
+def test_checks_that_run_together_share_what_they_hold():
+    beside = [ReadBudget(bytes=BYTES) for _ in range(TOGETHER)]
+    one, other = ReadBudget(beside=beside, bytes=BYTES >> 4), ReadBudget(beside=beside, bytes=(BYTES >> 4) + 1)
+    beside += [one]
+    assert other.spent == "the target sent 128 Ki bytes that nobody asked for"
+    assert one.spent is None
+    del beside[0]
+    assert other.spent is None
 
 
 def test_what_may_have_come_in_time_is_read_after_the_deadline():
@@ -113,7 +132,7 @@ def test_what_we_sent_may_come_back_to_each_of_our_sessions():
     us.send_bytes(PUSHES)
     assert us.budget.spent is None
     us.budget.bytes += 1
-    assert us.budget.spent == "the target sent 16 Mi bytes that nobody asked for"
+    assert us.budget.spent == "the target sent 2 Mi bytes that nobody asked for"
 
 
 @pytest.mark.parametrize(
@@ -135,4 +154,12 @@ def test_each_init_of_ours_may_be_answered_with_a_full_batch():
     us.budget.bytes = BYTES + 16 * len(init) + 65_535
     assert us.budget.spent is None
     us.budget.bytes += 1
-    assert us.budget.spent == "the target sent 16 Mi bytes that nobody asked for"
+    assert us.budget.spent == "the target sent 2 Mi bytes that nobody asked for"
+
+
+def test_the_beginning_of_a_long_conversation_is_kept():
+    said = Conversation(events=[Event(0.0, "us", Side.RESPONDER, Happened.BYTES, bytes(10)) for _ in range(5)])
+    said.cut(50)
+    assert len(said.events) == 5
+    said.cut(39)
+    assert len(said.events) == 3

@@ -101,6 +101,15 @@ class Conversation:
     def __iter__(self) -> Iterator[Event]:
         return iter(self.events)
 
+    def cut(self, most: int) -> None:
+        """Keep the events up to so many bytes."""
+        total = 0
+        for number, event in enumerate(self.events):
+            total += len(event.data)
+            if total > most:
+                del self.events[number:]
+                return
+
     def connection(self, name: str) -> Connection:
         """The connection with this name; a plain TCP connection is added if there is none."""
         return self.connections.get(name) or self.connections.setdefault(name, Connection(name))

@@ -6,18 +6,25 @@ and the budget, nobody asked for: the check ends without a verdict on its requir
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from zenoh_conformance.reading.batch import LARGEST
 
-BYTES: Final = 16 << 20
+BYTES: Final = 2 << 20
 """Bytes from the target's links."""
-MESSAGES: Final = 50_000
-"""Messages, those inside a FRAME each on its own."""
-UNPACKED: Final = 64 << 20
+MESSAGES: Final = 20_000
+"""Messages and batches, the messages inside a FRAME each on its own."""
+UNPACKED: Final = 8 << 20
 """Bytes of batches after decompression, and of fragments after reassembly."""
+ALL: Final = {"bytes": BYTES, "messages": MESSAGES, "bytes unpacked": UNPACKED}
+FEW: Final = {"bytes": BYTES >> 4, "messages": MESSAGES // 20, "bytes unpacked": UNPACKED >> 3}
+"""What a check gets of a target that is suspected, or while `TOGETHER` is spent."""
+KEPT: Final = 1 << 12
+"""Bytes of the target that are kept as evidence of a check whose budget it spent."""
+TOGETHER: Final = 4
+"""How many whole budgets the checks that run at the same time may hold, all together."""
 
 RETURNS: Final = 16
 """How often at most what we sent may come back, to several sessions or in several answers."""
@@ -31,13 +38,13 @@ LATE_READS: Final = 200
 """What a wait still reads after its deadline: it may have arrived in time, on a busy machine."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class ReadBudget:
     """What was read so far, of all links of one check."""
 
-    most: Mapping[str, int] = field(
-        default_factory=lambda: {"bytes": BYTES, "messages": MESSAGES, "bytes unpacked": UNPACKED}
-    )
+    most: Mapping[str, int] = field(default_factory=lambda: ALL)
+    beside: Collection[ReadBudget] = ()
+    """The budgets of the checks that run at the same time on the same target, this one among them."""
     bytes: int = 0
     messages: int = 0
     unpacked: int = 0
@@ -49,26 +56,32 @@ class ReadBudget:
     reads: int = 0
     """Reads from a link that brought bytes; without a limit of their own."""
 
-    @classmethod
-    def small(cls) -> ReadBudget:
-        """Return what a target gets that has spent several budgets: the run goes on to its end, in bounded time."""
-        return cls({"bytes": BYTES >> 6, "messages": MESSAGES // 50, "bytes unpacked": UNPACKED >> 4})
-
     @property
     def spent(self) -> str | None:
         """Why reading ends, or None while there is budget left."""
-        bytes_asked = RETURNS * self.sent + LARGEST * self.inits
-        asked = (bytes_asked, RETURNS * self.sent_messages, bytes_asked)
-        read = (self.bytes, self.messages, self.unpacked)
-        for count, more, (name, most) in zip(read, asked, self.most.items(), strict=True):
-            if count > most + more:
-                return f"the target sent {_count(most)} {name} that nobody asked for"
+        for number, (count, few) in enumerate(zip(self._unasked, FEW.values(), strict=True)):
+            if count > few and (limit := self._limit(number, count)):
+                return f"the target sent {_count(limit)} {list(FEW)[number]} that nobody asked for"
         return None
+
+    def _limit(self, number: int, count: int) -> int:
+        """The limit that so many bytes or messages exceed; 0 if none."""
+        name = list(FEW)[number]
+        if count > self.most[name]:
+            return self.most[name]
+        together = sum(one._unasked[number] for one in tuple(self.beside))
+        return FEW[name] if together > TOGETHER * ALL[name] else 0
+
+    @property
+    def _unasked(self) -> tuple[int, int, int]:
+        """Bytes, messages and bytes unpacked beyond what our own words may bring about; below zero while there are none."""
+        asked = RETURNS * self.sent + LARGEST * self.inits
+        return self.bytes - asked, self.messages - RETURNS * self.sent_messages, self.unpacked - asked
 
 
 def _count(number: int) -> str:
-    """A round number for people: `16 Mi`, `50,000`, `300`."""
-    for size, letter in ((1 << 20, " Mi"), (1000, ",000")):
+    """A round number for people: `4 Mi`, `20,000`, `300`."""
+    for size, letter in ((1 << 20, " Mi"), (1 << 10, " Ki"), (1000, ",000")):
         if number >= size and not number % size:
             return f"{number // size}{letter}"
     return str(number)

@@ -16,7 +16,7 @@ from zenoh_conformance.judging.finding import Deviation, Finding
 from zenoh_conformance.judging.kept_waiting import as_seen_in_time
 from zenoh_conformance.judging.own_side import own_faults
 from zenoh_conformance.reading.conversation import Conversation, Side
-from zenoh_conformance.talking.budget import SUSPECT, ReadBudget
+from zenoh_conformance.talking.budget import ALL, FEW, KEPT, SUSPECT, ReadBudget
 from zenoh_harness.errors import CannotConnect, HarnessError
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.run.limiter import Limiter
@@ -90,6 +90,8 @@ class Conditions:
     """Where places are few: those who are busy at a time."""
     found: str = ""
     """How the target was found by the last look."""
+    budgets: list[ReadBudget] = field(default_factory=list)
+    """The reading budgets of the attempts that are under way."""
     overruns: int = 0
     """Attempts whose reading budget the target has spent."""
 
@@ -100,9 +102,12 @@ def attempt(item: Item, conditions: Conditions, number: int = 1) -> AttemptOutco
     place: AbstractContextManager[object] = conditions.floor.taken() if conditions.floor else nullcontext()
     with turn, place:
         stage = _stage(item, conditions, number)
-        if conditions.overruns >= SUSPECT:
-            stage.budget = ReadBudget.small()
-        outcome = _performed(item, stage)
+        stage.budget = ReadBudget(FEW if conditions.overruns >= SUSPECT else ALL, conditions.budgets)
+        conditions.budgets.append(stage.budget)
+        try:
+            outcome = _performed(item, stage)
+        finally:
+            conditions.budgets.remove(stage.budget)
         conditions.overruns += stage.budget.spent is not None
     if conditions.stop.is_set() and not outcome.held:
         return AttemptOutcome(item=item, went=Went.STOPPED)
@@ -150,6 +155,9 @@ def _performed(item: Item, stage: Stage) -> AttemptOutcome:
             findings = [as_seen_in_time(stage.conversation, finding) for finding in findings]
         end = stage.ended(findings[0].end if findings else "")
         stage.close()
+        stage.dialogues.clear()  # they hold each other, and all that they read
+        if stage.budget.spent:
+            stage.conversation.cut(stage.budget.sent + KEPT)
     if findings and went is Went.HELD:
         went, cause = Went.DEVIATED, findings[0].cause
     stage.conversation.about = {"case": item.label, "requirement": item.case.requirement}

@@ -11,6 +11,7 @@ from zenoh_conformance.judging.finding import Deviation
 from zenoh_conformance.messages import Init
 from zenoh_conformance.reading.kinds import InitAck, M, MessageKind, OpenAck
 from zenoh_conformance.talking import Dialogue
+from zenoh_conformance.talking.budget import FEW, ReadBudget
 from zenoh_conformance.wire import exts
 from zenoh_harness.errors import CannotConnect
 from zenoh_harness.links.timing import Deadline, scaled, stretched
@@ -100,7 +101,9 @@ def open_link(node: NodeInstance, within: float = CONNECT, unit: float | None = 
         wire = Recorder().wire(node, "habits", Deadline.after(within))
     except CannotConnect:
         return None
-    return Dialogue(wire, zid=zid, unit=unit or stretched(max(UNIT, CONNECT)), requirement=REQUIREMENT)
+    us = Dialogue(wire, zid=zid, unit=unit or stretched(max(UNIT, CONNECT)), requirement=REQUIREMENT)
+    us.budget = ReadBudget(FEW)  # many links, on each of which little is expected
+    return us
 
 
 def _links_with_ack(links: list[Dialogue], within: float) -> list[tuple[Dialogue, Init]]:
