@@ -7,7 +7,7 @@ import pytest
 from run_fakes import REQUIREMENT, World, examine
 
 from zenoh_conformance.cases.case import Case, grid
-from zenoh_conformance.talking.budget import ReadBudget
+from zenoh_conformance.talking.budget import ALL, FEW
 from zenoh_harness.errors import CannotConnect
 from zenoh_harness.run import attempt as attempting
 from zenoh_harness.run.attempt import Conditions, attempt
@@ -109,7 +109,7 @@ def test_a_target_that_spent_three_budgets_gets_a_small_one(world):
     item = Item(Case(id="fake/floods", requirement=REQUIREMENT, function=spends, about="It floods."), {})
     for _ in range(4):
         attempt(item, conditions)
-    assert budgets == [ReadBudget().most] * 3 + [ReadBudget.small().most]
+    assert budgets == [ALL] * 3 + [FEW]
 
 
 @pytest.mark.parametrize(("alone", "meet"), [([False, False], True), ([True, False], False), ([True, True], False)])
