@@ -8,7 +8,7 @@ from zenoh_conformance.reading import codec
 from zenoh_harness.foreign.live import effects
 from zenoh_harness.foreign.live.effects import committed, read
 from zenoh_harness.foreign.live.variants import message, variants
-from zenoh_harness.foreign.live.witness import Witness
+from zenoh_harness.foreign.live.witness import LiveWitness
 from zenoh_vectors.judge import parts
 
 ROWS = {each.row: each for each in variants()}
@@ -54,7 +54,7 @@ def test_the_first_difference_of_two_logs_is_told():
     assert read("A { b: 1 }", "A { b: 1 }") == ""
 
 
-class Deaf(Witness):
+class Deaf(LiveWitness):
     """Sees the same whatever is sent, but for who is told."""
 
     def __init__(self, one, other):

@@ -11,8 +11,8 @@ from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.files.known import Known, ListedDeviation
 from zenoh_harness.files.results import Header, ResultsWriter
-from zenoh_harness.interop.judging import Party, Records, StepOutcome
-from zenoh_harness.interop.scenario import Step, all_scenarios
+from zenoh_harness.interop.judging import PairedTarget, PairRecords, StepOutcome
+from zenoh_harness.interop.scenario import ScenarioInstance, all_scenarios
 from zenoh_harness.run.options import Options
 
 LAW = all_laws()["law/cookie-echo"]
@@ -24,12 +24,16 @@ SECOND = replace(FIRST, connection="b", time=2.5, got="none")
 
 def records(folder, *listed, guarded=()):
     """Records of a pair of which the initiator has known deviations."""
-    responder = Party(reach="wheel:2", name="near", version="2", known=Known(), guarded=Side.RESPONDER in guarded)
-    initiator = Party(reach="wheel:1", name="far", version="1", known=Known(listed), guarded=Side.INITIATOR in guarded)
+    responder = PairedTarget(
+        reach="wheel:2", name="near", version="2", known=Known(), guarded=Side.RESPONDER in guarded
+    )
+    initiator = PairedTarget(
+        reach="wheel:1", name="far", version="1", known=Known(listed), guarded=Side.INITIATOR in guarded
+    )
     header = Header(reach="x", name="pair", version="", role="responder", kind="interop")
     writer = ResultsWriter(folder / "results.jsonl", header)
     parties = {Side.RESPONDER: responder, Side.INITIATOR: initiator}
-    return Records(parties, "default", writer, Options(out=folder, data_folder=folder / "data"))
+    return PairRecords(parties, "default", writer, Options(out=folder, data_folder=folder / "data"))
 
 
 def test_a_law_charges_its_side_with_the_first_finding_and_names_all_causes(tmp_path):
@@ -73,6 +77,6 @@ NEAR, FAR = Side.RESPONDER, Side.INITIATOR
     ],
 )
 def test_a_death_is_kept_back_where_one_that_may_have_died_is_guarded(tmp_path, guarded, blamed, due):
-    step = Step(next(iter(all_scenarios().values())), NEAR, ())
+    step = ScenarioInstance(next(iter(all_scenarios().values())), NEAR, ())
     outcome = StepOutcome(verdict=Verdict.CRASH, cause="signal 6 (SIGABRT)", blamed=blamed)
     assert records(tmp_path, guarded=guarded).step(step, outcome).embargo is due

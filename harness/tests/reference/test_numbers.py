@@ -14,7 +14,7 @@ from zenoh_conformance.reading.conversation import Connection, Side
 from zenoh_conformance.tables.session import State
 from zenoh_conformance.talking.party import Party, parties
 from zenoh_harness.reference import Reference
-from zenoh_harness.reference.link import Link, Terms
+from zenoh_harness.reference.link import Link, LinkTerms
 from zenoh_harness.reference.memory import MemoryScene
 
 RID_8 = 2
@@ -111,7 +111,7 @@ def test_a_node_of_any_resolution_asks(resolution: int) -> None:
 
 
 def test_the_largest_range_is_one_that_can_be_counted() -> None:
-    link = Link("x", Side.INITIATOR, ConnectionDecoder(Connection("x")), 0.0, State.LIVE, Terms(resolution=15))
+    link = Link("x", Side.INITIATOR, ConnectionDecoder(Connection("x")), 0.0, State.LIVE, LinkTerms(resolution=15))
 
     assert Reference().free_id(link) == 1
 

@@ -16,7 +16,7 @@ _FITTING: Final[Mapping[str, AnswerKind]] = {
 _ALWAYS: Final = frozenset({AnswerKind.REFUSED, AnswerKind.UNIMPLEMENTED, AnswerKind.CRASH})
 
 
-class Asked(Protocol):
+class CodecProcess(Protocol):
     """The interface of a codec process that this module needs."""
 
     window: int
@@ -51,7 +51,7 @@ class Asking:
     A request that the codec does not answer correctly gets an answer of kind CRASH, HANG, GARBAGE or DISORDER.
     """
 
-    def __init__(self, codec: Asked, requests: Iterable[Request]) -> None:
+    def __init__(self, codec: CodecProcess, requests: Iterable[Request]) -> None:
         self.codec = codec
         self.todo = enumerate(requests)
         self.again: deque[tuple[int, Request]] = deque()

@@ -25,7 +25,7 @@ class Endless(Exception):  # noqa: N818  as above
     """The codec writes a line without end."""
 
 
-class Wire:
+class CodecPipe:
     """One codec process; `close` ends its whole group."""
 
     def __init__(self, command: Sequence[str], cwd: Path | None = None) -> None:

@@ -14,7 +14,7 @@ from zenoh_harness.commands import _completing as completing
 from zenoh_harness.console import Shell, shell_options
 from zenoh_harness.errors import unknown
 from zenoh_harness.variants import all_variants
-from zenoh_harness.variants.table import Came, Row, on_the_reference, row
+from zenoh_harness.variants.table import Came, VariantRow, on_the_reference, row
 
 
 @click.command()
@@ -53,7 +53,7 @@ def command(shell: Shell, pattern: str, run: bool) -> int:
     return int(Exit.NOT_CONFORMING if bad else Exit.CONFORMING)
 
 
-def lines_of(each: Row) -> Iterator[str]:
+def lines_of(each: VariantRow) -> Iterator[str]:
     """Yield the lines of one variant: the number of green judgements, what is not judged and why, and what is wrong."""
     yield f"{each.variant.name}: {' '.join(each.variant.about.split())} ({each.variant.permitted})"
     yield f"    {len(each.judged.of(Came.GREEN)):>6} green"
@@ -62,12 +62,12 @@ def lines_of(each: Row) -> Iterator[str]:
     yield from (f"    WRONG  {fault}" for fault in wrong_with(each))
 
 
-def idle_checks(each: Row) -> Counter[tuple[str, str]]:
+def idle_checks(each: VariantRow) -> Counter[tuple[str, str]]:
     """Return (check, why) to the number of its parameter sets that judged nothing."""
     return Counter((one.check, each.reason(one) or one.why) for one in each.idle.values())
 
 
-def wrong_with(each: Row) -> list[str]:
+def wrong_with(each: VariantRow) -> list[str]:
     """Return what is not as the variant declares."""
     return [
         *(f"{red.label} ({red.why}) is red" for red in each.red.values()),
@@ -79,7 +79,7 @@ def wrong_with(each: Row) -> list[str]:
     ]
 
 
-def as_json(each: Row) -> dict[str, Any]:
+def as_json(each: VariantRow) -> dict[str, Any]:
     """Return one variant as the value that `--format json` prints."""
     return {
         "name": each.variant.name,

@@ -13,9 +13,9 @@ from zenoh_conformance.judging.finding import Deviation, Finding
 from zenoh_conformance.reading.conversation import Conversation
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.configured import CHANGES
-from zenoh_harness.reference.declaring import Declaring
+from zenoh_harness.reference.declaring import DeclarationHandling
 from zenoh_harness.reference.memory import MemoryScene, able
-from zenoh_harness.reference.querying import Querying
+from zenoh_harness.reference.querying import QueryHandling
 from zenoh_harness.reference.router import Router
 
 from . import FaultyNode
@@ -77,7 +77,7 @@ def concerned(node: type[Reference], case: Case) -> bool:
     return ROUTING in case.needs or not hooks or not hooks <= ROUTED
 
 
-ROUTED = {name for cls in (Router, Querying, Declaring) for name in vars(cls)} - set(vars(Reference))
+ROUTED = {name for cls in (Router, QueryHandling, DeclarationHandling) for name in vars(cls)} - set(vars(Reference))
 """Hooks of the reference that only routing calls."""
 
 

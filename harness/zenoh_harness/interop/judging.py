@@ -13,7 +13,7 @@ from zenoh_conformance.reading.conversation import Conversation, Side
 from zenoh_harness.files import evidence
 from zenoh_harness.files.known import Known
 from zenoh_harness.files.results import ResultsWriter, check_label
-from zenoh_harness.interop.scenario import Step
+from zenoh_harness.interop.scenario import ScenarioInstance
 from zenoh_harness.run import embargo
 from zenoh_harness.run.decide import level_of
 from zenoh_harness.run.options import Options
@@ -25,7 +25,7 @@ RECORDING: Final = "conversation.jsonl"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Party:
+class PairedTarget:
     """One of the two, for records."""
 
     reach: str
@@ -52,10 +52,12 @@ class StepOutcome:
     """Who died or fell silent; both where that cannot be told."""
 
 
-class Records:
+class PairRecords:
     """Writes what is said of one pair; `judgements` holds all of it, embargoed ones too."""
 
-    def __init__(self, parties: Mapping[Side, Party], profile: str, writer: ResultsWriter, options: Options) -> None:
+    def __init__(
+        self, parties: Mapping[Side, PairedTarget], profile: str, writer: ResultsWriter, options: Options
+    ) -> None:
         self.parties, self._profile = parties, profile
         self._writer, self._options = writer, options
         self.judgements: list[Judgement] = []
@@ -65,7 +67,7 @@ class Records:
         """The pair as a target: who listens, and who connects to it."""
         return pair_name(self.parties)
 
-    def step(self, step: Step, outcome: StepOutcome) -> Judgement:
+    def step(self, step: ScenarioInstance, outcome: StepOutcome) -> Judgement:
         """A scenario's judgement, charged to the pair."""
         key = self._key(self.pair, versions(self.parties), step.here, step.scenario.id, step.scenario.id)
         return self._add(
@@ -106,7 +108,7 @@ class Records:
         self,
         key: Key,
         outcome: StepOutcome,
-        parties: Iterable[Party],
+        parties: Iterable[PairedTarget],
         repeat: str,
         causes: Sequence[str] = (),
         where: Mapping[str, object] | None = None,
@@ -145,17 +147,17 @@ class Records:
         return " ".join(shlex.quote(word) for word in words)
 
 
-def pair_name(parties: Mapping[Side, Party]) -> str:
+def pair_name(parties: Mapping[Side, PairedTarget]) -> str:
     """`zenoh-rust 1.10.2 <- zenoh-rust 1.0.4`: who listens, and who connects to it."""
     return f"{parties[Side.RESPONDER]} <- {parties[Side.INITIATOR]}"
 
 
-def versions(parties: Mapping[Side, Party]) -> str:
+def versions(parties: Mapping[Side, PairedTarget]) -> str:
     """The pair's versions, in the order of its name."""
     return " <- ".join(parties[side].version for side in (Side.RESPONDER, Side.INITIATOR))
 
 
-def _excused(judgement: Judgement, parties: Sequence[Party], causes: Sequence[str]) -> Judgement:
+def _excused(judgement: Judgement, parties: Sequence[PairedTarget], causes: Sequence[str]) -> Judgement:
     """`known` when one of those involved lists it: a pair's deviation is looked up with the version of each."""
     for party in parties:
         asked = replace(judgement, key=replace(judgement.key, target=party.name, version=party.version))

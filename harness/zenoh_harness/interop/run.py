@@ -18,9 +18,9 @@ from zenoh_harness.errors import AgentError, AgentUnimplemented, CannotGoOn
 from zenoh_harness.files import run_ids
 from zenoh_harness.files.evidence import slug
 from zenoh_harness.files.results import Header, ResultsWriter, now
-from zenoh_harness.interop.judging import RECORDING, Party, Records, StepOutcome, pair_name, versions
+from zenoh_harness.interop.judging import RECORDING, PairedTarget, PairRecords, StepOutcome, pair_name, versions
 from zenoh_harness.interop.pair import Pair
-from zenoh_harness.interop.scenario import Step
+from zenoh_harness.interop.scenario import ScenarioInstance
 from zenoh_harness.interop.talk import Missed, Unfit
 from zenoh_harness.links.tap import Recording
 from zenoh_harness.run import embargo
@@ -71,7 +71,12 @@ class InteropRun:
     """The run of one pair, made for one call of `run`."""
 
     def __init__(
-        self, responder: Reach, initiator: Reach, steps: Sequence[Step], options: Options, known: Sequence[Path] = ()
+        self,
+        responder: Reach,
+        initiator: Reach,
+        steps: Sequence[ScenarioInstance],
+        options: Options,
+        known: Sequence[Path] = (),
     ) -> None:
         """`known`: further files of known deviations; the targets' own are always read."""
         self.responder, self.initiator, self.steps, self.options = responder, initiator, steps, options
@@ -107,7 +112,7 @@ class InteropRun:
         profile = header.profiles[0]
         planned = [f"{step.here.value} {profile} {step.label}" for step in self.steps]
         with ResultsWriter(self.options.out / RESULTS, header, planned) as writer:
-            records = Records(parties, profile, writer, self.options)
+            records = PairRecords(parties, profile, writer, self.options)
             stopped = self._all(records)
             self._laws(records)
             self._gone(records)
@@ -121,7 +126,7 @@ class InteropRun:
             header=header, judgements=tuple(records.judgements), footer=footer, out=self.options.out, stopped=stopped
         )
 
-    def _all(self, records: Records) -> CannotGoOn | None:
+    def _all(self, records: PairRecords) -> CannotGoOn | None:
         """Every step; why it ended early."""
         try:
             if self._pair.lacking:
@@ -148,9 +153,9 @@ class InteropRun:
         self._pair = self._stack.enter_context(Pair(self.responder, self.initiator, self._tape))
         return self._pair
 
-    def _party(self, target: NodeTarget) -> Party:
+    def _party(self, target: NodeTarget) -> PairedTarget:
         identity = target.identity
-        return Party(
+        return PairedTarget(
             reach=str(self.responder if target.side is Side.RESPONDER else self.initiator),
             name=target.reach.reported_name(identity.name),
             version=identity.version,
@@ -158,7 +163,7 @@ class InteropRun:
             guarded=guarded(target),
         )
 
-    def _header(self, parties: Mapping[Side, Party], command: str) -> Header:
+    def _header(self, parties: Mapping[Side, PairedTarget], command: str) -> Header:
         profiles = dict.fromkeys(node.profile.name for node in self._pair.nodes.values())
         reach, date = f"{self.responder} <- {self.initiator}", now()
         return Header(
@@ -176,7 +181,7 @@ class InteropRun:
 
     # -- steps
 
-    def _step(self, step: Step, records: Records) -> None:
+    def _step(self, step: ScenarioInstance, records: PairRecords) -> None:
         """Once; a red one again, on a pair at rest: what does not repeat is flaky, never green."""
         if self._pair.lacking:
             records.step(step, self._not_possible())
@@ -200,7 +205,7 @@ class InteropRun:
             )
         return StepOutcome(verdict=Verdict.UNIMPLEMENTED, cause=self._pair.lacking)
 
-    def _attempt(self, step: Step) -> StepOutcome:
+    def _attempt(self, step: ScenarioInstance) -> StepOutcome:
         verdict, cause = self._went(step)
         dead = self._pair.dead()
         unrest = cause if dead or verdict is Verdict.HANG else self._rest()
@@ -216,7 +221,7 @@ class InteropRun:
             self._fresh()
         return StepOutcome(verdict=verdict, cause=cause, conversation=conversation, blamed=blamed or tuple(Side))
 
-    def _went(self, step: Step) -> tuple[Verdict, str]:
+    def _went(self, step: ScenarioInstance) -> tuple[Verdict, str]:
         try:
             step.scenario.function(self._pair.talk(step.here), **dict(step.values))
         except Missed as why:
@@ -249,7 +254,7 @@ class InteropRun:
             self._ends.append((self._tape.prefix, part.events[-1].time, label))
         return part
 
-    def _laws(self, records: Records) -> None:
+    def _laws(self, records: PairRecords) -> None:
         self._heard("the end")
         for said in self._judge.finish():
             records.law(said, self._during(said.findings[0]) if said.findings else "")
@@ -260,7 +265,7 @@ class InteropRun:
         ends = (label for mine, end, label in self._ends if mine == prefix and finding.time <= end)
         return next(ends, "")
 
-    def _gone(self, records: Records) -> None:
+    def _gone(self, records: PairRecords) -> None:
         """A deviation that is listed for a scenario and no longer shows is red. Laws need cases to provoke them."""
         for side, party in records.parties.items():
             for deviation, shown in party.known.gone():

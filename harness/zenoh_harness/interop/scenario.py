@@ -40,7 +40,7 @@ class Scenario:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ScenarioInstance:
     """One scenario with one set of values in one direction: one judgement."""
 
     scenario: Scenario
@@ -91,7 +91,7 @@ def all_scenarios() -> Mapping[str, Scenario]:
     return MappingProxyType(dict(_SCENARIOS))
 
 
-def steps(patterns: Sequence[str] = ()) -> list[Step]:
+def steps(patterns: Sequence[str] = ()) -> list[ScenarioInstance]:
     """What is to be run. Raises UsageError, with the nearest names, for a pattern that matches nothing."""
     every = list(_every())
     for pattern in patterns:
@@ -105,14 +105,14 @@ def steps(patterns: Sequence[str] = ()) -> list[Step]:
     return [step for step in every if not patterns or _takes(patterns, step)]
 
 
-def _every() -> Iterator[Step]:
+def _every() -> Iterator[ScenarioInstance]:
     for one in all_scenarios().values():
         for here in Side:
             for values in product(*one.each.values()):
-                yield Step(one, here, tuple(zip(one.each, values, strict=True)))
+                yield ScenarioInstance(one, here, tuple(zip(one.each, values, strict=True)))
 
 
-def _takes(patterns: Sequence[str], step: Step) -> bool:
+def _takes(patterns: Sequence[str], step: ScenarioInstance) -> bool:
     plain = tuple(name.removeprefix("interop/") for name in (step.label, step.scenario.id))
     names = (step.label, step.scenario.id, *plain, step.scenario.topic)
     return any(matches(pattern, name) for pattern in patterns for name in names)

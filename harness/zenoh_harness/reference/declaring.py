@@ -47,7 +47,7 @@ ASKED = {"subscriber": SUBSCRIBERS, "queryable": QUERYABLES, "token": TOKENS}
 """Kind of an entity to the interest option that selects it."""
 
 
-class Declaring(Speaking):
+class DeclarationHandling(Speaking):
     """Stores the declarations of each session, and forwards them to the sessions with a matching interest."""
 
     # -- keys

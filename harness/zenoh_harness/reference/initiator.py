@@ -8,7 +8,7 @@ from __future__ import annotations
 from zenoh_conformance.messages import Init, Open, Patch, sane
 
 from .config import INVALID, TO_SELF, UNSUPPORTED, Refused
-from .link import Link, Terms
+from .link import Link, LinkTerms
 from .terms import Negotiating
 
 
@@ -54,10 +54,10 @@ class Initiator(Negotiating):
             return False
         return all(ext.value <= self.patch_of(offered) for ext in modes if isinstance(ext, Patch))
 
-    def settle_ack(self, link: Link, ack: Init) -> Terms:
+    def settle_ack(self, link: Link, ack: Init) -> LinkTerms:
         """Return the terms that the InitAck states."""
         agreed = {type(ext).__name__: ext for ext in ack.exts}
-        return Terms(
+        return LinkTerms(
             resolution=sane.DEFAULT_RESOLUTION if ack.resolution is None else ack.resolution,
             batch_size=self.choose_batch(sane.DEFAULT_BATCH if ack.batch_size is None else ack.batch_size),
             qos="QoS" in agreed,

@@ -19,7 +19,7 @@ Channel = tuple[bool, int]
 
 
 @dataclass(slots=True)
-class Terms:
+class LinkTerms:
     """The terms that INIT negotiated."""
 
     resolution: int = 0x0A
@@ -78,7 +78,7 @@ class Link:
     decoder: ConnectionDecoder
     opened_at: float
     state: State
-    terms: Terms = field(default_factory=Terms)
+    terms: LinkTerms = field(default_factory=LinkTerms)
     mine: Init | None = None
     theirs: Init | None = None
     my_open: Open | None = None

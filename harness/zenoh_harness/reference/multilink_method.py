@@ -45,7 +45,7 @@ class Public:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class RsaKey:
     """The two primes of an RSA key."""
 
     first: int
@@ -66,11 +66,11 @@ class Pair:
         return int.from_bytes(message, "little") if right else None
 
 
-OURS: Final = Pair(
+OURS: Final = RsaKey(
     0xEDC6AB06078B2B8CC7A2B6E181A97BB564890A62DD02D5772F9E7C5A984C6F13,
     0xE3B2C0524C4C7D123BFD7158A743646FB4E33CEFEE69EDD79160C3BADFB7CB23,
 )
-REFERENCE: Final = Pair(
+REFERENCE: Final = RsaKey(
     0xF58C98C2047D41B4C531C5DBE0784D3E388F3EE0A50A62E98D431325F3968A91,
     0xE3DDC233E6B182F0414FD8EBDA9BE5E1F30EA3BD1D5420C0BB6A6D1C194081C3,
 )

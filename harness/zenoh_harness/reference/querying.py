@@ -14,11 +14,11 @@ from zenoh_conformance.primitives import keyexpr
 from zenoh_conformance.wire import Exts
 
 from .consolidation import Consolidated
-from .declaring import Declaring, whole
+from .declaring import DeclarationHandling, whole
 from .link import Entity, Link, Pending
 
 
-class Querying(Declaring):
+class QueryHandling(DeclarationHandling):
     """Forwards each query to the targeted queryables, their answers back, and then exactly one final."""
 
     def forwarded(self, message: Any) -> Any:

@@ -16,7 +16,7 @@ from zenoh_conformance.wire import Exts
 
 from . import multilink, password
 from .config import INVALID, MAX_LINKS, MAX_SESSIONS, TO_SELF, UNSUPPORTED, Refused
-from .link import Link, Terms
+from .link import Link, LinkTerms
 from .terms import Negotiating
 
 
@@ -34,11 +34,11 @@ class Responder(Negotiating):
         if self.config.credentials and not password.will_show(syn.exts):
             raise Refused(INVALID, "authentication")
 
-    def settle(self, syn: Init) -> Terms:
+    def settle(self, syn: Init) -> LinkTerms:
         """Return the terms that follow from a proposal and our configuration."""
         offers = {type(ext).__name__: ext for ext in syn.exts}
         lowlatency = self.config.lowlatency and "LowLatency" in offers
-        return Terms(
+        return LinkTerms(
             resolution=self.choose_resolution(sane.DEFAULT_RESOLUTION if syn.resolution is None else syn.resolution),
             batch_size=self.choose_batch(sane.DEFAULT_BATCH if syn.batch_size is None else syn.batch_size),
             qos=self.config.qos and "QoS" in offers and not lowlatency,

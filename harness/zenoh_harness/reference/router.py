@@ -17,10 +17,10 @@ from zenoh_conformance.wire import DecodeError, Exts
 
 from .declaring import DECLARE, whole
 from .link import Link
-from .querying import Querying
+from .querying import QueryHandling
 
 
-class Router(Querying):
+class Router(QueryHandling):
     """The part of a node that connects its sessions."""
 
     def route_bytes(self, link: Link, data: bytes, *, reliable: bool = True) -> None:

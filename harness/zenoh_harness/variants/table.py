@@ -64,7 +64,7 @@ class Result:
 
 
 @dataclass(slots=True)
-class Judged:
+class NodeResults:
     """The results of all checks on one node."""
 
     results: list[Result] = field(default_factory=list)
@@ -91,12 +91,12 @@ def depth(case: Case, cases: Mapping[str, Case]) -> int:
 
 def judged(
     node: type[Reference], cases: Iterable[Case] | None = None, *, most: int | None = None, turn: int = 0
-) -> Judged:
+) -> NodeResults:
     """Judge one node in both roles by every case with at most `most` of its values (None: all), and by every law.
 
     The laws judge some of the conversations. `turn` chooses the values that are tried.
     """
-    text, ground, laws = Judged(), Ground(all_cases()), Laws()
+    text, ground, laws = NodeResults(), Ground(all_cases()), Laws()
     for place, case in enumerate(in_memory(cases)):
         values = case.parameters if most is None else spread(case.parameters, most, turn)
         heard = spread(values, HEARD, turn) if most is None else values[: (place + turn) % APART == 0]
@@ -179,11 +179,11 @@ class Laws:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class VariantRow:
     """What one variant showed."""
 
     variant: Variant
-    judged: Judged
+    judged: NodeResults
     plain: frozenset[str]
     """Labels of what is judged on the reference."""
 
@@ -222,9 +222,9 @@ def takes(glob: str, result: Result) -> bool:
     return fnmatchcase(result.check, glob) or result.label == glob or fnmatchcase(result.label, glob)
 
 
-def row(variant: Variant, plain: frozenset[str], *, most: int | None = None) -> Row:
+def row(variant: Variant, plain: frozenset[str], *, most: int | None = None) -> VariantRow:
     """Judge one variant; with `most` values of a case, others on each variant."""
-    return Row(variant, judged(variant.node, most=most, turn=crc32(variant.name.encode())), plain)
+    return VariantRow(variant, judged(variant.node, most=most, turn=crc32(variant.name.encode())), plain)
 
 
 def on_the_reference() -> frozenset[str]:

@@ -18,8 +18,8 @@ from zenoh_conformance.wire import Layer
 from zenoh_harness.foreign.confirm.live import Probe, received
 from zenoh_harness.foreign.live.company import Company
 from zenoh_harness.foreign.live.debug import Text, Tree, Value, parse
-from zenoh_harness.foreign.live.variants import Variant, message, variants
-from zenoh_harness.foreign.live.witness import LONGEST, Witness
+from zenoh_harness.foreign.live.variants import MessagePair, message, variants
+from zenoh_harness.foreign.live.witness import LONGEST, LiveWitness
 
 TABLE: Final = "effects.json"
 """The file of the last answers, beside this module."""
@@ -67,7 +67,7 @@ def effects(release: str) -> Iterator[Effect]:
     rows = list(variants())
     logs = received(release, [probe for row in rows for probe in (_probe(row, row.one), _probe(row, row.other))])
     with Company("effects", release=release, log="error") as company:
-        witness = Witness(company)
+        witness = LiveWitness(company)
         for row in rows:
             one, other = next(logs), next(logs)
             seen = witness.seen(row)
@@ -75,7 +75,7 @@ def effects(release: str) -> Iterator[Effect]:
             yield Effect(row.row, row.doc, log, seen, "" if log or seen else WHY_NOT.get(row.row, ""))
 
 
-def _probe(row: Variant, means: Mapping[str, Any]) -> Probe:
+def _probe(row: MessagePair, means: Mapping[str, Any]) -> Probe:
     data = codec.encode(message(row.layer, means))
     if row.layer is Layer.NETWORK:
         data = b"\x25\x00" + data

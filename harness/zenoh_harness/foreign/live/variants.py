@@ -91,7 +91,7 @@ BEFORE: Final[Mapping[str, dict[str, Any]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Variant:
+class MessagePair:
     """Two messages that differ in one row."""
 
     row: str
@@ -103,14 +103,14 @@ class Variant:
     """What the row is."""
 
 
-def variants() -> Iterator[Variant]:
+def variants() -> Iterator[MessagePair]:
     """One a row, in the order of the declarations."""
     for cls in registry.MESSAGES:
         if cls.__module__.startswith("zenoh_conformance.messages."):
             yield from _of(describe(cls))
 
 
-def _of(facts: DeclarationFacts) -> Iterator[Variant]:
+def _of(facts: DeclarationFacts) -> Iterator[MessagePair]:
     assert facts.layer is not None
     for field in facts.fields:
         row = f"{facts.path}.{field.name}"
@@ -161,10 +161,10 @@ def _other(name: str, content: Mapping[str, Any]) -> Any:
     return CHANGED[name]
 
 
-def _variant(facts: DeclarationFacts, row: str, one: dict[str, Any], other: dict[str, Any], doc: str) -> Variant:
+def _variant(facts: DeclarationFacts, row: str, one: dict[str, Any], other: dict[str, Any], doc: str) -> MessagePair:
     assert facts.layer is not None
     layer, first = carried(facts.layer, {facts.name: one})
-    return Variant(row, layer, first, carried(facts.layer, {facts.name: other})[1], doc)
+    return MessagePair(row, layer, first, carried(facts.layer, {facts.name: other})[1], doc)
 
 
 def carried(layer: Layer, means: dict[str, Any]) -> tuple[Layer, dict[str, Any]]:

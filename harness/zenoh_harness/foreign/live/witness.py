@@ -13,7 +13,7 @@ from zenoh_conformance.reading import codec
 from zenoh_conformance.talking import Dialogue
 from zenoh_conformance.wire import Layer
 from zenoh_harness.foreign.live.company import Actor, Company
-from zenoh_harness.foreign.live.variants import Variant, message
+from zenoh_harness.foreign.live.variants import MessagePair, message
 from zenoh_harness.profiles import PROFILES
 from zenoh_harness.run.scenes import Stage
 from zenoh_harness.targets.adapters.launched import LaunchedNode
@@ -31,7 +31,7 @@ Observed = dict[str, Any]
 """What was seen, by who saw it."""
 
 
-class Witness:
+class LiveWitness:
     """A router with an application on it, and sessions of ours."""
 
     def __init__(self, company: Company) -> None:
@@ -46,7 +46,7 @@ class Witness:
         self._other = self._stage.session("other")
         self._other.subscribe("effect/*")
 
-    def seen(self, row: Variant) -> str:
+    def seen(self, row: MessagePair) -> str:
         """How what is seen differs between the two messages of a row; empty when it does not."""
         kind = next(iter(row.one))
         watch = self._watches().get(kind)
@@ -161,7 +161,7 @@ class Witness:
         return {"we": _answered(us)}
 
 
-def _sent(row: Variant, *values: Any) -> bool:
+def _sent(row: MessagePair, *values: Any) -> bool:
     """Whether one of the values stands in one of the two messages."""
     ours = set(re.findall(r"\w+", f"{row.one} {row.other}"))
     return any(len(word) > 4 and word in ours for value in values for word in re.findall(r"\w+", str(value)))

@@ -14,7 +14,7 @@ from typing import Any, Final
 from zenoh_harness.codecs.asking import Asking, short
 from zenoh_harness.codecs.codec import Answer, Codec, Request
 from zenoh_harness.codecs.compact import pieces, records, request_bytes
-from zenoh_harness.codecs.pipes import Ended, Endless, Wire
+from zenoh_harness.codecs.pipes import CodecPipe, Ended, Endless
 from zenoh_harness.codecs.schemas import checker
 from zenoh_harness.errors import CannotStart, TargetError
 from zenoh_harness.identity import Identity
@@ -64,7 +64,7 @@ class StdioCodec(Codec):
         self.patience, self.window = patience, window
         self._validate = checker() if validate else None
         self._seq = 0
-        self._wire = Wire(self.command)
+        self._wire = CodecPipe(self.command)
         try:
             self._greet(name)
             self._probe()
@@ -181,7 +181,7 @@ class StdioCodec(Codec):
         if self.restarts_left > 0:
             self.restarts_left -= 1
             try:
-                self._wire = Wire(self.command)
+                self._wire = CodecPipe(self.command)
                 self._greet(self.identity.name)
             except TargetError as why:
                 self.restarts_left = -1
