@@ -16,7 +16,7 @@ import pytest
 if TYPE_CHECKING:
     from zenoh_conformance.judging.verdict import Judgement
     from zenoh_conformance.spec.requirement import Requirement
-    from zenoh_harness.run.runner import Part, Ran
+    from zenoh_harness.run.runner import Ran, RunPart
 
 
 EMBARGOED = pytest.StashKey[int]()
@@ -146,7 +146,7 @@ class TargetCollector(pytest.Collector):
                 )
             yield item
 
-    def parts(self, only: tuple[str, ...] = ()) -> list[Part]:
+    def parts(self, only: tuple[str, ...] = ()) -> list[RunPart]:
         """Return the parts of the run, for these labels or for the selection of the command line."""
         from zenoh_harness.errors import HarnessError
         from zenoh_harness.files.known import find as find_list

@@ -9,7 +9,7 @@ from zenoh_conformance.reading.conversation import Conversation
 from zenoh_harness.cli import invoke
 from zenoh_harness.files import evidence, results
 from zenoh_harness.files.results import Header, ResultsWriter
-from zenoh_harness.run.compare import Change, Way, changes, counted, gathered
+from zenoh_harness.run.compare import Change, ChangeKind, changes, counted, gathered
 
 
 def judged(verdict, cause="", *, check="close/one", number="", evidence=None, expected=None, embargo=False):
@@ -41,19 +41,19 @@ def written(folder, *judgements):
 @pytest.mark.parametrize(
     ("before", "after", "way", "red"),
     [
-        (judged("pass"), judged("fail"), Way.WORSE, True),
-        (judged("pass"), judged("known", expected="fail"), Way.WORSE, False),
-        (judged("known", expected="fail"), judged("pass"), Way.BETTER, False),
-        (judged("fail"), judged("known", expected="crash"), Way.WORSE, False),
-        (judged("crash"), judged("fail"), Way.BETTER, False),
-        (judged("fail", "this"), judged("fail", "that"), Way.OTHER, False),
-        (judged("pass"), judged("slow"), Way.OTHER, True),
-        (judged("pass"), judged("not-observed"), Way.LOST, False),
-        (judged("pass"), None, Way.LOST, True),
-        (None, judged("pass"), Way.FRESH, False),
-        (None, judged("fail"), Way.WORSE, True),
-        (judged("not-observed"), judged("pass"), Way.FRESH, False),
-        (judged("error"), judged("pass"), Way.FRESH, False),
+        (judged("pass"), judged("fail"), ChangeKind.WORSE, True),
+        (judged("pass"), judged("known", expected="fail"), ChangeKind.WORSE, False),
+        (judged("known", expected="fail"), judged("pass"), ChangeKind.BETTER, False),
+        (judged("fail"), judged("known", expected="crash"), ChangeKind.WORSE, False),
+        (judged("crash"), judged("fail"), ChangeKind.BETTER, False),
+        (judged("fail", "this"), judged("fail", "that"), ChangeKind.OTHER, False),
+        (judged("pass"), judged("slow"), ChangeKind.OTHER, True),
+        (judged("pass"), judged("not-observed"), ChangeKind.LOST, False),
+        (judged("pass"), None, ChangeKind.LOST, True),
+        (None, judged("pass"), ChangeKind.FRESH, False),
+        (None, judged("fail"), ChangeKind.WORSE, True),
+        (judged("not-observed"), judged("pass"), ChangeKind.FRESH, False),
+        (judged("error"), judged("pass"), ChangeKind.FRESH, False),
     ],
 )
 def test_a_change_has_one_direction(before, after, way, red):

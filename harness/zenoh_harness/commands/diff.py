@@ -12,9 +12,9 @@ from zenoh_conformance.judging.verdict import Exit
 from zenoh_harness.console import Shell, plain, shell_options
 from zenoh_harness.files import results
 from zenoh_harness.files.results import Results
-from zenoh_harness.run.compare import Change, Comparison, Way, changes, counted, gathered
+from zenoh_harness.run.compare import Change, ChangeKind, Comparison, changes, counted, gathered
 
-STYLES: Final = {Way.WORSE: "red", Way.LOST: "red", Way.BETTER: "green"}
+STYLES: Final = {ChangeKind.WORSE: "red", ChangeKind.LOST: "red", ChangeKind.BETTER: "green"}
 FEW: Final = 8
 """Sets of parameters that are named; the rest is not."""
 
@@ -58,14 +58,14 @@ def _show(shell: Shell, places: tuple[Path, Path], both: tuple[Results, Results]
             text = f"incomplete: {one.header.reach}, {len(one.pending)} checks pending"
             shell.out.print(plain(text), style="red", soft_wrap=True)
     for way, same in groupby(gathered(found), key=lambda one: one.first.way):
-        if way is Way.FRESH and not shell.verbose:
+        if way is ChangeKind.FRESH and not shell.verbose:
             continue
         shell.out.print(f"\n{way.value.capitalize()}", style=STYLES.get(way, ""))
         for requirement, group in groupby(same, key=lambda one: one.first.key.requirement):
             _tell(shell, requirement, list(group), places)
     shell.out.print(f"\n{counted(found)}" if found else "nothing changed")
-    if any(one.way is Way.FRESH for one in found) and not shell.verbose:
-        shell.out.print(f"-v also lists what is {Way.FRESH.value} and as required.")
+    if any(one.way is ChangeKind.FRESH for one in found) and not shell.verbose:
+        shell.out.print(f"-v also lists what is {ChangeKind.FRESH.value} and as required.")
 
 
 def _tell(shell: Shell, requirement: str, group: list[Comparison], places: tuple[Path, Path]) -> None:

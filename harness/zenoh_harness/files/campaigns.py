@@ -104,7 +104,7 @@ Count = Annotated[int, Meta(ge=0)]
 Amount = Annotated[float, Meta(ge=0)]
 
 
-class Event(TypedDict):
+class CampaignEvent(TypedDict):
     """One line of `events.jsonl`. Its optional fields depend on the kind of the event."""
 
     event: Literal["begin", "progress", "finding", "restart", "merge", "end"]
@@ -136,7 +136,7 @@ def schemas() -> dict[str, Row]:
     }
     titled = {
         "manifest": ("What a fuzzing campaign was told", records.schema_of(Manifest)),
-        "event": ("One line of a campaign's events", records.schema_of(Event) | {"additionalProperties": True}),
+        "event": ("One line of a campaign's events", records.schema_of(CampaignEvent) | {"additionalProperties": True}),
         "finding": ("One finding of a fuzzing campaign", finding),
         "ledger": ("Every finding of a campaign's folder", ledger),
     }

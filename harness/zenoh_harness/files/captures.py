@@ -32,7 +32,7 @@ from zenoh_harness.files.flow_types import (
     without_duplicates,
 )
 from zenoh_harness.files.flows import Flow, Lost, Reassembly, Said, flows
-from zenoh_harness.files.packets import TCP, UDP, Piece, Unit, is_multicast, opened, port_of, whole
+from zenoh_harness.files.packets import TCP, UDP, IpFragment, Unit, is_multicast, opened, port_of, whole
 from zenoh_harness.files.pcap import Capture, Packet
 
 PORTS: Final = frozenset({7446, 7447})
@@ -42,7 +42,7 @@ PIECES: Final = 4096
 
 
 @dataclass(slots=True)
-class Heard:
+class FlowConnections:
     """The connections and events of one flow; it has several connections if the capture lost bytes in between."""
 
     flow: Flow
@@ -97,11 +97,11 @@ def units(packets: Iterable[Packet], counted: Counter[str]) -> Iterator[Unit]:
 
     `counted` counts all packets as `packets`, and packets without a segment or datagram under the reason.
     """
-    pieces: dict[object, list[Piece]] = {}
+    pieces: dict[object, list[IpFragment]] = {}
     for packet in packets:
         counted["packets"] += 1
         found = opened(packet)
-        if isinstance(found, Piece):
+        if isinstance(found, IpFragment):
             held = pieces.setdefault(found.key, [])
             held.append(found)
             unit = whole(held)
@@ -118,10 +118,10 @@ def units(packets: Iterable[Packet], counted: Counter[str]) -> Iterator[Unit]:
         counted["IP fragments whose other parts are missing"] += sum(map(len, pieces.values()))
 
 
-def heard(flow: Flow, ports: frozenset[int] = PORTS, counted: Counter[str] | None = None) -> Heard | None:
+def heard(flow: Flow, ports: frozenset[int] = PORTS, counted: Counter[str] | None = None) -> FlowConnections | None:
     """Return the connections and events of a flow; for a flow that is not Zenoh, count its type and return None."""
     counted = Counter() if counted is None else counted
-    text = Heard(flow)
+    text = FlowConnections(flow)
     said = list(Reassembly(flow).spoken()) if flow.protocol == TCP else []
     flow_type = flow_type_of(flow, said, ports)
     if flow_type is not FlowType.ZENOH:
@@ -134,7 +134,7 @@ def heard(flow: Flow, ports: frozenset[int] = PORTS, counted: Counter[str] | Non
     return text
 
 
-def together(all_heard: Iterable[Heard], counted: Counter[str] | None = None) -> Captured:
+def together(all_heard: Iterable[FlowConnections], counted: Counter[str] | None = None) -> Captured:
     """Merge the connections and events of all flows into one conversation, in the order of the capture.
 
     The times of the conversation never decrease: an event that is earlier than its predecessor gets the latter's time.
@@ -203,7 +203,7 @@ def first_bytes(said: Iterable[Said | Lost], side: Side, enough: int = 512) -> b
     return data
 
 
-def _stream(text: Heard, said: list[Said | Lost]) -> None:
+def _stream(text: FlowConnections, said: list[Said | Lost]) -> None:
     """Add the connections of a TCP flow: one, and one more after each loss of bytes."""
     flow = text.flow
     parts: list[list[Said]] = [[]]
@@ -220,7 +220,7 @@ def _stream(text: Heard, said: list[Said | Lost]) -> None:
             _part(text, index, part, begun=seen_whole and not index and len(flow.spoke) == len(Side))
 
 
-def _part(text: Heard, index: int, part: list[Said], *, begun: bool) -> None:
+def _part(text: FlowConnections, index: int, part: list[Said], *, begun: bool) -> None:
     """Add one connection: a whole TCP flow, or the part of it between two losses."""
     skip: dict[Side, int | None] = dict.fromkeys(Side, 0)
     form = Begins.START if begun else Begins.MIDDLE
@@ -252,7 +252,7 @@ def _behind(skip: dict[Side, int | None], said: Said) -> bytes:
     return said.data[left:]
 
 
-def _datagrams(text: Heard, ports: frozenset[int]) -> None:
+def _datagrams(text: FlowConnections, ports: frozenset[int]) -> None:
     """Add the connection of a UDP flow. Any datagram may be missing, even the first, so it begins in the middle."""
     flow = text.flow
     complete = [unit for unit in flow.units if not unit.missing]

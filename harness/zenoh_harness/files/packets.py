@@ -1,6 +1,6 @@
 """Extract the TCP segment or UDP datagram of a captured packet, for the common link types.
 
-    packet  --opened-->  Unit | Piece | reason         needs no other packet, so that packets can be read in parallel
+    packet  --opened-->  Unit | IpFragment | reason    needs no other packet, so that packets can be read in parallel
     fragments of one IP packet  --whole-->  Unit       reassembles what IP has fragmented
 
 Pure functions over `pcap.Packet`; no content of a packet makes them raise an exception.
@@ -50,7 +50,7 @@ class Unit(NamedTuple):
     """Numbers of all its packets, if IP had fragmented it."""
 
 
-class Piece(NamedTuple):
+class IpFragment(NamedTuple):
     """A fragment of an IP packet."""
 
     number: int
@@ -64,7 +64,7 @@ class Piece(NamedTuple):
     missing: int
 
 
-def opened(packet: Packet) -> Unit | Piece | str:
+def opened(packet: Packet) -> Unit | IpFragment | str:
     """Return the segment, datagram or IP fragment in a packet; else the reason why there is none, for a report."""
     step = _LINKS.get(packet.link)
     if step is None:
@@ -79,7 +79,7 @@ def opened(packet: Packet) -> Unit | Piece | str:
     return "no IP" if kind else "cut before its IP header"
 
 
-def whole(pieces: Iterable[Piece]) -> Unit | None:
+def whole(pieces: Iterable[IpFragment]) -> Unit | None:
     """Return the segment or datagram of these IP fragments; None while a fragment is missing.
 
     The fragments may be in any order, repeated or overlapping.
@@ -152,7 +152,7 @@ def _address(address: bytes) -> str:
     return str(ip_address(address))
 
 
-def _ipv4(packet: Packet, at: int) -> Unit | Piece | str:
+def _ipv4(packet: Packet, at: int) -> Unit | IpFragment | str:
     data = packet.data
     if len(data) < at + 20:
         return "cut before its IP header"
@@ -166,11 +166,11 @@ def _ipv4(packet: Packet, at: int) -> Unit | Piece | str:
     source, target = _address(data[at + 12 : at + 16]), _address(data[at + 16 : at + 20])
     if place & 0x3FFF:
         key = (source, target, data[at + 9], ident)
-        return Piece(packet.number, packet.time, key, (place & 0x1FFF) * 8, not place & 0x2000, body, missing)
+        return IpFragment(packet.number, packet.time, key, (place & 0x1FFF) * 8, not place & 0x2000, body, missing)
     return _transport(packet.number, packet.time, data[at + 9], source, target, body, missing, ident)
 
 
-def _ipv6(packet: Packet, at: int) -> Unit | Piece | str:
+def _ipv6(packet: Packet, at: int) -> Unit | IpFragment | str:
     data = packet.data
     if len(data) < at + 40:
         return "cut before its IP header"
@@ -186,7 +186,7 @@ def _ipv6(packet: Packet, at: int) -> Unit | Piece | str:
             return "cut before its IP header"
         place, ident = struct.unpack_from(">HI", data, at + 2)
         key = (source, target, data[at], ident)
-        return Piece(packet.number, packet.time, key, place & 0xFFF8, not place & 1, body, missing)
+        return IpFragment(packet.number, packet.time, key, place & 0xFFF8, not place & 1, body, missing)
     return _transport(packet.number, packet.time, kind, source, target, body, missing, 0)
 
 

@@ -12,8 +12,8 @@ from zenoh_conformance.judging.verdict import Judgement, Key, Verdict
 from zenoh_harness.files.results import Results, check_label
 
 
-class Way(Enum):
-    """In which direction."""
+class ChangeKind(Enum):
+    """How a judgement changed."""
 
     WORSE = "for the worse"
     BETTER = "for the better"
@@ -31,12 +31,14 @@ class Change:
     after: Judgement | None
 
     @property
-    def way(self) -> Way:
+    def way(self) -> ChangeKind:
         """In which direction; a deviation that is listed is one all the same."""
         was, now = _grade(self.before), _grade(self.after)
         if now is None or was is None:
-            return Way.OTHER if now == was else Way.LOST if now is None else Way.WORSE if now else Way.FRESH
-        return Way.OTHER if now == was else Way.WORSE if now > was else Way.BETTER
+            if now == was:
+                return ChangeKind.OTHER
+            return ChangeKind.LOST if now is None else ChangeKind.WORSE if now else ChangeKind.FRESH
+        return ChangeKind.OTHER if now == was else ChangeKind.WORSE if now > was else ChangeKind.BETTER
 
     @property
     def red(self) -> bool:
@@ -91,7 +93,7 @@ def changes(old: Results, new: Results, said: Said = told) -> list[Change]:
         if said(pair.before) != said(pair.after) and not (_silent(pair.before) and _silent(pair.after))
         and not (pair.after is None and _secrets(new)) and not (pair.before is None and _secrets(old))
     ]  # fmt: skip
-    return sorted(found, key=lambda pair: (list(Way).index(pair.way), pair.key.requirement, pair.key.check))
+    return sorted(found, key=lambda pair: (list(ChangeKind).index(pair.way), pair.key.requirement, pair.key.check))
 
 
 def _silent(one: Judgement | None) -> bool:
@@ -145,7 +147,7 @@ def gathered(found: Iterable[Change], said: Said = told) -> list[Comparison]:
     def alike(change: Change) -> tuple[object, ...]:
         key = change.key
         return (
-            list(Way).index(change.way), key.requirement, key.check, key.role, said(change.before), said(change.after)
+            list(ChangeKind).index(change.way), key.requirement, key.check, key.role, said(change.before), said(change.after)
         )  # fmt: skip
 
     groups = (list(group) for _, group in groupby(sorted(found, key=alike), key=alike))
@@ -161,7 +163,7 @@ def counted(found: Sequence[Change]) -> str:
     """`12 judgements of 5 requirements changed: 2 for the worse, 10 for the better`; `nothing changed`."""
     if not found:
         return "nothing changed"
-    ways = [f"{number} {way.value}" for way in Way if (number := sum(one.way is way for one in found))]
+    ways = [f"{number} {way.value}" for way in ChangeKind if (number := sum(one.way is way for one in found))]
     requirements = len({one.key.requirement for one in found})
     return (
         f"{len(found)} judgement{'s' * (len(found) > 1)} of {requirements} requirement{'s' * (requirements > 1)}"

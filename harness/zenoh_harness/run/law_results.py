@@ -21,7 +21,7 @@ class Shown:
 
 
 @dataclass(slots=True)
-class Said:
+class LawCount:
     """One law's count."""
 
     subjects: int = 0
@@ -39,17 +39,17 @@ class LawResults:
     """Adds up what the laws say of conversation after conversation."""
 
     def __init__(self) -> None:
-        self._said: dict[str, Said] = {}
+        self._said: dict[str, LawCount] = {}
 
     def add(self, outcome: AttemptOutcome) -> None:
         """Count one attempt; retries and repetitions count too: the target said it."""
         for judged in outcome.laws:
-            said = self._said.setdefault(judged.law.id, Said())
+            said = self._said.setdefault(judged.law.id, LawCount())
             said.subjects += judged.subjects
             for finding in judged.findings:
                 said.causes[finding.cause] += 1
                 said.show(Shown(finding, outcome.conversation, outcome.item.label))
 
-    def of(self, law: str) -> Said:
+    def of(self, law: str) -> LawCount:
         """One law's count; zero of everything when it met nothing."""
-        return self._said.get(law, Said())
+        return self._said.get(law, LawCount())

@@ -127,7 +127,7 @@ def matches(pattern: str, name: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RunPlan:
     """What is run and what cannot be, for one target in one role."""
 
     profiles: Mapping[str, tuple[Item, ...]]
@@ -162,7 +162,7 @@ def plan_for(
     *,
     pinned: str | None = None,
     depth: str = "full",
-) -> Plan:
+) -> RunPlan:
     """The plan for a target of that side with those profiles; `pinned` is the profile that the target string names."""
     able = set(profiles)
     wanted: dict[str, list[Item]] = {}
@@ -185,20 +185,20 @@ def plan_for(
             else:
                 left_out.append((item, f"the target cannot be started in profile {profile}"))
     order = [name for name in (*PROFILES, *sorted(wanted.keys() - PROFILES.keys())) if name in wanted]
-    return Plan({name: tuple(wanted[name]) for name in order}, tuple(left_out))
+    return RunPlan({name: tuple(wanted[name]) for name in order}, tuple(left_out))
 
 
-def without(plan: Plan, labels: frozenset[str]) -> tuple[Plan, int]:
+def without(plan: RunPlan, labels: frozenset[str]) -> tuple[RunPlan, int]:
     """The plan without some items, and how many went."""
     kept = {name: tuple(item for item in items if item.label not in labels) for name, items in plan.profiles.items()}
     gone = sum(map(len, plan.profiles.values())) - sum(map(len, kept.values()))
-    return Plan({name: items for name, items in kept.items() if items}, plan.left_out), gone
+    return RunPlan({name: items for name, items in kept.items() if items}, plan.left_out), gone
 
 
-def shuffled(plan: Plan, seed: int) -> Plan:
+def shuffled(plan: RunPlan, seed: int) -> RunPlan:
     """The plan with the items of each profile in an order drawn from the seed: what they say must not depend on it."""
     drawn_from = Random(seed)
-    return Plan(
+    return RunPlan(
         {name: tuple(drawn_from.sample(items, len(items))) for name, items in plan.profiles.items()}, plan.left_out
     )
 

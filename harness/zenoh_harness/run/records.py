@@ -15,7 +15,7 @@ from zenoh_harness.files.known import Known
 from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.run.decide import Decision, ended, level_of
 from zenoh_harness.run.group import Death
-from zenoh_harness.run.law_results import LawResults, Said
+from zenoh_harness.run.law_results import LawCount, LawResults
 from zenoh_harness.run.lifecycle import Unhealthy
 from zenoh_harness.run.plan import Item
 from zenoh_harness.run.register import Register
@@ -90,7 +90,7 @@ class Records:
             if law in asked or said.causes:
                 self._law(law, said)
 
-    def _law(self, law: type[Law], said: Said) -> None:
+    def _law(self, law: type[Law], said: LawCount) -> None:
         key = self.key(law.requirement, law.id)
         if not said.causes:
             verdict = Verdict.PASS if said.subjects else Verdict.NOT_OBSERVED

@@ -41,7 +41,7 @@ _OF_NODES: Final = frozenset({"role", "as", "profile", "zid"})
 """Options that mean the node and not the codec."""
 
 
-class Part(Protocol):
+class RunPart(Protocol):
     """What is run against one face and role of a target."""
 
     reach: Reach
@@ -104,9 +104,9 @@ def reaches(reach: Reach) -> Iterator[Reach]:
 
 def parts_of(
     reach: Reach, options: Options, cases: Iterable[Case] | None = None, laws: Iterable[type[Law]] | None = None
-) -> list[Part]:
+) -> list[RunPart]:
     """What there is to run against a target; parts without anything to do are left out. Codecs are started here."""
-    parts: list[Part] = []
+    parts: list[RunPart] = []
     if Face.NODE in reach.faces:
         every = list(every_case(options) if cases is None else cases)
         all_of_them = list(all_laws().values() if laws is None else laws)
@@ -128,7 +128,7 @@ def every_case(options: Options) -> Iterator[Case]:
     yield from model_cases(options.depth, options.seed)
 
 
-def run_target(reach: Reach, options: Options, parts: Sequence[Part], command: str = "") -> Ran:
+def run_target(reach: Reach, options: Options, parts: Sequence[RunPart], command: str = "") -> Ran:
     """Run all parts of one target and write its results; never raises for what stops it midway.
 
     Ctrl-C or SIGTERM ends it in order: what was judged is kept, what was not is named, the exit code is 3.
@@ -160,7 +160,7 @@ def run_target(reach: Reach, options: Options, parts: Sequence[Part], command: s
     return Ran(header=header, judgements=tuple(register.judgements), footer=footer, out=options.out, stopped=stopped)
 
 
-def _run_all(parts: Sequence[Part], register: Register) -> None:
+def _run_all(parts: Sequence[RunPart], register: Register) -> None:
     """One part after the other; side by side where none is in another's way."""
     first, *others = parts
     changed = "through" in first.reach.options
@@ -190,7 +190,7 @@ def seldom_collected() -> Iterator[None]:
         gc.unfreeze()
 
 
-def _header(reach: Reach, identity: Identity, parts: Sequence[Part], options: Options, command: str) -> Header:
+def _header(reach: Reach, identity: Identity, parts: Sequence[RunPart], options: Options, command: str) -> Header:
     profiles = dict.fromkeys(profile for part in parts for profile in part.profiles)
     date = now()
     return Header(
@@ -210,7 +210,7 @@ def _header(reach: Reach, identity: Identity, parts: Sequence[Part], options: Op
     )
 
 
-def nodes_of(parts: Iterable[Part]) -> frozenset[str]:
+def nodes_of(parts: Iterable[RunPart]) -> frozenset[str]:
     """What the target is in a network, of all that is run against it."""
     return frozenset(part.reach.options.get("role", "router") for part in parts)
 
@@ -227,7 +227,7 @@ def known_for(name: str, own: Iterable[Path] = (), *, kind: str = "", nodes: Col
     return known.of(lists.read(every), kind=kind, nodes=nodes)
 
 
-def _strict_checks(register: Register, options: Options, parts: Sequence[Part]) -> None:
+def _strict_checks(register: Register, options: Options, parts: Sequence[RunPart]) -> None:
     """What is red because it is not there any more: deviations that have gone, requirements that nobody judged."""
     for deviation, shown in options.known.gone():
         text = f"listed as {deviation.verdict.value} ({deviation.cause}), and it passes"

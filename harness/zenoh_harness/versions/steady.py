@@ -12,11 +12,11 @@ from typing import Any, Final
 from zenoh_conformance.judging.verdict import Judgement, Key
 from zenoh_harness.files.results import Results, check_label
 from zenoh_harness.files.scripts import STAYS_UP
-from zenoh_harness.run.compare import Change, Said, Way, changes, place_of, told
+from zenoh_harness.run.compare import Change, ChangeKind, Said, changes, place_of, told
 from zenoh_harness.run.summary import public
 from zenoh_harness.versions.matrix import Done
 
-TOLD: Final = (Way.WORSE, Way.BETTER, Way.OTHER)
+TOLD: Final = (ChangeKind.WORSE, ChangeKind.BETTER, ChangeKind.OTHER)
 """What is told from version to version; the rest is in the results."""
 Place = tuple[object, ...]
 Ask = Callable[[str, Sequence[str]], Results | None]
@@ -111,7 +111,7 @@ def standing(before: Column, after: Column) -> list[Change]:
 
 def _doubted(change: Change, *sides: Column) -> list[Column]:
     """Those of both sides that did not stand by it: by the verdict where that changed, else by all that they did."""
-    said = behaviour if change.way is Way.OTHER else told
+    said = behaviour if change.way is ChangeKind.OTHER else told
     return [side for side in sides if not side.steady(place_of(change.key), said)]
 
 
@@ -120,7 +120,7 @@ def doubtful(columns: Sequence[Column]) -> list[Unsteady]:
     found: dict[tuple[object, ...], Unsteady] = {}
     for before, after in judged(columns):
         for change in telling(before, after):
-            for side in _doubted(change, before, after) if change.way is not Way.OTHER else ():
+            for side in _doubted(change, before, after) if change.way is not ChangeKind.OTHER else ():
                 place = place_of(change.key)
                 counted = Counter(map(told, side.answers(place)))
                 found[side.reach, place] = Unsteady(side.reach, change.key, tuple(counted.most_common()))

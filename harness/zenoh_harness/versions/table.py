@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from zenoh_conformance.judging.verdict import WORST_FIRST, Judgement, Verdict, worst
 from zenoh_harness.files.results import check_label
-from zenoh_harness.run.compare import Comparison, Way, gathered, told
+from zenoh_harness.run.compare import ChangeKind, Comparison, gathered, told
 from zenoh_harness.versions.matrix import Done
 from zenoh_harness.versions.steady import Column, Unsteady, behaviour, doubtful, judged, standing
 
@@ -26,7 +26,7 @@ LEGEND: Final = (
 )
 TALLEST: Final = 12
 """The longest name that heads a column."""
-WORDS: Final = {Way.WORSE: "worse ", Way.BETTER: "better", Way.OTHER: "other "}
+WORDS: Final = {ChangeKind.WORSE: "worse ", ChangeKind.BETTER: "better", ChangeKind.OTHER: "other "}
 """How a change is headed."""
 
 
@@ -174,8 +174,8 @@ def steps(columns: Sequence[Column]) -> Iterator[tuple[str, str, list[Comparison
     """Each target that was judged and the next such, with what changed in either direction and stood when both were asked again."""
     for before, after in judged(columns):
         found = standing(before, after)
-        verdicts = [change for change in found if change.way is not Way.OTHER]
-        others = [change for change in found if change.way is Way.OTHER]
+        verdicts = [change for change in found if change.way is not ChangeKind.OTHER]
+        others = [change for change in found if change.way is ChangeKind.OTHER]
         yield before.reach, after.reach, [*gathered(verdicts), *gathered(others, behaviour)]
 
 

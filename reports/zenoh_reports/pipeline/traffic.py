@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that everybody knows
 
-from zenoh_harness.files.captures import PORTS, Heard
+from zenoh_harness.files.captures import PORTS, FlowConnections
 from zenoh_reports.plain import traffic
 from zenoh_reports.plain.packets import SPAN, PacketRow, in_order, scattered
 from zenoh_reports.plain.traffic import BY, BatchRow, CountRow, FlowRow, MessageRow
@@ -21,7 +21,7 @@ from zenoh_reports.plain.traffic import BY, BatchRow, CountRow, FlowRow, Message
 from .sources import table
 from .types import batches, rows_of, schema
 
-Made = Callable[[Heard], Iterable[Any]]
+Made = Callable[[FlowConnections], Iterable[Any]]
 
 
 def packets(

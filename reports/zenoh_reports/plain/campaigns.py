@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any, Final
 
 from zenoh_harness.files import records
-from zenoh_harness.files.campaigns import EVENTS, FORMAT, LEDGER, MANIFEST, Event
+from zenoh_harness.files.campaigns import EVENTS, FORMAT, LEDGER, MANIFEST, CampaignEvent
 
 from .judgements import content_id, grouped
 from .lines import Fault, Here, cell, objects, row_of
@@ -114,7 +114,7 @@ class _Fields(CampaignRow):
     after: int = 0
 
 
-_OF_EVENT: Final = [field for field in _Fields.__dataclass_fields__ if field in Event.__annotations__]
+_OF_EVENT: Final = [field for field in _Fields.__dataclass_fields__ if field in CampaignEvent.__annotations__]
 SHARED: Final = ("campaign", "day", "kind", "oracle", "targets")
 """What stands on every row of a campaign, as its manifest says it."""
 

@@ -23,7 +23,7 @@ from typing import IO, Any, Final, NamedTuple
 
 from zenoh_harness.files.faults import FileFault, regular
 from zenoh_harness.files.flows import flow_key
-from zenoh_harness.files.packets import Piece, Unit, opened
+from zenoh_harness.files.packets import IpFragment, Unit, opened
 from zenoh_harness.files.pcap import PCAP, PCAPNG, Capture, is_capture
 
 PLACES: Final = 40
@@ -197,7 +197,7 @@ def rows(span: Span) -> Iterator[PacketRow]:
                 place = first + number
                 if isinstance(found, Unit):
                     yield _unit(span.path, place, found)
-                elif isinstance(found, Piece):
+                elif isinstance(found, IpFragment):
                     yield _piece(span.path, place, found)
                 else:
                     other[found] += 1
@@ -297,7 +297,7 @@ def _unit(path: str, place: int, found: Unit) -> PacketRow:
     )  # fmt: skip
 
 
-def _piece(path: str, place: int, found: Piece) -> PacketRow:
+def _piece(path: str, place: int, found: IpFragment) -> PacketRow:
     source, target, protocol, ident = found.key
     return PacketRow(
         path, place, found.time, "piece", hosts(source, target), "", protocol, source, target, found.data, found.missing,

@@ -16,9 +16,9 @@ from typing import Final, NamedTuple
 
 from zenoh_conformance.reading.connection import ConnectionDecoder, Seen
 from zenoh_conformance.reading.conversation import Connection, Event, Happened
-from zenoh_harness.files.captures import PORTS, Heard, heard
+from zenoh_harness.files.captures import PORTS, FlowConnections, heard
 from zenoh_harness.files.flows import connections
-from zenoh_harness.files.packets import Piece, Unit, whole
+from zenoh_harness.files.packets import IpFragment, Unit, whole
 
 from .packets import PLACES, PacketRow, names
 
@@ -120,7 +120,7 @@ def _counting(units: Iterable[Unit], counted: Counter[str]) -> Iterator[Unit]:
 
 def heard_all(
     rows: Iterable[PacketRow], ports: frozenset[int] = PORTS, counted: Counter[str] | None = None
-) -> Iterator[Heard]:
+) -> Iterator[FlowConnections]:
     """What was said on each flow of Zenoh's, each flow in memory as a whole; everything else is counted."""
     counted = Counter() if counted is None else counted
     for _, units in by_flow(rows, counted):
@@ -133,7 +133,7 @@ def heard_all(
 
 def _whole(rows: Iterable[PacketRow], counted: Counter[str]) -> dict[str, list[Unit]]:
     """Units of the fragments, by flow; fragments without the others are counted, and so is what is no packet of ours."""
-    pieces: defaultdict[object, list[Piece]] = defaultdict(list)
+    pieces: defaultdict[object, list[IpFragment]] = defaultdict(list)
     made: defaultdict[str, list[Unit]] = defaultdict(list)
     for row in rows:
         if row.kind != "piece":
@@ -146,7 +146,7 @@ def _whole(rows: Iterable[PacketRow], counted: Counter[str]) -> dict[str, list[U
             continue
         key = (row.source, row.target, row.protocol, row.ident)
         held = pieces[key]
-        held.append(Piece(row.place, row.time, key, row.at, row.last, row.payload, row.missing))
+        held.append(IpFragment(row.place, row.time, key, row.at, row.last, row.payload, row.missing))
         unit = whole(held)
         if unit is not None:
             del pieces[key]
@@ -179,7 +179,7 @@ class Spoken(NamedTuple):
         return self.began + round(seconds * 1e9)
 
 
-def spoken(said: Heard) -> Iterator[Spoken]:
+def spoken(said: FlowConnections) -> Iterator[Spoken]:
     """The connections of a flow that say anything."""
     found: defaultdict[str, list[tuple[int, Event]]] = defaultdict(list)
     for order, event in said.events:
@@ -200,7 +200,7 @@ def _order(each: tuple[int, Event]) -> int:
     return each[0]
 
 
-def flow_rows(said: Heard) -> Iterator[FlowRow]:
+def flow_rows(said: FlowConnections) -> Iterator[FlowRow]:
     """One row a connection."""
     for one in spoken(said):
         known, events = one.connection, one.events
@@ -211,7 +211,7 @@ def flow_rows(said: Heard) -> Iterator[FlowRow]:
         )  # fmt: skip
 
 
-def batch_rows(said: Heard) -> Iterator[BatchRow]:
+def batch_rows(said: FlowConnections) -> Iterator[BatchRow]:
     """One row for each batch, without its length and as it stood on the link, and for each thing that happened to the link."""
     for one in spoken(said):
         decoder = ConnectionDecoder(one.connection)
@@ -224,7 +224,7 @@ def batch_rows(said: Heard) -> Iterator[BatchRow]:
                     yield BatchRow(*about, Happened.BYTES.value, bytes(seen.message))
 
 
-def message_rows(said: Heard) -> Iterator[MessageRow]:
+def message_rows(said: FlowConnections) -> Iterator[MessageRow]:
     """One row a message, outer ones before what they hold."""
     for one in spoken(said):
         decoder = ConnectionDecoder(one.connection)

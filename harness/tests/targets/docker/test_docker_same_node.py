@@ -7,7 +7,7 @@ import pytest
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_harness.cli import invoke
 from zenoh_harness.files import results
-from zenoh_harness.run.compare import Way, changes, told
+from zenoh_harness.run.compare import ChangeKind, changes, told
 
 pytestmark = pytest.mark.needs("docker")
 
@@ -49,7 +49,7 @@ def test_the_wheel_and_the_container_get_the_same_verdicts(zenohd_image, tmp_pat
     parted = [
         (one.key.check, one.key.parameters, told(one.before), told(one.after))
         for one in changes(wheel, container)
-        if one.way is not Way.FRESH
+        if one.way is not ChangeKind.FRESH
         and not verdicts(one) & OF_THE_MACHINE
         and not wants_an_application(one)
         and one.key.check != SHARED_MEMORY
