@@ -22,7 +22,7 @@ from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.files import pcap
 from zenoh_harness.files.captures import PORTS
 from zenoh_reports.plain import audit, tables, traffic
-from zenoh_reports.plain.follow import Checkpoint, Plan, arrived, goes_on, packet_of
+from zenoh_reports.plain.follow import BatchPlan, Checkpoint, arrived, goes_on, packet_of
 from zenoh_reports.plain.packets import Span, packets, rows
 
 if TYPE_CHECKING:
@@ -247,8 +247,8 @@ def test_results_between_two_captures_keep_the_flows_and_another_version_does_no
     said: list[str] = []
     followed = stages.Followed(None, tmp_path, (), said.append)  # type: ignore[arg-type] - no table is made
     kept = {"newest": 7, "flows": 0, "code": code()}
-    followed.checkpoint.commit(Plan(0, 0, ("a.pcap",), (), ("a",)), kept)
-    followed.batch(Plan(1, 1, (), ("results.jsonl",), ("b",)))
+    followed.checkpoint.commit(BatchPlan(0, 0, ("a.pcap",), (), ("a",)), kept)
+    followed.batch(BatchPlan(1, 1, (), ("results.jsonl",), ("b",)))
 
     assert followed.checkpoint.last() == kept
     assert followed._flows(kept) == 0

@@ -14,7 +14,7 @@ from zenoh_conformance.judging.verdict import Exit
 from zenoh_harness.errors import CannotGoOn, UsageError
 
 from .plain import captures as plain
-from .plain.captures import Audit
+from .plain.captures import AuditTables
 from .plain.packets import captures as capture_files
 from .plain.traffic import BROKEN
 from .spark import LOCAL, session
@@ -51,7 +51,7 @@ def at_scale(
     return exit_of(audit)
 
 
-def _on_spark(files: Sequence[str], out: Path, ports: Sequence[int], master: str) -> Audit:
+def _on_spark(files: Sequence[str], out: Path, ports: Sequence[int], master: str) -> AuditTables:
     with session("zenoh-audit", master) as spark:
         from .pipeline.captures import audit
         from .pipeline.progress import progress
@@ -73,7 +73,7 @@ def _follow(
         return follow(spark, folder.resolve(), out, ports, once=once, say=say)
 
 
-def exit_of(audit: Audit) -> Exit:
+def exit_of(audit: AuditTables) -> Exit:
     """Return 0; 1 if a MUST was broken; 3 if a capture is damaged or none was read completely; 4 if nothing was judged."""
     broken = {row.what.partition(":")[0] for row in audit.left_out} & {*BROKEN.values()}
     if BROKEN["damaged"] in broken or (broken and not audit.subjects):
@@ -83,7 +83,7 @@ def exit_of(audit: Audit) -> Exit:
     return Exit.CONFORMING if audit.subjects else Exit.NOTHING_JUDGED
 
 
-def text(audit: Audit, out: Path) -> str:
+def text(audit: AuditTables, out: Path) -> str:
     """Return the summary for a terminal."""
     paths = {row.file: row.path for row in audit.captures}
     lines = [
@@ -119,7 +119,7 @@ def when(time: int) -> str:
     return datetime.fromtimestamp(time / 1e9, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
-def _write(audit: Audit, out: Path) -> None:
+def _write(audit: AuditTables, out: Path) -> None:
     """Write the page, and `audit.json` with the same data."""
     paths = {row.file: Path(row.path).name for row in audit.captures}
     environment = Environment(

@@ -94,12 +94,12 @@ def make(site: Site) -> None:
     site.page(links.CHANGES, "changes.html", steps=every, grids=versions, earlier=earlier)
     pages = {one.link: one for one in (*every, *(one for grid in versions for one in grid.steps.values()))}
     for each in pages.values():
-        rows = [ChangeRow(one, place(report, one)) for one in gathered(each.found)[:MOST_TOLD]]
+        rows = [LinkedChange(one, place(report, one)) for one in gathered(each.found)[:MOST_TOLD]]
         site.page(each.link, "diff.html", step=each, rows=rows, left_out=max(0, len(gathered(each.found)) - MOST_TOLD))
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeRow:
+class LinkedChange:
     """A change, and the page of its judgement."""
 
     change: Comparison

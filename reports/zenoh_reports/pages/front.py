@@ -8,7 +8,7 @@ from zenoh_conformance.judging.verdict import WORST_FIRST, Verdict
 from zenoh_reports.pages import changes, links
 from zenoh_reports.pages.site import Report, Site
 from zenoh_reports.plain import fold
-from zenoh_reports.plain.fold import EXPLAINED, Deviation, Why
+from zenoh_reports.plain.fold import EXPLAINED, DeviationGroup, Why
 from zenoh_reports.plain.runs import Run
 
 
@@ -21,7 +21,7 @@ class TargetSummary:
     """The number of judged requirements by verdict."""
     judged: int
     total: int
-    worst: Deviation | None
+    worst: DeviationGroup | None
 
     @property
     def share(self) -> str:

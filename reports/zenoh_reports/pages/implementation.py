@@ -107,7 +107,7 @@ def about(runs: list[Run]) -> dict[str, str]:
 
 def deviations(report: Report, runs: list[Run]) -> list[Shared]:
     """Return the deviations of all versions, the most severe first; equal ones are merged."""
-    groups: dict[tuple[str, str, str], list[tuple[Run, fold.Deviation]]] = defaultdict(list)
+    groups: dict[tuple[str, str, str], list[tuple[Run, fold.DeviationGroup]]] = defaultdict(list)
     for run in runs:
         for one in report.found[run.slug]:
             groups[one.first.key.requirement, one.first.key.check, one.first.cause].append((run, one))

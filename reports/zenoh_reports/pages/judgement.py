@@ -19,9 +19,9 @@ from zenoh_reports.pages.draw.sequence import Sequenced, sequence
 from zenoh_reports.pages.site import Site
 from zenoh_reports.plain import bytediff, fold, wirelog
 from zenoh_reports.plain.bytediff import Diff
-from zenoh_reports.plain.fold import Deviation
+from zenoh_reports.plain.fold import DeviationGroup
 from zenoh_reports.plain.runs import Run, address
-from zenoh_reports.plain.wirelog import Log, Piece
+from zenoh_reports.plain.wirelog import AnnotatedSegment, Log
 from zenoh_reports.proofs import make as proofs
 
 TOLD_APART: Final = ("known", "bytes", "health", "beside", "found")
@@ -63,7 +63,7 @@ class Evidence:
     diff: Diff | None = None
 
 
-def make(site: Site, run: Run, found: Deviation) -> None:
+def make(site: Site, run: Run, found: DeviationGroup) -> None:
     """Add the page and its files."""
     first = found.first
     ident = fold.now_called(requirements(), first.key.requirement)
@@ -164,7 +164,7 @@ def known_entry(judgement: Judgement) -> dict[str, str]:
     }
 
 
-def vector(judgement: Judgement) -> list[Piece]:
+def vector(judgement: Judgement) -> list[AnnotatedSegment]:
     """Return the bytes of a vector by segment."""
     text = dict(judgement.details).get("bytes")
     if not isinstance(text, str):
@@ -173,7 +173,7 @@ def vector(judgement: Judgement) -> list[Piece]:
         data = bytes.fromhex(text)
     except ValueError:
         return []
-    return [Piece(line.at, line.data.hex(" "), line.path, line.note) for line in explain(data).lines]
+    return [AnnotatedSegment(line.at, line.data.hex(" "), line.path, line.note) for line in explain(data).lines]
 
 
 def health(run: Run, judgement: Judgement) -> list[tuple[str, str, str]]:

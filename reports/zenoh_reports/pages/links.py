@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from zenoh_reports.plain.fold import Deviation
+from zenoh_reports.plain.fold import DeviationGroup
 from zenoh_reports.plain.runs import Run, address
 
 FRONT = "index.html"
@@ -25,7 +25,7 @@ def run(one: Run) -> str:
     return f"run/{one.slug}/index.html"
 
 
-def deviation(one: Run, which: Deviation) -> str:
+def deviation(one: Run, which: DeviationGroup) -> str:
     """Return the page of a deviation."""
     return f"run/{one.slug}/{which.address}.html"
 

@@ -29,7 +29,7 @@ class MatrixCell:
 
 
 @dataclass(frozen=True, slots=True)
-class MatrixRow:
+class RequirementLine:
     """A row of the matrix: one requirement."""
 
     id: str
@@ -54,7 +54,7 @@ class MatrixGroup:
 
     page: str
     level: str
-    lines: tuple[MatrixRow, ...]
+    lines: tuple[RequirementLine, ...]
     judged: tuple[int, ...]
 
 
@@ -90,7 +90,9 @@ def sorted_ids(idents: list[str]) -> list[str]:
 def group(report: Report, page: str, level: str, idents: list[str]) -> MatrixGroup:
     """Return the requirements of one page and level."""
     lines = tuple(
-        MatrixRow(ident, fold.level(ident), fold.says(ident), tuple(cell(report, run, ident) for run in report.single))
+        RequirementLine(
+            ident, fold.level(ident), fold.says(ident), tuple(cell(report, run, ident) for run in report.single)
+        )
         for ident in idents
     )
     judged = tuple(

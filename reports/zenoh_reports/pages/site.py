@@ -18,7 +18,7 @@ from zenoh_reports.pages.links import PageLinks
 from zenoh_reports.plain import fold
 from zenoh_reports.plain.anomalies import Anomaly, anomalies
 from zenoh_reports.plain.documents import Documents
-from zenoh_reports.plain.fold import Cell, Deviation
+from zenoh_reports.plain.fold import Cell, DeviationGroup
 from zenoh_reports.plain.runs import Run, Unread, address, clean, shown, shown_lines
 
 STATIC: Final = ("site.css", "site.js")
@@ -35,7 +35,7 @@ class Report:
     """The `report.json` of an earlier report."""
     tables: dict[str, dict[str, Cell]] = field(default_factory=dict)
     """Slug of a run to its cells by requirement."""
-    found: dict[str, list[Deviation]] = field(default_factory=dict)
+    found: dict[str, list[DeviationGroup]] = field(default_factory=dict)
     """Slug of a run to the deviations with a page of their own."""
     anomalies: list[Anomaly] = field(default_factory=list)
     """Contradictions in the input, such as unreadable files."""

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that everybody knows
 
 from zenoh_conformance.spec.requirement import requirements
-from zenoh_reports.plain.captures import Audit, CaptureRow, audit_id, capture_rows
+from zenoh_reports.plain.captures import AuditTables, CaptureRow, audit_id, capture_rows
 from zenoh_reports.plain.clusters import ClusterRow, SaidRow
 from zenoh_reports.plain.tables import (
     DeviationRow,
@@ -45,7 +45,7 @@ LEFT_OUT: Final = Kept("left_out", LeftOutRow, under=UNDER)
 def audit(
     spark: SparkSession, files: Sequence[str], folder: Path, ports: Iterable[int] = (),
     step: Callable[[str], None] = lambda name: None,
-) -> Audit:  # fmt: skip
+) -> AuditTables:  # fmt: skip
     """Captures to all tables under `folder`; what is to be shown is handed back. Raises CannotGoOn."""
     captures = capture_rows(files)
     with told("judge the captures", str(folder)):
@@ -61,7 +61,7 @@ def audit(
 
 def _keep(
     spark: SparkSession, facts: DataFrame, captures: Sequence[CaptureRow], store: Store, step: Callable[[str], None]
-) -> Audit:
+) -> AuditTables:
     when = facts.where("time > 0").agg(F.min("time")).collect()[0][0]
     under = {"day": day_of(when), "audit": audit_id(captures)}
     step("tables")
@@ -85,7 +85,7 @@ def _keep(
     def in_order(kept: Kept) -> list[Any]:
         return sorted(stored(kept), key=repr)
 
-    return Audit(
+    return AuditTables(
         captures, in_order(FINDINGS), in_order(DEVIATIONS), in_order(NODES), in_order(LEFT_OUT), messages, subjects
     )
 

@@ -23,7 +23,7 @@ from zenoh_conformance.judging.verdict import Exit
 from zenoh_harness.files.captures import PORTS
 from zenoh_reports.plain import audit
 from zenoh_reports.plain.audit import AuditRow, order_of
-from zenoh_reports.plain.follow import SETTLED, Checkpoint, Plan, arrived, goes_on, packet_of
+from zenoh_reports.plain.follow import SETTLED, BatchPlan, Checkpoint, arrived, goes_on, packet_of
 from zenoh_reports.plain.packets import PackedRow, gathered
 from zenoh_reports.plain.tables import DeviationRow, FindingRow, NodeRow, StatisticsRow
 from zenoh_reports.shipping import code
@@ -89,7 +89,7 @@ class Followed:
         """Where the facts of a batch are."""
         return f"{self.store.place(FACTS)}/batch={number}"
 
-    def batch(self, plan: Plan) -> None:
+    def batch(self, plan: BatchPlan) -> None:
         """Do one batch, and say that it is done. Raises CannotGoOn."""
         if plan.results:
             with told("read results", str(self.store.folder)):
@@ -107,7 +107,7 @@ class Followed:
                 shutil.rmtree(old, ignore_errors=True)
         self.say(f"batch {plan.number}: {len(plan.captures)} captures, {len(plan.results)} results")
 
-    def _captures(self, plan: Plan) -> dict[str, Any]:
+    def _captures(self, plan: BatchPlan) -> dict[str, Any]:
         before = self.checkpoint.last()
         flows = self._flows(before)
         facts = self._facts(plan, flows, before.get("newest", 0))
@@ -130,7 +130,7 @@ class Followed:
             return None
         return flows
 
-    def _facts(self, plan: Plan, flows: int | None, newest: int) -> DataFrame:
+    def _facts(self, plan: BatchPlan, flows: int | None, newest: int) -> DataFrame:
         """The facts of the batch, and the flows that go on."""
         rows = packets(self.spark, plan.captures, first=plan.first, packed=True)
         if flows is not None:
@@ -144,7 +144,7 @@ class Followed:
             place
         ).select(*schema(AuditRow).names)  # fmt: skip
 
-    def _across(self, plan: Plan, flows: int | None, written: DataFrame) -> list[AuditRow]:
+    def _across(self, plan: BatchPlan, flows: int | None, written: DataFrame) -> list[AuditRow]:
         """What the laws that look across connections find new in this batch."""
         file = self._state / f"{flows}.pickle"
         across = audit.Across()
@@ -162,7 +162,7 @@ class Followed:
         made.write.mode("overwrite").parquet(f"{self.store.place(Kept('facts_across', AuditRow))}/batch={plan.number}")
         return found
 
-    def _alert(self, plan: Plan, findings: DataFrame, across: Sequence[AuditRow]) -> None:
+    def _alert(self, plan: BatchPlan, findings: DataFrame, across: Sequence[AuditRow]) -> None:
         """Write what is new: a signature of a node that no batch before had."""
         known = {(row["signature"], row["node"]) for number in range(plan.number) for row in self._of(number)}
         first: dict[tuple[str, str], AuditRow] = {}

@@ -83,10 +83,10 @@ def _all(ports: Iterable[int]) -> frozenset[int]:
 
 
 def _stage(packets: DataFrame, row: type, made: Made, ports: Iterable[int]) -> DataFrame:
-    return by_flow(packets).mapInArrow(Task(row, made, _all(ports)), schema(row))
+    return by_flow(packets).mapInArrow(FlowMapper(row, made, _all(ports)), schema(row))
 
 
-class Task:
+class FlowMapper:
     """What a task does with its packets: hear them, and make rows of each flow."""
 
     def __init__(self, row: type, made: Made, ports: frozenset[int]) -> None:

@@ -12,14 +12,14 @@ from zenoh_conformance.messages import Close
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.explain import Layer, explain
 from zenoh_conformance.reading.kinds import REASONS, reason_code
-from zenoh_reports.plain.wirelog import Piece, Row
+from zenoh_reports.plain.wirelog import AnnotatedSegment, LogRow
 
 LAYERS: Final = frozenset(map(str, Layer))
 """Those whose bytes have segments."""
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class AlignedLine:
     """One line of the two columns."""
 
     path: str
@@ -39,7 +39,7 @@ class Diff:
     left: str
     """What the left column is."""
     right: str
-    pairs: tuple[Pair, ...]
+    pairs: tuple[AlignedLine, ...]
     at: int | None
     """Offset of the first byte that differs; None where none does."""
 
@@ -49,7 +49,7 @@ _CLOSE: Final = re.compile(rf"Close\(({'|'.join(REASONS)})\)")
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
+class CauseParts:
     """A cause in its parts."""
 
     where: str
@@ -57,13 +57,13 @@ class Cause:
     got: str
 
 
-def parts_of(cause: str) -> Cause:
+def parts_of(cause: str) -> CauseParts:
     """`stage open: OpenAck where a refusal is required` in three; what has another form is all `got`."""
     found = _REQUIRED.fullmatch(cause)
-    return Cause(found["where"] or "", found["expected"], found["got"]) if found else Cause("", "", cause)
+    return CauseParts(found["where"] or "", found["expected"], found["got"]) if found else CauseParts("", "", cause)
 
 
-def diff_of(cause: str, guilty: Row | None) -> Diff | None:
+def diff_of(cause: str, guilty: LogRow | None) -> Diff | None:
     """What was required beside what came, where the requirement names a message that can be written down."""
     wanted = parts_of(cause).expected
     close = _CLOSE.search(wanted)
@@ -97,30 +97,34 @@ def vector_diff(beside: Any) -> Diff | None:
     return None
 
 
-def laid_out(data: bytes, layer: str) -> list[Piece]:
+def laid_out(data: bytes, layer: str) -> list[AnnotatedSegment]:
     """A vector's segments; an integer or a key by itself is one."""
     if layer in LAYERS:
         return pieces(data, Layer(layer))
     return (
-        [Piece(0, data.hex(" "), layer, data.decode("utf-8", "replace") if layer == "keyexpr" else "")] if data else []
+        [AnnotatedSegment(0, data.hex(" "), layer, data.decode("utf-8", "replace") if layer == "keyexpr" else "")]
+        if data
+        else []
     )
 
 
-def cut(data: bytes, layer: str, at: int) -> list[Piece]:
+def cut(data: bytes, layer: str, at: int) -> list[AnnotatedSegment]:
     """The segments before byte `at`, the one that it falls into cut short."""
     before = [one for one in laid_out(data, layer) if one.at < at]
     return [replace(one, hex=one.hex[: (at - one.at) * 3].rstrip()) for one in before]
 
 
-def pieces(data: bytes, layer: Layer) -> list[Piece]:
+def pieces(data: bytes, layer: Layer) -> list[AnnotatedSegment]:
     """A message's segments."""
-    return [Piece(line.at, line.data.hex(" "), line.path, line.note) for line in explain(data, layer).lines]
+    return [AnnotatedSegment(line.at, line.data.hex(" "), line.path, line.note) for line in explain(data, layer).lines]
 
 
-def side_by_side(left: Sequence[Piece], right: Sequence[Piece], *, left_name: str, right_name: str) -> Diff:
+def side_by_side(
+    left: Sequence[AnnotatedSegment], right: Sequence[AnnotatedSegment], *, left_name: str, right_name: str
+) -> Diff:
     """Align two lists of segments by their paths."""
     matcher = SequenceMatcher(a=[one.path for one in left], b=[one.path for one in right], autojunk=False)
-    pairs: list[Pair] = []
+    pairs: list[AlignedLine] = []
     for tag, a, b, c, d in matcher.get_opcodes():
         ones, others = list(left[a:b]), list(right[c:d])
         for index in range(max(len(ones), len(others))):
@@ -131,26 +135,28 @@ def side_by_side(left: Sequence[Piece], right: Sequence[Piece], *, left_name: st
     return Diff(left_name, right_name, _marked(pairs), at)
 
 
-def _pair(one: Piece | None, other: Piece | None, *, same_place: bool) -> Pair:
+def _pair(one: AnnotatedSegment | None, other: AnnotatedSegment | None, *, same_place: bool) -> AlignedLine:
     paths = [piece.path for piece in (one, other) if piece is not None]
     path = paths[0] if same_place or len(paths) == 1 else " / ".join(dict.fromkeys(paths))
     left, right = one.hex if one else "", other.hex if other else ""
-    return Pair(
+    return AlignedLine(
         path, left, right, one.note if one else "", other.note if other else "", differs=left != right or not same_place
     )
 
 
-def _marked(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
+def _marked(pairs: Sequence[AlignedLine]) -> tuple[AlignedLine, ...]:
     marked, done = [], False
     for pair in pairs:
         if pair.differs and not done:
             done = True
-            pair = Pair(pair.path, pair.left, pair.right, pair.left_note, pair.right_note, differs=True, first=True)
+            pair = AlignedLine(
+                pair.path, pair.left, pair.right, pair.left_note, pair.right_note, differs=True, first=True
+            )
         marked.append(pair)
     return tuple(marked)
 
 
-def joined(pieces_: Sequence[Piece]) -> bytes:
+def joined(pieces_: Sequence[AnnotatedSegment]) -> bytes:
     """The bytes of some segments."""
     return b"".join(bytes.fromhex(piece.hex) for piece in pieces_)
 

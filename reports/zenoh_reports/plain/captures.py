@@ -33,7 +33,7 @@ class CaptureRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Audit:
+class AuditTables:
     """What an audit says."""
 
     captures: Sequence[CaptureRow]
@@ -71,16 +71,16 @@ def audit_id(captures: Iterable[CaptureRow]) -> str:
     return blake2b(" ".join(sorted({each.capture for each in captures})).encode(), digest_size=8).hexdigest()
 
 
-def audit(files: Sequence[str], ports: Iterable[int] = ()) -> Audit:
+def audit(files: Sequence[str], ports: Iterable[int] = ()) -> AuditTables:
     """Judge captures, all their packets in memory."""
     facts = whole_audit(sorted_rows(packets(files)), PORTS | frozenset(ports))
     return of_facts(facts, capture_rows(files))
 
 
-def of_facts(facts: Sequence[AuditRow], captures: Sequence[CaptureRow]) -> Audit:
+def of_facts(facts: Sequence[AuditRow], captures: Sequence[CaptureRow]) -> AuditTables:
     """The tables that are shown."""
     found = tables.findings(facts)
-    return Audit(
+    return AuditTables(
         captures=captures, findings=found, deviations=tables.deviations(found), nodes=tables.nodes(facts),
         left_out=tables.left_out(facts), messages=sum(row.amount for row in facts if row.what == "messages"),
         subjects=sum(row.amount for row in facts if row.what == "subjects"),

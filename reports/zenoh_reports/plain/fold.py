@@ -149,7 +149,7 @@ def level(ident: str, otherwise: str = "") -> str:
 
 
 @dataclass(slots=True)
-class Deviation:
+class DeviationGroup:
     """Judgements of one check that share verdict and cause and differ in parameters: one page."""
 
     members: list[Judgement]
@@ -174,14 +174,14 @@ class Deviation:
         return next((verdict for verdict in Verdict if verdict.value == name), self.verdict)
 
 
-def deviations(run: Run) -> list[Deviation]:
+def deviations(run: Run) -> list[DeviationGroup]:
     """What has a page of its own, the gravest first; addresses are words, and no two are alike."""
     groups: dict[tuple[str, ...], list[Judgement]] = defaultdict(list)
     for one in run.judgements:
         if not one.verdict.is_quiet:
             key = one.key
             groups[one.verdict.value, key.role, key.profile, key.requirement, key.check, one.cause].append(one)
-    found = [Deviation(members) for members in groups.values()]
+    found = [DeviationGroup(members) for members in groups.values()]
     found.sort(key=lambda each: (-each.verdict.severity, -each.expected.severity))
     of_check: dict[str, set[str]] = defaultdict(set)
     for one in run.judgements:

@@ -33,7 +33,7 @@ STEP: Final = "follow"
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BatchPlan:
     """The files of one batch."""
 
     number: int
@@ -61,7 +61,7 @@ class Checkpoint:
             raise CannotGoOn(f"{folder} is no checkpoint of ours: {why}", step=STEP, hint=hint) from why
         self._taken = {id_ for plan in self._plans for id_ in plan.ids}
 
-    def next(self, arrived: Sequence[str]) -> Plan | None:
+    def next(self, arrived: Sequence[str]) -> BatchPlan | None:
         """The batch to do: one that was planned and not committed, else a new one of what arrived; None for nothing."""
         if self.committed < len(self._plans):
             return self._plans[self.committed]
@@ -70,19 +70,20 @@ class Checkpoint:
         if not fresh:
             return None
         kinds = {path: kind_of(path) for path in fresh.values()}
-        plan = Plan(
+        plan = BatchPlan(
             len(self._plans), sum(len(each.captures) for each in self._plans),
             tuple(sorted(path for path, kind in kinds.items() if kind == "capture")),
             tuple(sorted(path for path, kind in kinds.items() if kind == "results")), tuple(sorted(fresh)),
         )  # fmt: skip
         _replace(
-            self.folder / "plans" / f"{plan.number:08}.json", {name: getattr(plan, name) for name in Plan.__slots__}
+            self.folder / "plans" / f"{plan.number:08}.json",
+            {name: getattr(plan, name) for name in BatchPlan.__slots__},
         )
         self._plans.append(plan)
         self._taken |= set(plan.ids)
         return plan
 
-    def commit(self, plan: Plan, said: Mapping[str, Any]) -> None:
+    def commit(self, plan: BatchPlan, said: Mapping[str, Any]) -> None:
         """All that the batch makes is written."""
         _replace(self.folder / "commits" / f"{plan.number:08}.json", said)
         self.committed = plan.number + 1
@@ -95,9 +96,9 @@ class Checkpoint:
         return found
 
 
-def _plan(file: Path) -> Plan:
+def _plan(file: Path) -> BatchPlan:
     row = json.loads(file.read_text())
-    return Plan(row["number"], row["first"], tuple(row["captures"]), tuple(row["results"]), tuple(row["ids"]))
+    return BatchPlan(row["number"], row["first"], tuple(row["captures"]), tuple(row["results"]), tuple(row["ids"]))
 
 
 def _replace(file: Path, row: Mapping[str, Any]) -> None:

@@ -38,7 +38,7 @@ LISTED: Final = "known deviations"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Identity:
+class RunIdentity:
     """What makes one column of every table, and no other: two nights, or a wheel and a container, stay two."""
 
     name: str
@@ -59,7 +59,7 @@ class Identity:
 class Run:
     """One results file."""
 
-    identity: Identity
+    identity: RunIdentity
     results: results.Results
     folder: Path
     digest: str
@@ -212,7 +212,7 @@ def read(file: Path) -> Run:
     read_one = results.read(file)
     digest = sha256(file.read_bytes()).hexdigest()
     header = read_one.header
-    identity = Identity(
+    identity = RunIdentity(
         name=header.name or "unnamed", version=header.version, kind=header.kind, reach=header.reach, role=header.role,
         file=digest[:12],
     )  # fmt: skip

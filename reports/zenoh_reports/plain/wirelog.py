@@ -24,7 +24,7 @@ MOST_BYTES: Final = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class AnnotatedSegment:
     """One annotated segment."""
 
     at: int
@@ -35,7 +35,7 @@ class Piece:
 
 
 @dataclass(slots=True)
-class Row:
+class LogRow:
     """One event."""
 
     number: int
@@ -49,7 +49,7 @@ class Row:
     label: str
     """What it is, for people: `OpenSyn`, `opens the link`."""
     size: int = 0
-    pieces: list[Piece] = field(default_factory=list)
+    pieces: list[AnnotatedSegment] = field(default_factory=list)
     refusal: str = ""
     """Why the bytes are no message."""
     data: bytes = b""
@@ -63,13 +63,13 @@ class Row:
 class Log:
     """A conversation for people."""
 
-    rows: list[Row]
+    rows: list[LogRow]
     left_out: int = 0
     connections: list[str] = field(default_factory=list)
     about: dict[str, str] = field(default_factory=dict)
 
     @property
-    def guilty(self) -> Row | None:
+    def guilty(self) -> LogRow | None:
         """The event that the target is charged with."""
         return next((row for row in self.rows if row.guilty), None)
 
@@ -109,11 +109,11 @@ def log_of(conversation: Conversation) -> Log:
     )
 
 
-def _row(number: int, event: Event, conversation: Conversation, decoders: Decoders) -> Row:
+def _row(number: int, event: Event, conversation: Conversation, decoders: Decoders) -> LogRow:
     connection = conversation.connection(event.connection)
     sides = (connection.initiator, connection.responder)
     sender, receiver = sides if event.sender.value == "initiator" else sides[::-1]
-    row = Row(
+    row = LogRow(
         number=number, time=event.time, connection=event.connection, sender=sender, receiver=receiver,
         by_target=sender != "harness", happened=event.kind.value, label=ENDS.get(event.kind, ""), size=len(event.data),
         data=event.data,
@@ -145,7 +145,7 @@ def _label(seen: Sequence[Seen]) -> str:
     return ", ".join(f"{n} {name}" if n > 1 else name for name, n in counted.items()) or "a part of a batch"
 
 
-def _pieces(data: bytes, batches: Sequence[Seen], *, datagram: bool) -> Iterator[Piece]:
+def _pieces(data: bytes, batches: Sequence[Seen], *, datagram: bool) -> Iterator[AnnotatedSegment]:
     """The segments of the event's bytes, in order; offsets count from the event's first byte."""
     layer = Layer.DATAGRAM if datagram else Layer.STREAM
     reading = explain(data, layer)
@@ -155,7 +155,7 @@ def _pieces(data: bytes, batches: Sequence[Seen], *, datagram: bool) -> Iterator
     for line in reading.lines:
         path = re.sub(r"^batch\[\d+\]\.", "", line.path)
         shown = line.data.hex(" ")
-        yield Piece(line.at, shown, path, line.note, depth=min(path.count("."), 4))
+        yield AnnotatedSegment(line.at, shown, path, line.note, depth=min(path.count("."), 4))
 
 
 def accuse(log: Log, script: scripts.Script) -> None:

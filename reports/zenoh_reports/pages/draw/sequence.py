@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from zenoh_reports.plain.wirelog import Log, Row
+from zenoh_reports.plain.wirelog import Log, LogRow
 
 MOST: Final = 60
 """The maximum number of events in a diagram."""
@@ -83,7 +83,7 @@ def sequence(log: Log) -> Sequenced:
     )
 
 
-def visible_rows(log: Log) -> list[Row]:
+def visible_rows(log: Log) -> list[LogRow]:
     """Return the rows that the diagram shows."""
     if len(log.rows) <= MOST:
         return log.rows
@@ -92,17 +92,17 @@ def visible_rows(log: Log) -> list[Row]:
     return log.rows[first : first + MOST]
 
 
-def lanes(rows: Sequence[Row]) -> list[str]:
+def lanes(rows: Sequence[LogRow]) -> list[str]:
     """Return the names of the participants, the harness first."""
     names = dict.fromkeys(name for row in rows for name in (row.sender, row.receiver))
     return sorted(names, key=lambda name: name != "harness") or ["harness", "target"]
 
 
-def _label(row: Row, *, several: bool) -> str:
+def _label(row: LogRow, *, several: bool) -> str:
     text = f"{row.connection}: {row.label}" if several else row.label
     return text if len(text) <= LABEL else f"{text[: LABEL - 2]}.."
 
 
-def sentence(rows: Sequence[Row]) -> str:
+def sentence(rows: Sequence[LogRow]) -> str:
     """Return the rows as text: `harness: InitSyn; target: InitAck; ...`."""
     return "; ".join(f"{row.sender}: {row.label}" for row in rows[:20]) + ("; and so on" if len(rows) > 20 else "")

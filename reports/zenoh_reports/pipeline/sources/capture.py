@@ -20,7 +20,7 @@ ROWS = 2048
 PACKED_ROWS = 16
 
 
-class Part(InputPartition):
+class CapturePartition(InputPartition):
     """The parts of files that one task reads."""
 
     def __init__(self, parts: Sequence[Span]) -> None:
@@ -61,10 +61,10 @@ class CaptureReader(DataSourceReader):
         files = self.wanted.get("file", frozenset(self.files))
         numbered = [(index, path) for index, path in enumerate(self.files, self.first) if path in files]
         every = [part for index, path in numbered for part in spans(path, index, self.span)]
-        return [Part(parts) for parts in bundled(every, self.span)] or [Part(())]
+        return [CapturePartition(parts) for parts in bundled(every, self.span)] or [CapturePartition(())]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, Part)
+        assert isinstance(partition, CapturePartition)
         found = (row for part in partition.parts for row in rows(part))
         if self.packed:
             yield from batches(PackedRow, gathered(found), PACKED_ROWS)
