@@ -13,6 +13,7 @@ import pytest
 from zenoh_conformance.judging.verdict import Judgement, Key, Verdict
 from zenoh_conformance.spec.requirement import Level, Requirement, requirements
 from zenoh_harness.errors import UsageError
+from zenoh_reports.pages.matrix import worse_in
 from zenoh_reports.plain import fold, runs
 from zenoh_reports.plain.anomalies import anomalies
 from zenoh_reports.plain.fold import Why
@@ -129,6 +130,41 @@ def test_a_footer_that_flatters_is_not_believed(make_run):
     (run,) = load(folder)
     assert run.word == "deviates"
     assert any("exit 0" in one.what for one in anomalies([run], []))
+
+
+@pytest.mark.parametrize(
+    ("stated", "word"), [(0, "conforms"), (1, "deviates"), (3, "could not go on"), (9, "could not go on")]
+)
+def test_a_footer_that_states_worse_than_the_file_holds_is_believed(make_run, stated, word):
+    """Findings under embargo are red and stand in no file."""
+    folder = make_run("run")
+    file = folder / "results.jsonl"
+    lines = file.read_text().splitlines()
+    file.write_text("\n".join([*lines[:-1], json.dumps(json.loads(lines[-1]) | {"exit": stated})]) + "\n")
+    (run,) = load(folder)
+    assert (run.word, run.green) == (word, stated == 0)
+
+
+def test_a_run_that_deviates_beside_what_is_listed_deviates(make_run):
+    more = [judgement("close/x", Verdict.FAIL)]
+    (run,) = load(make_run("run", "believes-any-cookie", known="it is so", more=more))
+    assert (run.word, run.green) == ("deviates", False)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "due"),
+    [
+        ({"default": "pass", "qos-off": "fail"}, "qos-off"),
+        ({"default": "fail", "qos-off": "fail"}, ""),
+        ({"default": "fail", "qos-off": "warn"}, ""),
+        ({"default": "warn", "qos-off": "fail", "short-lease": "crash"}, "qos-off, short-lease"),
+        ({"default": "not-observed", "qos-off": "pass"}, ""),
+        ({"qos-off": "fail"}, ""),
+    ],
+)
+def test_a_cell_names_the_profiles_in_which_it_is_worse_than_in_the_default_one(verdicts, due):
+    cell = fold.Cell([judgement(COOKIE, Verdict(verdict), profile=name) for name, verdict in verdicts.items()])
+    assert worse_in(cell) == due
 
 
 def test_header_only_is_incomplete_and_holds_nothing(make_run):

@@ -264,7 +264,8 @@ def test_what_a_step_needs_is_written_down_and_asked_for():
     steps = [step for step in record(scene.conversation).steps if step.do == "needs"]
     for step in steps:
         assert step.what.startswith("batch_size ")
-    script = scripts.parse("script 1\n\nus open\nus needs batch_size 70000\n")
+    perform(scripts.parse("script 1\n\nus open\nus needs batch_size 65535\n"), MemoryScene("target/stays-up"))
+    script = scripts.parse("script 1\n\nus open\nus needs batch_size 65536\n")
     with pytest.raises(Elsewhere, match="settled for batches of 65535"):
         perform(script, MemoryScene("target/stays-up"))
     with pytest.raises(UsageError, match="nobody can need"):
