@@ -13,6 +13,7 @@ from zenoh_conformance.judging.verdict import Exit
 from zenoh_fuzz.campaign import campaign, workers
 from zenoh_fuzz.campaign.campaign import Campaign, Order
 from zenoh_fuzz.campaign.corpus_merge import merge_corpus
+from zenoh_fuzz.campaign.rows import under_embargo
 from zenoh_fuzz.cli import seconds_of
 from zenoh_fuzz.triage.judge_process import JudgeProcess
 from zenoh_fuzz.triage.minimise import minimise_finding
@@ -190,6 +191,28 @@ def test_what_is_under_embargo_is_not_promoted(tmp_path):
     assert invoke(["fuzz", "promote", str(place), "--as", "test"]) == Exit.USAGE
     assert campaign.public_json(row) == {"id": row.id, "embargo": True}
     assert campaign.ledger_row(row).input == ""
+
+
+@pytest.mark.parametrize(
+    ("codec", "due"),
+    [
+        ("zenoh-codec 1.9.9", False), ("zenoh-codec 1.10.0", True), ("zenoh-codec 1.10", True), ("zenoh-codec 1.10.2", True),
+        ("zenoh-codec 2.0.0", True), ("zenoh-codec main", True), ("zenoh-codec", True), ("ours", False), ("tiny 1.10.0", False),
+    ],
+)  # fmt: skip
+def test_what_makes_a_current_release_crash_is_kept_back(codec, due):
+    """A version that names no release may be any."""
+    assert under_embargo(codec) is due
+
+
+def test_a_ledger_adds_up_the_inputs_of_all_its_campaigns(tmp_path):
+    row = FindingRow(id="0123456789ab", oracle="decode", rule="r", signature="s", why="w", input="00", count=2)
+    made = Campaign(order(tmp_path), {"ours": "x"})
+    made.corpus.mkdir(parents=True)
+    made.outcome.findings[row.id] = row
+    made._close({row.id: replace(row, count=3)}, merge=False)
+    assert campaigns.read_ledger(made.folder)[row.id].count == 5
+    assert made.outcome.fresh == ()
 
 
 def test_replay_says_whether_a_promise_is_broken(tiny, capsys):
