@@ -6,7 +6,8 @@ and the budget, nobody asked for: the check ends without a verdict on its requir
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -31,6 +32,9 @@ RETURNS: Final = 16
 
 SUSPECT: Final = 3
 """Checks whose budget a target has spent, after which it gets a small one."""
+
+LOOK: Final = 32
+"""Messages between two looks at the budget."""
 
 LATE_BYTES: Final = 1 << 20
 LATE_MESSAGES: Final = 1_000
@@ -77,6 +81,26 @@ class ReadBudget:
         """Bytes, messages and bytes unpacked beyond what our own words may bring about; below zero while there are none."""
         asked = RETURNS * self.sent + LARGEST * self.inits
         return self.bytes - asked, self.messages - RETURNS * self.sent_messages, self.unpacked - asked
+
+
+@dataclass(slots=True)
+class Budgets:
+    """The budgets of all checks on one target."""
+
+    under_way: list[ReadBudget] = field(default_factory=list)
+    overruns: int = 0
+    """Checks whose budget the target has spent."""
+
+    @contextmanager
+    def one(self) -> Iterator[ReadBudget]:
+        """A budget for one check: a small one for a target that has spent several."""
+        budget = ReadBudget(FEW if self.overruns >= SUSPECT else ALL, self.under_way)
+        self.under_way.append(budget)
+        try:
+            yield budget
+        finally:
+            self.overruns += budget.spent is not None
+            self.under_way.remove(budget)
 
 
 def _count(number: int) -> str:

@@ -53,7 +53,7 @@ from zenoh_conformance.reading.pieces import Pieces
 from zenoh_conformance.reading.terms import SessionTerms
 from zenoh_conformance.wire import NO_EXTS, Segments, exts
 
-from .budget import ReadBudget, Wait
+from .budget import LOOK, ReadBudget, Wait
 from .fences import BY_QUERY, PASSES
 from .refusal import Refusal, refusals
 from .scene import Wire
@@ -265,10 +265,11 @@ class Dialogue(SessionTerms):
         """Decode what came. Raises Deviation, as not reached, when the budget is spent."""
         self.budget.bytes += len(event.data)
         self.budget.reads += 1
+        self._check_budget()
         for seen in self._decoder.feed(event):
             self.budget.messages += 1
-            if self.budget.spent:
-                self.deviate(expected="", got=self.budget.spent, step=NOT_REACHED)
+            if self.budget.messages % LOOK == 0:
+                self._check_budget()
             if seen.kind == "batch":
                 if self._decoder.directions[self.wire.side.other].opened:
                     self.largest = max(self.largest, len(seen.message))
@@ -281,6 +282,10 @@ class Dialogue(SessionTerms):
                 self._note(each.message)
         if event.kind in (Happened.EOF, Happened.RESET):
             self.ended, self._left = event.kind, event.time - self._spoke
+
+    def _check_budget(self) -> None:
+        if (spent := self.budget.spent) is not None:
+            self.deviate(expected="", got=spent, step=NOT_REACHED)
 
     def _note(self, message: object) -> None:
         if isinstance(message, Close):

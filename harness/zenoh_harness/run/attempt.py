@@ -16,7 +16,7 @@ from zenoh_conformance.judging.finding import Deviation, Finding
 from zenoh_conformance.judging.kept_waiting import as_seen_in_time
 from zenoh_conformance.judging.own_side import own_faults
 from zenoh_conformance.reading.conversation import Conversation, Side
-from zenoh_conformance.talking.budget import ALL, FEW, KEPT, SUSPECT, ReadBudget
+from zenoh_conformance.talking.budget import KEPT, Budgets
 from zenoh_harness.errors import CannotConnect, HarnessError
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.run.limiter import Limiter
@@ -90,10 +90,8 @@ class Conditions:
     """Where places are few: those who are busy at a time."""
     found: str = ""
     """How the target was found by the last look."""
-    budgets: list[ReadBudget] = field(default_factory=list)
-    """The reading budgets of the attempts that are under way."""
-    overruns: int = 0
-    """Attempts whose reading budget the target has spent."""
+    budgets: Budgets = field(default_factory=Budgets)
+    """What attempts may read of the target."""
 
 
 def attempt(item: Item, conditions: Conditions, number: int = 1) -> AttemptOutcome:
@@ -102,13 +100,8 @@ def attempt(item: Item, conditions: Conditions, number: int = 1) -> AttemptOutco
     place: AbstractContextManager[object] = conditions.floor.taken() if conditions.floor else nullcontext()
     with turn, place:
         stage = _stage(item, conditions, number)
-        stage.budget = ReadBudget(FEW if conditions.overruns >= SUSPECT else ALL, conditions.budgets)
-        conditions.budgets.append(stage.budget)
-        try:
+        with conditions.budgets.one() as stage.budget:
             outcome = _performed(item, stage)
-        finally:
-            conditions.budgets.remove(stage.budget)
-        conditions.overruns += stage.budget.spent is not None
     if conditions.stop.is_set() and not outcome.held:
         return AttemptOutcome(item=item, went=Went.STOPPED)
     return replace(outcome, before=conditions.found)

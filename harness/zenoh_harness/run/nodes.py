@@ -10,6 +10,7 @@ from zenoh_conformance.cases.controls import Ground
 from zenoh_conformance.judging.law import Law
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.talking.budget import Budgets
 from zenoh_harness.errors import OtherVersion, TargetError, UsageError
 from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.identity import Identity
@@ -60,6 +61,7 @@ class NodeRun:
         self._leaving = Aside()
         """Instances that end."""
         self._allowance = options.allowance
+        self._budgets = Budgets()
         every, selection = list(cases), options.selection
         self._cases = {case.id: case for case in every}
         self._ground = Ground(self._cases)
@@ -219,7 +221,7 @@ class NodeRun:
         ProfileRun(
             target=self.target, options=self.options, cases=self._cases, ground=self._ground, laws=self.laws,
             wanted=self._wanted_laws(), silent=self._silent, look=self._look, stop=self.stop,
-            allowance=self._allowed(lifecycle.profile), records=records, lifecycle=lifecycle,
+            allowance=self._allowed(lifecycle.profile), records=records, lifecycle=lifecycle, budgets=self._budgets,
         ).run(items, unhealthy)  # fmt: skip
 
     def _allowed(self, profile: str) -> Allowance:

@@ -12,6 +12,7 @@ from zenoh_conformance.cases.controls import Ground
 from zenoh_conformance.judging.law import Law
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.talking.budget import Budgets
 from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.profiles import ASSUMED
 from zenoh_harness.run.allowance import Allowance, in_rounds, some
@@ -51,6 +52,7 @@ class ProfileRun:
     allowance: Allowance
     records: Records
     lifecycle: Lifecycle
+    budgets: Budgets
 
     def run(self, items: Sequence[Item], unhealthy: Unhealthy | None) -> None:
         """All of them. Raises CannotGoOn when the target cannot be had again; records so far are kept."""
@@ -134,6 +136,7 @@ class ProfileRun:
             return Conditions(
                 node=lifecycle.node, facts=can.facts, seed=self.options.seed, stop=self.stop, agent=agent,
                 found=lifecycle.condition, timeout=self.options.timeout, pause=self.options.pause,
+                budgets=self.budgets,
             )  # fmt: skip
 
         return now

@@ -53,6 +53,7 @@ def measure_capacity(node: NodeInstance, answer: float, offers: Sequence[Any]) -
     links = [us for us in (open_link(node, 1.0, 1.0) for _ in range(TRIED)) if us is not None]
     try:
         for us in links:
+            us.budget = ReadBudget(FEW)
             us.send(us.init_syn(exts=exts(*offers)))
         acks = _links_with_ack(links, within)
         for us, ack in acks if len(acks) == len(links) else ():
@@ -73,6 +74,7 @@ def _one_by_one(node: NodeInstance, within: float, offers: Sequence[Any]) -> int
     try:
         while len(links) < TRIED and time.monotonic() < until and (us := open_link(node, 1.0, 1.0)) is not None:
             links.append(us)
+            us.budget = ReadBudget(FEW)
             us.send(us.init_syn(exts=exts(*offers)))
             ack = _expect_or_none(us, InitAck, within)
             if isinstance(ack, Init):
@@ -101,9 +103,7 @@ def open_link(node: NodeInstance, within: float = CONNECT, unit: float | None = 
         wire = Recorder().wire(node, "habits", Deadline.after(within))
     except CannotConnect:
         return None
-    us = Dialogue(wire, zid=zid, unit=unit or stretched(max(UNIT, CONNECT)), requirement=REQUIREMENT)
-    us.budget = ReadBudget(FEW)  # many links, on each of which little is expected
-    return us
+    return Dialogue(wire, zid=zid, unit=unit or stretched(max(UNIT, CONNECT)), requirement=REQUIREMENT)
 
 
 def _links_with_ack(links: list[Dialogue], within: float) -> list[tuple[Dialogue, Init]]:
