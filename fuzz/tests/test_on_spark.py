@@ -12,6 +12,7 @@ from zenoh_fuzz.campaign.campaign import Order
 from zenoh_fuzz.campaign.workers import corpus_files
 from zenoh_fuzz.on_spark import FuzzShard, Rounds, run, unzip_inputs, zip_inputs
 from zenoh_harness.files import campaigns
+from zenoh_harness.run import embargo
 
 pytestmark = pytest.mark.needs("atheris")
 
@@ -64,10 +65,9 @@ class Row:
         self.what, self.data = what, data
 
 
-def found(number: int, count: int = 1) -> Row:
-    row = campaigns.FindingRow(
-        id=f"{number:012x}", oracle="decode", rule="r", signature=f"s{number}", why="why", input="00", count=count
-    )
+def found(number: int, count: int = 1, **more) -> Row:
+    told = {"oracle": "decode", "rule": "r", "signature": f"s{number}", "why": "why", "input": "00", **more}
+    row = campaigns.FindingRow(id=f"{number:012x}", count=count, **told)
     return Row("finding", json.dumps({"row": row.to_json(), "first_seen": 1.0}).encode())
 
 
@@ -83,6 +83,23 @@ def test_the_same_finding_of_two_shards_is_one(tmp_path: Path) -> None:
     assert [event["event"] for event in campaigns.read_events(tmp_path / "decode")].count("finding") == 2
     again = Rounds(Collected(rows), asked, {"ours": "1"}, tmp_path / "decode", lambda so_far: None).run(1)
     assert again.fresh == ()
+
+
+def test_what_is_under_embargo_is_kept_in_the_data_folder_alone(tmp_path: Path, monkeypatch) -> None:
+    """A campaign's folder may be published: there it is counted."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    numbers = Row("outcome", json.dumps({"inputs": 10, "edges": 5, "seconds": 1, "restarts": 0}).encode())
+    secret = {"why": "a secret", "input": "005ec2e7", "embargo": True, "grave": True}
+    rows = [found(1, 2, **secret), found(1, 3, **secret), numbers]
+    outcome = run(Collected(rows), order(tmp_path / "out", with_seeds=False), {"ours": "1"}, rounds=1)
+
+    assert list(outcome.findings) == [f"{1:012x}"]
+    [listed] = campaigns.read_ledger(tmp_path / "out" / "decode").values()
+    assert (listed.embargo, listed.count, listed.input, listed.why) == (True, 5, "", "")
+    text = b"".join(path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file())
+    assert b"secret" not in text and b"5ec2e7" not in text and b"\x5e\xc2\xe7" not in text
+    kept = campaigns.read_finding(embargo.folder() / "fuzz" / campaigns.FINDINGS / listed.id)
+    assert (kept.input, kept.why, kept.count) == ("005ec2e7", "a secret", 5)
 
 
 @pytest.mark.soak

@@ -24,7 +24,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from zenoh_fuzz.campaign.campaign import Campaign, Order, Outcome, lock_folder
+from zenoh_fuzz.campaign.campaign import Campaign, Order, Outcome, ledger_row, lock_folder, store_finding
 from zenoh_fuzz.campaign.workers import corpus_files
 from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.files import campaigns
@@ -201,9 +201,10 @@ class Rounds:
         row = campaigns.finding_of(said["row"])
         known = self.ledger.get(row.id)
         if known is not None:
-            row = replace(known, count=known.count + row.count)
-        self.ledger[row.id] = row
-        campaigns.keep_finding(self.folder, row)
+            # The ledger has no input of a finding under embargo, and the data folder must keep it.
+            row = replace(row if row.embargo else known, count=known.count + row.count)
+        self.ledger[row.id] = ledger_row(row)
+        store_finding(self.folder, row)
         if row.id not in self.outcome.findings:
             now = time.monotonic() - self._began
             self.outcome.first_seen[row.id] = now

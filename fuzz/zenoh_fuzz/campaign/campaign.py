@@ -130,6 +130,11 @@ def ledger_row(row: FindingRow) -> FindingRow:
     )
 
 
+def store_finding(folder: Path, row: FindingRow) -> None:
+    """Store a finding in the campaign's folder; one under embargo goes to the user's data folder only."""
+    campaigns.keep_finding(embargo.folder() / "fuzz" if row.embargo else folder, row)
+
+
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
     """Lock the folder. Raises UsageError if another campaign works in it, CannotGoOn if it cannot be written."""
@@ -329,7 +334,7 @@ class Campaign:
             )
         self.outcome.findings[row.id] = row
         self.outcome.first_seen[row.id] = now
-        self._keep(row)
+        store_finding(self.folder, row)
         campaigns.add_event(
             self.folder,
             "finding",
@@ -368,10 +373,6 @@ class Campaign:
             self.folder, "restart", time.monotonic() - self._began, {"worker": one.number, "seen": death.why}
         )
 
-    def _keep(self, row: FindingRow) -> None:
-        """Store a finding in the campaign's folder; one under embargo goes to the user's data folder only."""
-        campaigns.keep_finding(embargo.folder() / "fuzz" if row.embargo else self.folder, row)
-
     # --- the end ------------------------------------------------------------------------------------------------------
 
     def _close(self, ledger: dict[str, FindingRow], *, merge: bool) -> None:
@@ -381,7 +382,7 @@ class Campaign:
             before = ledger.get(name)
             count = row.count + (before.count if before else 0)
             ledger[name] = replace(ledger_row(row), count=count)
-            self._keep(replace(row, count=count))
+            store_finding(self.folder, replace(row, count=count))
         campaigns.write_ledger(self.folder, ledger)
         if merge:
             before_merge = len(corpus_files(self.corpus))
@@ -403,4 +404,4 @@ class Campaign:
         )
 
 
-__all__ = ["Campaign", "FindingRow", "Order", "Outcome", "ledger_row", "lock_folder", "public_json"]
+__all__ = ["Campaign", "FindingRow", "Order", "Outcome", "ledger_row", "lock_folder", "public_json", "store_finding"]
