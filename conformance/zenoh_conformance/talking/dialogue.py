@@ -263,8 +263,7 @@ class Dialogue(SessionTerms):
 
     def _take(self, event: Event) -> None:
         """Decode what came. Raises Deviation, as not reached, when the budget is spent."""
-        self.budget.bytes += len(event.data)
-        self.budget.reads += 1
+        self.budget.bytes, self.budget.reads = self.budget.bytes + len(event.data), self.budget.reads + 1
         self._check_budget()
         for seen in self._decoder.feed(event):
             self.budget.messages += 1

@@ -1,0 +1,71 @@
+"""Hostile nodes: every run ends by itself, in bounded time and memory, and says what the node did."""
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from zenoh_harness import cli
+from zenoh_harness.links.timing import scaled
+
+NODE = Path(__file__).parents[1] / "hostile_node.py"
+SANE = ("--only", "establishment-sane/a-sane-handshake-is-accepted", "--only", "keep-alive/*")
+SECONDS, MEMORY = 60.0, 300 << 20
+"""What a quick run of one may take: seconds on two idle cores, and bytes."""
+
+KINDS = {
+    "keep_alives": "messages that nobody asked for",
+    "fragments": "bytes that nobody asked for",
+    "compressed": "bytes that nobody asked for",
+    "pushes": "bytes that nobody asked for",
+    "subscribers": "messages that nobody asked for",
+    "strangers": "messages that nobody asked for",
+    "noise": "does not answer an InitSyn as Zenoh does",
+    "one_by_one": "silence where InitAck is required",
+    "extensions": "",
+    "long_cookie": "",
+    "one_byte": "link ended where InitAck is required",
+    "silent": "does not answer",
+    "deaf": "",
+    "half": "",
+    "forks": "",
+    "log_flood": "",
+}
+
+
+def reach(how):
+    return f"exec:{shlex.join([sys.executable, str(NODE), how])} {{port}}"
+
+
+@pytest.mark.parametrize("how", ["keep_alives", "fragments", "noise"])
+def test_a_short_run_of_a_hostile_node_says_what_it_did(how, tmp_path, capsys):
+    assert cli.invoke(["run", reach(how), *SANE, "--out", str(tmp_path / "r")]) in (1, 3, 4)
+    shown = capsys.readouterr()
+    assert KINDS[how] in shown.out + shown.err
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("how", KINDS)
+def test_a_quick_run_of_a_hostile_node_ends_in_time(how, tmp_path):
+    command = [
+        sys.executable,
+        "-m",
+        "zenoh_harness.cli",
+        "run",
+        reach(how),
+        "--depth",
+        "quick",
+        "--out",
+        tmp_path / "r",
+    ]
+    with (tmp_path / "shown").open("wb") as shown:
+        run = subprocess.Popen(["timeout", str(scaled(4 * SECONDS)), *command], stdout=shown, stderr=shown)
+    _, status, used = os.wait4(run.pid, 0)
+    run.returncode = os.waitstatus_to_exitcode(status)
+    assert run.returncode in (0, 1, 3, 4)
+    assert used.ru_utime + used.ru_stime < SECONDS
+    assert used.ru_maxrss * 1024 < MEMORY
+    assert KINDS[how] in (tmp_path / "shown").read_text()
