@@ -39,7 +39,7 @@ class Made:
 
     def __str__(self) -> str:
         left = f", {self.faults} lines left out (table results_faults)" if self.faults else ""
-        return f"{self.runs} runs, {self.judgements} judgements{left}: tables in {self.folder}"
+        return f"{self.runs} run{'s' * (self.runs != 1)}, {self.judgements} judgements{left}: tables in {self.folder}"
 
 
 def keep_results(spark: SparkSession, files: Sequence[str], store: Store) -> None:
