@@ -200,8 +200,8 @@ class TakesAnybodysAnswer(Reference):
 )
 def answers_one_in_three(node, base, pending):
     """Drops every third reply to a query."""
-    node.counts[id(pending)] += 1
-    if node.counts[id(pending)] % 3:
+    node.counts[pending] += 1
+    if node.counts[pending] % 3:
         base()
 
 
@@ -209,11 +209,11 @@ def answers_one_in_three(node, base, pending):
 class ThinsOutWhatNobodyWantsThinned(Thins):
     """Forwards one reply for each key, whatever the consolidation mode."""
 
-    seen = cached_property(lambda node: set[tuple[int, Any]]())
+    seen = cached_property(lambda node: set[tuple[Pending, Any]]())
 
     def lets(self, pending, response):
         before = len(self.seen)
-        self.seen.add((id(pending), response.key))
+        self.seen.add((pending, response.key))
         return len(self.seen) > before
 
 
@@ -228,16 +228,16 @@ class ThinsOutWhatNobodyWantsThinned(Thins):
 class KeepsTheOldest(Thins):
     """Drops replies newer than the first one of a key, except in consolidation mode None."""
 
-    first = cached_property(lambda node: dict[tuple[int, Any], int]())
-    modes = cached_property(lambda node: dict[int, int]())
+    first = cached_property(lambda node: dict[tuple[Pending, Any], int]())
+    modes = cached_property(lambda node: dict[Pending, int]())
 
     def pending(self, link, request):
         found = super().pending(link, request)
-        self.modes[id(found)] = request.body.consolidation or 0
+        self.modes[found] = request.body.consolidation or 0
         return found
 
     def lets(self, pending, response):
         stamp = getattr(response.body.body, "timestamp", None) if isinstance(response.body, Reply) else None
-        if stamp is None or self.modes.get(id(pending)) == 1:
+        if stamp is None or self.modes.get(pending) == 1:
             return True
-        return bool(self.first.setdefault((id(pending), response.key), stamp.time) >= stamp.time)
+        return bool(self.first.setdefault((pending, response.key), stamp.time) >= stamp.time)

@@ -12,7 +12,7 @@ from zenoh_conformance.messages.sane import DEFAULT_PRIORITY
 from zenoh_conformance.primitives import ZenohID
 from zenoh_conformance.reading.connection import priority_of
 from zenoh_conformance.wire import Exts
-from zenoh_harness.reference import Reference
+from zenoh_harness.reference import Pending, Reference
 
 from . import fault, faulty
 from .routing_values import change_exts
@@ -42,17 +42,17 @@ class _ChangesAnswers(Reference):
 class _HoldsAnswers(Reference):
     """Base of nodes that hold all replies to a query until it ends."""
 
-    waiting = cached_property(lambda node: defaultdict[int, list[Any]](list))
+    waiting = cached_property(lambda node: defaultdict[Pending, list[Any]](list))
 
     def answer(self, pending, asker, key, response):
-        self.hold(self.waiting[id(pending)], (pending, asker, key, response))
+        self.hold(self.waiting[pending], (pending, asker, key, response))
 
     def hold(self, held, answer):
         """Add a reply to those that are held for its query."""
         held.append(answer)
 
     def finish(self, pending):
-        for answer in self.waiting.pop(id(pending), ()):
+        for answer in self.waiting.pop(pending, ()):
             super().answer(*answer)
         super().finish(pending)
 
@@ -242,7 +242,7 @@ class EndsWithAnError(_HoldsAnswers):
 
     def answer(self, pending, asker, key, response):
         if isinstance(response.body, Err):
-            self.waiting.pop(id(pending), None)
+            self.waiting.pop(pending, None)
             Reference.answer(self, pending, asker, key, response)
         else:
             super().answer(pending, asker, key, response)

@@ -41,7 +41,7 @@ class Entity:
     distance: int = 0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Pending:
     """A forwarded query whose final was not sent yet."""
 
