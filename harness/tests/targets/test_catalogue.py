@@ -64,6 +64,12 @@ def test_an_unknown_name_offers_the_nearest(project):
         ("[targets.x]\nabout = 'no reach'", "how x is reached"),
         ("[targets.x]\nreach = 'weel'", "wheel"),
         ("[targets.x", "cannot read"),
+        ("[targets.x]\nreach = 5", "field 'reach' must be array"),
+        ("[targets.x]\nreach = [5]", "reach"),
+        ("[targets.x]\nreach = 'wheel'\nclaims = 'qos'", "field 'claims' must be array"),
+        ("[targets.x]\nreach = 'wheel'\nembargo = 'none'", "upstream or own"),
+        ("[targets]\nx = 5", "x is not a table"),
+        ("targets = 5", "targets is not a table"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_told(tmp_path, text, says):

@@ -62,13 +62,21 @@ def print_explained(shell: Shell, part: Explained, *, with_head: bool = True) ->
 def _explain(source: tuple[str, ...], layer: Layer | None) -> Iterator[Explained]:
     joined = " ".join(source)
     kind = content_type(joined.encode(errors="replace"))
-    if kind is ContentType.HEX and not any(Path(name).is_file() for name in source):
+    if kind is ContentType.HEX and not any(map(_is_file, source)):
         yield Explained(joined, explain(bytes_of_hex(joined), layer))
     elif source == ("-",):
         yield from _content("-", sys.stdin.buffer.read(), layer)
     else:
         for name in source:
             yield from _content(name, _read(name, odd=kind is ContentType.ODD), layer)
+
+
+def _is_file(name: str) -> bool:
+    """Whether a word names a file; a long one cannot."""
+    try:
+        return Path(name).is_file()
+    except OSError:
+        return False
 
 
 def _read(name: str, *, odd: bool) -> bytes:

@@ -29,11 +29,25 @@ def check_files(*files: Path | None) -> None:
             why, hint = f"there is no folder {file.parent}", "make it first"
         elif file.is_dir():
             why, hint = f"{file} is a folder", "name a file"
-        elif not os.access(file if file.exists() else file.parent, os.W_OK):
-            why, hint = f"{file if file.exists() else file.parent} may not be written", "name another file"
+        elif why := _refusal(file):
+            hint = "name another file"
         else:
             continue
         raise UsageError(f"cannot write {file}", step="export", seen=why, hint=hint)
+
+
+def _refusal(file: Path) -> str:
+    """Return why a file cannot be written; empty if it can. A new one is created and removed again."""
+    there = file if file.exists() else file.parent
+    if not os.access(there, os.W_OK):
+        return f"{there} may not be written"
+    try:
+        if not file.exists():
+            file.touch()
+            file.unlink()
+    except OSError as why:
+        return str(why.strerror)
+    return ""
 
 
 def _exists(place: Path) -> bool:

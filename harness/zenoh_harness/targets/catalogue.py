@@ -22,6 +22,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from zenoh_harness.errors import UsageError, nearest, unknown
+from zenoh_harness.files import records
 from zenoh_harness.files.faults import regular
 from zenoh_harness.identity import Identity
 from zenoh_harness.profiles import DEFAULT, Profile
@@ -176,11 +177,20 @@ def _load_shipped() -> Iterator[KnownTarget]:
 def _load_project(folder: Path) -> Iterator[KnownTarget]:
     project = folder / PROJECT
     if project.is_file():
-        for name, about in _read(project).get("targets", {}).items():
+        for name, about in _tables(_read(project).get("targets", {}), project):
             yield _known({"name": name, **about}, str(project))
     for path in sorted((folder / FOLDER).glob("*.toml")):
-        if not path.name.endswith(".known.toml") and (about := _read(path).get("target")) is not None:
-            yield _known({"name": path.stem, **about}, str(path))
+        if not path.name.endswith(".known.toml") and "target" in (found := _read(path)):
+            for _, about in _tables({"target": found["target"]}, path):
+                yield _known({"name": path.stem, **about}, str(path))
+
+
+def _tables(targets: object, path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The tables of targets, by name. Raises UsageError where there is another value."""
+    for name, about in targets.items() if isinstance(targets, dict) else (("targets", targets),):
+        if not isinstance(about, dict):
+            raise UsageError(f"{path}: {name} is not a table", step="known targets", hint="[targets.NAME]")
+        yield name, about
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -193,22 +203,18 @@ def _read(path: Path) -> dict[str, Any]:
 def _known(about: Mapping[str, Any], where: str) -> KnownTarget:
     for word in set(about) - _FIELDS:
         raise UsageError(f"{where} has an unknown field {word!r}", step="known targets", hint=nearest(word, _FIELDS))
-    reach = about.get("reach", ())
-    strings = (reach,) if isinstance(reach, str) else tuple(reach)
-    if not strings or not all(isinstance(string, str) for string in strings):
+    reach = about.get("reach") or ()
+    fields = {**about, "reach": [reach] if isinstance(reach, str) else reach, "where": where}
+    try:
+        known = records.read(KnownTarget, fields)
+    except records.RecordFault as why:
+        raise UsageError(f"{where}: target {about['name']}: {why}", step="known targets", hint=why.hint) from why
+    if not known.reach:
         raise UsageError(
-            f"{where} does not say how {about['name']} is reached", step="known targets", hint="reach = 'exec:...'"
+            f"{where} does not say how {known.name} is reached", step="known targets", hint="reach = 'exec:...'"
         )
-    for string in (*strings, *about.get("profiles", {}).values()):
+    for string in (*known.reach, *known.profiles.values()):
         parse(string)
-    if about.get("embargo", _POLICIES[0]) not in _POLICIES:
-        raise UsageError(
-            f"{where}: embargo must be {' or '.join(_POLICIES)}", step="known targets", seen=str(about["embargo"])
-        )
-    converted = {
-        "reach": strings,
-        "claims": frozenset(about.get("claims", ())),
-        "profiles": MappingProxyType(dict(about.get("profiles", {}))),
-        "panics": tuple(about.get("panics", ())),
-    }
-    return KnownTarget(where=where, **{**about, **converted})
+    if known.embargo not in _POLICIES:
+        raise UsageError(f"{where}: embargo must be {' or '.join(_POLICIES)}", step="known targets", seen=known.embargo)
+    return known

@@ -10,9 +10,13 @@ from zenoh_conformance.messages import sane
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.reading.kinds import InitAck, InitSyn, OpenAck, OpenSyn
 from zenoh_conformance.talking import Dialogue
+from zenoh_harness.links.timing import Deadline
 
 OTHERS: Final = (8, 10, 7, 11, 6, 12, 5)
 """Versions to try, the likeliest first."""
+
+PATIENCE: Final = 15.0
+"""Seconds after which no further version is tried."""
 
 
 def other_version(side: Side, visit: Callable[[], Dialogue | None]) -> int | None:
@@ -22,8 +26,9 @@ def other_version(side: Side, visit: Callable[[], Dialogue | None]) -> int | Non
     if us is None:
         return None
     first: Dialogue | None = us
+    deadline = Deadline.after(PATIENCE)
     for version in OTHERS if side is Side.RESPONDER else (0,):
-        us = first or visit()
+        us = first or (None if deadline.passed else visit())
         first = None
         if us is None:
             return None

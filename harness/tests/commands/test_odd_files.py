@@ -1,4 +1,4 @@
-"""A FIFO or a device among the inputs is refused at once: it may never end."""
+"""Files that cannot be used: an input without an end, a name that is too long, an output that cannot be written."""
 
 import os
 
@@ -39,3 +39,15 @@ def test_a_report_of_a_folder_with_an_earlier_report_leaves_its_schemas_out(tmp_
     (tmp_path / "old" / "schema" / "audit.schema.json").write_text("{}")
     assert cli.invoke(["report", ".", "--out", "site"]) == 2
     assert "holds no results.jsonl" in capsys.readouterr().err
+
+
+def test_a_long_message_is_explained_and_not_taken_for_a_file(capsys):
+    assert cli.invoke(["explain", "0500" + "41" * 200]) in (0, 1)
+    assert "refused at byte 7" in capsys.readouterr().out
+
+
+def test_a_report_that_cannot_be_written_is_refused_before_the_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert cli.invoke(["run", "reference", "--only", "establishment-sane/*", "--sarif", "/proc/x.sarif"]) == 2
+    assert "cannot write /proc/x.sarif" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
