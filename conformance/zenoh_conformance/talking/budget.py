@@ -30,6 +30,9 @@ TOGETHER: Final = 4
 RETURNS: Final = 16
 """How often at most what we sent may come back, to several sessions or in several answers."""
 
+PIECE: Final = 8
+"""Bytes of a very small fragment: what we sent whole may come back in as many messages."""
+
 SUSPECT: Final = 3
 """Checks whose budget a target has spent, after which it gets a small one."""
 
@@ -80,7 +83,8 @@ class ReadBudget:
     def _unasked(self) -> tuple[int, int, int]:
         """Bytes, messages and bytes unpacked beyond what our own words may bring about; below zero while there are none."""
         asked = RETURNS * self.sent + LARGEST * self.inits
-        return self.bytes - asked, self.messages - RETURNS * self.sent_messages, self.unpacked - asked
+        messages = RETURNS * (self.sent_messages + self.sent // PIECE)
+        return self.bytes - asked, self.messages - messages, self.unpacked - asked
 
 
 @dataclass(slots=True)
