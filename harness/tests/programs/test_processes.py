@@ -160,6 +160,14 @@ def test_listening_tells_where():
         assert program.listening() == (("127.0.0.1", port),)
 
 
+@pytest.mark.parametrize("interactive", [False, True])
+def test_a_program_inherits_nothing_but_its_standard_streams(interactive):
+    code = "import os, sys; sys.stderr.write(' '.join(os.listdir('/proc/self/fd')))"
+    with processes.start(python(code), interactive=interactive) as program:
+        program.wait(soon())
+        assert set(program.output().split()) == {"0", "1", "2", "3"}  # 3 is the folder that it lists
+
+
 OWNER = """
 import os, sys
 from zenoh_harness.programs import processes

@@ -278,6 +278,8 @@ class Supervisor:
 def read_request(connection: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
     """The next request and the descriptors that came with it, or None at the end; four bytes of length precede the JSON."""
     data, fds, _, _ = socket.recv_fds(connection, 4, 4)
+    for fd in fds:
+        os.set_inheritable(fd, False)
     head = data + received(connection, 4 - len(data)) if data else b""
     return (json.loads(received(connection, int.from_bytes(head, "big"))), fds) if head else None
 
