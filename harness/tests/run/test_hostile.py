@@ -25,14 +25,14 @@ KINDS = {
     "strangers": "messages that nobody asked for",
     "noise": "does not answer an InitSyn as Zenoh does",
     "one_by_one": "silence where InitAck is required",
-    "extensions": "",
-    "long_cookie": "",
+    "extensions": "Exit 1: deviates from the specification",
+    "long_cookie": "9223372036854775808 is beyond 65535",
     "one_byte": "link ended where InitAck is required",
     "silent": "does not answer",
-    "deaf": "",
-    "half": "",
-    "forks": "",
-    "log_flood": "",
+    "deaf": "session-establishment/session-live-after-open-ack",
+    "half": "session-establishment/session-live-after-open-ack",
+    "forks": "session-establishment/session-live-after-open-ack",
+    "log_flood": "session-establishment/session-live-after-open-ack",
 }
 
 
