@@ -95,6 +95,9 @@ PARTS: Mapping[str, MachinePart] = {
     "tshark": MachinePart(present=_program("tshark"), hint="tshark: the package tshark"),
     "netns": MachinePart(present=_namespaces, hint="network namespaces: the package iproute2, and root"),
     "bash": MachinePart(present=_program("bash"), hint="bash: the package bash"),
+    "linux": MachinePart(
+        present=lambda: sys.platform == "linux", hint="Linux, for what its kernel alone tells or holds"
+    ),
     "full-device": MachinePart(present=Path("/dev/full").exists, hint="/dev/full, a device that is always full: Linux"),
     "root": MachinePart(present=_root, hint="root, which is needed to become another user"),
     "python-3.11": MachinePart(

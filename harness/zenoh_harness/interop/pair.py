@@ -23,7 +23,7 @@ from zenoh_harness.interop.voice import PATIENCE, Voice
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.tap import Tap
 from zenoh_harness.profiles import DEFAULT, ON_THE_LINK
-from zenoh_harness.programs import processes
+from zenoh_harness.programs.ports import free_port
 from zenoh_harness.targets.adapters.launched import LaunchedNode
 from zenoh_harness.targets.agent import AgentClient
 from zenoh_harness.targets.reach import KINDS, Reach, parse
@@ -197,7 +197,7 @@ def _listening_too(reach: Reach) -> Reach:
     """Return a container that connects with the option to listen, too, so that its application can connect to it."""
     if reach.kind != "docker":
         return reach
-    port = processes.free_port()
+    port = free_port()
     listen = shlex.quote(f'listen/endpoints:["tcp/127.0.0.1:{port}"]')
     return reach.with_options(args=f"{reach.options.get('args', '')} --cfg {listen}".strip())
 

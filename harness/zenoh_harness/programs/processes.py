@@ -7,7 +7,6 @@ import contextlib
 import os
 import select
 import signal
-import socket
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -378,13 +377,6 @@ def _supervised(command: Sequence[str], folder: Path, options: Mapping[str, obje
         for fd in theirs:
             os.close(fd)
     return Program(command, folder, control_write, status_read, ours)
-
-
-def free_port(host: str = "127.0.0.1") -> int:
-    """A free port; the caller must check afterwards which process listens there."""
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as sock:
-        sock.bind((host, 0))
-        return int(sock.getsockname()[1])
 
 
 def process_and_descendants(pid: int) -> list[psutil.Process]:

@@ -21,6 +21,7 @@ from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.profiles import DEFAULT, PROFILES, Profile
 from zenoh_harness.programs import processes
+from zenoh_harness.programs.ports import free_port
 from zenoh_harness.targets.adapters.launched import READY, LaunchedNode, LaunchedTarget
 from zenoh_harness.targets.agent import AgentClient
 from zenoh_harness.targets.reach import Reach, split_command
@@ -141,7 +142,7 @@ class CommandTarget(LaunchedTarget):
         chosen = self.reach.options.get("listen")
         if chosen:
             return Locator.parse(chosen if "/" in chosen else f"tcp/{chosen}")
-        return Locator.tcp("127.0.0.1", processes.free_port())
+        return Locator.tcp("127.0.0.1", free_port())
 
 
 def _check_port_is_free(locator: Locator) -> None:

@@ -15,7 +15,7 @@ from typing import Any, cast
 from zenoh_harness.errors import CannotStart, UsageError, nearest
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.profiles import DEFAULT, Profile
-from zenoh_harness.programs.processes import free_port
+from zenoh_harness.programs.ports import free_port
 from zenoh_harness.targets.adapters.address import ListeningNode, ListeningTarget
 from zenoh_harness.targets.reach import Reach
 from zenoh_harness.targets.target import Role, profile_of
