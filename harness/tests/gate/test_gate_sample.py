@@ -2,8 +2,10 @@
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
+from sarif_rules import check_for_hosts
 
 from zenoh_harness.cli import invoke
 from zenoh_harness.files import results
@@ -46,7 +48,7 @@ def test_from_the_first_list_to_a_fixed_deviation(gate, tmp_path, monkeypatch):
     assert text.splitlines()[-1] == "Exit 1: red: 1 new"
     assert (tmp_path / "page.md").read_text() == (tmp_path / "s.md").read_text()
     assert 'failures="1"' in (tmp_path / "j.xml").read_text()
-    assert "cookie-must-match" in (tmp_path / "s.sarif").read_text()
+    assert len(json.loads((tmp_path / "s.sarif").read_text())["runs"][0]["results"]) == 1
     shown = next(one for one in results.read(tmp_path / "zconform-gate").judgements if one.evidence)
     assert (tmp_path / "zconform-gate" / shown.evidence).exists()
 
@@ -118,3 +120,59 @@ def test_what_was_judged_before_and_is_not_now_is_red_until_it_is_accepted(tmp_p
     assert "Exit 1: red: 1 lost" in text
     assert invoke(["gate", "update", *words]) == 0
     assert (tmp_path / "c.judged").read_text() == judged
+
+
+@pytest.fixture
+def alerts(gate, tmp_path):
+    """Run the gate with `--sarif` in a repository: its exit code, and uri, line and message of each result."""
+    (tmp_path / ".git").mkdir()
+
+    def run(*words):
+        code, _ = gate(*words, "--sarif", "gate.sarif")
+        (run,) = check_for_hosts(tmp_path / "gate.sarif", tmp_path)["runs"]
+        places = [(one["locations"][0]["physicalLocation"], one["message"]["text"]) for one in run["results"]]
+        return code, [(place["artifactLocation"]["uri"], place["region"]["startLine"], text) for place, text in places]
+
+    return run
+
+
+def test_a_green_gate_of_a_node_with_known_deviations_opens_no_alert(gate, alerts):
+    gate("init", BEFORE)
+    assert alerts(BEFORE) == (0, [])
+
+
+def test_a_new_failure_is_one_alert_at_a_line_that_exists(gate, alerts, tmp_path):
+    gate("init", AFTER)
+    code, ((uri, line, text),) = alerts(BEFORE)
+    assert (code, uri, line) == (1, "sample.known.toml", 1)
+    assert text.startswith("new: fail: stage open: OpenAck where a refusal is required")
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/router.c").write_text("int main(void);\n")
+    code, ((uri, line, _),) = alerts(BEFORE, "--sarif-location", "src/router.c")
+    assert (uri, line) == ("src/router.c", 1)
+
+
+def test_a_mended_deviation_and_a_changed_one_are_alerts_at_their_entries(gate, alerts, tmp_path):
+    gate("init", BEFORE)
+    listed = tmp_path / "sample.known.toml"
+    listed.write_text("# a line before\n\n" + listed.read_text())
+    block = listed.read_text().splitlines().index("[[deviation]]") + 1
+    code, ((uri, line, text),) = alerts(AFTER)
+    assert (code, uri, line, text.partition(":")[0]) == (1, "sample.known.toml", block, "fixed")
+    listed.write_text(listed.read_text().replace("stage open: OpenAck where a refusal is required", "another"))
+    code, ((uri, line, text),) = alerts(BEFORE)
+    assert (code, uri, line, text.partition(":")[0]) == (1, "sample.known.toml", block, "changed")
+
+
+def test_stored_results_give_the_same_alert(gate, alerts):
+    gate("init", AFTER)
+    straight = alerts(BEFORE)
+    code = invoke(["gate", "results", "zconform-gate", "--known", "sample.known.toml", "--sarif", "again.sarif"])
+    assert code == straight[0]
+    assert Path("again.sarif").read_text() == Path("gate.sarif").read_text()
+
+
+def test_a_location_that_does_not_exist_is_refused_before_the_run(gate):
+    gate("init", AFTER)
+    code, text = gate(AFTER, "--sarif", "gate.sarif", "--sarif-location", "no/such.c")
+    assert (code, "there is no file no/such.c" in text) == (2, True)

@@ -72,15 +72,19 @@ def test_the_step_is_red_with_a_fault_and_leaves_all_that_the_page_shows(step, t
     code, text = step(WRONG)
     assert (code, "Exit 1: red: 1 new" in text) == (1, True)
     written = dict(line.split("=", 1) for line in (tmp_path / "output").read_text().splitlines())
-    assert written == {"exit": "1", "results": f"{tmp_path}/zconform-gate"}
+    results = f"{tmp_path}/zconform-gate"
+    assert written == {"exit": "1", "results": results, "sarif": f"{results}/gate.sarif"}
     assert "### ❌ sample" in (tmp_path / "page.md").read_text()
     for name in ("results.jsonl", "junit.xml", "gate.sarif", "evidence"):
         assert (tmp_path / "zconform-gate" / name).exists()
 
 
-def test_the_step_is_green_without_one_and_2_for_a_wrong_option(step):
+def test_the_step_is_green_without_one_and_2_for_a_wrong_option(step, tmp_path):
     assert step(RIGHT)[0] == 0
+    (tmp_path / "output").unlink()
+    (tmp_path / "zconform-gate/gate.sarif").unlink()
     assert step(RIGHT, "--dept quick")[0] == 2
+    assert "sarif=" not in (tmp_path / "output").read_text()
 
 
 def test_the_hook_reads_lists_and_names_what_is_wrong(tmp_path, capsys):

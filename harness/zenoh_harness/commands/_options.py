@@ -33,8 +33,6 @@ timeout_option: Final = click.option(
 )
 fresh_option: Final = click.option("--fresh", is_flag=True, help="Start a new target for every judgement.")
 strict_option: Final = click.option("--strict", is_flag=True, help="Count `warn` and `slow` as deviations.")
-junit_option: Final = click.option("--junit", type=FILE, help="Write a JUnit XML report to this file.")
-sarif_option: Final = click.option("--sarif", type=FILE, help="Write a SARIF report to this file.")
 
 
 def depth_option(default: str) -> Callable[[Command], Command]:

@@ -20,20 +20,19 @@ from zenoh_conformance.spec.lock import lock, revisions
 from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.commands import _completing as completing
 from zenoh_harness.commands import _flakes
+from zenoh_harness.commands._exports import Exports, export_options, sarif_options
 from zenoh_harness.commands._options import (
     FILE,
     Command,
     depth_option,
     fresh_option,
     jobs_option,
-    junit_option,
     only_option,
-    sarif_option,
     seed_option,
     strict_option,
     timeout_option,
 )
-from zenoh_harness.commands.run import accept_judged, command_line, read_exported, write_exports
+from zenoh_harness.commands.run import accept_judged, command_line
 from zenoh_harness.console import Shell, out_option, plain, shell_options
 from zenoh_harness.errors import UsageError, nearest, unknown
 from zenoh_harness.files import judged as files_judged
@@ -42,6 +41,7 @@ from zenoh_harness.files.faults import FileFault
 from zenoh_harness.files.results import Header
 from zenoh_harness.files.writable import check_files, check_folders
 from zenoh_harness.gate import editing, entries, report
+from zenoh_harness.gate.alerts import alerts_of_gate
 from zenoh_harness.gate.comparison import GateResult, compare, exit_code_of
 from zenoh_harness.gate.entries import PlacedEntry
 from zenoh_harness.identity import Identity
@@ -116,8 +116,7 @@ def _run_options(function: Command) -> Command:
 @command.command("judge")
 @_run_options
 @summary_option
-@junit_option
-@sarif_option
+@export_options
 @click.option(
     "--require",
     "wanted",
@@ -131,8 +130,7 @@ def judge(
     target: str,
     path: Path,
     summary: Path | None,
-    junit: Path | None,
-    sarif: Path | None,
+    exports: Exports,
     wanted: str | None,
     **how: Any,
 ) -> int:
@@ -143,7 +141,7 @@ def judge(
     \b
     Example:  zconform gate wheel --known ci/zenoh.known.toml --summary gate.md --junit gate.xml
     """
-    check_files(summary, junit, sarif, _page())
+    exports.check(summary, _page())
     reach, options = _options(target, how)
     by_revision = requirements_of(wanted)
     options = replace(options, required=frozenset().union(*by_revision.values()) if by_revision else None)
@@ -153,8 +151,14 @@ def judge(
     ran = _run(shell, reach, options, [one.entry for one in placed], path)
     if ran is None:
         return int(Exit.NOTHING_JUDGED)
-    write_exports(read_exported([ran], junit, sarif), junit, sarif, strict=options.strict)
-    verdict = _verdict(ran.header, _compare_run(ran, placed, options), ran.exit, ran.out, path, how, by_revision)
+    held = _compare_run(ran, placed, options)
+    exports.write(
+        shell,
+        exports.read([ran]),
+        strict=options.strict,
+        alerts=lambda: alerts_of_gate(held, path, exports.sarif_location),
+    )
+    verdict = _verdict(ran.header, held, ran.exit, ran.out, path, how, by_revision)
     return _publish(shell, replace(verdict, why=ran.stopped.what if ran.stopped else ""), summary)
 
 
@@ -212,8 +216,9 @@ def update(shell: Shell, target: str, path: Path, owner: str, **how: Any) -> int
 @list_option
 @strict_option
 @summary_option
+@sarif_options
 @shell_options()
-def from_results(shell: Shell, folder: Path, path: Path, strict: bool, summary: Path | None) -> int:
+def from_results(shell: Shell, folder: Path, path: Path, strict: bool, summary: Path | None, exports: Exports) -> int:
     """Compare existing results with the list.
 
     Starts no target. RESULTS may be merged shards.
@@ -221,11 +226,12 @@ def from_results(shell: Shell, folder: Path, path: Path, strict: bool, summary: 
     \b
     Example:  zconform gate results whole --known ci/zenoh.known.toml
     """
-    check_files(summary, _page())
+    exports.check(summary, _page())
     read, placed = results.read(folder), _read_list(path)
     today = dt.datetime.now(dt.UTC).date()
     held = compare(read.judgements, placed, kind=read.header.kind, today=today, strict=strict, complete=read.complete)
     secret = read.footer.embargoed if read.footer else 0
+    exports.write(shell, [(read, folder)], alerts=lambda: alerts_of_gate(held, path, exports.sarif_location))
     how = {"depth": "quick", "only": (), "strict": strict}
     code = exit_code_of(held, complete=read.complete, secret=secret > 0)
     why = "" if read.complete else f"{len(read.pending)} checks were pending"

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import click
 
-from zenoh_harness.commands._options import junit_option, sarif_option, strict_option
-from zenoh_harness.commands.run import write_exports
+from zenoh_harness.commands._exports import Exports, export_options
+from zenoh_harness.commands._options import strict_option
 from zenoh_harness.console import FOLDER, Shell, shell_options
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files import merging, results
-from zenoh_harness.files.writable import check_files
 from zenoh_harness.run import summary
 from zenoh_harness.run.folder import claimed
 from zenoh_harness.run.runner import RESULTS, Ran
@@ -26,13 +25,10 @@ from zenoh_harness.run.runner import RESULTS, Ran
     type=click.Path(path_type=Path, exists=True, file_okay=False),
 )
 @click.option("--out", required=True, type=FOLDER, help="Folder for the merged results.")
-@junit_option
-@sarif_option
+@export_options
 @strict_option
 @shell_options()
-def command(
-    shell: Shell, folders: tuple[Path, ...], out: Path, junit: Path | None, sarif: Path | None, strict: bool
-) -> int:
+def command(shell: Shell, folders: tuple[Path, ...], out: Path, exports: Exports, strict: bool) -> int:
     """Merge the results of one target's shards.
 
     Writes one results folder from the RESULTS folders of all shards. If several shards judged a requirement, the worst verdict
@@ -42,7 +38,7 @@ def command(
     Example:  zconform merge shard-1 shard-2 shard-3 --out whole
     Exit codes: as for `run`, for the merged results.
     """
-    check_files(junit, sarif)
+    exports.check()
     if any(folder.resolve() == out.resolve() for folder in folders):
         raise UsageError(f"{out} is also one of RESULTS", step="--out", hint="name another folder")
     parts = [(folder, results.read(folder / RESULTS)) for folder in folders]
@@ -51,7 +47,7 @@ def command(
         made = merging.merge(parts, merging.worst, out, strict=strict)
     assert made.footer is not None
     ran = Ran(header=made.header, judgements=tuple(made.judgements), footer=made.footer, out=out)
-    write_exports([made], junit, sarif, strict=strict)
+    exports.write(shell, [(made, out / RESULTS)], strict=strict)
     if shell.as_json:
         shell.print_json(summary.as_json(ran))
     elif not shell.quiet:

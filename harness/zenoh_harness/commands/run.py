@@ -15,15 +15,14 @@ import click
 
 from zenoh_conformance.judging.verdict import Exit
 from zenoh_harness.commands import _completing as completing
+from zenoh_harness.commands._exports import Exports, export_options
 from zenoh_harness.commands._known import known_option
 from zenoh_harness.commands._options import (
     FILE,
     depth_option,
     fresh_option,
     jobs_option,
-    junit_option,
     only_option,
-    sarif_option,
     seed_option,
     strict_option,
     timeout_option,
@@ -31,11 +30,7 @@ from zenoh_harness.commands._options import (
 from zenoh_harness.console import Shell, out_option, plain, shell_options
 from zenoh_harness.errors import OtherVersion, UsageError
 from zenoh_harness.files import judged as files_judged
-from zenoh_harness.files import junit as files_junit
-from zenoh_harness.files import results
-from zenoh_harness.files import sarif as files_sarif
 from zenoh_harness.files.evidence import slug
-from zenoh_harness.files.results import Results
 from zenoh_harness.files.writable import check_files, check_folders
 from zenoh_harness.run import again, debugging, lists, summary
 from zenoh_harness.run.allowance import AT_FULL, Allowance, seconds_of
@@ -69,8 +64,7 @@ OUT: Final = "zconform-results"
 @known_option
 @click.option("--judged", type=FILE, help="List of what an earlier run judged; fail if this run judges less.")
 @click.option("--accept", is_flag=True, help="Write the list of --judged from this run.")
-@junit_option
-@sarif_option
+@export_options
 @strict_option
 @click.option("--with-embargoed", is_flag=True, help="Also run the embargoed scripts in your data folder.")
 @click.option("--shard", metavar="I/N", help="Run part I of N; `zconform merge` merges the results.")
@@ -108,8 +102,7 @@ def command(
     known: tuple[Path, ...],
     judged: Path | None,
     accept: bool,
-    junit: Path | None,
-    sarif: Path | None,
+    exports: Exports,
     strict: bool,
     with_embargoed: bool,
     shard: str | None,
@@ -133,7 +126,8 @@ def command(
     selection.check(every_name())
     seconds = seconds_of(budget) if budget else AT_FULL if depth == "full" and not debug else inf
     longest = seconds_of(timeout, "--timeout") if timeout else debugging.PATIENCE if debug else None
-    check_outputs(out, junit, sarif)
+    exports.check()
+    check_folders(out)
     wanted = [find_checked(target) for target in targets or ("wheel",)]
     check_judged(judged, accept=accept, targets=len(wanted), selected=not selection.whole or last_failed)
     check_repetition(repeat=repeat, last_failed=last_failed, keep=keep, only=bool(only))
@@ -157,18 +151,12 @@ def command(
         pause=debugging.pause(shell, debug, wanted, depth) if debug else None,
     )
     ran = run_each(shell, wanted, options, known, seconds=seconds, repeat=repeat, last_failed=last_failed)
-    write_exports(read_exported(ran, junit, sarif), junit, sarif, strict=strict)
+    exports.write(shell, exports.read(ran), strict=strict, lists=known)
     if judged is not None and accept:
         accept_judged(shell, judged, ran[0])
     code = finish_runs(shell, ran)
     keep_running(shell, kept)
     return code
-
-
-def check_outputs(out: Path, *files: Path | None) -> None:
-    """Raise UsageError for a file or a folder that cannot be written."""
-    check_files(*files)
-    check_folders(out)
 
 
 def run_each(
@@ -245,19 +233,6 @@ def keep_running(shell: Shell, kept: Sequence[NodeInstance]) -> None:
     finally:
         for node in kept:
             node.stop()
-
-
-def read_exported(ran: Iterable[Ran | None], *files: Path | None) -> list[Results]:
-    """Read the results back if one of the files is to be written."""
-    return [results.read(run.out) for run in ran if run is not None] if any(files) else []
-
-
-def write_exports(read: Sequence[Results], junit: Path | None, sarif: Path | None, *, strict: bool = False) -> None:
-    """Write the results as JUnit XML and SARIF, as asked."""
-    if junit is not None:
-        files_junit.write(read, junit, strict=strict)
-    if sarif is not None:
-        files_sarif.write(read, sarif)
 
 
 def some_runs(

@@ -1,8 +1,8 @@
-"""Write results as SARIF 2.1.0: requirements are rules; all judgements but `pass` are results, with a SARIF kind.
+"""Write results as complete SARIF 2.1.0: requirements are rules; all judgements but `pass` are results, with a SARIF kind.
 
-The output contains neither date nor host name. The identity of a result (`partialFingerprints`) consists of target, role,
-profile, link, requirement and check with its parameters. It does not include the version: the same deviation in the next
-version is the same alert.
+Code hosts ignore kinds and suppressions; `code_scanning.py` writes what they show. The output contains neither date nor host
+name. The identity of a result (`partialFingerprints`) consists of target, role, profile, link, requirement and check with its
+parameters. It does not include the version: the same deviation in the next version is the same alert.
 """
 
 from __future__ import annotations
@@ -49,16 +49,9 @@ def run(results: Results) -> dict[str, Any]:
     rules = {ident: number for number, ident in enumerate(sorted({one.key.requirement for one in shown}))}
     header = results.header
     return {
-        "tool": {
-            "driver": {
-                "name": "zenoh-conformance",
-                "version": header.harness,
-                "informationUri": "https://zenoh.io",
-                "rules": [rule(ident) for ident in rules],
-            }
-        },
-        "automationDetails": {"id": f"zenoh-conformance/{_word(header.name)}/"},
-        "invocations": [_invocation(results)],
+        "tool": tool(results, rules),
+        "automationDetails": {"id": category(header.name)},
+        "invocations": [invocation(results)],
         "columnKind": "unicodeCodePoints",
         "properties": {
             "target": header.name, "version": header.version, "reach": header.reach, "spec": header.spec,
@@ -68,7 +61,25 @@ def run(results: Results) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _invocation(results: Results) -> dict[str, Any]:
+def tool(results: Results, rules: Iterable[str]) -> dict[str, Any]:
+    """Return the SARIF tool, with one rule for each requirement of `rules`."""
+    return {
+        "driver": {
+            "name": "zenoh-conformance",
+            "version": results.header.harness,
+            "informationUri": "https://zenoh.io",
+            "rules": [rule(ident) for ident in rules],
+        }
+    }
+
+
+def category(name: str) -> str:
+    """Return the id of all runs of one target; a code host calls it the category."""
+    return f"zenoh-conformance/{_word(name)}/"
+
+
+def invocation(results: Results) -> dict[str, Any]:
+    """Return the SARIF invocation: command, exit code, and why the run is incomplete."""
     made: dict[str, Any] = {"executionSuccessful": results.complete}
     if results.header.command:
         made["commandLine"] = results.header.command

@@ -1,0 +1,61 @@
+"""`--sarif` of `run` and `merge`: where failures are shown, and what the complete form is for."""
+
+import json
+from pathlib import Path
+
+import pytest
+from sarif_rules import check_for_hosts, check_form
+
+from zenoh_harness.cli import invoke
+
+WRONG = "faulty:believes-any-cookie?role=router&name=sample"
+ONLY = ("--only", "establishment-cookie/an-invented-cookie-is-refused")
+
+
+@pytest.fixture(autouse=True)
+def repository(tmp_path, monkeypatch):
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def uris(repository, name="s.sarif"):
+    (run,) = check_for_hosts(repository / name, repository)["runs"]
+    return [one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for one in run["results"]]
+
+
+def test_a_run_shows_a_failure_at_the_named_file_a_list_the_project_or_the_results(repository, capsys):
+    words = ["run", WRONG, *ONLY, "--sarif", "s.sarif", "--out", "r"]
+    assert invoke(words) == 1
+    assert uris(repository) == ["r/results.jsonl"]
+    assert "--sarif-location FILE names a file of your repository" in capsys.readouterr().err
+
+    (repository / "zconform.toml").write_text("")
+    assert invoke(words) == 1
+    assert uris(repository) == ["zconform.toml"]
+    assert "--sarif-location" not in capsys.readouterr().err
+
+    (repository / "ours.known.toml").write_text("# nothing yet\n")
+    assert invoke([*words, "--known", "ours.known.toml"]) == 1
+    assert uris(repository) == ["ours.known.toml"]
+
+    (repository / "README.md").write_text("# ours\n")
+    assert invoke([*words, "--known", "ours.known.toml", "--sarif-location", "README.md"]) == 1
+    assert uris(repository) == ["README.md"]
+
+
+def test_merge_writes_both_forms(repository):
+    for part in (1, 2):
+        assert invoke(["run", WRONG, *ONLY, "--shard", f"{part}/2", "--out", f"shard-{part}"]) in (1, 4)
+    folders = [str(path.parent) for path in Path().glob("shard-*/results.jsonl")]
+    words = ["merge", *folders, "--out", "whole", "--sarif", "s.sarif", "--sarif-complete", "all.sarif"]
+    assert invoke(words) == 1
+    assert uris(repository) == ["whole/results.jsonl"]
+    complete = json.loads((repository / "all.sarif").read_text())
+    check_form(complete)
+    assert any("evidence" in str(one["locations"]) for one in complete["runs"][0]["results"])
+
+
+def test_a_run_without_a_failure_writes_a_file_without_results(repository):
+    assert invoke(["run", "reference?role=router", *ONLY, "--sarif", "s.sarif"]) == 0
+    assert uris(repository) == []
