@@ -14,9 +14,9 @@ SYN = sane.init_syn(US)
 HANDSHAKE = [(Side.INITIATOR, SYN), (Side.RESPONDER, sane.init_ack(SYN, PEER, b"c"))]
 
 
-def findings(law, said):
+def findings(law, said, step=0.01):
     events = [
-        Event(number / 10, "us", side, Happened.BYTES, frame_batch(encode(message)))
+        Event(number * step, "us", side, Happened.BYTES, frame_batch(encode(message)))
         for number, (side, message) in enumerate(said)
     ]
     opened = [Event(0.0, "us", Side.INITIATOR, Happened.OPEN)]
@@ -30,3 +30,10 @@ def test_a_reason_that_cannot_hold(law, reason):
     assert [each.sender for each in findings(law, [*HANDSHAKE, (Side.RESPONDER, close)])] == [Side.RESPONDER]
     echoed = [*HANDSHAKE, (Side.INITIATOR, close), (Side.RESPONDER, close)]
     assert [each.sender for each in findings(law, echoed)] == [Side.INITIATOR]
+
+
+def test_a_handshake_that_took_too_long_may_have_expired():
+    said = [*HANDSHAKE, (Side.RESPONDER, sane.close(5))]
+
+    assert findings("law/expired-needs-a-lease", said, step=0.1) == []
+    assert findings("law/expired-needs-a-lease", said) != []

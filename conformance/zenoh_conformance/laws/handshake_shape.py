@@ -179,8 +179,10 @@ class QosAnsweredInKind(Handshake):
 
 @law("session-establishment/cookie-prevents-replay", per="conversation")
 class CookiesDiffer(Law):
-    """One node issues no cookie twice: a cookie of another link would open this one."""
+    """One node issues no cookie twice: a cookie of another link would open this one. Two short cookies may be equal by chance."""
 
+    SHORT = 8
+    """Bytes below which two cookies that were drawn at random may be equal: no page says how long a cookie is."""
     MOST = 4096
     """Cookies kept."""
 
@@ -190,9 +192,9 @@ class CookiesDiffer(Law):
         """(ZID, cookie) to the link, the newest last."""
 
     def on_init(self, seen: Seen, init: Init) -> None:
-        if not init.ack or not init.cookie:
+        if not init.ack or len(init.cookie or b"") < self.SHORT:
             return
-        key = (init.zid.raw, init.cookie)
+        key = (init.zid.raw, init.cookie or b"")
         self.subject(seen)
         again = self.issued.get(key, seen.connection) != seen.connection
         self.require(not again, at=seen, path="init.cookie", expected="a cookie of its own", got="that of another link")

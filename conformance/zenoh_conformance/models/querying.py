@@ -220,11 +220,12 @@ class Querying(RuleBasedStateMachine):
         if question.target is Target.ALL:
             return len(got) == len(matching), "query/all-reaches-every-match", "all asked", "not all"
         if question.target is Target.ALL_COMPLETE:
-            return got == complete, "query/all-complete-reaches-complete", "the complete ones asked", "others"
+            right = set(complete) <= set(got) and all(source.complete for source in got)  # of a part: either is right
+            return right, "query/all-complete-reaches-complete", "the complete ones asked", "others"
         name = "query/query-target-default" if question.target is None else "query/best-matching-reaches-one"
         some = len(got) in {min(1, len(matching)), len(matching)}
         return (
-            (len(got) == 1 and got[0] in complete) if complete else some,
+            (len(got) == 1 and got[0].complete) if complete else some,
             name,
             "the best match asked",
             "another choice",

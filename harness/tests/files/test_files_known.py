@@ -303,6 +303,15 @@ def test_what_was_judged_and_is_not_is_missing(tmp_path):
     assert refused.value.line == 1
 
 
+def test_a_requirement_that_a_law_judged_before_is_found_under_the_one_that_it_judges_now(tmp_path):
+    path = tmp_path / "t.judged"
+    path.write_text("responder default close/reason-expired\n")
+
+    assert judged.missing(judged.read(path), frozenset({"responder default close/expired-lease-is-expired"})) == []
+    assert judged.missing(judged.read(path), frozenset({"responder default close/reason-expired"})) == []
+    assert judged.missing(judged.read(path), frozenset()) == ["responder default close/reason-expired"]
+
+
 @pytest.mark.parametrize("verdict", Verdict)
 def test_only_a_verdict_on_the_target_counts_as_judged(verdict):
     """An error of the harness says nothing about the target."""

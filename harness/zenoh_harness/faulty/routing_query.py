@@ -38,6 +38,13 @@ def with_budget(pending: Pending, change: Callable[[int | None], int | None]) ->
     return replace(pending, budget=change(pending.budget))
 
 
+def forget_at_the_timeout(node, base):
+    """An `expire_queries` that sends nothing to the querier, then or later."""
+    for pending in {id(p): p for link in node.links.values() for p in link.requests.values()}.values():
+        pending.over = pending.over or (pending.deadline is not None and node.now >= pending.deadline)
+    base()
+
+
 fault(
     "asks-everybody",
     "Forwards a query to every session with a queryable, whatever its key.",
@@ -75,15 +82,9 @@ fault(
     caught_by=f"{TARGETS}/an-id-out-of-range-is-not-served",
 )
 fault(
-    "has-no-timeout",
-    "Ignores the timeout of a query.",
-    deadline_of=lambda: None,
-    caught_by=f"{ENDS}/a-query-ends-at-its-timeout",
-)
-fault(
-    "counts-timeouts-in-seconds",
-    "Reads milliseconds as seconds.",
-    deadline_of=lambda node, timeout: None if timeout is None else node.now + timeout,
+    "forgets-queries-at-their-timeout",
+    "Forgets a query at its Timeout, without RESPONSE_FINAL.",
+    expire_queries=forget_at_the_timeout,
     caught_by=f"{ENDS}/a-query-ends-at-its-timeout",
 )
 fault(
@@ -113,8 +114,12 @@ fault(
 )
 fault(
     "takes-a-part-for-the-whole",
-    "Treats a complete queryable as complete for every key.",
-    serves_all=lambda held: held.complete,
+    "Treats a complete queryable as complete for every key, if the target is AllComplete.",
+    targets=lambda node, base, link, request: (
+        [other for other in node.others(link) if any(held.complete for held in other.queryables.values())]
+        if node.target_of(request) == Target.ALL_COMPLETE
+        else base()
+    ),
     caught_by=f"{TARGETS}/complete-is-said-of-its-own-key",
 )
 fault(
@@ -148,7 +153,10 @@ fault(
     "Forwards a query with target AllComplete to incomplete queryables, too.",
     target_of=lambda base: Target.ALL if base() == Target.ALL_COMPLETE else base(),
     caught_by=(f"{TARGETS}/all-complete-ones-are-asked", f"{TARGETS}/nobody-complete-is-nobody-asked"),
-    also={f"{TARGETS}/complete-is*": "it forwards the query to all"},
+    also={
+        f"{TARGETS}/complete-is*": "it forwards the query to all",
+        f"{TARGETS}/a-queryable-is-as-complete*": "it forwards the query to all",
+    },
 )
 fault(
     "asks-all-for-the-best",

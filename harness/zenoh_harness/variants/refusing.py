@@ -88,6 +88,17 @@ row(
 )
 
 
+row(
+    "gives-up-handshakes-for-expired",
+    "Closes a handshake that has taken more than a second with reason EXPIRED.",
+    permitted="close#reasons: no page gives the end of a handshake that takes too long a reason",
+    settings={"handshake_s": 1.0},
+    on_time=lambda node, base, link: (
+        base() if link.live or node.now - link.opened_at < node.config.handshake_s else node.refuse(link, EXPIRED)
+    ),
+)
+
+
 @variant(permitted="no page says who ends a link after CLOSE")
 class SaysCloseAndWaits(TimedNode):
     """After its own CLOSE, waits half a second for the far side to end the link."""

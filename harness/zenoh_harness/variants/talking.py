@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 from itertools import count
 from typing import Any
@@ -48,6 +49,34 @@ row(
     permitted="primitives#extensions: an unknown optional one is skipped",
     encoded=lambda base, message: base(message=dressed(message)),
     say=lambda base, message: base(message=dressed(message)),
+)
+
+
+def with_deadline(pending: Pending, link: Link, change: Callable[[float | None], float | None]) -> Pending:
+    """Return a query with another deadline, unless the application of the node itself asked."""
+    return pending if link.inside is not None else replace(pending, deadline=change(pending.deadline))
+
+
+TIMEOUT = "query#timeout: the querier waits no longer; no page asks a router to end the query"
+row(
+    "leaves-timeouts-to-queriers",
+    "Does not end a query at its Timeout.",
+    permitted=TIMEOUT,
+    pending=lambda base, link: with_deadline(base(), link, lambda _deadline: None),
+)
+row(
+    "ends-queries-long-after-their-timeout",
+    "Ends a query when a thousand times its Timeout has run out.",
+    permitted=TIMEOUT,
+    pending=lambda node, base, link: with_deadline(
+        base(), link, lambda deadline: None if deadline is None else node.now + 1000 * (deadline - node.now)
+    ),
+)
+row(
+    "asks-who-is-complete-for-a-part",
+    "Forwards a query with target AllComplete to all matching queryables that are complete, for whatever key.",
+    permitted="query#query-target: all matching queryables with the Complete flag",
+    serves_all=lambda held, key: held.complete and keyexpr.intersects(held.key, key),
 )
 
 

@@ -212,6 +212,19 @@ row(
     make_cookie=lambda base: base()[:8],
 )
 row(
+    "cookie-of-1-byte",
+    "Issues cookies of one byte.",
+    permitted="session-establishment#cookie: opaque",
+    unjudged={"law/cookies-differ (responder)": "two such short cookies may be equal by chance"},
+    make_cookie=lambda base: base()[:1],
+)
+row(
+    "cookie-of-255-bytes",
+    "Issues cookies of 255 bytes.",
+    permitted="session-establishment#cookie: opaque",
+    make_cookie=lambda base: base().ljust(255, b"\xee"),
+)
+row(
     "cookie-of-2000-bytes",
     "Issues long cookies, with zeros in them.",
     permitted="session-establishment#cookie: opaque",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.cases.establishing import issued, issued_cookie
+from zenoh_conformance.laws.handshake_shape import CookiesDiffer
+from zenoh_conformance.messages import Init
 from zenoh_conformance.reading.codec import segments
 from zenoh_conformance.reading.kinds import InitAck, OpenAck
-from zenoh_conformance.talking import Scene
+from zenoh_conformance.talking import Dialogue, Scene
 from zenoh_conformance.wire import vle
 
 from .sane import a_sane_handshake_is_accepted
@@ -95,15 +97,16 @@ def a_longer_cookie_is_refused(scene: Scene, *, what: str) -> None:
 )
 def a_cookie_length_that_lies_is_refused(scene: Scene, *, length: int) -> None:
     """
-    The length before the cookie is not its length.
+    The length before the cookie is not its length: one more where the cookie that was issued has that length.
 
         us      OpenSyn (cookie behind another length)
         target  Close, or the link ends; never OpenAck
     """
     us = scene.dialogue()
-    ack = issued(us)
+    ack, cookie = issued_cookie(us)
+    lie = length + (length == len(cookie))
 
-    us.send(segments(us.open_syn(ack)).replace("open.cookie.length", vle.encode(length)))
+    us.send(segments(us.open_syn(ack)).replace("open.cookie.length", vle.encode(lie)))
 
     us.expect_refusal("open", never=OpenAck)
 
@@ -119,7 +122,7 @@ def an_invented_cookie_is_refused(scene: Scene) -> None:
     us = scene.dialogue()
     ack, cookie = issued_cookie(us)
 
-    us.send(us.open_syn(ack, cookie=b"\x5a" * len(cookie)))
+    us.send(us.open_syn(ack, cookie=bytes(byte ^ 0xFF for byte in cookie)))
 
     us.expect_refusal("open", never=OpenAck)
 
@@ -143,7 +146,7 @@ def a_cookie_of_another_link_is_refused(scene: Scene) -> None:
     """
     us, other = scene.dialogue(), scene.dialogue("other")
     first = issued(us)
-    other.ask(other.init_syn(), expect=InitAck, step="not reached: init")
+    differ(other, first, other.ask(other.init_syn(), expect=InitAck, step="not reached: init"))
 
     other.send(other.open_syn(first))
 
@@ -167,10 +170,16 @@ def a_used_cookie_opens_no_second_session(scene: Scene) -> None:
     us.leave()
     other = scene.dialogue("other", zid=us.zid)
 
-    other.ask(other.init_syn(), expect=InitAck, step="not reached: init")
+    differ(other, ack, other.ask(other.init_syn(), expect=InitAck, step="not reached: init"))
     other.send(other.open_syn(ack))
 
     other.expect_refusal("open", never=OpenAck)
+
+
+def differ(us: Dialogue, first: Init, second: Init) -> None:
+    """Deviate, as not reached, where two cookies are equal and so short that they may be so by chance."""
+    equal = first.cookie == second.cookie and len(second.cookie or b"") < CookiesDiffer.SHORT
+    us.require(not equal, expected="two cookies", got="a short one, twice", step="not reached: another cookie")
 
 
 def flipped(cookie: bytes, at: int) -> bytes:

@@ -127,19 +127,25 @@ def a_query_ends_though_its_source_is_gone(scene: Scene, *, how: str) -> None:
 @case("reply/final-always-comes", needs=ROUTES, control=a_query_reaches_a_queryable)
 def a_query_ends_at_its_timeout(scene: Scene) -> None:
     """
-    A query with a Timeout whose source is silent ends when that has run out; an error may tell so.
+    A query ends, although its Timeout has run out before its source has sent the final. The pages bind the querier alone, which waits
+    no longer: a router may end the query at its Timeout, and an error may tell so; or at the final, however late that is.
 
         querier    REQUEST (Timeout: an eighth of our patience)
         target     to the queryable: REQUEST
-        queryable  nothing
-        target     to the querier: RESPONSE_FINAL
+        queryable  nothing until the Timeout has run out
+        target     to the querier: RESPONSE_FINAL, or nothing yet
+        queryable  RESPONSE_FINAL
+        target     to the querier: RESPONSE_FINAL, if it has not sent it
     """
     querier, queryable = asked_of(scene)
-
     asked = querier.asks("k", timeout_ms=int(scene.unit * 125))
     queryable.takes(asked)
 
+    ended = querier.us.wait_until(lambda: querier.finals(asked) > 0, scene.unit / 2)
+    queryable.finishes(asked)
+
     querier.expect_final(asked, step="its timeout is over")
+    scene.follows("timeout-told-as-error" if ended else None)
 
 
 @case("reply/not-complete-before-finals", needs=ROUTES, control=a_query_reaches_a_queryable)

@@ -166,20 +166,26 @@ def nobody_complete_is_nobody_asked(scene: Scene) -> None:
 @case("query/all-complete-reaches-complete", needs=ROUTES, control=a_query_reaches_a_queryable)
 def complete_is_said_of_its_own_key(scene: Scene) -> None:
     """
-    A queryable is complete for what its key expression includes, and for no more.
+    A queryable that is complete for more than the query asks gets the query; one that covers all of it and is not complete does not.
+    One that is complete for a part of it gets the query as written, and does not as the baseline does; either is right.
 
-        one, other  DECLARE (queryable, complete) of k/a, and of k/**
-        querier     REQUEST (k/*, target AllComplete)
-        target      to the other: REQUEST; to the one: nothing
+        all      DECLARE (queryable, complete) of k/**
+        part     DECLARE (queryable, complete) of k/a
+        rest     DECLARE (queryable, not complete) of k/**
+        beside   DECLARE (queryable, complete) of another key
+        querier  REQUEST (k/*, target AllComplete)
+        target   to all: REQUEST; to part: REQUEST, or nothing; to rest and beside: nothing
     """
-    querier, one, other = parties(scene, "querier", "one", "other")
-    one.declares_queryable("k/a", complete=True)
-    other.declares_queryable("k/**", complete=True)
+    querier, *others = parties(scene, "querier", "all", "part", "rest", "beside")
+    for each, key in zip(others, ("k/**", "k/a", "k/**", "x/a"), strict=True):
+        each.declares_queryable(key, complete=each.name != "rest")
 
     asked = querier.asks("k/*", target=Target.ALL_COMPLETE)
 
-    other.takes(asked, step="to who has all")
-    one.expect_no_request(asked, step="to who has a part")
+    got = asked_ones(asked, others)
+    right = got in ([0], [0, 1])
+    querier.us.require(right, expected="the complete ones asked", got=f"{len(got)} of another choice", step="to whom")
+    scene.follows("all-complete-covers-the-query" if got == [0] else None)
 
 
 @case(
