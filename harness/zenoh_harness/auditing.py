@@ -103,8 +103,12 @@ def _head(path: Path) -> bytes:
 
 
 def excuse(source: AuditedFile, known: Known, version: str = "") -> None:
-    """Note the charges that a list of known deviations excuses; without a version, version ranges do not count."""
-    entries = [one if version else replace(one, versions=SpecifierSet()) for one in known.deviations]
+    """Note the charges that a list of known deviations excuses; without a version, version ranges do not count.
+
+    An expired entry excuses nothing.
+    """
+    valid = (one for one in known.deviations if not known.is_over(one))
+    entries = [one if version else replace(one, versions=SpecifierSet()) for one in valid]
     for charge in source.audit.charges:
         key = Key(
             target="",

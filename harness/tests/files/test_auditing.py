@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import random
 import struct
@@ -9,7 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
+from zenoh_conformance.judging.law import all_laws
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.messages import Frame, Init, Join, KeepAlive, Open, Push, Put, Scout, sane
 from zenoh_conformance.primitives import WireExpr, ZenohID
@@ -220,6 +223,49 @@ def test_stock_nodes_end_low_latency_as_listed(tmp_path):
 
     assert invoke(["laws", "judge", str(path)]) == 1
     assert invoke(["laws", "judge", str(path), "--known", "zenoh-rust", "--version", "1.10.2"]) == 0
+
+
+ECHO = "law/cookie-echo"
+
+
+@pytest.mark.parametrize(
+    ("entry", "version", "excuses"),
+    [
+        ({}, "", True),
+        ({"cause": "other*"}, "", False),
+        ({"verdict": Verdict.WARN}, "", False),
+        ({"role": "initiator"}, "", True),
+        ({"role": "responder"}, "", False),
+        ({"check": "law/init-is-whole"}, "", False),
+        ({"versions": SpecifierSet(">=2.0")}, "", True),
+        ({"versions": SpecifierSet(">=2.0")}, "1.0", False),
+        ({"versions": SpecifierSet(">=2.0")}, "2.1", True),
+        ({"expires": dt.date(2026, 6, 2)}, "", True),
+        ({"expires": dt.date(2026, 6, 1)}, "", False),
+        ({"profile": "default", "link": "tcp"}, "", True),
+    ],
+    ids=str,
+)
+def test_an_audit_excuses_what_a_valid_entry_is_about(entry, version, excuses):
+    """A capture tells neither profile nor link, and no version unless it is named."""
+    one = conversation(planted("another cookie")[0])
+    source = AuditedFile(Path("x"), one, audits.charges(one, [all_laws()[ECHO]]))
+    listed = known.ListedDeviation(**{"check": ECHO, "verdict": Verdict.FAIL, "cause": "*", "reason": "so", **entry})
+
+    excuse(source, known.Known([listed], dt.date(2026, 6, 1)), version)
+
+    assert [charge.law for charge in source.audit.charges] == [ECHO]
+    assert (source.open == [], source.code() == 0) == (excuses, excuses)
+
+
+def test_one_listed_charge_excuses_no_other():
+    one = conversation(planted("another cookie")[0])
+    source = AuditedFile(Path("x"), one, audits.charges(one, [all_laws()[ECHO]]))
+    [charge] = source.audit.charges
+    source.audit.charges.append(replace(charge, cause="another one"))
+    source.listed[charge] = known.ListedDeviation(verdict=Verdict.FAIL, cause="*", reason="so", check=ECHO)
+
+    assert source.code() == 1
 
 
 def datagrams(*said):

@@ -166,7 +166,7 @@ class Known:
         about = [
             (index, one)
             for index, one in enumerate(self.deviations)
-            if one.about(judgement.key) and not self._over(one)
+            if one.about(judgement.key) and not self.is_over(one)
         ]
         found = [
             next(((index, one) for index, one in about if one.expects(judgement.verdict, cause)), None)
@@ -185,14 +185,14 @@ class Known:
     def entry(self, key: Key, verdict: Verdict, cause: str) -> ListedDeviation | None:
         """Return the first entry that lists a deviation, or None, without remembering it for `gone`."""
         every = (one for one in self.deviations if one.about(key) and one.expects(verdict, cause))
-        return next((one for one in every if not self._over(one)), None)
+        return next((one for one in every if not self.is_over(one)), None)
 
     def requirements(self, version: str) -> frozenset[str]:
         """Return the requirements from which this version is known to deviate."""
         return frozenset(
             one.requirement
             for one in self.deviations
-            if one.requirement and covers(one.versions, version) and not self._over(one)
+            if one.requirement and covers(one.versions, version) and not self.is_over(one)
         )
 
     def gone(self) -> list[tuple[ListedDeviation, Judgement]]:
@@ -214,9 +214,10 @@ class Known:
             for one in self.deviations
             if one.about(judgement.key) and one.expects(judgement.verdict, judgement.cause)
         )
-        return next((one for one in expected if self._over(one)), None)
+        return next((one for one in expected if self.is_over(one)), None)
 
-    def _over(self, one: ListedDeviation) -> bool:
+    def is_over(self, one: ListedDeviation) -> bool:
+        """Return whether an entry has expired, and excuses nothing."""
         return self.today != dt.date.max and one.over(self.today)
 
 
