@@ -33,6 +33,13 @@ class FinishesAnother(Reference):
         super().on_request(link, replace(request, id=request.id + 1))
 
 
+class EndsAnother(Reference):
+    """It ends each interest in what is current with the DFINAL of another interest."""
+
+    def on_interest(self, link, interest):
+        super().on_interest(link, replace(interest, id=interest.id + 1))
+
+
 class Closing(Reference):
     """It ends each session at the first thing that is said in it, without an answer."""
 
@@ -67,6 +74,7 @@ def test_who_declares_back_is_fenced_by_a_declaration():
         (Mute, Fence.QUERY, "silence where ResponseFinal"),
         (FinishesAnother, Fence.QUERY, "silence where ResponseFinal"),
         (Mute, Fence.INTEREST, "silence where Declare"),
+        (EndsAnother, Fence.INTEREST, "silence where Declare"),
         (Reference, Fence.DECLARATION, "silence where Declare"),
         (Closing, Fence.DECLARATION, "Close"),
         (Closing, Fence.QUERY, "Close"),

@@ -46,12 +46,12 @@ def counting(monkeypatch):
     return made
 
 
-def link(name, peer=PEER, exts=SEVERAL):
-    """The INITs of a link, one of several unless `exts` say otherwise, and one KEEP_ALIVE of the responder."""
+def link(name, peer=PEER, exts=SEVERAL, answer=None):
+    """The INITs of a link, one of several unless `exts` or the responder's `answer` say otherwise, and one KEEP_ALIVE of it."""
     syn = sane.init_syn(US, exts=exts)
     said = [
         (Side.INITIATOR, syn),
-        (Side.RESPONDER, sane.init_ack(syn, peer, b"c", exts=Exts(exts))),
+        (Side.RESPONDER, sane.init_ack(syn, peer, b"c", exts=Exts(exts if answer is None else answer))),
         (Side.RESPONDER, KeepAlive()),
     ]
     return [Event(0.0, name, side, Happened.BYTES, frame_batch(encode(message))) for side, message in said]
@@ -71,6 +71,9 @@ SHAPES = {
     "one link": (link("a"), [1], [1], [1]),
     "two links of one pair": (link("a") + link("b"), [1, 1], [2], [2]),
     "two links that nobody offers as several": (link("a", exts=()) + link("b", exts=()), [1, 1], [1, 1], [2]),
+    "two links that one side alone offers as several": (
+        link("a", answer=()) + link("b", answer=()), [1, 1], [1, 1], [2],
+    ),
     "two links of two pairs": (link("a") + link("b", OTHER), [1, 1], [1, 1], [2]),
     "a link joins and the first ends": (link("a") + link("b") + ended("a") + again("b"), [1, 2], [3], [3]),
     "the pair comes again": (link("a") + ended("a") + link("b") + ended("b"), [1, 1], [1, 1], [2]),

@@ -18,11 +18,11 @@ def key(check="close/one", requirement=MUST, **parameters):
     )  # fmt: skip
 
 
-def register(folder, *deviations, guarded=False, today=None):
-    """A register with known deviations; its results are `folder/out/results.jsonl`, embargoed ones under `folder/data`."""
+def register(folder, *deviations, guarded=False, today=None, **more):
+    """A register with known deviations and options; results are in `folder/out`, embargoed ones under `folder/data`."""
     (folder / "out").mkdir()
     known = Known(deviations, today) if today else Known(deviations)
-    options = Options(out=folder / "out", known=known, data_folder=folder / "data")
+    options = Options(out=folder / "out", known=known, data_folder=folder / "data", **more)
     made = Register(ResultsWriter(folder / "out/results.jsonl", HEADER), options, reach="wheel:1.0")
     made.guarded = guarded
     return made

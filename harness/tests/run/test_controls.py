@@ -64,6 +64,23 @@ def test_a_refusal_whose_control_passed_stands() -> None:
     assert {one.verdict for one in told.values()} == {Verdict.PASS}
 
 
+@pytest.mark.parametrize("verdict", [Verdict.FAIL, Verdict.FLAKY, Verdict.WARN, Verdict.NOT_OBSERVED, Verdict.CRASH])
+def test_a_plain_step_that_failed_judges_what_deviates_alike(verdict: Verdict) -> None:
+    """One that did not fail itself judges nothing in the place of others."""
+    told = settled(
+        [item(SANE), item(WORK), item(SKIPPED), item(REFUSED)],
+        [
+            came(SANE, verdict, finding=found("stage init")),
+            came(WORK, Verdict.PASS),
+            came(SKIPPED, Verdict.PASS),
+            came(REFUSED, Verdict.FAIL, finding=found("stage init")),
+        ],
+    )[item(REFUSED).label]
+
+    assert (told.verdict is Verdict.FAIL) is (verdict is not Verdict.FAIL)
+    assert told.cause == ("" if told.verdict is Verdict.FAIL else f"deviates as {SANE} does, which judges that")
+
+
 def test_a_control_that_was_left_out_is_told_so() -> None:
     """There was time for what rests on it, and none for it: it did not fail."""
     left = next(left_out([item(SANE)], Allowance.of(0)))

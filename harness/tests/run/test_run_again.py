@@ -6,12 +6,14 @@ import pytest
 
 from zenoh_conformance.judging.verdict import Exit, Judgement, Key, Verdict
 from zenoh_harness.cli import invoke
-from zenoh_harness.errors import UsageError
+from zenoh_harness.errors import CannotGoOn, UsageError
 from zenoh_harness.files import merging, results
 from zenoh_harness.files.faults import FileFault
 from zenoh_harness.files.results import Header, Results, ResultsWriter
-from zenoh_harness.run.again import failed
+from zenoh_harness.run.again import failed, last_failed, repeated
+from zenoh_harness.run.options import Options
 from zenoh_harness.run.plan import Shard, matches
+from zenoh_harness.run.runner import Ran
 
 COOKIES = "establishment-cookie/*"
 WRONG = "faulty:believes-any-cookie?role=router&name=sample"
@@ -165,9 +167,61 @@ def test_a_pattern_takes_a_check_with_and_without_its_parameters(pattern, name, 
 def test_what_failed_is_named_as_only_takes_it(tmp_path):
     _, read = part(
         tmp_path, judgement("fail"), judgement("pass", check="close/two"), judgement("fail", check="known/has-gone"),
+        judgement("error", check="close/four"), judgement("not-observed", check="close/five"),
+        judgement("warn", check="close/six"), judgement("crash", check="close/seven"), judgement("known", check="close/eight"),
         planned=["responder default close/three[at=1 2]"],
     )  # fmt: skip
-    assert failed(read) == ["close/one", "close/three[at=1 2]"]
+    assert failed(read) == ["close/one", "close/four", "close/seven", "close/three[at=1 2]"]
+
+
+def test_what_a_list_had_to_say_before_is_said_anew(tmp_path):
+    """A deviation that had gone is back, or its entry is; the second run alone knows."""
+    gone = judgement("fail", "listed, and it passes", check="known/has-gone")
+    lost = judgement("fail", "was judged before", check="judged/no-longer")
+    _, before = part(tmp_path, judgement("fail", "bad"), judgement("pass", check="close/two"), gone, lost)
+
+    def run(options):
+        folder, read = part(options.out, judgement("pass"))
+        return Ran(header=read.header, judgements=tuple(read.judgements), footer=read.footer, out=folder)
+
+    made = last_failed(run, Options(out=tmp_path), before)
+
+    assert [(one.key.check, one.verdict.value) for one in made.judgements] == [
+        ("close/one", "pass"),
+        ("close/two", "pass"),
+    ]
+    assert made.exit is Exit.CONFORMING
+    assert results.read(tmp_path).judgements == list(made.judgements)
+
+
+@pytest.mark.parametrize(
+    ("ends", "ran", "code", "verdict"),
+    [
+        ([None, None, None], 3, Exit.CONFORMING, "pass"),
+        ([None, "gone", None], 2, Exit.CANNOT_GO_ON, "pass"),
+        (["gone", None, None], 1, Exit.CANNOT_GO_ON, "pass"),
+    ],
+    ids=["to the end", "second", "first"],
+)
+def test_a_repetition_that_could_not_go_on_ends_the_run(tmp_path, ends, ran, code, verdict):
+    """A target that cannot be had any more is not asked again; what it said before is kept."""
+    folders = []
+
+    def run(options):
+        why = ends[len(folders)]
+        folders.append(options.out)
+        planned = ["responder default close/one", *(["responder default close/two"] if why else [])]
+        folder, read = part(options.out, judgement("pass"), planned=planned, code=Exit(3 if why else 0))
+        stopped = CannotGoOn(why) if why else None
+        return Ran(
+            header=read.header, judgements=tuple(read.judgements), footer=read.footer, out=folder, stopped=stopped
+        )
+
+    made = repeated(run, Options(out=tmp_path), 3)
+
+    assert [folder.name for folder in folders] == [str(number + 1) for number in range(ran)]
+    assert (made.exit, [one.verdict.value for one in made.judgements]) == (code, [verdict])
+    assert (made.stopped is None) is (code is Exit.CONFORMING)
 
 
 def test_shards_merge_into_what_one_run_says(tmp_path, capsys):

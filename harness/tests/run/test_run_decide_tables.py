@@ -120,6 +120,21 @@ def test_what_a_flaky_one_tells():
     assert text.finding is not None
 
 
+def test_of_a_flaky_one_the_first_red_attempt_is_the_evidence():
+    """What comes now and then may never come again."""
+    text = decided(DEVIATED, HELD, DEVIATED)
+    assert (text.cause, text.end) == ("2 of 3 attempts: why 1", "end 1")
+
+
+@pytest.mark.parametrize("own", OF_LEVEL)
+@pytest.mark.parametrize("of_case", OF_LEVEL)
+def test_the_level_of_a_finding_of_another_requirement_is_that_requirements(own, of_case):
+    """A case may find that another requirement than its own is broken."""
+    [finding] = outcome(DEVIATED, level=own).findings
+    text = decide(item(of_case), [replace(outcome(DEVIATED, level=of_case), findings=(finding,))])
+    assert (text.verdict, text.requirement) == (Verdict(OF_LEVEL[own]), item(own).case.requirement)
+
+
 def test_the_last_red_attempt_is_the_evidence():
     text = decided(DEVIATED, DEVIATED)
     assert (text.cause, text.attempts, text.end) == ("why 2", 2, "end 2")

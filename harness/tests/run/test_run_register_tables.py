@@ -1,6 +1,7 @@
 """What is registered of a decision: the reading it follows, and what a known deviation makes of it."""
 
 import datetime as dt
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
@@ -8,6 +9,7 @@ from run_registers import MUST, key, register
 
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.spec.errata import Erratum, Stance
+from zenoh_harness.errors import Enough
 from zenoh_harness.files.known import ListedDeviation
 from zenoh_harness.run import register as registering
 from zenoh_harness.run import runner
@@ -148,6 +150,17 @@ def test_a_deviation_that_has_gone_is_a_fault_of_the_run(tmp_path, verdicts, exp
     runner._strict_checks(made, made._options, [])
     added = [(one.key.check, one.verdict.value) for one in made.judgements[before:]]
     assert added == ([("known/has-gone", "fail")] if GONE[verdicts] and expires is None else [])
+
+
+@pytest.mark.parametrize("verdict", Verdict, ids=lambda verdict: verdict.value)
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_run_ends_at_its_last_allowed_deviation_once(tmp_path, strict, verdict):
+    made = register(tmp_path, strict=strict, max_fail=2)
+    made.add(key("close/one"), verdict)
+    with pytest.raises(Enough) if verdict.is_red(strict=strict) else nullcontext():
+        made.add(key("close/two"), verdict)
+    made.add(key("close/three"), verdict)
+    assert len(made.judgements) == 3
 
 
 @pytest.mark.parametrize("causes", [{RIGHT: 3, OTHER: 1}, {OTHER: 1, RIGHT: 3}])
