@@ -27,7 +27,7 @@ from zenoh_harness.faulty import all_faulty_nodes
 from zenoh_harness.interop.scenario import all_scenarios
 from zenoh_harness.profiles import PROFILES
 from zenoh_harness.run.models import model_cases
-from zenoh_harness.scripting.shipped import shipped
+from zenoh_harness.scripting.shipped import shipped_scripts
 from zenoh_harness.targets.reach import KINDS, RENAMED
 from zenoh_vectors.loader import load
 
@@ -99,7 +99,7 @@ PARTS: Mapping[str, Callable[[], Iterable[str]]] = {
     "models": lambda: (case.id for case in model_cases("quick", 0)),
     "scenarios": lambda: (one.id for one in all_scenarios().values()),
     "vectors": lambda: (vector.id for vector in load()),
-    "scripts": shipped,
+    "scripts": shipped_scripts,
     "faulty nodes": all_faulty_nodes,
     "verdicts": lambda: (verdict.value for verdict in Verdict),
     "exit codes": lambda: (str(int(code)) for code in Exit),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 
-from zenoh_harness.foreign.live.effects import committed
+from zenoh_harness.foreign.live.effects import effects_table
 
 HEAD = """# Effects on a live node
 
@@ -20,7 +20,7 @@ the second. If the column *effect* is empty, only the log shows a difference.
 
 def pages() -> Iterator[tuple[str, str]]:
     """Yield the place of the page and its Markdown."""
-    table = committed()
+    table = effects_table()
     sections = []
     for kind, rows in groupby(table["rows"], key=lambda row: row["row"].partition(".")[0]):
         lines = [f"## {kind}", "", "| row | | log | effect |", "|---|---|---|---|"]

@@ -10,7 +10,7 @@ import pytest
 from zenoh_fuzz import oracle
 from zenoh_fuzz.compare.targets import LibraryTarget
 from zenoh_harness.codecs.codec import AnswerKind, Request
-from zenoh_harness.codecs.library import counts_coverage, header, load, tried
+from zenoh_harness.codecs.library import counts_coverage, header, identity_in_trial, load
 from zenoh_harness.errors import CannotStart, UsageError
 from zenoh_harness.targets.adapters.library import open_codec
 from zenoh_harness.targets.reach import parse
@@ -39,7 +39,7 @@ def test_a_library_is_loaded_and_asked(tiny):
 )
 def test_what_cannot_be_used_is_said(tiny, fault, said):
     with pytest.raises(CannotStart, match=said):
-        tried(tiny(fault), patience=3.0)
+        identity_in_trial(tiny(fault), patience=3.0)
 
 
 def test_what_is_no_library_is_said(tmp_path):

@@ -20,8 +20,8 @@ from zenoh_harness.codecs.library import (
     WANT_PLAIN,
     LibraryCodec,
     counts_coverage,
+    identity_in_trial,
     load,
-    tried,
 )
 from zenoh_harness.errors import UsageError
 from zenoh_harness.foreign.confirm.codec import without_folders
@@ -116,7 +116,7 @@ class LibraryTarget:
     def relate(self, left: str, right: str) -> tuple[bool, bool] | str | None:
         if "relate" not in self.codec.capabilities:
             return None
-        raw = self.codec.related(left.encode(), right.encode())
+        raw = self.codec.relate(left.encode(), right.encode())
         if raw.status in (REFUSED, CRASHED):
             return f"{'refuses' if raw.status == REFUSED else 'crashes'}: {raw.text.decode(errors='replace')}"
         text = json.loads(raw.text or b"{}")
@@ -235,7 +235,7 @@ def identities(texts: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:
         path = library_of(text, coverage=False)
         if path is not None:
             counts = counts_coverage(path)
-            who = tried(path, name=reach.options.get("name", ""), env=env if counts else None)
+            who = identity_in_trial(path, name=reach.options.get("name", ""), env=env if counts else None)
         elif reach.kind == "reference":
             continue
         else:

@@ -11,7 +11,7 @@ import click
 import pytest
 
 from zenoh_harness.cli import command, invoke
-from zenoh_harness.scripting.shipped import shipped
+from zenoh_harness.scripting.shipped import shipped_scripts
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs/pages").glob("*.md"))]
@@ -79,7 +79,7 @@ def test_each_example_of_bytes_is_explained(capsys):
 def test_each_script_that_is_named_ships():
     scripts = [word for word in named("replay") if "/" not in word]
     assert scripts
-    assert [name for name in scripts if name not in shipped()] == []
+    assert [name for name in scripts if name not in shipped_scripts()] == []
 
 
 def verbs() -> set[str]:

@@ -6,7 +6,7 @@ import pytest
 
 from zenoh_conformance.reading import codec
 from zenoh_harness.foreign.live import effects
-from zenoh_harness.foreign.live.effects import committed, read
+from zenoh_harness.foreign.live.effects import effects_table, read
 from zenoh_harness.foreign.live.variants import message, variants
 from zenoh_harness.foreign.live.witness import LiveWitness
 from zenoh_vectors.judge import parts
@@ -24,7 +24,7 @@ NOTICED = {
 
 
 def told():
-    return {row["row"]: row for row in committed()["rows"]}
+    return {row["row"]: row for row in effects_table()["rows"]}
 
 
 def test_each_field_and_each_extension_has_a_row_in_the_order_of_the_declarations():
@@ -60,7 +60,7 @@ class Deaf(LiveWitness):
     def __init__(self, one, other):
         self.answers = [one, other]
 
-    def _watched(self, watch, means):
+    def _effects_of(self, watch, means):
         return self.answers.pop(0)
 
 
@@ -79,13 +79,13 @@ class Deaf(LiveWitness):
     ],
 )
 def test_what_a_node_makes_anew_is_no_effect(one, other, seen):
-    found = Deaf(one, other).seen(ROWS["put.timestamp"])
+    found = Deaf(one, other).difference(ROWS["put.timestamp"])
     assert found.startswith(seen) and bool(found) == bool(seen)
 
 
 @pytest.mark.soak
 def test_a_live_node_says_the_same_again(tmp_path):
-    release = committed()["witness"].rpartition(" ")[2]
+    release = effects_table()["witness"].rpartition(" ")[2]
     effects.write(tmp_path / effects.TABLE, release)
     kept = Path(effects.__file__).with_name(effects.TABLE)
     assert (tmp_path / effects.TABLE).read_text() == kept.read_text()

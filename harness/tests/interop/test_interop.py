@@ -22,7 +22,7 @@ from zenoh_harness.commands.interop import _pairs
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files import conversations, results
 from zenoh_harness.interop import talk
-from zenoh_harness.interop.pair import Pair, placed
+from zenoh_harness.interop.pair import Pair, on_side
 from zenoh_harness.interop.scenario import all_scenarios, steps
 from zenoh_harness.interop.talk import Missed
 from zenoh_harness.links import relay
@@ -74,9 +74,9 @@ def test_of_more_than_two_each_meets_each():
 
 
 def test_each_stands_in_its_place_and_what_runs_already_only_listens(tmp_path):
-    assert dict(placed(parse(NEW), Side.INITIATOR).options) == {"as": "initiator", "role": "client", "zid": "b0b"}
-    assert placed(parse("wheel?role=router&zid=5"), Side.INITIATOR).options["role"] == "router"
-    assert placed(parse("tcp/127.0.0.1:1"), Side.RESPONDER) == parse("tcp/127.0.0.1:1")
+    assert dict(on_side(parse(NEW), Side.INITIATOR).options) == {"as": "initiator", "role": "client", "zid": "b0b"}
+    assert on_side(parse("wheel?role=router&zid=5"), Side.INITIATOR).options["role"] == "router"
+    assert on_side(parse("tcp/127.0.0.1:1"), Side.RESPONDER) == parse("tcp/127.0.0.1:1")
     assert invoke(["interop", NEW, "tcp/127.0.0.1:1", "--only", "liveliness", "--out", str(tmp_path / "out")]) == 2
 
 
@@ -254,7 +254,7 @@ def test_a_link_is_cut_until_it_is_let_through_again():
         talk.settle()
         talk.here.put(talk.key, b"after")
         with pytest.raises(Missed, match="payload"):
-            talk.heard(ear, payload=b"before")
+            talk.expect(ear, payload=b"before")
 
 
 def random_conversation(chance, link):

@@ -22,9 +22,9 @@ from zenoh_harness.files.faults import FileFault
 from zenoh_harness.files.results import check_label
 from zenoh_harness.files.scripts import Part, Value
 from zenoh_harness.reference.memory import MemoryScene
-from zenoh_harness.scripting.binder import Elsewhere, case_of, filled, is_here, judged, perform
+from zenoh_harness.scripting.binder import Elsewhere, bytes_of_parts, case_of, is_here, judge_script, perform
 from zenoh_harness.scripting.recorder import record
-from zenoh_harness.scripting.shipped import script_cases, shipped
+from zenoh_harness.scripting.shipped import script_cases, shipped_scripts
 
 SAMPLE = """\
 script 1
@@ -89,7 +89,7 @@ def test_what_is_bound_is_filled_in():
         Part("prefix", Value(bound="auto", xor=(0, b"\x01"))),
         Part("b", Value(data=b"\x07\x08")),
     ]
-    whole = b"".join(filled(parts, lambda value: b"\x10\x20\x30\x40", 2))
+    whole = b"".join(bytes_of_parts(parts, lambda value: b"\x10\x20\x30\x40", 2))
     assert whole.hex(" ") == "03 00 02 20 cf 03 00 07 08"
 
 
@@ -211,9 +211,9 @@ def test_what_broke_a_law_breaks_it_again_as_a_script_and_the_reference_does_not
     script, case = of_law(name, law)
     where = {"role": case.role, "profile": case.profile, "seed": 1}
     with pytest.raises(Elsewhere if name in NOT_BY_A_SCRIPT else Deviation):
-        judged(script, MemoryScene(script.requirement, all_faulty_nodes()[name].node, **where))
+        judge_script(script, MemoryScene(script.requirement, all_faulty_nodes()[name].node, **where))
     with suppress(Elsewhere):
-        judged(script, MemoryScene(script.requirement, **where))
+        judge_script(script, MemoryScene(script.requirement, **where))
 
 
 @pytest.mark.parametrize("name", [*replayable(), SILENT])
@@ -228,16 +228,16 @@ def test_a_script_is_held_to_the_check_that_it_was_recorded_of(name):
     script = scripts.parse(scripts.text(record(scene.conversation, header=header, finding=finding)))
 
     with pytest.raises(Deviation):
-        judged(script, MemoryScene(script.requirement, faulty_node.node, seed=1))
+        judge_script(script, MemoryScene(script.requirement, faulty_node.node, seed=1))
     with suppress(Elsewhere):
-        judged(script, MemoryScene(script.requirement, seed=1))
+        judge_script(script, MemoryScene(script.requirement, seed=1))
 
 
 def test_a_script_of_a_check_that_is_not_here_is_done_as_it_stands():
     script = scripts.parse(SAMPLE.replace("requirement ", "check       law/of-another-version\nrequirement ", 1))
     assert script.header["check"] == "law/of-another-version"
     with suppress(Elsewhere, Deviation):
-        judged(script, MemoryScene(script.requirement, seed=1))
+        judge_script(script, MemoryScene(script.requirement, seed=1))
 
 
 def test_a_script_of_another_form_says_which():
@@ -273,11 +273,11 @@ def test_what_a_step_needs_is_written_down_and_asked_for():
 
 
 def test_those_that_ship_are_readable_and_pass_on_the_reference():
-    assert len(script_cases()) == len(shipped()) >= 3
+    assert len(script_cases()) == len(shipped_scripts()) >= 3
     for case in script_cases():
         assert run(case, {})[1] is None
 
 
 def test_a_script_ships_as_it_is_written():
-    for path in shipped().values():
+    for path in shipped_scripts().values():
         assert scripts.text(scripts.read(path)) == Path(path).read_text()

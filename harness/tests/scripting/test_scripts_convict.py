@@ -6,7 +6,7 @@ import pytest
 
 from zenoh_harness.cli import invoke
 from zenoh_harness.faulty import all_faulty_nodes
-from zenoh_harness.scripting.convicting import Convicts, Says, convictions, counted
+from zenoh_harness.scripting.convicting import Convicts, Says, convictions, counts_of
 
 SHARE = 0.95
 """Of all scripts, those that tell the faulty node from the healthy one."""
@@ -36,7 +36,7 @@ def test_of_all_scripts_nineteen_in_twenty_convict_and_none_accuses_the_healthy_
     found = [one for node in all_faulty_nodes().values() for one in convictions(node)]
     assert {one.node for one in found} == set(all_faulty_nodes())
     assert accused(found) == []
-    assert len(not_as_they_should(found)) <= len(found) * (1 - SHARE), counted(found)
+    assert len(not_as_they_should(found)) <= len(found) * (1 - SHARE), counts_of(found)
 
 
 def test_the_verb_tells_how_many_convict(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ from zenoh_harness.cli import invoke
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files import results
 from zenoh_harness.files.evidence import slug
-from zenoh_harness.scripting.shipped import shipped
+from zenoh_harness.scripting.shipped import shipped_scripts
 from zenoh_harness.versions import matrix
 from zenoh_harness.versions.matrix import Matrix, expand, room
 from zenoh_harness.versions.table import LEGEND, MARKS, table
@@ -145,7 +145,7 @@ def test_a_check_that_nobody_can_be_asked_for_is_4(tmp_path, capsys):
 
 def test_a_script_file_can_be_asked_for(tmp_path, capsys):
     script = tmp_path / "mine.script"
-    script.write_text(shipped()["two-frames-in-one-batch"].read_text())
+    script.write_text(shipped_scripts()["two-frames-in-one-batch"].read_text())
     code, said = bisected(tmp_path, capsys, script, RIGHT)
     assert code == 0
     assert f"{script} has the same verdict from {RIGHT} to {RIGHT}: pass" in said.out

@@ -95,7 +95,7 @@ class Asking:
             self._charge(AnswerKind.GARBAGE, "a line without end")
             self._begin_again()
         except Ended:
-            self._ended()
+            self._handle_end()
         else:
             if line is None:
                 self._charge(AnswerKind.HANG, f"no answer in {self.codec.patience:g} s")
@@ -126,7 +126,7 @@ class Asking:
         self.charged.add(seq)
         self.answers[index] = Answer(kind=kind, why=why)
 
-    def _ended(self) -> None:
+    def _handle_end(self) -> None:
         """Handle the end of the process: a request that waited alone caused it; of several, send each again alone."""
         alone = len(self.waiting) == 1
         index = self.waiting[0][1]

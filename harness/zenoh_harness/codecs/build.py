@@ -102,8 +102,8 @@ def lock_of(version: str) -> Path:
     return crate() / "locks" / version / "Cargo.lock"
 
 
-def locked() -> tuple[str, ...]:
-    """The releases that are built from a lock file."""
+def releases_with_lock() -> tuple[str, ...]:
+    """Return the releases that are built from a lock file, oldest first."""
     return tuple(sorted((file.parent.name for file in (crate() / "locks").glob("*/Cargo.lock")), key=_rank))
 
 
@@ -182,13 +182,13 @@ def _wait(running: Program, version: str, tell: Tell) -> None:
     if ended is None:
         raise CannotGoOn(f"building {NAME} {version} stalls", step="build", seen=running.last_lines(_END_OF_LOG))
     if ended.code:
-        raise _refused(running, version)
+        raise _build_error(running, version)
 
 
-def _refused(running: Program, version: str) -> CannotGoOn | UsageError:
+def _build_error(running: Program, version: str) -> CannotGoOn | UsageError:
     seen = running.last_lines(_END_OF_LOG)
     if "failed to select a version" in running.output() or "no matching package" in running.output():
         return UsageError(f"there is no {NAME} {version} in the crate registry", step="build", seen=seen,
-                          hint="tried before: " + ", ".join(locked()))  # fmt: skip
+                          hint="tried before: " + ", ".join(releases_with_lock()))  # fmt: skip
     return CannotGoOn(f"{NAME} {version} does not build", step="build", seen=seen,
                       hint="is the crate registry reachable, and Rust 1.80 or newer?")  # fmt: skip

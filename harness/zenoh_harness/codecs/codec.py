@@ -139,10 +139,10 @@ def answer_of(line: Mapping[str, Any]) -> Answer:
         raise ValueError("means is no object")
     if means is not None and means.keys() == {"intersects", "includes"}:
         return Answer(kind=AnswerKind.RELATED, means=means)
-    return _decoded(line, means)
+    return _decode_answer(line, means)
 
 
-def _decoded(line: Mapping[str, Any], means: Mapping[str, Any] | None) -> Answer:
+def _decode_answer(line: Mapping[str, Any], means: Mapping[str, Any] | None) -> Answer:
     size = _offset(line, "size")
     if size is None:
         raise ValueError("size is missing")

@@ -70,7 +70,7 @@ class LibraryCodec(Codec):
         self.path = path
         self._told = ctypes.create_string_buffer(_ANSWER.size)
         self._at = ctypes.addressof(self._told)
-        library = _opened(path)
+        library = _open_library(path)
         hello = _hello(library, path)
         identity = hello.get("identity", {})
         self.identity = Identity(
@@ -102,16 +102,16 @@ class LibraryCodec(Codec):
         """Decode, and return the answer with the parts that the bits of `wants` select."""
         return self._raw(int(self._decode(layer, data, len(data), wants, self._at)))
 
-    def related(self, left: bytes, right: bytes) -> Raw:
+    def relate(self, left: bytes, right: bytes) -> Raw:
         """Relate two key expressions; the status is UNIMPLEMENTED if the library has no such function."""
         return self._raw(self._relate(left, len(left), right, len(right), self._at) if self._relate else UNIMPLEMENTED)
 
     def _raw(self, status: int) -> Raw:
-        size, largest, allocated, at, length, text, text_length = _ANSWER.unpack_from(self._told)
+        size, largest, allocated, at, length, at_text, text_length = _ANSWER.unpack_from(self._told)
         ctypes.memset(self._at, 0, _ANSWER.size)
         return Raw(
             status, size, largest, allocated, ctypes.string_at(at, length) if at else None,
-            ctypes.string_at(text, text_length) if text else b"",
+            ctypes.string_at(at_text, text_length) if at_text else b"",
         )  # fmt: skip
 
     # --- the interface of codecs --------------------------------------------------------------------------------------
@@ -127,7 +127,7 @@ class LibraryCodec(Codec):
 
     def _ask(self, request: Request) -> Answer:
         if request.command == "relate":
-            return _answer(self.related(*(text.encode() for text in request.pair)))
+            return _answer(self.relate(*(key.encode() for key in request.pair)))
         number = _number(request.layer)
         if request.command == "encode":
             if self._encode is None:
@@ -140,7 +140,7 @@ class LibraryCodec(Codec):
 _U32, _U64, _BYTES, _POINTER = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_char_p, ctypes.c_void_p
 
 
-def _opened(path: Path) -> ctypes.CDLL:
+def _open_library(path: Path) -> ctypes.CDLL:
     if not path.is_file():
         raise UsageError(f"there is no library {path}", step="codec library", hint="write lib:PATH of a shared library")
     try:
@@ -158,13 +158,13 @@ def _opened(path: Path) -> ctypes.CDLL:
 
 def _hello(library: ctypes.CDLL, path: Path) -> dict[str, Any]:
     library.zcodec_hello.restype = ctypes.c_char_p
-    text = library.zcodec_hello() or b""
+    introduction = library.zcodec_hello() or b""
     try:
-        hello = json.loads(text)
+        hello = json.loads(introduction)
     except ValueError:
         hello = None
     if not isinstance(hello, dict):
-        raise CannotStart(f"{path} does not introduce itself", step="codec library", seen=f"zcodec_hello: {text[:80]!r}",
+        raise CannotStart(f"{path} does not introduce itself", step="codec library", seen=f"zcodec_hello: {introduction[:80]!r}",
                           hint='{"identity": {...}, "layers": [...], "capabilities": [...]}')  # fmt: skip
     return hello
 
@@ -212,14 +212,16 @@ def counts_coverage(path: Path) -> bool:
     return path.is_file() and COUNTS in path.read_bytes()
 
 
-def tried(path: Path, *, name: str = "", patience: float = TRIAL, env: Mapping[str, str] | None = None) -> Identity:
+def identity_in_trial(
+    path: Path, *, name: str = "", patience: float = TRIAL, env: Mapping[str, str] | None = None
+) -> Identity:
     """Load a library in another process, with the environment `env`, let it answer once, and return its identity.
 
     `patience`: the most seconds that this may take, before scaling. Raises CannotStart if the library crashes, hangs or is no
     codec library, and UsageError if the file does not exist.
     """
     if not path.is_file():
-        _opened(path)
+        _open_library(path)
     command = [sys.executable, "-m", "zenoh_harness.codecs.library", "--trial", str(path)]
     try:
         done = subprocess.run(command, capture_output=True, timeout=scaled(patience), check=False,
@@ -241,8 +243,8 @@ def tried(path: Path, *, name: str = "", patience: float = TRIAL, env: Mapping[s
 
 
 def load(path: Path, *, name: str = "", patience: float = TRIAL, env: Mapping[str, str] | None = None) -> LibraryCodec:
-    """Load a library into this process, after trying it in another one. Raises as `tried`."""
-    tried(path, patience=patience, env=env)
+    """Load a library into this process, after trying it in another one. Raises as `identity_in_trial`."""
+    identity_in_trial(path, patience=patience, env=env)
     return LibraryCodec(path, name=name)
 
 

@@ -33,7 +33,7 @@ class OwnCodec(Codec):
     def _answer(self, request: Request) -> Answer:
         try:
             if request.command == "relate":
-                return _related(*request.pair)
+                return _relate(*request.pair)
             if request.layer not in self.layers:
                 return Answer(kind=AnswerKind.UNIMPLEMENTED, why=f"no layer is called {request.layer}")
             if request.command == "encode":
@@ -48,9 +48,9 @@ class OwnCodec(Codec):
             return Answer(kind=AnswerKind.CRASH, why=f"{type(fault).__name__}: {fault}")
 
 
-def _related(left: str, right: str) -> Answer:
-    for text in (left, right):
-        keyexpr.check(text)
+def _relate(left: str, right: str) -> Answer:
+    for key in (left, right):
+        keyexpr.check(key)
     means = {"intersects": keyexpr.intersects(left, right), "includes": keyexpr.includes(left, right)}
     return Answer(kind=AnswerKind.RELATED, means=means)
 
@@ -71,49 +71,49 @@ def _writer(layer: Layer) -> Callable[[Meaning], bytes]:
 
 
 def _messages(data: bytes, layer: Layer) -> tuple[dict[str, Any], bytes]:
-    text, encoded = [], b""
+    means, encoded = [], b""
     for decoded in batch.decode_batch(data, layer):
         if isinstance(decoded, DecodeError):
             raise decoded
-        text.append(codec.to_json(decoded.message))
+        means.append(codec.to_json(decoded.message))
         encoded += codec.encode(decoded.message)
-    return {"messages": text}, encoded
+    return {"messages": means}, encoded
 
 
 def _batch_reader(layer: Layer) -> Callable[[bytes], Read]:
     def read(data: bytes) -> Read:
         if not data:
             raise DecodeError(0, layer, "an empty batch holds no message")
-        text, encoded = _messages(data, layer)
-        return {"Batch": text}, len(data), encoded
+        means, encoded = _messages(data, layer)
+        return {"Batch": means}, len(data), encoded
 
     return read
 
 
 def _batch_writer(layer: Layer) -> Callable[[Meaning], bytes]:
     inner = Layer.NETWORK if layer is Layer.LOWLATENCY else layer
-    return lambda means: b"".join(codec.encode(codec.from_json(text, inner)) for text in _field(means, "messages"))
+    return lambda means: b"".join(codec.encode(codec.from_json(one, inner)) for one in _field(means, "messages"))
 
 
 def _read_stream(data: bytes) -> Read:
     batches, rest = batch.split(data)
     if rest:
         raise DecodeError(len(data), "stream", "the last batch is cut")
-    text, encoded, at = [], b"", batch.STREAM_PREFIX
+    every, encoded, at = [], b"", batch.STREAM_PREFIX
     for one in batches:
         try:
             means, again = _messages(one, Layer.TRANSPORT)
         except DecodeError as refusal:
             raise DecodeError(at + refusal.at, refusal.path, refusal.why) from refusal
-        text.append(means)
+        every.append(means)
         encoded += batch.frame_batch(again)
         at += len(one) + batch.STREAM_PREFIX
-    return {"Stream": {"batches": text}}, len(data), encoded
+    return {"Stream": {"batches": every}}, len(data), encoded
 
 
 def _write_stream(means: Meaning) -> bytes:
     write = _batch_writer(Layer.TRANSPORT)
-    return b"".join(batch.frame_batch(write({"Batch": text})) for text in _field(means, "batches"))
+    return b"".join(batch.frame_batch(write({"Batch": one})) for one in _field(means, "batches"))
 
 
 def _read_vle(data: bytes) -> Read:

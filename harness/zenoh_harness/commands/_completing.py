@@ -109,9 +109,9 @@ def scenarios(_context: Context, _parameter: Parameter, incomplete: str) -> list
 
 def scripts(_context: Context, _parameter: Parameter, incomplete: str) -> list[CompletionItem[str]]:
     """Complete names of shipped scripts, and files."""
-    from zenoh_harness.scripting.shipped import shipped
+    from zenoh_harness.scripting.shipped import shipped_scripts
 
-    return or_files(shipped(), incomplete)
+    return or_files(shipped_scripts(), incomplete)
 
 
 def or_files(names: Iterable[str], incomplete: str) -> list[CompletionItem[str]]:

@@ -17,7 +17,7 @@ from zenoh_harness.console import Shell, shell_options
 from zenoh_harness.errors import unknown
 from zenoh_harness.faulty import FaultyNode, all_faulty_nodes
 from zenoh_harness.faulty.table import Row, row, runs_in_memory
-from zenoh_harness.scripting.convicting import Convicts, Says, convictions, counted
+from zenoh_harness.scripting.convicting import Convicts, Says, convictions, counts_of
 
 
 @click.command()
@@ -106,7 +106,7 @@ def _script_lines(rows: list[Convicts]) -> Iterator[str]:
     for it in rows:
         if not it.holds:
             yield f"{it.node}: {it.label}: {it.faulty.value} on it, {it.healthy.value} on the reference: {it.why}"
-    for (bad, good), count in counted(rows).most_common():
+    for (bad, good), count in counts_of(rows).most_common():
         yield f"{count:6} scripts: {bad.value} on the faulty node, {good.value} on the reference"
 
 

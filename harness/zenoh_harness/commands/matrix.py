@@ -21,7 +21,7 @@ from zenoh_harness.files.results import Results
 from zenoh_harness.files.writable import check_folders
 from zenoh_harness.run.checks import every_name
 from zenoh_harness.run.plan import Selection
-from zenoh_harness.scripting.shipped import shipped
+from zenoh_harness.scripting.shipped import shipped_scripts
 from zenoh_harness.targets.lookup import find_checked
 from zenoh_harness.versions.bisect import Turn, turns
 from zenoh_harness.versions.matrix import Done, Matrix, expand, room
@@ -178,7 +178,7 @@ def _bisect(shell: Shell, reached: Sequence[str], check: str, matrix: Matrix) ->
 def _asking(shell: Shell, check: str, matrix: Matrix, asked: dict[str, Verdict]) -> Callable[[str], Verdict]:
     """Return a function that judges one target by the check or script, stores the verdict and prints it."""
     script = Path(check) if Path(check).is_file() else None
-    name = f"scripts/{check}" if check in shipped() else check
+    name = f"scripts/{check}" if check in shipped_scripts() else check
     if script is None:
         Selection((name,)).check(every_name())
 

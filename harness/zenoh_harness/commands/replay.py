@@ -32,7 +32,7 @@ from zenoh_harness.run.records import link_of
 from zenoh_harness.run.runner import known_for, reaches
 from zenoh_harness.scripting.binder import case_of, is_here
 from zenoh_harness.scripting.free import differences
-from zenoh_harness.scripting.shipped import shipped
+from zenoh_harness.scripting.shipped import shipped_scripts
 from zenoh_harness.targets.catalogue import find
 from zenoh_harness.targets.target import NodeTarget, open_target
 
@@ -89,10 +89,12 @@ def _compare(shell: Shell, one: Decision, other: Decision) -> int:
 def load(script: str, shell: Shell | None = None) -> Case:
     """Read a script from a file, or a shipped script by its name. Raises UsageError."""
     path = Path(script)
-    if not path.exists() and script.removeprefix("scripts/") in shipped():
-        path = shipped()[script.removeprefix("scripts/")]
+    if not path.exists() and script.removeprefix("scripts/") in shipped_scripts():
+        path = shipped_scripts()[script.removeprefix("scripts/")]
     if not path.exists():
-        raise UsageError(f"no script {script!r}: neither a file nor a shipped script", hint=nearest(script, shipped()))
+        raise UsageError(
+            f"no script {script!r}: neither a file nor a shipped script", hint=nearest(script, shipped_scripts())
+        )
     found = scripts.read(path)
     check = found.header.get("check", "")
     if shell is not None and not is_here(check):

@@ -89,8 +89,8 @@ class PairRecords:
         outcome = StepOutcome(verdict=Verdict.PASS if said.subjects else Verdict.NOT_OBSERVED)
         return self._add(key, outcome, [party], "")
 
-    def gone(self, side: Side, name: str, shown: Judgement, cause: str) -> Judgement:
-        """A listed deviation of one side that has gone; `shown` passed instead."""
+    def add_gone(self, side: Side, name: str, shown: Judgement, cause: str) -> Judgement:
+        """Record that a listed deviation of one side has gone; `shown` passed instead."""
         party = self.parties[side]
         parameters = (("deviation", name), *shown.key.parameters)
         key = replace(
@@ -122,7 +122,7 @@ class PairRecords:
             attempts=outcome.attempts,
             details={**({"causes": list(causes)} if len(causes) > 1 else {}), **(where or {})},
         )
-        judgement = _excused(judgement, involved, causes)
+        judgement = _with_excuse(judgement, involved, causes)
         public = bool(dict(judgement.details.get("known", {})).get("public"))
         guarded = any(self.parties[side].guarded for side in outcome.blamed)
         judgement = replace(judgement, embargo=embargo.under_embargo(judgement, guarded=guarded, public=public))
@@ -157,8 +157,8 @@ def versions(parties: Mapping[Side, PairedTarget]) -> str:
     return " <- ".join(parties[side].version for side in (Side.RESPONDER, Side.INITIATOR))
 
 
-def _excused(judgement: Judgement, parties: Sequence[PairedTarget], causes: Sequence[str]) -> Judgement:
-    """`known` when one of those involved lists it: a pair's deviation is looked up with the version of each."""
+def _with_excuse(judgement: Judgement, parties: Sequence[PairedTarget], causes: Sequence[str]) -> Judgement:
+    """Return the judgement, as `known` if the list of one involved node has it: each list is asked with its node's version."""
     for party in parties:
         asked = replace(judgement, key=replace(judgement.key, target=party.name, version=party.version))
         listed = party.known.excuse(asked, causes)

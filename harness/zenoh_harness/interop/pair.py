@@ -33,7 +33,7 @@ ZIDS: Final = {Side.RESPONDER: "a11ce", Side.INITIATOR: "b0b"}
 APPLICATIONS: Final = {Side.RESPONDER: "a11cea", Side.INITIATOR: "b0ba"}
 
 
-def placed(reach: Reach, side: Side) -> Reach:
+def on_side(reach: Reach, side: Side) -> Reach:
     """Return the target with the options for its side of the pair, which those in its target string override.
 
     Raises UsageError if the target cannot be on this side.
@@ -44,10 +44,10 @@ def placed(reach: Reach, side: Side) -> Reach:
             hint = f"zconform interop {reach} OTHER: the first one listens"
             raise UsageError(f"{reach} runs already and cannot be told to connect to us", step="interop", hint=hint)
         return reach
-    text = {"zid": ZIDS[side], **reach.options, "as": side.value}
+    options = {"zid": ZIDS[side], **reach.options, "as": side.value}
     if side is Side.INITIATOR and has_application(reach):
-        text.setdefault("role", "client")  # a router would need an address to listen on
-    return reach.with_options(**text)
+        options.setdefault("role", "client")  # a router would need an address to listen on
+    return reach.with_options(**options)
 
 
 def has_application(reach: Reach) -> bool:
@@ -64,8 +64,8 @@ class Pair:
         `sink` receives the events of the link.
         """
         self.targets: Mapping[Side, NodeTarget] = {
-            Side.RESPONDER: open_target(placed(responder, Side.RESPONDER)),
-            Side.INITIATOR: open_target(_listening_too(placed(initiator, Side.INITIATOR))),
+            Side.RESPONDER: open_target(on_side(responder, Side.RESPONDER)),
+            Side.INITIATOR: open_target(_listening_too(on_side(initiator, Side.INITIATOR))),
         }
         for side, target in self.targets.items():
             if target.side is not side:

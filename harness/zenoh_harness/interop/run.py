@@ -97,7 +97,7 @@ class InteropRun:
         self._tape = Tape(recording)
         try:
             self._pair = self._fresh()
-            ran = self._judged(command)
+            ran = self._run_pair(command)
         finally:
             self._stack.close()
             recording.close(Conversation(self._tape.connections))
@@ -106,7 +106,7 @@ class InteropRun:
             shutil.move(self.options.out / RECORDING, kept)
         return ran
 
-    def _judged(self, command: str) -> Ran:
+    def _run_pair(self, command: str) -> Ran:
         parties = {side: self._party(target) for side, target in self._pair.targets.items()}
         header = self._header(parties, command)
         profile = header.profiles[0]
@@ -115,7 +115,7 @@ class InteropRun:
             records = PairRecords(parties, profile, writer, self.options)
             stopped = self._all(records)
             self._laws(records)
-            self._gone(records)
+            self._report_gone(records)
             code = exit_code(
                 (one.verdict for one in records.judgements),
                 strict=self.options.strict,
@@ -201,7 +201,7 @@ class InteropRun:
         if dead:
             cause = "; ".join(f"{side.value}: {how}" for side, how in dead.items())
             return StepOutcome(
-                verdict=Verdict.CRASH, cause=cause, conversation=self._heard("", cause), blamed=tuple(dead)
+                verdict=Verdict.CRASH, cause=cause, conversation=self._judge_events("", cause), blamed=tuple(dead)
             )
         return StepOutcome(verdict=Verdict.UNIMPLEMENTED, cause=self._pair.lacking)
 
@@ -214,7 +214,7 @@ class InteropRun:
             verdict, cause = Verdict.CRASH, "; ".join(f"{side.value}: {how}" for side, how in dead.items())
         elif unrest and verdict is Verdict.PASS:
             verdict, cause = Verdict.HANG, f"afterwards: {unrest}"
-        conversation = self._heard(step.label, cause)
+        conversation = self._judge_events(step.label, cause)
         blamed = tuple(dead) or tuple(side for side, voice in self._pair.voices.items() if voice.stalled)
         if unrest or dead:
             self.options.told(f"{step.label}: {cause}; the pair is made anew")
@@ -245,8 +245,8 @@ class InteropRun:
 
     # -- the wire
 
-    def _heard(self, label: str, cause: str = "") -> Conversation:
-        """Let the laws hear the step's events; they are its evidence."""
+    def _judge_events(self, label: str, cause: str = "") -> Conversation:
+        """Pass the events of a step to the laws; return them, as its evidence."""
         part = self._tape.cut(self._pair.conversation, cause)
         for event in part:
             self._judge.feed(event)
@@ -255,7 +255,7 @@ class InteropRun:
         return part
 
     def _laws(self, records: PairRecords) -> None:
-        self._heard("the end")
+        self._judge_events("the end")
         for said in self._judge.finish():
             records.law(said, self._during(said.findings[0]) if said.findings else "")
 
@@ -265,10 +265,10 @@ class InteropRun:
         ends = (label for mine, end, label in self._ends if mine == prefix and finding.time <= end)
         return next(ends, "")
 
-    def _gone(self, records: PairRecords) -> None:
-        """A deviation that is listed for a scenario and no longer shows is red. Laws need cases to provoke them."""
+    def _report_gone(self, records: PairRecords) -> None:
+        """Record a failure for each scenario's listed deviation that no longer occurs. Laws need cases to provoke them."""
         for side, party in records.parties.items():
             for deviation, shown in party.known.gone():
                 if deviation.name.startswith("interop/"):
-                    text = f"listed as {deviation.verdict.value} ({deviation.cause}), and it passes"
-                    records.gone(side, deviation.name, shown, text)
+                    cause = f"listed as {deviation.verdict.value} ({deviation.cause}), and it passes"
+                    records.add_gone(side, deviation.name, shown, cause)

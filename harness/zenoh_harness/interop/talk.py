@@ -68,7 +68,7 @@ class Fences:
         now = deaf = time.monotonic()
         for sender, receiver in ((one, other), (other, one)):
             deadline = Deadline.after(strain() * within)
-            while not self._heard(receiver, self._put(sender, receiver, {}), scaled(_GLANCE)):
+            while not self._fence_arrives(receiver, self._put(sender, receiver, {}), scaled(_GLANCE)):
                 if deadline.passed:
                     raise Missed(f"what the {sender.side.value}'s application puts never arrives on the other side")
                 deaf, now = now, time.monotonic()
@@ -80,10 +80,10 @@ class Fences:
         return number
 
     def _await(self, receiver: Voice, number: int, within: float, why: str) -> None:
-        if not self._heard(receiver, number, within):
+        if not self._fence_arrives(receiver, number, within):
             raise Missed(f"fence {why}")
 
-    def _heard(self, receiver: Voice, number: int, within: float) -> bool:
+    def _fence_arrives(self, receiver: Voice, number: int, within: float) -> bool:
         """Return whether the fence with this number, or a later one, arrives within these seconds."""
         while (heard := self._ears[id(receiver)].next(within)) is not None:
             if int(heard.get("payload", "0") or "0", 16) >= number:
@@ -130,7 +130,7 @@ class Talk:
     def carries(self, ear: Ear, payload: bytes, **fields: Any) -> None:
         """Put a value `here`, and require that it arrives with this payload and these fields. Raises Missed."""
         self.here.put(self.key, payload, **fields)
-        self.heard(ear, payload=payload, **fields)
+        self.expect(ear, payload=payload, **fields)
 
     def reconnect(self) -> None:
         """Cut the link and restore it. Raises Missed."""
@@ -180,7 +180,7 @@ class Talk:
         why = "both nodes are routers" if self._routers else "not both nodes are routers"
         self.fits(self._routers is (whom == "routers"), why)
 
-    def heard(self, ear: Ear, event: str = "sample", **fields: object) -> Heard:
+    def expect(self, ear: Ear, event: str = "sample", **fields: object) -> Heard:
         """Require that the next event has this kind and these fields; return it. Raises Missed."""
         found = ear.next()
         if found is None:
@@ -216,8 +216,8 @@ class Talk:
 
 def _cut(value: object) -> str:
     if isinstance(value, str | bytes):
-        text = show(value)
-        return text if len(text) <= 80 else f"{text[:40]}..{text[-16:]} ({len(text)} characters)"
+        shown = show(value)
+        return shown if len(shown) <= 80 else f"{shown[:40]}..{shown[-16:]} ({len(shown)} characters)"
     if isinstance(value, Sequence):
         return "[" + ", ".join(_cut(each) for each in value[:8]) + (", ..]" if len(value) > 8 else "]")
     return show(value)

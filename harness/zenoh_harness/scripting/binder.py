@@ -53,13 +53,13 @@ def case_of(script: Script, name: str) -> Case:
     """Return the script as a case, to be run like one. Raises UsageError for a step that cannot be executed."""
     for step in script.steps:
         if step.do == "expect":
-            _expected(step)
+            _kind_to_expect(step)
         elif step.do == "needs":
-            _needed(step)
+            _batch_size_needed(step)
     return Case(
         id=name,
         requirement=script.requirement,
-        function=lambda scene: judged(script, scene),
+        function=lambda scene: judge_script(script, scene),
         needs=tuple(sorted({*script.header.get("ability", "").split(), *_needs(script)})),
         about=script.header.get("about", name),
         role=Side(script.header.get("target", Side.RESPONDER.value)),
@@ -83,7 +83,7 @@ def _needs(script: Script) -> tuple[str, ...]:
     return ("several-links", "several-sessions", *(("routing",) if passed_on else ())) if beside else ()
 
 
-def judged(script: Script, scene: Scene) -> None:
+def judge_script(script: Script, scene: Scene) -> None:
     """Do the script's steps, and judge the target by the check that the script names. Raises Deviation or Elsewhere.
 
     For a law the steps are done and the law judges the conversation. For a case the case itself runs, since it judges more
@@ -92,11 +92,11 @@ def judged(script: Script, scene: Scene) -> None:
     """
     check = script.header.get("check", "")
     if check == STAYS_UP:
-        _done(script, scene)
+        _perform_until_failure(script, scene)
         return
     law = all_laws().get(check)
     if law is not None:
-        _held(script, scene, law)
+        _judge_by_law(script, scene, law)
     elif check and (found := _case(check)) is not None:
         found[0].run(scene, found[1])
     else:
@@ -108,13 +108,13 @@ def is_here(check: str) -> bool:
     return not check or check in (*all_laws(), STAYS_UP) or check.startswith("models/") or _case(check) is not None
 
 
-def _done(script: Script, scene: Scene) -> None:
+def _perform_until_failure(script: Script, scene: Scene) -> None:
     """Do the steps until one fails."""
     with suppress(Elsewhere, Deviation):
         _Performance(script, scene, law=True).run()
 
 
-def _held(script: Script, scene: Scene, law: type[Law]) -> None:
+def _judge_by_law(script: Script, scene: Scene, law: type[Law]) -> None:
     """Do the steps until one fails, and judge the conversation by the law. Raises Deviation or Elsewhere."""
     way = "the law met nothing to judge"
     try:
@@ -164,20 +164,20 @@ class _Performance:
 
     def run(self) -> None:
         cause = self.script.header.get("cause")
-        text = any(step.do == "deviates" for step in self.script.steps)
+        states_deviation = any(step.do == "deviates" for step in self.script.steps)
         for at, step in enumerate(self.script.steps):
             try:
                 self.step(step)
             except Deviation as deviation:
                 if self.on_the_way(at):
                     raise Elsewhere(f"not reached: {deviation.finding.cause}") from deviation
-                if not (text or cause) or step.do == "deviates":
+                if not (states_deviation or cause) or step.do == "deviates":
                     raise
                 raise Elsewhere(f"the target goes another way: {deviation.finding.cause}") from deviation
         if self.law:
             for us in self.on.values():
                 self.listen(us)
-        elif cause and not text:
+        elif cause and not states_deviation:
             raise Elsewhere(f"the script does the same again, and cannot tell what the check did: {cause}")
 
     def on_the_way(self, at: int) -> bool:
@@ -222,7 +222,7 @@ class _Performance:
 
     def do_send(self, step: Step) -> None:
         us = self.on[step.connection]
-        data = filled(step.parts, self.value, len(us.framed(b"")))
+        data = bytes_of_parts(step.parts, self.value, len(us.framed(b"")))
         _count(us, step.parts, data)
         self.said[step.connection] = len(us.heard)
         us.send_bytes(b"".join(data))
@@ -235,7 +235,7 @@ class _Performance:
         elif what == "end":
             us.expect_end()
         else:
-            us.expect(_expected(step))
+            us.expect(_kind_to_expect(step))
 
     def do_fence(self, step: Step) -> None:
         self.on[step.connection].fence()
@@ -251,7 +251,7 @@ class _Performance:
 
     def do_needs(self, step: Step) -> None:
         """Check that the negotiated terms make the next step valid. Raises Elsewhere."""
-        us, wanted = self.on[step.connection], _needed(step)
+        us, wanted = self.on[step.connection], _batch_size_needed(step)
         told = [seen.message.batch_size for seen in us.heard if seen.kind == "init"]
         settled = min((DEFAULT_BATCH if size is None else size for size in told), default=DEFAULT_BATCH)
         if settled < wanted:
@@ -304,7 +304,7 @@ class _Performance:
 
 
 def _count(us: Dialogue, parts: Sequence[Part], data: Sequence[bytes]) -> None:
-    """Let the dialogue's own frames (a fence's) go on after the numbers that the script has used up."""
+    """Continue the dialogue's own sequence numbers (for a fence) after those that the script has used."""
     sn: int | None = None
     channel = (True, DEFAULT_PRIORITY)
     for part, given in (*zip(parts, data, strict=True), (_END, b"")):
@@ -328,35 +328,35 @@ def _number(data: bytes) -> int:
         return 0
 
 
-def filled(parts: Sequence[Part], value: object, prefix: int) -> list[bytes]:
-    """The bytes that each segment stands for. `value` binds zid and heard; `prefix` is the size of a batch's length."""
+def bytes_of_parts(parts: Sequence[Part], value: object, prefix: int) -> list[bytes]:
+    """Return the bytes of each segment; `value` gives those of zid and heard, `prefix` is the size of a batch's length."""
     done: list[bytes] = []
     for part in reversed(parts):
-        done.insert(0, _filled(part, done, parts[len(parts) - len(done) :], value, prefix))
+        done.insert(0, _bytes_of(part, done, parts[len(parts) - len(done) :], value, prefix))
     return done
 
 
-def _filled(part: Part, after: list[bytes], following: Sequence[Part], value: object, prefix: int) -> bytes:
-    text = part.value
-    if text.bound == "auto":
+def _bytes_of(part: Part, after: list[bytes], following: Sequence[Part], value: object, prefix: int) -> bytes:
+    shown = part.value
+    if shown.bound == "auto":
         size = 0
         for data, next_part in zip(after, following, strict=True):
             if next_part.path == PREFIX:
                 break
             size += len(data)
         data = size.to_bytes(prefix, "little")
-    elif text.bound == "length":
+    elif shown.bound == "length":
         whole = takewhile(lambda pair: pair[1].path == following[0].path, zip(after, following, strict=True))
         data = vle.encode(sum(len(data) for data, _ in whole))
-    elif text.bound:
+    elif shown.bound:
         assert callable(value)
-        data = value(text)[text.first : text.last]
+        data = value(shown)[shown.first : shown.last]
     else:
-        data = text.data
-    return _xored(data, text.xor)
+        data = shown.data
+    return _with_flipped_bits(data, shown.xor)
 
 
-def _xored(data: bytes, xor: tuple[int, bytes] | None) -> bytes:
+def _with_flipped_bits(data: bytes, xor: tuple[int, bytes] | None) -> bytes:
     if xor is None or not data:
         return data
     changed = bytearray(data)
@@ -366,7 +366,7 @@ def _xored(data: bytes, xor: tuple[int, bytes] | None) -> bytes:
 
 
 def _at(raw: bytes, path: str) -> bytes:
-    """The bytes at a path of a message that was heard. Raises UsageError for a path that it does not have."""
+    """Return the bytes at a path of a received message. Raises UsageError for a path that it does not have."""
     for layer in (Layer.TRANSPORT, Layer.NETWORK):
         try:
             return trace(raw, layer).segments.get(path).data
@@ -377,8 +377,8 @@ def _at(raw: bytes, path: str) -> bytes:
     )
 
 
-def _expected(step: Step) -> AnyKind:
-    """What a step waits for. Raises UsageError, with the nearest names."""
+def _kind_to_expect(step: Step) -> AnyKind:
+    """Return the kind of message that a step waits for. Raises UsageError, with the most similar name."""
     words = step.what.split()
     if words[0] in ("refusal", "end"):
         return MessageKind(words[0], object)
@@ -391,8 +391,8 @@ def _expected(step: Step) -> AnyKind:
     raise UsageError(f"nobody can expect {step.what!r}", step="read the script", hint=nearest(step.what, names))
 
 
-def _needed(step: Step) -> int:
-    """The number that a step needs. Raises UsageError."""
+def _batch_size_needed(step: Step) -> int:
+    """Return the batch size that a step needs. Raises UsageError."""
     word, _, number = step.what.partition(" ")
     if word != BATCH_SIZE or not number.isdigit():
         raise UsageError(f"nobody can need {step.what!r}", step="read the script", hint=f"{BATCH_SIZE} NUMBER")

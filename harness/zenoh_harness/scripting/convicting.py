@@ -66,7 +66,7 @@ class _Red:
 
 
 def convictions(node: FaultyNode) -> Iterator[Convicts]:
-    """Every red that the faulty node explains, as a script."""
+    """Yield every red that the faulty node explains, as a script."""
     for red in _reds(node):
         header = {"requirement": red.requirement, "check": red.label, "profile": red.profile}
         script = parse(text(record(red.scene.conversation, header=header, finding=red.finding)))
@@ -76,23 +76,23 @@ def convictions(node: FaultyNode) -> Iterator[Convicts]:
 
 
 def said_to(script: Script, node: type[Reference], seed: int = 2) -> tuple[Says, str]:
-    """What it says of a node, and why."""
+    """Return what a script says of a node, and the reason."""
     case = case_of(script, "scripts/recorded")
-    findings, scene = _provoked(case, {}, node, seed)
+    findings, scene = _findings_on(case, {}, node, seed)
     if findings:
         return Says.RED, findings[0].cause
     return (Says.NOTHING, scene) if isinstance(scene, str) else (Says.GREEN, "")
 
 
-def counted(all_of_them: Iterable[Convicts]) -> Counter[tuple[Says, Says]]:
-    """How often which pair came: on the faulty node, on the healthy one."""
-    return Counter((one.faulty, one.healthy) for one in all_of_them)
+def counts_of(convictions_of_all: Iterable[Convicts]) -> Counter[tuple[Says, Says]]:
+    """Count the pairs of answers: on the faulty node, on the healthy one."""
+    return Counter((one.faulty, one.healthy) for one in convictions_of_all)
 
 
-def _provoked(
+def _findings_on(
     case: Case, parameters: Parameters, node: type[Reference], seed: int
 ) -> tuple[list[Finding], MemoryScene | str]:
-    """What a case finds on a node, and the scene; or why it met nothing."""
+    """Return the findings of a case on a node, and the scene; or the reason why it judged nothing."""
     scene = MemoryScene(case.requirement, node, role=case.role, profile=case.profile, seed=seed)
     try:
         case.run(scene, parameters)
@@ -109,11 +109,11 @@ def _reds(node: FaultyNode) -> Iterator[_Red]:
     laws = [law for law in all_laws().values() if _takes(wanted, law.id)]
     missing = {check for check in node.caught_by if check in all_laws()}
     shown: set[tuple[str, Side, str]] = set()
-    for case, parameters in _tried(node, wanted, missing):
-        findings, scene = _provoked(case, parameters, node.node, 0)
+    for case, parameters in _cases_to_try(node, wanted, missing):
+        findings, scene = _findings_on(case, parameters, node.node, 0)
         if isinstance(scene, str):
             continue
-        if findings and _takes(wanted, case.id) and _provoked(case, parameters, node.node, 1)[0]:
+        if findings and _takes(wanted, case.id) and _findings_on(case, parameters, node.node, 1)[0]:
             requirement = findings[0].requirement or case.requirement
             yield _Red(check_label(case.id, shown_all(parameters)), requirement, case.profile, findings[0], scene)
         for said in judge(scene.conversation, laws):
@@ -124,8 +124,8 @@ def _reds(node: FaultyNode) -> Iterator[_Red]:
                 yield _Red(said.law.id, said.law.requirement, case.profile, said.findings[0], scene)
 
 
-def _tried(node: FaultyNode, wanted: Sequence[str], missing: set[str]) -> Iterator[tuple[Case, Parameters]]:
-    """The cases that it names, then others as long as a law that it names is missing."""
+def _cases_to_try(node: FaultyNode, wanted: Sequence[str], missing: set[str]) -> Iterator[tuple[Case, Parameters]]:
+    """Yield the cases that the node names, then others as long as a law that it names has no finding."""
     cases = [case for case in all_cases().values() if runs_in_memory(case)]
     named = [case for case in cases if _takes(wanted, case.id)]
     for case in named:

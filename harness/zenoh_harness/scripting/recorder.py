@@ -80,7 +80,7 @@ def record(
 
 def _deviateing(steps: list[Step], finding: Finding) -> list[Step]:
     """The last thing expected on the connection at fault is what it deviated by, where the finding tells it."""
-    name, got = _name(finding.connection), _named(finding.got)
+    name, got = _name(finding.connection), _with_reason_name(finding.got)
     if not name or not _happens(got):
         return steps
     last = max((n for n, step in enumerate(steps) if step.connection == name and step.do == "send"), default=0)
@@ -89,10 +89,10 @@ def _deviateing(steps: list[Step], finding: Finding) -> list[Step]:
     return [*kept, Step(do="deviates", connection=name, what=got)]
 
 
-def _named(got: str) -> str:
-    """A CLOSE by its reason's name, where only the number is told."""
-    text = re.fullmatch(r"Close\((\d+)\)", got)
-    return f"Close({reason_name(int(text.group(1)))})" if text else got
+def _with_reason_name(got: str) -> str:
+    """Return a CLOSE with the name of its reason in place of the number."""
+    numbered = re.fullmatch(r"Close\((\d+)\)", got)
+    return f"Close({reason_name(int(numbered.group(1)))})" if numbered else got
 
 
 def _happens(got: str) -> bool:
@@ -124,14 +124,14 @@ class _Recorder:
 
     def of(self, event: Event) -> Iterator[Step]:
         """What one event is in a script; nothing, where only the target's own accord is seen."""
-        link = self.links.get(event.connection) or self.opened(event.connection)
+        link = self.links.get(event.connection) or self.add_link(event.connection)
         if event.kind is Happened.OPEN:
             yield Step(do="open", connection=_name(event.connection))
         else:
             yield from (self.ours if event.sender is link.us else self.theirs)(link, event)
 
-    def opened(self, name: str) -> _Link:
-        """Begin a connection."""
+    def add_link(self, name: str) -> _Link:
+        """Add the state of a connection whose first event came."""
         connection = self.conversation.connection(name)
         us = Side.RESPONDER if connection.responder == "harness" else Side.INITIATOR
         self.target = us.other
@@ -162,16 +162,16 @@ class _Recorder:
             yield Step(do="needs", connection=name, what=f"{BATCH_SIZE} {largest}")
         for one in seen:
             link.note(one)
-        yield Step(do="send", connection=name, parts=tuple(self.bound(link, _parts(event.data, prefix, layer))))
+        yield Step(do="send", connection=name, parts=tuple(self.bind_parts(link, _parts(event.data, prefix, layer))))
 
-    def bound(self, link: _Link, parts: Sequence[Part]) -> Iterator[Part]:
-        """The segments, with what came from the target, and our ZenohIDs, bound."""
+    def bind_parts(self, link: _Link, parts: Sequence[Part]) -> Iterator[Part]:
+        """Yield the segments, with expressions for bytes of the target and for our ZenohIDs."""
         values = [self.values(link, part) for part in parts]
-        for at, (part, text) in enumerate(zip(parts, values, strict=True)):
+        for at, (part, of_part) in enumerate(zip(parts, values, strict=True)):
             follows = values[at + 1] if at + 1 < len(values) else []
             if part.path.endswith(".length") and any(value.bound for value in follows) and _tells(part, parts[at + 1]):
-                text = [Value(bound="length")]
-            for number, value in enumerate(text):
+                of_part = [Value(bound="length")]
+            for number, value in enumerate(of_part):
                 yield Part(part.path, value, part.note if number == 0 else "")
 
     def values(self, link: _Link, part: Part) -> list[Value]:
@@ -253,9 +253,9 @@ def _finals(conversation: Conversation) -> set[tuple[str, int]]:
 
 
 def _expectation(seen: Seen) -> str:
-    """A CLOSE is a refusal with that reason; the others go by their names."""
-    text = name_of(seen.message)
-    return f"refusal {text[6:-1]}" if text.startswith("Close(") else text
+    """Return what a script expects for a message: its name, or for a CLOSE a refusal with its reason."""
+    name = name_of(seen.message)
+    return f"refusal {name[6:-1]}" if name.startswith("Close(") else name
 
 
 def _is_fence(seen: Seen) -> bool:
@@ -280,8 +280,8 @@ def _parts(data: bytes, prefix: int, layer: Layer) -> list[Part]:
 
 
 def _segments(batch: bytes, layer: Layer) -> Iterator[Part]:
-    text = explain(batch, Layer.BATCH if layer is Layer.TRANSPORT else Layer.NETWORK)
-    lines = [line for line in text.lines if not line.inside]
+    explained = explain(batch, Layer.BATCH if layer is Layer.TRANSPORT else Layer.NETWORK)
+    lines = [line for line in explained.lines if not line.inside]
     if b"".join(line.data for line in lines) != batch:
         yield Part("raw", Value(data=batch))
         return

@@ -14,8 +14,8 @@ from zenoh_harness.scripting.binder import case_of
 FOLDER: Final = "scripts"
 
 
-def shipped() -> dict[str, Path]:
-    """Name to file, sorted."""
+def shipped_scripts() -> dict[str, Path]:
+    """Return name to file, sorted."""
     folder = Path(str(files("zenoh_harness.scripting"))) / FOLDER
     return {path.stem: path for path in sorted(folder.glob(f"*{scripts.SUFFIX}"))}
 
@@ -23,4 +23,4 @@ def shipped() -> dict[str, Path]:
 @cache
 def script_cases() -> tuple[Case, ...]:
     """Each of them as a case, `scripts/<name>`."""
-    return tuple(case_of(scripts.read(path), f"{FOLDER}/{name}") for name, path in shipped().items())
+    return tuple(case_of(scripts.read(path), f"{FOLDER}/{name}") for name, path in shipped_scripts().items())

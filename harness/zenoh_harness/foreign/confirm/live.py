@@ -72,8 +72,8 @@ class LiveNode:
             self._program.stop()
             raise
 
-    def received(self, probes: Sequence[Probe]) -> list[str]:
-        """What its log says it read in each probe; empty where it read nothing.  Ends the node."""
+    def read_probes(self, probes: Sequence[Probe]) -> list[str]:
+        """Return what its log says that it read in each probe; empty for a probe that it did not read. Ends the node."""
         with self._program:
             for number, probe in enumerate(probes):
                 (self._scout if probe.scouting else self._connect)(probe.data, _source(number))
@@ -105,10 +105,10 @@ class LiveNode:
         return link
 
 
-def received(release: str, probes: Sequence[Probe]) -> Iterator[str]:
-    """What nodes of a release read in each probe, a fresh node every thousand."""
+def read_by_nodes(release: str, probes: Sequence[Probe]) -> Iterator[str]:
+    """Yield what nodes of a release read in each probe; a new node is started for every thousand."""
     for begin in range(0, len(probes), MOST_LINKS):
-        yield from LiveNode(release).received(probes[begin : begin + MOST_LINKS])
+        yield from LiveNode(release).read_probes(probes[begin : begin + MOST_LINKS])
 
 
 def _source(number: int) -> str:

@@ -12,7 +12,7 @@ from typing import Final
 from zenoh_harness.codecs.codec import AnswerKind, Request
 from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.foreign.confirm.codec import NO_SHM, CodecWitness
-from zenoh_harness.foreign.confirm.live import PACKAGE, Probe, received
+from zenoh_harness.foreign.confirm.live import PACKAGE, Probe, read_by_nodes
 from zenoh_harness.foreign.confirm.statement import AGREES, Piece, Statement, Unaskable, Word, pieces, touches
 from zenoh_harness.links.timing import scaled
 from zenoh_harness.programs.environments import python_with
@@ -47,9 +47,9 @@ class WheelWitness:
         """One a vector, in their order."""
         keys = self._keys([vector for vector in vectors if vector.layer == "keyexpr"])
         theirs = list(self.codec.statements(vectors))
-        asked = [_asked(vector, other) for vector, other in zip(vectors, theirs, strict=True)]
+        asked = [_probes_of(vector, other) for vector, other in zip(vectors, theirs, strict=True)]
         probes = [probe for found in asked if not isinstance(found, Statement) for probe in found]
-        logged = zip(self._expected(probes), received(self.codec.release, probes), strict=True)
+        logged = zip(self._readings_of_codec(probes), read_by_nodes(self.codec.release, probes), strict=True)
         for vector, other, found in zip(vectors, theirs, asked, strict=True):
             if vector.layer == "keyexpr":
                 yield next(keys)
@@ -58,27 +58,27 @@ class WheelWitness:
             elif other.why == NO_SHM:
                 yield _of_shm(vector, *next(logged))
             else:
-                yield _compared(other, [next(logged) for _ in found])
+                yield _compare_readings(other, [next(logged) for _ in found])
 
-    def _expected(self, probes: Sequence[Probe]) -> Iterator[str]:
+    def _readings_of_codec(self, probes: Sequence[Probe]) -> Iterator[str]:
         """What the log must say of each probe if the node reads what zenoh-codec reads."""
         requests = [Request.decode("scouting" if probe.scouting else "transport", probe.data) for probe in probes]
         for probe, answer in zip(probes, self.codec.codec.ask(requests), strict=True):
-            text = answer.debug if answer.kind is AnswerKind.DECODED else ""
-            yield text.removeprefix("ScoutingMessage { body: ").removesuffix(" }") if probe.scouting else text
+            debug = answer.debug if answer.kind is AnswerKind.DECODED else ""
+            yield debug.removeprefix("ScoutingMessage { body: ").removesuffix(" }") if probe.scouting else debug
 
     def _keys(self, vectors: Sequence[Vector]) -> Iterator[Statement]:
         """Statements about vectors of key expressions."""
-        texts = [_text(vector.data) for vector in vectors]
-        answers = iter(_key_functions(self.codec.release, [text for text in texts if text is not None]))
-        for vector, text in zip(vectors, texts, strict=True):
-            if text is None:
+        keys = [_text(vector.data) for vector in vectors]
+        answers = iter(_key_functions(self.codec.release, [key for key in keys if key is not None]))
+        for vector, key in zip(vectors, keys, strict=True):
+            if key is None:
                 yield Statement(Word.CANNOT, "its functions take text, not bytes")
             else:
                 yield _of_key(vector, next(answers))
 
 
-def _asked(vector: Vector, other: Statement) -> Asked:
+def _probes_of(vector: Vector, other: Statement) -> Asked:
     if other.why == NO_SHM and (vector.layer != "transport" or not touches(vector, "init", "open")):
         return Statement(Word.CANNOT, NO_TWIN)
     if other.word is Word.CANNOT and other.why != NO_SHM:
@@ -105,7 +105,7 @@ def _single(piece: Piece) -> bool:
     return bool(piece.meanings) and len(piece.meanings[0]["Batch"]["messages"]) == 1
 
 
-def _compared(other: Statement, logged: Sequence[tuple[str, str]]) -> Statement:
+def _compare_readings(other: Statement, logged: Sequence[tuple[str, str]]) -> Statement:
     """What zenoh-codec says too, when the log says what zenoh-codec reads."""
     for expected, log in logged:
         want, got = _plain(expected), _plain(log)
@@ -125,7 +125,7 @@ def _of_shm(vector: Vector, expected: str, log: str) -> Statement:
     got = None if found is None else _shm_value(found)
     if got != wanted:
         return Statement(Word.DIFFERS, f"its log says shm {got} instead of {wanted}")
-    return _compared(AGREES, [(expected, _SHM.sub("", log))])
+    return _compare_readings(AGREES, [(expected, _SHM.sub("", log))])
 
 
 def _shm_value(found: re.Match[str]) -> dict[str, object]:
@@ -155,12 +155,12 @@ def _of_key(vector: Vector, answer: dict[str, object]) -> Statement:
     return AGREES if found == wanted else Statement(Word.DIFFERS, f"its functions say {found} instead of {wanted}")
 
 
-def _key_functions(release: str, texts: Sequence[str]) -> list[dict[str, object]]:
-    if not texts:
+def _key_functions(release: str, keys: Sequence[str]) -> list[dict[str, object]]:
+    if not keys:
         return []
     script = files("zenoh_harness") / "targets" / "nodes" / "wheel_keys.py"
     command = [str(python_with(PACKAGE, release)), "-I", str(script)]
-    asked = "".join(json.dumps(text) + "\n" for text in texts)
+    asked = "".join(json.dumps(key) + "\n" for key in keys)
     done = subprocess.run(command, input=asked, capture_output=True, text=True, timeout=scaled(60), check=False)
     if done.returncode:
         raise CannotGoOn(f"{PACKAGE} {release} cannot be asked about key expressions", step="confirm",

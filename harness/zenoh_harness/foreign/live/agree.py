@@ -131,7 +131,7 @@ def read(conversation: Conversation) -> Iterator[tuple[str, str, dict[str, Any]]
     for event in conversation:
         for seen in decoders.feed(event):
             sender, receiver = names[seen.connection, seen.sender], names[seen.connection, seen.sender.other]
-            if seen.kind not in ("batch", "undecodable") and _compared(seen):
+            if seen.kind not in ("batch", "undecodable") and _is_compared(seen):
                 yield sender, receiver, codec.to_json(seen.message)
             if isinstance(seen.message, Frame | Fragment):
                 lane = lanes.setdefault((seen.connection, seen.sender), Defragmenter(marks=True))
@@ -139,7 +139,7 @@ def read(conversation: Conversation) -> Iterator[tuple[str, str, dict[str, Any]]
                     yield sender, receiver, codec.to_json(codec.decode_whole(whole, Layer.NETWORK).message)
 
 
-def _compared(seen: Seen) -> bool:
+def _is_compared(seen: Seen) -> bool:
     """Return whether a message is compared by itself: a transport message, or a network message in a FRAME."""
     return all(isinstance(each, Frame) for each in seen.around)
 
@@ -157,18 +157,18 @@ def _ends(conversation: Conversation) -> dict[tuple[str, Side], str]:
 
 def bare(means: dict[str, Any]) -> Any:
     """Return a meaning without the content that logs cannot confirm (`NOT_COMPARABLE`)."""
-    return comparable(_bared(means, ""))
+    return comparable(_without_uncomparable(means, ""))
 
 
-def _bared(means: Any, kind: str) -> Any:
+def _without_uncomparable(means: Any, kind: str) -> Any:
     if isinstance(means, list):
-        return [_bared(each, kind) for each in means]
+        return [_without_uncomparable(each, kind) for each in means]
     if not isinstance(means, dict):
         return means
     if kind == "Frame" and not isinstance(means["messages"], str):
         inside = b"".join(codec.encode(codec.from_json(each, Layer.NETWORK)) for each in means["messages"])
         means = means | {"messages": inside.hex()}
-    found = {name: _bared(value, name) for name, value in means.items()}
+    found = {name: _without_uncomparable(value, name) for name, value in means.items()}
     if "mapping" in found and (kind == "DKeyExpr" or not found.get("scope")):
         del found["mapping"]
     if kind == "DKeyExpr":

@@ -55,7 +55,7 @@ def parse(text: str) -> Value:
 def _value(text: str, at: int) -> tuple[Value, int]:
     at = _skip(text, at)
     if found := _TEXT.match(text, at):
-        return Text(_ESCAPE.sub(_unescaped, found[1])), found.end()
+        return Text(_ESCAPE.sub(_unescape, found[1])), found.end()
     if found := _WORDS.match(text, at):
         return found[1].split(", "), found.end()
     if text.startswith("[", at):
@@ -80,7 +80,7 @@ def _items(text: str, at: int, close: str) -> tuple[list[Value], int]:
     while not text.startswith(close, at := _skip(text, at)):
         value, at = _value(text, at)
         items.append(value)
-        at = _separated(text, at, close)
+        at = _skip_separator(text, at, close)
     return items, at + 1
 
 
@@ -91,11 +91,11 @@ def _fields(text: str, at: int) -> tuple[dict[str, Value], int]:
         if name is None:
             raise Unreadable(f"a field is expected at {at}, there is {text[at : at + 20]!r}")
         fields[name[1]], at = _value(text, name.end())
-        at = _separated(text, at, "}")
+        at = _skip_separator(text, at, "}")
     return fields, at + 1
 
 
-def _separated(text: str, at: int, close: str) -> int:
+def _skip_separator(text: str, at: int, close: str) -> int:
     at = _skip(text, at)
     if text.startswith(",", at):
         return at + 1
@@ -109,5 +109,5 @@ def _skip(text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def _unescaped(found: re.Match[str]) -> str:
+def _unescape(found: re.Match[str]) -> str:
     return chr(int(found[1], 16)) if found[1] else _PLAIN.get(found[2], found[2])

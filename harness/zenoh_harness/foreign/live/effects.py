@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from zenoh_conformance.reading import codec
 from zenoh_conformance.wire import Layer
-from zenoh_harness.foreign.confirm.live import Probe, received
+from zenoh_harness.foreign.confirm.live import Probe, read_by_nodes
 from zenoh_harness.foreign.live.company import Company
 from zenoh_harness.foreign.live.debug import Text, Tree, Value, parse
 from zenoh_harness.foreign.live.variants import MessagePair, message, variants
@@ -54,8 +54,8 @@ def write(path: Path, release: str) -> list[Effect]:
     return found
 
 
-def committed() -> dict[str, Any]:
-    """The table as it was filled last: `witness`, and `rows`, each with the fields of an Effect that are not empty."""
+def effects_table() -> dict[str, Any]:
+    """Return the table that is in the repository: `witness`, and `rows`, each with the fields of an Effect that are not empty."""
     found: dict[str, Any] = json.loads(
         (files("zenoh_harness") / "foreign" / "live" / TABLE).read_text(encoding="utf-8")
     )
@@ -65,12 +65,12 @@ def committed() -> dict[str, Any]:
 def effects(release: str) -> Iterator[Effect]:
     """One a row, in the order of the declarations."""
     rows = list(variants())
-    logs = received(release, [probe for row in rows for probe in (_probe(row, row.one), _probe(row, row.other))])
+    logs = read_by_nodes(release, [probe for row in rows for probe in (_probe(row, row.one), _probe(row, row.other))])
     with Company("effects", release=release, log="error") as company:
         witness = LiveWitness(company)
         for row in rows:
             one, other = next(logs), next(logs)
-            seen = witness.seen(row)
+            seen = witness.difference(row)
             log = read(one, other) if one and other else ""
             yield Effect(row.row, row.doc, log, seen, "" if log or seen else WHY_NOT.get(row.row, ""))
 
@@ -107,18 +107,18 @@ def _differences(one: Value, other: Value, path: str) -> Iterator[tuple[str, Val
 
 def _short(value: Value) -> str:
     """A part of a log, as the log writes it."""
-    text = _written(value)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+    shown = _as_in_log(value)
+    return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}..."
 
 
-def _written(value: Value) -> str:
+def _as_in_log(value: Value) -> str:
     if isinstance(value, Text):
         return f'"{value.text}"'
     if isinstance(value, list):
-        return f"[{', '.join(map(_written, value))}]"
+        return f"[{', '.join(map(_as_in_log, value))}]"
     if isinstance(value, Tree):
         inside = ", ".join(
-            [f"{name}: {_written(each)}" for name, each in value.fields.items()] or map(_written, value.items)
+            [f"{name}: {_as_in_log(each)}" for name, each in value.fields.items()] or map(_as_in_log, value.items)
         )
         return f"{value.name} {{ {inside} }}" if value.fields else f"{value.name}({inside})"
     return str(value)

@@ -114,26 +114,26 @@ def _of(facts: DeclarationFacts) -> Iterator[MessagePair]:
     assert facts.layer is not None
     for field in facts.fields:
         row = f"{facts.path}.{field.name}"
-        base = _based(facts, row)
+        base = _base_of(facts, row)
         default = {field.name: CHANGED.get(field.name, not base.get(field.name))}
-        yield _variant(facts, row, base, _merged(base, ALTERED.get(row, default)), field.doc)
+        yield _variant(facts, row, base, _with_changes(base, ALTERED.get(row, default)), field.doc)
     for ext in facts.extensions:
         row = f"{facts.path}.exts.{ext.path}"
-        base = _based(facts, row)
+        base = _base_of(facts, row)
         content = _content(facts, ext)
         given = base | {"exts": [{ext.name: content}, *base.get("exts", ())]}
         yield _variant(facts, row, base, given, ext.doc.splitlines()[0])
         for field in ext.fields:
             below = f"{row}.{field.name}"
-            changed = _merged(content, ALTERED.get(below) or {field.name: _other(field.name, content)})
+            changed = _with_changes(content, ALTERED.get(below) or {field.name: _other(field.name, content)})
             yield _variant(facts, below, given, base | {"exts": [{ext.name: changed}]}, field.doc)
 
 
-def _based(facts: DeclarationFacts, row: str) -> dict[str, Any]:
-    return _merged(copy.deepcopy(BASES[facts.name]), BEFORE.get(row, {}))
+def _base_of(facts: DeclarationFacts, row: str) -> dict[str, Any]:
+    return _with_changes(copy.deepcopy(BASES[facts.name]), BEFORE.get(row, {}))
 
 
-def _merged(fields: dict[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
+def _with_changes(fields: dict[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in (fields | dict(change)).items() if value is not None}
 
 
@@ -163,12 +163,12 @@ def _other(name: str, content: Mapping[str, Any]) -> Any:
 
 def _variant(facts: DeclarationFacts, row: str, one: dict[str, Any], other: dict[str, Any], doc: str) -> MessagePair:
     assert facts.layer is not None
-    layer, first = carried(facts.layer, {facts.name: one})
-    return MessagePair(row, layer, first, carried(facts.layer, {facts.name: other})[1], doc)
+    layer, first = in_carrier(facts.layer, {facts.name: one})
+    return MessagePair(row, layer, first, in_carrier(facts.layer, {facts.name: other})[1], doc)
 
 
-def carried(layer: Layer, means: dict[str, Any]) -> tuple[Layer, dict[str, Any]]:
-    """A message in what carries it: the layer of the outermost, and its meaning."""
+def in_carrier(layer: Layer, means: dict[str, Any]) -> tuple[Layer, dict[str, Any]]:
+    """Return a message inside the one that carries it: the layer of the outer one, and its meaning."""
     [kind] = means
     if layer is Layer.DECLARATION:
         return Layer.NETWORK, {"Declare": {"body": means}}

@@ -46,20 +46,20 @@ class LiveWitness:
         self._other = self._stage.session("other")
         self._other.subscribe("effect/*")
 
-    def seen(self, row: MessagePair) -> str:
-        """How what is seen differs between the two messages of a row; empty when it does not."""
+    def difference(self, row: MessagePair) -> str:
+        """Return how the effects of a row's two messages differ; empty if they do not."""
         kind = next(iter(row.one))
         watch = self._watches().get(kind)
         if watch is None:
             return ""
-        one, other = (self._watched(watch, means) for means in (row.one, row.other))
+        one, other = (self._effects_of(watch, means) for means in (row.one, row.other))
         for who in one if one.keys() == other.keys() else ("we",):
             for path, before, after in parts(one.get(who, SERVED), other.get(who, SERVED), ""):
-                if not set(re.split(r"[.\[\]]", path)) & VOLATILE or _sent(row, before, after):
+                if not set(re.split(r"[.\[\]]", path)) & VOLATILE or _is_of_messages(row, before, after):
                     return f"{who}: {f'{path} ' if path else ''}{_plain(before)} -> {_plain(after)}"
         return ""
 
-    def _watched(self, watch: Callable[[dict[str, Any]], Observed], means: dict[str, Any]) -> Observed:
+    def _effects_of(self, watch: Callable[[dict[str, Any]], Observed], means: dict[str, Any]) -> Observed:
         self._other.fence()
         self._app.forget()
         try:
@@ -122,7 +122,7 @@ class LiveWitness:
         us = self._session()
         [kind] = means["Declare"]["body"]
         if kind[0] == "U":
-            us.declare(codec.from_json({f"D{kind[1:]}": _declared(kind)}, Layer.DECLARATION))
+            us.declare(codec.from_json({f"D{kind[1:]}": _declaration_of(kind)}, Layer.DECLARATION))
         us.say(codec.from_json(means, Layer.NETWORK))
         us.say(
             codec.from_json(
@@ -137,7 +137,7 @@ class LiveWitness:
         got = [codec.to_json(seen.message) for seen in us.fence() if seen.kind in ("push", "request")]
         us.leave()
         self._app.forget()
-        return {"the subscriber": named, "the liveliness subscriber": tokens, "we": [_known(each) for each in got]}
+        return {"the subscriber": named, "the liveliness subscriber": tokens, "we": [_kind_of(each) for each in got]}
 
     def _interest(self, means: dict[str, Any]) -> Observed:
         us = self._session()
@@ -149,7 +149,7 @@ class LiveWitness:
     def _init(self, means: dict[str, Any]) -> Observed:
         us = self._stage.dialogue("us")
         us.send(codec.from_json(means))
-        return {"we": _answered(us)}
+        return {"we": _answer_to_handshake(us)}
 
     def _open(self, means: dict[str, Any]) -> Observed:
         us = self._stage.dialogue("us")
@@ -158,10 +158,10 @@ class LiveWitness:
         if means["Open"].get("cookie") == "c00c1e":
             means["Open"]["cookie"] = cookie.hex()
         us.send(codec.from_json(means))
-        return {"we": _answered(us)}
+        return {"we": _answer_to_handshake(us)}
 
 
-def _sent(row: MessagePair, *values: Any) -> bool:
+def _is_of_messages(row: MessagePair, *values: Any) -> bool:
     """Whether one of the values stands in one of the two messages."""
     ours = set(re.findall(r"\w+", f"{row.one} {row.other}"))
     return any(len(word) > 4 and word in ours for value in values for word in re.findall(r"\w+", str(value)))
@@ -178,17 +178,17 @@ def _ask(suffix: str) -> Request:
     return found
 
 
-def _declared(kind: str) -> dict[str, Any]:
+def _declaration_of(kind: str) -> dict[str, Any]:
     return {"expr_id" if kind == "UKeyExpr" else "id": 7, "key": _key("effect/x")}
 
 
-def _known(means: dict[str, Any]) -> str:
-    """Only that it came."""
+def _kind_of(means: dict[str, Any]) -> str:
+    """Return the kind of a message alone."""
     return next(iter(means))
 
 
-def _answered(us: Dialogue) -> Any:
-    """What the node says to a handshake's message."""
+def _answer_to_handshake(us: Dialogue) -> Any:
+    """Return the node's answer to a message of the handshake, or how it ended the link."""
     for seen in us.stream(1.0):
         if seen.kind in ("init", "open", "close"):
             us.wire.shut()

@@ -14,7 +14,7 @@ def a_late_subscriber_hears_what_comes(talk: Talk) -> None:
     talk.settle()
     ear = talk.listens()
     talk.here.do("put", id=publisher.id, payload="02")
-    talk.heard(ear, payload="02")
+    talk.expect(ear, payload="02")
     talk.quiet(ear)
 
 
@@ -46,4 +46,4 @@ def a_token_from_before_the_link_is_seen(talk: Talk) -> None:
     talk.cut()
     talk.there.declare("token", f"{talk.key}/t")
     talk.restore()
-    talk.heard(watch, kind="put", key=f"{talk.key}/t")
+    talk.expect(watch, kind="put", key=f"{talk.key}/t")

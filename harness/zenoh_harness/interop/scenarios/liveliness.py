@@ -12,9 +12,9 @@ def a_token_is_seen_to_come_and_go(talk: Talk) -> None:
     watch = talk.here.declare("liveliness", f"{talk.key}/*")
     talk.settle()
     token = talk.there.declare("token", f"{talk.key}/t")
-    talk.heard(watch, kind="put", key=f"{talk.key}/t")
+    talk.expect(watch, kind="put", key=f"{talk.key}/t")
     talk.there.undeclare(token)
-    talk.heard(watch, kind="delete", key=f"{talk.key}/t")
+    talk.expect(watch, kind="delete", key=f"{talk.key}/t")
 
 
 @scenario(history=(True, False))
@@ -24,10 +24,10 @@ def who_watches_late_sees_old_tokens_when_asking_to(talk: Talk, history: bool) -
     talk.settle()
     watch = talk.here.declare("liveliness", f"{talk.key}/*", history=history)
     if history:
-        talk.heard(watch, kind="put", key=f"{talk.key}/old")
+        talk.expect(watch, kind="put", key=f"{talk.key}/old")
     talk.settle()
     talk.there.declare("token", f"{talk.key}/new")
-    talk.heard(watch, kind="put", key=f"{talk.key}/new")
+    talk.expect(watch, kind="put", key=f"{talk.key}/new")
 
 
 @scenario(tokens=(0, 1, 20))

@@ -15,7 +15,7 @@ def a_sample_keeps_its_encoding(talk: Talk, encoding: str) -> None:
     """Each encoding that has a number, with and without a schema."""
     ear = talk.listens()
     talk.here.put(talk.key, b"x", encoding=encoding)
-    talk.heard(ear, kind="put", payload=b"x", encoding=encoding)
+    talk.expect(ear, kind="put", payload=b"x", encoding=encoding)
 
 
 @scenario(encoding=("made-up/by-us", "made-up/by-us;version=2"))
@@ -23,7 +23,7 @@ def an_encoding_without_a_number_keeps_its_name(talk: Talk, encoding: str) -> No
     """The name arrives; how an application prints the number that stands before it is its own business."""
     ear = talk.listens()
     talk.here.put(talk.key, b"x", encoding=encoding)
-    came = str(talk.heard(ear, payload=b"x").get("encoding", ""))
+    came = str(talk.expect(ear, payload=b"x").get("encoding", ""))
     talk.require(f";{came}".endswith(f";{encoding}"), f"encoding: {came} where {encoding} is required")
 
 
@@ -55,7 +55,7 @@ def a_sample_keeps_its_attachment(talk: Talk, size: int) -> None:
     attachment = bytes(range(250)) * (size // 250 + 1)
     ear = talk.listens()
     talk.here.put(talk.key, b"x", attachment=attachment[:size].hex())
-    talk.heard(ear, payload=b"x", attachment=attachment[:size])
+    talk.expect(ear, payload=b"x", attachment=attachment[:size])
 
 
 @scenario(kind=("put", "delete"))
@@ -68,7 +68,7 @@ def a_sample_keeps_its_timestamp(talk: Talk, kind: str) -> None:
             talk.here.put(talk.key, b"x", stamp=True)
         else:
             talk.here.delete(talk.key, stamp=True)
-        stamps.append(str(talk.heard(ear, kind=kind).get("timestamp", "")))
+        stamps.append(str(talk.expect(ear, kind=kind).get("timestamp", "")))
     talk.require(all("/" in stamp for stamp in stamps), f"no timestamp arrived: {stamps}")
     (first, one), (second, other) = (stamp.split("/") for stamp in stamps)
     talk.same("who stamped", [talk.here.agent.zid or one] * 2, [one, other])
@@ -83,7 +83,7 @@ def a_delete_arrives_as_one(talk: Talk) -> None:
     talk.here.delete(talk.key)
     talk.here.put(talk.key, b"2")
     for kind, payload in (("put", b"1"), ("delete", b""), ("put", b"2")):
-        talk.heard(ear, kind=kind, payload=payload, key=talk.key)
+        talk.expect(ear, kind=kind, payload=payload, key=talk.key)
 
 
 @scenario(priority=(1, 5, 7))
@@ -92,7 +92,7 @@ def samples_of_one_priority_stay_in_order(talk: Talk, priority: int) -> None:
     ear = talk.listens()
     for number in range(_MANY):
         talk.here.put(talk.key, number.to_bytes(2, "big"), priority=priority)
-    came = [talk.heard(ear)["payload"] for _ in range(_MANY)]
+    came = [talk.expect(ear)["payload"] for _ in range(_MANY)]
     talk.same("order", [f"{number:04x}" for number in range(_MANY)], came)
     talk.quiet(ear, priority=priority)
 
@@ -105,7 +105,7 @@ def a_pattern_hears_what_it_matches(talk: Talk, pattern: str) -> None:
         talk.here.put(f"{talk.key}/{key}", key.encode())
     matching = {"*": ["a"], "**": ["a", "a/b", "c/d"]}.get(pattern, ["a/b"])
     for key in matching:
-        talk.heard(ear, key=f"{talk.key}/{key}", payload=key.encode())
+        talk.expect(ear, key=f"{talk.key}/{key}", payload=key.encode())
     talk.quiet(ear)
 
 
@@ -117,9 +117,9 @@ def a_publisher_is_heard(talk: Talk) -> None:
     talk.settle()
     for number in range(3):
         talk.here.do("put", id=publisher.id, payload=f"0{number}")
-        talk.heard(ear, key=f"{talk.key}/p", payload=bytes([number]), encoding="text/csv", priority=3)
+        talk.expect(ear, key=f"{talk.key}/p", payload=bytes([number]), encoding="text/csv", priority=3)
     talk.here.do("delete", id=publisher.id)
-    talk.heard(ear, key=f"{talk.key}/p", kind="delete", priority=3)
+    talk.expect(ear, key=f"{talk.key}/p", kind="delete", priority=3)
 
 
 @scenario()
@@ -129,6 +129,6 @@ def every_subscriber_hears_once(talk: Talk) -> None:
     talk.settle()
     talk.here.put(talk.key, b"x")
     for ear in (exact, wide):
-        talk.heard(ear, payload=b"x", key=talk.key)
+        talk.expect(ear, payload=b"x", key=talk.key)
     talk.quiet(exact)
     talk.quiet(wide)

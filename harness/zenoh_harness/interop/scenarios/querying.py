@@ -20,7 +20,7 @@ def every_reply_arrives(talk: Talk, replies: int) -> None:
     talk.settle()
     asked = talk.asks(consolidation="none")
     talk.same("replies", [step["reply"] for step in plan], talk.payloads(asked))
-    talk.heard(ear, "query", key=talk.key)
+    talk.expect(ear, "query", key=talk.key)
 
 
 @scenario()
@@ -80,8 +80,8 @@ def an_error_arrives_as_one(talk: Talk) -> None:
     """With its payload; the query ends after it."""
     talk.serves({"error": b"not today".hex()})
     answers = talk.answers(talk.asks())
-    text = [(answer["event"], answer.get("payload")) for answer in answers]
-    talk.same("answers", [("error", b"not today".hex())], text)
+    events = [(answer["event"], answer.get("payload")) for answer in answers]
+    talk.same("answers", [("error", b"not today".hex())], events)
 
 
 @scenario(consolidation=_MODES)
@@ -92,8 +92,10 @@ def an_error_does_not_drown_replies(talk: Talk, consolidation: str) -> None:
     talk.there.declare("queryable", f"{talk.key}/*", plan=plan)
     talk.settle()
     answers = talk.answers(talk.asks(f"{talk.key}/*", consolidation=consolidation))
-    text = sorted((str(answer["event"]), str(answer.get("key", "")), str(answer.get("payload"))) for answer in answers)
-    talk.same("answers", [("error", "", "ee"), ("reply", keys[0], "aa"), ("reply", keys[1], "bb")], text)
+    events = sorted(
+        (str(answer["event"]), str(answer.get("key", "")), str(answer.get("payload"))) for answer in answers
+    )
+    talk.same("answers", [("error", "", "ee"), ("reply", keys[0], "aa"), ("reply", keys[1], "bb")], events)
 
 
 @scenario()
@@ -101,8 +103,8 @@ def a_reply_may_be_a_delete(talk: Talk) -> None:
     """It says that there is no such value any more."""
     talk.serves({"delete": talk.key})
     answers = talk.answers(talk.asks())
-    text = [(answer["event"], answer.get("kind"), answer.get("key")) for answer in answers]
-    talk.same("answers", [("reply", "delete", talk.key)], text)
+    events = [(answer["event"], answer.get("kind"), answer.get("key")) for answer in answers]
+    talk.same("answers", [("reply", "delete", talk.key)], events)
 
 
 @scenario(encoding=("zenoh/bytes", "text/plain;utf-8", "video/vp9"))
@@ -111,7 +113,7 @@ def a_reply_keeps_what_it_carries(talk: Talk, encoding: str) -> None:
     step = {"reply": "aa", "encoding": encoding, "attachment": "0102"}
     talk.serves(step)
     asked = talk.asks()
-    talk.heard(asked, "reply", key=talk.key, payload="aa", encoding=encoding, attachment="0102", kind="put")
+    talk.expect(asked, "reply", key=talk.key, payload="aa", encoding=encoding, attachment="0102", kind="put")
     talk.same("more answers", [], talk.answers(asked))
 
 
@@ -121,7 +123,7 @@ def parameters_arrive_as_written(talk: Talk, parameters: str) -> None:
     ear = talk.serves({"reply": "aa"})
     selector = f"{talk.key}?{parameters}" if parameters else talk.key
     asked = talk.asks(selector, payload="0b")
-    talk.heard(ear, "query", key=talk.key, parameters=parameters, payload="0b")
+    talk.expect(ear, "query", key=talk.key, parameters=parameters, payload="0b")
     talk.same("replies", ["aa"], talk.payloads(asked))
 
 
@@ -130,8 +132,8 @@ def a_late_answer_arrives(talk: Talk) -> None:
     """The queryable holds the query; something else is said meanwhile; then it answers."""
     ear = talk.serves({"reply": "01"}, {"hold": True})
     asked = talk.asks(consolidation="none")
-    talk.heard(ear, "query")
-    talk.heard(asked, "reply", payload="01")
+    talk.expect(ear, "query")
+    talk.expect(asked, "reply", payload="01")
     talk.settle()
     talk.there.do("answer_held", id=ear.id, plan=[{"reply": "02"}])
     talk.same("replies", ["02"], talk.payloads(asked))
@@ -143,7 +145,7 @@ def queries_do_not_mix(talk: Talk) -> None:
     ear = talk.there.declare("queryable", f"{talk.key}/*", plan=[{"hold": True}])
     talk.settle()
     asked = {f"{talk.key}/{number}": talk.asks(f"{talk.key}/{number}") for number in range(20)}
-    order = [talk.heard(ear, "query")["key"] for _ in asked]
+    order = [talk.expect(ear, "query")["key"] for _ in asked]
     talk.same("queries", sorted(asked), sorted(order))
     for key in order:
         talk.there.do("answer_held", id=ear.id, plan=[{"reply": key.encode().hex()}])
@@ -161,7 +163,7 @@ def a_query_ends_with_its_timeout(talk: Talk) -> None:
     took = time.monotonic() - began
     talk.require(took >= scaled(0.5) * 0.9, f"it ended after {took:.1f} s of its {scaled(0.5):.1f}")
     talk.same("replies", [], [answer for answer in answers if answer["event"] != "error"])
-    talk.heard(ear, "query")
+    talk.expect(ear, "query")
     talk.there.do("answer_held", id=ear.id, plan=[{"reply": "aa"}])
     talk.settle()
     talk.same("heard after the end", [], [heard["event"] for heard in asked.so_far()])

@@ -30,7 +30,7 @@ def a_publisher_lives_through_a_cut(talk: Talk) -> None:
     talk.settle()
     for payload in ("01", "02"):
         talk.here.do("put", id=publisher.id, payload=payload)
-        talk.heard(ear, payload=payload, key=f"{talk.key}/p")
+        talk.expect(ear, payload=payload, key=f"{talk.key}/p")
         talk.reconnect()
         talk.settle()
 
@@ -52,11 +52,11 @@ def a_token_goes_with_the_link_and_comes_back(talk: Talk, between: str) -> None:
     watch = talk.here.declare("liveliness", f"{talk.key}/*")
     talk.settle()
     talk.there.declare("token", f"{talk.key}/t")
-    talk.heard(watch, kind="put", key=f"{talk.key}/t")
+    talk.expect(watch, kind="put", key=f"{talk.key}/t")
     talk.cut()
-    talk.heard(watch, kind="delete", key=f"{talk.key}/t")
+    talk.expect(watch, kind="delete", key=f"{talk.key}/t")
     talk.restore()
-    talk.heard(watch, kind="put", key=f"{talk.key}/t")
+    talk.expect(watch, kind="put", key=f"{talk.key}/t")
 
 
 @scenario()
@@ -64,7 +64,7 @@ def a_query_ends_when_the_link_is_cut(talk: Talk) -> None:
     """Well before its timeout of a minute: who should answer has gone."""
     ear = talk.serves({"hold": True})
     asked = talk.asks()
-    talk.heard(ear, "query")
+    talk.expect(ear, "query")
     talk.cut()
     replies = [answer for answer in talk.answers(asked) if answer["event"] == "reply"]
     talk.same("replies", [], replies)

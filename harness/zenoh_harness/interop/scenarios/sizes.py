@@ -10,7 +10,7 @@ BATCH = 65_535
 _BORDER = range(BATCH - 100, BATCH + 2, 6)
 
 
-def filled(size: int) -> bytes:
+def payload_of(size: int) -> bytes:
     """That many bytes, of which no two neighbours in a batch are alike."""
     return (bytes(range(251)) * (size // 251 + 1))[:size]
 
@@ -19,7 +19,7 @@ def filled(size: int) -> bytes:
 def a_payload_of_any_size_arrives(talk: Talk, size: int) -> None:
     """Whole, as it was sent."""
     ear = talk.listens()
-    talk.carries(ear, filled(size))
+    talk.carries(ear, payload_of(size))
 
 
 @scenario()
@@ -27,7 +27,7 @@ def payloads_around_the_border_arrive(talk: Talk) -> None:
     """One after the other, from what fits a batch to what does not, with the border somewhere between."""
     ear = talk.listens()
     for size in _BORDER:
-        talk.carries(ear, filled(size))
+        talk.carries(ear, payload_of(size))
 
 
 @scenario(priority=(1, 7))
@@ -36,17 +36,17 @@ def small_ones_pass_between_large_ones(talk: Talk, priority: int) -> None:
     large, small = (talk.there.declare("subscriber", f"{talk.key}/{name}") for name in ("large", "small"))
     talk.settle()
     for number in range(3):
-        talk.here.put(f"{talk.key}/large", filled(200_000 + number), priority=5)
+        talk.here.put(f"{talk.key}/large", payload_of(200_000 + number), priority=5)
         talk.here.put(f"{talk.key}/small", bytes([number]), priority=priority)
     for number in range(3):
-        talk.heard(large, payload=filled(200_000 + number), priority=5)
-        talk.heard(small, payload=bytes([number]), priority=priority)
+        talk.expect(large, payload=payload_of(200_000 + number), priority=5)
+        talk.expect(small, payload=bytes([number]), priority=priority)
 
 
 @scenario(size=(0, 1, BATCH, 200_000))
 def questions_and_answers_may_be_large(talk: Talk, size: int) -> None:
     """A query with a payload of that size is answered with one of that size."""
-    ear = talk.serves({"reply": filled(size).hex()})
-    asked = talk.here.get(talk.key, payload=filled(size).hex())
-    talk.heard(ear, "query", payload=filled(size))
-    talk.same("replies", [filled(size).hex()], talk.payloads(asked))
+    ear = talk.serves({"reply": payload_of(size).hex()})
+    asked = talk.here.get(talk.key, payload=payload_of(size).hex())
+    talk.expect(ear, "query", payload=payload_of(size))
+    talk.same("replies", [payload_of(size).hex()], talk.payloads(asked))

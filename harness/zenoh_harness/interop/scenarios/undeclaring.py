@@ -13,7 +13,7 @@ def an_undeclared_subscriber_hears_nothing(talk: Talk) -> None:
     talk.settle()
     talk.here.put(talk.key, b"1")
     for ear in (gone, stays):
-        talk.heard(ear, payload=b"1")
+        talk.expect(ear, payload=b"1")
     talk.there.undeclare(gone)
     talk.settle()
     talk.carries(stays, b"2")
@@ -65,7 +65,7 @@ def an_undeclared_publisher_frees_its_key(talk: Talk) -> None:
         publisher = talk.here.declare("publisher", talk.key, congestion="block")
         talk.settle()
         talk.here.do("put", id=publisher.id, payload=payload)
-        talk.heard(ear, payload=payload)
+        talk.expect(ear, payload=payload)
         talk.here.undeclare(publisher)
 
 
@@ -79,6 +79,6 @@ def many_come_and_go(talk: Talk) -> None:
     for number in ears:
         talk.here.put(f"{talk.key}/{number}", bytes([number]))
     for number in range(1, 100, 2):
-        talk.heard(ears[number], payload=bytes([number]))
+        talk.expect(ears[number], payload=bytes([number]))
     for number in range(0, 100, 2):
         talk.same("heard", [], ears[number].so_far())
