@@ -158,7 +158,7 @@ def test_the_log_is_read_by_the_address_of_each_probe():
     ],
 )
 def test_the_log_says_what_the_codec_reads(expected, log, word):
-    assert wheel._compared(AGREES, [(expected, log)]).word is word
+    assert wheel._compare_readings(AGREES, [(expected, log)]).word is word
 
 
 @pytest.mark.parametrize(
