@@ -9,6 +9,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from packaging.specifiers import SpecifierSet
 
 from zenoh_conformance.cases.case import all_cases
 from zenoh_conformance.judging.finding import OUR_FAULT
@@ -220,6 +221,25 @@ def test_an_expired_entry_excuses_nothing(listed):
     listed.today = dt.date(2030, 1, 1)
     assert listed.excuse(judgement()) is None
     assert listed.expired(judgement()) is not None
+
+
+@pytest.mark.parametrize(
+    ("entry", "version", "deviates"),
+    [
+        ({}, "1.10.2", True),
+        ({"versions": SpecifierSet("<1.10")}, "1.10.2", False),
+        ({"versions": SpecifierSet("<1.10")}, "1.9.0", True),
+        ({"expires": dt.date(2029, 1, 1)}, "1.10.2", False),
+        ({"expires": dt.date(2029, 1, 2)}, "1.10.2", True),
+        ({"requirement": "", "check": "push-put/drops"}, "1.10.2", False),
+    ],
+    ids=str,
+)
+def test_a_version_deviates_from_what_a_valid_entry_lists_for_it(entry, version, deviates):
+    """Models leave out what the version is known to deviate from, and nothing else."""
+    row = {"requirement": "push/put", "verdict": Verdict.FAIL, "cause": "*", "reason": "so", **entry}
+    found = known.Known([known.ListedDeviation(**row)], dt.date(2029, 1, 1)).requirements(version)
+    assert found == ({"push/put"} if deviates else set())
 
 
 def test_several_causes_must_all_be_listed(listed):

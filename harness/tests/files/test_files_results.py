@@ -85,6 +85,16 @@ def test_an_embargoed_judgement_is_counted_and_not_written(tmp_path):
         assert named not in text
 
 
+def test_what_each_part_of_a_run_keeps_back_adds_up(tmp_path):
+    """Each role counts what it left out, and finds more."""
+    with results.ResultsWriter(tmp_path / "r.jsonl", HEADER) as writer:
+        writer.withhold(2)
+        writer.judgement(judgement(Verdict.CRASH, embargo=True))
+        writer.withhold(0)
+        writer.withhold(1)
+        assert writer.footer(Exit.NOT_CONFORMING).embargoed == 4
+
+
 def test_every_line_fits_the_schema_and_a_changed_one_does_not(tmp_path):
     schema = json.loads((files("zenoh_harness.files") / "schemas" / "results.schema.json").read_text())
     validator = jsonschema.Draft202012Validator(schema)

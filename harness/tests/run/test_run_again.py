@@ -1,5 +1,6 @@
 """Shards, repetitions, and what was red once more: one results file of several, and nothing green that was red."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
@@ -50,6 +51,33 @@ def test_repetitions_are_counted_and_never_make_green(verdicts, expected):
     assert made.verdict.value == expected
     assert sum(made.details["repeated"]["verdicts"].values()) == len(same)
     assert merging.steady(same[::-1]).verdict is made.verdict
+
+
+@pytest.mark.parametrize(
+    ("pick", "verdicts", "shown"),
+    [
+        (merging.worst, "fail crash", 2),
+        (merging.worst, "crash fail", 1),
+        (merging.worst, "fail fail", 1),
+        (merging.newest, "fail fail", 2),
+        (merging.newest, "crash fail", 2),
+        (merging.steady, "fail fail", 1),
+        (merging.steady, "warn fail", 2),
+        (merging.steady, "fail warn", 1),
+    ],
+)
+def test_the_evidence_is_that_of_the_judgement_that_counts(tmp_path, pick, verdicts, shown):
+    """Each part has the evidence of a check under the same name."""
+    parts = []
+    for number, verdict in enumerate(verdicts.split(), 1):
+        folder = tmp_path / str(number)
+        (folder / "evidence").mkdir(parents=True)
+        (folder / "evidence" / "x.jsonl").write_text(f"cause {number}")
+        parts.append(part(folder, judgement(verdict, f"cause {number}", evidence="evidence/x.jsonl")))
+    [made] = merging.merge(parts, pick, tmp_path / "whole").judgements
+    assert made.cause == f"cause {shown}"
+    assert made.evidence == "evidence/x.jsonl"
+    assert (tmp_path / "whole" / made.evidence).read_text() == made.cause
 
 
 def test_what_was_judged_again_stands_and_says_what_was_before(tmp_path):
@@ -128,9 +156,20 @@ def test_a_finding_that_was_withheld_makes_nothing_red(tmp_path):
     assert (made.footer.exit, made.footer.embargoed) == (Exit.CONFORMING, 1)
 
 
-def test_parts_of_different_targets_are_refused(tmp_path):
-    parts = [part(tmp_path / "a", judgement("pass")), part(tmp_path / "b", judgement("pass"), version="2")]
-    with pytest.raises(FileFault, match="has another target"):
+@pytest.mark.parametrize(
+    ("differs", "word"),
+    [
+        ({"name": "u"}, "target"), ({"version": "2"}, "target"), ({"digest": "sha256:2"}, "target"), ({"seed": 1}, "seed"),
+        ({"harness": "9"}, "harness"), ({"role": "initiator"}, ""), ({"reach": "y", "profiles": ("qos",)}, ""),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_parts_of_different_targets_are_refused(tmp_path, differs, word):
+    """The last of three parts differs."""
+    parts = [part(tmp_path / name, judgement("pass")) for name in "abc"]
+    folder, last = parts[-1]
+    parts[-1] = folder, replace(last, header=replace(last.header, **differs))
+    with pytest.raises(FileFault, match=f"has another {word}:") if word else nullcontext():
         merging.merge(parts, merging.worst, tmp_path / "whole")
 
 

@@ -78,7 +78,7 @@ def merge(parts: Sequence[Part], pick: Pick, out: Path, *, strict: bool = False,
     header = replace(
         header, role="+".join(roles), profiles=_together(part.header.profiles for _, part in parts), run=_run(parts)
     )
-    chosen = [_with_evidence(pick([one for _, one in same]), same, out) for same in _by_key(parts)]
+    chosen = [_pick_with_evidence(pick, same, out) for same in _by_key(parts)]
     planned = _together(part.planned for _, part in parts)
     with ResultsWriter(out / "results.jsonl", header, planned) as writer:
         for judgement in chosen:
@@ -111,18 +111,24 @@ def _by_key(parts: Sequence[Part]) -> Iterable[list[tuple[Path, Judgement]]]:
     return found.values()
 
 
-def _with_evidence(chosen: Judgement, same: Sequence[tuple[Path, Judgement]], out: Path) -> Judgement:
-    """Return the judgement, after copying its evidence into `out`."""
+def _pick_with_evidence(pick: Pick, same: Sequence[tuple[Path, Judgement]], out: Path) -> Judgement:
+    """Return the resulting judgement of one key, after copying the evidence of the judgement that was picked into `out`."""
+    # The evidence of one check has the same path in each part; the number of the part tells them apart.
+    numbered = [
+        one if one.evidence is None else replace(one, evidence=f"{number}/{one.evidence}")
+        for number, (_, one) in enumerate(same)
+    ]
+    chosen = pick(numbered)
     if chosen.evidence is None:
         return chosen
-    folder = next(folder for folder, one in reversed(same) if one.evidence == chosen.evidence)
-    source = folder / chosen.evidence
-    target = out / chosen.evidence
+    number, _, relative = chosen.evidence.partition("/")
+    folder = same[int(number)][0]
+    source, target = folder / relative, out / relative
     if folder.resolve() != out.resolve():
         target.parent.mkdir(parents=True, exist_ok=True)
         for beside in source.parent.glob(f"{source.stem}.*"):
             shutil.copyfile(beside, target.with_name(beside.name))
-    return chosen
+    return replace(chosen, evidence=relative)
 
 
 def _exit(parts: Sequence[Part], chosen: Sequence[Judgement], pending: Sequence[str], *, strict: bool) -> Exit:
