@@ -68,8 +68,12 @@ class Shell:
         if self.as_json:
             self.print_json(value)
             return
+        self.print_lines(lines)
+
+    def print_lines(self, lines: Iterable[str]) -> None:
+        """Print lines of text as they are, without a Console: it takes half a millisecond a line, of which there may be thousands."""
         for line in lines:
-            self.out.print(plain(line), soft_wrap=True)
+            click.echo(plain(line))
 
     def tell(self, value: object, text: str) -> None:
         """Print the value as JSON with `--format json`, else the text as a note."""

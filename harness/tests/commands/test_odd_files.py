@@ -1,6 +1,8 @@
 """Files that cannot be used: an input without an end, a name that is too long, an output that cannot be written."""
 
 import os
+import sys
+import time
 
 import pytest
 
@@ -51,3 +53,17 @@ def test_a_report_that_cannot_be_written_is_refused_before_the_run(tmp_path, mon
     assert cli.invoke(["run", "reference", "--only", "establishment-sane/*", "--sarif", "/proc/x.sarif"]) == 2
     assert "cannot write /proc/x.sarif" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("source", ["argument", "file", "standard input"])
+def test_eight_thousand_bytes_are_explained_in_under_a_second(source, tmp_path, monkeypatch, capsys):
+    """Most of the time went into printing 12,000 lines one by one on a console that measures each."""
+    extensions = b"".join(bytes([0xA0 | i % 15 + 1, i % 128]) for i in range(4000))
+    text = (b"\x84" + extensions + b"\x01").hex()
+    path = tmp_path / "long.hex"
+    path.write_text(text)
+    monkeypatch.setattr(sys, "stdin", path.open())
+    began = time.process_time()
+    assert cli.invoke(["explain", {"argument": text, "file": str(path), "standard input": "-"}[source]]) == 0
+    assert time.process_time() - began < 1
+    assert len(capsys.readouterr().out.splitlines()) > 8000

@@ -12,7 +12,7 @@ import click
 from zenoh_conformance.judging.verdict import Exit
 from zenoh_conformance.reading.explain import explain
 from zenoh_conformance.wire import Layer
-from zenoh_harness.console import Shell, plain, shell_options
+from zenoh_harness.console import Shell, shell_options
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files import captures, conversations
 from zenoh_harness.files.content_types import HINTS, ContentType, bytes_of_hex, content_type
@@ -55,8 +55,7 @@ def print_explained(shell: Shell, part: Explained, *, with_head: bool = True) ->
     if with_head:
         shell.out.print(part.head, style="bold", soft_wrap=True)
     if part.explanation is not None:
-        for line in part.explanation.text():
-            shell.out.print(plain(line), soft_wrap=True)
+        shell.print_lines(part.explanation.text())
 
 
 def _explain(source: tuple[str, ...], layer: Layer | None) -> Iterator[Explained]:
@@ -103,7 +102,8 @@ def _content(name: str, data: bytes, layer: Layer | None) -> Iterator[Explained]
     elif kind in (ContentType.BYTES, ContentType.EMPTY) or (layer is not None and kind is not ContentType.ODD):
         yield Explained(name, explain(data, layer))
     else:
-        raise UsageError(f"{name} is {kind.value}", step="explain", hint=HINTS.get(kind, ""))
+        hint = HINTS.get(kind, "--layer takes the bytes of any file as they are")
+        raise UsageError(f"{name} is {kind.value}", step="explain", hint=hint)
 
 
 def _explain_capture(name: str, data: bytes) -> Iterator[Explained]:

@@ -39,8 +39,6 @@ HINTS = {
     ContentType.SCRIPT: "`zconform replay SCRIPT TARGET` does what it says, and explains what is answered",
     ContentType.COMPRESSED: "unpack it first",
     ContentType.ODD: "as in 0300, or '03 00'",
-    ContentType.TEXT: "--layer takes the bytes of any file as they are",
-    ContentType.JSON: "--layer takes the bytes of any file as they are",
 }
 """Type to the hint of the error message of a reader that does not accept it."""
 
