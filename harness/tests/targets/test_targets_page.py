@@ -7,10 +7,9 @@ import pytest
 
 from zenoh_harness.profiles import PROFILES
 from zenoh_harness.targets.agent import _schemas
-from zenoh_harness.targets.reach import KINDS
+from zenoh_harness.targets.reach import reachable
 
 PAGE = Path(__file__).parents[3] / "docs" / "pages" / "targets.md"
-SPOKEN_LATER = {"udp", "tls", "quic", "ws", "serial", "unixpipe", "vsock"}
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +17,7 @@ def words():
     return set(re.findall(r"[A-Za-z0-9_-]+", PAGE.read_text()))
 
 
-@pytest.mark.parametrize("name", sorted({*KINDS} - SPOKEN_LATER | {*PROFILES}))
+@pytest.mark.parametrize("name", sorted({*reachable(), *PROFILES}))
 def test_is_told(words, name):
     assert name in words
 

@@ -14,7 +14,7 @@ from zenoh_harness.profiles import PROFILES
 from zenoh_harness.programs import processes
 from zenoh_harness.run import health
 from zenoh_harness.targets import target
-from zenoh_harness.targets.adapters.wheel import patience_of
+from zenoh_harness.targets.adapters.wheel import WheelTarget, patience_of
 from zenoh_harness.targets.reach import parse
 from zenoh_harness.targets.target import Grade, NodeTarget
 
@@ -140,3 +140,8 @@ def test_memory_threads_and_descriptors_are_seen():
         assert usage.memory > 1 << 20
         assert usage.threads > 1
         assert usage.descriptors > 3
+
+
+@pytest.mark.parametrize(("asked", "took"), [("1.10", "1.10.0"), ("1", "1.0.0"), ("1.9.0", "1.9.0"), ("99.1", "99.1")])
+def test_a_version_in_short_is_told_in_full(asked, took):
+    assert WheelTarget(parse(f"wheel:{asked}")).identity.version == took

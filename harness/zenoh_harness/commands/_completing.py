@@ -21,16 +21,13 @@ Completer = Callable[[Context, Parameter, str], list[str]]
 
 def targets(_context: Context, _parameter: Parameter, incomplete: str) -> list[str]:
     """Complete a target string: known names, kinds, the values of a kind, and options after `?`."""
-    from zenoh_harness.links.locators import PROTOCOLS
     from zenoh_harness.targets.catalogue import Catalogue
-    from zenoh_harness.targets.reach import KINDS
+    from zenoh_harness.targets.reach import KINDS, reachable
 
     head, question, options = incomplete.rpartition("?")
     if question:
         return matching((f"{head}?{option}" for option in _options(head, options)), incomplete)
-    kinds = (
-        name if not kind.required else f"{name}{'/' if name in PROTOCOLS else ':'}" for name, kind in KINDS.items()
-    )
+    kinds = (KINDS[name].beginning for name in reachable())
     if ":" not in incomplete:
         return matching([*(known.name for known in Catalogue.load()), *kinds], incomplete)
     kind = incomplete.partition(":")[0]

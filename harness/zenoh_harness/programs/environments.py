@@ -87,7 +87,7 @@ def _uv(*arguments: str) -> None:
 
 def _install_error(package: str, version: str, stderr: str, known: tuple[str, ...]) -> CannotGoOn | UsageError:
     lines = [line.strip() for line in stderr.splitlines() if line.strip()][:4]
-    suggestion = nearest(version, known)
+    suggestion = nearest(version, known) or f"known releases: {', '.join(known)}"
     if "has no usable wheels" in stderr or "has no wheels" in stderr:
         why = f"{package} {version} has no wheel for this platform"
         return UsageError(why, step="environment", seen=lines, hint=suggestion)

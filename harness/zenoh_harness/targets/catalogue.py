@@ -26,7 +26,7 @@ from zenoh_harness.files import records
 from zenoh_harness.files.faults import regular
 from zenoh_harness.identity import Identity
 from zenoh_harness.profiles import DEFAULT, Profile
-from zenoh_harness.targets.reach import KINDS, Reach, add_options, parse
+from zenoh_harness.targets.reach import KINDS, Reach, add_options, parse, reachable
 from zenoh_harness.targets.target import NodeInstance, NodeTarget, known_profile, open_target
 
 PROJECT: Final = "zconform.toml"
@@ -114,7 +114,7 @@ class Catalogue:
             named = NamedReach(first.kind, first.rest, first.options, known)
             return add_options(named, options) if question else named
         if WORD.fullmatch(name) and name not in KINDS:
-            raise unknown("target", name, [*self._known, *KINDS])
+            raise unknown("target", name, [*self._known, *reachable()])
         return parse(text)
 
     def open(self, text: str) -> NodeTarget:

@@ -45,6 +45,13 @@ class TargetKind:
     faces: frozenset[Face]
     options: frozenset[str]
     """Options of this kind besides the common ones."""
+    adapter: str = ""
+    """The module below `zenoh_harness.targets.adapters`; empty for a kind that is reserved and cannot be reached."""
+
+    @property
+    def beginning(self) -> str:
+        """The kind as a target string begins: `wheel`, `exec:`, `tcp/`."""
+        return self.name + ("/" if self.name in PROTOCOLS else ":") * self.required
 
 
 COMMON_OPTIONS: Final = frozenset({"profile", "name"})
@@ -55,22 +62,35 @@ NODE_OPTIONS: Final = COMMON_OPTIONS | {"through", "before", "after"}
 _NODE, _CODEC = frozenset({Face.NODE}), frozenset({Face.CODEC})
 _LAUNCHED: Final = frozenset({"role", "as", "zid"})
 
+_OF_LINKS: Final = {"tcp": "address", "unixsock-stream": "address"}
+"""Link protocol to the adapter of the nodes that listen there; the other protocols are reserved."""
+
 KINDS: Final[Mapping[str, TargetKind]] = MappingProxyType(
     {
         kind.name: kind
         for kind in (
-            TargetKind("wheel", "VERSION", False, _NODE, _LAUNCHED),
-            TargetKind("exec", "COMMAND", True, _NODE, _LAUNCHED | {"agent", "listen", "version"}),
+            TargetKind("wheel", "VERSION", False, _NODE, _LAUNCHED, "wheel"),
+            TargetKind("exec", "COMMAND", True, _NODE, _LAUNCHED | {"agent", "listen", "version"}, "command"),
             TargetKind(
-                "docker", "IMAGE", True, _NODE, _LAUNCHED | {"args", "build", "config", "env", "memory", "pull"}
+                "docker",
+                "IMAGE",
+                True,
+                _NODE,
+                _LAUNCHED | {"args", "build", "config", "env", "memory", "pull"},
+                "docker",
             ),
-            TargetKind("python", "MODULE:NAME", True, _NODE, frozenset({"role", "version"})),
-            TargetKind("stdio", "COMMAND", True, _CODEC, frozenset()),
-            TargetKind("lib", "PATH", True, _CODEC, frozenset()),
-            TargetKind("reference", "", False, _NODE | _CODEC, _LAUNCHED | {"face"}),
-            TargetKind("faulty", "NAME", True, _NODE | _CODEC, _LAUNCHED | {"face"}),
-            TargetKind("variant", "NAME", True, _NODE, _LAUNCHED),
-            *(TargetKind(protocol, "ADDRESS", True, _NODE, frozenset({"role", "version"})) for protocol in PROTOCOLS),
+            TargetKind("python", "MODULE:NAME", True, _NODE, frozenset({"role", "version"}), "inprocess"),
+            TargetKind("stdio", "COMMAND", True, _CODEC, frozenset(), "stdio"),
+            TargetKind("lib", "PATH", True, _CODEC, frozenset(), "library"),
+            TargetKind("reference", "", False, _NODE | _CODEC, _LAUNCHED | {"face"}, "reference"),
+            TargetKind("faulty", "NAME", True, _NODE | _CODEC, _LAUNCHED | {"face"}, "reference"),
+            TargetKind("variant", "NAME", True, _NODE, _LAUNCHED, "reference"),
+            *(
+                TargetKind(
+                    protocol, "ADDRESS", True, _NODE, frozenset({"role", "version"}), _OF_LINKS.get(protocol, "")
+                )
+                for protocol in PROTOCOLS
+            ),
         )
     }
 )
@@ -142,6 +162,11 @@ class Reach:
         return f"{body}?" if _OPTIONS_AT.search(body) or body.endswith("?") else body
 
 
+def reachable() -> list[str]:
+    """Return the kinds of target that can be reached; the others are reserved."""
+    return [name for name, kind in KINDS.items() if kind.adapter]
+
+
 AnyReach = TypeVar("AnyReach", bound=Reach)
 
 
@@ -158,7 +183,7 @@ def parse(text: str) -> Reach:
         )
     name, border, rest = current_name(match.group(1), RENAMED), match.group(2), match.group(3) or ""
     if name not in KINDS:
-        raise unknown("kind of target", name, KINDS)
+        raise unknown("kind of target", name, reachable())
     _check_border(text, name, border, rest)
     _check_options(KINDS[name], options)
     reach = Reach(name, rest, MappingProxyType(options))

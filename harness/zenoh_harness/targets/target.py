@@ -24,7 +24,7 @@ from zenoh_harness.programs.processes import ProcessEnd, Running
 from zenoh_harness.programs.signs import Sign
 from zenoh_harness.targets.agent import AgentClient
 from zenoh_harness.targets.habits import UNKNOWN, TargetHabits
-from zenoh_harness.targets.reach import Face, Reach
+from zenoh_harness.targets.reach import KINDS, Face, Reach, reachable
 
 Role = Literal["router", "peer", "client"]
 
@@ -170,22 +170,6 @@ def stop_on_error(node: NodeInstance) -> Iterator[None]:
         raise
 
 
-_ADAPTERS: Final[Mapping[str, str]] = {
-    "wheel": "wheel",
-    "exec": "command",
-    "tcp": "address",
-    "unixsock-stream": "address",
-    "reference": "reference",
-    "faulty": "reference",
-    "variant": "reference",
-    "python": "inprocess",
-    "stdio": "stdio",
-    "lib": "library",
-    "docker": "docker",
-}
-"""Target kind to the module below `zenoh_harness.targets.adapters`."""
-
-
 def open_target(reach: Reach) -> NodeTarget:
     """Return the node target of `reach`, not started yet. Raises UsageError if it is no node."""
     target = cast(NodeTarget, _adapter(reach, Face.NODE, "open_target")(reach))
@@ -208,18 +192,14 @@ def _adapter(reach: Reach, face: Face, function: str) -> Callable[[Reach], objec
             step="target string",
             hint="it is a " + " or ".join(sorted(face.value for face in reach.faces)),
         )
-    name = _ADAPTERS.get(reach.kind)
-    full = f"zenoh_harness.targets.adapters.{name}"
-    try:
-        module = importlib.import_module(full)
-    except ModuleNotFoundError as why:
-        if why.name not in (full, "zenoh_harness.targets.adapters.None"):
-            raise
+    adapter = KINDS[reach.kind].adapter
+    if not adapter:
         raise UsageError(
             f"targets of kind {reach.kind} have no adapter yet",
             step="target string",
-            hint="use wheel, docker:, exec:, stdio:, tcp/, unixsock-stream/, reference or faulty:",
-        ) from why
+            hint=f"use {', '.join(KINDS[name].beginning for name in reachable())}",
+        )
+    module = importlib.import_module(f"zenoh_harness.targets.adapters.{adapter}")
     return cast(Callable[[Reach], object], getattr(module, function))
 
 

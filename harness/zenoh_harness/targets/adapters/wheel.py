@@ -7,6 +7,7 @@ import math
 import os
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -75,6 +76,14 @@ def claims_of(version: str) -> frozenset[str]:
     return frozenset(claim for claim in about["target"]["claims"] if _matches(version, f">={since.get(claim, '0')}"))
 
 
+def release_of(version: str) -> str:
+    """Return the release that a version names: `1.10` is 1.10.0, as the package index reads it."""
+    with suppress(InvalidVersion):
+        asked = Version(version)
+        return next((each for each in settings()["wheel"]["versions"] if Version(each) == asked), version)
+    return version
+
+
 def _matches(version: str, versions: str) -> bool:
     try:
         return Version(version) in SpecifierSet(versions, prereleases=True)
@@ -91,7 +100,7 @@ class WheelTarget(LaunchedTarget):
     def __init__(self, reach: Reach) -> None:
         about = settings()
         super().__init__(reach)
-        self.version = reach.rest or about["wheel"]["default"]
+        self.version = release_of(reach.rest or about["wheel"]["default"])
         self.identity = Identity(name=about["target"]["name"], version=self.version, kind="wheel", language="Rust")
         self.profiles: Mapping[str, Profile] = {name: PROFILES[name] for name in about["profiles"]}
         self.claims = claims_of(self.version)
