@@ -11,6 +11,7 @@ import pytest
 from zenoh_harness.cli import invoke
 from zenoh_harness.programs import processes
 from zenoh_harness.run import health
+from zenoh_harness.targets.adapters import command
 
 NODE = Path(__file__).parents[1] / "misbehaving_node.py"
 STUB = files("zenoh_harness") / "targets" / "nodes" / "agent_stub.py"
@@ -29,6 +30,18 @@ def test_the_wheel_is_honest(reach, capsys):
     assert "made-up capability: not claimed" in text
     assert "Nothing to fix" in text
     assert not processes.running()
+
+
+@pytest.mark.parametrize(("stream", "ends"), [("stdout", True), ("stderr", True), ("stderr", False)])
+def test_one_that_connects_where_it_should_listen_is_told_of_its_role(stream, ends, capsys, monkeypatch):
+    """A client of an own make, given as a program that listens: its output says what is wrong."""
+    monkeypatch.setattr(command, "READY", 1.0)
+    tries = f"print(OSError(111, 'Connection refused'), file=sys.{stream}, flush=True); time.sleep({0 if ends else 60})"
+    program = shlex.join([sys.executable, "-c", f"import sys, time; {tries}", "{locator}"])
+    assert invoke(["smoke", f"exec:{program}"]) == 3
+    said = capsys.readouterr().out
+    assert "Connection refused" in said
+    assert "add ?role=client (or role=peer)" in said
 
 
 def test_as_json(capsys):

@@ -238,7 +238,12 @@ def settle(
 def shows_its_role(scene: Scene, us: Dialogue, init: Init) -> None:
     """Deviates where the role is not the one that is known."""
     known = scene.fact("stated_role")
-    us.require(known is not None, expected="a role that is known", got="none", step=f"{NOT_REACHED}: the role")
+    us.require(
+        known is not None,
+        expected="a role that the target string states (?role=)",
+        got="none",
+        step=f"{NOT_REACHED}: the role",
+    )
     shown = ROLES.get(int(init.whatami), str(init.whatami))
     us.require(shown == known, expected=f"the role {known}", got=f"the role {shown}", step="init.whatami")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 import time
 from collections.abc import Callable, Iterator
 from typing import cast
@@ -24,6 +25,9 @@ from zenoh_harness.targets.through import listener_for
 
 READY: float = 15.0
 """Seconds that a node may take from its start to its first handshake."""
+
+_REFUSED = re.compile(r"refused|ECONNREFUSED|(?:os error|errno) 111", re.IGNORECASE)
+"""Matches what a program prints whose connection to a port without a listener failed."""
 
 _SETTLE = 0.3
 """Seconds in which a program that shut a link exits, if it shut the link because it exits."""
@@ -230,14 +234,26 @@ class LaunchedNode(NodeBase):
     def _still_starting(self, deadline: Deadline, why: TargetError | None) -> None:
         if self._program.wait(deadline.or_sooner(_GLANCE)) is not None:
             raise CannotStart(
-                "the target ended before it was ready", step="start", seen=self.state(), hint="run the command by hand"
+                "the target ended before it was ready",
+                step="start",
+                seen=self.state(),
+                hint=self._hint("run the command by hand"),
             ) from why
         if deadline.passed:
             elsewhere = ", ".join(f"{host}:{port}" for host, port in self._program.listening())
-            hint = f"it listens at {elsewhere} instead" if elsewhere else "it has no listening socket"
+            hint = f"it listens at {elsewhere} instead" if elsewhere else self._hint("it has no listening socket")
             raise CannotConnect(
                 f"the target never listened at {self.locator}", step="connect", seen=self.state(), hint=hint
             ) from why
+
+    def _hint(self, usual: str) -> str:
+        """Return the usual hint or, where the program tried to connect to the address on which it should listen, the role to add."""
+        if _REFUSED.search("\n".join(self._last_lines(20))) is None:
+            return usual
+        return (
+            f"it connects to {self.locator} instead of listening there: add ?role=client (or role=peer) to the target "
+            "string, and the harness listens"
+        )
 
     def state(self) -> list[str]:
         """Return the state of its process and the last lines that it wrote."""
@@ -248,7 +264,12 @@ class LaunchedNode(NodeBase):
             if ended and ended.orphans
             else []
         )
-        return [first, *orphans, *self._program.last_lines(5)]
+        return [first, *orphans, *self._last_lines(5)]
+
+    def _last_lines(self, count: int) -> tuple[str, ...]:
+        """Return the last lines of its standard error or, if it wrote none there, of its standard output."""
+        lines = self._program.last_lines(count)
+        return lines if lines or self.agent is not None else self._program.last_lines(count, "stdout")
 
     def vitals(self) -> Vitals:
         """Return what can be seen without talking to it; cheap."""
