@@ -8,7 +8,9 @@ import pytest
 from sarif_rules import check_for_hosts
 
 from zenoh_harness.cli import invoke
+from zenoh_harness.errors import UsageError
 from zenoh_harness.files import results
+from zenoh_harness.gate import editing
 
 INVENTED = "establishment-cookie/an-invented-cookie-is-refused"
 BEFORE = "faulty:believes-any-cookie?role=router&name=sample"
@@ -73,6 +75,28 @@ def test_from_the_first_list_to_a_fixed_deviation(gate, tmp_path, monkeypatch):
     assert listed.read_text().startswith("# our list\n")
     assert "[[deviation]]" not in listed.read_text()
     assert gate(AFTER)[0] == 0
+
+
+def test_the_first_list_makes_its_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert invoke(["gate", "init", AFTER, "--known", "ci/lists/sample.known.toml", "--only", INVENTED]) == 0
+    assert (tmp_path / "ci/lists/sample.known.toml").exists()
+
+
+def test_a_list_that_cannot_be_written_after_the_run_is_kept_beside_the_results(tmp_path, monkeypatch, capsys):
+    """The folder may go, and the disk may fill, while the target is judged."""
+    monkeypatch.chdir(tmp_path)
+    whole = editing.write_list
+
+    def write(path, text):
+        if path.parent == Path("ci"):
+            raise UsageError(f"cannot write {path}", step="write the list", seen="No space left on device")
+        whole(path, text)
+
+    monkeypatch.setattr(editing, "write_list", write)
+    assert invoke(["gate", "init", BEFORE, "--known", "ci/sample.known.toml", "--only", INVENTED]) == 2
+    assert "the list is in zconform-gate/sample.known.toml: move it to its place" in capsys.readouterr().err
+    assert "[[deviation]]" in (tmp_path / "zconform-gate/sample.known.toml").read_text()
 
 
 def test_a_cause_that_changed_is_red_and_its_entry_is_edited_in_place(gate, tmp_path):

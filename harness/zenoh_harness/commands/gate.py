@@ -39,7 +39,7 @@ from zenoh_harness.files import judged as files_judged
 from zenoh_harness.files import known, results
 from zenoh_harness.files.faults import FileFault
 from zenoh_harness.files.results import Header
-from zenoh_harness.files.writable import check_files, check_folders
+from zenoh_harness.files.writable import check_files, check_folders, make_parents
 from zenoh_harness.gate import editing, entries, report
 from zenoh_harness.gate.alerts import alerts_of_gate
 from zenoh_harness.gate.comparison import GateResult, compare, exit_code_of
@@ -176,14 +176,26 @@ def init(shell: Shell, target: str, path: Path, owner: str, **how: Any) -> int:
     """
     if path.exists():
         raise UsageError(f"{path} exists", step="gate init", hint="zconform gate update edits it")
-    check_files(path)
     reach, options = _options(target, how)
+    make_parents(path)
+    check_files(path, judged_file(path))
     ran = _run(shell, reach, options, [], None)
     if ran is None or ran.stopped is not None:
         return _report_unwritten(shell, ran, path)
     held = _compare_run(ran, [], options)
-    editing.write_list(path, editing.new_list(held, ran.judgements, owner))
+    text = editing.new_list(held, ran.judgements, owner)
+    try:
+        editing.write_list(path, text)
+    except UsageError as why:  # the folder went while the target was judged, or the disk is full: the run is not lost
+        _keep_beside_results(text, options.out / path.name, why)
+        raise
     return _report_written(shell, path, held, ran, options)
+
+
+def _keep_beside_results(text: str, kept: Path, why: UsageError) -> None:
+    """Write a list that cannot be written where it belongs into the folder of the results, and say so in the error."""
+    editing.write_list(kept, text)
+    why.hint = f"the list is in {kept}: move it to its place"
 
 
 @command.command("update")
@@ -234,7 +246,8 @@ def from_results(shell: Shell, folder: Path, path: Path, strict: bool, summary: 
     exports.write(shell, [(read, folder)], alerts=lambda: alerts_of_gate(held, path, exports.sarif_location))
     how = {"depth": "quick", "only": (), "strict": strict}
     code = exit_code_of(held, complete=read.complete, secret=secret > 0)
-    why = "" if read.complete else f"{len(read.pending)} checks were pending"
+    pending = f"{len(read.pending)} checks were pending" if read.pending else "the results have no end"
+    why = "" if read.complete else pending
     verdict = _verdict(read.header, replace(held, embargoed=secret), code, folder, path, how, {})
     return _publish(shell, replace(verdict, why=why), summary)
 
@@ -410,7 +423,7 @@ def _report_unwritten(shell: Shell, ran: Ran | None, path: Path) -> int:
     code = int(ran.exit if ran is not None else Exit.NOTHING_JUDGED)
     shell.tell(
         {"file": str(path), "written": False, "exit": code},
-        f"{path} is unchanged: the run was not complete",
+        f"{path} is not written: the run was not complete{'' if ran is None else f'; its results are in {ran.out}'}",
     )
     return code
 

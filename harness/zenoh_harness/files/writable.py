@@ -20,6 +20,17 @@ def check_folders(*folders: Path | None) -> None:
             raise CannotGoOn(f"cannot write into {folder}", step="--out", seen=f"{there} {why}", hint="--out OTHER")
 
 
+def make_parents(file: Path) -> None:
+    """Make the folder of a file. Raises UsageError if it cannot be made."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as why:
+        hint = "name another file"
+        raise UsageError(
+            f"cannot make the folder {file.parent}", step="export", seen=str(why.strerror), hint=hint
+        ) from why
+
+
 def check_files(*files: Path | None) -> None:
     """Raise UsageError if a file cannot be written; None is skipped."""
     for file in files:
