@@ -19,7 +19,7 @@ from zenoh_harness.files import audits, capture_writer, captures, conversations
 from zenoh_harness.files.audits import Audit, Charge
 from zenoh_harness.files.content_types import HINTS, ContentType, content_type
 from zenoh_harness.files.evidence import FOLDER, MARK, slug
-from zenoh_harness.files.faults import FileFault, regular
+from zenoh_harness.files.faults import FileFault, regular, unreadable
 from zenoh_harness.files.known import Known, ListedDeviation
 
 HEAD = 1 << 16
@@ -89,8 +89,9 @@ def judge_file(path: Path, *, laws: Iterable[type[Law]] | None = None, ports: It
     if kind is ContentType.CONVERSATION:
         conversation = conversations.read(path)
         return AuditedFile(path, conversation, audits.charges(conversation, laws), secret=MARK in conversation.about)
-    hint = HINTS.get(kind, "") or "give a capture (pcap, pcapng) or a recorded conversation (.jsonl)"
-    raise FileFault(path, None, f"is {kind.value}", hint=hint)
+    hint = HINTS.get(kind, "give a capture (pcap, pcapng) or a recorded conversation (.jsonl)")
+    why = f"is no capture and no recorded conversation, but {kind.value.partition(',')[0]}"
+    raise FileFault(path, None, why, hint=hint)
 
 
 def _head(path: Path) -> bytes:
@@ -98,7 +99,7 @@ def _head(path: Path) -> bytes:
         with regular(path).open("rb") as source:
             data = source.read(HEAD)
     except OSError as why:
-        raise FileFault(path, None, f"cannot be read: {why.strerror}") from why
+        raise unreadable(path, why) from why
     return data.partition(b"\n")[0] + b"\n" if data.startswith(b"{") and b"\n" in data else data
 
 

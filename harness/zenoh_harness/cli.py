@@ -26,7 +26,7 @@ from zenoh_conformance.judging.verdict import Exit
 from zenoh_harness import commands
 from zenoh_harness.commands._texts import SHORT
 from zenoh_harness.console import Shell, plain
-from zenoh_harness.errors import HarnessError, Renamed, current_name, nearest
+from zenoh_harness.errors import HarnessError, Renamed, UsageError, current_name, nearest
 from zenoh_harness.shells import COMPLETES
 from zenoh_harness.version import harness_version
 
@@ -155,6 +155,8 @@ def invoke(arguments: Sequence[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         return _say("interrupted", Exit.CANNOT_GO_ON)
     except HarnessError as stopped:
+        if isinstance(stopped, UsageError) and not stopped.hint:
+            stopped.hint = f"{_path_of(arguments)} --help"
         return _say(str(stopped), stopped.exit_code)
     except BrokenPipeError:
         return _reader_left()
@@ -233,6 +235,19 @@ def _usage(wrong: click.ClickException) -> int:
     context = getattr(wrong, "ctx", None)
     hint = f"\n  hint   {context.command_path} --help" if context is not None else ""
     return _say(wrong.format_message() + hint, Exit.USAGE)
+
+
+def _path_of(arguments: Sequence[str]) -> str:
+    """Return the subcommand that a command line names, as its user types it: the next step where nothing better is known."""
+    group: click.Command = command
+    path = ["zconform"]
+    for word in (word for word in arguments if not word.startswith("-")):
+        inner = group.get_command(click.Context(group), word) if isinstance(group, click.Group) else None
+        if inner is None:
+            break
+        group = inner
+        path.append(word)
+    return " ".join(path)
 
 
 def _missing(missing: ImportError, arguments: Sequence[str]) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import warnings
 from collections.abc import Iterable, Mapping
-from typing import ClassVar
+from typing import ClassVar, Final
 
 
 class HarnessError(Exception):
@@ -91,9 +91,25 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return "known: " + ", ".join(names) if 0 < len(names) <= FEW else ""
 
 
+LISTED_BY: Final[Mapping[str, str]] = {
+    "case": "zconform cases list",
+    "faulty node": "zconform faulty",
+    "law": "zconform laws list",
+    "variant": "zconform variants",
+    "vector": "zconform vectors list",
+}
+"""Kind of name to the command that lists all names of that kind."""
+
+
 def unknown(kind: str, word: str, known: Iterable[str], *, step: str = "target string") -> UsageError:
-    """Return the usage error for an unknown word, with the nearest known ones."""
-    return UsageError(f"unknown {kind} {word!r}", step=step, hint=nearest(word, known))
+    """Return the usage error for an unknown word, with the nearest known ones, however far they are."""
+    names = sorted(set(known))
+    hint = nearest(word, names)
+    if not hint and names:
+        hint = f"the nearest of {len(names)}: {', '.join(difflib.get_close_matches(word, names, n=3, cutoff=0.0))}"
+    if kind in LISTED_BY:
+        hint += f"\n         `{LISTED_BY[kind]}` prints all of them"
+    return UsageError(f"unknown {kind} {word!r}", step=step, hint=hint)
 
 
 class Renamed(UserWarning):

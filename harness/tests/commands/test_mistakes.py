@@ -53,6 +53,9 @@ MISTAKES = [
     ("run tcp/localhost", "as in tcp/127.0.0.1:7447"),
     ("run tcp/127.0.0.1:99999", "past 65535"),
     ("run faulty:believes-any-cooky", "did you mean believes-any-cookie"),
+    ("run faulty:nope", "`zconform faulty` prints all of them"),
+    ("run variant:nope", "hint   the nearest of"),
+    ("run udp/127.0.0.1:7447", "hint   use wheel, exec:, docker:"),
     ("run 'reference?rol=router'", "did you mean role"),
     ("run 'reference?role=rooter'", "did you mean router?"),
     ("run 'reference?profile=nope'", "known: all-on-the-link"),
@@ -112,7 +115,7 @@ MISTAKES = [
     ("run reference --judged nope.judged", "add --accept"),
     ("run reference --out right.known.toml", "is a file"),
     ("merge", "Missing argument 'RESULTS...'"),
-    ("merge empty --out o", "empty/results.jsonl: cannot be read"),
+    ("merge empty --out o", "empty/results.jsonl: there are no results"),
     ("merge nope --out o", "does not exist"),
     ("merge empty --out empty", "also one of RESULTS"),
     ("diff none.jsonl none.jsonl", "is empty"),
@@ -127,7 +130,7 @@ MISTAKES = [
     ("gate referense --known right.known.toml", "did you mean reference?"),
     ("gate updat reference --known right.known.toml", "did you mean gate update?"),
     ("gate init reference --known right.known.toml", "gate update edits it"),
-    ("gate init reference --known no/such.known.toml", "there is no folder no"),
+    ("gate init reference --known none.jsonl/such.known.toml", "cannot make the folder none.jsonl"),
     (f"{GATE} rigt.known.toml", "did you mean right.known.toml"),
     (f"{GATE} twice.known.toml", "entry 2: says what entry 1 says"),
     (f"{GATE} merge.known.toml", "merge.known.toml:1: has the conflict marks of a merge"),
@@ -148,8 +151,13 @@ MISTAKES = [
     (f"{GATE} right.known.toml --require 2.0.0", "did you mean 1.0.0?"),
     (f"{GATE} right.known.toml --summary no/such.md", "there is no folder no"),
     # what there is to look up
-    ("cases show nope", "unknown case 'nope'"),
-    ("laws show nope", "unknown law 'nope'"),
+    ("cases show nope", "hint   the nearest of"),
+    ("cases list nope", "`zconform cases list` prints all of them"),
+    ("laws show nope", "hint   the nearest of"),
+    ("variants nope", "hint   the nearest of"),
+    ("vectors show nope", "`zconform vectors list` prints all of them"),
+    ("audit text.known.toml", "is no capture and no recorded conversation, but text"),
+    ("laws judge empty", "name a file in that folder"),
     ("requirements show nope", "zconform requirements list prints all of them"),
     ("faulty nope --run", "unknown faulty node 'nope'"),
     ("probe", "Missing argument 'TARGET'"),
@@ -250,3 +258,11 @@ def test_a_folder_of_somebody_else_is_told(tmp_path, monkeypatch):
     assert f"{tmp_path} may not be written" in str(told.value)
     with pytest.raises(UsageError, match="cannot write"):
         writable.check_files(None, tmp_path / "x.xml")
+
+
+def test_a_hint_names_only_kinds_that_can_be_reached(capsys):
+    """Kinds that are reserved are in no hint: nobody can use them."""
+    assert invoke(["run", "nope"]) == 2
+    said = capsys.readouterr().err
+    assert "tcp" in said
+    assert not {"udp", "quic", "serial", "vsock"} & set(said.replace(",", " ").split())

@@ -343,7 +343,7 @@ def test_the_command_writes_what_shows_a_finding(tmp_path, capsys):
         (["{good}", "--law", "law/cookie-echo"], 0, "no findings"),
         (["{good}", "--strict"], 1, "warn"),
         (["{empty}"], 4, "0 laws"),
-        (["{text}"], 2, "is text"),
+        (["{text}"], 2, "but text"),
         (["{good}", "--law", "law/cookie-ecko"], 2, "law/cookie-echo"),
         (["{good}", "--known", "zenoh-rast"], 2, "zenoh-rust"),
         (["{good}", "{bad}"], 1, "cookie-echo"),

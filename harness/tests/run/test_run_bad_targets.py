@@ -151,6 +151,15 @@ def test_who_refuses_everything_passes_nothing(run, tmp_path, capsys):
     assert "seen     stage init: Close(INVALID)" in capsys.readouterr().out
 
 
+def test_the_reason_comes_first_where_nothing_answers(tmp_path, capfd):
+    assert cli.invoke(["run", "tcp/127.0.0.1:1", "--depth", "quick", "--out", str(tmp_path / "r")]) == 3
+
+    told = capfd.readouterr()
+    assert told.err.splitlines()[0] == "zconform: cannot open a link to tcp/127.0.0.1:1 (step: connect)"
+    assert "pending" not in told.out
+    assert told.out.splitlines()[-1] == "Exit 3: the run could not go on to its end"
+
+
 def test_one_that_never_began_has_no_tables(tmp_path, capsys):
     """What a program has not is no news where there is no program."""
     assert cli.invoke(["run", "exec:./nothere {port}", "--depth", "quick", "--out", str(tmp_path / "r")]) == 3

@@ -146,7 +146,8 @@ def _open_library(path: Path) -> ctypes.CDLL:
     try:
         library = ctypes.CDLL(str(path.resolve()))
     except OSError as why:
-        hint = "it counts coverage, and loads only under `zconform fuzz`" if COUNTS.decode() in str(why) else ""
+        hint = "build it for this machine as a shared library: cc -shared -fPIC"
+        hint = "it counts coverage, and loads only under `zconform fuzz`" if COUNTS.decode() in str(why) else hint
         raise CannotStart(f"{path} does not load", step="codec library", seen=str(why), hint=hint) from why
     if missing := [name for name in _NEEDED if not hasattr(library, name)]:
         raise CannotStart(f"{path} has no {missing[0]}", step="codec library", hint=f"build it with {header()}")

@@ -273,9 +273,11 @@ def one_target(
         for left, part in zip(range(len(parts), 0, -1), parts, strict=True):
             part.options = replace(options, advance=advance, shares=left)
         ran = run_target(reach, options, parts, command=command_line())
+    if ran.stopped is not None and summary.never_began(ran):
+        click.echo(f"zconform: {ran.stopped}", err=True)  # the reason first: nothing else is of interest
     if show and not shell.as_json and not shell.quiet and not isinstance(ran.stopped, OtherVersion):
         summary.show(ran, shell.out, verbose=bool(shell.verbose))
-    if ran.stopped is not None:
+    if ran.stopped is not None and not summary.never_began(ran):
         click.echo(f"zconform: {ran.stopped}", err=True)
     return ran
 

@@ -21,7 +21,7 @@ from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict
 from msgspec import Meta
 
 from zenoh_harness.files import records
-from zenoh_harness.files.faults import FileFault, Row, regular
+from zenoh_harness.files.faults import FileFault, Row, regular, unreadable
 
 FORMAT: Final = 1
 MANIFEST, EVENTS, LEDGER, FINDINGS = "manifest.json", "events.jsonl", "ledger.json", "findings"
@@ -169,7 +169,7 @@ def _text(path: Path) -> str:
     try:
         return regular(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as why:
-        raise FileFault(path, None, f"cannot be read as text: {why}") from why
+        raise unreadable(path, why) from why
 
 
 def _document(path: Path) -> Any:

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import IO, Any, Final, Self
 
 from zenoh_conformance.reading.conversation import Begins, Connection, Conversation, Event, Framing, Happened, Side
-from zenoh_harness.files.faults import FileFault, Row, field, regular
+from zenoh_harness.files.faults import FileFault, Row, field, regular, unreadable
 
 FORMAT: Final = 1
 _EVENTS: Final = {kind.value: kind for kind in Happened if kind is not Happened.BYTES}
@@ -116,7 +116,7 @@ def read(path: Path) -> Conversation:
         with regular(path).open(encoding="utf-8") as source:
             return parse(source, path)
     except (OSError, UnicodeDecodeError) as why:
-        raise FileFault(path, None, f"cannot be read: {why}") from why
+        raise unreadable(path, why) from why
 
 
 def parse(source: Iterable[str], path: Path | str = "conversation") -> Conversation:

@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 from typing import Any, Final
 
-from zenoh_harness.errors import UsageError
+from zenoh_harness.errors import UsageError, nearest
 
 Row = dict[str, Any]
 _ENDLESS: Final = {
@@ -40,6 +40,22 @@ class FileFault(UsageError):  # noqa: N818 - a fault of the file
         self.path, self.line, self.why = Path(path), line, why
         where = f"{path}:{line}" if line else str(path)
         super().__init__(f"{where}: {why}", step="read the file", hint=hint)
+
+
+def unreadable(path: Path | str, why: OSError | UnicodeError) -> FileFault:
+    """Return the fault for a file that cannot be read, with the nearest name beside it if there is none of this name."""
+    if isinstance(why, UnicodeDecodeError):
+        return FileFault(path, None, f"is no text: byte {why.start} is not UTF-8", hint="is it another kind of file?")
+    hint = _nearest_beside(Path(path)) if isinstance(why, FileNotFoundError) else ""
+    hint = "name a file in that folder" if isinstance(why, IsADirectoryError) else hint
+    return FileFault(path, None, f"cannot be read: {getattr(why, 'strerror', why)}", hint=hint)
+
+
+def _nearest_beside(path: Path) -> str:
+    try:
+        return nearest(path.name, (each.name for each in path.parent.iterdir()))
+    except OSError:
+        return f"there is no folder {path.parent}"
 
 
 def field(

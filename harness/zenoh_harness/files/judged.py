@@ -12,7 +12,7 @@ from typing import Final
 
 from zenoh_conformance.judging.finding import OUR_FAULT
 from zenoh_conformance.judging.verdict import Judgement, Verdict
-from zenoh_harness.files.faults import FileFault, regular
+from zenoh_harness.files.faults import FileFault, regular, unreadable
 
 MOVED: Final = {
     "close/reason-expired": "close/expired-lease-is-expired",
@@ -48,7 +48,7 @@ def read(path: Path) -> frozenset[str]:
     try:
         text = regular(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as why:
-        raise FileFault(path, None, f"cannot be read: {why}") from why
+        raise unreadable(path, why) from why
     lines: set[str] = set()
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.startswith("#"):

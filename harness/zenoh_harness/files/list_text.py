@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, Final
 
-from zenoh_harness.files.faults import FileFault, regular
+from zenoh_harness.files.faults import FileFault, regular, unreadable
 
 HEAD: Final = re.compile(r"\s*\[\[\s*deviation\s*\]\]\s*(#.*)?")
 """The first line of an entry."""
@@ -15,19 +15,22 @@ _CONFLICT: Final = ("<<<<<<< ", ">>>>>>> ", "||||||| ")
 _LINE: Final = re.compile(r"\(at line (\d+), column \d+\)")
 
 
+_FORM: Final = "entries are [[deviation]] tables, as `zconform gate init` writes them"
+
+
 def parse(path: Path) -> dict[str, Any]:
     """Return the tables of the file. Raises FileFault for a file that is not UTF-8, not TOML, or half merged."""
     try:
         text = regular(path).read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
     except OSError as why:
-        raise FileFault(path, None, f"cannot be read: {why.strerror}") from why
+        raise unreadable(path, why) from why
     except UnicodeDecodeError as why:
-        raise FileFault(path, *_not_utf8(why)) from why
+        raise FileFault(path, *_not_utf8(why), hint=_FORM) from why
     _hold_merged(path, text)
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as why:
-        raise FileFault(path, *_no_toml(text, str(why))) from why
+        raise FileFault(path, *_no_toml(text, str(why)), hint=_FORM) from why
 
 
 def _not_utf8(why: UnicodeDecodeError) -> tuple[int, str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Final, NamedTuple
 
-from zenoh_harness.files.faults import FileFault, regular
+from zenoh_harness.files.faults import FileFault, regular, unreadable
 
 PCAP: Final = {b"\xd4\xc3\xb2\xa1": ("<", 1_000), b"\xa1\xb2\xc3\xd4": (">", 1_000),
                b"\x4d\x3c\xb2\xa1": ("<", 1), b"\xa1\xb2\x3c\x4d": (">", 1)}  # fmt: skip
@@ -67,7 +67,7 @@ class Capture:
             with regular(self.path).open("rb") as source:
                 yield from self.packets(source)
         except OSError as why:
-            raise FileFault(self.path, None, f"cannot be read: {why}") from why
+            raise unreadable(self.path, why) from why
 
     def packets(self, source: IO[bytes]) -> Iterator[Packet]:
         """Yield the packets of an open file, which begins with the header of a capture. Raises FileFault if it does not."""

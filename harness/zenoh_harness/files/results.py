@@ -18,7 +18,7 @@ from typing import IO, Any, Final, Self
 
 from zenoh_conformance.judging.verdict import Exit, Judgement, Key
 from zenoh_harness.files import records
-from zenoh_harness.files.faults import FileFault, Row, regular
+from zenoh_harness.files.faults import FileFault, Row, regular, unreadable
 from zenoh_harness.files.labels import check_label as check_label
 from zenoh_harness.files.labels import label as label
 from zenoh_harness.files.records import RecordFault
@@ -297,7 +297,7 @@ def read(path: Path) -> Results:
         else:
             raise FileFault(path, number, "a second header follows", hint="two runs wrote into one file")
     if results is None:
-        raise FileFault(path, None, "is empty: the run ended before it knew its target")
+        raise FileFault(path, None, "is empty: the run ended before it knew its target", hint=WRITTEN_BY)
     return results
 
 
@@ -341,6 +341,9 @@ def _record_at(path: Path, number: int, row: Row) -> Header | Plan | Judgement |
         raise FileFault(path, number, str(why), hint=why.hint) from why
 
 
+WRITTEN_BY: Final = "name a folder that `zconform run --out` wrote"
+
+
 def _rows(path: Path) -> Iterator[tuple[int, Row]]:
     try:
         with regular(path).open(encoding="utf-8", newline="\n") as source:
@@ -350,9 +353,11 @@ def _rows(path: Path) -> Iterator[tuple[int, Row]]:
                 except ValueError as why:
                     if not text.endswith("\n"):
                         return  # the run was killed while it wrote this line
-                    raise FileFault(path, number, f"is no JSON: {why}") from why
+                    raise FileFault(path, number, f"is no JSON: {why}", hint=WRITTEN_BY) from why
                 if not isinstance(row, dict):
-                    raise FileFault(path, number, f"expected an object, found {type(row).__name__}")
+                    raise FileFault(path, number, f"expected an object, found {type(row).__name__}", hint=WRITTEN_BY)
                 yield number, row
+    except FileNotFoundError as why:
+        raise FileFault(path, None, "there are no results", hint=WRITTEN_BY) from why
     except (OSError, UnicodeDecodeError) as why:
-        raise FileFault(path, None, f"cannot be read: {why}") from why
+        raise unreadable(path, why) from why

@@ -52,7 +52,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from zenoh_harness.errors import current_name, nearest
-from zenoh_harness.files.faults import FileFault, regular
+from zenoh_harness.files.faults import FileFault, regular, unreadable
 
 FORMAT: Final = 1
 SUFFIX: Final = ".script"
@@ -177,7 +177,7 @@ def read(path: Path) -> Script:
     try:
         return parse(regular(path).read_text(encoding="utf-8"), path)
     except (OSError, UnicodeDecodeError) as why:
-        raise FileFault(path, None, f"cannot be read: {why}") from why
+        raise unreadable(path, why) from why
 
 
 def parse(shown: str, path: Path | str = "script") -> Script:

@@ -296,7 +296,8 @@ def listening(locator: Locator) -> tuple[socket.socket, Locator]:
         sock.listen(128)
     except OSError as why:
         sock.close()
-        raise CannotConnect(f"cannot listen at {locator}", step="listen", seen=str(why)) from why
+        hint = "is the port in use? port 0 takes a free one"
+        raise CannotConnect(f"cannot listen at {locator}", step="listen", seen=str(why), hint=hint) from why
     sock.setblocking(False)
     return sock, locator if family == socket.AF_UNIX else Locator.tcp(*sock.getsockname()[:2])
 

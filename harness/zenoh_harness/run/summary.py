@@ -133,7 +133,7 @@ def show(ran: Ran, out: Console, *, verbose: bool = False) -> None:
     out.print(f"\n{plain(title)} as {ran.header.role.replace('+', ' and ')}: {len(shown)} judgements")
     for cause in causes(shown):
         _tell(cause, out, ran.out)
-    if not _never_began(ran):
+    if not never_began(ran):
         out.print()
         out.print(_table(list(by_page(shown))))
         tell_known(shown, out, verbose=verbose)
@@ -141,7 +141,7 @@ def show(ran: Ran, out: Console, *, verbose: bool = False) -> None:
     _tell_end(ran, out)
 
 
-def _never_began(ran: Ran) -> bool:
+def never_began(ran: Ran) -> bool:
     """Whether there is nothing to tell but why: it stopped, and all that was said before is what this kind of target has not."""
     return not ran.judgements or (ran.stopped is not None and all(one.verdict.says_nothing for one in ran.judgements))
 
@@ -261,7 +261,7 @@ def _tell_end(ran: Ran, out: Console) -> None:
     if ran.footer.embargoed:
         text = "embargoed: kept in your data folder, counted here and told nowhere"
         out.print(f"{ran.footer.embargoed} {'finding is' if ran.footer.embargoed == 1 else 'findings are'} {text}")
-    if ran.footer.pending:
+    if ran.footer.pending and not never_began(ran):
         first = ", ".join(plain(label) for label in ran.footer.pending[:3])
         out.print(
             f"{len(ran.footer.pending)} checks were pending: {first}{', ...' if len(ran.footer.pending) > 3 else ''}"

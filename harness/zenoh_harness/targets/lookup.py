@@ -24,7 +24,8 @@ def find_checked(text: str) -> Reach:
     elif reach.kind == "stdio":
         _check_program(reach)
     elif reach.kind == "lib" and RELEASE not in reach.rest and not Path(reach.rest).is_file():
-        raise UsageError(f"there is no library {reach.rest}", step="target string")
+        hint = "write lib:PATH of a shared library, or lib:zenoh-codec@VERSION"
+        raise UsageError(f"there is no library {reach.rest}", step="target string", hint=hint)
     return reach
 
 
@@ -36,4 +37,9 @@ def open_checked(text: str) -> NodeTarget:
 def _check_program(reach: Reach) -> None:
     program = split_command(reach.rest)[0]
     if shutil.which(program) is None:
-        raise UsageError(f"there is no program {program!r}", step="target string", seen=str(reach))
+        hint = (
+            f"make it executable: chmod +x {program}"
+            if Path(program).is_file()
+            else "write its path from here, as in ./codec"
+        )
+        raise UsageError(f"there is no program {program!r}", step="target string", seen=str(reach), hint=hint)

@@ -17,6 +17,7 @@ from zenoh_harness.files.campaigns import MANIFEST
 from zenoh_harness.files.faults import FileFault, regular
 
 KINDS: Final = ("probe", "learned", "campaign", "audit")
+TAKES: Final = f"they are {', '.join(KINDS)}, beside results.jsonl of a run"
 """The documents that a report takes besides results; `schemas/` describes the last three."""
 SCHEMA: Final = ".schema.json"
 """How the files end that an earlier report wrote beside its pages, to describe these documents."""
@@ -76,14 +77,14 @@ def parsed(file: Path) -> Any:
     try:
         return json.loads(regular(file).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as why:
-        raise FileFault(file, None, f"is no JSON: {why}") from why
+        raise FileFault(file, None, f"is no JSON: {why}", hint=TAKES) from why
 
 
 def read(file: Path) -> dict[str, Any]:
     """One JSON object. Raises FileFault."""
     document = parsed(file)
     if not isinstance(document, dict):
-        raise FileFault(file, None, f"expected an object, found {type(document).__name__}")
+        raise FileFault(file, None, f"expected an object, found {type(document).__name__}", hint=TAKES)
     return document
 
 
@@ -92,7 +93,7 @@ def kind_of(file: Path, document: dict[str, Any]) -> str:
     kind = "learned" if "targets" in document and "learned" not in document else ""
     kind = kind or next((name for name in KINDS if name in document), "")
     if not kind:
-        raise FileFault(file, None, "is none of the documents that a report takes", hint=f"they are {', '.join(KINDS)}")
+        raise FileFault(file, None, "is none of the documents that a report takes", hint=TAKES)
     if kind != "probe":
         check(file, document, kind)
     return kind
