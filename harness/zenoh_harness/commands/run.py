@@ -271,7 +271,7 @@ def one_target(
         shell.note(remark)
     with claimed(options.out), shell.progress(sum(part.size for part in parts), str(reach)) as advance:
         for left, part in zip(range(len(parts), 0, -1), parts, strict=True):
-            part.options = replace(options, advance=advance, shares=left)
+            part.options = replace(options, advance=advance, shares=left, forks=True)
         ran = run_target(reach, options, parts, command=command_line())
     if ran.stopped is not None and summary.never_began(ran):
         click.echo(f"zconform: {ran.stopped}", err=True)  # the reason first: nothing else is of interest

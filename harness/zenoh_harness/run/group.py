@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.run.attempt import AttemptOutcome, Conditions, Went, attempt
@@ -57,6 +58,8 @@ class Group:
     """Those that no case was charged with."""
     fresh: bool = False
     """Whether each attempt has an instance of its own."""
+    is_listed: Callable[[Decision], bool] = lambda _decision: False
+    """Whether a decision is a known deviation: what shows as it is listed is not shown again."""
     confirmed: Counter[Kind] = field(default_factory=Counter)
     """Case and cause to how often a repetition showed it again."""
     convicted: Convicted = field(init=False)
@@ -69,24 +72,37 @@ class Group:
         """One decision an item, in order."""
         yield from self.judged(items, self.side_by_side(items, self.jobs))
 
-    def judged(self, items: Sequence[Item], first: Sequence[AttemptOutcome]) -> Iterator[Decision]:
-        """What the first attempts are worth, after a look at the target."""
+    def judged(
+        self, items: Sequence[Item], first: Sequence[AttemptOutcome], second: Mapping[int, AttemptOutcome] | None = None
+    ) -> Iterator[Decision]:
+        """What the first attempts are worth, after a look at the target; `second`: those at some places that were repeated already."""
         if items:
-            yield from self.settled(items, first, self.lifecycle.unhealthy())
+            yield from self.settled(items, first, self.lifecycle.unhealthy(), second or {})
 
     def settled(
-        self, items: Sequence[Item], first: Sequence[AttemptOutcome], unhealthy: Unhealthy | None
+        self,
+        items: Sequence[Item],
+        first: Sequence[AttemptOutcome],
+        unhealthy: Unhealthy | None,
+        second: Mapping[int, AttemptOutcome] = MappingProxyType({}),
     ) -> Iterator[Decision]:
-        """What the first attempts are worth where the target is found well, or ill."""
+        """What the attempts are worth where the target is found well, or ill."""
         if unhealthy is not None:
             yield from self.after_death(items, first, unhealthy)
             return
         # The look at the target comes before the laws hear anything: what a dying target says is no answer.
-        for outcome in first:
+        for outcome in (*first, *second.values()):
             self._heard(outcome)
-        again = self._repeated([outcome for outcome in first if not outcome.held and outcome.went not in SETTLED])
-        for item, outcome in zip(items, first, strict=True):
-            yield again.get(item.label) or self._decided(item, [outcome])
+        again = self._repeated([one for at, one in enumerate(first) if at not in second and self.is_doubtful(one)])
+        for at, (item, outcome) in enumerate(zip(items, first, strict=True)):
+            both = [outcome, second[at]] if at in second else [outcome]
+            yield again.get(item.label) or self._decided(item, both)
+
+    def is_doubtful(self, outcome: AttemptOutcome) -> bool:
+        """Whether it has to be shown again."""
+        if outcome.held or outcome.went in SETTLED:
+            return False
+        return not self.is_listed(decide(outcome.item, [outcome], self.lifecycle.node.side))
 
     def _repeated(self, red: Sequence[AttemptOutcome]) -> dict[str, Decision]:
         """Label to decision of the red ones that had to be shown again: some of each kind, all where those were otherwise."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from zenoh_harness.run.allowance import Allowance
 from zenoh_harness.run.attempt import AttemptOutcome
@@ -12,6 +13,9 @@ from zenoh_harness.run.group import STUCK, Group
 from zenoh_harness.run.lifecycle import Unhealthy
 from zenoh_harness.run.plan import Item, groups
 from zenoh_harness.run.sidebyside import SideBySide
+
+LANES: Final = 3
+"""The fewest instances for the cases that do not wait: where there are not so many, no other has a case to itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +51,18 @@ class Instances:
         """Whether there is more than the first."""
         return len(self.lanes) > 1
 
-    def run(self, items: Sequence[Item], alone: Sequence[Item]) -> Iterator[Decision]:
-        """Of several: the first has those that must be alone, the others the rest; a decision an item, in order."""
-        apart = _Under(self.first, alone)
+    def run(self, items: Sequence[Item], alone: Sequence[Item], waiting: Sequence[Item]) -> Iterator[Decision]:
+        """Of several: the first has those that must be alone, some have one each of those that wait, the others the rest."""
         lanes = self.lanes[1:] if alone else self.lanes
+        if len(lanes) < len(waiting) + LANES:
+            items, waiting = [*items, *waiting], []
+        busy = lanes[len(waiting) :]
+        apart = [_Under(self.first, alone), *(_Under(lane, [item]) for lane, item in zip(lanes, waiting, strict=False))]
         for some in groups(items, self.losses, each=self.first.fresh):
             over = self.allowance.over()
-            yield from left_out(some, self.allowance) if over else _dealt(some, lanes[: len(some)])
-        yield from apart.decisions()
+            yield from left_out(some, self.allowance) if over else _dealt(some, busy[: len(some)])
+        for under in apart:
+            yield from under.decisions()
 
 
 class _Under:

@@ -50,6 +50,15 @@ class LawResults:
                 said.causes[finding.cause] += 1
                 said.show(Shown(finding, outcome.conversation, outcome.item.label))
 
+    def join(self, other: LawResults) -> None:
+        """Count what another one has heard, too."""
+        for law, heard in other._said.items():
+            said = self._said.setdefault(law, LawCount())
+            said.subjects += heard.subjects
+            said.causes += heard.causes
+            for shown in heard.shown.values():
+                said.show(shown)
+
     def of(self, law: str) -> LawCount:
         """One law's count; zero of everything when it met nothing."""
         return self._said.get(law, LawCount())

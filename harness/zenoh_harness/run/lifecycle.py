@@ -53,6 +53,10 @@ Examine = Callable[[NodeInstance, Budget | None], Health]
 """A functional look at a node, within a latency budget where one is known."""
 
 
+Measure = tuple[Budget | None, Grade]
+"""The latency budget, and the best grade that it ever reached."""
+
+
 class Lifecycle:
     """One target in one profile."""
 
@@ -142,8 +146,17 @@ class Lifecycle:
     def another(self) -> Lifecycle:
         """Another one, of a further instance of the same target, which is held to what was learnt of this one."""
         another = Lifecycle(self.target, self.profile, self._examine, told=self._told, habits=self.habits)
-        another._budget, another._at_best = self._budget, self._at_best
+        another.hold_to(self.measure)
         return another
+
+    @property
+    def measure(self) -> Measure:
+        """What it was while nothing was odd."""
+        return self._budget, self._at_best
+
+    def hold_to(self, measure: Measure) -> None:
+        """Judge it by what another instance was while nothing was odd."""
+        self._budget, self._at_best = measure
 
     def prepare(self) -> None:
         """Start the instance in the background; its first user waits for the rest of the start, or gets the reason why it failed."""

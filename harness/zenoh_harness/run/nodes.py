@@ -17,11 +17,12 @@ from zenoh_harness.identity import Identity
 from zenoh_harness.run.allowance import Allowance
 from zenoh_harness.run.embargo import guarded, withheld
 from zenoh_harness.run.facts import Ask, ask
+from zenoh_harness.run.forks import AloneResults, Forked, Shared
 from zenoh_harness.run.health import check
 from zenoh_harness.run.lifecycle import Examine, Lifecycle, Unhealthy
 from zenoh_harness.run.options import Options
 from zenoh_harness.run.plan import Item, Selection, plan_for, shuffled, without
-from zenoh_harness.run.profile import ENOUGH, ProfileRun
+from zenoh_harness.run.profile import ENOUGH, ProfileRun, waits
 from zenoh_harness.run.records import Records
 from zenoh_harness.run.register import Register
 from zenoh_harness.run.sidebyside import Aside, Beside
@@ -63,8 +64,8 @@ class NodeRun:
         self._allowance = options.allowance
         self._budgets = Budgets()
         every, selection = list(cases), options.selection
-        self._cases = {case.id: case for case in every}
-        self._ground = Ground(self._cases)
+        self.cases = {case.id: case for case in every}
+        self._ground = Ground(self.cases)
         # laws judge what cases say: when only laws are asked for, all cases speak and none is recorded
         self._silent = bool(self._wanted_laws()) and not any(takes(selection, case) for case in every)
         self.plan = plan_for(
@@ -119,8 +120,12 @@ class NodeRun:
 
     # -- running
 
-    def run(self, register: Register) -> None:
-        """All profiles. Raises CannotGoOn when the target cannot be had, or had again; records so far are kept."""
+    def run(self, register: Register, fork: Forked | None = None) -> None:
+        """All profiles. Raises CannotGoOn when the target cannot be had, or had again; records so far are kept.
+
+        `fork` judges the profiles after the first in another process, once it is told what was learnt in the first, and the cases
+        of the first that must be alone.
+        """
         register.withhold(self._kept_back)
         for item, why in self.plan.left_out:
             if not self._silent:
@@ -128,14 +133,46 @@ class NodeRun:
             self.options.advance(1, item.label)
         self._allowance = self.options.allowance.share(1 / self.options.shares)
         try:
-            self._visit(register, self.profiles, beside=self.can_run_beside and self.target.side is Side.RESPONDER)
+            self._visit(register, self.profiles, beside=self.can_run_beside, fork=fork)
         finally:
-            for unused in self._prepared.values():
-                unused.stop()
-            self._leaving.wait()
+            if fork is not None:
+                fork.learnt(None)
+            self._let_all_go()
         if self._habits is None:
             for _, reason in self._not_had:
                 raise reason
+
+    def run_later(self, register: Register, habits: TargetHabits) -> None:
+        """The profiles after the first, of which all was learnt that is in `habits`."""
+        self._habits = habits
+        waiting = [name for name in self.profiles[1:] if any(waits(item) for item in self.plan.profiles[name])]
+        working = [name for name in self.profiles[1:] if name not in waiting]
+        try:
+            with Beside(lambda: self._visit(register, waiting, beside=False), self.stop):
+                self._visit(register, working, beside=False)
+        finally:
+            self._let_all_go()
+
+    def run_alone(self, register: Register, shared: Shared) -> AloneResults:
+        """The cases of the first profile that must be alone, on an instance of their own."""
+        profile = self.profiles[0]
+        lifecycle = shared.lifecycle(self.target, profile, self._examine, self.options.told)
+        items = [item for item in self.plan.profiles[profile] if item.label in shared.labels]
+        try:
+            return self._of(lifecycle, self._records(register, profile)).alone(items, shared.can)
+        finally:
+            lifecycle.stop()
+
+    def _let_all_go(self) -> None:
+        """End what was started in vain, and wait for what is ending."""
+        for unused in self._prepared.values():
+            unused.stop()
+        self._leaving.wait()
+
+    @property
+    def has_some_alone(self) -> bool:
+        """Whether some cases of the first profile must be alone, and others need not be."""
+        return len({item.case.alone for items in [*self.plan.profiles.values()][:1] for item in items}) > 1
 
     @property
     def can_run_beside(self) -> bool:
@@ -144,8 +181,8 @@ class NodeRun:
         orderly = options.fresh or options.pause or options.max_fail or options.kept is not None
         return self.target.can_run_beside and not orderly
 
-    def _visit(self, register: Register, profiles: Sequence[str], *, beside: bool) -> None:
-        """One after the other; `beside`: once one has begun, those after it come at the same time."""
+    def _visit(self, register: Register, profiles: Sequence[str], *, beside: bool, fork: Forked | None = None) -> None:
+        """One after the other; `beside`: once one has begun, those after it come at the same time, in `fork` if there is one."""
         for number, profile in enumerate(profiles, 1):
             if self.stop.is_set():
                 return
@@ -154,12 +191,16 @@ class NodeRun:
             lifecycle = self._prepared.pop(profile, None) or self._lifecycle(profile)
             try:
                 begun, unhealthy = self._begun(records, lifecycle)
+                if begun and fork is not None and unhealthy is None and number == 1:
+                    fork.learnt(lifecycle.habits)
+                    self._judged(records, lifecycle, unhealthy, fork)
+                    return
                 if begun and later and beside and unhealthy is None:
                     with Beside(lambda: self._visit(register, later, beside=False), self.stop):  # noqa: B023  ends here
                         self._judged(records, lifecycle, unhealthy)
                     return
                 if begun:
-                    self._prepare_the_next(profile)
+                    self._prepare_the_next(later)
                     self._judged(records, lifecycle, unhealthy)
             finally:
                 self._let_go(lifecycle, last=not later)
@@ -173,12 +214,11 @@ class NodeRun:
     def _lifecycle(self, profile: str) -> Lifecycle:
         return Lifecycle(self.target, profile, self._examine, told=self.options.told, earlier=self._habits)
 
-    def _prepare_the_next(self, profile: str) -> None:
+    def _prepare_the_next(self, later: Sequence[str]) -> None:
         """Where instances are not in each other's way, the next one starts while this one is judged: a start is mostly waiting."""
-        later = [*self.profiles, profile][self.profiles.index(profile) + 1]
-        if self.target.can_run_beside and self.target.side is Side.RESPONDER and later != profile:
-            self._prepared[later] = self._lifecycle(later)
-            self._prepared[later].prepare()
+        if later and self.target.can_run_beside and self.target.side is Side.RESPONDER:
+            self._prepared[later[0]] = self._lifecycle(later[0])
+            self._prepared[later[0]].prepare()
 
     def _records(self, register: Register, profile: str) -> Records:
         return Records(self.target, profile, register, self.options.known, self.options.seed)
@@ -215,14 +255,20 @@ class NodeRun:
         records.fencing = lifecycle.habits.fencing
         return True, unhealthy
 
-    def _judged(self, records: Records, lifecycle: Lifecycle, unhealthy: Unhealthy | None) -> None:
+    def _judged(
+        self, records: Records, lifecycle: Lifecycle, unhealthy: Unhealthy | None, fork: Forked | None = None
+    ) -> None:
         """All that is planned for the profile that it began in."""
-        items = self.plan.profiles[lifecycle.profile]
-        ProfileRun(
-            target=self.target, options=self.options, cases=self._cases, ground=self._ground, laws=self.laws,
-            wanted=self._wanted_laws(), silent=self._silent, look=self._look, stop=self.stop,
+        self._of(lifecycle, records, fork).run(self.plan.profiles[lifecycle.profile], unhealthy)
+
+    def _of(self, lifecycle: Lifecycle, records: Records, fork: Forked | None = None) -> ProfileRun:
+        # Where profiles run at the same time, what another one has judged meanwhile must not decide what is judged in this one.
+        ground = Ground(self.cases) if self.can_run_beside else self._ground
+        return ProfileRun(
+            target=self.target, options=self.options, cases=self.cases, ground=ground, laws=self.laws,
+            wanted=self._wanted_laws(), silent=self._silent, look=self._look, stop=self.stop, fork=fork,
             allowance=self._allowed(lifecycle.profile), records=records, lifecycle=lifecycle, budgets=self._budgets,
-        ).run(items, unhealthy)  # fmt: skip
+        )  # fmt: skip
 
     def _allowed(self, profile: str) -> Allowance:
         """Its share of the time, by the number of its items among those that are still to come."""

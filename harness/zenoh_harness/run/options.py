@@ -38,6 +38,8 @@ class Options:
     """The requirements that a target is held to; what it deviates from beyond them is shown and excused. None for all."""
     allowance: Allowance = field(default_factory=Allowance)
     """Until when it may go on."""
+    forks: bool = False
+    """Whether a part of the run may be judged in a forked copy of the process."""
     shares: int = 1
     """Among how many parts of the target what is left of it is divided, this one among them."""
     fresh: bool = False

@@ -20,10 +20,12 @@ from zenoh_harness.run.attempt import AttemptOutcome, Conditions, attempt, uses_
 from zenoh_harness.run.controls import Controls
 from zenoh_harness.run.decide import Decision, left_out
 from zenoh_harness.run.facts import Ability, Ask, ability
+from zenoh_harness.run.forks import AloneResults, Forked, Shared
 from zenoh_harness.run.group import STUCK, Group
 from zenoh_harness.run.instances import Instances
 from zenoh_harness.run.law_results import LawResults
 from zenoh_harness.run.lifecycle import Lifecycle, Unhealthy
+from zenoh_harness.run.limiter import Limiter
 from zenoh_harness.run.options import Options
 from zenoh_harness.run.plan import Item, groups
 from zenoh_harness.run.records import Records
@@ -53,6 +55,8 @@ class ProfileRun:
     records: Records
     lifecycle: Lifecycle
     budgets: Budgets
+    fork: Forked | None = None
+    """The copy of this process that has an instance for the cases that must be alone."""
 
     def run(self, items: Sequence[Item], unhealthy: Unhealthy | None) -> None:
         """All of them. Raises CannotGoOn when the target cannot be had again; records so far are kept."""
@@ -81,23 +85,30 @@ class ProfileRun:
         self.records.laws(self.laws, self.wanted, instances.first.law_results)
         self.records.stays_up(instances.first.deaths, unhealthy, instances.slow)
 
+    def alone(self, items: Sequence[Item], can: Ability) -> AloneResults:
+        """Run cases that must be alone, for another process to record."""
+        group = self._group(can)
+        decisions = [decision for these in groups(items) for decision in self._unless_over(group, these)]
+        return AloneResults(decisions, group.law_results, group.deaths, self.lifecycle.slow)
+
+    def _group(self, can: Ability) -> Group:
+        return Group(
+            self.lifecycle, self._conditions(self.lifecycle, can), self._jobs, LawResults(), fresh=self.options.fresh,
+            is_listed=self.records.is_listed,
+        )  # fmt: skip
+
     def _crew(self, can: Ability, items: int) -> Instances:
         """One instance; of a node that comes to us, and so talks with one case at a time, as many as have enough to do."""
-        fresh = self.options.fresh
-        first = Group(self.lifecycle, self._conditions(self.lifecycle, can), self._jobs, LawResults(), fresh=fresh)
-        several = self.target.side is Side.INITIATOR and self.target.restartable and not fresh
+        first = self._group(can)
+        several = self.target.side is Side.INITIATOR and self.target.restartable and not self.options.fresh
         more = min(self.options.jobs, -(-items // ENOUGH)) - 1 if several else 0
-        others = [self.lifecycle.another() for _ in range(more)]
-        return Instances(
-            (
-                first,
-                *(
-                    Group(another, self._conditions(another, can), 1, first.law_results, first.deaths)
-                    for another in others
-                ),
-            ),
-            self.allowance,
-        )
+        others = [self._beside(first, self.lifecycle.another(), can) for _ in range(more)]
+        return Instances((first, *others), self.allowance)
+
+    def _beside(self, first: Group, lifecycle: Lifecycle, can: Ability) -> Group:
+        """A group on another instance, which counts what it hears with the first."""
+        conditions = self._conditions(lifecycle, can)
+        return Group(lifecycle, conditions, 1, first.law_results, first.deaths, is_listed=self.records.is_listed)
 
     def _ability(self, items: Sequence[Item], unhealthy: Unhealthy | None) -> Ability:
         """What the node can do; asked only where a case wants to know, and of one that is well."""
@@ -165,20 +176,72 @@ class ProfileRun:
         alone = [item for item in items if item.case.alone]
         others = [item for item in items if item not in timed and item not in alone]
         if instances.several:
-            yield from instances.run(others, alone)
+            long = [item for item in others if waits(item)]
+            yield from instances.run([item for item in others if item not in long], alone, long)
             return
-        born, conditions = self.lifecycle.generation, group.conditions()
-        waiting = SideBySide([_bound(item, conditions) for item in timed], max(1, len(timed)))
+        if alone and self.fork is not None:
+            self.fork.do_alone(self._shared(group, alone))
+        waiting = _Timed(group, timed)
         for these in groups(others, instances.losses, each=group.fresh):
-            yield from left_out(these, self.allowance) if self.allowance.over() else group.run(these)
-        outcomes = group.noted(timed, waiting.wait(STUCK))
-        if self.lifecycle.generation == born:
-            yield from group.judged(timed, outcomes)
-        else:  # their target was lost under them
-            for these in groups(timed):
-                yield from group.run(these)
+            yield from self._unless_over(group, these)
+            waiting.show_again()
+        yield from waiting.decisions()
+        yield from self._of_alone(group, alone)
+
+    def _unless_over(self, group: Group, items: Sequence[Item]) -> Iterator[Decision]:
+        return left_out(items, self.allowance) if self.allowance.over() else group.run(items)
+
+    def _shared(self, group: Group, alone: Sequence[Item]) -> Shared:
+        can = Ability(group.conditions().facts)
+        return Shared(self.lifecycle.habits, self.lifecycle.measure, can, frozenset(item.label for item in alone))
+
+    def _of_alone(self, group: Group, alone: Sequence[Item]) -> Iterator[Decision]:
+        """What came of those that must be alone: elsewhere, or here when nothing else runs."""
+        results = self.fork.of_alone() if alone and self.fork is not None else None
+        if results is not None:
+            group.law_results.join(results.law_results)
+            group.deaths += results.deaths
+            self.lifecycle.slow = self.lifecycle.slow or results.slow
+            yield from results.decisions
+            return
         for these in groups(alone, each=group.fresh):
-            yield from left_out(these, self.allowance) if self.allowance.over() else group.run(these)
+            yield from self._unless_over(group, these)
+
+
+class _Timed:
+    """Cases that wait, under way on one instance beside all others."""
+
+    def __init__(self, group: Group, items: Sequence[Item]) -> None:
+        self._group, self._items = group, items
+        self._born, conditions = group.lifecycle.generation, group.conditions()
+        self._work = SideBySide([_bound(item, conditions) for item in items], max(1, len(items)))
+        self._again: dict[int, tuple[SideBySide[AttemptOutcome], int]] = {}
+        """Of those that are repeated already: the work, and their place in it."""
+
+    def show_again(self) -> None:
+        """Begin to repeat those that ended otherwise than they should: a repetition waits as long as the first attempt."""
+        ended = self._work.finished()
+        red = [at for at, outcome in ended.items() if at not in self._again and self._group.is_doubtful(outcome)]
+        if red and not self._lost:
+            conditions = replace(self._group.conditions(), floor=Limiter(1))
+            work = SideBySide([_bound(self._items[at], conditions, 2) for at in red], len(red))
+            self._again |= {at: (work, place) for place, at in enumerate(red)}
+
+    def decisions(self) -> Iterator[Decision]:
+        """Wait for all of them, and look at the target."""
+        self.show_again()
+        outcomes = self._group.noted(self._items, self._work.wait(STUCK))
+        again = {at: work.wait(STUCK)[place] for at, (work, place) in self._again.items()}
+        if not self._lost:
+            yield from self._group.judged(self._items, outcomes, {at: one for at, one in again.items() if one})
+            return
+        for these in groups(self._items):  # their target was lost under them
+            yield from self._group.run(these)
+
+    @property
+    def _lost(self) -> bool:
+        """Whether their target was lost under them."""
+        return self._group.lifecycle.generation != self._born
 
 
 def waits(item: Item) -> bool:
@@ -186,5 +249,5 @@ def waits(item: Item) -> bool:
     return item.case.timed and not item.case.alone and not uses_agent(item)
 
 
-def _bound(item: Item, conditions: Conditions) -> Callable[[], AttemptOutcome]:
-    return lambda: attempt(item, conditions)
+def _bound(item: Item, conditions: Conditions, number: int = 1) -> Callable[[], AttemptOutcome]:
+    return lambda: attempt(item, conditions, number)

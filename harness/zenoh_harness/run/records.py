@@ -53,6 +53,11 @@ class Records:
             parameters=item.shown if item else (),
         )
 
+    def is_listed(self, decision: Decision) -> bool:
+        """Whether that is a known deviation, as it is listed."""
+        key = self.key(decision.requirement, decision.item.case.id, decision.item)
+        return self._known.entry(key, decision.verdict, decision.cause) is not None
+
     def left_out(self, item: Item, why: str, verdict: Verdict) -> None:
         """A case that was not run, and why that is so."""
         key = self.key(item.case.requirement, item.case.id, item)

@@ -21,6 +21,7 @@ from zenoh_harness.files.known import Known
 from zenoh_harness.files.results import Footer, Header, ResultsWriter, check_label, now
 from zenoh_harness.identity import Identity
 from zenoh_harness.run import lists
+from zenoh_harness.run.forks import Forked, InFork, can_fork
 from zenoh_harness.run.models import model_cases
 from zenoh_harness.run.nodes import NodeRun
 from zenoh_harness.run.options import Options
@@ -162,16 +163,64 @@ def run_target(reach: Reach, options: Options, parts: Sequence[RunPart], command
 
 def _run_all(parts: Sequence[RunPart], register: Register) -> None:
     """One part after the other; side by side where none is in another's way."""
-    first, *others = parts
-    changed = "through" in first.reach.options
-    mine = register.of(str(first.reach), guarded=first.guarded, changed=changed)
-    if others and all(part.can_run_beside for part in parts):
-        with Beside(lambda: _run_all(others, register), others[0].stop):
-            first.run(mine)
+    registers = [register.of(str(part.reach), guarded=part.guarded, changed=_is_changed(part)) for part in parts]
+    nodes = [part for part in parts if isinstance(part, NodeRun)]
+    if len(nodes) == len(parts) and can_be_shared(nodes) and can_fork():
+        _run_forked(nodes, registers)
         return
-    first.run(mine)
+    _run_here(parts, registers)
+
+
+def can_be_shared(parts: Sequence[NodeRun]) -> bool:
+    """Whether the run may be judged in two processes, and there is work for both."""
+    if not all(part.can_run_beside and part.options.forks for part in parts):
+        return False
+    return len(parts) > 1 or len(parts[0].profiles) > 1 or parts[0].has_some_alone
+
+
+def _is_changed(part: RunPart) -> bool:
+    return "through" in part.reach.options
+
+
+def _run_here(parts: Sequence[RunPart], registers: Sequence[Register]) -> None:
+    """In this process."""
+    first, *others = parts
+    if others and all(part.can_run_beside for part in parts):
+        with Beside(lambda: _run_here(others, registers[1:]), others[0].stop):
+            first.run(registers[0])
+        return
+    first.run(registers[0])
     if others:
-        _run_all(others, register)
+        _run_here(others, registers[1:])
+
+
+def _run_forked(parts: Sequence[NodeRun], registers: Sequence[Register]) -> None:
+    """The first profile of the first part here, all else in a copy of this process: they are about as much work."""
+    first, *others = parts
+
+    def stop() -> None:
+        for part in parts:
+            part.stop.set()
+
+    def later(inside: InFork) -> None:
+        habits = inside.habits()
+        if habits is not None:
+            first.run_later(inside.registers[0], habits)
+
+    def alone(inside: InFork) -> None:
+        shared = inside.shared()
+        if shared is not None:
+            inside.came_of_alone(first.run_alone(inside.registers[0], shared))
+
+    def work(inside: InFork) -> None:
+        for part in parts:
+            part.options = inside.options(part.options)
+        with Beside(lambda: later(inside), first.stop), Beside(lambda: alone(inside), first.stop):
+            if others:
+                _run_here(others, inside.registers[1:])
+
+    with Forked(work, registers, first.options, cases=first.cases, stop=stop) as copy:
+        first.run(registers[0], copy)
 
 
 @contextmanager

@@ -46,6 +46,20 @@ class SideBySide(Generic[Value]):
         with self._lock:
             self._next = len(self._tasks)
 
+    def finished(self) -> dict[int, Value]:
+        """The results that are there already, by the place of their task. Raises what a task raises."""
+        while not self._done.empty():
+            self._keep(self._done.get())
+        return dict(self._results)
+
+    def _keep(self, done: tuple[int, Value | Exception]) -> Value:
+        index, value = done
+        if isinstance(value, Exception):
+            self.stop()
+            raise value
+        self._results[index] = value
+        return value
+
     def wait(self, patience: float, each: Callable[[Value], None] | None = None) -> list[Value | None]:
         """The results in the order of the tasks; None for those left when nothing ended for `patience` seconds.
 
@@ -53,14 +67,10 @@ class SideBySide(Generic[Value]):
         """
         while len(self._results) < len(self._tasks):
             try:
-                index, value = self._done.get(timeout=scaled(patience))
+                value = self._keep(self._done.get(timeout=scaled(patience)))
             except Empty:
                 self.stop()
                 break
-            if isinstance(value, Exception):
-                self.stop()
-                raise value
-            self._results[index] = value
             if each is not None:
                 each(value)
         return [self._results.get(index) for index, _ in self._tasks]
