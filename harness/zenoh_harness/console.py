@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 Advance = Callable[[int, str], None]
 """Takes the number of steps done and the name of the step."""
+
+REDRAW: Final = 0.1
+"""Seconds between two drawings of the progress bar."""
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -96,9 +100,18 @@ class Shell:
             MofNCompleteColumn(),
             TextColumn("{task.fields[where]}", markup=False),
         )
-        with Progress(*columns, console=self.err, transient=True) as bar:
-            task = bar.add_task(what, total=total, where="")
-            yield lambda step, where: bar.update(task, advance=step, where=plain(where))
+        # It draws itself as it advances: a thread that draws would keep the run from using a second process.
+        with Progress(*columns, console=self.err, transient=True, auto_refresh=False) as bar:
+            task, drawn = bar.add_task(what, total=total, where=""), -REDRAW
+
+            def advance(step: int, where: str) -> None:
+                nonlocal drawn
+                bar.update(task, advance=step, where=plain(where))
+                if time.monotonic() > drawn + REDRAW:
+                    drawn = time.monotonic()
+                    bar.refresh()
+
+            yield advance
 
 
 def plain(text: str) -> str:

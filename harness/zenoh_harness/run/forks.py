@@ -48,7 +48,7 @@ def can_fork() -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class AloneTask:
     """What an instance of the first profile showed, as far as another one is held to it, and what is to be done with that one."""
 
     habits: TargetHabits
@@ -156,7 +156,7 @@ class InFork:
     def __init__(self, down: Pipe, up: Pipe, registers: Sequence[Register], stop: Callable[[], None]) -> None:
         self._down, self._up, self._stop = down, up, stop
         self._habits: Queue[TargetHabits | None] = Queue()
-        self._shared: Queue[Shared | None] = Queue()
+        self._shared: Queue[AloneTask | None] = Queue()
         self._judgements: Queue[list[Judgement]] = Queue()
         self.registers = [ForkedRegister(one, at, up, self._judgements) for at, one in enumerate(registers)]
 
@@ -180,7 +180,7 @@ class InFork:
         """What was learnt of the target in its first profile; None where nothing is left to do."""
         return self._habits.get()
 
-    def shared(self) -> Shared | None:
+    def shared(self) -> AloneTask | None:
         """What is to be done with another instance of the first profile; None where nothing is."""
         return self._shared.get()
 
@@ -222,7 +222,7 @@ class Forked:
         """Tell the copy what the first profile showed of the target; None where it has nothing to do with the others."""
         self._down.send(HABITS, habits)
 
-    def do_alone(self, shared: Shared) -> None:
+    def do_alone(self, shared: AloneTask) -> None:
         """Have the cases that must be alone done with another instance of the first profile."""
         self._down.send(ALONE, shared)
 

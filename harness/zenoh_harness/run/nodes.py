@@ -17,7 +17,7 @@ from zenoh_harness.identity import Identity
 from zenoh_harness.run.allowance import Allowance
 from zenoh_harness.run.embargo import guarded, withheld
 from zenoh_harness.run.facts import Ask, ask
-from zenoh_harness.run.forks import AloneResults, Forked, Shared
+from zenoh_harness.run.forks import AloneResults, AloneTask, Forked
 from zenoh_harness.run.health import check
 from zenoh_harness.run.lifecycle import Examine, Lifecycle, Unhealthy
 from zenoh_harness.run.options import Options
@@ -153,7 +153,7 @@ class NodeRun:
         finally:
             self._let_all_go()
 
-    def run_alone(self, register: Register, shared: Shared) -> AloneResults:
+    def run_alone(self, register: Register, shared: AloneTask) -> AloneResults:
         """The cases of the first profile that must be alone, on an instance of their own."""
         profile = self.profiles[0]
         lifecycle = shared.lifecycle(self.target, profile, self._examine, self.options.told)

@@ -20,7 +20,7 @@ from zenoh_harness.run.attempt import AttemptOutcome, Conditions, attempt, uses_
 from zenoh_harness.run.controls import Controls
 from zenoh_harness.run.decide import Decision, left_out
 from zenoh_harness.run.facts import Ability, Ask, ability
-from zenoh_harness.run.forks import AloneResults, Forked, Shared
+from zenoh_harness.run.forks import AloneResults, AloneTask, Forked
 from zenoh_harness.run.group import STUCK, Group
 from zenoh_harness.run.instances import Instances
 from zenoh_harness.run.law_results import LawResults
@@ -92,10 +92,8 @@ class ProfileRun:
         return AloneResults(decisions, group.law_results, group.deaths, self.lifecycle.slow)
 
     def _group(self, can: Ability) -> Group:
-        return Group(
-            self.lifecycle, self._conditions(self.lifecycle, can), self._jobs, LawResults(), fresh=self.options.fresh,
-            is_listed=self.records.is_listed,
-        )  # fmt: skip
+        conditions, listed = self._conditions(self.lifecycle, can), self.records.is_listed
+        return Group(self.lifecycle, conditions, self._jobs, LawResults(), fresh=self.options.fresh, is_listed=listed)
 
     def _crew(self, can: Ability, items: int) -> Instances:
         """One instance; of a node that comes to us, and so talks with one case at a time, as many as have enough to do."""
@@ -191,9 +189,9 @@ class ProfileRun:
     def _unless_over(self, group: Group, items: Sequence[Item]) -> Iterator[Decision]:
         return left_out(items, self.allowance) if self.allowance.over() else group.run(items)
 
-    def _shared(self, group: Group, alone: Sequence[Item]) -> Shared:
+    def _shared(self, group: Group, alone: Sequence[Item]) -> AloneTask:
         can = Ability(group.conditions().facts)
-        return Shared(self.lifecycle.habits, self.lifecycle.measure, can, frozenset(item.label for item in alone))
+        return AloneTask(self.lifecycle.habits, self.lifecycle.measure, can, frozenset(item.label for item in alone))
 
     def _of_alone(self, group: Group, alone: Sequence[Item]) -> Iterator[Decision]:
         """What came of those that must be alone: elsewhere, or here when nothing else runs."""
