@@ -19,35 +19,45 @@ from zenoh_harness.reference import Reference
 from zenoh_harness.reference.config import INVALID, Action, Refused
 from zenoh_harness.reference.link import Link
 from zenoh_harness.variants import all_variants
-from zenoh_harness.variants.table import Came, in_memory, judged, on_the_reference, once, row, spread
+from zenoh_harness.variants.table import Came, in_memory, judged, left_out, once, row, spread
 
 FEW = 2
 """Values of each case that a variant is tried with here; other ones on each variant."""
 
 
 @pytest.fixture(scope="session")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> frozenset[str]:
-    """What is judged on the reference, found once for all workers."""
+def reference(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """What is judged on the reference, what is red there, and which cases have a long conversation; found once for all workers."""
     root = tmp_path_factory.getbasetemp()
-    file = (root.parent if "PYTEST_XDIST_WORKER" in os.environ else root) / "plain.json"
+    file = (root.parent if "PYTEST_XDIST_WORKER" in os.environ else root) / "on-the-reference.json"
     with FileLock(file.with_suffix(".lock")):
         if not file.exists():
-            file.write_text(json.dumps(sorted(on_the_reference())), encoding="utf-8")
-    return frozenset(json.loads(file.read_text(encoding="utf-8")))
+            found = judged(Reference)
+            shown = {"green": [*found.of(Came.GREEN)], "red": [*found.of(Came.RED)], "long": sorted(found.long)}
+            file.write_text(json.dumps(shown), encoding="utf-8")
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="session")
+def plain(reference: dict[str, list[str]]) -> frozenset[str]:
+    """What is judged on the reference."""
+    return frozenset(reference["green"])
 
 
 def test_there_are_many_variants() -> None:
     assert len(all_variants()) >= 40
 
 
-def test_everything_is_green_or_idle_on_the_reference() -> None:
-    assert judged(Reference).of(Came.RED) == {}
+def test_everything_is_green_or_idle_on_the_reference(reference: dict[str, list[str]]) -> None:
+    assert reference["red"] == []
 
 
 @pytest.mark.parametrize("name", all_variants())
-def test_nothing_is_red_on_a_variant(name: str, plain: frozenset[str]) -> None:
-    """With a few values; what laws meet in so little says nothing."""
-    found = row(all_variants()[name], frozenset(label for label in plain if not label.startswith("law/")), most=FEW)
+def test_nothing_is_red_on_a_variant(name: str, plain: frozenset[str], reference: dict[str, list[str]]) -> None:
+    """With a few values, and of the cases with a long conversation some; what laws meet in so little says nothing."""
+    met = frozenset(label for label in plain if not label.startswith("law/"))
+    variant = all_variants()[name]
+    found = row(variant, met, most=FEW, without=left_out(variant, reference["long"]))
 
     assert {label: one.why for label, one in found.red.items()} == {}
     assert {label: one.why for label, one in found.unexplained.items()} == {}
@@ -67,6 +77,15 @@ def test_what_is_tried_is_spread_and_another_turn_tries_other_ones() -> None:
     assert list(spread(range(10), 3)) == [0, 3, 6]
     assert list(spread(range(10), 3, 4)) == [4, 7, 0]
     assert list(spread(range(2), 3)) == [0, 1]
+
+
+def test_a_long_case_is_left_out_on_most_variants_and_on_none_that_names_it(reference: dict[str, list[str]]) -> None:
+    variants, long = all_variants().values(), reference["long"]
+    tried = {check: [one.name for one in variants if check not in left_out(one, long)] for check in long}
+
+    assert 5 < len(long) < 20
+    assert all(len(variants) // 5 < len(names) < len(variants) // 3 for names in tried.values())
+    assert "has-room-for-sixteen-of-each" in tried["routing-ids/a-session-may-declare-many"]
 
 
 def test_a_faulty_node_is_red_by_the_same_way() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from fnmatch import fnmatchcase
@@ -42,6 +42,12 @@ APART = 3
 CROWD = 50
 """If not all values are tried, the laws skip conversations with this many links, which are similar."""
 
+LONG = 250
+"""Events from which a conversation is long: a dozen cases have one, and take half of the time of all."""
+
+SELDOM = 4
+"""A case with a long conversation can be left out on all nodes but one in this many (`left_out`)."""
+
 
 class Came(Enum):
     """The outcome of a check."""
@@ -72,6 +78,12 @@ class NodeResults:
     def of(self, came: Came) -> dict[str, Result]:
         """Return the results with this outcome, by label."""
         return {result.label: result for result in self.results if result.came is came}
+
+    @property
+    def long(self) -> frozenset[str]:
+        """The checks with a long conversation."""
+        talked = [(result.check, result.conversation) for result in self.results]
+        return frozenset(check for check, said in talked if said is not None and len(said.events) > LONG)
 
 
 def in_memory(cases: Iterable[Case] | None = None) -> list[Case]:
@@ -222,9 +234,19 @@ def takes(glob: str, result: Result) -> bool:
     return fnmatchcase(result.check, glob) or result.label == glob or fnmatchcase(result.label, glob)
 
 
-def row(variant: Variant, plain: frozenset[str], *, most: int | None = None) -> VariantRow:
-    """Judge one variant; with `most` values of a case, others on each variant."""
-    return VariantRow(variant, judged(variant.node, most=most, turn=crc32(variant.name.encode())), plain)
+def row(
+    variant: Variant, plain: frozenset[str], *, most: int | None = None, without: Collection[str] = ()
+) -> VariantRow:
+    """Judge one variant; with `most` values of a case, others on each variant; `without` these cases."""
+    cases = [case for ident, case in all_cases().items() if ident not in without]
+    return VariantRow(variant, judged(variant.node, cases, most=most, turn=crc32(variant.name.encode())), plain)
+
+
+def left_out(variant: Variant, long: Iterable[str]) -> frozenset[str]:
+    """Of the cases with a `long` conversation all but one in `SELDOM`, others for each variant, and none that the variant names."""
+    named = [case for case in long if any(fnmatchcase(case, glob) for glob in variant.unjudged)]
+    turn = crc32(variant.name.encode())
+    return frozenset(case for case in long if (crc32(case.encode()) + turn) % SELDOM).difference(named)
 
 
 def on_the_reference() -> frozenset[str]:
