@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from imported import import_all_of_a_run
 
 pytest_plugins = "pytester"
 pytestmark = pytest.mark.spread
@@ -23,6 +24,11 @@ OPTIONS = [
 ]
 KNOWN = ("--target-known", "mine.known.toml")
 RIGHT = {"passed": 4, "xfailed": 4}
+
+
+@pytest.fixture(scope="module")
+def _imported():
+    import_all_of_a_run()
 
 
 @pytest.fixture
@@ -87,6 +93,7 @@ def test_a_failure_shows_the_conversation_and_runs_again_alone(project):
     ],
     ids=["name", "module", "no-name", "no-file", "no-python", "no-item"],
 )
+@pytest.mark.usefixtures("_imported")
 def test_what_cannot_be_had_is_told(pytester, words, why):
     for path in EXAMPLE.iterdir():
         shutil.copy(path, pytester.path)
