@@ -1,5 +1,6 @@
 """Groups of cases: which attempts decide after a death, which are repeated, and what each of them gets."""
 
+from collections import Counter
 from dataclasses import replace
 from threading import Barrier, BrokenBarrierError
 
@@ -7,6 +8,7 @@ import pytest
 from run_fakes import REQUIREMENT, World, examine
 
 from zenoh_conformance.cases.case import Case, grid
+from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.talking.budget import ALL, FEW
 from zenoh_harness.errors import CannotConnect
 from zenoh_harness.run import attempt as attempting
@@ -49,6 +51,41 @@ def test_after_a_death_all_attempts_on_a_living_target_decide(world, attempts, v
     assert ran["fake/killer"].verdict.value == "crash"
     assert ran["target/stays-up"].verdict.value == "pass", "a case is charged with the only death"
     assert (ran["fake/other"].verdict.value, ran["fake/other"].attempts) == (verdict, counted)
+
+
+def ends_it(_times, world):
+    """An act that ends the target."""
+    world.here.node.state = Verdict.CRASH
+
+
+class Heard(LawResults):
+    """Keeps the attempts that the laws hear."""
+
+    def __init__(self):
+        super().__init__()
+        self.labels = []
+
+    def add(self, outcome):
+        self.labels.append(outcome.item.label)
+
+
+@pytest.mark.parametrize(
+    ("acts", "heard"),
+    [
+        ({"x": deviates(), "y": deviates()}, {"fake/x": 1, "fake/y": 1}),
+        ({"x": deviates(0), "y": deviates()}, {"fake/x": 2, "fake/y": 1}),
+        ({"x": deviates(), "y": ends_it}, {"fake/x": 1}),
+        ({"x": deviates(1), "y": ends_it}, {"fake/x": 2}),
+        ({"x": ends_it, "y": ends_it}, {}),
+    ],
+    ids=["all hold", "one is repeated", "the target dies", "it dies beside one that deviates then", "both end it"],
+)
+def test_laws_hear_no_attempt_during_which_the_target_died(world, acts, heard):
+    """What a dying target says is no answer."""
+    items = [Item(world.case(name, act), {}) for name, act in acts.items()]
+    lifecycle, laws = Lifecycle(world.target, "default", examine), Heard()
+    list(Group(lifecycle, lambda: Conditions(node=lifecycle.node), 4, laws).run(items))
+    assert Counter(laws.labels) == heard
 
 
 def test_only_the_first_deviations_of_a_cause_are_repeated(world):
