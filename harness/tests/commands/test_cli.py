@@ -7,10 +7,13 @@ from itertools import permutations
 import click
 import pytest
 
-from zenoh_conformance.judging.verdict import Exit
+from zenoh_conformance.judging.verdict import Exit, Judgement, Key, Verdict
 from zenoh_harness import cli
-from zenoh_harness.commands.run import joined_exit
-from zenoh_harness.errors import CannotStart, UsageError
+from zenoh_harness.commands.run import accept_judged, joined_exit
+from zenoh_harness.console import Shell
+from zenoh_harness.errors import CannotGoOn, CannotStart, Enough, UsageError
+from zenoh_harness.files.results import Footer, Header
+from zenoh_harness.run.runner import Ran
 
 
 @pytest.fixture
@@ -39,6 +42,34 @@ def raising(error):
 )
 def test_of_several_targets_the_exit_code_is_the_first_of_3_1_4_and_0(codes, due):
     assert {joined_exit(map(Exit, order)) for order in permutations(codes)} == {due}
+
+
+@pytest.mark.parametrize(
+    ("stopped", "accepted"),
+    [(None, True), (CannotGoOn("interrupted"), False), (Enough("ended after 1 deviation", step="--max-fail"), False)],
+    ids=["complete", "interrupted", "--max-fail"],
+)
+def test_only_a_complete_run_becomes_the_list_of_what_is_judged(tmp_path, capsys, stopped, accepted):
+    """Else the next run is held to what this one came to."""
+    header = Header(reach="x", name="t", version="1", role="responder", kind="exec")
+    place = {"target": "t", "version": "1", "role": "responder", "profile": "default", "link": "tcp"}
+    judged = [
+        Judgement(
+            key=Key(requirement=f"close/{verdict.value}", check="close/one", **place), level="MUST", verdict=verdict
+        )
+        for verdict in Verdict
+    ]
+    footer = Footer(judged=len(judged), verdicts={}, exit=1)
+    path = tmp_path / "mine.judged"
+    path.write_text("responder default close/before\n")
+
+    accept_judged(
+        Shell(), path, Ran(header=header, judgements=tuple(judged), footer=footer, out=tmp_path, stopped=stopped)
+    )
+
+    listed = [line.rpartition("/")[2] for line in path.read_text().splitlines() if not line.startswith("#")]
+    assert listed == (sorted(one.value for one in Verdict if one.is_judged) if accepted else ["before"])
+    assert ("wrote mine.judged" if accepted else "mine.judged is unchanged") in capsys.readouterr().err
 
 
 def test_an_unknown_subcommand_offers_the_nearest(plugged, capsys):
