@@ -50,6 +50,22 @@ class StepOutcome:
     conversation: Conversation | None = None
     blamed: tuple[Side, ...] = tuple(Side)
     """Who died or fell silent; both where that cannot be told."""
+    gravest: Verdict | None = None
+    """The grave verdict of one of several attempts that differ."""
+
+
+def repeated(first: StepOutcome, again: StepOutcome) -> StepOutcome:
+    """Return the outcome of a red attempt and its repetition: what does not repeat is flaky, never green.
+
+    A death or a stall is shown before anything else, and stays under embargo even if it did not repeat.
+    """
+    if again.verdict in (first.verdict, Verdict.NOT_APPLICABLE):
+        return replace(first, attempts=2)
+    shown = again if again.verdict.is_grave and again.verdict.severity > first.verdict.severity else first
+    gravest = shown.verdict if shown.verdict.is_grave else None
+    return replace(
+        shown, verdict=Verdict.FLAKY, cause=f"1 of 2 attempts: {shown.cause}", attempts=2, gravest=gravest
+    )  # fmt: skip
 
 
 class PairRecords:
@@ -125,7 +141,8 @@ class PairRecords:
         judgement = _with_excuse(judgement, involved, causes)
         public = bool(dict(judgement.details.get("known", {})).get("public"))
         guarded = any(self.parties[side].guarded for side in outcome.blamed)
-        judgement = replace(judgement, embargo=embargo.under_embargo(judgement, guarded=guarded, public=public))
+        asked = judgement if outcome.gravest is None else replace(judgement, verdict=outcome.gravest)
+        judgement = replace(judgement, embargo=embargo.under_embargo(asked, guarded=guarded, public=public))
         if not judgement.verdict.is_quiet:
             judgement = replace(judgement, repeat=repeat, evidence=self._evidence(judgement, outcome.conversation))
         self._writer.judgement(judgement)

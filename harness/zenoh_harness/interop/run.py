@@ -18,7 +18,15 @@ from zenoh_harness.errors import AgentError, AgentUnimplemented, CannotGoOn
 from zenoh_harness.files import run_ids
 from zenoh_harness.files.evidence import slug
 from zenoh_harness.files.results import Header, ResultsWriter, now
-from zenoh_harness.interop.judging import RECORDING, PairedTarget, PairRecords, StepOutcome, pair_name, versions
+from zenoh_harness.interop.judging import (
+    RECORDING,
+    PairedTarget,
+    PairRecords,
+    StepOutcome,
+    pair_name,
+    repeated,
+    versions,
+)
 from zenoh_harness.interop.pair import Pair
 from zenoh_harness.interop.scenario import ScenarioInstance
 from zenoh_harness.interop.talk import Missed, Unfit
@@ -182,18 +190,12 @@ class InteropRun:
     # -- steps
 
     def _step(self, step: ScenarioInstance, records: PairRecords) -> None:
-        """Once; a red one again, on a pair at rest: what does not repeat is flaky, never green."""
+        """Once; a red one again, on a pair at rest."""
         if self._pair.lacking:
             records.step(step, self._not_possible())
             return
         first = self._attempt(step)
-        if first.verdict.is_red():
-            again = self._attempt(step)
-            if again.verdict not in (first.verdict, Verdict.NOT_APPLICABLE):
-                cause = f"1 of 2 attempts: {first.cause}"
-                first = replace(first, verdict=Verdict.FLAKY, cause=cause)
-            first = replace(first, attempts=2)
-        records.step(step, first)
+        records.step(step, repeated(first, self._attempt(step)) if first.verdict.is_red() else first)
 
     def _not_possible(self) -> StepOutcome:
         """What a step is where an application is lacking: `unimplemented`, but for a node that has died."""
