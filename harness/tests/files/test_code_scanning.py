@@ -65,6 +65,20 @@ def test_one_check_in_one_role_is_one_alert_however_often_it_shows(repository):
     assert all("](" not in text for text in messages)
 
 
+def test_of_several_judgements_of_a_check_the_gravest_is_told(repository):
+    shown = [judgement(check="x/a"), judgement(check="x/b"), judgement(Verdict.CRASH, check="x/b", profile="no-qos")]
+    (document,) = written(repository, scan_of(repository, *shown))
+    messages = [result["message"]["text"] for result in document["runs"][0]["results"]]
+    assert [text.partition(":")[0] for text in messages] == ["crash", "fail"]
+    assert "(x/b; responder; profile default, no-qos)" in messages[0]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("verdict", Verdict, ids=lambda verdict: verdict.value)
+def test_what_fails_the_run_is_an_alert(verdict, strict):
+    assert bool(alerts_of([judgement(verdict)], FileLine("x"), strict=strict)) is verdict.is_red(strict=strict)
+
+
 def test_an_alert_stays_the_same_from_version_to_version_and_cause_to_cause():
     place = FileLine("x")
     one = judgement()
@@ -80,7 +94,7 @@ def test_a_place_is_relative_to_the_repository_and_a_uri(repository, tmp_path_fa
 
 
 def test_twenty_runs_stand_in_a_file_and_the_rest_in_the_next(repository):
-    scans = [scan_of(repository, judgement(), name=f"node {number % 24}") for number in range(45)]
+    scans = [scan_of(repository, judgement(), name=f"node {number % 7}") for number in range(45)]
     files = code_scanning.write(scans, repository / "gate.sarif")
     assert [file.name for file in files] == ["gate.sarif", "gate-2.sarif", "gate-3.sarif"]
     documents = [check_for_hosts(file, repository) for file in files]

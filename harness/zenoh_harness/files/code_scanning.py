@@ -45,8 +45,8 @@ class Alert:
 
     @property
     def first(self) -> Judgement:
-        """The first judgement."""
-        return self.judgements[0]
+        """The gravest judgement, the first one if there are several."""
+        return max(self.judgements, key=lambda one: one.verdict.severity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +106,7 @@ def _categories(scans: Iterable[Scan]) -> Iterator[str]:
 
 def run(scan: Scan, category: str) -> dict[str, Any]:
     """Return the SARIF run of one target; the gravest alerts come first, and none beyond the limit."""
-    alerts = sorted(scan.alerts, key=lambda alert: -max(one.verdict.severity for one in alert.judgements))[
-        :MOST_RESULTS
-    ]
+    alerts = sorted(scan.alerts, key=lambda alert: -alert.first.verdict.severity)[:MOST_RESULTS]
     rules = {ident: number for number, ident in enumerate(sorted({alert.first.key.requirement for alert in alerts}))}
     footer = scan.results.footer
     return {
