@@ -32,6 +32,9 @@ timeout_option: Final = click.option(
     "--timeout", metavar="TIME", help="Time limit of one case, for example 20s. Default: one minute."
 )
 fresh_option: Final = click.option("--fresh", is_flag=True, help="Start a new target for every judgement.")
+resume_option: Final = click.option(
+    "--resume", is_flag=True, help="Continue the run in --out that was killed or interrupted; judge only what is left."
+)
 strict_option: Final = click.option("--strict", is_flag=True, help="Count `warn` and `slow` as deviations.")
 
 

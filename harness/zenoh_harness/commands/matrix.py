@@ -14,9 +14,10 @@ import click
 from zenoh_conformance.judging.verdict import Exit, Verdict
 from zenoh_harness.commands import _completing as completing
 from zenoh_harness.commands._known import known_option
-from zenoh_harness.commands._options import depth_option, only_option
+from zenoh_harness.commands._options import depth_option, only_option, resume_option
 from zenoh_harness.commands.run import joined_exit
 from zenoh_harness.console import Shell, out_option, plain, shell_options
+from zenoh_harness.errors import UsageError
 from zenoh_harness.files.results import Results
 from zenoh_harness.files.writable import check_folders
 from zenoh_harness.run.checks import every_name
@@ -39,6 +40,8 @@ from zenoh_harness.versions.table import (
 )
 
 COMBINED: Final = "matrix.json"
+AGAIN: Final = "again"
+"""The folder for what is judged again; it is gone at the end."""
 MOST_LABELS: Final = 500
 """If more checks than these differ, the whole run is repeated."""
 
@@ -57,6 +60,7 @@ MOST_LABELS: Final = 500
     show_default=True,
     help="How often both sides of a change are judged again to confirm it.",
 )
+@resume_option
 @click.option(
     "--bisect",
     metavar="CHECK|SCRIPT",
@@ -73,6 +77,7 @@ def command(
     known: tuple[Path, ...],
     out: Path,
     again: int,
+    resume: bool,
     bisect: str | None,
 ) -> int:
     """Judge several versions and print what changed.
@@ -96,7 +101,8 @@ def command(
         return _bisect(shell, reached, bisect, Matrix(out / "bisect", options))
     Selection(only).check(every_name())
     options += [part for glob in only for part in ("--only", glob)]
-    matrix = Matrix(out, options, min(jobs or room(), len(reached)))
+    shutil.rmtree(out / AGAIN, ignore_errors=True)  # of a matrix that was killed
+    matrix = Matrix(out, options, min(jobs or room(), len(reached)), resume=resume)
     ordered = asked_again(_run(shell, reached, matrix), _once_more(shell, out, options, bool(only)), again)
     combined = document(ordered)
     (out / COMBINED).write_text(json.dumps(combined, indent=1) + "\n", encoding="utf-8")
@@ -114,7 +120,7 @@ def _once_more(shell: Shell, out: Path, options: Sequence[str], selected: bool) 
         few = bool(labels) and len(labels) <= MOST_LABELS
         kept = options[: options.index("--only")] if few and selected else options
         more = [part for label in labels for part in ("--only", label)] if few else []
-        folder = out / "again"
+        folder = out / AGAIN
         try:
             done = Matrix(folder, [*kept, *more]).one(reach)
             found = done.results
@@ -131,6 +137,8 @@ def _run(shell: Shell, reached: Sequence[str], matrix: Matrix) -> list[Done]:
     done: dict[str, Done] = {}
     widest = max(map(len, reached))
     for one in matrix.run(reached):
+        if matrix.resume and one.code == Exit.USAGE:
+            raise UsageError(one.text.removeprefix("zconform: "), step="--resume", hint="leave out --resume")
         done[one.reach] = one
         number = f"{len(done):>{len(str(len(reached)))}}/{len(reached)}"
         shell.note(f"{number}  {one.reach:{widest}}  {one.seconds:5.0f} s  {line(one)}")

@@ -23,6 +23,7 @@ from zenoh_harness.commands._options import (
     fresh_option,
     jobs_option,
     only_option,
+    resume_option,
     seed_option,
     strict_option,
     timeout_option,
@@ -33,6 +34,7 @@ from zenoh_harness.files import judged as files_judged
 from zenoh_harness.files.evidence import slug
 from zenoh_harness.files.writable import check_files, check_folders
 from zenoh_harness.run import again, debugging, lists, summary
+from zenoh_harness.run import resume as resuming
 from zenoh_harness.run.allowance import AT_FULL, Allowance, seconds_of
 from zenoh_harness.run.checks import every_name
 from zenoh_harness.run.folder import claimed
@@ -78,6 +80,7 @@ OUT: Final = "zconform-results"
 @click.option(
     "--last-failed", is_flag=True, help="Run only the checks that are red in --out, and update those results."
 )
+@resume_option
 @click.option("--max-fail", type=click.IntRange(1), metavar="N", help="Stop after N deviations.")
 @click.option(
     "--debug",
@@ -108,6 +111,7 @@ def command(
     shard: str | None,
     repeat: int,
     last_failed: bool,
+    resume: bool,
     max_fail: int | None,
     debug: str | None,
     keep: bool,
@@ -122,15 +126,13 @@ def command(
     Exit codes: 0 conforming, 1 not conforming, 2 usage, 3 harness or target failed, 4 nothing was judged.
     """
     only, keep = ((debug,), True) if debug else (only, keep)
-    selection = Selection(only, Shard.read(shard) if shard else None)
-    selection.check(every_name())
+    selection = checked_selection(only, shard)
     seconds = seconds_of(budget) if budget else AT_FULL if depth == "full" and not debug else inf
-    longest = seconds_of(timeout, "--timeout") if timeout else debugging.PATIENCE if debug else None
     exports.check()
     check_folders(out)
     wanted = [find_checked(target) for target in targets or ("wheel",)]
     check_judged(judged, accept=accept, targets=len(wanted), selected=not selection.whole or last_failed)
-    check_repetition(repeat=repeat, last_failed=last_failed, keep=keep, only=bool(only))
+    check_repetition(repeat=repeat, last_failed=last_failed, keep=keep, only=bool(only), resume=resume)
     kept: list[NodeInstance] = []
     options = Options(
         out=out,
@@ -146,8 +148,9 @@ def command(
         found=shell.note,
         with_embargoed=with_embargoed,
         max_fail=max_fail,
-        timeout=longest,
+        timeout=seconds_of(timeout, "--timeout") if timeout else debugging.PATIENCE if debug else None,
         fresh=fresh,
+        resume=resume,
         pause=debugging.pause(shell, debug, wanted, depth) if debug else None,
     )
     ran = run_each(shell, wanted, options, known, seconds=seconds, repeat=repeat, last_failed=last_failed)
@@ -157,6 +160,13 @@ def command(
     code = finish_runs(shell, ran)
     keep_running(shell, kept)
     return code
+
+
+def checked_selection(only: tuple[str, ...], shard: str | None) -> Selection:
+    """Return the checks that --only and --shard select. Raises UsageError for a pattern that matches nothing."""
+    selection = Selection(only, Shard.read(shard) if shard else None)
+    selection.check(every_name())
+    return selection
 
 
 def run_each(
@@ -180,8 +190,10 @@ def run_each(
     return ran
 
 
-def check_repetition(*, repeat: int, last_failed: bool, keep: bool, only: bool) -> None:
+def check_repetition(*, repeat: int, last_failed: bool, keep: bool, only: bool, resume: bool = False) -> None:
     """Raise UsageError for options of repetition that exclude each other."""
+    if resume and (repeat > 1 or last_failed):
+        raise UsageError("--resume goes on with one run", step="--resume", hint="leave out --repeat and --last-failed")
     if repeat > 1 and (last_failed or keep):
         raise UsageError(
             "--repeat starts a new target for each run", step="--repeat", hint="leave out --last-failed and --keep"
@@ -269,7 +281,12 @@ def one_target(
     options = replace(options, known=known_for(who.name, known, kind=who.kind, nodes=nodes_of(parts)))
     for remark in lists.remarks(options.known.deviations):
         shell.note(remark)
-    with claimed(options.out), shell.progress(sum(part.size for part in parts), str(reach)) as advance:
+    if options.resume and resuming.before(options.out) is None:
+        shell.note(f"{options.out} has no run to resume: starting from the beginning")
+    with (
+        claimed(options.out, keep=options.resume),
+        shell.progress(sum(part.size for part in parts), str(reach)) as advance,
+    ):
         for left, part in zip(range(len(parts), 0, -1), parts, strict=True):
             part.options = replace(options, advance=advance, shares=left, forks=True)
         ran = run_target(reach, options, parts, command=command_line())

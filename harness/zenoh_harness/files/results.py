@@ -189,7 +189,8 @@ _LIMITS: Final[Mapping[str, Row]] = {
 class ResultsWriter:
     """Writes one results file and counts its verdicts. Judgements under embargo are counted and not written."""
 
-    def __init__(self, path: Path, header: Header, planned: Iterable[str] = ()) -> None:
+    def __init__(self, path: Path, header: Header, planned: Iterable[str] = (), kept: Iterable[Judgement] = ()) -> None:
+        """`kept`: judgements of the same run before it was resumed; until they are written, the file stays as it is."""
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
         self.verdicts: Counter[str] = Counter()
@@ -198,9 +199,13 @@ class ResultsWriter:
         self._planned = tuple(planned)
         self._judged: set[str] = set()
         self._secret: set[str] = set()
-        self._out: IO[str] = path.open("w", encoding="utf-8")
+        fresh = path.with_suffix(".new")
+        self._out: IO[str] = fresh.open("w", encoding="utf-8")
         self._write(header_row(header))
         self._write(plan_row(self._planned))
+        for judgement in kept:
+            self.judgement(judgement)
+        fresh.replace(path)
 
     def judgement(self, judgement: Judgement) -> None:
         """Write one judgement and flush it to the operating system."""

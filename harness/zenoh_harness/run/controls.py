@@ -10,7 +10,7 @@ from zenoh_conformance.cases.case import Case
 from zenoh_conformance.cases.controls import BASIC, FAILED, Ground, steps_before
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_harness.errors import CannotGoOn
-from zenoh_harness.run.decide import Decision
+from zenoh_harness.run.decide import LEFT_OUT, Decision
 from zenoh_harness.run.plan import Item
 
 
@@ -91,7 +91,7 @@ class Controls:
             decision = replace(decision, verdict=Verdict.NOT_OBSERVED, cause=missing, finding=None)
         passed = decision.verdict.is_right
         found = decision.finding if decision.verdict is Verdict.FAIL else None
-        self.ground.note(case.id, parameters, passed, found, _why(decision))
+        self.ground.note(case.id, parameters, passed, found, why_none(decision.verdict, decision.cause))
         return decision
 
     def _depth(self, case: Case) -> int:
@@ -102,11 +102,16 @@ class Controls:
         return 0 if below is None else max(0, 1 + self._depth(below))
 
 
-def _why(decision: Decision) -> str:
+def was_left_out(cause: str) -> bool:
+    """Whether a cause says that nobody looked, because there was no time."""
+    return cause.startswith(LEFT_OUT)
+
+
+def why_none(verdict: Verdict, cause: str) -> str:
     """Why a decision is none to rest on: nobody looked, or what was to be seen was not seen, or it did not pass."""
-    if decision.left_out:
-        return f"was {decision.cause}"
-    return f"was not observed: {decision.cause}" if decision.verdict is Verdict.NOT_OBSERVED else FAILED
+    if was_left_out(cause):
+        return f"was {cause}"
+    return f"was not observed: {cause}" if verdict is Verdict.NOT_OBSERVED else FAILED
 
 
 def _alike(control: Case, item: Item) -> list[Mapping[str, object]]:

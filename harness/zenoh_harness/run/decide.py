@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from zenoh_conformance.judging.finding import Finding
 from zenoh_conformance.judging.verdict import Verdict, verdict_for
@@ -13,6 +14,9 @@ from zenoh_harness.run.allowance import Allowance
 from zenoh_harness.run.attempt import AttemptOutcome, Went
 from zenoh_harness.run.lifecycle import Unhealthy, in_words
 from zenoh_harness.run.plan import Item
+
+LEFT_OUT: Final = "left out"
+"""How the cause of what was not looked at begins."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +144,7 @@ def _verdict(outcome: AttemptOutcome, side: Side) -> Verdict:
 def left_out(items: Sequence[Item], allowance: Allowance) -> Iterator[Decision]:
     """The verdict on cases for which there was no time."""
     for item in items:
-        cause = f"left out: the budget of {allowance} was over"
+        cause = f"{LEFT_OUT}: the budget of {allowance} was over"
         yield Decision(item=item, verdict=Verdict.NOT_OBSERVED, attempts=0, cause=cause, left_out=True)
 
 

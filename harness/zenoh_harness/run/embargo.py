@@ -81,16 +81,27 @@ def withheld(target: str, version: str, known: Known, base: Path | None = None) 
 
     What a list of known deviations gives an address for is public by now. Raises FileFault for a file that was damaged.
     """
-    path = folder(base) / f"{target}-{version or 'unknown'}" / KEPT
-    kept = results.judgements(path) if path.exists() else ()
+    kept = kept_judgements(target, version, base)
     secret = (one.key for one in kept if not public(one, known.entry(one.key, one.verdict, one.cause)))
     return frozenset(check_label(key.check, key.parameters) for key in secret)
+
+
+def kept_judgements(target: str, version: str, base: Path | None = None) -> list[Judgement]:
+    """Return the judgements that are kept of this version, in the order in which they fell. Raises FileFault for damage."""
+    path = version_folder(target, version, base) / KEPT
+    return list(results.judgements(path)) if path.exists() else []
+
+
+def version_folder(target: str, version: str, base: Path | None = None) -> Path:
+    """Return where the findings of this version are kept; it need not exist."""
+    return _place(base) / f"{target}-{version or 'unknown'}"
 
 
 def keep(judgement: Judgement, base: Path | None = None) -> Path:
     """Add the judgement to the file of its target's version; the folder for its evidence."""
     key = judgement.key
-    place = folder(base) / f"{key.target}-{key.version or 'unknown'}"
+    folder(base)
+    place = version_folder(key.target, key.version, base)
     place.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (place / KEPT).open("a", encoding="utf-8") as out:
         out.write(results.line(results.judgement_row(judgement)))

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.reading.conversation import Conversation, Side
+from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.run.attempt import AttemptOutcome, Conditions, Went, attempt
 from zenoh_harness.run.convict import Convicted
 from zenoh_harness.run.decide import Decision, charged, decide
@@ -38,7 +39,8 @@ class Death:
     """The target died, and what was going on."""
 
     unhealthy: Unhealthy
-    during: tuple[AttemptOutcome, ...]
+    during: tuple[tuple[str, Conversation], ...]
+    """The checks that ran, each with what was said."""
 
 
 Kind = tuple[str, str]
@@ -56,6 +58,8 @@ class Group:
     law_results: LawResults
     deaths: list[Death] = field(default_factory=list)
     """Those that no case was charged with."""
+    note_death: Callable[[Death], None] = lambda _death: None
+    """Writes down a death that no case is charged with."""
     fresh: bool = False
     """Whether each attempt has an instance of its own."""
     is_listed: Callable[[Decision], bool] = lambda _decision: False
@@ -169,19 +173,27 @@ class Group:
         self, items: Sequence[Item], first: Sequence[AttemptOutcome], unhealthy: Unhealthy
     ) -> Iterator[Decision]:
         """One by one on a fresh target; who kills it again is charged; a death that none repeats charges none."""
-        self.deaths.append(Death(unhealthy, tuple(first)))
-        self.lifecycle.renew()
-        # In a group of thirty-two nobody can be charged by the order of events: one killer made its neighbours red too. So each
-        # has a fresh target to itself, and who kills that one is charged.
-        decisions, guilty = [], False
-        for item in items:
-            earlier = [outcome for outcome in first if outcome.item is item]
-            decision, died = self._suspect(item, earlier)
-            guilty = guilty or died
-            decisions.append(decision)
+        self.deaths.append(Death(unhealthy, tuple((outcome.item.label, outcome.conversation) for outcome in first)))
+        try:
+            self.lifecycle.renew()
+            decisions, guilty = self._suspects(items, first)
+        except CannotGoOn:
+            self.note_death(self.deaths[-1])
+            raise
         if guilty:
             self.deaths.pop()
+        else:
+            self.note_death(self.deaths[-1])
         yield from decisions
+
+    def _suspects(self, items: Sequence[Item], first: Sequence[AttemptOutcome]) -> tuple[list[Decision], bool]:
+        """One by one, and whether one of them is charged.
+
+        In a group of thirty-two nobody can be charged by the order of events: one killer made its neighbours red too. So each
+        has a fresh target to itself, and who kills that one is charged.
+        """
+        decided = [self._suspect(item, [outcome for outcome in first if outcome.item is item]) for item in items]
+        return [decision for decision, _ in decided], any(died for _, died in decided)
 
     def _suspect(self, item: Item, earlier: list[AttemptOutcome]) -> tuple[Decision, bool]:
         """One item with the target to itself; what it did while another target died counts only where it held."""

@@ -8,23 +8,26 @@ from threading import Event as Flag
 from zenoh_conformance.cases.case import Case
 from zenoh_conformance.cases.controls import Ground
 from zenoh_conformance.judging.law import Law
-from zenoh_conformance.judging.verdict import Verdict
+from zenoh_conformance.judging.verdict import Judgement, Verdict
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.talking.budget import Budgets
 from zenoh_harness.errors import OtherVersion, TargetError, UsageError
+from zenoh_harness.files.results import check_label
 from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.identity import Identity
 from zenoh_harness.run.allowance import Allowance
+from zenoh_harness.run.controls import was_left_out, why_none
 from zenoh_harness.run.embargo import guarded, withheld
 from zenoh_harness.run.facts import Ask, ask
 from zenoh_harness.run.forks import AloneResults, AloneTask, Forked
 from zenoh_harness.run.health import check
 from zenoh_harness.run.lifecycle import Examine, Lifecycle, Unhealthy
 from zenoh_harness.run.options import Options
-from zenoh_harness.run.plan import Item, Selection, plan_for, shuffled, without
+from zenoh_harness.run.plan import Item, RunPlan, Selection, plan_for, shuffled, without
 from zenoh_harness.run.profile import ENOUGH, ProfileRun, waits
 from zenoh_harness.run.records import Records
 from zenoh_harness.run.register import Register
+from zenoh_harness.run.resume import EarlierRun, finding_of, verdict_before_lists
 from zenoh_harness.run.sidebyside import Aside, Beside
 from zenoh_harness.targets.habits import TargetHabits
 from zenoh_harness.targets.target import NodeTarget, profile_of
@@ -61,6 +64,8 @@ class NodeRun:
         """Instances that start already, by their profile."""
         self._leaving = Aside()
         """Instances that end."""
+        self._stood: list[tuple[Item, Judgement]] = []
+        """What was judged before the run was resumed."""
         self._allowance = options.allowance
         self._budgets = Budgets()
         every, selection = list(cases), options.selection
@@ -77,8 +82,8 @@ class NodeRun:
             depth=options.depth,
         )
 
-        secret = frozenset() if options.with_embargoed or not self.guarded else self._embargoed()
-        self.plan, self._kept_back = without(self.plan, secret)
+        self.withheld = frozenset() if options.with_embargoed or not self.guarded else self._embargoed()
+        self.plan, self._kept_back = without(self.plan, self.withheld)
         if options.shuffle is not None:
             self.plan = shuffled(self.plan, options.shuffle)
 
@@ -119,6 +124,26 @@ class NodeRun:
         return [law for law in self.laws if self.options.selection.takes(law.id, law.requirement)]
 
     # -- running
+
+    def take_up(self, earlier: EarlierRun) -> None:
+        """Leave out what was judged before the run was resumed; controls among it are rested on."""
+        judged, role = earlier.labels, self.role
+        items = {item.label: item for item in self.plan.items()}
+        self._stood = [
+            (items[name], one) for one in earlier.kept
+            if one.key.role == role and (name := check_label(one.key.check, one.key.parameters)) in items
+        ]  # fmt: skip
+        self._rest_on(self._ground, self._stood)
+        profiles = {
+            profile: tuple(item for item in items if f"{role} {profile} {item.label}" not in judged)
+            for profile, items in self.plan.profiles.items()
+            if f"{role} {profile} {STAYS_UP}" not in judged
+        }
+        left_out = [
+            pair for pair in self.plan.left_out if f"{role} {pair[0].case.profile} {pair[0].label}" not in judged
+        ]
+        before, self.plan = self.size, RunPlan(profiles, tuple(left_out))
+        self.options.advance(before - self.size, "judged before")
 
     def run(self, register: Register, fork: Forked | None = None) -> None:
         """All profiles. Raises CannotGoOn when the target cannot be had, or had again; records so far are kept.
@@ -162,6 +187,14 @@ class NodeRun:
             return self._of(lifecycle, self._records(register, profile)).alone(items, shared.can)
         finally:
             lifecycle.stop()
+
+    @staticmethod
+    def _rest_on(ground: Ground, stood: Iterable[tuple[Item, Judgement]]) -> None:
+        """Note what was judged before the run was resumed: other checks rest on it."""
+        for item, one in stood:
+            if one.attempts or was_left_out(one.cause):
+                passed, why = verdict_before_lists(one).is_right, why_none(one.verdict, one.cause)
+                ground.note(item.case.id, item.parameters, passed, finding_of(one), why)
 
     def _let_all_go(self) -> None:
         """End what was started in vain, and wait for what is ending."""
@@ -264,6 +297,8 @@ class NodeRun:
     def _of(self, lifecycle: Lifecycle, records: Records, fork: Forked | None = None) -> ProfileRun:
         # Where profiles run at the same time, what another one has judged meanwhile must not decide what is judged in this one.
         ground = Ground(self.cases) if self.can_run_beside else self._ground
+        if self.can_run_beside:
+            self._rest_on(ground, [pair for pair in self._stood if pair[1].key.profile == lifecycle.profile])
         return ProfileRun(
             target=self.target, options=self.options, cases=self.cases, ground=ground, laws=self.laws,
             wanted=self._wanted_laws(), silent=self._silent, look=self._look, stop=self.stop, fork=fork,
@@ -274,7 +309,7 @@ class NodeRun:
         """Its share of the time, by the number of its items among those that are still to come."""
         rest = self.profiles[self.profiles.index(profile) :]
         return self._allowance.share(
-            len(self.plan.profiles[profile]) / sum(len(self.plan.profiles[one]) for one in rest)
+            len(self.plan.profiles[profile]) / max(1, sum(len(self.plan.profiles[one]) for one in rest))
         )
 
     def _tell_habits(self, lifecycle: Lifecycle, items: int) -> None:
@@ -286,7 +321,7 @@ class NodeRun:
             return
         if not lines:
             return
-        instances = min(self.options.jobs, -(-items // ENOUGH)) if self.target.side is Side.INITIATOR else 1
+        instances = max(1, min(self.options.jobs, -(-items // ENOUGH))) if self.target.side is Side.INITIATOR else 1
         lines.append(f"about {habits.expected(self.size, instances):.0f} s for {self.size} checks")
         self.options.found(f"{self.reach}: {'; '.join(lines)}")
 

@@ -42,6 +42,8 @@ class Options:
     """Whether a part of the run may be judged in a forked copy of the process."""
     shares: int = 1
     """Among how many parts of the target what is left of it is divided, this one among them."""
+    resume: bool = False
+    """Whether to go on with the run whose results are in `out`, if there is one."""
     fresh: bool = False
     """Whether each judgement has a target of its own, started for it."""
     timeout: float | None = None

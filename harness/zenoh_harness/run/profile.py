@@ -21,7 +21,7 @@ from zenoh_harness.run.controls import Controls
 from zenoh_harness.run.decide import Decision, left_out
 from zenoh_harness.run.facts import Ability, Ask, ability
 from zenoh_harness.run.forks import AloneResults, AloneTask, Forked
-from zenoh_harness.run.group import STUCK, Group
+from zenoh_harness.run.group import STUCK, Death, Group
 from zenoh_harness.run.instances import Instances
 from zenoh_harness.run.law_results import LawResults
 from zenoh_harness.run.lifecycle import Lifecycle, Unhealthy
@@ -87,17 +87,25 @@ class ProfileRun:
 
     def alone(self, items: Sequence[Item], can: Ability) -> AloneResults:
         """Run cases that must be alone, for another process to record."""
-        group = self._group(can)
+        group = self._group(can, self.records.law_results(resumed=False), [])
         decisions = [decision for these in groups(items) for decision in self._unless_over(group, these)]
         return AloneResults(decisions, group.law_results, group.deaths, self.lifecycle.slow)
 
-    def _group(self, can: Ability) -> Group:
-        conditions, listed = self._conditions(self.lifecycle, can), self.records.is_listed
-        return Group(self.lifecycle, conditions, self._jobs, LawResults(), fresh=self.options.fresh, is_listed=listed)
+    def _group(self, can: Ability, law_results: LawResults, deaths: list[Death]) -> Group:
+        return Group(
+            self.lifecycle,
+            self._conditions(self.lifecycle, can),
+            self._jobs,
+            law_results,
+            deaths,
+            self.records.note_death,
+            fresh=self.options.fresh,
+            is_listed=self.records.is_listed,
+        )
 
     def _crew(self, can: Ability, items: int) -> Instances:
         """One instance; of a node that comes to us, and so talks with one case at a time, as many as have enough to do."""
-        first = self._group(can)
+        first = self._group(can, self.records.law_results(), self.records.earlier_deaths())
         several = self.target.side is Side.INITIATOR and self.target.restartable and not self.options.fresh
         more = min(self.options.jobs, -(-items // ENOUGH)) - 1 if several else 0
         others = [self._beside(first, self.lifecycle.another(), can) for _ in range(more)]
@@ -105,8 +113,8 @@ class ProfileRun:
 
     def _beside(self, first: Group, lifecycle: Lifecycle, can: Ability) -> Group:
         """A group on another instance, which counts what it hears with the first."""
-        conditions = self._conditions(lifecycle, can)
-        return Group(lifecycle, conditions, 1, first.law_results, first.deaths, is_listed=self.records.is_listed)
+        conditions, note = self._conditions(lifecycle, can), self.records.note_death
+        return Group(lifecycle, conditions, 1, first.law_results, first.deaths, note, is_listed=self.records.is_listed)
 
     def _ability(self, items: Sequence[Item], unhealthy: Unhealthy | None) -> Ability:
         """What the node can do; asked only where a case wants to know, and of one that is well."""

@@ -15,6 +15,7 @@ from zenoh_harness.files.known import Known
 from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.run.decide import Decision, ended, level_of
 from zenoh_harness.run.group import Death
+from zenoh_harness.run.journal import Died, Place, conversation_of, no_note, text_of
 from zenoh_harness.run.law_results import LawCount, LawResults
 from zenoh_harness.run.lifecycle import Unhealthy
 from zenoh_harness.run.plan import Item
@@ -87,6 +88,45 @@ class Records:
         script = {"script": decision.script} if decision.script else {}
         return {**({"trace": decision.trace} if decision.trace else {}), **fence, **script, **health}
 
+    @property
+    def _place(self) -> Place:
+        return self._target.side.value, self._profile
+
+    def law_results(self, *, resumed: bool = True) -> LawResults:
+        """Return where the laws' results are added up, with what was heard before the run was resumed."""
+        earlier = self._register.earlier if resumed else None
+        heard = earlier.law_reports(self._place) if earlier else {}
+        return LawResults(
+            self._place, self._register.journal.note_attempt if self._register.journal else no_note, heard
+        )
+
+    def earlier_deaths(self) -> list[Death]:
+        """Return the deaths that no case was charged with before the run was resumed."""
+        died = self._register.earlier.deaths(self._place) if self._register.earlier else []
+        return [
+            Death(
+                Unhealthy(one.verdict, one.cause, None, one.wrote),
+                tuple((label, conversation_of(text)) for label, text in one.during),
+            )
+            for one in died
+        ]
+
+    def note_death(self, death: Death) -> None:
+        """Write a death into the journal."""
+        if self._register.journal is None:
+            return
+        role, profile = self._place
+        ill = death.unhealthy
+        died = Died(
+            role=role,
+            profile=profile,
+            verdict=ill.verdict,
+            cause=ill.cause,
+            wrote=ill.wrote,
+            during=tuple((label, text_of(conversation)) for label, conversation in death.during),
+        )
+        self._register.journal.note_death(died, guarded=self._register.guarded)
+
     def laws(self, laws: Iterable[type[Law]], wanted: Iterable[type[Law]], law_results: LawResults) -> None:
         """Each law that is wanted, and each that found something."""
         asked = frozenset(wanted)
@@ -125,9 +165,8 @@ class Records:
         """Whether it lived: deaths that no case repeats, an illness from the start, slowness, or a pass."""
         key = self.key(STAYS_UP, STAYS_UP)
         if deaths:
-            during = deaths[0].during
-            parts = [(outcome.item.label, outcome.conversation) for outcome in during]
-            labels = [outcome.item.label for outcome in during]
+            parts = deaths[0].during
+            labels = [label for label, _ in parts]
             self._register.add(
                 key,
                 deaths[0].unhealthy.verdict,

@@ -20,8 +20,10 @@ from zenoh_harness.files.results import ResultsWriter, check_label
 from zenoh_harness.run import embargo
 from zenoh_harness.run.convict import script_of
 from zenoh_harness.run.decide import is_beyond, level_of
+from zenoh_harness.run.journal import Journal
 from zenoh_harness.run.options import DEPTH, Options
 from zenoh_harness.run.places import details_of
+from zenoh_harness.run.resume import EarlierRun, as_fallen
 
 BEYOND: Final = "not in the revisions that are required"
 """The reason of what is excused because nobody asks for it yet."""
@@ -32,8 +34,18 @@ BEYOND: Final = "not in the revisions that are required"
 class Register:
     """Writes the judgements of one target's run, in the order in which they come."""
 
-    def __init__(self, writer: ResultsWriter, options: Options, *, reach: str) -> None:
+    def __init__(
+        self,
+        writer: ResultsWriter,
+        options: Options,
+        *,
+        reach: str,
+        journal: Journal | None = None,
+        earlier: EarlierRun | None = None,
+    ) -> None:
+        """`earlier` is what stands of the run before it was resumed."""
         self._writer, self._options = writer, options
+        self.journal, self.earlier = journal, earlier
         self.reach, self.guarded, self.changed = reach, False, False
         self.judgements: list[Judgement] = []
         """All of them, embargoed ones too."""
@@ -41,6 +53,10 @@ class Register:
         """The deviations."""
         self._ended = False
         self._lock = RLock()
+        for judgement in (*earlier.kept, *earlier.secret) if earlier else ():
+            self._options.known.excuse(as_fallen(judgement), dict(judgement.details).get("causes", {}))
+            self.judgements.append(judgement)
+            self._red += [judgement] * judgement.verdict.is_red(strict=options.strict)
 
     def of(self, reach: str, *, guarded: bool, changed: bool) -> Register:
         """The same register, as a part of the run writes into it: through this target string, guarded, changed on the way."""

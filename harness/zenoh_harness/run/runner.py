@@ -18,14 +18,16 @@ from zenoh_harness.codecs.own import OwnCodec
 from zenoh_harness.errors import CannotGoOn, Enough, HarnessError, OtherVersion
 from zenoh_harness.files import judged, known, run_ids
 from zenoh_harness.files.known import Known
-from zenoh_harness.files.results import Footer, Header, ResultsWriter, check_label, now
+from zenoh_harness.files.results import Footer, Header, Results, ResultsWriter, check_label, now
 from zenoh_harness.identity import Identity
-from zenoh_harness.run import lists
+from zenoh_harness.run import embargo, lists, resume
 from zenoh_harness.run.forks import Forked, InFork, can_fork
+from zenoh_harness.run.journal import JOURNAL, Journal
 from zenoh_harness.run.models import model_cases
 from zenoh_harness.run.nodes import NodeRun
 from zenoh_harness.run.options import Options
 from zenoh_harness.run.register import Register
+from zenoh_harness.run.resume import EarlierRun
 from zenoh_harness.run.sidebyside import Beside
 from zenoh_harness.run.vectors import VectorRun, golden
 from zenoh_harness.scripting.shipped import script_cases
@@ -51,6 +53,8 @@ class RunPart(Protocol):
     """responder, initiator or codec."""
     guarded: bool
     """Whether what is grave on it is kept back until it is public."""
+    withheld: frozenset[str]
+    """The checks that are left out because they are under embargo."""
     stop: Flag
     """Set to end it."""
 
@@ -70,6 +74,9 @@ class RunPart(Protocol):
 
     def planned(self) -> Iterable[str]:
         """Every judgement that is due."""
+
+    def take_up(self, earlier: EarlierRun) -> None:
+        """Leave out what was judged before the run was resumed."""
 
     def run(self, register: Register) -> None:
         """Judge it all. Raises CannotGoOn."""
@@ -134,11 +141,20 @@ def run_target(reach: Reach, options: Options, parts: Sequence[RunPart], command
 
     Ctrl-C or SIGTERM ends it in order: what was judged is kept, what was not is named, the exit code is 3.
     """
-    identity = parts[0].identity
-    header = _header(reach, identity, parts, options, command)
-    planned = [label for part in parts for label in part.planned()]
-    writer = ResultsWriter(options.out / RESULTS, header, planned)
-    register = Register(writer, options, reach=str(reach))
+    header = _header(reach, parts[0].identity, parts, options, command)
+    planned = tuple(label for part in parts for label in part.planned())
+    journal, earlier = _take_up(options, header, planned, parts)
+    if earlier is not None:
+        header, planned = earlier.header, earlier.planned
+    if earlier is not None and earlier.complete is not None:
+        return _ran_before(options, earlier.complete, parts)
+    writer = ResultsWriter(options.out / RESULTS, header, planned, earlier.kept if earlier else ())
+    if earlier is not None:
+        for part in parts:
+            part.take_up(earlier)
+        secret = (check_label(one.key.check, one.key.parameters) for one in earlier.secret)
+        writer.withhold(sum(label not in _withheld(parts) for label in secret))
+    register = Register(writer, options, reach=str(reach), journal=journal, earlier=earlier)
     stopped: HarnessError | None = None
     with writer, seldom_collected():
         try:
@@ -158,7 +174,40 @@ def run_target(reach: Reach, options: Options, parts: Sequence[RunPart], command
         early = stopped is not None and not isinstance(stopped, OtherVersion | Enough)
         code = exit_code((one.verdict for one in register.judgements), strict=options.strict, interrupted=early)
         footer = writer.footer(code, why=stopped.what if stopped else "")
+    journal.close(delete=not footer.pending)
     return Ran(header=header, judgements=tuple(register.judgements), footer=footer, out=options.out, stopped=stopped)
+
+
+def _take_up(
+    options: Options, header: Header, planned: Sequence[str], parts: Sequence[RunPart]
+) -> tuple[Journal, EarlierRun | None]:
+    """The journal, and what stands of the run that is resumed. Raises UsageError where that is another run."""
+    secret = embargo.version_folder(parts[0].identity.name, header.version, options.data_folder)
+    kept = embargo.kept_judgements(parts[0].identity.name, header.version, options.data_folder)
+    before = resume.before(options.out) if options.resume else None
+    run = before.header.run if before else header.run
+    journal = Journal(options.out / JOURNAL, secret / f"resume-{run}.jsonl")
+    earlier = resume.earlier(options, header, planned, _withheld(parts), journal.secret) if before else None
+    if earlier is None:
+        (options.out / RESULTS).unlink(missing_ok=True)  # a journal never stands beside the results of another run
+        journal.begin(resume.terms_of(options), len(kept))
+    else:
+        journal.go_on()
+    return journal, earlier
+
+
+def _withheld(parts: Iterable[RunPart]) -> frozenset[str]:
+    return frozenset[str]().union(*(part.withheld for part in parts))
+
+
+def _ran_before(options: Options, complete: Results, parts: Sequence[RunPart]) -> Ran:
+    """A run of which nothing is left."""
+    for part in parts:
+        part.close()
+    assert complete.footer is not None
+    (options.out / JOURNAL).unlink(missing_ok=True)
+    judgements = tuple(complete.judgements)
+    return Ran(header=complete.header, judgements=judgements, footer=complete.footer, out=options.out)
 
 
 def _run_all(parts: Sequence[RunPart], register: Register) -> None:

@@ -16,6 +16,7 @@ from zenoh_harness.run.decide import level_of
 from zenoh_harness.run.options import Options
 from zenoh_harness.run.plan import Selection
 from zenoh_harness.run.register import Register
+from zenoh_harness.run.resume import EarlierRun
 from zenoh_harness.targets.reach import Reach
 from zenoh_vectors.judge import VectorOutcome, VectorVerdict, judge, judge_written
 from zenoh_vectors.loader import Vector, VectorError, load
@@ -62,6 +63,8 @@ class VectorRun:
         self.codec, self.reach, self.options = codec, reach, options
         self.identity, self.role, self.profiles = codec.identity, ROLE, ("default",)
         self.guarded, self.can_run_beside = False, False
+        self.withheld: frozenset[str] = frozenset()
+        self._done: set[tuple[str, str]] = set()
         self.stop = Flag()
         self.vectors = [vector for vector in vectors if any(True for _ in _wanted(vector, options.selection))]
 
@@ -75,12 +78,23 @@ class VectorRun:
         """How many steps `advance` is told of."""
         return len(self.vectors)
 
+    def take_up(self, earlier: EarlierRun) -> None:
+        """Leave out what was judged before the run was resumed."""
+        self._done = {(one.key.check, one.key.requirement) for one in earlier.kept if one.key.role == ROLE}
+        before, self.vectors = len(self.vectors), [vector for vector in self.vectors if self._left(vector)]
+        self.options.advance(before - len(self.vectors), "judged before")
+
+    def _left(self, vector: Vector) -> list[str]:
+        """The requirements that the vector is still to be judged by."""
+        wanted = _wanted(vector, self.options.selection)
+        return [requirement for requirement in wanted if (check_of(vector), requirement) not in self._done]
+
     def run(self, register: Register) -> None:
         """Ask and judge, in the order of the ids."""
         answers = self.codec.ask(request for vector in self.vectors for request in requests(vector, self.codec.layers))
         for vector in self.vectors:
             text = self._told(vector, answers)
-            for requirement in _wanted(vector, self.options.selection):
+            for requirement in self._left(vector):
                 self._record(register, vector, requirement, text)
             self.options.advance(1, vector.id)
 

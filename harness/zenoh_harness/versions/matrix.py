@@ -96,8 +96,9 @@ class Done:
 class Matrix:
     """Runs `zconform run` for each target in a process of its own, at most `jobs` at a time."""
 
-    def __init__(self, out: Path, options: Sequence[str], jobs: int = 1) -> None:
-        self.out, self.options, self.jobs = out, options, jobs
+    def __init__(self, out: Path, options: Sequence[str], jobs: int = 1, *, resume: bool = False) -> None:
+        """`resume`: go on with what a matrix that was killed has left of each target."""
+        self.out, self.options, self.jobs, self.resume = out, options, jobs, resume
         self._stop = Event()
 
     def run(self, targets: Sequence[str]) -> Iterator[Done]:
@@ -113,11 +114,13 @@ class Matrix:
                     future.cancel()
 
     def one(self, target: str) -> Done:
-        """One target, now; what an earlier matrix left of it is gone first."""
+        """One target, now; what an earlier matrix left of it is gone first, unless it is resumed."""
         folder = self.out / slug(target)
-        (folder / "results.jsonl").unlink(missing_ok=True)
+        if not self.resume:
+            (folder / "results.jsonl").unlink(missing_ok=True)
         began = time.monotonic()
-        code, _, text = self._zconform("run", target, "--out", str(folder), "-q", *self.options)
+        more = ["--resume"] if self.resume else []
+        code, _, text = self._zconform("run", target, "--out", str(folder), "-q", *more, *self.options)
         return Done(target, code, folder, text, time.monotonic() - began)
 
     def verdict(self, target: str, check: str) -> tuple[Verdict, str]:
