@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import json
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from zenoh_conformance.judging.verdict import Exit
-from zenoh_fuzz.campaign import campaign, workers
+from zenoh_fuzz.campaign import campaign, corpus_merge, workers
 from zenoh_fuzz.campaign.campaign import Campaign, Order
 from zenoh_fuzz.campaign.corpus_merge import merge_corpus
 from zenoh_fuzz.campaign.rows import under_embargo
@@ -111,6 +112,26 @@ def test_a_merge_that_fails_leaves_the_corpus(tmp_path, monkeypatch):
 
 
 @engine
+@pytest.mark.parametrize(("code", "made"), [(0, False), (1, True), (1, False)])
+def test_an_engine_that_hands_back_less_than_it_got_leaves_the_corpus(tmp_path, monkeypatch, code, made):
+    """It may exit with 0 and have written nothing."""
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    (corpus / "a").write_bytes(b"\0\x03\0")
+
+    def merges(command, **_options):
+        if made:
+            (tmp_path / "corpus.merged" / "b").write_bytes(b"\0")
+        return subprocess.CompletedProcess(command, code, b"", b"it says why")
+
+    monkeypatch.setattr(corpus_merge.subprocess, "run", merges)
+    with pytest.raises(CannotGoOn, match="could not merge"):
+        merge_corpus(WorkerPlan(oracle="decode", folder=tmp_path / "w", corpus=corpus), corpus, tmp_path)
+    assert [path.name for path in corpus.iterdir()] == ["a"]
+    assert not (tmp_path / "corpus.merged").exists()
+
+
+@engine
 def test_two_campaigns_do_not_share_a_folder(tmp_path):
     (tmp_path / "decode").mkdir()
     with (tmp_path / "decode" / "lock").open("w") as lock:
@@ -203,6 +224,35 @@ def test_what_is_under_embargo_is_not_promoted(tmp_path):
 def test_what_makes_a_current_release_crash_is_kept_back(codec, due):
     """A version that names no release may be any."""
     assert under_embargo(codec) is due
+
+
+ROW = FindingRow(id="0123456789ab", oracle="decode", rule="r", signature="s", why="secret", input="00")
+
+
+@pytest.mark.parametrize("standing", ["new", "minimised", "promoted", "explained", "fixed"])
+def test_a_finding_that_comes_again_keeps_what_was_made_of_it(tmp_path, standing):
+    made = Campaign(order(tmp_path), {"ours": "x"})
+    made.folder.mkdir(parents=True)
+    before = replace(ROW, standing=standing, segments=(("a", "00", "n"),), explanation=("so",))
+    made._add_finding(ROW, {ROW.id: before})
+    kept = campaigns.read_finding(made.folder / campaigns.FINDINGS / ROW.id)
+    assert (kept.standing, kept.segments, kept.explanation) == (standing, (("a", "00", "n"),), ("so",))
+
+
+@pytest.mark.parametrize("secret", [False, True])
+def test_a_campaign_tells_of_what_is_under_embargo_its_id_alone(tmp_path, monkeypatch, secret):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    made = Campaign(order(tmp_path / "out"), {"ours": "x"})
+    made.corpus.mkdir(parents=True)
+    made._add_finding(replace(ROW, embargo=secret), {})
+    (made.folder / "workers").mkdir()
+    made._close({}, merge=False)
+    said = {
+        place: [ROW.why in file.read_text() for file in (tmp_path / place).rglob("*.json*")]
+        for place in ("out", "data")
+    }
+    assert (any(said["out"]), any(said["data"])) == (not secret, secret)
+    assert [event["id"] for event in campaigns.read_events(made.folder) if event["event"] == "finding"] == [ROW.id]
 
 
 def test_a_ledger_adds_up_the_inputs_of_all_its_campaigns(tmp_path):

@@ -323,13 +323,21 @@ def test_what_was_judged_and_is_not_is_missing(tmp_path):
     assert refused.value.line == 1
 
 
-def test_a_requirement_that_a_law_judged_before_is_found_under_the_one_that_it_judges_now(tmp_path):
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ("close/reason-expired", "close/expired-lease-is-expired"),
+        ("close/reason-connection-to-self", "close/own-zid-is-connection-to-self"),
+    ],
+)
+def test_a_requirement_that_a_law_judged_before_is_found_under_the_one_that_it_judges_now(tmp_path, before, now):
     path = tmp_path / "t.judged"
-    path.write_text("responder default close/reason-expired\n")
+    path.write_text(f"responder default {before}\n")
 
-    assert judged.missing(judged.read(path), frozenset({"responder default close/expired-lease-is-expired"})) == []
-    assert judged.missing(judged.read(path), frozenset({"responder default close/reason-expired"})) == []
-    assert judged.missing(judged.read(path), frozenset()) == ["responder default close/reason-expired"]
+    assert judged.missing(judged.read(path), frozenset({f"responder default {now}"})) == []
+    assert judged.missing(judged.read(path), frozenset({f"responder default {before}"})) == []
+    assert judged.missing(judged.read(path), frozenset({f"initiator default {now}"})) == [f"responder default {before}"]
+    assert judged.missing(judged.read(path), frozenset()) == [f"responder default {before}"]
 
 
 @pytest.mark.parametrize("verdict", Verdict)
@@ -338,6 +346,12 @@ def test_only_a_verdict_on_the_target_counts_as_judged(verdict):
     silent = verdict.value in ("not-observed", "not-applicable", "unimplemented", "error")
     assert judged.judged_lines([judgement(verdict)]) == (set() if silent else {"responder default push/put"})
     assert judged.judged_lines([judgement(verdict), judgement()]) == {"responder default push/put"}
+
+
+@pytest.mark.parametrize("verdict", Verdict)
+def test_our_machine_prevents_only_what_was_not_observed(verdict):
+    late = judged.prevented_lines([judgement(verdict, f"not reached: {OUR_FAULT[0]} is required")])
+    assert bool(late) is (verdict is Verdict.NOT_OBSERVED)
 
 
 @pytest.mark.parametrize("why", OUR_FAULT)

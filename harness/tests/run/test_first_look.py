@@ -52,6 +52,40 @@ def test_one_that_holds_a_session_is_given_time_before_the_first_look_too(tmp_pa
     assert len(world.target.nodes) == 1
 
 
+@pytest.mark.parametrize(
+    ("first", "later", "worse"),
+    [
+        ((Verdict.ZOMBIE, Grade.HANDSHAKE), (Verdict.ZOMBIE, Grade.HANDSHAKE), False),
+        ((Verdict.ZOMBIE, Grade.SOCKET), (Verdict.ZOMBIE, Grade.HANDSHAKE), False),
+        ((Verdict.ZOMBIE, Grade.HANDSHAKE), (Verdict.ZOMBIE, Grade.SOCKET), True),
+        ((Verdict.PASS, Grade.FUNCTIONAL), (Verdict.ZOMBIE, Grade.HANDSHAKE), True),
+        ((Verdict.ZOMBIE, Grade.HANDSHAKE), (Verdict.PASS, Grade.FUNCTIONAL), False),
+        ((Verdict.ZOMBIE, Grade.HANDSHAKE), (Verdict.PANIC, Grade.HANDSHAKE), True),
+        ((Verdict.ZOMBIE, Grade.HANDSHAKE), (Verdict.CRASH, Grade.HANDSHAKE), True),
+    ],
+    ids=str,
+)
+def test_no_target_is_worse_than_it_was_from_the_start(tmp_path, first, later, worse):
+    looks = [first, later]
+
+    def examine(node, budget=None):
+        verdict, grade = looks.pop(0)
+        return Health(
+            grade=grade,
+            verdict=verdict,
+            cause="so",
+            latency=0.0,
+            vitals=Vitals(running=True),
+            conversation=Conversation(),
+        )
+
+    looked = Lifecycle(World(tmp_path).target, "default", examine)
+    ill = looked.begin()
+    assert (ill is None) is (first[0] is Verdict.PASS)
+    found = looked.unhealthy()
+    assert (None if found is None else found.verdict) == (later[0] if worse else None)
+
+
 PANIC = Sign("panic", "stderr", "thread 'main' panicked at src/config.rs:7:1:")
 
 
