@@ -239,6 +239,22 @@ def test_a_finding_that_comes_again_keeps_what_was_made_of_it(tmp_path, standing
     assert (kept.standing, kept.segments, kept.explanation) == (standing, (("a", "00", "n"),), ("so",))
 
 
+@engine
+@pytest.mark.parametrize(
+    ("inputs", "rows", "code"),
+    [
+        (9, [], Exit.CONFORMING),
+        (0, [], Exit.NOTHING_JUDGED),
+        (9, [ROW], Exit.NOT_CONFORMING),
+        (0, [ROW], Exit.NOT_CONFORMING),
+    ],
+)
+def test_a_campaign_that_ran_no_input_says_so(tmp_path, monkeypatch, capsys, inputs, rows, code):
+    outcome = campaign.Outcome(inputs=inputs, findings={row.id: row for row in rows})
+    monkeypatch.setattr(Campaign, "run", lambda _self: outcome)
+    assert invoke(["fuzz", "codec", "decode", "--out", str(tmp_path)]) == code
+
+
 @pytest.mark.parametrize("secret", [False, True])
 def test_a_campaign_tells_of_what_is_under_embargo_its_id_alone(tmp_path, monkeypatch, secret):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import sys
+from types import SimpleNamespace
 
 import pytest
 from mutation import by_hand
 from mutation.engine import planted
 
-from zenoh_conformance.messages import Close
+from zenoh_conformance.messages import Close, sane
+from zenoh_conformance.messages.init import Patch, RegionName
 from zenoh_conformance.primitives import keyexpr
 from zenoh_conformance.reading import codec, connection
 from zenoh_conformance.reading import explain as explaining
@@ -245,6 +247,36 @@ def test_an_older_release_skips_what_is_newer():
     made.thorough = True
     assert list(oracle.judge_input(made, bytes.fromhex("01 bd 00 01 61 47 02 01 00 01 01 76"))) == []
     assert made.tolerated["newer-extension-skipped"]
+
+
+PATCH, NAME = Patch(value=1), RegionName(name="r")
+
+
+@pytest.mark.parametrize(
+    ("release", "kept"),
+    [
+        ((1, 0, 3), ()), ((1, 0, 4), (PATCH,)), ((1, 8, 9), (PATCH,)), ((1, 9), (PATCH, NAME)), ((1, 9, 0), (PATCH, NAME)),
+        ((), (PATCH, NAME)),
+    ],
+)  # fmt: skip
+def test_a_release_skips_what_came_after_it_alone(release, kept):
+    """A codec without a release is held to everything."""
+    made = sane.init_syn(b"\x01", exts=(PATCH, NAME))
+    skipped = REWRITES["newer-extension-skipped"].rewrite(made, SimpleNamespace(release=release))
+    assert tuple(skipped.exts) == kept
+
+
+@pytest.mark.parametrize(
+    ("path", "size", "number", "explained"),
+    [
+        ("frame.messages[1].push", 1, 0, True), ("frame.messages[1].push", 5, 0, True), ("frame.messages[1].push", 6, 0, False),
+        ("frame.messages[1].push", 0, 0, False), ("frame.messages[1].push", 5, 1, False), ("frame.sn", 5, 0, False),
+    ],
+)  # fmt: skip
+def test_a_frame_may_end_where_a_message_breaks_and_nowhere_else(path, size, number, explained):
+    """We refuse at byte 5; the other codec must have read something, and nothing behind that byte."""
+    asked = SimpleNamespace(number=number, refusal=SimpleNamespace(path=path, at=5), theirs=SimpleNamespace(size=size))
+    assert VERDICTS["frame-ends-where-a-message-breaks"].explains(asked) is explained
 
 
 def test_every_rule_has_its_input():

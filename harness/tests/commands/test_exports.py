@@ -7,6 +7,8 @@ import pytest
 from sarif_rules import check_for_hosts, check_form
 
 from zenoh_harness.cli import invoke
+from zenoh_harness.commands._exports import Exports
+from zenoh_harness.files import known
 
 WRONG = "faulty:believes-any-cookie?role=router&name=sample"
 ONLY = ("--only", "establishment-cookie/an-invented-cookie-is-refused")
@@ -42,6 +44,32 @@ def test_a_run_shows_a_failure_at_the_named_file_a_list_the_project_or_the_resul
     (repository / "README.md").write_text("# ours\n")
     assert invoke([*words, "--known", "ours.known.toml", "--sarif-location", "README.md"]) == 1
     assert uris(repository) == ["README.md"]
+
+
+OURS, SHIPPED = Path("ours.known.toml"), known.shipped_lists()[0]
+
+
+@pytest.mark.parametrize(
+    ("named", "lists", "project", "due"),
+    [
+        (None, [], False, None),
+        (None, [SHIPPED], False, None),
+        (None, [SHIPPED, OURS], True, OURS),
+        (None, [Path("gone.known.toml")], True, Path("zconform.toml")),
+        (Path("README.md"), [OURS], True, Path("README.md")),
+    ],
+)
+def test_failures_are_shown_at_a_file_of_the_users_repository(repository, named, lists, project, due):
+    """A list that ships is none."""
+    for file in (OURS, Path("README.md"), *([Path("zconform.toml")] if project else [])):
+        file.write_text("")
+    assert Exports(sarif_location=named)._location(lists) == due
+
+
+def test_a_location_that_does_not_exist_is_refused_before_the_run(repository, capsys):
+    assert invoke(["run", "reference", *ONLY, "--sarif", "s.sarif", "--sarif-location", "no.md", "--out", "r"]) == 2
+    assert "there is no file no.md" in capsys.readouterr().err
+    assert not (repository / "r").exists()
 
 
 def test_merge_writes_both_forms(repository):

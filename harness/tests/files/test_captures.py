@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import struct
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.reading.batch import frame_batch
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.conversation import Begins, Connection, Conversation, Event, Framing, Happened, Side
-from zenoh_harness.files import capture_writer, captures, conversations, packets, pcap
+from zenoh_harness.files import capture_writer, captures, conversations, flows, packets, pcap
 from zenoh_harness.files.faults import FileFault
 
 RECORDINGS = sorted((Path(__file__).parents[3] / "conformance" / "tests" / "recordings").glob("*.jsonl"))
@@ -55,6 +56,16 @@ def read(packets_, tmp_path, **options):
     path = tmp_path / "x.pcapng"
     pcap.write(packets_, path)
     return captures.read(path, **options)
+
+
+@pytest.mark.parametrize("side", [None, *Side], ids=["both", *(side.value for side in Side)])
+def test_a_link_of_which_one_side_was_captured_is_met_under_way(side):
+    """What the other side said decides what is right."""
+    ends = {INIT: "10.0.0.1:50000", RESP: "10.0.0.2:7447"}
+    units = list(captures.units(capture_writer.packets(session(4)), Counter()))
+    [flow] = flows.flows([unit for unit in units if side is None or unit.source == ends[side]])
+    [connection] = captures.heard(flow).connections
+    assert (connection.begins is Begins.START) is (side is None)
 
 
 def numbered(packets_):
