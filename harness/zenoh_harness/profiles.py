@@ -28,6 +28,9 @@ ASSUMED: Final = frozenset(
 """Features that a node is assumed to have until it fails to show them: it forwards data between sessions, answers interests,
 finishes queries without a queryable, and serves several links and sessions at once, or many."""
 
+ROOM: Final = frozenset({"several-links", "several-sessions", "many-links", "many-sessions", "routing"})
+"""Features that a lack of room for links or sessions takes away."""
+
 DEFAULT: Final = "default"
 
 ON_THE_LINK: Final = "all-on-the-link"

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from zenoh_conformance.judging.finding import CALM, NOT_REACHED, Deviation, Finding
 from zenoh_conformance.messages import Close, Init, KeepAlive, Open
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.kinds import InitAck, InitSyn, M, MessageKind, OpenAck, OpenSyn, reason_code
 from zenoh_conformance.talking import Dialogue, Fence, Fencing, Scene, Sendable
+from zenoh_conformance.talking.refusal import reach
 from zenoh_conformance.wire import NO_EXTS, Enc, Exts, Unknown
+
+T = TypeVar("T")
 
 Z = 0x80
 """Flag Z of a header, and the bit of an extension's header that says that another follows."""
@@ -145,9 +148,18 @@ def issued_cookie(us: Dialogue) -> tuple[Init, bytes]:
 
 def issued(us: Dialogue, **changes: Any) -> Init:
     """The InitAck to a sane proposal; without a cookie there is nothing to go on with."""
-    ack = us.ask(us.init_syn(**changes), expect=InitAck, step="not reached: init")
+    ack = reach(us, us.init_syn(**changes), InitAck, "init", odd=bool(changes))
     us.require(bool(ack.cookie), expected="a cookie", got="none", step="not reached: init.cookie")
     return ack
+
+
+def under_test(begin: Callable[[], T]) -> T:
+    """What a handshake that is itself under test makes: its steps are those of the check."""
+    try:
+        return begin()
+    except Deviation as found:
+        step = found.finding.path.removeprefix(NOT_REACHED).removeprefix(": ")
+        raise Deviation(replace(found.finding, path=f"stage {step}")) from None
 
 
 def until_open_syn(us: Dialogue) -> Dialogue:

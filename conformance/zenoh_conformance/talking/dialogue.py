@@ -55,7 +55,7 @@ from zenoh_conformance.wire import NO_EXTS, Segments, exts
 
 from .budget import LOOK, ReadBudget, Wait
 from .fences import BY_QUERY, PASSES
-from .refusal import Refusal, refusals
+from .refusal import Refusal, reach, refusals
 from .scene import Wire
 
 Sendable = Transport | Network | Scouting | Segments | bytes
@@ -428,8 +428,8 @@ class Dialogue(SessionTerms):
     def open(self, **changes: Any) -> Dialogue:
         """The whole handshake, sanely; `changes` go into our INIT. Deviates at the step that the target does not take."""
         if self.wire.side is Side.INITIATOR:
-            ack = self.ask(self.init_syn(**changes), expect=InitAck, step="not reached: init")
-            self.ask(self.open_syn(ack), expect=OpenAck, step="not reached: open")
+            ack = reach(self, self.init_syn(**changes), InitAck, "init", odd=bool(changes))
+            reach(self, self.open_syn(ack), OpenAck, "open", odd=bool(changes))
         else:
             syn = self.expect(InitSyn, step="not reached: init")
             self.ask(self.init_ack(syn, **changes), expect=OpenSyn, step="not reached: open")

@@ -251,11 +251,13 @@ class Party:
         """No more answers from here."""
         self.says(ResponseFinal(id=self.takes(asked), exts=Exts(exts)))
 
-    def takes(self, asked: Asked, *, step: str = "not reached: the query is passed on") -> int:
-        """The id under which a query came here; it is waited for."""
+    def takes(self, asked: Asked, *, step: str = "") -> int:
+        """The id under which a query came here; it is waited for. Without a step its loss is filed under the rule that it comes."""
         mark = id(asked.request)
         if mark not in self.took:
-            self.took[mark] = asked.request, self.expect_request(asked, step=step).id
+            with self.us.about(self.us.requirement if step else "query/query-reaches-intersecting"):
+                request = self.expect_request(asked, step=step or "the query is passed on")
+            self.took[mark] = asked.request, request.id
         return self.took[mark][1]
 
     def leaves(self) -> None:
@@ -397,6 +399,11 @@ class Party:
         """The query comes to its end here."""
         if not self.us.wait_until(lambda: bool(self.finals(asked)), within):
             self.us.deviate(expected="ResponseFinal", got=self.us.text_of(None), step=step)
+
+    def expect_end(self, asked: Asked) -> None:
+        """As `expect_final`, in a check of something else: a query that does not end is filed under the rule that it does."""
+        with self.us.about("reply/final-always-comes"):
+            self.expect_final(asked)
 
     def finals(self, asked: Asked) -> int:
         """How often the query has come to an end here so far."""

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from zenoh_conformance.reading.kinds import reason_name
+from zenoh_conformance.judging.finding import NOT_REACHED, Deviation
+from zenoh_conformance.reading.kinds import M, MessageKind, reason_name
+
+if TYPE_CHECKING:
+    from .dialogue import Dialogue, Sendable
+
+GONE = ("silence", "link shut", "link reset")
+"""What is seen of a target that neither answers nor refuses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,3 +34,18 @@ def refusals(reasons: Sequence[int] | None, by_close: bool) -> str:
     if reasons is None:
         return "Close" if by_close else "a refusal"
     return " or ".join(f"Close({reason_name(code)})" for code in reasons)
+
+
+def reach(us: Dialogue, what: Sendable, answer: MessageKind[M], stage: str, *, odd: bool = True) -> M:
+    """The answer that a check of something else needs. Deviates as not reached where it is refused by CLOSE, which is lawful.
+
+    Silence, or an end without CLOSE, is judged here if the message is `odd`: no other check may say it.
+    """
+    try:
+        return us.ask(what, expect=answer, step=f"{NOT_REACHED}: {stage}")
+    except Deviation as found:
+        if not odd or us.closed is not None or found.finding.got not in GONE or found.finding.reached:
+            raise
+        rule = "session-establishment/refusal-is-close"
+        due = f"{answer.name} or Close"
+        raise Deviation(replace(found.finding, requirement=rule, path=f"stage {stage}", expected=due)) from None

@@ -14,7 +14,7 @@ from zenoh_harness import cli
 from zenoh_harness.errors import OtherVersion
 from zenoh_harness.files import results
 from zenoh_harness.probing.habits.study import study, study_profile
-from zenoh_harness.run import health, lifecycle
+from zenoh_harness.run import facts, health, lifecycle
 from zenoh_harness.run.lifecycle import Lifecycle
 from zenoh_harness.run.options import Options
 from zenoh_harness.run.plan import Selection
@@ -294,3 +294,36 @@ def test_a_malformed_first_answer_is_a_fail_with_its_byte(tmp_path):
     [fail] = [one for one in results.read(tmp_path / "r").judgements if one.key.check == only]
     assert (code, fail.verdict) == (1, Verdict.FAIL)
     assert "the bytes end where another extension is expected" in fail.cause
+
+
+def test_a_responder_that_half_open_handshakes_break_is_not_taken_for_a_small_one():
+    """It forwarded a value between two sessions before: that it does not afterwards is a fault and no habit."""
+    with open_target(parse("faulty:breaks-with-two-half-open-handshakes")).start("default") as node:
+        habits = study(node)
+
+    assert (habits.half_open, habits.sessions, habits.lacks) == (None, None, frozenset())
+
+
+def test_a_responder_of_one_session_is_a_small_one():
+    with open_target(parse("variant:takes-one-link-at-a-time")).start("default") as node:
+        habits = study(node)
+
+    assert habits.sessions == 1
+    assert {"routing", "several-sessions"} <= habits.lacks
+
+
+def test_room_that_the_file_claims_and_that_is_not_there_is_at_fault():
+    target = open_target(parse("variant:takes-one-link-at-a-time"))
+    with target.start("default") as node:
+        node.habits = study(node)
+        assert facts.ability(target, node, None).broken == frozenset()
+        target.claims = frozenset({"several-sessions", "qos"})
+        assert facts.ability(target, node, None).broken == {"several-sessions"}
+
+
+def test_a_way_that_was_not_measured_is_no_error():
+    """The node came back after our refusals alone: nothing is known of the end of a session."""
+    habits = TargetHabits(returns=back(REFUSED=0.02), start=0.1, again=True)
+
+    assert habits.way is SessionEnd.FIN
+    assert 0 < habits.expected(10, 1) < 60

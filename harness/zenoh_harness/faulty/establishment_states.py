@@ -213,6 +213,25 @@ def shakes_hands_in_a_session(node, link, message):
         node.send(link, sane.open_ack())
 
 
+@faulty(
+    caught_by=(
+        "establishment-states/many-half-open-handshakes-do-no-harm",
+        "establishment-states/one-of-parallel-handshakes-comes-through",
+    ),
+    also={"*": "it answers nothing any more"},
+)
+class BreaksWithTwoHalfOpenHandshakes(Reference):
+    """Answers nothing any more once two handshakes were half open at a time."""
+
+    broken = False
+
+    def on_message(self, link, seen):
+        half_open = sum(other.state is State.INIT_ACKED for other in self.links.values())
+        self.broken = self.broken or half_open > 1
+        if not self.broken:
+            super().on_message(link, seen)
+
+
 @faulty("check_open", caught_by="establishment-states/one-of-parallel-handshakes-comes-through")
 def refuses_both_of_two(node, base, link):
     """Refuses every handshake of a node that has another one in progress."""

@@ -122,12 +122,19 @@ class Row:
 
     @property
     def unexplained(self) -> list[str]:
-        """Checks that are red without an explanation, except those that failed before their own step."""
+        """Checks that are red without an explanation, except those that failed before their own step, or whose control is red."""
         expected = (*self.faulty_node.caught_by, *self.faulty_node.also)
         strangers = [check for check in self.red if not any(fnmatchcase(check, pattern) for pattern in expected)]
+        strangers = [check for check in strangers if not self._rests_on_red(check)]
         return [
             check for check in strangers if not all(cause.startswith(NOT_REACHED) for cause in self.red[check].causes)
         ]
+
+    def _rests_on_red(self, check: str) -> bool:
+        """Whether a control of a case is red: a run does not judge the case then."""
+        case = all_cases().get(check)
+        control = case.control if case is not None else None
+        return control is not None and (control in self.red or self._rests_on_red(control))
 
     @property
     def stale(self) -> list[str]:

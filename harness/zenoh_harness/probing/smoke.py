@@ -92,6 +92,8 @@ def _check_habits(node: NodeInstance) -> SmokeStep:
             "habits", f"it speaks protocol version {habits.version}", f"version {VERSION} is judged", fatal=True
         )
     usual = "nothing unusual: it answers and reconnects at once"
+    if not habits.answer:
+        usual = "none was learnt: no sane handshake came to its end"
     return SmokeStep("habits", note="\n      ".join([*(habits.lines() or [usual]), *_faster(node, habits)]))
 
 

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.probing import probe as probing
+from zenoh_harness.probing.habits.capacity import measure_capacity
+from zenoh_harness.probing.habits.study import missing_capacity
 from zenoh_harness.probing.probe.asker import ProbeFacts as Probed
-from zenoh_harness.profiles import ASSUMED
+from zenoh_harness.profiles import ASSUMED, ROOM
 from zenoh_harness.run.scenes import Facts
 from zenoh_harness.targets.habits import habits_of
 from zenoh_harness.targets.target import NodeInstance, NodeTarget
@@ -39,6 +42,7 @@ class Ability:
 def ability(target: NodeTarget, node: NodeInstance, look: Ask | None, needs: Collection[str] = frozenset()) -> Ability:
     """What the node can do: as it was seen to, with `look`, which is taken twice where one of `needs` is missed; else as it claims."""
     agent, habits = node.agent, habits_of(node)
+    refuted = claimed_in_vain(target, node)
     has = {"agent", *(f"agent.{command}" for command in agent.capabilities)} if agent is not None else set()
     known: dict[str, Any] = {
         "role": node.role, "zid": node.zid, "max_sessions": node.profile.sessions, "credentials": node.profile.credentials,
@@ -48,7 +52,7 @@ def ability(target: NodeTarget, node: NodeInstance, look: Ask | None, needs: Col
     }  # fmt: skip
     if look is None:
         capabilities = target.claims | node.profile.offers | has | {node.side.value} | ASSUMED
-        return Ability(Facts(frozenset(capabilities) - habits.lacks, _without_none(known)))
+        return Ability(Facts(frozenset(capabilities) - habits.lacks, _without_none(known)), refuted)
     shown = probing.probed_capabilities(node.side, node.profile.name)
     seen = probing.probe_twice(look(node), set(needs).intersection(shown), partial(look, node))
     claimed = target.claims | node.profile.offers
@@ -63,8 +67,18 @@ def ability(target: NodeTarget, node: NodeInstance, look: Ask | None, needs: Col
             frozenset(seen.capabilities | unasked | has | {node.side.value} | ASSUMED) - habits.lacks,
             _without_none(known),
         ),
-        broken,
+        broken | refuted,
     )
+
+
+def claimed_in_vain(target: NodeTarget, node: NodeInstance) -> frozenset[str]:
+    """What the target's file claims and its study missed, also a second time: room for links and sessions, of a responder."""
+    habits = habits_of(node)
+    claimed = target.claims & habits.lacks & ROOM
+    if not claimed or node.side is not Side.RESPONDER or node.profile.sessions is not None:
+        return frozenset()
+    half_open, sessions, _ = measure_capacity(node, habits.answer, habits.offers)
+    return claimed & missing_capacity(half_open, sessions)
 
 
 def _without_none(known: dict[str, Any]) -> dict[str, Any]:

@@ -181,7 +181,9 @@ class TargetHabits:
 
     def expected(self, cases: int, instances: int) -> float:
         """Return the estimated seconds that this number of cases takes on this number of instances of the target."""
-        link = min(self.returns[self.way].after or self.worth, self.linger + self.start) if self.returns else 0.0
+        back = self.returns.get(self.way)
+        after = back.after if back is not None else None
+        link = min(after or self.worth, self.linger + self.start) if self.returns else 0.0
         return cases * (SESSIONS * 2 * self.answer + link + self.cost) / max(1, instances)
 
     @property

@@ -6,13 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 from zenoh_conformance.cases.case import case, grid
-from zenoh_conformance.cases.establishing import answered_or_closed, calm
+from zenoh_conformance.cases.establishing import answered_or_closed, calm, under_test
 from zenoh_conformance.judging.finding import NOT_REACHED, OVERSLEPT, Deviation
 from zenoh_conformance.messages import Auth, Close, KeepAlive, sane
 from zenoh_conformance.messages import Auth as OpenAuth
 from zenoh_conformance.primitives import WhatAmI
 from zenoh_conformance.reading.kinds import InitAck, OpenAck, reason_code
 from zenoh_conformance.talking import Dialogue, Scene
+from zenoh_conformance.talking.refusal import reach
 from zenoh_conformance.wire import NO_EXTS, Exts
 
 from .sane import a_sane_handshake_is_accepted
@@ -62,7 +63,7 @@ def the_right_password_is_let_in(scene: Scene) -> None:
         us      OpenSyn (Auth)
         target  OpenAck
     """
-    scene.session().expect_live()
+    under_test(scene.session).expect_live()
 
 
 @case(
@@ -197,7 +198,7 @@ def low_latency_states_its_lease(scene: Scene, *, seconds: bool, lease: int) -> 
         target  RESPONSE_FINAL, without FRAME
     """
     us = scene.dialogue()
-    ack = us.ask(us.init_syn(exts=sane.offers("LowLatency")), expect=InitAck, step="not reached: init")
+    ack = reach(us, us.init_syn(exts=sane.offers("LowLatency")), InitAck, "init")
     agreed = any(type(ext).__name__ == "LowLatency" for ext in ack.exts)
     us.require(agreed, expected="LowLatency", got="none", step="not reached: init.exts.low_latency")
 
@@ -233,7 +234,7 @@ def the_smaller_lease_counts(scene: Scene) -> None:
 def opened(us: Dialogue, **changes: object) -> Dialogue:
     """The sane handshake with changes in our OpenSyn."""
     ack = us.ask(us.init_syn(), expect=InitAck, step="not reached: init")
-    us.ask(us.open_syn(ack, **changes), expect=OpenAck, step="not reached: open")
+    reach(us, us.open_syn(ack, **changes), OpenAck, "open", odd=bool(changes))
     return us
 
 

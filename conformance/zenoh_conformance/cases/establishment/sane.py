@@ -73,7 +73,8 @@ def a_zid_of_every_length_is_accepted(scene: Scene, *, length: int) -> None:
     """
     us = scene.dialogue(zid=scene_zid(scene, length))
 
-    us.open()
+    ack = us.ask(us.init_syn(), expect=InitAck, step="stage init")
+    us.ask(us.open_syn(ack), expect=OpenAck, step="stage open")
 
     us.expect_live()
 
@@ -90,7 +91,8 @@ def every_role_is_accepted(scene: Scene, *, whatami: int) -> None:
     """
     us = scene.dialogue()
 
-    us.open(whatami=whatami)
+    ack = us.ask(us.init_syn(whatami=whatami), expect=InitAck, step="stage init")
+    us.ask(us.open_syn(ack), expect=OpenAck, step="stage open")
 
     us.fence(step="the session works")
 

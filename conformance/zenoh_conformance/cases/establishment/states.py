@@ -212,7 +212,7 @@ def many_half_open_handshakes_do_no_harm(scene: Scene) -> None:
     most = min(HALF_OPEN, scene.fact("half_open", HALF_OPEN) - 2)
     for number in range(300 if scene.fact("quick") else 1000):
         us = scene.dialogue(f"half-{number}")
-        us.ask(us.init_syn(), expect=InitAck, step="not reached: half-open")
+        us.ask(us.init_syn(), expect=InitAck, step="while others are half open")
         held.append(us)
         if len(held) > most:
             held.pop(0).wire.shut()

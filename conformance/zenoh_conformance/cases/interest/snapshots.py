@@ -58,13 +58,16 @@ def is_final(heard: Heard, interest: int) -> bool:
     return isinstance(heard.message.body, DFinal) and heard.message.interest_id == interest
 
 
-def waits_for(watcher: Party, kind: str, key: str, *, step: str) -> Any:
-    """The DECLARE of that kind and key."""
-    whole = watcher.whole(key)
-    return watcher.expect(
-        Declare, lambda heard: isinstance(heard.message.body, DECLARED[kind]) and heard.key == whole, step=step,
-        what=DECLARED[kind].__name__,
-    ).message  # fmt: skip
+def waits_for(watcher: Party, kind: str, key: str, *, step: str = "") -> Any:
+    """The DECLARE of that kind and key. Without a step its loss is filed under the rule that it comes."""
+    whole, name = watcher.whole(key), DECLARED[kind].__name__
+    with watcher.us.about(watcher.us.requirement if step else "declarations/forwarded-on-interest"):
+        return watcher.expect(
+            Declare,
+            lambda heard: isinstance(heard.message.body, DECLARED[kind]) and heard.key == whole,
+            step=step or "declared",
+            what=name,
+        ).message
 
 
 def keys(watcher: Party, kind: str | None = None) -> list[str]:
@@ -126,7 +129,7 @@ def what_a_session_declared_is_taken_back_with_it(scene: Scene, *, kind: str, ho
     watcher.asks_interest(OPTION[kind], InterestMode.CURRENT_FUTURE, "k/**")
     watcher.settles()
     declares(other, kind, "k/a")
-    waits_for(watcher, kind, "k/a", step="not reached: declared")
+    waits_for(watcher, kind, "k/a")
 
     if how == "left":
         other.leaves()
@@ -162,7 +165,7 @@ def nobody_takes_back_what_another_declared(scene: Scene, *, kind: str) -> None:
     watcher.asks_interest(OPTION[kind], InterestMode.CURRENT_FUTURE, "k/**")
     watcher.settles()
     entity = declares(other, kind, "k/a")
-    waits_for(watcher, kind, "k/a", step="not reached: declared")
+    waits_for(watcher, kind, "k/a")
 
     stranger.retracts(TAKEN_BACK[kind], entity)
     watcher.settles()
@@ -211,7 +214,7 @@ def completeness_is_told(scene: Scene, *, complete: bool, distance: int) -> None
 
     other.declares_queryable("k/a", complete=complete, distance=distance)
 
-    info = waits_for(watcher, "queryable", "k/a", step="not reached: declared").body.exts.get(QueryableInfo)
+    info = waits_for(watcher, "queryable", "k/a").body.exts.get(QueryableInfo)
     forwarded = info is not None and info.complete
     watcher.us.require(forwarded == complete, expected="completeness as declared", got="another", step="QueryableInfo")
 
@@ -315,7 +318,7 @@ def what_comes_later_names_no_interest(scene: Scene, *, kind: str) -> None:
 
     declares(other, kind, "k/a")
 
-    declared = waits_for(watcher, kind, "k/a", step="not reached: declared")
+    declared = waits_for(watcher, kind, "k/a")
     watcher.us.require(declared.interest_id is None, expected="no interest id", got="one", step="after the snapshot")
 
 
@@ -337,7 +340,7 @@ def the_future_has_no_snapshot(scene: Scene, *, kind: str) -> None:
 
     declares(other, kind, "k/b")
 
-    waits_for(watcher, kind, "k/b", step="not reached: declared")
+    waits_for(watcher, kind, "k/b")
     expect_keys(watcher, kind, ["k/b"], step="no snapshot")
     watcher.us.require(not finals(watcher, interest.id), expected="no D_FINAL", got="D_FINAL", step="no snapshot")
 
@@ -355,7 +358,7 @@ def after_final_nothing_is_told(scene: Scene, *, kind: str) -> None:
     interest = watcher.asks_interest(OPTION[kind], InterestMode.CURRENT_FUTURE, "k/**")
     watcher.settles()
     declares(other, kind, "k/a")
-    waits_for(watcher, kind, "k/a", step="not reached: declared")
+    waits_for(watcher, kind, "k/a")
 
     watcher.ends_interest(interest.id)
     watcher.settles()

@@ -172,5 +172,7 @@ def answered(scene: Scene) -> Party:
     asked = querier.asks("k")
     queryable.replies(asked, b"1")
     queryable.finishes(asked)
-    querier.expect_final(asked, step="not reached: the query ends")
+    querier.expect_end(asked)
+    with querier.us.about("query/query-zero-or-more-responses"):
+        querier.us.require(bool(querier.answers(asked)), expected="Response", got="none", step="the answer")
     return querier

@@ -200,7 +200,7 @@ def no_more_answers_come_than_the_budget_wants(scene: Scene, *, budget: int) -> 
         queryable.replies(asked, bytes([number]))
     queryable.finishes(asked)
 
-    querier.expect_final(asked, step="not reached: the query ends")
+    querier.expect_end(asked)
     came = len(querier.answers(asked))
     us = querier.us
     us.require(came <= budget, expected="no more answers than the budget", got="more", step="past the budget")

@@ -70,7 +70,7 @@ def request_ids_begin_anew(scene: Scene) -> None:
             us.require(number < 256, expected="an id of 8 bits", got="a larger one", step="a query of many")
             queryable.finishes(asked, exts=sane.SURELY)
         for asked in some:
-            querier.expect_final(asked, step="not reached: the query ends")
+            querier.expect_end(asked)
 
 
 def listens(who: Party, part: int) -> None:
@@ -109,4 +109,5 @@ def who_serves_it_twice_is_asked_under_an_id_once(scene: Scene) -> None:
         listens(querier, TURNS)
         if querier.finals(asked):
             return
-    querier.us.deviate(expected="ResponseFinal", got="none", step="not reached: the query ends")
+    with querier.us.about("reply/final-always-comes"):
+        querier.us.deviate(expected="ResponseFinal", got="none", step="the query ends")

@@ -36,7 +36,7 @@ def a_query_reaches_no_other(scene: Scene, *, declared: str, said: str) -> None:
 
     asked = querier.asks(said, target=Target.ALL)
 
-    querier.expect_final(asked, step="not reached: the query ends")
+    querier.expect_end(asked)
     queryable.expect_no_request(asked)
 
 
@@ -56,7 +56,7 @@ def who_has_left_off_is_not_asked(scene: Scene) -> None:
     queryable.retracts(UQueryable, declared.id)
     asked = querier.asks("k", parameters="after")
 
-    querier.expect_final(asked, step="not reached: the query ends")
+    querier.expect_end(asked)
     came = [heard for heard in queryable.now(Request) if heard.message.body.parameters == "after"]
     queryable.us.require(not came, expected="no Request", got="Request", step="taken back")
 
@@ -100,7 +100,7 @@ def a_query_goes_under_no_other_key(scene: Scene) -> None:
     asked = querier.asks("k", parameters=mark)
     queryable.takes(asked)
     queryable.finishes(asked)
-    querier.expect_final(asked, step="not reached: the query ends")
+    querier.expect_end(asked)
 
     for each in (querier, queryable, stranger):
         each.settles()
@@ -124,7 +124,7 @@ def all_are_asked(scene: Scene) -> None:
     for each in others:
         each.takes(asked, step="to every match")
         each.finishes(asked)
-    querier.expect_final(asked, step="not reached: the query ends")
+    querier.expect_end(asked)
 
 
 @case("query/all-complete-reaches-complete", needs=ROUTES, control=a_query_reaches_a_queryable)
@@ -284,7 +284,7 @@ def a_query_does_not_come_back(scene: Scene) -> None:
     asked = querier.asks("k", target=Target.ALL)
 
     other.finishes(asked)
-    querier.expect_final(asked, step="not reached: the query ends")
+    querier.expect_end(asked)
     querier.expect_no_request(asked, step="back")
 
 

@@ -59,6 +59,6 @@ def errors_count_for_the_budget(scene: Scene, *, budget: int) -> None:
         queryable.replies(asked, bytes([number]))
     queryable.finishes(asked)
 
-    querier.expect_final(asked, step="not reached: the query ends")
+    querier.expect_end(asked)
     few = len(querier.answers(asked)) <= budget
     querier.us.require(few, expected="no more answers than the budget", got="more", step="past the budget")

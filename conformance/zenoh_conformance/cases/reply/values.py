@@ -45,7 +45,7 @@ def answered(scene: Scene, body: Any, *exts: Any, key: str | None = None) -> tup
     querier, queryable, asked = pair(scene, consolidation=1)
     queryable.replies(asked, body=body, exts=exts, key=key)
     queryable.finishes(asked)
-    querier.expect_final(asked, step="not reached: the query ends")
+    querier.expect_end(asked)
     return querier, querier.expect_answer(asked)
 
 
@@ -231,7 +231,7 @@ def an_answer_keeps_its_key(scene: Scene, *, key: str) -> None:
     queryable.replies(asked, b"1", key=key)
     queryable.finishes(asked)
 
-    querier.expect_final(asked, step="not reached: the query ends")
+    querier.expect_end(asked)
     got = [heard.key for heard in querier.answers(asked)]
     querier.us.require(got == [querier.whole(key)], expected="the key as it was said", got="another", step="the key")
 
@@ -265,7 +265,7 @@ def an_answer_may_name_its_key_by_number(scene: Scene, *, how: str) -> None:
     queryable.replies(asked, b"1", key=key)
     queryable.finishes(asked)
 
-    querier.expect_final(asked, step="not reached: the query ends")
+    querier.expect_end(asked)
     got = [heard.key for heard in querier.answers(asked)]
     querier.us.require(got == [querier.whole(whole)], expected="the key that was meant", got="another", step="the key")
 
@@ -289,7 +289,7 @@ def both_answer_several_times(scene: Scene) -> None:
     for each in (one, other):
         each.finishes(asked)
 
-    querier.expect_final(asked, step="not reached: the query ends")
+    querier.expect_end(asked)
     got = [payload_of(heard.message) or b"" for heard in querier.answers(asked)]
     for name in (b"a", b"b"):
         mine = [each for each in got if each[:1] == name]
@@ -319,7 +319,7 @@ def thinned(scene: Scene, mode: int | None, allowed: list[list[bytes]]) -> None:
         queryable.replies(asked, f"{key}{at}".encode(), key=f"k/{key}", timestamp=stamp(at))
     queryable.finishes(asked)
 
-    querier.expect_final(asked, step="not reached: the query ends")
+    querier.expect_end(asked)
     got = [payload_of(heard.message) or b"" for heard in querier.answers(asked)]
     querier.us.require(
         got in allowed, expected="the answers that the mode lets through", got=told(got), step="thinned out"

@@ -55,7 +55,8 @@ def a_large_message_keeps_its_lane(scene: Scene, *, priority: int) -> None:
 
     publisher.says(push(publisher, "k", bytes(SIZE), priority), priority=priority)
 
-    subscriber.expect_push("k", step="not reached: the publication")
+    with subscriber.us.about("push/push-reaches-intersecting"):
+        subscriber.expect_push("k", step="the publication")
     [*_, heard] = subscriber.heard(Push)
     in_pieces = outer(heard) == "fragment"
     subscriber.us.require(in_pieces, expected="fragments", got="one batch", step="not reached: fragments")
@@ -119,7 +120,7 @@ def an_answer_comes_in_its_lane(scene: Scene, *, priority: int) -> None:
     querier, asked = asked_in(scene, priority)
 
     querier.expect_answer(asked, step="not reached: the answer")
-    querier.expect_final(asked, step="not reached: the query ends")
+    querier.expect_end(asked)
 
     finals = [heard for heard in querier.heard(ResponseFinal) if heard.message.id == asked.id]
     for heard in (*querier.answers(asked), *finals):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from zenoh_conformance.cases.case import case, grid
+from zenoh_conformance.cases.establishing import under_test
 from zenoh_conformance.cases.establishment.sane import a_session_does_work
 from zenoh_conformance.cases.establishment.states import comes_back
 from zenoh_conformance.messages import (
@@ -49,7 +50,7 @@ def two_links_make_one_session(scene: Scene) -> None:
         link 2  REQUEST, numbered on
         target  RESPONSE_FINAL, on either link
     """
-    links = two_links(scene)
+    links = under_test(lambda: two_links(scene))
 
     for us in links:
         answers(us, links, step=f"asked on {us.wire.name}")

@@ -99,11 +99,14 @@ def study(node: NodeInstance, *, rooms: bool = True) -> TargetHabits:
     found = replace(found, answer=max(answer, _second_answer_time(node, offers)), brief=_ends_after_sessions(node))
     if found.brief:
         return replace(found, half_open=1, sessions=1, lacks=found.lacks | missing_capacity(1, 1))
-    if node.role != "router" and not forwards_value(node, found):
+    forwards = forwards_value(node, found)
+    if node.role != "router" and not forwards:
         found = replace(found, lacks=found.lacks | {"routing"})
     if not rooms:
         return found
     half_open, sessions, turns_away = measure_capacity(node, found.answer, offers)
+    if forwards and sessions == 1 and not forwards_value(node, found):
+        return found  # two sessions worked, and none does after handshakes that were left half open: that is a fault, no habit
     found = replace(
         found,
         half_open=half_open,

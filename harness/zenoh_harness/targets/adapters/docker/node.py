@@ -15,7 +15,7 @@ from zenoh_harness.identity import Identity
 from zenoh_harness.links.links import LinkListener, Observer, RecordedLink
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.timing import Deadline
-from zenoh_harness.profiles import DEFAULT, PROFILES, Profile
+from zenoh_harness.profiles import DEFAULT, PROFILES, ROOM, Profile
 from zenoh_harness.programs import processes
 from zenoh_harness.targets.adapters.launched import READY, LaunchedNode, LaunchedTarget
 from zenoh_harness.targets.adapters.wheel import claims_of, patience_of, settings
@@ -48,7 +48,8 @@ class DockerTarget(LaunchedTarget):
             name: PROFILES[name] for name in (about["profiles"] if router else (DEFAULT,))
         }
         tagged = _release(_version(reach.rest, {})) or about["wheel"]["default"]
-        self.claims: frozenset[str] = claims_of(tagged) if router else frozenset()
+        stock = not reach.options.keys() & {"args", "config", "env"}  # a configuration may limit sessions and links
+        self.claims: frozenset[str] = (claims_of(tagged) - (frozenset() if stock else ROOM)) if router else frozenset()
         self._router = router
         self.embargo = "upstream" if router else ""
         self.memory = _mebibytes(reach.options.get("memory", str(MEMORY)))
