@@ -86,6 +86,9 @@ class Case:
             raise
 
 
+LAWFUL_TRAFFIC: Final = "lawful traffic"
+"""How the step of a finding begins where the target ended a session before the check came to its point."""
+
 OUT_OF_ROOM: Final = frozenset({"Close(MAX_SESSIONS)", "Close(MAX_LINKS)", "Close(EXPIRED)"})
 """Ends of a session for which the traffic of a check is not the reason."""
 
@@ -104,7 +107,7 @@ def ends_lawful_session(finding: Finding, scene: Scene) -> bool:
 def as_reached(finding: Finding) -> Finding:
     """The finding as one of the check itself: what it said is what the session ended on."""
     step = finding.path.removeprefix(NOT_REACHED).removeprefix(": ")
-    return replace(finding, path=f"lawful traffic: {step}", expected="a session that goes on")
+    return replace(finding, path=f"{LAWFUL_TRAFFIC}: {step}", expected="a session that goes on")
 
 
 PACKAGE: Final = "zenoh_conformance.cases"

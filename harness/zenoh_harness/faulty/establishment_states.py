@@ -232,7 +232,11 @@ class BreaksWithTwoHalfOpenHandshakes(Reference):
             super().on_message(link, seen)
 
 
-@faulty("check_open", caught_by="establishment-states/one-of-parallel-handshakes-comes-through")
+@faulty(
+    "check_open",
+    caught_by="establishment-states/one-of-parallel-handshakes-comes-through",
+    also={"close-scope/two-links-make-one-session": "it refuses the second link"},
+)
 def refuses_both_of_two(node, base, link):
     """Refuses every handshake of a node that has another one in progress."""
     base()
@@ -314,7 +318,10 @@ def adds_the_resolutions_up(syn, ack):
     return (sane.DEFAULT_RESOLUTION if ack.resolution is None else ack.resolution) <= proposed + 1
 
 
-@faulty(caught_by="establishment-states/a-node-comes-back-after-every-end")
+@faulty(
+    caught_by="establishment-states/a-node-comes-back-after-every-end",
+    also={"close-scope/two-links-make-one-session": "the second link is of a node that has a session"},
+)
 class NeverForgetsANode(Reference):
     """Refuses a node that had a session before."""
 

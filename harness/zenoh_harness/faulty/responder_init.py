@@ -59,6 +59,7 @@ fault(
     "Ends the link without CLOSE if the peer is a router.",
     check_init=lambda base, syn: refuse(None) if syn.whatami == WhatAmI(sane.ROUTER) else base(),
     caught_by="establishment-limits/a-lone-lawful-proposal-is-answered-or-closed",
+    also={"establishment-sane/every-role-is-accepted": "one of the roles is that of a router"},
 )
 fault(
     "accepts-newer-versions",
@@ -136,6 +137,8 @@ fault(
         "law/qos-needs-both": "the law sees it too",
         "law/qos-answered-in-kind": "the peer offers QoSLink there",
         "establishment-extensions/qos-and-qos-link-*": "the peer offers QoSLink there",
+        "establishment-limits/the-right-password-is-let-in": "its InitAck has no challenge",
+        "close-scope/two-links-make-one-session": "its InitAck has no challenge",
     },
 )
 fault(
@@ -229,6 +232,8 @@ fault(
     also={
         "settled-terms/every-pair-of-terms-is-at-work": "a pair proposes both",
         "establishment-extensions/odd-extensions-of-init-*": "it accepts both modes if both are offered",
+        "establishment-limits/the-right-password-is-let-in": "its InitAck has no challenge",
+        "close-scope/two-links-make-one-session": "its InitAck has no challenge",
     },
 )
 fault(
@@ -250,6 +255,7 @@ fault(
     caught_by="law/no-data-before-open",
     also={
         "settled-terms/every-pair-of-terms-is-at-work": "it sends a FRAME before OpenAck there, too",
+        "close-scope/two-links-make-one-session": "it sends a FRAME where OpenAck is due",
         "establishment-*": "it sends a FRAME where OpenAck is due",
         "law/open-ack-answers-open-syn": "the FRAME is no answer",
         "law/lease-proposed-by-both": "it sends a FRAME before it states its lease",

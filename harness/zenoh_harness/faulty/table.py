@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
 
-from zenoh_conformance.cases.case import Case, Parameters, all_cases
+from zenoh_conformance.cases.case import LAWFUL_TRAFFIC, Case, Parameters, all_cases
 from zenoh_conformance.judging.engine import judge
 from zenoh_conformance.judging.finding import Deviation, Finding
 from zenoh_conformance.reading.conversation import Conversation
@@ -30,7 +30,24 @@ class Red:
 
     check: str
     causes: set[str] = field(default_factory=set)
+    elsewhere: set[str] = field(default_factory=set)
+    """Those of the causes that are of a step before, filed under that step's own rule."""
     conversation: Conversation | None = None
+
+
+STEPS_BEFORE = {
+    "query/query-reaches-intersecting",
+    "reply/final-always-comes",
+    "declarations/forwarded-on-interest",
+    "session-establishment/refusal-is-close",
+}
+"""Rules that are judged in checks of something else, where a step that those need is not taken."""
+
+
+def is_of_a_step_before(case: Case, finding: Finding) -> bool:
+    """Whether a finding is no finding about the subject of the case, which was not reached."""
+    borrowed = finding.requirement in STEPS_BEFORE and finding.requirement != case.requirement
+    return borrowed or finding.path.startswith(LAWFUL_TRAFFIC)
 
 
 def runs_in_memory(case: Case) -> bool:
@@ -105,6 +122,8 @@ def reds(
             for check, finding in said:
                 red = found.setdefault(check, Red(check, conversation=scene.conversation))
                 red.causes.add(finding.cause)
+                if check == case.id and is_of_a_step_before(case, finding):
+                    red.elsewhere.add(finding.cause)
     return found
 
 
@@ -126,8 +145,11 @@ class Row:
         expected = (*self.faulty_node.caught_by, *self.faulty_node.also)
         strangers = [check for check in self.red if not any(fnmatchcase(check, pattern) for pattern in expected)]
         strangers = [check for check in strangers if not self._rests_on_red(check)]
+        reds = {check: self.red[check] for check in strangers}
         return [
-            check for check in strangers if not all(cause.startswith(NOT_REACHED) for cause in self.red[check].causes)
+            check
+            for check, red in reds.items()
+            if not all(cause.startswith(NOT_REACHED) for cause in red.causes - red.elsewhere)
         ]
 
     def _rests_on_red(self, check: str) -> bool:

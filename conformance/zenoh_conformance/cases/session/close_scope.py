@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.cases.establishing import under_test
-from zenoh_conformance.cases.establishment.sane import a_session_does_work
+from zenoh_conformance.cases.establishment.sane import a_sane_handshake_is_accepted, a_session_does_work
 from zenoh_conformance.cases.establishment.states import comes_back
 from zenoh_conformance.messages import (
     DToken,
@@ -35,6 +35,7 @@ WATCHED = InterestOptions.TOKENS | InterestOptions.RESTRICTED | InterestOptions.
     "session-establishment/open-ack-answers-open-syn",
     profile="two-links",
     needs=("multilink", "several-links", "finals"),
+    control=a_sane_handshake_is_accepted,
 )
 def two_links_make_one_session(scene: Scene) -> None:
     """
