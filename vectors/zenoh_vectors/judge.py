@@ -79,6 +79,15 @@ def judge_written(vector: Vector, data: bytes | None, why: str = "") -> VectorVe
     return VectorVerdict("fail", f"byte {at}{path_at(vector, at)}: expected {vector.data.hex()}, written {data.hex()}")
 
 
+def judge_mistake(vector: Vector, fault: str) -> VectorVerdict:
+    """The verdict on bytes that an encoder wrote and that mean something else; an open point never fails."""
+    if vector.needs:
+        return VectorVerdict("not-applicable", f"needs {', '.join(vector.needs)}: {fault}")
+    if vector.acceptable:
+        return VectorVerdict("pass", f"open point {vector.errata[0].id}: {fault}")
+    return VectorVerdict("fail", fault)
+
+
 def agrees(refuses: VectorRefusal | None, outcome: VectorOutcome, *means: Mapping[str, Any] | None) -> bool:
     """Whether the outcome is one of these meanings, or the expected refusal; the byte of the refusal is not compared."""
     if refuses is not None:
@@ -90,7 +99,8 @@ def difference(vector: Vector, outcome: VectorOutcome) -> str:
     """The first difference between the expected and the actual outcome, in one line."""
     if vector.refuses is not None:
         why, at, path = vector.refuses
-        return f"expected a refusal ({why} at byte {at}, {path}), found {str(outcome.means)[:200]}"
+        found = f"found {str(outcome.means)[:200]}" if outcome.means else "it is accepted"
+        return f"expected a refusal ({why} at byte {at}, {path}), {found}"
     if outcome.means is None:
         where = "" if outcome.at is None else f" at byte {outcome.at}{path_at(vector, outcome.at)}"
         return f"refused{where}: {outcome.why or 'no reason given'}"

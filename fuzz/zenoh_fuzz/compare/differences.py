@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from functools import cache, cached_property
 from typing import Any
 
@@ -11,11 +10,14 @@ from zenoh_conformance.reading.codec import Decoded, DecodeError, to_json
 from zenoh_conformance.wire import Blob, Diagnostic, registry
 from zenoh_fuzz import inputs
 from zenoh_fuzz.finding import without_numbers
-from zenoh_harness.foreign.confirm.meaning import comparable as told
+from zenoh_harness.codecs.meaning import comparable as told
 from zenoh_vectors.judge import parts
 
 from .targets import CodecReading, FuzzTarget
 from .tolerances import REWRITES, VERDICTS
+
+Place = tuple[str, Any, Any]
+"""A path in a meaning, with our value and the other codec's."""
 
 
 class Difference:
@@ -32,8 +34,6 @@ class Difference:
     ) -> None:
         self.target, self.number, self.message = target, number, message
         self.read, self.theirs, self.refusal = read, theirs, refusal
-        self.rewritten: Counter[str] = Counter()
-        """Rules that turned our meaning into theirs."""
 
     @cached_property
     def release(self) -> tuple[int, ...]:
@@ -58,32 +58,30 @@ class Difference:
 
     def ours_told(self, messages: list[Any]) -> Any:
         """Return our meaning in the same form."""
-        if self.number == inputs.VLE:
-            return {"Vle": {"value": messages[0] if messages[0] < 1 << 53 else str(messages[0])}}
-        means = [to_json(message) for message in messages]
-        return told(means[0] if self.number < inputs.BATCH else {"Batch": {"messages": means}})
+        return told(_meaning(self.number, messages))
 
-    @cached_property
-    def where(self) -> tuple[str, Any, Any] | None:
-        """The first place where the meanings differ, with both values; None if rules explain every difference.
+    @property
+    def means(self) -> dict[str, Any]:
+        """Our meaning, as a codec is asked to encode it."""
+        return _meaning(self.number, [one.message for one in self.read])
 
-        The rules of `tolerances` rewrite our messages until the meanings agree; `rewritten` then counts the rules that had an
-        effect.
+    def place_in(self, wanted: Any) -> tuple[Place | None, list[str]]:
+        """Return the first place where a meaning in comparable form differs from ours, with both values, and the rules needed.
+
+        The rules of `tolerances` rewrite our messages until the meanings agree; the place is then None, as it is for no meaning.
         """
-        wanted = self.theirs_told
         messages = [one.message for one in self.read]
+        needed: list[str] = []
         if wanted is None or self.ours_told(messages) == wanted:
-            return None
-        needed = []
+            return None, needed
         for rule in REWRITES.values():
             changed = messages if self.number == inputs.VLE else [rule.rewrite(each, self) for each in messages]
             if changed != messages:
                 messages = changed
                 needed.append(rule.id)
                 if self.ours_told(messages) == wanted:
-                    self.rewritten.update(needed)
-                    return None
-        return next(parts(self.ours_told(messages), wanted, ""), ("meaning", "ours", "theirs"))
+                    return None, needed
+        return next(parts(self.ours_told(messages), wanted, ""), ("meaning", "ours", "theirs")), []
 
     def alone(self, at: int) -> Difference:
         """Return the difference on the network message at `at` alone."""
@@ -97,6 +95,13 @@ class Difference:
     def explaining_rule(self, rule: str) -> str:
         """Return the rule of `tolerances` that explains a difference in the property `rule`, or an empty string."""
         return next((each.id for each in VERDICTS.values() if rule in each.promises and each.explains(self)), "")
+
+
+def _meaning(number: int, messages: list[Any]) -> dict[str, Any]:
+    if number == inputs.VLE:
+        return {"Vle": {"value": messages[0] if messages[0] < 1 << 53 else str(messages[0])}}
+    means = [to_json(message) for message in messages]
+    return means[0] if number < inputs.BATCH else {"Batch": {"messages": means}}
 
 
 def refusal_kind(refusal: DecodeError) -> str:

@@ -31,6 +31,9 @@ from zenoh_harness.targets.catalogue import find
 from zenoh_harness.targets.target import open_codec
 
 BROKEN: Final = frozenset({"crashes", "hangs", "answers garbage"})
+SANE: Final = (b"\x04", b"\x1a\x05", b"\x01\x09\x01", b"\x04", b"\x1a\x05", b"\x05")
+"""By layer, a message that every codec reads: KEEP_ALIVE, RESPONSE_FINAL, SCOUT, KEEP_ALIVE, RESPONSE_FINAL, an integer."""
+
 BATCH: Final = 64
 """Inputs per batch for a codec in another process."""
 
@@ -70,6 +73,12 @@ class FuzzTarget(Protocol):
 
     def means(self, number: int, data: bytes) -> Any:
         """Return the meaning as JSON; None if it reports none."""
+
+    def writes(self, number: int) -> bool:
+        """Whether it writes again what it decodes in the layer of that number."""
+
+    def encode(self, number: int, means: Mapping[str, Any]) -> CodecReading:
+        """Return the bytes that it encodes a meaning to, in `encoded`; None there if it does not encode."""
 
     def relate(self, left: str, right: str) -> tuple[bool, bool] | str | None:
         """Return whether two keys intersect and whether the first includes the second, why not, or None if it cannot."""
@@ -113,6 +122,12 @@ class LibraryTarget:
         raw = self.codec.raw(number, data, WANT_MEANING)
         return json.loads(raw.text) if raw.status == DECODED and raw.text else None
 
+    def writes(self, number: int) -> bool:
+        return "encode" in self.codec.capabilities or self.ask(number, SANE[number]).encoded is not None
+
+    def encode(self, number: int, means: Mapping[str, Any]) -> CodecReading:
+        return _theirs(self.codec.encode(LAYERS[number], means))
+
     def relate(self, left: str, right: str) -> tuple[bool, bool] | str | None:
         if "relate" not in self.codec.capabilities:
             return None
@@ -134,6 +149,7 @@ class LibraryTarget:
 
 _VERDICTS: Final = {
     AnswerKind.DECODED: "accepts",
+    AnswerKind.ENCODED: "accepts",
     AnswerKind.REFUSED: "refuses",
     AnswerKind.UNIMPLEMENTED: "does not do this",
     AnswerKind.CRASH: "crashes",
@@ -159,6 +175,12 @@ class ProcessTarget:
 
     def means(self, number: int, data: bytes) -> Any:
         return self.codec.decode((*LAYERS, "keyexpr")[number], data).means
+
+    def writes(self, number: int) -> bool:
+        return self.ask(number, SANE[number]).encoded is not None
+
+    def encode(self, number: int, means: Mapping[str, Any]) -> CodecReading:
+        return _theirs(self.codec.encode(LAYERS[number], means))
 
     def relate(self, left: str, right: str) -> tuple[bool, bool] | str | None:
         from zenoh_harness.codecs.codec import Request

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 from zenoh_conformance.reading.codec import DecodeError, encode
 from zenoh_conformance.wire import vle
 from zenoh_fuzz import inputs
-from zenoh_fuzz.compare.differences import Difference, length_kind, refusal_kind
+from zenoh_fuzz.compare.differences import Difference, Place, length_kind, refusal_kind
 from zenoh_fuzz.compare.targets import BROKEN, CodecReading, FuzzTarget
 from zenoh_fuzz.finding import CodecAnswer, FuzzFinding, without_numbers
 from zenoh_fuzz.mutators.segmented import segments_of
@@ -90,18 +90,54 @@ class Differential(Oracle):
 
     def _same_meaning(self, target: FuzzTarget, ours: OwnReading, theirs: CodecReading) -> Iterator[FuzzFinding]:
         difference = Difference(target, ours.number, ours.message, ours.read, theirs)
-        where = difference.where
-        self.tolerated.update(difference.rewritten)
-        if where:
-            about = without_numbers(where[0])
-            why = f"{where[0]}: ours {where[1]!r:.100}, {target.name} {where[2]!r:.100}"
-            yield from self._unless_tolerated(target, ours, theirs, "mean-the-same", about, why)
-        elif theirs.encoded is None:
-            yield from self._unless_tolerated(target, ours, theirs, "write-what-was-read", "does not write it again")
+        if where := self._place(difference, difference.theirs_told):
+            yield from self._other_meaning(target, ours, theirs, "mean-the-same", where)
+            return
+        if theirs.encoded is None:
+            if target.writes(ours.number):
+                yield from self._unless_tolerated(
+                    target, ours, theirs, "write-what-was-read", "does not write it again"
+                )
         elif theirs.encoded != ours.encoded:
-            again = target.ask(ours.number, theirs.encoded)
-            if (again.verdict, again.encoded) != ("accepts", theirs.encoded):
+            yield from self._read_back(target, ours, theirs, theirs.encoded, difference)
+        yield from self._encodes(target, ours, theirs, difference)
+
+    def _read_back(
+        self, target: FuzzTarget, ours: OwnReading, theirs: CodecReading, data: bytes, difference: Difference
+    ) -> Iterator[FuzzFinding]:
+        """Compare what a codec wrote again by what our decoder and its own read there."""
+        written = OwnReading(ours.number, data)
+        if why := written.why_unread(data):
+            yield from self._unless_tolerated(target, ours, theirs, "what-it-writes-we-read", ours.kinds(), why)
+        elif where := self._place(difference, difference.ours_told([one.message for one in written.read])):
+            yield from self._other_meaning(target, ours, theirs, "write-what-it-means", where)
+        else:
+            again = target.ask(ours.number, data)
+            if (again.verdict, again.encoded) != ("accepts", data):
                 yield from self._unless_tolerated(target, ours, theirs, "what-it-writes-it-reads", ours.kinds())
+
+    def _encodes(
+        self, target: FuzzTarget, ours: OwnReading, theirs: CodecReading, difference: Difference
+    ) -> Iterator[FuzzFinding]:
+        """Ask a codec to encode our meaning, and compare what it writes; a sample, since meanings are slow."""
+        if not (self.thorough or inputs.is_sampled(ours.message, SAMPLE)):
+            return
+        answer = target.encode(ours.number, difference.means)
+        if answer.verdict in BROKEN:
+            yield self._breakage(target, ours, answer)
+        if answer.encoded is not None and answer.encoded not in (ours.encoded, theirs.encoded):
+            yield from self._read_back(target, ours, theirs, answer.encoded, difference)
+
+    def _place(self, difference: Difference, wanted: Any) -> Place | None:
+        where, rewritten = difference.place_in(wanted)
+        self.tolerated.update(rewritten)
+        return where
+
+    def _other_meaning(
+        self, target: FuzzTarget, ours: OwnReading, theirs: CodecReading, rule: str, where: Place
+    ) -> Iterator[FuzzFinding]:
+        why = f"{where[0]}: ours {where[1]!r:.100}, {target.name} {where[2]!r:.100}"
+        yield from self._unless_tolerated(target, ours, theirs, rule, without_numbers(where[0]), why)
 
     # --- findings -----------------------------------------------------------------------------------------------------
 
@@ -172,6 +208,12 @@ class OwnReading:
     @property
     def verdict(self) -> str:
         return "refuses" if self.refusal else "accepts"
+
+    def why_unread(self, data: bytes) -> str:
+        """Return why it is no reading of all of `data`, or an empty string."""
+        if self.refusal is not None:
+            return f"writes {data.hex():.100}: {self.refusal}"
+        return "" if self.size == len(data) else f"writes {len(data)} bytes, of which {self.size} are read"
 
     @property
     def encoded(self) -> bytes:

@@ -6,8 +6,8 @@ from zenoh_conformance.judging.verdict import Exit
 from zenoh_harness.cli import invoke
 from zenoh_harness.codecs import build as codec_build
 from zenoh_harness.codecs.codec import AnswerKind, Request
+from zenoh_harness.codecs.meaning import comparable
 from zenoh_harness.errors import CannotGoOn, UsageError
-from zenoh_harness.foreign.confirm.meaning import comparable
 from zenoh_harness.targets.adapters.stdio import StdioCodec
 from zenoh_vectors.loader import load
 

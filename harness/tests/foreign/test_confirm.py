@@ -6,10 +6,10 @@ import pytest
 
 from zenoh_harness.codecs import build as codec_build
 from zenoh_harness.codecs.codec import Answer, AnswerKind, Request
+from zenoh_harness.codecs.meaning import comparable
 from zenoh_harness.codecs.own import OwnCodec
 from zenoh_harness.foreign.confirm import live, record, wheel
 from zenoh_harness.foreign.confirm.codec import CodecWitness, difference
-from zenoh_harness.foreign.confirm.meaning import comparable
 from zenoh_harness.foreign.confirm.statement import AGREES, Piece, Statement, Unaskable, Word, pieces
 from zenoh_harness.identity import Identity
 from zenoh_harness.targets.adapters.stdio import StdioCodec

@@ -11,7 +11,8 @@ from zenoh_harness.codecs.own import OwnCodec
 from zenoh_harness.run.options import Options
 from zenoh_harness.run.plan import Selection
 from zenoh_harness.run.runner import run_target
-from zenoh_harness.run.vectors import VectorRun, beside, golden, writes
+from zenoh_harness.run.vector_answers import beside
+from zenoh_harness.run.vectors import VectorRun, golden
 from zenoh_harness.targets.reach import parse
 
 REACH = parse("stdio:planted")
@@ -103,6 +104,72 @@ def test_a_wrong_byte_written_is_told_with_its_place(judged):
     assert bad.repeat.startswith("zconform run stdio:planted --only vectors/close/")
 
 
+def silent(spoil=lambda data: data):
+    """A codec that tells no meaning and writes again what it decoded, spoilt."""
+
+    def change(request, answer):
+        if answer.kind is AnswerKind.ENCODED:
+            return Answer(kind=AnswerKind.UNIMPLEMENTED, why="it only decodes")
+        return replace(answer, means=None, data=spoil(answer.data)) if answer.kind is AnswerKind.DECODED else answer
+
+    return change
+
+
+def test_a_codec_without_meaning_is_judged_by_what_it_writes_again(judged):
+    counts, ran = judged(silent(), only="vectors/*")
+    assert set(counts) == {"pass"}
+    assert ran.exit is Exit.CONFORMING
+
+
+@pytest.mark.parametrize(
+    ("spoil", "cause"),
+    [
+        (lambda data: bytes([data[0] & ~0x40]) + data[1:], "decode: written again: Open.lease_in_seconds"),
+        (lambda data: data + b"\0", "decode: our decoder does not read what it wrote: 1 of"),
+        (lambda data: data[:1], "decode: our decoder does not read what it wrote: refused at byte 1"),
+    ],
+)
+def test_what_it_writes_again_has_to_mean_the_same(judged, spoil, cause):
+    counts, ran = judged(silent(spoil), only="vectors/open/*")
+    assert counts["fail"] > 50
+    bad = [one for one in ran.judgements if one.verdict.value == "fail"]
+    assert any(one.cause.startswith(cause) for one in bad), {one.cause for one in bad}
+    assert all(one.details["beside"]["how"] in ("read", "written") for one in bad)
+
+
+def test_a_codec_that_neither_tells_nor_writes_is_judged_by_refusals_and_sizes_alone(judged):
+    def change(request, answer):
+        return replace(silent()(request, answer), data=None)
+
+    counts, _ = judged(change)
+    refused = {f"vectors/{vector.id}" for vector in golden() if vector.refuses}
+    assert set(counts) == {"pass", "unimplemented"}
+
+    _, ran = judged(lambda request, answer: replace(change(request, answer), size=len(request.data)), only="vectors/*")
+    assert {one.key.check for one in ran.judgements if one.verdict.value == "pass"} <= refused
+    _, ran = judged(lambda request, answer: replace(change(request, answer), size=1))
+    assert {one.verdict.value for one in ran.judgements if one.key.check not in refused} == {"fail", "warn"}
+
+
+@pytest.mark.parametrize(
+    ("data", "cause"),
+    [
+        ("020930c4c3c2c1", ""),
+        ("020930c4c3c2ff", "encode: what it wrote means Hello.zid: expected 'c1c2c3c4', found 'ffc2c3c4'"),
+        ("220930c4c3c2c1", "encode: our decoder does not read what it wrote: refused at byte 7: "),
+    ],
+)
+def test_what_it_encodes_is_read_back_where_several_forms_are_right(judged, data, cause):
+    """No locators and an empty list of locators mean the same."""
+
+    def change(request, answer):
+        return replace(answer, data=bytes.fromhex(data)) if answer.kind is AnswerKind.ENCODED else answer
+
+    _, ran = judged(change, only="vectors/hello/0-locators")
+    assert {one.verdict.value == "pass" for one in ran.judgements} == {not cause}
+    assert all(one.cause.startswith(cause) for one in ran.judgements)
+
+
 @pytest.mark.parametrize(
     ("change", "how"),
     [
@@ -133,7 +200,7 @@ def test_a_requirement_can_be_selected(judged):
 @pytest.mark.parametrize("kind", AnswerKind)
 def test_only_a_meaning_that_was_read_is_shown_beside_a_vector(kind):
     """Any other answer has no bytes to show."""
-    vector = next(one for one in golden() if writes(one))
+    vector = next(one for one in golden() if one.canonical)
     shown = beside(vector, Answer(kind=kind, means=vector.means, at=1))
     how = {AnswerKind.DECODED: "read", AnswerKind.REFUSED: "refused"}.get(kind)
     assert shown.get("how") == how

@@ -11,16 +11,16 @@ from typing import Any, cast
 
 import click
 
-from zenoh_conformance.judging.verdict import Verdict, exit_code, worst
+from zenoh_conformance.judging.verdict import Verdict, exit_code
 from zenoh_conformance.spec.requirement import requirements
-from zenoh_harness.codecs.codec import Answer, Codec
+from zenoh_harness.codecs.codec import Codec
 from zenoh_harness.codecs.own import OwnCodec
 from zenoh_harness.commands import _completing as completing
 from zenoh_harness.commands._vectors import VectorLine, confirmations, fold_numbers
 from zenoh_harness.console import Shell, shell_options
 from zenoh_harness.errors import UsageError, unknown
 from zenoh_harness.foreign.confirm.command import command as confirm
-from zenoh_harness.run.vectors import VectorAnswer, of_decoding, of_encoding, requests, writes
+from zenoh_harness.run.vector_answers import judge_vector, requests
 from zenoh_harness.targets.adapters import stdio
 from zenoh_harness.targets.catalogue import find
 from zenoh_harness.targets.target import open_codec
@@ -195,6 +195,8 @@ class VectorResult:
     verdict: Verdict
     cause: str
     reading: str | None
+    seen: str
+    """What the codec read or wrote instead of the vector, as hexadecimal bytes; empty if nothing can be shown."""
 
 
 def judge_all(codec: Codec, vectors: Sequence[Vector], shell: Shell) -> Iterator[VectorResult]:
@@ -202,22 +204,9 @@ def judge_all(codec: Codec, vectors: Sequence[Vector], shell: Shell) -> Iterator
     answers = iter(codec.ask(request for vector in vectors for request in requests(vector, codec.layers)))
     with shell.progress(len(vectors), "vectors") as advance:
         for vector in vectors:
-            parts = [_part(codec, part, answers) for part in vector.parts]
-            bad = worst(part.verdict for part in parts)
-            part = next(part for part in parts if part.verdict is bad)
+            answer = judge_vector(vector, codec.layers, answers)
             advance(1, vector.id)
-            yield VectorResult(vector, part.verdict, part.cause, part.reading)
-
-
-def _part(codec: Codec, vector: Vector, answers: Iterator[Answer]) -> VectorAnswer:
-    if vector.layer not in codec.layers:
-        return VectorAnswer(Verdict.UNIMPLEMENTED, f"the codec does not implement the {vector.layer} layer")
-    decoded = next(answers)
-    encoded = next(answers) if writes(vector) else None
-    first = of_decoding(vector, decoded)
-    if first.verdict is not Verdict.PASS or encoded is None:
-        return first
-    return of_encoding(vector, decoded, encoded) or first
+            yield VectorResult(vector, answer.verdict, answer.cause, answer.reading, str(answer.seen.get("seen", "")))
 
 
 def _print(shell: Shell, results: Sequence[VectorResult]) -> None:
@@ -238,6 +227,7 @@ def _result_json(result: VectorResult) -> dict[str, Any]:
         "cause": result.cause,
         "reading": result.reading,
         "bytes": result.vector.data.hex(),
+        "seen": result.seen,
         "covers": list(result.vector.covers),
     }
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from zenoh_harness.codecs.codec import Answer, AnswerKind, Codec, Request
-from zenoh_harness.foreign.confirm.meaning import comparable
+from zenoh_harness.codecs.meaning import comparable
 from zenoh_harness.foreign.confirm.statement import AGREES, Piece, Statement, Unaskable, Word, pieces, touches
 from zenoh_vectors.judge import parts
 from zenoh_vectors.loader import Vector

@@ -20,7 +20,7 @@ from zenoh_conformance.reading.connection import Decoders, Seen
 from zenoh_conformance.reading.conversation import Conversation, Side
 from zenoh_conformance.reading.fragments import Defragmenter
 from zenoh_conformance.wire import Layer
-from zenoh_harness.foreign.confirm.meaning import comparable
+from zenoh_harness.codecs.meaning import comparable
 from zenoh_harness.foreign.live.company import Recorded
 from zenoh_harness.foreign.live.debug import Unreadable, parse
 from zenoh_harness.foreign.live.logged import told_of

@@ -1,7 +1,7 @@
 """What a node's log says of a message, as our own JSON tells meanings.
 
 The log shows structs: absent and default are the same, extensions stand at names, times are durations.
-`zenoh_harness.foreign.confirm.meaning.told` brings our meanings to that form; `told_of` here brings the log's.
+`zenoh_harness.codecs.meaning.told` brings our meanings to that form; `told_of` here brings the log's.
 """
 
 from __future__ import annotations

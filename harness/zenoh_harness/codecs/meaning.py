@@ -2,7 +2,7 @@
 
 zenoh-rust's structs hold no difference between an absent field and its default, nor between seconds and the same time
 in milliseconds; they hold each extension once, and those that they do not know only inside data messages. Whatever
-differs after `told` differs in fact.
+differs after `comparable` differs in fact.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ DEFAULTS: Final[Mapping[str, Mapping[str, Any]]] = {
 }  # fmt: skip
 """Fields that mean the same as their absence, by kind."""
 
+NAMED: Final = 0x20
+"""Option N of INTEREST, which says that a suffix follows; zenoh-rust writes an empty one as none."""
+
 ZIDS: Final = frozenset({"zid"})
 
 
@@ -42,6 +45,8 @@ def comparable(means: Any, kind: str = "") -> Any:
         fields["exts"] = exts
     if fields.get("suffix") == "":
         del fields["suffix"]
+    if kind == "Interest" and isinstance(fields.get("key"), Mapping) and "suffix" not in fields["key"]:
+        fields["options"] = int(fields.get("options", 0)) & ~NAMED
     for name, default in DEFAULTS.get(kind, {}).items():
         if fields.get(name) == default:
             del fields[name]

@@ -1,0 +1,49 @@
+"""Toy codecs that tell no meaning, beside ours: the oracles notice each planted fault, and nothing where there is none."""
+
+from functools import cache
+
+import pytest
+from toy_codecs import each, make_toy
+
+from zenoh_fuzz import inputs, oracle
+from zenoh_fuzz.compare.targets import open_codecs
+from zenoh_fuzz.inputs import seeds
+from zenoh_fuzz.mutators import systematic
+
+KINDS = {"c": ((0, 1, 2, 3, 4), (5, None)), "java": ((2, 1, 2), (5, None)), "python": ((1, 0x1A, 0x1D),)}
+"""By language: number of a layer, and the messages that the toy knows; None stands for all."""
+
+SKIPPED = {("java", 4), ("java", 5), ("python", 9), ("c", 3), ("python", 3), ("python", 8)}
+"""Streams and keys are no inputs of this oracle; the order of extensions and the length of integers are free to a codec."""
+
+pytestmark = pytest.mark.spread
+
+
+@cache
+def known_inputs(language):
+    """Seeds and systematic inputs of the messages that a toy knows."""
+    found = []
+    for data in {*seeds.message_seeds(), *systematic.message_inputs()}:
+        number, message = inputs.split_input(data)
+        for layer, *ids in KINDS[language]:
+            if number == layer and message and (None in ids or message[0] & 0x1F in ids):
+                found.append(data)
+    return sorted(found)
+
+
+@pytest.mark.parametrize(("language", "fault"), each(without=SKIPPED))
+def test_differential_notices_a_fault_and_nothing_else(tmp_path, language, fault):
+    targets = open_codecs([make_toy(tmp_path, language, fault)])
+    try:
+        found = next(findings(oracle.make_oracle("differential", targets), known_inputs(language)), None)
+    finally:
+        for target in targets:
+            target.close()
+    assert (found is not None) is bool(fault), found
+
+
+def findings(made, data):
+    """What an oracle finds, with the answers of targets that wait."""
+    for one in data:
+        yield from oracle.judge_input(made, one)
+    yield from made.rest()
