@@ -89,7 +89,10 @@ def test_many_numbers_of_one_field_are_a_line():
 
 
 def test_the_core_and_what_nobody_has_confirmed_can_be_asked_for():
-    assert 300 < len(listed("--core", "--all")[0]) < 600
+    core, lines = listed("--core", "--all")
+    assert 300 < len(core) < 600
+    assert sum(" refused " in line for line in lines) > 100
+    assert {"scout", "hello", "keyexpr"} <= {name.split("/")[0] for name in core}
     assert listed("--core", "--unconfirmed") == ([], [])
     names, lines = listed("put/*", "--unconfirmed")
     assert "put/shm-no-slice" in names
