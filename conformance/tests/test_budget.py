@@ -1,5 +1,7 @@
 """No traffic extends a wait or fills our memory, and the cause says which budget was spent."""
 
+from contextlib import suppress
+
 import pytest
 
 from zenoh_conformance.judging.finding import Deviation
@@ -10,6 +12,7 @@ from zenoh_conformance.reading.batch import frame_batch
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.conversation import Conversation, Event, Framing, Happened, Side
 from zenoh_conformance.talking.budget import (
+    ALL,
     BYTES,
     FEW,
     LATE_BYTES,
@@ -17,6 +20,7 @@ from zenoh_conformance.talking.budget import (
     MESSAGES,
     TOGETHER,
     UNPACKED,
+    Budgets,
     ReadBudget,
     Wait,
 )
@@ -113,6 +117,25 @@ def test_checks_that_run_together_share_what_they_hold():
     assert one.spent is None
     del beside[0]
     assert other.spent is None
+
+
+@pytest.mark.parametrize("spent", [False, True])
+@pytest.mark.parametrize("breaks", [False, True])
+def test_a_check_that_has_ended_holds_nothing_of_what_all_share(spent, breaks):
+    """Its overrun stays counted, however it ended."""
+    budgets = Budgets()
+    with suppress(ZeroDivisionError), budgets.one() as budget:
+        assert budgets.under_way == [budget]
+        budget.bytes = BYTES + spent
+        if breaks:
+            raise ZeroDivisionError
+    assert (budgets.under_way, budgets.overruns) == ([], spent)
+
+
+@pytest.mark.parametrize(("overruns", "most"), [(0, ALL), (2, ALL), (3, FEW), (4, FEW)])
+def test_a_check_on_a_target_that_spent_three_budgets_gets_a_small_one(overruns, most):
+    with Budgets(overruns=overruns).one() as budget:
+        assert budget.most == most
 
 
 def test_what_may_have_come_in_time_is_read_after_the_deadline():

@@ -243,6 +243,25 @@ def test_parameters_share_a_page_and_causes_do_not(make_run):
     assert len({one.address for one in found}) == 2
 
 
+@pytest.mark.parametrize(
+    ("differs", "pages"),
+    [
+        ({"parameters": (("at", "1"),)}, 1),
+        ({"profile": "no-qos"}, 2),
+        ({"check": "x/z"}, 2),
+        ({"cause": "b"}, 2),
+        ({"verdict": Verdict.WARN}, 2),
+    ],
+    ids=str,
+)
+def test_judgements_that_differ_otherwise_than_in_parameters_have_pages_of_their_own(make_run, differs, pages):
+    """The same cause in another profile is drawn from another conversation."""
+    alike = {"requirement": COOKIE, "verdict": Verdict.FAIL, "check": "x/y", "cause": "a"}
+    (run,) = load(make_run("run", more=[judgement(**alike), judgement(**{**alike, **differs})]))
+    found = fold.deviations(run)
+    assert len(found) == len({one.address for one in found}) == pages
+
+
 def test_the_plain_way_imports_no_spark():
     heavy = ("pyspark", "pandas", "pyarrow", "matplotlib")
     code = f"import sys, zenoh_reports.pages.build as _; print([m for m in {heavy} if m in sys.modules])"

@@ -64,3 +64,12 @@ def test_the_kernel_chooses_where_its_range_is_not_known(range_file, tmp_path, m
     monkeypatch.setattr(ports, "_EPHEMERAL", tmp_path / "range")
     assert ports.free_port() > 0
     assert not ports._reserved
+
+
+@pytest.mark.needs("linux")
+def test_the_newest_reservations_are_kept(monkeypatch):
+    """A program that was started a moment ago may not have bound its port yet."""
+    monkeypatch.setattr(ports, "_KEPT", 2)
+    locks = [ports._lock(port) for port in [ports.free_port() for _ in range(3)]]
+    assert [lock is None for lock in locks] == [False, True, True]
+    locks[0].close()
