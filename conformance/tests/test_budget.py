@@ -170,6 +170,14 @@ def test_each_budget_grows_sixteenfold_by_what_we_sent(sent, read, most):
     assert budget.spent
 
 
+@pytest.mark.parametrize(("bytes_sent", "pieces"), [(7, 0), (8, 1), (80, 10)])
+def test_what_we_sent_whole_may_come_back_in_pieces_of_eight_bytes(bytes_sent, pieces):
+    budget = ReadBudget(sent=bytes_sent, messages=MESSAGES + 16 * pieces)
+    assert budget.spent is None
+    budget.messages += 1
+    assert budget.spent == "the target sent 20,000 messages that nobody asked for"
+
+
 def test_each_init_of_ours_may_be_answered_with_a_full_batch():
     us = dialogue(KEEP_ALIVES)
     init = frame_batch(encode(Init(ack=False, whatami=WhatAmI.PEER, zid=ZenohID(b"\x01"))), "stream")

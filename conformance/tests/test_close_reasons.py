@@ -14,9 +14,10 @@ SYN = sane.init_syn(US)
 HANDSHAKE = [(Side.INITIATOR, SYN), (Side.RESPONDER, sane.init_ack(SYN, PEER, b"c"))]
 
 
-def findings(law, said, step=0.01):
+def findings(law, said, step=0.01, times=()):
+    """`times` are those of the messages; without them each comes a step after the one before."""
     events = [
-        Event(number * step, "us", side, Happened.BYTES, frame_batch(encode(message)))
+        Event(times[number] if times else number * step, "us", side, Happened.BYTES, frame_batch(encode(message)))
         for number, (side, message) in enumerate(said)
     ]
     opened = [Event(0.0, "us", Side.INITIATOR, Happened.OPEN)]
@@ -37,3 +38,14 @@ def test_a_handshake_that_took_too_long_may_have_expired():
 
     assert findings("law/expired-needs-a-lease", said, step=0.1) == []
     assert findings("law/expired-needs-a-lease", said) != []
+
+
+@pytest.mark.parametrize(
+    ("times", "right"),
+    [((0.0, 1.0, 1.01), False), ((0.0, 0.01, 1.0), True), ((1.0, 1.01, 1.02), False), ((0.0, 1.0, 1.2), True)],
+)
+def test_a_node_waits_from_its_own_last_word(times, right):
+    """One that has just answered has not given the handshake up for taking too long."""
+    said = [*HANDSHAKE, (Side.RESPONDER, sane.close(5))]
+
+    assert (findings("law/expired-needs-a-lease", said, times=times) == []) is right
