@@ -214,17 +214,23 @@ class Judge:
     def _instance(self, view: View, at: int) -> Law:
         """Find or make the instance for a slot: that of the connection, of its session, or of the conversation."""
         law_ = self._dispatch.laws[at]
-        live = view.own
-        if law_.per is not Per.CONNECTION:
-            live = self._scopes.setdefault(view.session if law_.per is Per.SESSION else "", {})
-        instance = live.get(at)
-        if instance is None:
-            earlier = view.own.pop(at, None) if law_.per is Per.SESSION else None
-            instance = live[at] = earlier or law_()
+        if law_.per is Per.CONNECTION:  # its slot is never emptied: where it holds none, there is none
+            instance = view.own[at] = law_()
+        else:
+            instance = self._shared_instance(view, at, law_)
         if view.began_before:
             instance.watched = False
             instance.lossy = instance.lossy or view.lossy
         view.slots[at] = instance
+        return instance
+
+    def _shared_instance(self, view: View, at: int, law_: type[Law]) -> Law:
+        """Find or make the instance of a session, or of the conversation."""
+        live = self._scopes.setdefault(view.session if law_.per is Per.SESSION else "", {})
+        instance = live.get(at)
+        if instance is None:
+            earlier = view.own.pop(at, None) if law_.per is Per.SESSION else None
+            instance = live[at] = earlier or law_()
         return instance
 
     def _after(self, event: Event) -> None:
@@ -261,7 +267,8 @@ class Judge:
 
     def _settle(self, instance: Law) -> None:
         instance.end()
-        self._take(instance)
+        if instance.subjects or instance.findings:  # most have met nothing
+            self._take(instance)
 
     def _take(self, instance: Law) -> None:
         """Move what an instance has counted and found so far to what is said."""
