@@ -1,10 +1,15 @@
-"""How the tests are dealt out to the workers of pytest-xdist, and which of them the quick round leaves out."""
+"""How the tests are dealt out to the workers of pytest-xdist, and which of them the quick round leaves out.
+
+What takes long says so itself: by the mark `long`, with its seconds where they are many; by a part of the machine that it
+needs; or by the `conftest.py` of its folder. How long each test took is kept in pytest's cache, and orders the next deal.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Generator
+from collections import defaultdict
+from collections.abc import Generator, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,56 +18,14 @@ import pytest
 
 ROOT = Path(__file__).parent
 
-LONG = (
-    "conformance/tests/test_newcomer.py",
-    "fuzz/tests",
-    "reports/tests",
-    "harness/tests/codecs/test_zenoh_codec.py",
-    "harness/tests/commands/test_vectors_command.py",
-    "harness/tests/faulty",
-    "harness/tests/foreign",
-    "harness/tests/interop",
-    "harness/tests/links/test_tap",
-    "harness/tests/probing",
-    "harness/tests/programs",
-    "harness/tests/repository/test_arch.py",
-    "harness/tests/repository/test_docs.py",
-    "harness/tests/repository/test_needs.py",
-    "harness/tests/repository/test_recipes.py",
-    "harness/tests/repository/test_toxw.py",
-    "harness/tests/requirements/test_verdict_table.py",
-    "harness/tests/run/test_run_bad_targets.py",
-    "harness/tests/run/test_run_commands.py",
-    "harness/tests/run/test_run_kinds.py",
-    "harness/tests/scripting/test_scripts_on_two.py",
-    "harness/tests/targets",
-    "harness/tests/test_pytest_plugin.py",
-    "harness/tests/versions",
-    "vectors/tests/test_data.py",
-    "vectors/tests/test_export.py",
-    "vectors/tests/test_mutation.py",
-)
-"""How the paths begin that `--quick` leaves out: their tests start nodes, containers, interpreters, compilers or Spark."""
+HEAVY = dict.fromkeys(("atheris", "cargo", "cc", "grpc", "javac", "netns"), 1.0) | {"docker": 30.0, "browser": 60.0}
+HEAVY |= {"java": 120.0, "spark": 120.0}
+"""Parts of the machine that take long wherever they are needed, with the seconds of the tests that need them."""
 
-FIRST = (
-    "reports/tests/test_engines.py",  # and with it whatever needs Spark
-    "fuzz/tests/test_campaign.py",
-    "harness/tests/run/test_run_commands.py",
-    "harness/tests/targets/docker",
-    "harness/tests/probing",
-    "reports/tests/test_browser.py",
-    "harness/tests/test_pytest_example.py",
-    "harness/tests/test_pytest_plugin.py",
-    "harness/tests/repository/test_recipes.py",
-    "harness/tests/run/test_run_bad_targets.py",
-    "harness/tests/targets",
-    "harness/tests/interop",
-    "harness/tests/foreign",
-    "harness/tests/versions",
-    "harness/tests/variants/test_variants.py",
-    "fuzz/tests",
-)
-"""How the paths begin of what takes longest, the longest first: it is begun first, so that no worker is left alone at the end."""
+SECONDS = "zenoh-conformance/seconds"
+"""Where in pytest's cache the seconds of each test are; those below `SHORT` are not kept."""
+
+SHORT = 0.1
 
 WAITING = 4
 """Workers beyond the cores, at most."""
@@ -73,16 +36,22 @@ SPREAD = re.compile(r"^pytestmark = .*mark\.spread\b", re.MULTILINE)
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The option of the daily round."""
-    parser.addoption("--quick", action="store_true", help="leave out what takes long (LONG in conftest.py)")
+    parser.addoption("--quick", action="store_true", help="leave out what takes long (mark `long`)")
+
+
+def length(item: pytest.Item) -> float:
+    """The seconds that a test's file takes on an idle machine, as its marks say; 0 where none says that it is long."""
+    said = [float(mark.args[0]) if mark.args else 1.0 for mark in item.iter_markers("long")]
+    needed = [HEAVY.get(part, 0.0) for mark in item.iter_markers("needs") for part in mark.args]
+    return max([*said, *needed], default=0.0)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Puts first what takes longest; leaves out what takes long, where that was asked for."""
-    items.sort(key=lambda item: next((at for at, path in enumerate(FIRST) if item.nodeid.startswith(path)), len(FIRST)))
+    items.sort(key=length, reverse=True)
     if config.getoption("--quick"):
-        left = [item for item in items if item.nodeid.startswith(LONG)]
-        items[:] = [item for item in items if not item.nodeid.startswith(LONG)]
-        config.hook.pytest_deselected(items=left)
+        config.hook.pytest_deselected(items=[item for item in items if length(item)])
+        items[:] = [item for item in items if not length(item)]
 
 
 @pytest.hookimpl(optionalhook=True, wrapper=True)
@@ -90,6 +59,34 @@ def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
     """Twice as many workers as cores: a test with a node or a daemon waits for it half of its time, and another works meanwhile."""
     cores = yield
     return cores if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else min(2 * cores, cores + WAITING)
+
+
+class Stopwatch:
+    """The seconds of each test in this run, which go into pytest's cache."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = defaultdict(float)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Add what one phase took."""
+        self.seconds[report.nodeid] += report.duration
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write what is long; a test that did not run keeps what it took last."""
+        kept = {test: took for test, took in recorded(session.config).items() if test not in self.seconds}
+        kept |= {test: round(took, 1) for test, took in self.seconds.items() if took >= SHORT}
+        session.config.cache.set(SECONDS, kept)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have the process that deals out take the time."""
+    if not hasattr(config, "workerinput") and config.pluginmanager.has_plugin("cacheprovider"):
+        config.pluginmanager.register(Stopwatch())
+
+
+def recorded(config: pytest.Config) -> Mapping[str, float]:
+    """The seconds that tests took when they ran last; empty where pytest keeps no cache."""
+    return config.cache.get(SECONDS, {}) if config.pluginmanager.has_plugin("cacheprovider") else {}
 
 
 @cache
@@ -106,16 +103,35 @@ def unit(file: str) -> str:
     return "" if SPREAD.search(text) else file
 
 
+def unit_of(nodeid: str) -> str:
+    """The unit that a test is dealt out with."""
+    return unit(nodeid.partition("::")[0]) or nodeid
+
+
+def longest(units: Iterable[str], seconds: Mapping[str, float]) -> str:
+    """The unit that took longest; the first of those that took equally long, or never ran."""
+    return max(units, key=lambda one: seconds.get(one, 0.0))
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Deals out the tests by `unit`."""
     from xdist.scheduler import LoadScopeScheduling
 
+    seconds: dict[str, float] = defaultdict(float)
+    for nodeid, took in recorded(config).items():
+        if (ROOT / nodeid.partition("::")[0]).is_file():
+            seconds[unit_of(nodeid)] += took
+
     class ByUnit(LoadScopeScheduling):
-        """Deals out one unit after the other, in the order of the tests."""
+        """Deals out the longest unit first, so that no worker is left alone at the end."""
 
         def _split_scope(self, nodeid: str) -> str:
-            return unit(nodeid.partition("::")[0]) or nodeid
+            return unit_of(nodeid)
+
+        def _assign_work_unit(self, node: Any) -> None:
+            self.workqueue.move_to_end(longest(self.workqueue, seconds), last=False)
+            super()._assign_work_unit(node)
 
     config.option.loadscopereorder = False  # the longest unit is not the one with the most tests
     return ByUnit(config, log) if config.getvalue("dist") == "load" else None

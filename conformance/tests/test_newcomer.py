@@ -11,6 +11,8 @@ import pytest
 
 import zenoh_conformance
 
+pytestmark = pytest.mark.long
+
 CHECKOUT = Path(__file__).parents[2]
 
 DECLARATION = '''"""WAVE: greets, from time to time."""

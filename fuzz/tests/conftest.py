@@ -46,3 +46,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "tiny" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.needs("cc"))
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Campaigns and codecs of others take long: the quick round leaves these tests out."""
+    item.add_marker("long")

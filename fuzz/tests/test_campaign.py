@@ -26,6 +26,8 @@ from zenoh_harness.files import campaigns
 from zenoh_harness.files.campaigns import FindingRow
 from zenoh_harness.files.faults import FileFault
 
+pytestmark = pytest.mark.long(60)
+
 engine = pytest.mark.needs("atheris")
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from imported import import_all_of_a_run
 
+pytestmark = pytest.mark.long(20)
+
 pytest_plugins = "pytester"
 
 ONE = "establishment-cookie/an-invented-cookie-is-refused"

@@ -116,3 +116,8 @@ def judged(out: Path, node: type[Reference], case_id: str, name: str, version: s
             )
         )  # fmt: skip
     return found
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Sites and tables take long: the quick round leaves these tests out."""
+    item.add_marker("long")

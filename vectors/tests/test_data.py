@@ -19,6 +19,8 @@ from zenoh_vectors.build.tree import Clash, texts, unique
 from zenoh_vectors.build.write import changed, rewrite
 from zenoh_vectors.loader import check_covers, data_folder
 
+pytestmark = pytest.mark.long
+
 
 def test_the_tree_is_what_the_builder_writes(capsys):
     assert main(["--check"]) == 0

@@ -12,6 +12,8 @@ import pytest
 from zenoh_vectors import params, seeds
 from zenoh_vectors.export import FOLDER, export
 
+pytestmark = pytest.mark.long
+
 REFUSES_ALL = "def decode(data):\n    raise ValueError('no')\n"
 ACCEPTS_ALL = "def decode(data, layer):\n    return {}\n"
 BY_HEART = """

@@ -10,6 +10,8 @@ from mutation.engine import Entry, Mutant, NoSuchPlace, Text, edited, noticed, p
 
 from zenoh_conformance.spec.requirement import requirements
 
+pytestmark = pytest.mark.long
+
 
 def survivors(mutants, vectors, ours):
     """Names of the faults that no vector notices."""

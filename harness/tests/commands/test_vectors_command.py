@@ -12,6 +12,8 @@ from click.testing import CliRunner
 from zenoh_harness.commands.vectors import command
 from zenoh_harness.errors import HarnessError
 
+pytestmark = pytest.mark.long
+
 GOOD = {
     "id": "open/sample", "about": "a sample", "covers": ["session-establishment/open-id"], "layer": "transport",
     "bytes": "22", "segments": [["open.header", "22", ""]], "means": {"Open": {}}, "canonical": False, "source": "x",

@@ -13,6 +13,8 @@ from zenoh_conformance.models import closing, establishment, initiation
 from zenoh_harness.reference import Reference
 from zenoh_harness.reference.exploring import explored
 
+pytestmark = pytest.mark.spread
+
 
 @pytest.mark.parametrize("model", [establishment, initiation, closing])
 @pytest.mark.parametrize("seed", range(3))

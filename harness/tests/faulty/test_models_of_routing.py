@@ -26,6 +26,8 @@ from zenoh_harness.variants.pacing import (
     TakesBackLater,
 )
 
+pytestmark = pytest.mark.spread
+
 
 class Consolidating(Reference):
     """A router that thins answers out itself."""

@@ -21,6 +21,8 @@ from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.tap import Recording, Tap
 from zenoh_harness.links.timing import Deadline, scaled
 
+pytestmark = pytest.mark.long
+
 PATIENCE = 20.0
 ANYWHERE = Locator.tcp("127.0.0.1", 0)
 

@@ -18,6 +18,8 @@ from zenoh_harness.cli import invoke
 from zenoh_harness.files import conversations
 from zenoh_harness.links.timing import scaled
 
+pytestmark = pytest.mark.long
+
 PATIENCE = 20.0
 
 

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).resolve().parents[3]
 ROOMS = ("conformance", "vectors", "harness", "fuzz", "reports")
 TOOLS = Path(sys.executable).parent

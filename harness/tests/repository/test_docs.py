@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.long(20)
+
 ROOT = Path(__file__).resolve().parents[3]
 
 

@@ -11,6 +11,8 @@ import pytest
 
 from zenoh_harness import pytest_needs
 
+pytestmark = pytest.mark.long
+
 SAMPLE = """
 import pytest
 

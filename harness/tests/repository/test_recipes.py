@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.long(40)
+
 ROOT = Path(__file__).resolve().parents[3]
 PACKAGES = ("conformance", "vectors", "harness", "fuzz", "reports")
 RECIPES = dict(

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).resolve().parents[3]
 PR_CAPBSET_DROP, CAP_DAC_OVERRIDE = 24, 1
 

@@ -15,6 +15,8 @@ from zenoh_harness.requirements import verdict_table
 from zenoh_harness.requirements.verdict_table import EMPTY
 from zenoh_harness.requirements.witnesses import vectors
 
+pytestmark = pytest.mark.long
+
 ECHO, LEASE, ID = (f"session-establishment/{phrase}" for phrase in ("cookie-echo", "open-lease", "init-id"))
 HIDDEN = "session-establishment/cookie-may-carry-state"
 MANY = "close/link-close-ends-link"

@@ -15,6 +15,8 @@ from zenoh_harness import cli
 from zenoh_harness.files import results
 from zenoh_harness.programs import processes
 
+pytestmark = pytest.mark.long(20)
+
 HERE = Path(__file__).parents[1]
 SANE = ("--only", "establishment-sane/a-sane-handshake-is-accepted", "--only", "initiator-fields/our-role-is-taken")
 

@@ -19,6 +19,8 @@ from zenoh_harness import cli
 from zenoh_harness.files import results
 from zenoh_harness.run.folder import claimed
 
+pytestmark = pytest.mark.long(40)
+
 COOKIE = "establishment-cookie/an-invented-cookie-is-refused"
 SANE = "establishment-sane/a-sane-handshake-is-accepted"
 WRONG = "faulty:believes-any-cookie?role=router"

@@ -12,6 +12,8 @@ from zenoh_harness.programs import processes
 from zenoh_harness.targets.build import builder
 from zenoh_harness.version import harness_version
 
+pytestmark = pytest.mark.long
+
 US = [sys.executable, "-m", "zenoh_harness.cli"]
 PEER = f"exec:{shlex.join([*US, 'peer'])} --zid {{zid}} --profile {{profile}}"
 LISTENS, COMES = (

@@ -14,6 +14,8 @@ from zenoh_harness.scripting.recorder import record
 from zenoh_harness.targets import target
 from zenoh_harness.targets.reach import parse
 
+pytestmark = pytest.mark.long
+
 PART = {
     "establishment-batches/keep-alives-behind-a-proposal-are-answered-or-closed": "one answers, the other closes",
     "establishment-cookie/a-longer-cookie-is-refused": "known: zenoh-rust takes it",

@@ -21,6 +21,8 @@ from zenoh_harness.reference.link import Link
 from zenoh_harness.variants import all_variants
 from zenoh_harness.variants.table import Came, in_memory, judged, left_out, once, row, spread
 
+pytestmark = pytest.mark.spread
+
 FEW = 2
 """Values of each case that a variant is tried with here; other ones on each variant."""
 

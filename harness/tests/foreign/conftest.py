@@ -1,0 +1,5 @@
+"""Wheels are started and talked to: the quick round leaves these tests out."""
+
+
+def pytest_itemcollected(item):
+    item.add_marker("long")

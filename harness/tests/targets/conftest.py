@@ -1,0 +1,5 @@
+"""Targets of every kind are started: the quick round leaves these tests out."""
+
+
+def pytest_itemcollected(item):
+    item.add_marker("long")
