@@ -9,6 +9,7 @@ from zenoh_conformance.judging.verdict import Exit, Judgement, Key, Verdict
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files.faults import FileFault
 from zenoh_harness.gate import editing, entries, report
+from zenoh_harness.gate.alerts import alerts_of_gate
 from zenoh_harness.gate.comparison import GateReason, compare, exit_code_of
 
 COOKIE = "session-establishment/cookie-must-match"
@@ -55,6 +56,13 @@ def kinds(found):
 
 
 FAILS = judgement("fail", OPENED)
+
+
+def test_what_the_harness_could_not_judge_is_no_alert_of_the_gate(tmp_path):
+    """It is red, and no line of the user's repository brings it about."""
+    found = held(tmp_path, entry(cause="other"), FAILS, judgement("error", "our own", check=INVENTED))
+    assert kinds(found) == [(GateReason.CHANGED, 1), (GateReason.ERROR, None)]
+    assert [(one.why, one.first.cause) for one in alerts_of_gate(found, tmp_path, None)] == [("changed", OPENED)]
 
 
 @pytest.mark.parametrize(

@@ -63,9 +63,8 @@ def repeated(first: StepOutcome, again: StepOutcome) -> StepOutcome:
         return replace(first, attempts=2)
     shown = again if again.verdict.is_grave and again.verdict.severity > first.verdict.severity else first
     gravest = shown.verdict if shown.verdict.is_grave else None
-    return replace(
-        shown, verdict=Verdict.FLAKY, cause=f"1 of 2 attempts: {shown.cause}", attempts=2, gravest=gravest
-    )  # fmt: skip
+    cause = f"1 of 2 attempts: {shown.cause}"
+    return replace(shown, verdict=Verdict.FLAKY, cause=cause, attempts=2, gravest=gravest)
 
 
 class PairRecords:
