@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from zenoh_conformance.reading.conversation import Event, Side
+from zenoh_conformance.spec.errata import AS_WRITTEN
 
 NOT_REACHED: Final = "not reached"
 """How the step of a finding begins where a check did not come to its point: it says nothing about its requirement."""
@@ -39,6 +40,8 @@ class Finding:
     """How the link ended, where that was judged."""
     event: Event | None = field(default=None, compare=False, repr=False)
     """What shows it: the event whose bytes completed the message at fault."""
+    follows: str = ""
+    """The erratum, by its phrase, whose text allows what came, where the baseline does something else."""
     is_work: bool = False
     """Seen by asking a session for work: says little of a target whose sessions do none."""
 
@@ -51,7 +54,14 @@ class Finding:
     def cause(self) -> str:
         """One line for verdicts and known deviations; free of times and of values drawn at random."""
         text = f"{self.got} where {self.expected} is required" if self.expected else self.got
-        return ": ".join(part for part in (self.path, self.why or text) if part)
+        return ": ".join(part for part in (self.path, self.why or text, *self._reading) if part)
+
+    @property
+    def _reading(self) -> tuple[str, ...]:
+        """What it means in practice that the target follows a text from which the baseline differs."""
+        if not self.follows:
+            return ()
+        return (f"{AS_WRITTEN}, does not interoperate with the baseline in {self.follows}",)
 
 
 class Deviation(Exception):  # noqa: N818 - it carries a peer's fault out of a case; it is no error of ours

@@ -60,9 +60,12 @@ class Law:
 
     def require(
         self, holds: bool, *, at: Seen, path: str = "", expected: object = "", got: object = "", why: str = "",
-        sender: Side | None = None,
+        sender: Side | None = None, follows: str = "",
     ) -> None:  # fmt: skip
-        """Note a finding unless it holds. Values are shown by `show`; the sender is that of what was seen."""
+        """Note a finding unless it holds. Values are shown by `show`; the sender is that of what was seen.
+
+        `follows`: the erratum whose text allows it.
+        """
         if holds:
             return
         if len(self.findings) >= MOST_FINDINGS:
@@ -72,6 +75,7 @@ class Law:
             Finding(
                 requirement=self.requirement, sender=sender or at.sender, connection=at.connection, time=at.time,
                 path=path or at.path, expected=show(expected), got=show(got), why=why, event=at.event,
+                follows=follows,
             )
         )  # fmt: skip
 

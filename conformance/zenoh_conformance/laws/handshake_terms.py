@@ -8,7 +8,7 @@ from zenoh_conformance.judging.law import Law, law
 from zenoh_conformance.messages import Fragment, Frame, Init, Open, sane
 from zenoh_conformance.reading.connection import Seen
 from zenoh_conformance.reading.conversation import Side
-from zenoh_conformance.reading.pieces import SN_MASK
+from zenoh_conformance.reading.pieces import SN_AS_WRITTEN, SN_MASK
 
 from .handshake import Handshake, carries
 
@@ -101,7 +101,14 @@ class InitialSnInRange(Handshake):
             self.subject(seen)
             most = SN_MASK[self.resolution & 3]
             fits = open_.initial_sn <= most
-            self.require(fits, at=seen, path="open.initial_sn", expected=f"at most {most:#x}", got="a larger number")
+            self.require(
+                fits,
+                at=seen,
+                path="open.initial_sn",
+                expected=f"at most {most:#x}",
+                got="a larger number",
+                follows="sn-fills-vle-bytes" if open_.initial_sn <= SN_AS_WRITTEN[self.resolution & 3] else "",
+            )
         super().on_open(seen, open_)
 
 

@@ -9,7 +9,7 @@ from zenoh_conformance.messages import Close, Init, Open
 from zenoh_conformance.reading.connection import Seen
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.reading.kinds import reason_code
-from zenoh_conformance.reading.pieces import SN_MASK
+from zenoh_conformance.reading.pieces import SN_AS_WRITTEN, SN_MASK
 
 from .handshake import Handshake
 
@@ -24,7 +24,14 @@ class SnWithinResolution(Handshake):
         self.subject(seen)
         most = SN_MASK[self.resolution & 3]
         fits = message.sn <= most
-        self.require(fits, at=seen, path=f"{seen.kind}.sn", expected=f"at most {most:#x}", got="a larger number")
+        self.require(
+            fits,
+            at=seen,
+            path=f"{seen.kind}.sn",
+            expected=f"at most {most:#x}",
+            got="a larger number",
+            follows="sn-fills-vle-bytes" if message.sn <= SN_AS_WRITTEN[self.resolution & 3] else "",
+        )
 
     on_fragment = on_frame
 

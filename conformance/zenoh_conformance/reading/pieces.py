@@ -22,6 +22,9 @@ LARGEST = 1 << 26
 SN_MASK = (0x7F, 0x3FFF, 0x0FFF_FFFF, 0x7FFF_FFFF_FFFF_FFFF)
 """The largest sequence number, by the FSN code of the resolution byte (erratum sn-fills-vle-bytes)."""
 
+SN_AS_WRITTEN = tuple((1 << (8 << code)) - 1 for code in range(4))
+"""The largest sequence number as the text has it, by the same code."""
+
 DEFAULT = 2
 """The FSN code of an INIT without S."""
 

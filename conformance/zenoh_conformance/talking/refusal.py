@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -49,3 +50,13 @@ def reach(us: Dialogue, what: Sendable, answer: MessageKind[M], stage: str, *, o
         rule = "session-establishment/refusal-is-close"
         due = f"{answer.name} or Close"
         raise Deviation(replace(found.finding, requirement=rule, path=f"stage {stage}", expected=due)) from None
+
+
+@contextmanager
+def allowed_as_written(erratum: str, got: str) -> Iterator[None]:
+    """What deviates meanwhile by that message is what the text of an erratum allows."""
+    try:
+        yield
+    except Deviation as found:
+        follows = erratum if found.finding.got == got else ""
+        raise Deviation(replace(found.finding, follows=follows)) from None

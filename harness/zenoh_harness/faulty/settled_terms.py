@@ -9,7 +9,7 @@ from zenoh_conformance.messages import Init, KeepAlive, sane
 from zenoh_conformance.messages.init import QoS
 from zenoh_conformance.primitives import WhatAmI
 from zenoh_conformance.reading.connection import priority_of
-from zenoh_conformance.reading.pieces import SN_MASK
+from zenoh_conformance.reading.pieces import SN_AS_WRITTEN, SN_MASK
 from zenoh_conformance.wire import Exts
 from zenoh_harness.reference import EXPIRED, INVALID, TO_SELF, Refused
 
@@ -96,6 +96,21 @@ def counts_on_in_32_bits(base, link, reliable, priority):
     """Counts its sequence numbers past the negotiated resolution."""
     sn = base()
     link.tx[reliable, priority] = (sn + 1) & SN_MASK[2]
+    return sn
+
+
+@faulty(
+    "next_sn",
+    caught_by="law/sn-within-resolution",
+    also={
+        "session-lanes/*": "we and it do not agree on the last number",
+        "settled-terms/*": "we and it do not agree on the last number",
+    },
+)
+def counts_numbers_as_written(node, base, link, reliable, priority):
+    """Counts its sequence numbers to 2^8, 2^16 or 2^32, as the text has it (erratum sn-fills-vle-bytes, ZD-24)."""
+    sn = base()
+    link.tx[reliable, priority] = (sn + 1) & SN_AS_WRITTEN[link.terms.resolution & 3]
     return sn
 
 

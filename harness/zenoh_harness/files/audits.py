@@ -16,7 +16,8 @@ from typing import Any
 from zenoh_conformance.judging.engine import TELLING, judge
 from zenoh_conformance.judging.finding import Finding
 from zenoh_conformance.judging.law import Law
-from zenoh_conformance.judging.verdict import Verdict, verdict_for
+from zenoh_conformance.judging.readings import verdict_of
+from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.reading.connection import Seen
 from zenoh_conformance.reading.conversation import Conversation, Happened, Side
 from zenoh_conformance.spec.requirement import requirements
@@ -132,7 +133,7 @@ class _Nodes:
         return Charge(
             node=self._zids.get((finding.connection, finding.sender), address), address=address,
             role=finding.sender.value, requirement=finding.requirement, law=law.id,
-            verdict=verdict_for(str(known.level) if known else "MUST"), cause=finding.cause,
+            verdict=verdict_of(finding, str(known.level) if known else "MUST"), cause=finding.cause,
             connection=finding.connection, packet=event.packet if event else None, time=finding.time,
             data=event.data[:LONGEST] if event else b"",
         )  # fmt: skip

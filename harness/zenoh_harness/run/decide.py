@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from zenoh_conformance.judging.finding import Finding
-from zenoh_conformance.judging.verdict import Verdict, verdict_for
+from zenoh_conformance.judging.readings import verdict_of
+from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.reading.conversation import Conversation, Side
+from zenoh_conformance.spec.errata import AS_WRITTEN
 from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.run.allowance import Allowance
 from zenoh_harness.run.attempt import AttemptOutcome, Went
@@ -85,7 +87,7 @@ def decide(item: Item, outcomes: Sequence[AttemptOutcome], side: Side = Side.RES
         conversation=red.conversation,
         finding=red.findings[0] if red.findings else None,
         trace=red.trace,
-        reading=red.reading,
+        reading=AS_WRITTEN if red.findings and red.findings[0].follows else red.reading,
         before=red.before,
     )
 
@@ -129,7 +131,8 @@ def _verdict(outcome: AttemptOutcome, side: Side) -> Verdict:
         case Went.DEVIATED if not outcome.findings[0].reached:
             return Verdict.NOT_OBSERVED
         case Went.DEVIATED:
-            return verdict_for(level_of(outcome.findings[0].requirement or outcome.item.case.requirement))
+            finding = outcome.findings[0]
+            return verdict_of(finding, level_of(finding.requirement or outcome.item.case.requirement))
         case Went.LOST:
             # A responder must accept; an initiator that did not connect, and was found well afterwards, took longer than usual.
             return Verdict.FAIL if side is Side.RESPONDER else Verdict.SLOW

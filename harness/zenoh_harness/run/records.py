@@ -8,7 +8,9 @@ from typing import Final
 
 from zenoh_conformance.cases.controls import BASIC
 from zenoh_conformance.judging.law import Law
-from zenoh_conformance.judging.verdict import Key, Verdict, verdict_for
+from zenoh_conformance.judging.readings import verdict_of
+from zenoh_conformance.judging.verdict import Key, Verdict, worst
+from zenoh_conformance.spec.errata import AS_WRITTEN
 from zenoh_conformance.talking import BY_QUERY, Fence
 from zenoh_harness.files import evidence
 from zenoh_harness.files.known import Known
@@ -142,7 +144,10 @@ class Records:
             self._register.add(key, verdict, details={"subjects": said.subjects})
             return
         causes = {cause: said.causes[cause] for cause in sorted(said.causes)}
-        verdict = verdict_for(level_of(law.requirement))
+        level = level_of(law.requirement)
+        verdicts = {cause: verdict_of(said.shown[cause].finding, level) for cause in causes}
+        verdict = worst(verdicts.values())
+        causes = {cause: count for cause, count in causes.items() if verdicts[cause] is verdict}
         text = next(self._unlisted(key, verdict, causes), next(iter(causes)))
         shown = said.shown[text]
         self._register.add(
@@ -153,6 +158,7 @@ class Records:
             conversation=shown.conversation,
             finding=shown.finding,
             causes=causes,
+            read=AS_WRITTEN if shown.finding.follows else None,
             repeat=self._register.repeat(shown.label, str(self._target.reach)),
             details={"subjects": said.subjects, "during": shown.label},
         )

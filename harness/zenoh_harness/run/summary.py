@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from zenoh_conformance.judging.verdict import Exit, Judgement, Verdict, worst
+from zenoh_conformance.spec.errata import Stance, by_name
 from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.console import plain
 from zenoh_harness.files.results import check_label
@@ -192,6 +193,7 @@ def _rows(cause: Cause, folder: Path) -> Iterator[tuple[str, str]]:
     known = requirements().get(one.key.requirement)
     yield "asked", known.says if known is not None else _ASKED.get(one.key.requirement, "")
     yield "page", known.ref[0].replace("#", ", section ") if known is not None and known.ref else ""
+    yield from (("erratum", text) for text in _errata(one))
     yield "seen", _seen(one, was)
     yield "expected", was.get("expected", "") if _is_plain(one, was) else ""
     yield "at", f"byte {was['byte']} of the batch: {was['bytes']}" if "byte" in was else ""
@@ -203,6 +205,19 @@ def _rows(cause: Cause, folder: Path) -> Iterator[tuple[str, str]]:
     yield "script", str(one.details.get("script") or "")
     yield "evidence", f"{folder / one.evidence} (and .script, for zconform replay)" if one.evidence else ""
     yield "repeat", one.repeat
+
+
+def _errata(one: Judgement) -> Iterator[str]:
+    """Where text and baseline differ in this requirement, which of them is asked for, and what that means in practice."""
+    known = requirements().get(one.key.requirement)
+    for erratum in map(by_name, known.erratum if known is not None else ()):
+        about = {
+            Stance.PIN: f"the baseline's reading is required, so that nodes interoperate: {erratum.baseline}",
+            Stance.DEV: f"the text is required, of every implementation: {erratum.text}",
+            Stance.GAP: f"neither is required: text: {erratum.text} baseline: {erratum.baseline}",
+            Stance.BOTH: f"either is right: text: {erratum.text} baseline: {erratum.baseline}",
+        }
+        yield f"{erratum.id} ({erratum.stance}): {about[erratum.stance]}"
 
 
 def _is_plain(one: Judgement, was: Mapping[str, Any]) -> bool:
