@@ -20,6 +20,7 @@ OF_LEVEL = {"MUST": "fail", "MUST NOT": "fail", "LAYOUT": "fail", "SHOULD": "war
 
 HELD, DEVIATED, LOST = Went.HELD, Went.DEVIATED, Went.LOST
 OVERTIME, BROKE, ELSEWHERE, STOPPED = Went.OVERTIME, Went.BROKE, Went.ELSEWHERE, Went.STOPPED
+SUSPENDED = Went.SUSPENDED
 
 ALONE = {
     # how it went: (the target listens, the target comes to us), of a MUST
@@ -29,6 +30,7 @@ ALONE = {
     OVERTIME: ("slow", "slow"),
     BROKE: ("error", "error"),
     ELSEWHERE: ("not-observed", "not-observed"),
+    SUSPENDED: ("not-observed", "not-observed"),
 }
 
 ATTEMPTS = {
@@ -47,6 +49,8 @@ ATTEMPTS = {
     (ELSEWHERE, HELD): "pass",
     (ELSEWHERE, DEVIATED): "fail",
     (ELSEWHERE, DEVIATED, HELD): "flaky",
+    (SUSPENDED, HELD): "pass",
+    (SUSPENDED, DEVIATED): "fail",
     (BROKE, HELD): "error",
     (HELD, DEVIATED, BROKE): "error",
     (BROKE, DEVIATED): "error",

@@ -92,6 +92,9 @@ class Running(Protocol):
     def suspended(self) -> bool:
         """Whether it is suspended."""
 
+    def suspensions(self) -> int:
+        """How often it was suspended or continued so far."""
+
     def usage(self) -> Usage | None:
         """Its resources now; None when it has ended."""
 
@@ -138,6 +141,7 @@ class Program:
         self._output: dict[str, bytes] = {}
         self._signs: tuple[Sign, ...] = ()
         self._stopped = False
+        self._suspensions = 0
 
     @property
     def stdin(self) -> IO[bytes]:
@@ -166,6 +170,8 @@ class Program:
                 self.ended = ProcessEnd(int(code), int(orphans))
             elif word == "failed":
                 raise CannotStart(f"cannot start {self.command[0]}", step="start", seen=os.strerror(int(rest or 0)))
+            else:
+                self._suspensions += 1
         return self.ended
 
     def _await_start(self, deadline: Deadline) -> bool:
@@ -245,6 +251,11 @@ class Program:
             return bool(psutil.Process(self.pid).status() == psutil.STATUS_STOPPED)
         except psutil.Error:
             return False
+
+    def suspensions(self) -> int:
+        """How often a signal has stopped or continued it, as its supervisor saw; a stop that is over leaves no other trace."""
+        self.poll()
+        return self._suspensions
 
     def usage(self) -> Usage | None:
         """The resources of it and its children now; None when it has ended."""

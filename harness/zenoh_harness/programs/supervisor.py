@@ -14,7 +14,8 @@ A forked supervisor starts the command in its own process group with a parent-de
 (child subreaper), keeps its output in bounded files, and searches it for signs of a crash.
 
     CONTROL  is read: `term`, `kill`, `bye`; its end means that the harness is gone: kill all, remove the folder
-    STATUS   is written, one line each: `started PID`, `failed ERRNO`, `ended CODE LEFT` (CODE < 0: signal; LEFT: orphans)
+    STATUS   is written, one line each: `started PID`, `failed ERRNO`, `ended CODE LEFT` (CODE < 0: signal; LEFT: orphans);
+             `stopped` and `continued` by a signal
 """
 # It does not import pathlib, since it must start in milliseconds.
 # ruff: noqa: PTH105, PTH118, PTH123, PTH208
@@ -245,10 +246,12 @@ class Supervisor:
     def reap(self) -> None:
         with contextlib.suppress(ChildProcessError):
             while True:
-                pid, status = os.waitpid(-1, os.WNOHANG)
+                pid, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED | os.WCONTINUED)
                 if pid == 0:
                     return
-                if pid == self.child:
+                if os.WIFSTOPPED(status) or os.WIFCONTINUED(status):
+                    self.report("stopped" if os.WIFSTOPPED(status) else "continued")
+                elif pid == self.child:
                     self.ended = os.waitstatus_to_exitcode(status)
 
     def pump(self, fd: int) -> bool:

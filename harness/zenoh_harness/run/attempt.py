@@ -28,6 +28,8 @@ from zenoh_harness.targets.target import NodeInstance
 AT_THE_END: Final = ("law/refusal-is-close",)
 """What we break when a case is over, and leaves a link in the middle of a handshake: it is shut without a word."""
 
+SUSPENDED: Final = "the target was suspended from outside (SIGSTOP)"
+
 
 class Went(Enum):
     """How an attempt went."""
@@ -43,6 +45,8 @@ class Went(Enum):
     """We failed, not the target."""
     ELSEWHERE = "elsewhere"
     """What was to be observed was not reached."""
+    SUSPENDED = "suspended"
+    """The target was suspended meanwhile: that it did not answer says nothing of it."""
     STOPPED = "stopped"
     """The run was ended meanwhile."""
 
@@ -100,11 +104,32 @@ def attempt(item: Item, conditions: Conditions, number: int = 1) -> AttemptOutco
     place: AbstractContextManager[object] = conditions.floor.taken() if conditions.floor else nullcontext()
     with turn, place:
         stage = _stage(item, conditions, number)
+        before = suspensions_of(conditions.node)
         with conditions.budgets.one() as stage.budget:
             outcome = _performed(item, stage)
+        outcome = _unless_suspended(outcome, conditions.node, before)
     if conditions.stop.is_set() and not outcome.held:
         return AttemptOutcome(item=item, went=Went.STOPPED)
     return replace(outcome, before=conditions.found)
+
+
+def suspensions_of(node: NodeInstance) -> int:
+    """How often the node's program was suspended or continued so far; 0 where that cannot be seen."""
+    return node.program.suspensions() if node.program is not None else 0
+
+
+def was_suspended(node: NodeInstance, before: int) -> bool:
+    """Whether the node was suspended since `suspensions_of` was `before`, or earlier and for good."""
+    return node.program is not None and (node.program.suspensions() != before or node.program.suspended())
+
+
+def _unless_suspended(outcome: AttemptOutcome, node: NodeInstance, before: int) -> AttemptOutcome:
+    """The outcome; of a target that was suspended meanwhile no silence and no law counts."""
+    if suspensions_of(node) == before and (outcome.held or not was_suspended(node, before)):
+        return outcome
+    if outcome.held:
+        return replace(outcome, laws=())
+    return replace(outcome, went=Went.SUSPENDED, cause=SUSPENDED, findings=(), laws=())
 
 
 def _stage(item: Item, conditions: Conditions, number: int) -> Stage:

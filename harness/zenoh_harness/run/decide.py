@@ -136,7 +136,7 @@ def _verdict(outcome: AttemptOutcome, side: Side) -> Verdict:
         case Went.LOST:
             # A responder must accept; an initiator that did not connect, and was found well afterwards, took longer than usual.
             return Verdict.FAIL if side is Side.RESPONDER else Verdict.SLOW
-        case Went.ELSEWHERE:
+        case Went.ELSEWHERE | Went.SUSPENDED:
             return Verdict.NOT_OBSERVED
         case Went.OVERTIME:
             return Verdict.SLOW  # it was found well afterwards, and what a step may take is bounded by itself

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from threading import Event, Lock, Thread
-from typing import Final
+from typing import Final, TypeVar
 
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.messages.sane import VERSION
@@ -17,6 +17,7 @@ from zenoh_harness.errors import CannotGoOn, OtherVersion, TargetError
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.probing.habits.study import study, study_profile
 from zenoh_harness.programs.signs import grave
+from zenoh_harness.run.attempt import SUSPENDED, suspensions_of, was_suspended
 from zenoh_harness.run.health import Budget, Health, check, death, learn
 from zenoh_harness.targets.habits import SETTLE, UNKNOWN, TargetHabits
 from zenoh_harness.targets.target import Grade, NodeInstance, NodeTarget
@@ -26,6 +27,9 @@ SLOW_LOOKS: Final = 3
 
 BRIEF_LOOKS: Final = 3
 """How many more looks a program gets that ended in order before the look was over: as after each link, or once its work was done."""
+
+SUSPENDED_LOOKS: Final = 3
+"""How often a look is taken of a node that is suspended during each."""
 
 GLANCE: Final = 0.05
 """Seconds between two looks at whether it has."""
@@ -53,6 +57,7 @@ Examine = Callable[[NodeInstance, Budget | None], Health]
 """A functional look at a node, within a latency budget where one is known."""
 
 
+Value = TypeVar("Value")
 Measure = tuple[Budget | None, Grade]
 """The latency budget, and the best grade that it ever reached."""
 
@@ -111,7 +116,7 @@ class Lifecycle:
             self._budget = Budget(calm=0.0, enough=health.grade, panics=panics)
             return Unhealthy(health.verdict, f"from the start: {health.cause}", health.conversation, health.wrote)
         if self._examine is check:
-            self._budget = replace(learn(self.node), panics=panics)
+            self._budget = replace(self.undisturbed(lambda: learn(self.node)), panics=panics)
         return died
 
     def _first_look(self) -> Health:
@@ -125,8 +130,8 @@ class Lifecycle:
     def _study(self) -> Unhealthy | None:
         """Learn its habits; a death, or a panic, that sane sessions and plain refusals brought about."""
         before = frozenset(sign.cause for sign in self.node.vitals().signs)
-        node = self.node
-        self.habits = node.habits = study(node) if self._earlier is None else study_profile(node, self._earlier)
+        self.habits = self.undisturbed(self._studied_habits)
+        self.node.habits = self.habits
         if self.habits.version is not None:
             speaks = f"speaks protocol version {self.habits.version} and not {VERSION}"
             raise OtherVersion(f"{self.target.reach} {speaks}: there is nothing to judge here")
@@ -142,6 +147,9 @@ class Lifecycle:
         if panic is not None and vitals.running:
             return Unhealthy(Verdict.PANIC, f"in sane sessions: {panic.cause}")
         return Unhealthy(Verdict.CRASH, f"{after}{death(vitals)}")
+
+    def _studied_habits(self) -> TargetHabits:
+        return study(self.node) if self._earlier is None else study_profile(self.node, self._earlier)
 
     def another(self) -> Lifecycle:
         """Another one, of a further instance of the same target, which is held to what was learnt of this one."""
@@ -219,6 +227,29 @@ class Lifecycle:
 
         Then another look; one that comes to us is started for it.
         """
+        return self.undisturbed(lambda: self._brief_look(budget), counts=lambda health: health.verdict is Verdict.PASS)
+
+    def undisturbed(
+        self, look: Callable[[], Value], *, counts: Callable[[Value], bool] = lambda _value: False
+    ) -> Value:
+        """What a look at the node shows, taken again if the node was suspended meanwhile, unless it `counts` all the same.
+
+        One that stays suspended is started anew. Raises CannotGoOn where that happens again and again.
+        """
+        for _ in range(SUSPENDED_LOOKS):
+            node = self.node
+            before = suspensions_of(node)
+            value = look()
+            if counts(value) or self._node is not node or not was_suspended(node, before):
+                return value
+            if node.vitals().suspended:
+                self._told(f"{self.target.reach}: {SUSPENDED}")
+                self.renew()
+        raise CannotGoOn(
+            f"{self.target.reach}: {SUSPENDED}, {SUSPENDED_LOOKS} times", step="look at the target", hint="let it run"
+        )
+
+    def _brief_look(self, budget: Budget | None) -> Health:
         health = self._examine(self.node, budget)
         for _ in range(BRIEF_LOOKS):
             comes = self.node.side is Side.INITIATOR

@@ -129,10 +129,8 @@ class NodeRun:
         """Leave out what was judged before the run was resumed; controls among it are rested on."""
         judged, role = earlier.labels, self.role
         items = {item.label: item for item in self.plan.items()}
-        self._stood = [
-            (items[name], one) for one in earlier.kept
-            if one.key.role == role and (name := check_label(one.key.check, one.key.parameters)) in items
-        ]  # fmt: skip
+        mine = [(check_label(one.key.check, one.key.parameters), one) for one in earlier.kept if one.key.role == role]
+        self._stood = [(items[name], one) for name, one in mine if name in items]
         self._rest_on(self._ground, self._stood)
         profiles = {
             profile: tuple(item for item in items if f"{role} {profile} {item.label}" not in judged)

@@ -120,7 +120,7 @@ class ProfileRun:
         """What the node can do; asked only where a case wants to know, and of one that is well."""
         needs = {need for item in items for need in item.case.needs} - ASSUMED
         look = self.look if needs and unhealthy is None else None
-        can = ability(self.target, self.lifecycle.node, look, needs)
+        can = self.lifecycle.undisturbed(lambda: ability(self.target, self.lifecycle.node, look, needs))
         known = {
             "known_deviations": self.options.known.requirements(self.target.identity.version),
             "quick": self.options.depth == "quick",

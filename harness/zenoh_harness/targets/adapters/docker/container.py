@@ -186,6 +186,10 @@ class Container:
         """Whether it is paused, or its first process stopped by a signal."""
         return bool(self._state().get("Paused")) or is_stopped(self.pid)
 
+    def suspensions(self) -> int:
+        """0: the engine keeps no count."""
+        return 0
+
     def usage(self) -> Usage | None:
         """Return its resources; None if it is gone. A daemon on another machine counts no descriptors."""
         if self.pid:

@@ -1,0 +1,109 @@
+"""A target that is suspended in mid-run is not blamed for its silence."""
+
+import os
+import signal
+import sys
+import time
+
+import pytest
+
+from zenoh_harness import cli
+from zenoh_harness.errors import CannotGoOn
+from zenoh_harness.files import results
+from zenoh_harness.programs import processes
+from zenoh_harness.run import attempt, health, lifecycle, profile
+from zenoh_harness.run.attempt import SUSPENDED
+
+pytestmark = pytest.mark.spread
+
+NODE = f"exec:{sys.executable} -m zenoh_harness.commands.peer --listen tcp/127.0.0.1:{{port}}"
+FEW = (
+    "--only", "establishment-sane/*", "--only", "establishment-cookie/a-changed*", "--only", "keep-alive/*",
+    "--depth", "quick",
+)  # fmt: skip
+MOMENTS = {
+    "attempt": (attempt, "_performed", lambda item, stage: stage._node),
+    "look": (lifecycle, "learn", lambda node: node),
+    "probe": (profile, "ability", lambda target, node, *_: node),
+}
+
+
+def suspend(node):
+    """Suspend the node's process, and wait until that is seen."""
+    before = node.program.suspensions()
+    os.kill(node.program.pid, signal.SIGSTOP)
+    awaited(lambda: node.program.suspended() and node.program.suspensions() > before)
+
+
+def awaited(condition):
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+@pytest.fixture
+def suspending(monkeypatch):
+    """A function that makes a function suspend the node, the first so many times that it is called; `goes_on`: until it returns."""
+    done = []
+
+    def suspending(moment, times, goes_on):
+        module, name, node_of = MOMENTS[moment]
+        original = getattr(module, name)
+
+        def disturbed(*given):
+            if len(done) >= times:
+                return original(*given)
+            done.append(name)
+            node = node_of(*given)
+            suspend(node)
+            try:
+                return original(*given)
+            finally:
+                if goes_on:
+                    os.kill(node.program.pid, signal.SIGCONT)
+                    awaited(lambda: not node.program.suspended())
+
+        monkeypatch.setattr(module, name, disturbed)
+        return done
+
+    monkeypatch.setattr(health, "PATIENCE", 0.3)
+    return suspending
+
+
+@pytest.mark.parametrize("goes_on", [True, False], ids=["goes on", "stays so"])
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_target_that_is_suspended_once_is_judged_as_if_it_never_was(moment, goes_on, suspending, tmp_path):
+    done = suspending(moment, 1, goes_on)
+    code = cli.invoke(["run", NODE, *FEW, "--out", str(tmp_path / "r"), "-q"])
+    found = results.read(tmp_path / "r")
+    assert done
+    assert {one.verdict.value for one in found.judgements} <= {"pass", "not-observed", "not-applicable"}
+    assert code == 0
+    assert found.footer.embargoed == 0
+
+
+def test_a_check_during_which_it_is_always_suspended_is_not_observed(suspending, tmp_path):
+    suspending("attempt", 99, True)
+    only = ("--only", "establishment-sane/a-sane-handshake-is-accepted", "--timeout", "2s")
+    cli.invoke(["run", NODE, *only, "--out", str(tmp_path / "r"), "-q"])
+    judged = {one.key.check: one for one in results.read(tmp_path / "r").judgements}
+    one = judged["establishment-sane/a-sane-handshake-is-accepted"]
+    assert (one.verdict.value, one.cause) == ("not-observed", SUSPENDED)
+    assert judged["target/stays-up"].verdict.value == "pass"
+
+
+def test_one_that_is_suspended_at_each_look_ends_the_run(suspending, tmp_path, capsys):
+    suspending("look", 99, True)
+    assert cli.invoke(["run", NODE, *FEW, "--out", str(tmp_path / "r"), "-q"]) == CannotGoOn.exit_code
+    assert SUSPENDED in capsys.readouterr().err
+
+
+def test_a_supervisor_tells_of_a_stop_that_is_over():
+    with processes.start(["sleep", "600"]) as program:
+        for number in (1, 3):
+            os.kill(program.pid, signal.SIGSTOP)
+            awaited(lambda count=number: program.suspensions() == count)
+            os.kill(program.pid, signal.SIGCONT)
+            awaited(lambda count=number + 1: program.suspensions() == count)
+        assert not program.suspended()
