@@ -216,7 +216,7 @@ class TargetCollector(pytest.Collector):
             self.judgements("")
         except HarnessError as why:
             return str(why)
-        judged = self._ran is None or any(not one.verdict.says_nothing for one in self._ran.judgements)
+        judged = self._ran is None or any(one.verdict.is_judged for one in self._ran.judgements)
         return "" if judged else self.stopped
 
     @property

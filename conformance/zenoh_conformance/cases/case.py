@@ -223,6 +223,14 @@ def all_cases() -> Mapping[str, Case]:
     return dict(sorted(_CASES.items()))
 
 
+def roles_by_requirement() -> Mapping[str, frozenset[str]]:
+    """Return the roles of the cases of each requirement that has cases."""
+    roles: dict[str, set[str]] = {}
+    for one in all_cases().values():
+        roles.setdefault(one.requirement, set()).add(one.role.value)
+    return {ident: frozenset(sides) for ident, sides in roles.items()}
+
+
 def find_case(name: str) -> Case:
     """The case of that id or alias. Raises KeyError with the nearest names."""
     cases = all_cases()

@@ -260,6 +260,11 @@ def test_counts_say_what_the_list_leaves(tmp_path):
     assert told(tmp_path, found).counted == "2 judged: 1 as required, 1 as listed; 1 do not apply or met nothing"
 
 
+def test_an_error_of_the_harness_is_counted_apart_from_what_was_judged(tmp_path):
+    found = held(tmp_path, "", judgement("pass"), judgement("error", "we broke", check=INVENTED))
+    assert told(tmp_path, found).counted == "1 judged: 1 as required; 1 ended in an error of the harness"
+
+
 @pytest.mark.parametrize(("verdict", "red"), [("fail", False), ("flaky", False), ("crash", True)])
 def test_what_is_not_required_yet_is_shown_and_not_red_but_a_death_is(tmp_path, verdict, red):
     seen = judgement(verdict, "so")

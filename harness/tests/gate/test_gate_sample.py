@@ -1,6 +1,7 @@
 """A repository with a gate, from its first list to a fixed deviation, against the reference and faulty nodes."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -48,6 +49,8 @@ def test_from_the_first_list_to_a_fixed_deviation(gate, tmp_path, monkeypatch):
     assert code == 1
     assert "NEW      session-establishment/cookie-must-match  (MUST, responder)" in text
     assert text.splitlines()[-1] == "Exit 1: red: 1 new"
+    assert re.search(r"^Judged: \d+ of \d+ \(\d+ %\) of the behaviour that applies", text, re.MULTILINE)
+    assert "the checks that this run left out: " in text.partition("More can be judged with")[2]
     assert (tmp_path / "page.md").read_text() == (tmp_path / "s.md").read_text()
     assert 'failures="1"' in (tmp_path / "j.xml").read_text()
     assert len(json.loads((tmp_path / "s.sarif").read_text())["runs"][0]["results"]) == 1

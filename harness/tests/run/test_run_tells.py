@@ -9,7 +9,7 @@ from run_fakes import World
 
 from zenoh_conformance.judging.verdict import Verdict, exit_code
 from zenoh_harness.files import results
-from zenoh_harness.run.summary import tell_exit
+from zenoh_harness.run.summary import as_json, shares_of, show, tell_exit
 
 
 @pytest.fixture
@@ -31,6 +31,19 @@ def test_what_is_red_tells_how_the_target_was_found_before_and_after(world):
     assert told["fake/bad"] == {"before": "works", "after": "works"}
     assert told["fake/killer"] == {"before": "works", "after": "zombie: seen zombie"}
     assert told["target/stays-up"] is None
+
+
+def test_the_summary_states_the_share_of_what_applies_and_what_would_help(world):
+    world.case("a")
+    world.case("b", lambda times, world: "no cookie")
+    ran = world.run()
+    out = Console(file=io.StringIO(), width=400)
+    show(ran, out)
+    shares = shares_of(ran.judgements, ran.header.role)
+    text = out.file.getvalue()
+    assert f"\nJudged: {shares.sentence}\nMore can be judged with {shares.more_sentence}\n" in text
+    assert shares.behaviour.judged >= 1
+    assert as_json(ran)["shares"] == shares.as_json()
 
 
 @pytest.mark.parametrize(

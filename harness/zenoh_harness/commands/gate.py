@@ -52,6 +52,7 @@ from zenoh_harness.run.folder import claimed
 from zenoh_harness.run.options import Options
 from zenoh_harness.run.plan import Selection
 from zenoh_harness.run.runner import Ran, nodes_of, parts_of, run_target
+from zenoh_harness.run.summary import shares_of
 from zenoh_harness.targets.lookup import find_checked
 from zenoh_harness.targets.reach import Reach
 
@@ -159,7 +160,8 @@ def judge(
         alerts=lambda: alerts_of_gate(held, path, exports.sarif_location),
     )
     verdict = _verdict(ran.header, held, ran.exit, ran.out, path, how, by_revision)
-    return _publish(shell, replace(verdict, why=ran.stopped.what if ran.stopped else ""), summary)
+    why = ran.stopped.what if ran.stopped else ""
+    return _publish(shell, replace(verdict, why=why, shares=shares_of(ran.judgements, ran.header.role)), summary)
 
 
 @command.command("init")
@@ -249,7 +251,7 @@ def from_results(shell: Shell, folder: Path, path: Path, strict: bool, summary: 
     pending = f"{len(read.pending)} checks were pending" if read.pending else "the results have no end"
     why = "" if read.complete else pending
     verdict = _verdict(read.header, replace(held, embargoed=secret), code, folder, path, how, {})
-    return _publish(shell, replace(verdict, why=why), summary)
+    return _publish(shell, replace(verdict, why=why, shares=shares_of(read.judgements, read.header.role)), summary)
 
 
 @command.command("check")

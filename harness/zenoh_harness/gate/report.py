@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from zenoh_conformance.judging.shares import Shares
 from zenoh_conformance.judging.verdict import Exit, Judgement, Verdict
 from zenoh_harness.console import plain
 from zenoh_harness.files.results import check_label
@@ -39,14 +40,16 @@ class GateReport:
     """Why the run ended early; empty if it did not."""
     revisions: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """Revision to the requirements that it contains."""
+    shares: Shares = field(default_factory=Shares)
 
     @property
     def counted(self) -> str:
         """`241 judged: 230 as required, 3 as listed, 8 otherwise; 20 could not be judged`."""
         counts = self.held.counts
         silent = sum(count for verdict, count in counts.items() if verdict.says_nothing)
+        errors = counts[Verdict.ERROR]
         right, listed = counts[Verdict.PASS] + counts[Verdict.SLOW], counts[Verdict.KNOWN]
-        judged, warned = counts.total() - silent, counts[Verdict.WARN]
+        judged, warned = counts.total() - silent - errors, counts[Verdict.WARN]
         parts = {
             "as required": right,
             "as listed": listed,
@@ -55,6 +58,7 @@ class GateReport:
         }
         parts_shown = [f"{number} {word}" for word, number in parts.items() if number or word == "as required"]
         rest = f"; {silent} do not apply or met nothing" if silent else ""
+        rest += f"; {errors} ended in an error of the harness" if errors else ""
         return f"{judged} judged: {', '.join(parts_shown)}{rest}"
 
     @property
@@ -72,6 +76,7 @@ class GateReport:
 def screen_lines(report: GateReport, most: int = MOST) -> Iterator[str]:
     """Yield the lines of the screen."""
     yield f"{report.title}: {report.counted}"
+    yield f"Judged: {report.shares.sentence}"
     for item in report.held.items[:most]:
         yield ""
         yield from _block(item, report.out)
@@ -126,6 +131,8 @@ def _value(one: Judgement) -> str:
 def _remarks(report: GateReport) -> Iterator[str]:
     """Yield remarks that do not make the gate red."""
     held = report.held
+    if report.shares.more:
+        yield f"More can be judged with {report.shares.more_sentence}"
     for revision, asked in report.revisions.items():
         red = sum(item.first.key.requirement in asked for item in held.items)
         yield f"Revision {revision}: {f'{red} red' if red else 'green'}"
@@ -158,6 +165,7 @@ def as_markdown(report: GateReport) -> str:
     """Return the full report as Markdown."""
     sign = {Exit.CONFORMING: "✅", Exit.NOT_CONFORMING: "❌"}.get(report.code, "⚠️")
     rows = [f"### {sign} {_cell(report.title)}", "", f"**{_cell(report.verdict)}**", "", _cell(report.counted), ""]
+    rows += [f"Judged: {_cell(report.shares.sentence)}", ""]
     if report.held.items:
         rows += ["| | requirement | check | what | repeat or fix |", "|---|---|---|---|---|"]
         rows += [_row(item, report.out) for item in report.held.items]
@@ -192,6 +200,7 @@ def as_json(report: GateReport) -> dict[str, Any]:
         "title": report.title,
         "exit": int(report.code),
         "verdict": report.verdict,
+        "shares": report.shares.as_json(),
         "counts": {
             verdict.value: number
             for verdict, number in sorted(report.held.counts.items(), key=lambda row: row[0].value)

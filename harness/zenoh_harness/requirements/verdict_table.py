@@ -69,7 +69,7 @@ def cell(row: RequirementCoverage, column: TargetColumn, vectors: Sequence[Vecto
     """Return the verdict on a requirement for one target, or why there is none."""
     judgements = column.judged.get(row.requirement.id, [])
     verdict = worst(judgement.verdict for judgement in judgements)
-    if judgements and not verdict.says_nothing:
+    if any(judgement.verdict.is_judged for judgement in judgements):
         return _verdict_count(verdict, judgements)
     if row.requirement.by_codec and (confirmed := _confirmed_vectors(vectors, column.version)):
         return confirmed

@@ -10,6 +10,7 @@ from threading import Lock
 from zenoh_conformance.cases.case import Case
 from zenoh_conformance.cases.controls import Ground
 from zenoh_conformance.judging.law import Law
+from zenoh_conformance.judging.shares import LACKS
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.talking.budget import Budgets
@@ -136,7 +137,7 @@ class ProfileRun:
                 text = f"the target's own file claims {', '.join(sorted(broken))}, and two looks did not see it do so"
                 self._left_out(item, text, Verdict.FAIL)
             elif missing:
-                self._left_out(item, f"the target does not do {', '.join(missing)}")
+                self._left_out(item, f"{LACKS}{', '.join(missing)}")
             else:
                 able.append(item)
         return able

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from zenoh_conformance.cases.case import roles_by_requirement
+from zenoh_conformance.judging.shares import Shares, shares
 from zenoh_conformance.judging.verdict import Exit, Judgement, Verdict, worst
 from zenoh_conformance.spec.errata import Stance, by_name
 from zenoh_conformance.spec.requirement import requirements
@@ -96,6 +98,19 @@ def idle(judgements: Iterable[Judgement]) -> dict[tuple[str, str], list[str]]:
     return dict(sorted(found.items(), key=lambda row: (-len(row[1]), row[0])))
 
 
+def shares_of(judgements: Iterable[Judgement], role: str) -> Shares:
+    """Return what of the specification applies to the target, and what of it was judged; `role` is the header's."""
+    return shares(public(judgements), role, roles_by_requirement())
+
+
+def tell_shares(ran: Ran, out: Console) -> None:
+    """Print the shares, and what would make more judgeable."""
+    stated = shares_of(ran.judgements, ran.header.role)
+    out.print(f"\nJudged: {stated.sentence}", soft_wrap=True)
+    if stated.more:
+        out.print(f"More can be judged with {stated.more_sentence}", soft_wrap=True)
+
+
 def as_json(ran: Ran) -> dict[str, Any]:
     """The summary for programs."""
     shown = public(ran.judgements)
@@ -105,6 +120,7 @@ def as_json(ran: Ran) -> dict[str, Any]:
         "exit": int(ran.exit),
         "verdicts": dict(ran.footer.verdicts),
         "embargoed": ran.footer.embargoed,
+        "shares": shares_of(shown, ran.header.role).as_json(),
         "pages": {page: {verdict.value: n for verdict, n in counts.items()} for page, counts in by_page(shown)},
         "deviations": listed,
         "departures": listed,  # the name of 0.1; goes with the next minor version
@@ -137,6 +153,7 @@ def show(ran: Ran, out: Console, *, verbose: bool = False) -> None:
     if not never_began(ran):
         out.print()
         out.print(_table(list(by_page(shown))))
+        tell_shares(ran, out)
         tell_known(shown, out, verbose=verbose)
         _tell_idle(idle(shown), out, verbose=verbose)
     _tell_end(ran, out)

@@ -15,6 +15,7 @@ from zenoh_conformance.judging.engine import judge
 from zenoh_conformance.judging.finding import Deviation, Finding
 from zenoh_conformance.judging.law import all_laws
 from zenoh_conformance.judging.own_side import own_faults
+from zenoh_conformance.judging.shares import LACKS
 from zenoh_conformance.reading.conversation import Conversation, Side
 from zenoh_harness.errors import CannotConnect
 from zenoh_harness.files.results import check_label
@@ -25,9 +26,6 @@ from zenoh_harness.reference.memory import MemoryScene, able
 from . import Variant
 
 T = TypeVar("T")
-
-LACKS = "the target does not do "
-"""The beginning of the reason of a check that needs a capability which the target lacks."""
 
 
 HEARD = 6
