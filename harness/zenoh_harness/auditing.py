@@ -129,7 +129,7 @@ def excuse(source: AuditedFile, known: Known, version: str = "") -> None:
 def write_evidence(sources: Sequence[AuditedFile], out: Path) -> None:
     """Write `findings.jsonl`, and the packets and the conversation of each connection with a finding. Raises CannotGoOn.
 
-    Files under embargo are left out.
+    `audit.json` holds the same for a report, with what was judged. Files under embargo are left out.
     """
     try:
         (out / FOLDER).mkdir(parents=True, exist_ok=True)
@@ -141,6 +141,10 @@ def write_evidence(sources: Sequence[AuditedFile], out: Path) -> None:
             for source in public:
                 for row in source.as_json()["findings"]:
                     lines.write(json.dumps({"file": source.path.name, **row}) + "\n")
+        document = [{**source.as_json(), "file": source.path.name} for source in public]
+        (out / "audit.json").unlink(missing_ok=True)
+        if document:
+            (out / "audit.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     except OSError as why:
         raise CannotGoOn(f"cannot write under {out}", step="write the evidence", seen=str(why)) from why
 

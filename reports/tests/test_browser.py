@@ -11,6 +11,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 import hostile
 import pytest
+from sites import dated
 
 from zenoh_harness.pytest_needs import CHROMIUM_NAMES
 from zenoh_reports.pages import folder as pages
@@ -81,8 +82,8 @@ def site(making_runs: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     make_run = making_runs(folder)
     places = [
-        make_run("old", "calls-a-version-invalid", version="1.9.0", known="so it is"),
-        make_run("new", "believes-any-cookie", version="1.10.0"),
+        dated(make_run("old", "calls-a-version-invalid", version="1.9.0", known="so it is"), "2026-01-01T00:00:00Z"),
+        dated(make_run("new", "believes-any-cookie", version="1.10.0"), "2026-02-01T00:00:00Z"),
         make_run("last", version="1.11.0"), make_run("cut", version="2", footer=False, planned=("responder default x/y",)),
         make_run("pair", name="a 1 <- b 2", version="1 <- 2", kind="interop", reach="exec:a <- exec:b"),
     ]  # fmt: skip
@@ -98,7 +99,7 @@ def written(below: Path, places: list[Path], documents: Documents | None = None)
 
 
 PAGES = (
-    "index.html", "matrix.html", "spec/index.html", "spec/close.html", "implementation/node.html", "diff/index.html",
+    "index.html", "matrix.html", "trends.html", "spec/index.html", "spec/close.html", "implementation/node.html", "diff/index.html",
     "diff/node-1.9.0-exec..node-1.10.0-exec.html", "interop.html", "automata.html", "campaigns.html", "audits.html", "about.html",
     "run/node-1.10.0-exec/index.html",
     "run/node-1.10.0-exec/responder-default-establishment-cookie-a-changed-cookie-is-refused.html",
@@ -128,6 +129,36 @@ def test_no_page_is_wider_than_the_screen(site, chromium, width):
     tab = Tab(chromium, site, width=width)
     for name in PAGES:
         assert tab.go(name).evaluate("document.documentElement.scrollWidth") <= width, name
+    assert tab.calm()
+
+
+def targets(page: Any) -> Any:
+    """The table of the targets on the front page."""
+    return page.get_by_role("region", name="Targets", exact=True)
+
+
+def test_the_matrix_opens_on_what_was_judged_and_keeps_the_rest(site, chromium):
+    tab = Tab(chromium, site)
+    page = tab.go("matrix.html")
+    shown, every = page.locator("#matrix tr[data-row]:visible"), page.locator("#matrix tr[data-row]").count()
+    assert 0 < shown.count() < 10
+    assert all(row.get_attribute("data-judged") == "yes" for row in shown.all())
+    page.get_by_label("Rows").select_option("")
+    assert shown.count() == every > 600
+    assert page.get_by_role("status").inner_text() == f"{every} of {every} shown"
+    page.reload()
+    assert shown.count() == every
+    assert tab.calm()
+
+
+def test_the_picture_leads_to_what_was_judged(site, chromium):
+    tab = Tab(chromium, site)
+    page = tab.go("index.html")
+    picture = page.get_by_role("region", name="Pages of the specification by target")
+    assert picture.locator("svg.share").count() > 0
+    picture.get_by_role("link", name="1 red").first.click()
+    assert page.locator("h1").inner_text().startswith("node 1.10.0")
+    assert page.locator("#page-session-establishment").is_visible()
     assert tab.calm()
 
 
@@ -161,11 +192,11 @@ def test_the_heads_of_the_matrix_stay_in_sight(site, chromium):
 def test_a_table_sorts_by_its_heads(site, chromium):
     tab = Tab(chromium, site)
     page = tab.go("index.html")
-    head = page.locator("th", has_text="Exit").locator("button").first
+    head = targets(page).locator("th", has_text="Exit").locator("button").first
     head.click()
-    exits = [text.strip() for text in page.locator("table").first.locator("tbody td:nth-child(3)").all_inner_texts()]
+    exits = [text.strip() for text in targets(page).locator("tbody td:nth-child(3)").all_inner_texts()]
     assert exits == sorted(exits)
-    assert page.locator("th", has_text="Exit").first.get_attribute("aria-sort") == "ascending"
+    assert targets(page).locator("th", has_text="Exit").first.get_attribute("aria-sort") == "ascending"
     assert tab.calm()
 
 
@@ -242,7 +273,7 @@ def test_does_a_version_conform(site, chromium):
     page = Tab(chromium, site).go("index.html")
     words = {
         row.locator("th").inner_text().splitlines()[0]: row.locator("td .v").first.inner_text()
-        for row in page.locator("table").first.locator("tbody tr").all()
+        for row in targets(page).locator("tbody tr").all()
     }
     assert {name: word.split(maxsplit=1)[1] for name, word in words.items()} == {
         "node 1.9.0": "known deviations", "node 1.10.0": "deviates", "node 1.11.0": "conforms", "node 2": "incomplete",
@@ -252,7 +283,7 @@ def test_does_a_version_conform(site, chromium):
 def test_what_is_its_worst_failure_and_the_bytes_of_it(site, chromium):
     """One click."""
     page = Tab(chromium, site).go("index.html")
-    row = page.locator("table").first.locator("tbody tr", has_text="node 1.10.0")
+    row = targets(page).locator("tbody tr", has_text="node 1.10.0")
     row.locator("td").last.get_by_role("link").click()
     assert page.locator("h1").inner_text().startswith("✗ fail")
     assert page.get_by_text("first difference, byte 0").is_visible()
@@ -301,7 +332,7 @@ def test_a_table_of_many_targets_fits_and_can_be_read(make_run, tmp_path, chromi
         tmp_path, [make_run(f"v{n}", "believes-any-cookie" if n > 7 else "", version=f"1.{n}.0") for n in range(14)]
     )
     tab = Tab(chromium, site, width=width)
-    for name in ("matrix.html", "spec/close.html", "diff/index.html", "implementation/node.html"):
+    for name in ("index.html", "matrix.html", "spec/close.html", "diff/index.html", "implementation/node.html"):
         page = tab.go(name)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, name
         if name == "matrix.html":

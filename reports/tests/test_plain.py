@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from zenoh_conformance.judging.shares import Why, why_unjudged
 from zenoh_conformance.judging.verdict import Judgement, Key, Verdict
 from zenoh_conformance.spec.requirement import Level, Requirement, requirements
 from zenoh_harness.errors import UsageError
 from zenoh_reports.pages.matrix import worse_in
 from zenoh_reports.plain import fold, runs
 from zenoh_reports.plain.anomalies import anomalies
-from zenoh_reports.plain.fold import Why
+from zenoh_reports.plain.judgements import UNOBSERVED
 from zenoh_reports.plain.versions import version_key, version_order
 from zenoh_reports.plain.wavering import wavering, worst_of
 
@@ -78,6 +79,17 @@ def test_the_worst_verdict_counts_and_what_says_nothing_is_not_counted(make_run)
     assert cell.counted == len(cell.judgements) - 1
 
 
+def test_a_requirement_that_only_ended_in_an_error_is_not_judged(make_run):
+    """Neither the page, nor the exit code, nor the tables call it judged; one that was judged beside stays so."""
+    more = [judgement("query/request-id", Verdict.ERROR), judgement(COOKIE, Verdict.ERROR, "law/y")]
+    (run,) = load(make_run("run", more=more))
+    cells = fold.table(run)
+    assert (cells["query/request-id"].counted, cells["query/request-id"].why) == (0, Why.ERROR)
+    assert (cells[COOKIE].counted > 0, cells[COOKIE].why) == (True, None)
+    assert runs.judged(run) == len(run.judgements) - 2
+    assert Verdict.ERROR.value in UNOBSERVED
+
+
 def test_every_requirement_without_a_verdict_says_why(make_run):
     (run,) = load(make_run("run", more=[judgement("query/request-id", Verdict.NOT_APPLICABLE)]))
     cells = fold.table(run)
@@ -105,7 +117,7 @@ def test_every_requirement_without_a_verdict_says_why(make_run):
 )
 def test_a_requirement_of_another_role_is_not_called_not_run(binds, roles, due):
     one = Requirement(id="page/phrase", level=Level.MUST, binds=binds, ref=("page#section",), says="It does.")
-    assert fold.why(one, fold.Cell(), frozenset(roles)) is due
+    assert why_unjudged(one, [], roles) is due
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ import pytest
 from markupsafe import escape
 from sites import parsed, run_report, site_of
 
+from zenoh_conformance.judging.shares import Why
 from zenoh_conformance.judging.verdict import Judgement, Key, Verdict
 from zenoh_conformance.reading.conversation import Connection, Conversation, Event, Framing, Happened, Side
 from zenoh_harness.files import captures, conversations, pcap
@@ -26,7 +27,7 @@ from zenoh_reports.pages import changes, folder
 from zenoh_reports.pages import site as pages_site
 from zenoh_reports.pages.build import build
 from zenoh_reports.pages.site import SIGNS, Report
-from zenoh_reports.plain import documents, fold, runs
+from zenoh_reports.plain import documents, runs
 from zenoh_reports.plain.documents import Documents, schema
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -242,7 +243,7 @@ def test_of_many_targets_cells_are_signs_that_are_explained(make_run, monkeypatc
     monkeypatch.setattr(pages_site, "MANY", 1)
     page = site_of(*runs_)["matrix.html"].decode()
     assert re.findall(r'class="v (\w+)" aria-label="(\w+)"', page)
-    assert set(pages_site.WHY_SIGNS) == {why.value for why in fold.Why}
+    assert set(pages_site.WHY_SIGNS) == {why.value for why in Why}
     legend = page.partition("Symbols of cells")[2].partition("</p>")[0]
     assert all(f"<strong>{sign}</strong> {why}" in legend for why, sign in pages_site.WHY_SIGNS.items())
     assert len(page) < len(wordy)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,9 @@ from zenoh_harness.errors import HarnessError, UsageError
 from zenoh_harness.files.writable import check_folders
 from zenoh_reports.pages import folder
 from zenoh_reports.plain import documents, runs
+
+if TYPE_CHECKING:
+    from zenoh_reports.pages.site import Report
 
 
 @click.command("report")
@@ -27,6 +30,8 @@ from zenoh_reports.plain import documents, runs
 )
 @click.option("--check", is_flag=True, help="Only check that RESULTS are complete submissions.")
 @click.option("--seal", is_flag=True, help="Write digests and the in-toto statement into the submissions in RESULTS.")
+@click.option("--url", default="", metavar="URL", help="Address of the published site, for the text of its badges.")
+@click.option("--local-paths", is_flag=True, help="Keep the folders of this machine in commands and target strings.")
 @click.option("--parquet", is_flag=True, help="Also write the tables as Parquet.")
 @click.option("--force", is_flag=True, help="Write into a folder that contains other files; they stay.")
 @click.option("--spark", "with_spark", is_flag=True, help="Also keep tables of all results and campaigns, with Spark.")
@@ -42,6 +47,8 @@ def command(
     since: Path | None,
     check: bool,
     seal: bool,
+    url: str,
+    local_paths: bool,
     parquet: bool,
     force: bool,
     with_spark: bool,
@@ -68,7 +75,9 @@ def command(
             code = check_submissions(shell, results)
         else:
             check_folders(tables if with_spark or master else None)
-            code = write_site(shell, results, out, since, parquet=parquet, force=force)
+            folder.check(out, force=force)
+            report = read_report(results, since, url=url, local_paths=local_paths)
+            code = write_site(shell, report, out, parquet=parquet, force=force)
             if with_spark or master:
                 keep(shell, results, tables, master)
     except HarnessError as why:
@@ -77,25 +86,24 @@ def command(
     click.get_current_context().exit(code)
 
 
-def write_site(
-    shell: Shell, results: Sequence[Path], out: Path, since: Path | None, *, parquet: bool, force: bool
-) -> int:
-    """Build and write the site; return the exit code."""
-    from zenoh_reports.pages.build import build
+def read_report(results: Sequence[Path], since: Path | None, *, url: str, local_paths: bool) -> Report:
+    """Read what the pages are made of. Raises UsageError and FileFault."""
     from zenoh_reports.pages.site import Report
 
     before = read_earlier(since)
-    folder.check(out, force=force)
     others = documents.found(results)
-    files = [
-        file
-        for file in results
-        if file.suffix != ".json" and not (file.is_dir() and others and not holds_results(file))
-    ]
-    read, unread = runs.load(runs.found(files) if files else [])
-    report = Report(read, unread, documents.load(others), before)
+    files = [file for file in results if not holds_documents_alone(file)]
+    read, unread = runs.load(runs.found(files) if files else [], local_paths=local_paths)
+    return Report(read, unread, documents.load(others), before, url=url)
+
+
+def write_site(shell: Shell, report: Report, out: Path, *, parquet: bool, force: bool) -> int:
+    """Build and write the site; return the exit code."""
+    from zenoh_reports.pages.build import build
+
     site = build(report, parquet=parquet)
     folder.write(out, site, force=force)
+    read, unread = report.runs, report.unread
     for one in unread:
         click.echo(f"zconform: {runs.shown(one.file)}: {runs.shown(one.why, 300)}", err=True)
     page = out / "index.html"
@@ -106,7 +114,7 @@ def write_site(
         click.echo(f"{len(read):,} run{'s' * (len(read) != 1)}, {len(site):,} files: {page}")
     if unread:
         return int(Exit.CANNOT_GO_ON)
-    return int(Exit.CONFORMING if any(runs.judged(run) for run in read) or not files else Exit.NOTHING_JUDGED)
+    return int(Exit.CONFORMING if any(map(runs.judged, read)) or not read else Exit.NOTHING_JUDGED)
 
 
 def keep(shell: Shell, results: Sequence[Path], folder: Path, master: str | None) -> None:
@@ -119,17 +127,20 @@ def keep(shell: Shell, results: Sequence[Path], folder: Path, master: str | None
         from zenoh_reports.pipeline.progress import progress
         from zenoh_reports.pipeline.store import Store
 
-        files = [str(file.resolve()) for file in runs.found([place for place in results if place.suffix != ".json"])]
+        places = [place for place in results if not holds_documents_alone(place)]
+        files = [str(file.resolve()) for file in runs.found(places)] if places else []
         with progress(spark) as step:
-            summary = str(report(spark, files, folder.resolve(), step))
+            summary = str(report(spark, files, folder.resolve(), step)) if files else "no results"
             step("campaigns")
             count = campaigns.keep(spark, [place for place in results if place.is_dir()], Store(folder.resolve()))
         click.echo(summary + (f", {count} campaigns" if count else ""), err=shell.as_json)
 
 
-def holds_results(folder: Path) -> bool:
-    """Whether a folder contains results; it may contain only documents."""
-    return next(folder.rglob(runs.RESULTS), None) is not None
+def holds_documents_alone(place: Path) -> bool:
+    """Whether a file is a document, or a folder contains documents and no results."""
+    if place.is_dir():
+        return next(place.rglob(runs.RESULTS), None) is None and bool(documents.found([place]))
+    return place.suffix == ".json" or place.name == documents.FINDINGS
 
 
 def read_earlier(since: Path | None) -> dict[str, Any] | None:

@@ -6,10 +6,14 @@ import json
 from dataclasses import dataclass
 from typing import Final
 
+from zenoh_conformance.judging.shares import Shares
 from zenoh_conformance.judging.verdict import Exit
+from zenoh_reports.pages import links
 from zenoh_reports.plain.runs import LISTED, Run, shown
 
 LABEL: Final = "zenoh conformance"
+UNKNOWN: Final = "https://ADDRESS-OF-THIS-SITE"
+"""What stands for the address of the site where no `--url` names it."""
 _COLOURS: Final = {
     "good": ("brightgreen", "#1a6b2f"),
     "listed": ("yellow", "#7a5200"),
@@ -40,11 +44,18 @@ class Badge:
         return round(len(self.label) * WIDTH) + 12, round(len(self.message) * WIDTH) + 12
 
 
-def badge(run: Run) -> Badge:
-    """Return the badge of a run; an incomplete run is never green."""
+def badge(run: Run, shares: Shares) -> Badge:
+    """Return the badge of a run, with the share of what applies; an incomplete run is never green."""
     deviates = run.complete and run.exit is Exit.NOT_CONFORMING
     colour = "listed" if run.word == LISTED else "good" if run.green else "bad" if deviates else "dull"
-    return Badge(LABEL, shown(f"{run.identity.version} {run.word}".strip(), 60), colour)
+    stated = f", {shares.main.judged} of {shares.main.applies} judged" if shares.main.applies else ""
+    return Badge(LABEL, shown(f"{run.identity.version} {run.word}".strip(), 60) + stated, colour)
+
+
+def markdown(run: Run, url: str = "") -> str:
+    """Return the text that shows the badge in a README and links to the page of the run."""
+    site = f"{url or UNKNOWN}/".replace("//", "/").replace(":/", "://")
+    return f"[![{LABEL}]({site}{links.badge(run)}.svg)]({site}{links.run(run)})"
 
 
 def endpoint(one: Badge) -> str:

@@ -13,7 +13,7 @@ from zenoh_reports.pages.site import Report
 from zenoh_reports.plain import fold
 from zenoh_reports.plain.runs import Run, shown
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 
 
 def document(report: Report) -> dict[str, Any]:
@@ -70,6 +70,7 @@ def target(report: Report, run: Run) -> dict[str, Any]:
         "requirements": {
             verdict.value: n for verdict, n in sorted(fold.tally(cells).items(), key=lambda item: item[0].value)
         },
+        "shares": fold.shares_of(cells).as_json(),
         "not_judged": {why.value: len(ones) for why, ones in fold.silence(cells).items()},
         "page": links.run(run),
     }

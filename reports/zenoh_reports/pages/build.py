@@ -22,6 +22,7 @@ from zenoh_reports.pages import (
     run,
     specification,
     states,
+    trends,
 )
 from zenoh_reports.pages.site import Report, Site
 from zenoh_reports.plain.documents import schema
@@ -37,7 +38,7 @@ def build(report: Report, *, parquet: bool = False) -> dict[str, bytes]:
         run.make(site, one)
         for deviation in report.found[one.slug]:
             judgement.make(site, one, deviation)
-    for view in (specification, implementation, changes, interop, states, extras, about):
+    for view in (specification, implementation, changes, trends, interop, states, extras, about):
         view.make(site)
     programs(site, parquet=parquet)
     return site.files
@@ -84,6 +85,6 @@ def programs(site: Site, *, parquet: bool) -> None:
     site.text("summary.md", markdown.text(report))
     site.files["verify.pyz"] = pack.archive()
     for one in report.runs:
-        badge = badges.badge(one)
-        site.text(f"badge/{one.slug}.json", badges.endpoint(badge))
-        site.page(f"badge/{one.slug}.svg", "badge.svg", badge=badge)
+        badge = badges.badge(one, front.line(report, one).shares)
+        site.text(f"{links.badge(one)}.json", badges.endpoint(badge))
+        site.page(f"{links.badge(one)}.svg", "badge.svg", badge=badge)

@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any, Final
 
+from zenoh_conformance.judging.shares import Why
 from zenoh_conformance.judging.verdict import WORST_FIRST, Verdict, worst
 from zenoh_reports.pages import changes, front, links
 from zenoh_reports.pages.site import Report, Site
@@ -123,14 +124,14 @@ def deviations(report: Report, runs: list[Run]) -> list[Shared]:
     return sorted(found, key=lambda one: (-one.verdict.severity, one.requirement, one.check))
 
 
-def never(report: Report, runs: list[Run]) -> list[tuple[fold.Why, list[str]]]:
+def never(report: Report, runs: list[Run]) -> list[tuple[Why, list[str]]]:
     """Return the requirements that no version was judged by, grouped by the reason in the newest run."""
     tables = [report.tables[run.slug] for run in runs]
-    idle = [ident for ident in tables[-1] if all(ident not in one or one[ident].verdict.says_nothing for one in tables)]
-    by_why: dict[fold.Why, list[str]] = defaultdict(list)
+    idle = [ident for ident in tables[-1] if all(ident not in one or not one[ident].counted for one in tables)]
+    by_why: dict[Why, list[str]] = defaultdict(list)
     for ident in idle:
-        by_why[tables[-1][ident].why or fold.Why.NOT_RUN].append(ident)
-    return [(why, by_why[why]) for why in fold.Why if by_why[why]]
+        by_why[tables[-1][ident].why or Why.NOT_RUN].append(ident)
+    return [(why, by_why[why]) for why in Why if by_why[why]]
 
 
 def _of(probe: dict[str, Any], name: str) -> bool:

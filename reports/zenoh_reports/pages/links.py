@@ -12,6 +12,7 @@ MATRIX = "matrix.html"
 SPECIFICATION = "spec/index.html"
 IMPLEMENTATIONS = "implementation/index.html"
 CHANGES = "diff/index.html"
+TRENDS = "trends.html"
 INTEROP = "interop.html"
 AUTOMATA = "automata.html"
 CAMPAIGNS = "campaigns.html"
@@ -49,6 +50,11 @@ def implementation(name: str) -> str:
 def diff(old: Run, new: Run) -> str:
     """Return the page of the changes between two runs."""
     return f"diff/{old.slug}..{new.slug}.html"
+
+
+def badge(one: Run) -> str:
+    """Return the badge of a run, without its suffix."""
+    return f"badge/{one.slug}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,8 @@ class RequirementLine:
     level: str
     says: str
     cells: tuple[MatrixCell, ...]
+    judged: bool
+    """Whether a target was judged by it."""
 
     @property
     def worst(self) -> int:
@@ -89,17 +91,19 @@ def sorted_ids(idents: list[str]) -> list[str]:
 
 def group(report: Report, page: str, level: str, idents: list[str]) -> MatrixGroup:
     """Return the requirements of one page and level."""
+    tables = [report.tables[run.slug] for run in report.single]
+    counted = {ident: [table.get(ident, Cell()).counted > 0 for table in tables] for ident in idents}
     lines = tuple(
         RequirementLine(
-            ident, fold.level(ident), fold.says(ident), tuple(cell(report, run, ident) for run in report.single)
+            ident,
+            fold.level(ident),
+            fold.says(ident),
+            tuple(cell(report, run, ident) for run in report.single),
+            any(counted[ident]),
         )
         for ident in idents
     )
-    judged = tuple(
-        sum(not report.tables[run.slug].get(ident, Cell()).verdict.says_nothing for ident in idents)
-        for run in report.single
-    )
-    return MatrixGroup(page, level, lines, judged)
+    return MatrixGroup(page, level, lines, tuple(map(sum, zip(*counted.values(), strict=True))))
 
 
 def cell(report: Report, run: Run, ident: str) -> MatrixCell:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from zenoh_conformance.judging.verdict import Judgement, Verdict
+from zenoh_reports.exports import badges
 from zenoh_reports.pages import front, links
 from zenoh_reports.pages.site import Report, Site
 from zenoh_reports.plain import fold
@@ -27,6 +28,7 @@ def make(site: Site, run: Run) -> None:
         pages=entries_by_page(report, run),
         anomalies=[anomaly for anomaly in report.anomalies if anomaly.run is run],
         pending=run.results.pending[:500],
+        badge_text=badges.markdown(run, report.url),
     )
 
 

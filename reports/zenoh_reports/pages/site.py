@@ -39,6 +39,8 @@ class Report:
     """Slug of a run to the deviations with a page of their own."""
     anomalies: list[Anomaly] = field(default_factory=list)
     """Contradictions in the input, such as unreadable files."""
+    url: str = ""
+    """The address at which the site is published, for the text of badges; empty if unknown."""
     memo: dict[str, Any] = field(default_factory=dict)
     """Values that several pages use, computed once."""
     _pages: dict[int, str] = field(default_factory=dict)
@@ -65,6 +67,15 @@ class Report:
     def dense(self) -> bool:
         """Whether there are so many targets that tables show symbols instead of words."""
         return len(self.single) > MANY
+
+    @property
+    def has_trends(self) -> bool:
+        """Whether a target has runs of several dates."""
+        dates: dict[tuple[str, str, str], set[str]] = {}
+        for run in self.single:
+            one = run.identity
+            dates.setdefault((one.name, one.kind, one.role), set()).update([run.date] if run.date else [])
+        return any(len(each) > 1 for each in dates.values())
 
     def page_of(self, judgement: Judgement) -> str:
         """Return the page of a judgement, or an empty string."""
@@ -110,6 +121,7 @@ class Site:
             (links.MATRIX, "Matrix", bool(report.single)),
             (links.SPECIFICATION, "Specification", True),
             (links.IMPLEMENTATIONS, "Implementations", bool(report.single)),
+            (links.TRENDS, "Trends", report.has_trends),
             (links.CHANGES, "Changes", len(report.single) > 1 or report.earlier is not None),
             (links.INTEROP, "Interop", bool(report.pairs)),
             (links.AUTOMATA, "States", True),
@@ -138,6 +150,7 @@ def environment() -> Environment:
         worst_first=[verdict.value for verdict in WORST_FIRST if not verdict.says_nothing],
         why_signs=WHY_SIGNS,
         word_sign=word_sign,
+        kinds=BAR_KINDS,
         requirements=requirements,
         sources=SOURCES,
     )
@@ -181,10 +194,19 @@ WHY_SIGNS: Final = {
     "told by vectors": "v",
     "another role": "r",
     "not in this run": "·",
+    "harness error": "e",
     "no check yet": "u",
     "cannot be seen": "∅",
 }
 """A symbol for each reason of a missing verdict, for tables with many columns."""
+
+BAR_KINDS: Final = {
+    "red": ("✗", "red"),
+    "listed": ("≈", "listed or warned"),
+    "right": ("✓", "as required"),
+    "none": ("·", "not judged"),
+}
+"""The parts of a bar in their order: sign and meaning."""
 
 MANY: Final = 12
 """With more targets than this, cells show symbols instead of words."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -80,6 +81,26 @@ def is_audit(document: object) -> bool:
 def audit(sources: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """One document a source of `zconform audit --format json`."""
     return [_audit(source) for source in sources]
+
+
+def sources_of(file: Path, lines: Iterable[str]) -> list[dict[str, Any]]:
+    """Return the sources of an audit from the lines of its `findings.jsonl`. Raises FileFault for a line that is none."""
+    sources: dict[str, dict[str, Any]] = {}
+    for number, line in enumerate(lines, 1):
+        try:
+            row = json.loads(line)
+            name, node, law = str(row["file"]), str(row["node"]), str(row["law"])
+            source = sources.setdefault(name, {"file": name, "laws": {}, "nodes": {}, "findings": []})
+            addresses = source["nodes"].setdefault(node, [])
+            addresses += [row["address"]] if row["address"] not in addresses else []
+            source["laws"][law] = source["laws"].get(law, 0) + 1
+            source["findings"].append({key: row[key] for key in _OF_FINDING})
+        except (KeyError, TypeError, ValueError) as why:
+            raise FileFault(file, number, f"is not what `zconform audit` writes: {why!r:.200}") from why
+    return list(sources.values())
+
+
+_OF_FINDING = ("t", "node", "connection", "requirement", "cause", "law", "verdict")
 
 
 def _audit(source: Mapping[str, Any]) -> dict[str, Any]:

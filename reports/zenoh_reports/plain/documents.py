@@ -16,6 +16,8 @@ from zenoh_harness.errors import UsageError
 from zenoh_harness.files.campaigns import MANIFEST
 from zenoh_harness.files.faults import FileFault, regular
 
+FINDINGS: Final = "findings.jsonl"
+"""What `zconform audit --out` of earlier versions wrote alone; later ones write `audit.json` beside it."""
 KINDS: Final = ("probe", "learned", "campaign", "audit")
 TAKES: Final = f"they are {', '.join(KINDS)}, beside results.jsonl of a run"
 """The documents that a report takes besides results; `schemas/` describes the last three."""
@@ -36,13 +38,17 @@ class Documents:
 def found(places: Iterable[Path]) -> list[Path]:
     """Every document that the arguments name: a JSON file itself, or those of a folder that tell their kind by their name."""
     files: dict[Path, Path] = {}
-    names = (*(f"{kind}*.json" for kind in KINDS), MANIFEST)
+    names = (*(f"{kind}*.json" for kind in KINDS), MANIFEST, FINDINGS)
     for place in places:
         inside = [file for name in names for file in sorted(place.rglob(name))] if place.is_dir() else [place]
         for file in inside:
-            if file.suffix == ".json" and not file.name.endswith(SCHEMA):
+            if (file.suffix == ".json" and not file.name.endswith(SCHEMA)) or _is_audit_alone(file):
                 files.setdefault(file.resolve(), file)
     return [files[key] for key in sorted(files)]
+
+
+def _is_audit_alone(file: Path) -> bool:
+    return file.name == FINDINGS and not file.with_name("audit.json").exists()
 
 
 def load(files: Iterable[Path]) -> Documents:
@@ -61,6 +67,8 @@ def converted(file: Path) -> list[dict[str, Any]]:
     """The documents in a file: itself, or those that follow from what `zconform audit` printed. Raises FileFault."""
     from zenoh_reports.plain import arrivals
 
+    if file.name == FINDINGS:
+        return arrivals.audit(arrivals.sources_of(file, file.read_text(encoding="utf-8").splitlines()))
     found = parsed(file)
     try:
         if arrivals.is_audit(found):

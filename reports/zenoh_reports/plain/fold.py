@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from functools import cached_property
 from typing import Final
 
+from zenoh_conformance.cases.case import roles_by_requirement
+from zenoh_conformance.judging import shares
+from zenoh_conformance.judging.shares import Shares, Standing, Why, roles_of, standings
 from zenoh_conformance.judging.verdict import Judgement, Verdict, worst
-from zenoh_conformance.spec.requirement import PHRASE, Level, Requirement, Requirements, requirements
+from zenoh_conformance.spec.requirement import PHRASE, Level, Requirements, requirements
 from zenoh_harness.files.results import check_label
 from zenoh_reports.plain.runs import Run, address
 
@@ -20,31 +22,13 @@ EXTRA: Final = {ONCE: "Whatever is sent to it, the target goes on working for ev
 UNKNOWN: Final = "This version of the harness does not know it."
 
 
-class Why(Enum):
-    """Why a requirement has no verdict on a target."""
-
-    MET_NOTHING = "met nothing"
-    """A check ran and had nothing to judge."""
-    NOT_OFFERED = "not offered"
-    """The target does not do this, and says so."""
-    VECTORS = "told by vectors"
-    """Only a codec that is asked for bytes can break it, and this run asked none."""
-    OTHER_ROLE = "another role"
-    """It binds a role that this target did not play."""
-    NOT_RUN = "not in this run"
-    """There is a check, and this run did not come to it or was told to leave it out."""
-    UNCOVERED = "no check yet"
-    """Nothing of ours judges it so far."""
-    EXCUSED = "cannot be seen"
-    """No peer can ever observe it."""
-
-
 EXPLAINED: Final = {
     Why.MET_NOTHING: "a check ran and met nothing to judge",
     Why.NOT_OFFERED: "the target says that it does not do this",
     Why.VECTORS: "only a codec that is asked for bytes can break it, and this run asked none",
-    Why.OTHER_ROLE: "it binds a role that the target did not play",
+    Why.OTHER_ROLE: "it, or each check of it, is about a role that the target did not play",
     Why.NOT_RUN: "there is a check, which this run left out or did not come to",
+    Why.ERROR: "the harness failed in every check of it, which says nothing about the target",
     Why.UNCOVERED: "nothing judges it yet",
     Why.EXCUSED: "no peer can ever see it",
 }
@@ -55,8 +39,18 @@ class Cell:
     """What one run says of one requirement; its judgements are complete before it is asked."""
 
     judgements: list[Judgement] = field(default_factory=list)
-    why: Why | None = None
-    """Set where the verdict says nothing."""
+    standing: Standing | None = None
+    """Whether it applies to the target, and why nothing judged it; set by `table`."""
+
+    @property
+    def why(self) -> Why | None:
+        """Why nothing judged it; None where something did."""
+        return self.standing.why if self.standing else None
+
+    @property
+    def applies(self) -> bool:
+        """Whether the requirement applies to the target in the roles that it played."""
+        return self.standing is not None and self.standing.applies
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -65,8 +59,8 @@ class Cell:
 
     @cached_property
     def counted(self) -> int:
-        """How many judgements it stands on: what said nothing does not count."""
-        return sum(not one.verdict.says_nothing for one in self.judgements)
+        """How many judgements it stands on: what said nothing and what failed in the harness do not count."""
+        return sum(one.verdict.is_judged for one in self.judgements)
 
     @cached_property
     def shown(self) -> Judgement | None:
@@ -87,35 +81,21 @@ def table(run: Run) -> dict[str, Cell]:
         if ident not in cells:
             cells[ident] = Cell()
         cells[ident].judgements.append(one)
-    roles = frozenset(run.identity.role.split("+")) | {one.key.role for one in run.judgements}
+    judged = {ident: cell.judgements for ident, cell in cells.items()}
+    found = standings(judged, roles_of(run.identity.role, run.judgements), roles_by_requirement())
     for ident, cell in cells.items():
-        if cell.verdict.says_nothing:
-            cell.why = why(known.get(ident), cell, roles)
+        cell.standing = found[ident]
     return cells
+
+
+def shares_of(cells: Table) -> Shares:
+    """Return what of the specification applies to a target, and what of it was judged."""
+    return shares.shares_of(cell.standing for cell in cells.values() if cell.standing)
 
 
 def now_called(known: Requirements, ident: str) -> str:
     """The present id of a requirement; an unknown one stays."""
     return known[ident].id if ident in known or ident in known.aliases() else ident
-
-
-def why(requirement: Requirement | None, cell: Cell, roles: frozenset[str]) -> Why:
-    """Why there is no verdict."""
-    if cell.verdict is not Verdict.NOT_OBSERVED:
-        return Why.NOT_OFFERED
-    if cell.judgements or requirement is None:
-        return Why.MET_NOTHING
-    if requirement.unobservable:
-        return Why.EXCUSED
-    if requirement.owed:
-        return Why.UNCOVERED
-    if requirement.by_codec and "codec" not in roles:
-        return Why.VECTORS
-    if not requirement.by_codec and roles == {"codec"}:
-        return Why.OTHER_ROLE
-    if requirement.binds in ("initiator", "responder") and requirement.binds not in roles:
-        return Why.OTHER_ROLE
-    return Why.NOT_RUN
 
 
 def tally(cells: Table) -> Counter[Verdict]:

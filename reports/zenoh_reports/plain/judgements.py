@@ -15,8 +15,8 @@ from zenoh_conformance.spec.requirement import Requirement
 from .results import ResultRow
 from .versions import version_order
 
-UNOBSERVED: Final = tuple(verdict.value for verdict in Verdict if verdict.says_nothing)
-"""Verdicts of what judged nothing."""
+UNOBSERVED: Final = tuple(verdict.value for verdict in Verdict if not verdict.is_judged)
+"""Verdicts of what judged nothing: also an error of the harness."""
 SUBJECT: Final = ("kind", "target", "role", "profile", "link", "requirement", "check", "parameters")
 """What a judgement is about, whatever the version and the run."""
 COLUMN: Final = ("target", "version", "kind", "profile")

@@ -17,6 +17,7 @@ from zenoh_harness.errors import UsageError
 from zenoh_harness.files import results
 from zenoh_harness.files.evidence import slug
 from zenoh_harness.files.faults import FileFault
+from zenoh_reports.plain.local_paths import without_local_paths
 from zenoh_reports.plain.versions import version_key
 
 RESULTS: Final = "results.jsonl"
@@ -186,13 +187,16 @@ def found(places: Iterable[Path]) -> list[Path]:
     return [files[key] for key in sorted(files)]
 
 
-def load(files: Sequence[Path]) -> tuple[list[Run], list[Unread]]:
-    """Every run in the order of the pages, named apart; and the files that cannot be read. A copy of a file counts once."""
+def load(files: Sequence[Path], *, local_paths: bool = True) -> tuple[list[Run], list[Unread]]:
+    """Every run in the order of the pages, named apart; and the files that cannot be read. A copy of a file counts once.
+
+    Without `local_paths` the texts of the runs state no local folder.
+    """
     runs: dict[str, Run] = {}
     unread: list[Unread] = []
     for file in files:
         try:
-            run = read(file)
+            run = read(file, local_paths=local_paths)
         except FileFault as fault:
             unread.append(
                 Unread(
@@ -207,9 +211,9 @@ def load(files: Sequence[Path]) -> tuple[list[Run], list[Unread]]:
     return ordered, unread
 
 
-def read(file: Path) -> Run:
+def read(file: Path, *, local_paths: bool = True) -> Run:
     """One results file with its submission. Raises FileFault."""
-    read_one = results.read(file)
+    read_one = results.read(file) if local_paths else without_local_paths(results.read(file))
     digest = sha256(file.read_bytes()).hexdigest()
     header = read_one.header
     identity = RunIdentity(
@@ -311,4 +315,4 @@ def escaped(char: str) -> str:
 
 def judged(run: Run) -> int:
     """How many judgements say something about the target."""
-    return sum(not one.verdict.says_nothing for one in run.judgements)
+    return sum(one.verdict.is_judged for one in run.judgements)

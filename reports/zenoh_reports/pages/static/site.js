@@ -11,7 +11,8 @@ function filters(tools) {
   const apply = () => {
     const wanted = word ? word.value.trim().toLowerCase() : "";
     let shown = 0;
-    for (const row of table.querySelectorAll("tr[data-row]")) {
+    const rows = table.querySelectorAll("tr[data-row]");
+    for (const row of rows) {
       const fits = (!wanted || `${row.textContent} ${row.dataset.verdicts || ""}`.toLowerCase().includes(wanted)) &&
         picks.every((pick) => !pick.value || (row.dataset[pick.dataset.filter] || "").split("|").includes(pick.value));
       row.hidden = !fits;
@@ -21,10 +22,10 @@ function filters(tools) {
       const head = body.querySelector("tr.group");
       if (head) head.hidden = !body.querySelector("tr[data-row]:not([hidden])");
     }
-    if (count) count.textContent = `${shown} shown`;
+    if (count) count.textContent = `${shown} of ${rows.length} shown`;
     const state = new URLSearchParams();
     if (wanted) state.set("q", wanted);
-    for (const pick of picks) if (pick.value) state.set(pick.dataset.filter, pick.value);
+    for (const pick of picks) if (pick.value !== pick.options[0].value) state.set(pick.dataset.filter, pick.value);
     const asked = state.toString();
     try { history.replaceState(null, "", asked ? `?${asked}${location.hash}` : location.pathname + location.hash); } catch { /* a file */ }
   };
@@ -32,7 +33,7 @@ function filters(tools) {
   if (word && asked.get("q")) word.value = asked.get("q");
   for (const pick of picks) {
     const value = asked.get(pick.dataset.filter);
-    if (value && [...pick.options].some((option) => option.value === value)) pick.value = value;
+    if (value !== null && [...pick.options].some((option) => option.value === value)) pick.value = value;
   }
   if (word) word.addEventListener("input", apply);
   for (const pick of picks) pick.addEventListener("input", apply);
