@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
+from itertools import product
 
 import pytest
 
@@ -69,6 +71,55 @@ def test_these_hold_the_others(whole: str, part: str) -> None:
 @pytest.mark.parametrize(("whole", "part"), [("*", "**"), ("a", "*"), ("a$*", "*"), ("**", "@a"), ("a/*", "a/**")])
 def test_these_do_not(whole: str, part: str) -> None:
     assert not includes(whole, part)
+
+
+CHUNKS = ("a", "b", "ab", "*", "**", "@a", "@b", "a$*", "$*b", "a$*b", "$*a$*")
+
+
+def matched(pattern: str, key: str) -> bool:
+    """Whether a key without wildcards matches: the definition, chunk by chunk."""
+
+    def chunks(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
+        if not left:
+            return not right
+        if left[0] == "**":
+            passed = right and not right[0].startswith("@") and chunks(left, right[1:])
+            return bool(passed) or chunks(left[1:], right)
+        return bool(right) and chunk(left[0], right[0]) and chunks(left[1:], right[1:])
+
+    def chunk(left: str, right: str) -> bool:
+        if left.startswith("@") or right.startswith("@"):
+            return left == right
+        form = ".*" if left == "*" else re.escape(left).replace(r"\$\*", ".*")
+        return re.fullmatch(form, right) is not None
+
+    return chunks(tuple(pattern.split("/")), tuple(key.split("/")))
+
+
+def test_relations_are_those_of_the_keys_that_match() -> None:
+    """Every pair of patterns of one or two chunks, by all short keys; an inclusion that keys refute is none."""
+    keys = ["/".join(one) for n in (1, 2, 3) for one in product(("a", "b", "ab", "aab", "@a", "@b"), repeat=n)]
+    patterns = ["/".join(one) for n in (1, 2) for one in product(CHUNKS, repeat=n) if is_canonical("/".join(one))]
+    held = {pattern: {key for key in keys if matched(pattern, key)} for pattern in patterns}
+    for left, right in product(patterns, repeat=2):
+        assert intersects(left, right) is bool(held[left] & held[right]), (left, right)
+        if includes(left, right):
+            assert held[right] <= held[left], (left, right)
+        elif "$" not in left + right and "**" not in right:
+            assert not held[right] <= held[left] or "*" in right, (left, right)
+
+
+@pytest.mark.parametrize("chunk", ["**/a", "**/@a", "*/**/a", "a$*/**"])
+def test_keys_with_many_wildcards_are_compared_in_no_time(chunk: str) -> None:
+    """A table of every chunk by every chunk took 2.8 s for 800 of them; these are eight thousand."""
+    key = "/".join([chunk] * 8_000)
+    began = time.process_time()
+    assert intersects(key, key)
+    assert includes(key, key)
+    assert not intersects(key, f"{key}/@b")
+    assert not includes(key, f"{key}/@b")
+    assert intersects("$*a" * 20_000, "a" * 60_000)
+    assert time.process_time() - began < 5
 
 
 @pytest.mark.parametrize("key", ["k" * 65_000, "k/" * 32_000 + "k"], ids=["wide", "deep"])

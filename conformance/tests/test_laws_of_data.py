@@ -233,3 +233,23 @@ def test_fragments_that_make_no_message_are_a_finding() -> None:
     for piece in fragment(b"\x1f\xff\xff\xff", sn=0, size=2):
         talk.batch(THEY, encode(piece))
     assert [one.sender for one in findings("law/what-is-said-decodes", talk)] == [THEY]
+
+
+@pytest.mark.parametrize(
+    ("rest", "path", "why"),
+    [
+        ("610000", "frame.messages[1]", "0x61 begins no network message; it may be the rest of frame.messages[0]"),
+        ("1337", "frame.messages[1]", "0x13 begins no network message"),
+        ("65", "frame.sn", "it may be the rest of frame.messages[0]"),
+    ],
+)
+def test_the_rest_of_a_short_network_message_is_named_after_its_frame(rest: str, path: str, why: str) -> None:
+    """The letter a spells INIT, whose ZenohID is then missing; e spells FRAME."""
+    from zenoh_conformance.messages import Frame
+    from zenoh_conformance.reading.codec import encode
+
+    talk = Talk()
+    talk.batch(THEY, encode(Frame(sn=0, reliable=True, messages=(put()[1],))) + bytes.fromhex(rest))
+    [finding] = findings("law/what-is-said-decodes", talk)
+    assert finding.path == path
+    assert why in str(finding.cause)

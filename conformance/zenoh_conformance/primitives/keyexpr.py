@@ -8,7 +8,9 @@ enforces (erratum key-grammar).
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
+from functools import cache, lru_cache
 
 
 class KeyExprError(ValueError):
@@ -80,24 +82,19 @@ def intersects(left: str, right: str) -> bool:
     if plain(left) and plain(right):
         return left == right
     a, b = _chunks(left), _chunks(right)
-    reach = [[False] * (len(b) + 1) for _ in range(len(a) + 1)]
-    reach[len(a)][len(b)] = True
-    for i in range(len(a), -1, -1):
-        for j in range(len(b), -1, -1):
-            if (i, j) != (len(a), len(b)):
-                reach[i][j] = _meet(a, b, i, j, reach)
-    return reach[0][0]
+    places = _places(b)
+    wild = [other for other in places if not plain(other) and other != "**"]
 
+    @cache
+    def meeting(chunk: str) -> int:
+        found = places.get(chunk, 0)
+        for other in wild if plain(chunk) else places:
+            if other != "**" and chunks_intersect(chunk, other):
+                found |= places[other]
+        return found
 
-def _meet(a: tuple[str, ...], b: tuple[str, ...], i: int, j: int, reach: list[list[bool]]) -> bool:
-    """Whether `a` from chunk i and `b` from chunk j match a common key; `reach` holds the answers for later chunks."""
-    if i < len(a) and a[i] == "**" and (reach[i + 1][j] or (j < len(b) and not verbatim(b[j]) and reach[i][j + 1])):
-        return True
-    if j < len(b) and b[j] == "**" and (reach[i][j + 1] or (i < len(a) and not verbatim(a[i]) and reach[i + 1][j])):
-        return True
-    if i == len(a) or j == len(b) or "**" in (a[i], b[j]):
-        return False
-    return chunks_intersect(a[i], b[j]) and reach[i + 1][j + 1]
+    closed = {chunk for chunk in (*a, *places) if verbatim(chunk)}
+    return _match(a, len(b), "**", places, meeting, closed, stars=places.get("**", 0))
 
 
 def verbatim(chunk: str) -> bool:
@@ -120,16 +117,9 @@ def chunks_intersect(left: str, right: str) -> bool:
     """Whether some chunk matches both; neither is `**`."""
     if verbatim(left) or verbatim(right) or (plain(left) and plain(right)):
         return left == right
-    a, b = _parts(left), _parts(right)
-    row = [True] + [False] * len(b)
-    for j, part in enumerate(b):
-        row[j + 1] = row[j] and part == "$*"
-    for part in a:
-        last, row = row, [row[0] and part == "$*"]
-        for j, other in enumerate(b):
-            wild = "$*" in (part, other)
-            row.append(last[j + 1] or row[j] or last[j] if wild else part == other and last[j])
-    return row[-1]
+    b = _parts(right)
+    places = _places(b)
+    return _match(_parts(left), len(b), "$*", places, _same(places), set(), stars=places.get("$*", 0))
 
 
 @lru_cache(maxsize=65536)
@@ -137,16 +127,20 @@ def includes(whole: str, part: str) -> bool:
     """Whether every key that matches `part` matches `whole`."""
     if plain(whole):
         return whole == part
-    a, b = _chunks(whole), _chunks(part)
-    reach = [[False] * (len(b) + 1) for _ in range(len(a) + 1)]
-    reach[len(a)][len(b)] = True
-    for i in range(len(a) - 1, -1, -1):
-        for j in range(len(b), -1, -1):
-            if a[i] == "**":
-                reach[i][j] = reach[i + 1][j] or (j < len(b) and not verbatim(b[j]) and reach[i][j + 1])
-            elif j < len(b) and b[j] != "**":
-                reach[i][j] = chunk_includes(a[i], b[j]) and reach[i + 1][j + 1]
-    return reach[0][0]
+    b = _chunks(part)
+    places = _places(b)
+
+    @cache
+    def inside(chunk: str) -> int:
+        if plain(chunk):
+            return places.get(chunk, 0)
+        found = 0
+        for other in places:
+            if other != "**" and chunk_includes(chunk, other):
+                found |= places[other]
+        return found
+
+    return _match(_chunks(whole), len(b), "**", places, inside, {chunk for chunk in places if verbatim(chunk)})
 
 
 @lru_cache(maxsize=65536)
@@ -154,10 +148,55 @@ def chunk_includes(whole: str, part: str) -> bool:
     """Whether every chunk that matches `part` matches `whole`; neither is `**`."""
     if verbatim(whole) or verbatim(part) or plain(whole):
         return whole == part
-    a, b = _parts(whole), _parts(part)
-    row = [True] + [False] * len(b)
-    for piece in a:
-        last, row = row, [row[0] and piece == "$*"]
-        for j, other in enumerate(b):
-            row.append(last[j + 1] or row[j] if piece == "$*" else piece == other and last[j])
-    return row[-1]
+    b = _parts(part)
+    places = _places(b)
+    return _match(_parts(whole), len(b), "$*", places, _same(places), set())
+
+
+# --- the table of both, a row at a time in the bits of an integer -----------------------------------------------------
+
+
+def _places(items: tuple[str, ...]) -> dict[str, int]:
+    """Where each item stands: bit n is the item before the last n - 1, so that bit 0 is the end."""
+    found: dict[str, int] = {}
+    for index, item in enumerate(items):
+        found[item] = found.get(item, 0) | 1 << len(items) - index
+    return found
+
+
+def _same(places: Mapping[str, int]) -> Callable[[str], int]:
+    """Where the same character stands."""
+    return lambda part: places.get(part, 0)
+
+
+def _match(
+    items: tuple[str, ...],
+    length: int,
+    star: str,
+    places: Mapping[str, int],
+    meeting: Callable[[str], int],
+    closed: AbstractSet[str],
+    *,
+    stars: int = 0,
+) -> bool:
+    """Whether `items` and the `length` others that `places` holds match from the beginning to the end.
+
+    A `star` among the items passes over all others but the `closed`; so do `stars`, the places of stars among the others
+    that count as such. `meeting` returns the places where an item may stand. From the end: bit n of a row says whether
+    the items seen so far and the last n others match.
+    """
+    passed = sum(mask for other, mask in places.items() if other not in closed)
+    row = _fill(1, stars)
+    for item in reversed(items):
+        if item == star:
+            row = _fill(row, passed)
+            continue
+        kept = 0 if item in closed else row & stars
+        row = _fill(row << 1 & meeting(item) | kept, stars)
+    return bool(row >> length & 1)
+
+
+def _fill(row: int, through: int) -> int:
+    """The bits of a row, and all bits of `through` that follow one of them without a gap: a carry runs along them."""
+    first = row << 1 & through
+    return row | first | ((through + first ^ through) & through)
