@@ -22,6 +22,7 @@ FAULTS = {
         "trailing bytes are not told",
         "the batch size has the high byte first",
         "a lease is signed",
+        "CLOSE sets a bit that has no name",
     ),
     "java": (
         "HELLO drops the flag of its locators",
@@ -48,7 +49,7 @@ FAULTS = {
         "an encoding has eight bits",
     ),
 }
-"""By language, what goes wrong with the faults 1 to 10."""
+"""By language, what goes wrong with the faults from 1 on."""
 
 NEEDS = {"c": [pytest.mark.needs("cc")], "java": [pytest.mark.needs("javac")], "python": []}
 

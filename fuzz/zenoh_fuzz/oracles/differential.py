@@ -111,6 +111,10 @@ class Differential(Oracle):
             yield from self._unless_tolerated(target, ours, theirs, "what-it-writes-we-read", ours.kinds(), why)
         elif where := self._place(difference, difference.ours_told([one.message for one in written.read])):
             yield from self._other_meaning(target, ours, theirs, "write-what-it-means", where)
+        elif bits := written.reserved_bits() - ours.reserved_bits():
+            path = min(bits)
+            why = f"writes {data.hex():.100}: {path}: bits are set that have no meaning"
+            yield from self._unless_tolerated(target, ours, theirs, "write-no-reserved-bits", path, why)
         else:
             again = target.ask(ours.number, data)
             if (again.verdict, again.encoded) != ("accepts", data):
@@ -214,6 +218,11 @@ class OwnReading:
         if self.refusal is not None:
             return f"writes {data.hex():.100}: {self.refusal}"
         return "" if self.size == len(data) else f"writes {len(data)} bytes, of which {self.size} are read"
+
+    def reserved_bits(self) -> set[str]:
+        """Return the paths at which reserved bits are set."""
+        remarks = (remark for one in self.read for remark in one.diagnostics)
+        return {without_numbers(remark.path) for remark in remarks if remark.kind == "reserved-bit"}
 
     @property
     def encoded(self) -> bytes:

@@ -134,7 +134,7 @@ static void close_(uint8_t header) {
     int closes = (header & 0x1f) == 3;
     uint8_t reason = closes ? byte() : 0;
     read_exts((const uint8_t *)"", header & 0x80);
-    put(header & (closes ? 0x23 : 0x04));
+    put((header & (closes ? 0x23 : 0x04)) | (IS(11) && closes ? 0x40 : 0));
     if (closes) put(reason);
 }
 
