@@ -290,9 +290,46 @@ def test_replay_says_whether_a_promise_is_broken(tiny, capsys):
     assert invoke(["fuzz", "replay", "decode", "000300"]) == Exit.CONFORMING
 
 
+@engine
+def test_an_interrupted_campaign_lists_its_findings(tmp_path, monkeypatch, capsys):
+    def run(made):
+        made.outcome.findings[ROW.id] = ROW
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Campaign, "run", run)
+    assert invoke(["fuzz", "codec", "decode", "--out", str(tmp_path)]) not in (Exit.CONFORMING, Exit.NOTHING_JUDGED)
+    out = capsys.readouterr().out
+    assert "1 findings" in out
+    assert ROW.why in out
+
+
+def test_a_finding_knows_the_oracle_and_the_targets_with_which_it_is_replayed(tiny, tmp_path, capsys):
+    row = FindingRow(
+        id="0123456789ab",
+        oracle="differential",
+        rule="r",
+        signature="s",
+        why="w",
+        input="000300",
+        targets=(f"lib:{tiny(0)}",),
+    )
+    campaigns.keep_finding(tmp_path, row)
+    assert invoke(["fuzz", "replay", str(tmp_path / campaigns.FINDINGS / row.id)]) == Exit.NOT_CONFORMING
+    assert "accept-alike" in capsys.readouterr().out
+
+
+@engine
+def test_a_merge_takes_the_folder_of_an_oracle(tmp_path, monkeypatch):
+    made = Campaign(order(tmp_path), {"ours": "x"})
+    made.prepare()
+    monkeypatch.setattr(corpus_merge, "merge_corpus", lambda plan, corpus, folder, others: int(folder == made.folder))
+    assert invoke(["fuzz", "merge", str(made.folder)]) == 0
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        (["replay", "decode"], "no input after 'decode'"),
         (["codec", "decoed"], "did you mean decode"),
         (["codec", "decode", "--time", "soon"], "is not a duration"),
         (["codec", "decode", "--layer", "nope"], "unknown layer"),

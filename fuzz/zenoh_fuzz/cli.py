@@ -145,7 +145,12 @@ def codec(
     )
     shell.note(f"{oracle}: {kind.promise}; {order.seconds:g} s, into {order.folder / oracle}")
     if engine is None:
-        outcome = Campaign(order, versions, _shower(shell)).run()
+        campaign = Campaign(order, versions, _shower(shell))
+        try:
+            outcome = campaign.run()
+        except KeyboardInterrupt:
+            _tell(shell, order.folder / oracle, campaign.outcome)
+            raise
     else:
         from . import on_spark
 
@@ -262,25 +267,38 @@ def input_of(text: str) -> tuple[bytes, FindingRow | None]:
         ) from why
 
 
+def _split_words(words: Sequence[str]) -> tuple[str, Sequence[str]]:
+    """Return the oracle and the inputs of `replay`; folders of findings name their oracle. Raises UsageError."""
+    if (Path(words[0]) / campaigns.FINDING).is_file():
+        return campaigns.read_finding(Path(words[0])).oracle, words
+    if len(words) == 1:
+        hint = "write the folder of a finding, or an oracle and inputs"
+        raise UsageError(f"no input after {words[0]!r}", step="fuzz replay", hint=hint)
+    return words[0], words[1:]
+
+
 @command.command("replay")
-@click.argument("oracle", shell_complete=_oracles)
-@click.argument("inputs", nargs=-1, required=True)
+@click.argument("words", metavar="[ORACLE] INPUT...", nargs=-1, required=True, shell_complete=_oracles)
 @targets_option
 @shell_options()
-def replay(shell: Shell, oracle: str, inputs: tuple[str, ...], targets: tuple[str, ...]) -> int:
+def replay(shell: Shell, words: tuple[str, ...], targets: tuple[str, ...]) -> int:
     """Judge inputs again with an oracle.
 
-    INPUTS are folders of findings, files, or hexadecimal text.
+    INPUT is the folder of a finding, a file, or hexadecimal text. A finding knows its oracle and its targets; for other inputs name
+    the ORACLE.
 
     \b
     Example:
-      zconform fuzz replay decode fuzz-out/decode/findings/0123456789ab
+      zconform fuzz replay fuzz-out/differential/findings/0123456789ab
+      zconform fuzz replay decode 000300
     Exit codes: 0 no findings, 1 findings, 2 usage, 3 harness or target failed.
     """
     from zenoh_fuzz.triage.judge_process import JudgeProcess
     from zenoh_fuzz.triage.report import explain_finding, lines_of
 
-    read = [input_of(text) for text in inputs]
+    oracle, texts = _split_words(words)
+    read = [input_of(text) for text in texts]
+    targets = targets or tuple(dict.fromkeys(target for _, row in read if row is not None for target in row.targets))
     _check(oracle, targets)
     versions = _versions(shell, targets, coverage=False)
     with JudgeProcess(oracle, targets, versions) as judge:
@@ -381,7 +399,7 @@ def coverage(shell: Shell, folder: Path) -> None:
 
 
 @command.command("merge")
-@click.argument("oracle", shell_complete=_oracles)
+@click.argument("oracle", metavar="ORACLE|FOLDER", shell_complete=_oracles)
 @out_option(OUT, "Folder of the campaigns.")
 @click.option(
     "--from",
@@ -394,11 +412,12 @@ def coverage(shell: Shell, folder: Path) -> None:
 def merge(shell: Shell, oracle: str, out: Path, others: tuple[Path, ...]) -> None:
     """Minimise the corpus of an oracle.
 
-    Of the inputs with the same coverage only the smallest is kept.
+    Of the inputs with the same coverage only the smallest is kept. FOLDER is the folder of one oracle, as for `coverage`; an ORACLE
+    stands for its folder under --out.
 
     \b
     Example:
-      zconform fuzz merge decode --from /elsewhere/corpus
+      zconform fuzz merge fuzz-out/decode --from /elsewhere/corpus
     """
     from zenoh_fuzz.campaign.campaign import lock_folder
     from zenoh_fuzz.campaign.corpus_merge import merge_corpus
@@ -408,7 +427,10 @@ def merge(shell: Shell, oracle: str, out: Path, others: tuple[Path, ...]) -> Non
 
     from .oracle import oracle_without_targets
 
-    made, folder = oracle_without_targets(oracle), out / oracle
+    folder = out / oracle
+    if (Path(oracle) / campaigns.MANIFEST).is_file():
+        folder, oracle = Path(oracle), campaigns.read_manifest(Path(oracle))["oracle"]
+    made = oracle_without_targets(oracle)
     check_folders(folder)
     check_atheris()
     with lock_folder(folder):
