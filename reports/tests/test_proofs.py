@@ -24,7 +24,7 @@ from zenoh_harness.files import conversations
 from zenoh_reports.pages.build import build
 from zenoh_reports.pages.site import Report
 from zenoh_reports.plain import runs
-from zenoh_reports.proofs import derive, lz4_stand_in, pack
+from zenoh_reports.proofs import derive, lz4_stand_in, pack, verify
 from zenoh_reports.proofs.replay import ReplayMismatch
 from zenoh_reports.proofs.verify import compare
 
@@ -248,3 +248,14 @@ def test_a_listed_deviation_is_held_to_what_it_was_before_it_was_listed(verdict,
     judgement = {"verdict": verdict, "cause": "silence", "details": details}
     found = compare({"judgement": judgement, "requirement": {}}, derive.Derived(derived, "silence", "the law", None))
     assert found[0] is same
+
+
+@pytest.mark.parametrize(
+    ("codes", "expected"),
+    [((0, 0), 0), ((0, 3), 3), ((3, 1, 0), 1), ((1, 3, 2), 2), ((3, 2), 2)],
+)
+def test_the_gravest_of_several_proofs_decides_the_exit_code(monkeypatch, codes, expected):
+    """A file that cannot be read before a verdict that is wrong, before one that does not follow from the bytes alone."""
+    left = iter(codes)
+    monkeypatch.setattr(verify, "verify_file", lambda _file: next(left))
+    assert verify.main([f"{number}.json" for number, _ in enumerate(codes)]) == expected

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 _EPHEMERAL: Final = Path("/proc/sys/net/ipv4/ip_local_port_range")
-"""The ports that the kernel gives to whoever asks for any port, on Linux."""
+"""The ports from which the kernel chooses when a program asks for any, on Linux."""
 
 _LOWEST: Final = 15_000
 """Ports below are likelier to belong to a service of the machine."""
