@@ -76,17 +76,17 @@ def check(name: str, data: bytes) -> None:
 
 
 def took(works, seconds: float) -> list[float]:
-    """Seconds for one go of each, the least of several rounds, which take turns: what disturbs one disturbs all."""
+    """CPU seconds for one go of each, the least of several rounds, which take turns: what disturbs one disturbs all."""
     best = [float("inf")] * len(works)
     for _ in range(ROUNDS):
         for index, work in enumerate(works):
-            begin = time.perf_counter()
+            begin = time.process_time()
             work()
-            count = max(1, int(seconds / ROUNDS / (time.perf_counter() - begin)))
-            begin = time.perf_counter()
+            count = max(1, int(seconds / ROUNDS / max(time.process_time() - begin, 1e-6)))
+            begin = time.process_time()
             for _ in range(count):
                 work()
-            best[index] = min(best[index], (time.perf_counter() - begin) / count)
+            best[index] = min(best[index], (time.process_time() - begin) / count)
     return best
 
 
