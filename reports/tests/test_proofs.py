@@ -24,7 +24,8 @@ from zenoh_harness.files import conversations
 from zenoh_reports.pages.build import build
 from zenoh_reports.pages.site import Report
 from zenoh_reports.plain import runs
-from zenoh_reports.proofs import derive, lz4_stand_in, pack, verify
+from zenoh_reports.proofs import derive, lz4_stand_in, pack
+from zenoh_reports.proofs import verify as verifier
 from zenoh_reports.proofs.replay import ReplayMismatch
 from zenoh_reports.proofs.verify import compare
 
@@ -257,5 +258,5 @@ def test_a_listed_deviation_is_held_to_what_it_was_before_it_was_listed(verdict,
 def test_the_gravest_of_several_proofs_decides_the_exit_code(monkeypatch, codes, expected):
     """A file that cannot be read before a verdict that is wrong, before one that does not follow from the bytes alone."""
     left = iter(codes)
-    monkeypatch.setattr(verify, "verify_file", lambda _file: next(left))
-    assert verify.main([f"{number}.json" for number, _ in enumerate(codes)]) == expected
+    monkeypatch.setattr(verifier, "verify_file", lambda _file: next(left))
+    assert verifier.main([f"{number}.json" for number, _ in enumerate(codes)]) == expected
