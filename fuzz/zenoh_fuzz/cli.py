@@ -14,7 +14,7 @@ import click
 
 from zenoh_conformance.judging.verdict import Exit
 from zenoh_harness.commands import _completing as completing
-from zenoh_harness.console import Shell, out_option, shell_options
+from zenoh_harness.console import Shell, Verbs, out_option, shell_options
 from zenoh_harness.errors import CannotGoOn, UsageError, unknown
 from zenoh_harness.files import campaigns
 from zenoh_harness.files.campaigns import FindingRow
@@ -34,7 +34,7 @@ def _oracles(_context: click.Context, _parameter: click.Parameter, incomplete: s
     return completing.matching(names(), incomplete)
 
 
-@click.group("fuzz")
+@click.group("fuzz", cls=Verbs)
 def command() -> None:
     """Fuzz codecs, and work with the findings.
 

@@ -143,6 +143,17 @@ def shell_options() -> Callable[[Command], Command]:
     return decorate
 
 
+class Verbs(click.Group):
+    """A group whose `--help` lists the first sentence of each command in full: click cuts it where the terminal is narrow."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands."""
+        found = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        rows = [(name, each.get_short_help_str(400)) for name, each in found if each is not None and not each.hidden]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
 FOLDER: Final = click.Path(path_type=Path, file_okay=False)
 
 

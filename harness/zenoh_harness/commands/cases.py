@@ -11,12 +11,12 @@ import click
 from zenoh_conformance.cases.case import Case, all_cases
 from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.commands import _completing as completing
-from zenoh_harness.console import Shell, shell_options
+from zenoh_harness.console import Shell, Verbs, shell_options
 from zenoh_harness.errors import unknown
 from zenoh_harness.run.plan import Item
 
 
-@click.group()
+@click.group(cls=Verbs)
 def command() -> None:
     """List and show the cases.
 

@@ -10,7 +10,7 @@ from typing import Final
 import click
 from click.shell_completion import ShellComplete
 
-from zenoh_harness.console import Shell, shell_options
+from zenoh_harness.console import Shell, Verbs, shell_options
 from zenoh_harness.errors import CannotGoOn, UsageError
 from zenoh_harness.shells import COMPLETES, SHELLS
 
@@ -22,7 +22,7 @@ AFTER: Final[Mapping[str, str]] = {
 """By shell, the step that is left to the user."""
 
 
-@click.group()
+@click.group(cls=Verbs)
 def command() -> None:
     """Install shell completion for zconform.
 

@@ -33,7 +33,7 @@ from zenoh_harness.commands._options import (
     timeout_option,
 )
 from zenoh_harness.commands.run import accept_judged, command_line
-from zenoh_harness.console import Shell, out_option, plain, shell_options
+from zenoh_harness.console import Shell, Verbs, out_option, plain, shell_options
 from zenoh_harness.errors import UsageError, nearest, unknown
 from zenoh_harness.files import judged as files_judged
 from zenoh_harness.files import known, results
@@ -64,7 +64,7 @@ list_option: Final = click.option(
 summary_option: Final = click.option("--summary", type=FILE, help="Write the summary as Markdown to this file.")
 
 
-class TargetOrVerb(click.Group):
+class TargetOrVerb(Verbs):
     """The group `gate`: `gate TARGET` means `gate judge TARGET`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

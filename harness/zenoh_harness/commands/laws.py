@@ -12,11 +12,11 @@ from zenoh_conformance.judging.law import Law, all_laws
 from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.commands import _completing as completing
 from zenoh_harness.commands.audit import audit, audit_options
-from zenoh_harness.console import Shell, shell_options
+from zenoh_harness.console import Shell, Verbs, shell_options
 from zenoh_harness.errors import unknown
 
 
-@click.group()
+@click.group(cls=Verbs)
 def command() -> None:
     """List and show the laws, or judge recordings by them.
 

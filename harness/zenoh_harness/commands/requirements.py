@@ -17,14 +17,14 @@ from zenoh_conformance.spec.lock import lock, write_lock
 from zenoh_conformance.spec.requirement import OWED, Level, requirements
 from zenoh_conformance.spec.specification import Drift, SpecificationError, digests, drift
 from zenoh_harness.commands import _completing as completing
-from zenoh_harness.console import Shell, shell_options
+from zenoh_harness.console import Shell, Verbs, shell_options
 from zenoh_harness.errors import UsageError, current_name
 from zenoh_harness.files import results
 from zenoh_harness.requirements import verdict_table
 from zenoh_harness.requirements.witnesses import coverage, vectors
 
 
-@click.group()
+@click.group(cls=Verbs)
 def command() -> None:
     """List the requirements and the checks that cover them.
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from zenoh_harness.console import Shell, shell_options
+from zenoh_harness.console import Shell, Verbs, shell_options
 from zenoh_harness.targets.build import BUILDERS, builder
 from zenoh_harness.targets.catalogue import Catalogue
 
 
-@click.group()
+@click.group(cls=Verbs)
 def command() -> None:
     """List the known targets, and build some of them.
 
@@ -37,7 +37,9 @@ def list_targets(shell: Shell) -> None:
 @click.option("--profile", metavar="PROFILE", help="Build profile: release, or a faster one if NAME has one.")
 @shell_options()
 def build(shell: Shell, name: str, version: str | None, profile: str | None) -> None:
-    """Build a target. A finished build is kept and reused.
+    """Build a target.
+
+    A finished build is kept and reused.
 
     \b
     Example:  zconform targets build zenohd --version 1.10.2

@@ -17,7 +17,7 @@ from zenoh_harness.codecs.codec import Codec
 from zenoh_harness.codecs.own import OwnCodec
 from zenoh_harness.commands import _completing as completing
 from zenoh_harness.commands._vectors import VectorLine, confirmations, fold_numbers
-from zenoh_harness.console import Shell, shell_options
+from zenoh_harness.console import Shell, Verbs, shell_options
 from zenoh_harness.errors import UsageError, unknown
 from zenoh_harness.foreign.confirm.command import command as confirm
 from zenoh_harness.run.vector_answers import judge_vector, requests
@@ -28,7 +28,7 @@ from zenoh_vectors.export import export
 from zenoh_vectors.loader import Vector, VectorError, check_covers, load, load_file
 
 
-@click.group()
+@click.group(cls=Verbs)
 def command() -> None:
     """List, show, check and export the golden vectors.
 
