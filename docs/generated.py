@@ -34,6 +34,9 @@ GLOSSARY = re.compile(r"(?<=^## Glossary\n\n).*?(?=^## |\Z)", re.MULTILINE | re.
 """The text of the section of CONTRIBUTING.md that is the page `glossary.md`."""
 
 
+BEGIN = re.compile(r"^## Begin here\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+
+
 def _drawn(script: Path) -> Iterator[tuple[str, str]]:
     spec = importlib.util.spec_from_file_location(f"docs_gen_{script.stem}", script)
     assert spec is not None and spec.loader is not None
@@ -42,11 +45,23 @@ def _drawn(script: Path) -> Iterator[tuple[str, str]]:
     yield from module.pages()
 
 
+def _begin_here() -> str:
+    """Return the section of the README with which a user begins, its links among the pages. Raises ValueError if it is gone."""
+    section = BEGIN.search((HERE.parent / "README.md").read_text(encoding="utf-8"))
+    if section is None:
+        raise ValueError("README.md has no section Begin here")
+    return _among_pages(section[0])
+
+
+def _among_pages(text: str) -> str:
+    for theirs, ours in LINKS.items():
+        text = text.replace(f"]({theirs}", f"]({ours}")
+    return text.replace("](contributing.md#glossary)", "](glossary.md)")
+
+
 def _copied() -> Iterator[tuple[str, str]]:
     for place, name in COPIED.items():
-        text = (HERE.parent / name).read_text(encoding="utf-8")
-        for theirs, ours in LINKS.items():
-            text = text.replace(f"]({theirs}", f"]({ours}")
+        text = _among_pages((HERE.parent / name).read_text(encoding="utf-8"))
         if place == "contributing.md":
             section = GLOSSARY.search(text)
             if section is None:
@@ -75,6 +90,8 @@ def on_files(files: Files, config: ProperDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: ProperDocsConfig, files: Files) -> str:
-    """Replace `{{ verdicts }}` by the table of verdicts; the builder calls this for each page."""
+    """Replace `{{ verdicts }}` by the table of verdicts and `{{ begin here }}` by that section of the README; called for each page."""
+    if "{{ begin here }}" in markdown:
+        markdown = markdown.replace("{{ begin here }}", _begin_here())
     rows = "\n".join(f"| `{verdict.value}` | {verdict.meaning} |" for verdict in Verdict)
     return markdown.replace("{{ verdicts }}", rows)

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[3]
 def build(tmp_path: Path):
     """Builds a copy of the documentation, with a page changed or added; returns the exit code, output and site."""
     shutil.copytree(ROOT / "docs", tmp_path / "docs")
-    for name in ("ARCHITECTURE.md", "CONTRIBUTING.md"):
+    for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "README.md"):
         shutil.copy(ROOT / name, tmp_path)
 
     def run(page: str = "", text: str = "") -> tuple[int, str, Path]:
