@@ -228,6 +228,21 @@ def writes(cls: type) -> bytes:
 
 EDITS: Final[Mapping[str, Edit]] = {
     edit.__name__: edit
-    for edit in (number, length, flag, bit, cut, double, swap, stuff, text, extension, encoding, many, body, another)
+    for edit in (
+        number,
+        length,
+        flag,
+        bit,
+        cut,
+        double,
+        swap,
+        stuff,
+        text,
+        extension,
+        encoding,
+        many,
+        body,
+        another,
+    )
 }
 """Edits by the name in reports."""

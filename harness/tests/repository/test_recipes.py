@@ -22,6 +22,8 @@ RECIPES = dict(
     re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE | re.DOTALL)
 )
 BLOCK = re.compile(r"^ {4,}\S.*\n(?:(?:^\n)*^ {4,}\S.*\n)*", re.MULTILINE)
+HEAD = re.compile(r"^(?=# \S+/\S+\.\w+(?:, after: .+)?$|\./toxw )", re.MULTILINE)
+"""Where a block begins that follows another one without text between them."""
 PLACE = re.compile(r"# (?P<file>\S+/\S+\.\w+)(?:, after: (?P<line>.+))?")
 
 AGREE = (
@@ -80,9 +82,9 @@ class Copy:
 def blocks(recipe: str) -> Iterator[str]:
     """The indented blocks of a recipe that are followed: those that name a file, or begin with a command."""
     for found in BLOCK.finditer(RECIPES[recipe]):
-        text = textwrap.dedent(found.group())
-        if PLACE.match(text) or text.startswith("./toxw"):
-            yield text.strip("\n") + "\n"
+        for text in HEAD.split(textwrap.dedent(found.group())):
+            if PLACE.match(text) or text.startswith("./toxw"):
+                yield text.strip("\n") + "\n"
 
 
 def command(line: str) -> list[str]:
@@ -93,6 +95,24 @@ def command(line: str) -> list[str]:
         return [sys.executable, *(["-m", "zenoh_harness.cli"] if program == "zconform" else []), *rest]
     assert words[:4] == ["./toxw", "-e", "test", "--"], line
     return [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *words[4:]]
+
+
+COMMANDS = [
+    "Add an adapter", "Add a profile", "Add a subcommand", "Add an oracle", "Add a mutator", "Add a report page",
+    "Add a pipeline stage and its plain twin",
+]  # fmt: skip
+"""Recipes that end with the command that shows what was added."""
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("recipe", COMMANDS)
+def test_a_recipe_shows_what_it_added(tmp_path, recipe):
+    Copy(tmp_path).follow(recipe)
+
+
+def test_a_recipe_shows_what_it_added_in_short(tmp_path):
+    """The twin of the test above: the adapter, whose base class is filled in."""
+    Copy(tmp_path).follow("Add an adapter")
 
 
 @pytest.mark.soak
@@ -117,7 +137,7 @@ def followed(folder: Path, recipes: list[str], tests: tuple[str, ...]) -> None:
     copy.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests])
 
 
-@pytest.mark.parametrize("recipe", ["Add a requirement", "Add a law", "Add a case", "Add a vector"])
+@pytest.mark.parametrize("recipe", ["Add a requirement", "Add a law", "Add a case", "Add a vector", *COMMANDS])
 def test_each_recipe_has_something_to_follow(recipe):
     assert any(PLACE.match(text) for text in blocks(recipe))
 

@@ -14,11 +14,9 @@ from typing import Any, cast
 
 from zenoh_harness.errors import CannotStart, UsageError, nearest
 from zenoh_harness.links.locators import Locator
-from zenoh_harness.profiles import DEFAULT, Profile
-from zenoh_harness.programs.ports import free_port
-from zenoh_harness.targets.adapters.address import ListeningNode, ListeningTarget
+from zenoh_harness.profiles import Profile
+from zenoh_harness.targets.adapters.started import StartedTarget
 from zenoh_harness.targets.reach import Reach
-from zenoh_harness.targets.target import Role, profile_of
 
 
 def open_target(reach: Reach) -> InProcessTarget:
@@ -26,44 +24,22 @@ def open_target(reach: Reach) -> InProcessTarget:
     return InProcessTarget(reach)
 
 
-class InProcessTarget(ListeningTarget):
+class InProcessTarget(StartedTarget):
     """A callable that starts a node which listens."""
 
-    restartable = True
+    language = "Python"
 
     def __init__(self, reach: Reach) -> None:
-        super().__init__(reach, reach.rest, "Python")
+        super().__init__(reach)
         self.make = _import_callable(reach.rest)
 
-    def start(self, profile: str = DEFAULT) -> InProcessNode:
-        """Start a node and check that it speaks Zenoh. Raises CannotStart, CannotConnect, NotZenoh."""
-        chosen, locator = profile_of(self, profile), Locator.tcp("127.0.0.1", free_port())
-        try:
-            server = self.make(str(locator))
-        except Exception as why:
-            raise CannotStart(f"{self.reach} did not start", step="start", seen=f"{type(why).__name__}: {why}") from why
-        if not callable(getattr(server, "close", None)):
+    def begin(self, profile: Profile, locator: Locator) -> Callable[[], object]:
+        """Call it. Raises CannotStart if what it returns has no `close`."""
+        server = self.make(str(locator))
+        close = getattr(server, "close", None)
+        if not callable(close):
             raise CannotStart(f"the object that {self.reach} returned has no close()", step="start", seen=repr(server))
-        return self.greet(InProcessNode(server, locator, chosen, self.role))
-
-
-class InProcessNode(ListeningNode):
-    """A node in this process, closed with its server."""
-
-    def __init__(self, server: Any, locator: Locator, profile: Profile, role: Role) -> None:
-        super().__init__(locator, profile, role)
-        self._server: Any = server
-
-    def attach(self) -> str:
-        """Return where it listens."""
-        return f"in this process, listens at {self.locator}"
-
-    def stop(self) -> None:
-        """Close it, once."""
-        super().stop()
-        server, self._server = self._server, None
-        if server is not None:
-            server.close()
+        return cast(Callable[[], object], close)
 
 
 def _import_callable(rest: str) -> Callable[[str], Any]:
