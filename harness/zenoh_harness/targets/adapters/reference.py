@@ -24,6 +24,8 @@ def open_target(reach: Reach) -> ReferenceTarget:
 class ReferenceTarget(CommandTarget):
     """The reference node as a program that we start, like any other target."""
 
+    can_run_beside = True
+
     def __init__(self, reach: Reach) -> None:
         known = {"faulty": all_faulty_nodes, "variant": all_variants}.get(reach.kind, dict)()
         if known and reach.rest not in known:
