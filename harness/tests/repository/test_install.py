@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -44,3 +46,18 @@ def test_what_is_not_cached_is_fetched(install):
 def test_what_cannot_be_had_is_told_once(install):
     code, calls, said = install(cached=False, online=False)
     assert (code, len(calls), said) == (2, 2, "complaint\n")
+
+
+def packages_of(extra: str) -> set[str]:
+    """Return the packages that an extra of the distribution installs, with those of the extras that it names."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    found: set[str] = set()
+    for line in extras[extra]:
+        nested = re.fullmatch(r"zenoh-conformance\[(\w+)\]", line)
+        found |= packages_of(nested[1]) if nested else {re.split(r"[\s<>=;\[]", line)[0]}
+    return found
+
+
+def test_the_extra_spark_alone_brings_what_its_commands_import():
+    """`report --spark`, `audit --spark` and `audit --follow` write pages, which need the templates."""
+    assert {"pyspark", "pyarrow", "pandas", "jinja2", "matplotlib"} <= packages_of("spark")
