@@ -20,7 +20,7 @@ from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.talking import Dialogue, Scene
 
 from . import blame
-from .modelled import judged
+from .modelled import Known, judged
 
 REQUIREMENT = "close/session-close-ends-session"
 OF_ONE_LINK = "close/link-close-ends-link"
@@ -41,7 +41,7 @@ class Closing(RuleBasedStateMachine):
     """Subclass it with a `stage`; see `machine`."""
 
     stage: ClassVar[Callable[[], Scene]]
-    known: ClassVar[frozenset[str]] = frozenset()
+    known: ClassVar[Known] = frozenset()
 
     def __init__(self) -> None:
         super().__init__()
@@ -139,6 +139,6 @@ class Closing(RuleBasedStateMachine):
         judged(self.scene, Side.RESPONDER, self.known, BREAKS)
 
 
-def machine(stage: Callable[[], Scene], known: frozenset[str] = frozenset()) -> type[Closing]:
+def machine(stage: Callable[[], Scene], known: Known = frozenset()) -> type[Closing]:
     """The machine for a stage: every run of it begins with a new scene."""
     return type("ClosingOnStage", (Closing,), {"stage": staticmethod(stage), "known": known})

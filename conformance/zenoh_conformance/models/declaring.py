@@ -29,7 +29,7 @@ from zenoh_conformance.messages import (
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.talking import Party, Scene, one_more, parties
 
-from .modelled import judged
+from .modelled import Known, judged, unless_known
 from .querying import KEYS, dressed, essence, meets
 
 REQUIREMENT = "declarations/forwarded-on-interest"
@@ -92,7 +92,7 @@ class Declaring(RuleBasedStateMachine):
     """Subclass it with a `stage`; see `machine`."""
 
     stage: ClassVar[Callable[[], Scene]]
-    known: ClassVar[frozenset[str]] = frozenset()
+    known: ClassVar[Known] = frozenset()
 
     def __init__(self) -> None:
         super().__init__()
@@ -253,11 +253,10 @@ class Declaring(RuleBasedStateMachine):
 
     def require(self, who: Party, holds: bool, requirement: str, expected: str, got: str) -> None:
         """Deviate from one requirement of its own, unless it is known to be deviated from."""
-        if requirement not in self.known:
-            with who.us.about(requirement):
-                who.us.require(holds, expected=expected, got=got, step="what is declared")
+        with unless_known(who.us, self.known, requirement):
+            who.us.require(holds, expected=expected, got=got, step="what is declared")
 
 
-def machine(stage: Callable[[], Scene], known: frozenset[str] = frozenset()) -> type[Declaring]:
+def machine(stage: Callable[[], Scene], known: Known = frozenset()) -> type[Declaring]:
     """The machine for a stage: every run of it begins with a new scene. `known`: requirements left to their own cases."""
     return type("DeclaringOnStage", (Declaring,), {"stage": staticmethod(stage), "known": known})

@@ -22,7 +22,7 @@ from zenoh_conformance.talking import Scene, Sendable
 from . import blame
 from .blame import PLAIN, Way
 from .living import STANDING, Living, which
-from .modelled import MOST_LINKS, OUT_OF_TURN, Modelled, due, pick
+from .modelled import MOST_LINKS, OUT_OF_TURN, Known, Modelled, due, pick, unless_known
 from .strokes import ODD, STEPS, TRAFFIC, UNACCEPTABLE, invented, odd, ordered, ways
 
 REQUIREMENT = "session-establishment/handshake-messages-in-order"
@@ -146,8 +146,8 @@ class Establishment(Living):
         link.us.send(stroke.make(link, value))
         with link.us.about(stroke.about):
             refusal = self.refused(link, SessionInput.UNACCEPTABLE)
-        if refusal.reason is not None and stroke.why not in self.known:
-            with link.us.about(stroke.why):
+        if refusal.reason is not None:
+            with unless_known(link.us, self.known, stroke.why):
                 link.us.expect_reason(refusal.reason, stroke.reasons, stage)
 
     @rule(which=which, kept=st.integers(1, 60))
@@ -188,6 +188,6 @@ class Establishment(Living):
         donor.wire.shut()
 
 
-def machine(stage: Callable[[], Scene], known: frozenset[str] = frozenset()) -> type[Establishment]:
+def machine(stage: Callable[[], Scene], known: Known = frozenset()) -> type[Establishment]:
     """The machine for a stage: every run of it begins with a new scene. `known`: requirements left to their own cases."""
     return type("EstablishmentOnStage", (Establishment,), {"stage": staticmethod(stage), "known": known})

@@ -27,7 +27,7 @@ from zenoh_conformance.wire import Exts
 
 from . import blame
 from .blame import TO_SELF, guilty
-from .modelled import OUT_OF_TURN, Modelled, judged
+from .modelled import OUT_OF_TURN, Known, Modelled, judged
 from .strokes import LEASES, STEPS, TRAFFIC, broken, cut, large, odd, ordered, packed, twice
 
 REQUIREMENT = "session-establishment/open-syn-answers-init-ack"
@@ -163,7 +163,7 @@ class Initiation(RuleBasedStateMachine):
     """Subclass it with a `stage`; see `machine`."""
 
     stage: ClassVar[Callable[[], Scene]]
-    known: ClassVar[frozenset[str]] = frozenset()
+    known: ClassVar[Known] = frozenset()
 
     def __init__(self) -> None:
         super().__init__()
@@ -310,6 +310,6 @@ class Initiation(RuleBasedStateMachine):
         judged(self.scene, Side.INITIATOR, self.known, BREAKS)
 
 
-def machine(stage: Callable[[], Scene], known: frozenset[str] = frozenset()) -> type[Initiation]:
+def machine(stage: Callable[[], Scene], known: Known = frozenset()) -> type[Initiation]:
     """The machine for a stage: every run of it begins with a new scene."""
     return type("InitiationOnStage", (Initiation,), {"stage": staticmethod(stage), "known": known})

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from hypothesis.stateful import RuleBasedStateMachine
 
 from zenoh_conformance.judging.engine import judge
-from zenoh_conformance.judging.finding import Deviation
+from zenoh_conformance.judging.finding import Deviation, Finding
 from zenoh_conformance.judging.law import all_laws
 from zenoh_conformance.judging.own_side import OwnFault, own_faults
 from zenoh_conformance.messages import Close, Init, KeepAlive, sane
@@ -24,6 +26,9 @@ from zenoh_conformance.talking.refusal import Refusal
 
 from . import blame
 from .blame import PLAIN, Way, guilty, parts_of
+
+Known = Mapping[str, Collection[str]] | Collection[str]
+"""Requirements from which the target is known to deviate, with patterns of the causes; without them, for every cause."""
 
 KEPT = frozenset({"batch-size-is-receive-limit", "initial-sn-own-start", "qos-needs-both"})
 """Requirements of the handshake's page that are about what follows it."""
@@ -87,8 +92,8 @@ class Linked(RuleBasedStateMachine):
     """A machine over links to a responder; its rules are its subclasses'."""
 
     stage: ClassVar[Callable[[], Scene]]
-    known: ClassVar[frozenset[str]] = frozenset()
-    """Requirements from which the target is known to deviate: what is about them is not done."""
+    known: ClassVar[Known] = frozenset()
+    """Requirements from which the target is known to deviate, with patterns of their causes: a finding with another cause counts."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -255,7 +260,36 @@ def due(state: State) -> SessionInput:
     return next(seen for seen in RESPONDER[state] if seen not in (SessionInput.CLOSE, SessionInput.LINK_END))
 
 
-def judged(scene: Any, side: Side, known: frozenset[str], breaks: Collection[str] = ()) -> None:
+def is_known(known: Known, finding: Finding) -> bool:
+    """Whether a finding is a known deviation: of its requirement, and with what came and what was due, at whatever step.
+
+    Requirements without patterns are known for every cause.
+    """
+    if finding.requirement not in known:
+        return False
+    patterns = known[finding.requirement] if isinstance(known, Mapping) else ("*",)
+    without_step = f"{finding.got} where {finding.expected} is required"
+    whole = any(matches_pattern(pattern, finding.cause) for pattern in patterns)
+    return whole or any(matches_pattern(pattern.rpartition(": ")[2], without_step) for pattern in patterns)
+
+
+def matches_pattern(pattern: str, text: str) -> bool:
+    """Whether a text matches a pattern, in which `*` stands for any text."""
+    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), text, re.DOTALL) is not None
+
+
+@contextmanager
+def unless_known(us: Dialogue, known: Known, requirement: str) -> Iterator[None]:
+    """What deviates meanwhile deviates from this requirement; it is passed over if it is known."""
+    try:
+        with us.about(requirement):
+            yield
+    except Deviation as found:
+        if not is_known(known, found.finding):
+            raise
+
+
+def judged(scene: Any, side: Side, known: Known, breaks: Collection[str] = ()) -> None:
     """Let the laws judge the whole conversation. Raises Deviation for the earliest finding against a MUST that is not known.
 
     Raises OwnFault where we broke another law than those in `breaks`, and the target none.
@@ -263,7 +297,7 @@ def judged(scene: Any, side: Side, known: frozenset[str], breaks: Collection[str
     conversation: Conversation | None = getattr(scene, "conversation", None)
     said = judge(conversation) if conversation is not None else []
     findings = [finding for one in said if one.sender is side for finding in one.findings]
-    musts = [one for one in findings if one.requirement not in known and is_must(one.requirement)]
+    musts = [one for one in findings if not is_known(known, one) and is_must(one.requirement)]
     if musts:
         raise Deviation(min(musts, key=lambda one: one.time))
     for fault in own_faults(conversation or Conversation(), said, side.other, breaks):

@@ -22,7 +22,7 @@ from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.talking import Asked, Party, Scene, one_more, parties, payload_of, told
 from zenoh_conformance.wire import Exts
 
-from .modelled import judged
+from .modelled import Known, judged, unless_known
 
 REQUIREMENT = "query/query-complete-on-finals"
 ALSO = (
@@ -116,7 +116,7 @@ class Querying(RuleBasedStateMachine):
     """Subclass it with a `stage`; see `machine`."""
 
     stage: ClassVar[Callable[[], Scene]]
-    known: ClassVar[frozenset[str]] = frozenset()
+    known: ClassVar[Known] = frozenset()
 
     def __init__(self) -> None:
         super().__init__()
@@ -359,11 +359,10 @@ class Querying(RuleBasedStateMachine):
 
     def require(self, us: Any, holds: bool, requirement: str, expected: str, got: str) -> None:
         """Deviate from one requirement of its own, unless it is known to be deviated from."""
-        if requirement not in self.known:
-            with us.about(requirement):
-                us.require(holds, expected=expected, got=got, step="the life of a query")
+        with unless_known(us, self.known, requirement):
+            us.require(holds, expected=expected, got=got, step="the life of a query")
 
 
-def machine(stage: Callable[[], Scene], known: frozenset[str] = frozenset()) -> type[Querying]:
+def machine(stage: Callable[[], Scene], known: Known = frozenset()) -> type[Querying]:
     """The machine for a stage: every run of it begins with a new scene. `known`: requirements left to their own cases."""
     return type("QueryingOnStage", (Querying,), {"stage": staticmethod(stage), "known": known})

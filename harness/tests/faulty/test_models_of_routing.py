@@ -10,11 +10,15 @@ from faulty_nodes import broken_by, find_faulty_node
 from joined_routers import Joined
 
 from zenoh_conformance.cases.case import all_cases
+from zenoh_conformance.judging.finding import Finding
 from zenoh_conformance.judging.law import all_laws
 from zenoh_conformance.messages import Request
 from zenoh_conformance.models import declaring, querying
+from zenoh_conformance.models.modelled import is_known
 from zenoh_conformance.primitives import keyexpr
+from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.spec.requirement import requirements
+from zenoh_harness.files import known as lists
 from zenoh_harness.reference import Config, Reference
 from zenoh_harness.reference.exploring import explored
 from zenoh_harness.reference.link import Link
@@ -65,6 +69,39 @@ def test_who_asks_a_stranger_late_is_not() -> None:
     """That somebody got the query late excuses a missing final only where he serves its key."""
     found = [explored(querying, AsksAStrangerLate, seed=seed, examples=25) for seed in range(3)]
     assert {one.requirement for one in found if one is not None} == {"reply/final-always-comes"}
+
+
+FORWARDED = "declarations/forwarded-on-interest"
+WITHOUT_A_KEY = "what is declared: * not told (token asked for without a key)*"
+
+
+def test_a_known_deviation_hides_no_other_of_its_requirement() -> None:
+    """The list that ships tells of tokens without a key; a router that tells nobody of anything deviates in another way."""
+    node = find_faulty_node("tells-nobody").node
+    listed = [entry for path in lists.shipped_lists() for entry in lists.read(path)]
+    known = lists.of(listed, kind="wheel").requirements("1.10.2")
+    assert known[FORWARDED] == (WITHOUT_A_KEY,)
+
+    found = explored(declaring, node, seed=0, examples=25, known=known)
+
+    assert found is not None
+    assert found.requirement == FORWARDED
+    assert explored(declaring, node, seed=0, examples=25, known={FORWARDED: (found.cause,)}) != found
+
+
+def test_what_came_is_compared_at_whatever_step() -> None:
+    finding = Finding(
+        requirement="r",
+        sender=Side.RESPONDER,
+        path="await-init: wrong",
+        expected="Close(UNSUPPORTED)",
+        got="Close(INVALID)",
+    )
+
+    assert is_known({"r": ("stage init: Close(INVALID) where Close(UNSUPPORTED) is required",)}, finding)
+    assert not is_known({"r": ("stage init: silence where Close(UNSUPPORTED) is required",)}, finding)
+    assert not is_known({"s": ("*",)}, finding)
+    assert is_known(frozenset({"r"}), finding)
 
 
 @pytest.mark.parametrize("model", [querying, declaring])

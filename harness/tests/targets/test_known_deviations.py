@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from zenoh_conformance.judging.verdict import Verdict
+from zenoh_conformance.judging.verdict import Key, Verdict
 from zenoh_harness.cli import invoke
 from zenoh_harness.files import known, results
 
@@ -43,3 +43,18 @@ def test_each_shows_where_it_should_and_none_has_gone(tmp_path: Path, release: s
     code, red = shown(tmp_path / "out", release, checks())
     assert code == 0
     assert len(red) >= 10
+
+
+@pytest.mark.parametrize("kind", ["subscriber", "queryable", "token"])
+def test_the_snapshots_that_are_listed_are_those_of_the_reason(kind: str) -> None:
+    """The reason tells of subscribers and queryables: a snapshot of tokens that does not end is another deviation."""
+    key = Key(
+        target="zenoh-rust", version="1.10.2", role="responder", profile="default", link="tcp",
+        requirement="interests/snapshot-ends-with-final", check="interest-snapshots/a-snapshot-ends",
+        parameters=(("mode", "1"), ("kind", kind), ("there", "0")),
+    )  # fmt: skip
+    listed = known.load(known.shipped_lists(), kind="wheel")
+
+    found = listed.entry(key, Verdict.FAIL, "its end: silence where D_FINAL is required")
+
+    assert (found is not None) is (kind != "token")

@@ -187,13 +187,13 @@ class Known:
         every = (one for one in self.deviations if one.about(key) and one.expects(verdict, cause))
         return next((one for one in every if not self.is_over(one)), None)
 
-    def requirements(self, version: str) -> frozenset[str]:
-        """Return the requirements from which this version is known to deviate."""
-        return frozenset(
-            one.requirement
-            for one in self.deviations
-            if one.requirement and covers(one.versions, version) and not self.is_over(one)
-        )
+    def requirements(self, version: str) -> Mapping[str, tuple[str, ...]]:
+        """Return the requirements from which this version is known to deviate, each with the patterns of its causes."""
+        found: dict[str, tuple[str, ...]] = {}
+        for one in self.deviations:
+            if one.requirement and covers(one.versions, version) and not self.is_over(one):
+                found[one.requirement] = (*found.get(one.requirement, ()), one.cause)
+        return found
 
     def gone(self) -> list[tuple[ListedDeviation, Judgement]]:
         """Return the entries whose judgements all passed, each with one of these judgements."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import ModuleType
 from typing import Final
 
@@ -29,10 +29,17 @@ def fits(model: ModuleType, node: type[Reference]) -> bool:
     return profile in CHANGES and set(getattr(model, "NEEDS", ())) <= able(profile, node)
 
 
-def explored(model: ModuleType, node: type[Reference], *, seed: int, examples: int) -> Finding | None:
+def explored(
+    model: ModuleType,
+    node: type[Reference],
+    *,
+    seed: int,
+    examples: int,
+    known: Mapping[str, Collection[str]] | None = None,
+) -> Finding | None:
     """Return the first deviation that a model finds on a node; None without one, or if a step before its point failed.
 
-    `seed`: of the random choices; `examples`: the number of runs of the model.
+    `seed`: of the random choices; `examples`: the number of runs of the model; `known`: requirements to the patterns of known causes.
     """
     from hypothesis import HealthCheck, Phase, Verbosity, settings
     from hypothesis import seed as seeded
@@ -40,7 +47,7 @@ def explored(model: ModuleType, node: type[Reference], *, seed: int, examples: i
     from hypothesis.stateful import run_state_machine_as_test
 
     side, profile = getattr(model, "ROLE", Side.RESPONDER), getattr(model, "PROFILE", "default")
-    machine = model.machine(lambda: MemoryScene(model.REQUIREMENT, node, role=side, profile=profile))
+    machine = model.machine(lambda: MemoryScene(model.REQUIREMENT, node, role=side, profile=profile), known or {})
     how = settings(
         max_examples=examples, stateful_step_count=STEPS, phases=(Phase.generate,), deadline=None, database=None,
         print_blob=False, report_multiple_bugs=False, suppress_health_check=list(HealthCheck), verbosity=Verbosity.quiet,
