@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from zenoh_conformance.cases.case import all_cases
+from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.faulty import all_faulty_nodes
-from zenoh_harness.faulty.table import reds
+from zenoh_harness.faulty.table import provoke, reds
 from zenoh_harness.variants import all_variants
 
 COOKIE = "establishment-cookie/a-cookie-length-that-lies-is-refused"
@@ -37,3 +38,15 @@ def test_what_is_forbidden_is_red(check: str, node: str) -> None:
 
     assert found
     assert not any(cause.startswith("not reached") for red in found.values() for cause in red.causes)
+
+
+def test_a_wrong_answer_is_filed_under_the_rule_that_it_breaks() -> None:
+    """An initiator that goes on after it does answer InitAck with OpenSyn: that rule it keeps."""
+    case = all_cases()["initiator-init-ack/a-wrong-answer-is-refused"]
+    node = all_faulty_nodes()["initiator-believes-a-wrong-answer"].node
+
+    found = [finding for values in case.parameters for finding in provoke(case, values, node)[0]]
+
+    assert found
+    assert all(finding.requirement in requirements() for finding in found)
+    assert "session-establishment/open-syn-answers-init-ack" not in {finding.requirement for finding in found}

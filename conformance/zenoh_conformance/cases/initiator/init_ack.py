@@ -12,6 +12,7 @@ from zenoh_conformance.reading.codec import segments
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.reading.kinds import InitSyn, OpenSyn
 from zenoh_conformance.talking import Dialogue, Scene, Sendable
+from zenoh_conformance.talking.refusal import allowed_as_written
 from zenoh_conformance.wire import Enc, Exts, Unknown
 
 INITIATOR = Side.INITIATOR
@@ -124,12 +125,18 @@ def _ext(us: Dialogue, syn: Init, *, mandatory: bool) -> Init:
 
 WRONG_ACKS: dict[str, tuple[str, Callable[[Dialogue, Init], Sendable]]] = {
     "role-3": ("init-whatami", _packed_role_3),
-    "zid-zero": ("init-zid", lambda us, syn: segments(us.init_ack(syn)).replace("init.zid", bytes(len(us.zid)))),
-    "unknown-mandatory": ("init-flag-z", lambda us, syn: _ext(us, syn, mandatory=True)),
-    "no-cookie-field": ("init-cookie", lambda us, syn: segments(us.init_ack(syn, exts=Exts())).cut("init.cookie")),
+    "zid-zero": (
+        "init-zid",
+        lambda us, syn: segments(us.init_ack(syn)).replace("init.zid", bytes(len(us.zid))),
+    ),
+    "unknown-mandatory": ("unknown-mandatory-rejected", lambda us, syn: _ext(us, syn, mandatory=True)),
+    "no-cookie-field": (
+        "init-cookie",
+        lambda us, syn: segments(us.init_ack(syn, exts=Exts())).cut("init.cookie"),
+    ),
     "cut": ("init-field-order", lambda us, syn: segments(us.init_ack(syn)).join()[:6]),
 }
-"""What is wrong in InitAck."""
+"""What is wrong in InitAck: the rule that it breaks, under which an initiator that goes on is filed, and the message."""
 
 
 @case(
@@ -150,9 +157,12 @@ def a_wrong_answer_is_refused(scene: Scene, *, what: str) -> None:
     us = scene.dialogue()
     syn = us.expect(InitSyn, step="not reached: init")
 
-    us.send(WRONG_ACKS[what][1](us, syn))
+    rule, wrong = WRONG_ACKS[what]
+    us.send(wrong(us, syn))
 
-    us.expect_refusal("init", never=OpenSyn)
+    page = "primitives" if what == "unknown-mandatory" else "session-establishment"
+    with us.about(f"{page}/{rule}"), allowed_as_written("zid-zero-refused" if what == "zid-zero" else "", OpenSyn.name):
+        us.expect_refusal("init", never=OpenSyn)
 
 
 @case("primitives/unknown-optional-skipped", role=INITIATOR, control=a_sane_answer_is_followed)
