@@ -1,10 +1,13 @@
 """Toy codecs that tell no meaning, beside ours: the oracles notice each planted fault, and nothing where there is none."""
 
+import subprocess
 from functools import cache
+from pathlib import Path
 
 import pytest
 from toy_codecs import each, make_toy
 
+from zenoh_conformance.wire import vle
 from zenoh_fuzz import inputs, oracle
 from zenoh_fuzz.compare.targets import open_codecs
 from zenoh_fuzz.inputs import seeds
@@ -40,6 +43,19 @@ def test_differential_notices_a_fault_and_nothing_else(tmp_path, language, fault
         for target in targets:
             target.close()
     assert (found is not None) is bool(fault), found
+
+
+@pytest.mark.needs("cc")
+def test_a_codec_that_does_not_write_again_is_not_charged_with_it(tmp_path):
+    """The template in C tells meanings, and writes only what it is asked to encode."""
+    template = Path(__file__).resolve().parents[2] / "docs/pages/adapters/codec.c"
+    subprocess.run(["gcc", "-O1", "-o", tmp_path / "codec", template], check=True)
+    [target] = open_codecs([f"stdio:{tmp_path / 'codec'}"])
+    whole = [vle.encode(value) for value in seeds.EDGES]  # it refuses bytes behind an integer itself
+    data = [inputs.make_input("vle", one) for one in whole]
+    found = [one.signature for one in findings(oracle.make_oracle("differential", (target,)), data)]
+    target.close()
+    assert found == []
 
 
 def findings(made, data):

@@ -58,6 +58,10 @@ def statement(ident: str, spoil=lambda answer: answer) -> Statement:
         ({"Push": {"exts": [{"Unknown": {"id": 9}}]}}, {"Push": {}}),
         ({"Init": {"zid": "00000b0a"}}, {"Init": ZID}),
         ({"Push": {"key": {"scope": 1, "suffix": ""}}}, {"Push": {"key": {"scope": 1}}}),
+        (
+            {"Interest": {"options": 0x33, "key": {"scope": 1, "suffix": ""}}},
+            {"Interest": {"options": 0x13, "key": {"scope": 1}}},
+        ),
     ],
 )
 def test_what_structs_cannot_tell_apart_is_the_same(one, same):
@@ -73,6 +77,7 @@ def test_what_structs_cannot_tell_apart_is_the_same(one, same):
         ({"Put": {"exts": [{"Unknown": {"id": 9}}]}}, {"Put": {}}),
         ({"Put": {"encoding": {"id": 0, "schema": ""}}}, {"Put": {}}),
         ({"Init": {"zid": "0b00"}}, {"Init": {"zid": "0b"}}),
+        ({"Interest": {"options": 0x33}}, {"Interest": {"options": 0x13}}),
         ({"Push": {"key": {"scope": 1, "mapping": True}}}, {"Push": {"key": {"scope": 1, "mapping": False}}}),
     ],
 )
