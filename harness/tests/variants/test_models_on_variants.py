@@ -23,8 +23,9 @@ def drawn(name: str, model: ModuleType) -> int:
 
 @pytest.mark.parametrize("name", all_variants())
 def test_no_model_finds_anything_on_a_variant(name: str) -> None:
-    node = all_variants()[name].node
-    fitting = [model for model in models() if fits(model, node)]
+    """Of the models every other one, other ones on each variant."""
+    node, turn = all_variants()[name].node, crc32(name.encode())
+    fitting = [model for at, model in enumerate(models(), turn) if at % 2 and fits(model, node)]
     found = {model.__name__: explored(model, node, seed=drawn(name, model), examples=FEW) for model in fitting}
 
     assert {model: finding for model, finding in found.items() if finding is not None} == {}
