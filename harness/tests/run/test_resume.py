@@ -12,17 +12,27 @@ from pathlib import Path
 import pytest
 from run_fakes import World
 
+from zenoh_conformance.cases.case import Case
+from zenoh_conformance.judging.engine import Judged
+from zenoh_conformance.judging.finding import Finding
+from zenoh_conformance.judging.law import all_laws
 from zenoh_conformance.judging.verdict import Exit
+from zenoh_conformance.reading.conversation import Conversation, Side
 from zenoh_harness import cli
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files import results
 from zenoh_harness.files.results import ResultsWriter, label
+from zenoh_harness.run.attempt import AttemptOutcome, Went
 from zenoh_harness.run.compare import changes
-from zenoh_harness.run.journal import JOURNAL, Journal
+from zenoh_harness.run.journal import JOURNAL, Journal, read
+from zenoh_harness.run.law_results import LawResults
+from zenoh_harness.run.plan import Item
 
 pytestmark = pytest.mark.spread
 
 WRONG = "faulty:believes-any-cookie?role=router"
+REPEATED = 5
+"""Conversations that a law may have judged more or less in a run that was resumed."""
 FEW = (
     "--only",
     "establishment-cookie/*",
@@ -62,12 +72,16 @@ def snapshots(tmp_path, monkeypatch):
 
 
 def same(one, other):
-    """Whether two runs say the same: verdicts, causes, counts of laws, exit code, and each judgement once."""
+    """Whether two runs say the same: verdicts, causes, exit code, each judgement once, and whether the laws had about as much to judge.
+
+    How often a red check is repeated depends on what was repeated before, and a law counts repetitions, too.
+    """
     whole, resumed = results.read(one), results.read(other)
     doubles = Counter((label(judgement.key), judgement.key.requirement) for judgement in resumed.judgements)
     assert set(doubles.values()) <= {1}
     assert changes(whole, resumed) == []
-    assert subjects(whole) == subjects(resumed)
+    counts = subjects(resumed)
+    assert all(abs(count - counts[name]) <= max(REPEATED, count // 5) for name, count in subjects(whole).items())
     assert resumed.complete
     assert (resumed.footer.exit, resumed.footer.judged, resumed.footer.embargoed) == (
         whole.footer.exit,
@@ -80,7 +94,9 @@ def same(one, other):
 
 
 def subjects(run):
-    return {label(one.key): one.details.get("subjects") for one in run.judgements if one.key.check.startswith("law/")}
+    return {
+        label(one.key): one.details.get("subjects", 0) for one in run.judgements if one.key.check.startswith("law/")
+    }
 
 
 def cut(folder):
@@ -187,6 +203,32 @@ def test_a_finding_of_a_law_is_not_lost(tmp_path, snapshots):
         assert cli.invoke(["run", WRONG, *FEW, "--out", str(tmp_path / "r"), "-q", "--resume"]) == 1
         same(whole, tmp_path / "r")
         shutil.rmtree(tmp_path / "r")
+
+
+def test_a_law_counts_each_check_once(tmp_path):
+    law = all_laws()["law/cookie-echo"]
+
+    def outcome(name, subjects, *causes):
+        found = tuple(Finding(requirement=law.requirement, sender=Side.RESPONDER, why=cause) for cause in causes)
+        case = Case(id=f"some/{name}", requirement=law.requirement, function=print, about=name)
+        said = (Judged(law, Side.RESPONDER, subjects, found),)
+        return AttemptOutcome(
+            item=Item(case, {}), went=Went.HELD, laws=said, conversation=Conversation(about={"of": name})
+        )
+
+    place = ("responder", "default")
+    journal = Journal(tmp_path / JOURNAL, tmp_path / "secret")
+    first = LawResults(place, journal.note_attempt)
+    for one in (outcome("b", 3, "why"), outcome("a", 5, "why"), outcome("c", 7, "other")):
+        first.add(one)
+    journal.go_on()
+    second = LawResults(place, journal.note_attempt, read(journal.path).heard_in(place))
+    second.add(outcome("c", 11))
+    count = second.of(law.id)
+    assert (count.subjects, count.causes) == (3 + 5 + 11, {"why": 2})
+    assert (count.shown["why"].label, count.shown["why"].conversation.about) == ("some/a", {"of": "a"})
+    again = LawResults(place, earlier=read(journal.path).heard_in(place))
+    assert again.of(law.id).subjects == 3 + 5 + 11
 
 
 def test_without_its_journal_an_unfinished_profile_is_judged_again(tmp_path, snapshots):
