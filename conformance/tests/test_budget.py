@@ -14,7 +14,9 @@ from zenoh_conformance.reading.conversation import Conversation, Event, Framing,
 from zenoh_conformance.talking.budget import (
     ALL,
     BYTES,
+    DECODING,
     FEW,
+    LARGE,
     LATE_BYTES,
     LATE_READS,
     MESSAGES,
@@ -55,6 +57,7 @@ def dialogue(data, **options):
 KEEP_ALIVES = frame_batch(encode(KeepAlive()), "stream") * 5
 FRAGMENT = frame_batch(encode(Fragment(reliable=True, more=True, sn=0, payload=bytes(60_000))), "stream")
 PUSH = Push(key=WireExpr(scope=0, suffix="k", mapping=True), body=Put(payload=bytes(60_000)))
+EXTENDED = (5001).to_bytes(2, "little") + b"\x84" + b"\x8f" * 4999 + b"\x0f"
 PUSHES = frame_batch(encode(Frame(reliable=True, sn=0, messages=(PUSH,))), "stream")
 HALF = b"\x00"
 """A length that never becomes a batch."""
@@ -82,8 +85,9 @@ def test_a_wait_ends_soon_after_its_deadline(data, wait):
         (KEEP_ALIVES, "the target sent 20,000 messages that nobody asked for"),
         (FRAGMENT, "the target sent 2 Mi bytes that nobody asked for"),
         (PUSHES, "the target sent 2 Mi bytes that nobody asked for"),
+        (EXTENDED, "the target sent 4 Ki extensions that nobody asked for"),
     ],
-    ids=["keep-alives", "one fragment chain", "pushes"],
+    ids=["keep-alives", "one fragment chain", "pushes", "extensions"],
 )
 def test_what_nobody_asked_for_ends_the_check_without_a_verdict(data, cause):
     us = dialogue(data, tick=0.0)
@@ -194,3 +198,29 @@ def test_the_beginning_of_a_long_conversation_is_kept():
     assert len(said.events) == 5
     said.cut(39)
     assert len(said.events) == 3
+
+
+def test_large_input_is_decoded_in_turn_with_other_checks():
+    turns = []
+
+    class Turn:
+        def __enter__(self):
+            turns.append(us.budget.bytes)
+
+        def __exit__(self, *_):
+            pass
+
+    us = dialogue(PUSHES, tick=0.0)
+    us.budget.turn = Turn()
+    with pytest.raises(Deviation):
+        us.listen(1.0)
+    assert turns
+    assert min(turns) >= LARGE
+
+
+def test_all_checks_on_a_target_share_the_turns():
+    budgets = Budgets()
+    with budgets.one() as one, budgets.one() as other:
+        assert one.turn is other.turn
+        taken = [one.turn.acquire(blocking=False) for _ in range(DECODING + 1)]
+        assert taken == [True] * DECODING + [False]

@@ -7,8 +7,9 @@ and the budget, nobody asked for: the check ends without a verdict on its requir
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from threading import BoundedSemaphore
 from typing import Final
 
 from zenoh_conformance.reading.batch import LARGEST
@@ -19,9 +20,20 @@ MESSAGES: Final = 20_000
 """Messages and batches, the messages inside a FRAME each on its own."""
 UNPACKED: Final = 8 << 20
 """Bytes of batches after decompression, and of fragments after reassembly."""
-ALL: Final = {"bytes": BYTES, "messages": MESSAGES, "bytes unpacked": UNPACKED}
-FEW: Final = {"bytes": BYTES >> 4, "messages": MESSAGES // 20, "bytes unpacked": UNPACKED >> 3}
+EXTENSIONS: Final = 4 << 10
+"""Extensions of messages; each takes a hundred times the memory of its byte."""
+ALL: Final = {"bytes": BYTES, "messages": MESSAGES, "bytes unpacked": UNPACKED, "extensions": EXTENSIONS}
+FEW: Final = {
+    "bytes": BYTES >> 4,
+    "messages": MESSAGES // 20,
+    "bytes unpacked": UNPACKED >> 3,
+    "extensions": EXTENSIONS >> 3,
+}
 """What a check gets of a target that is suspected, or while `TOGETHER` is spent."""
+LARGE: Final = 1 << 14
+"""Bytes after which a check decodes in turn with others that have read as much, ..."""
+DECODING: Final = 2
+"""... so many at a time: a batch of 64 kB may be 60,000 values, twenty megabytes in memory."""
 KEPT: Final = 1 << 12
 """Bytes of the target that are kept as evidence of a check whose budget it spent."""
 TOGETHER: Final = 4
@@ -55,11 +67,14 @@ class ReadBudget:
     bytes: int = 0
     messages: int = 0
     unpacked: int = 0
+    extensions: int = 0
     sent: int = 0
     """Bytes that we sent: RETURNS times as many may come back."""
     sent_messages: int = 0
     inits: int = 0
     """INITs that we sent: the cookie of each answer may fill a batch."""
+    turn: AbstractContextManager[object] = field(default_factory=nullcontext)
+    """Held while large input is decoded."""
     reads: int = 0
     """Reads from a link that brought bytes; without a limit of their own."""
 
@@ -80,11 +95,12 @@ class ReadBudget:
         return FEW[name] if together > TOGETHER * ALL[name] else 0
 
     @property
-    def _unasked(self) -> tuple[int, int, int]:
-        """Bytes, messages and bytes unpacked beyond what our own words may bring about; below zero while there are none."""
+    def _unasked(self) -> tuple[int, ...]:
+        """Bytes, messages, bytes unpacked and extensions beyond what our own words may bring about; below zero while there are none."""
         asked = RETURNS * self.sent + LARGEST * self.inits
         messages = RETURNS * (self.sent_messages + self.sent // PIECE)
-        return self.bytes - asked, self.messages - messages, self.unpacked - asked
+        extensions = RETURNS * self.sent
+        return self.bytes - asked, self.messages - messages, self.unpacked - asked, self.extensions - extensions
 
 
 @dataclass(slots=True)
@@ -94,11 +110,12 @@ class Budgets:
     under_way: list[ReadBudget] = field(default_factory=list)
     overruns: int = 0
     """Checks whose budget the target has spent."""
+    turn: AbstractContextManager[object] = field(default_factory=lambda: BoundedSemaphore(DECODING))
 
     @contextmanager
     def one(self) -> Iterator[ReadBudget]:
         """A budget for one check: a small one for a target that has spent several."""
-        budget = ReadBudget(FEW if self.overruns >= SUSPECT else ALL, self.under_way)
+        budget = ReadBudget(FEW if self.overruns >= SUSPECT else ALL, self.under_way, turn=self.turn)
         self.under_way.append(budget)
         try:
             yield budget

@@ -53,7 +53,7 @@ from zenoh_conformance.reading.pieces import Pieces
 from zenoh_conformance.reading.terms import SessionTerms
 from zenoh_conformance.wire import NO_EXTS, Segments, exts
 
-from .budget import LOOK, ReadBudget, Wait
+from .budget import LARGE, LOOK, ReadBudget, Wait
 from .fences import BY_QUERY, PASSES
 from .refusal import Refusal, reach, refusals
 from .scene import Wire
@@ -265,6 +265,15 @@ class Dialogue(SessionTerms):
         """Decode what came. Raises Deviation, as not reached, when the budget is spent."""
         self.budget.bytes, self.budget.reads = self.budget.bytes + len(event.data), self.budget.reads + 1
         self._check_budget()
+        if self.budget.bytes < LARGE:
+            self._decode(event)
+        else:
+            with self.budget.turn:
+                self._decode(event)
+        if event.kind in (Happened.EOF, Happened.RESET):
+            self.ended, self._left = event.kind, event.time - self._spoke
+
+    def _decode(self, event: Event) -> None:
         for seen in self._decoder.feed(event):
             self.budget.messages += 1
             if self.budget.messages % LOOK == 0:
@@ -279,8 +288,13 @@ class Dialogue(SessionTerms):
                 self.heard.append(each)
                 self._unread.append(each)
                 self._note(each.message)
-        if event.kind in (Happened.EOF, Happened.RESET):
-            self.ended, self._left = event.kind, event.time - self._spoke
+                self._count_extensions(each.message)
+
+    def _count_extensions(self, message: object) -> None:
+        if count := len(getattr(message, "exts", ())):
+            self.budget.extensions += count
+            if count > LOOK:
+                self._check_budget()
 
     def _check_budget(self) -> None:
         if (spent := self.budget.spent) is not None:

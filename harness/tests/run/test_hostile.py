@@ -13,7 +13,7 @@ from zenoh_harness.links.timing import scaled
 
 NODE = Path(__file__).parents[1] / "hostile_node.py"
 SANE = ("--only", "establishment-sane/a-sane-handshake-is-accepted", "--only", "keep-alive/*")
-SECONDS, MEMORY = 60.0, 300 << 20
+SECONDS, MEMORY = 60.0, 250 << 20
 """What a quick run of one may take: seconds on two idle cores, and bytes."""
 
 KINDS = {
