@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from zenoh_conformance.messages import Close, Fragment, Frame, Init, KeepAlive, Open, sane
 from zenoh_conformance.reading.batch import frame_batch
@@ -15,6 +15,9 @@ from zenoh_conformance.tables.session import State
 from .config import EXPIRED, INVALID, Action, Refused
 from .link import Link
 from .router import Router
+
+MOST_PARTIAL: Final = 1 << 26
+"""Bytes of incomplete messages that the node holds for one link; a peer that never sends a last fragment gets no more."""
 
 
 class Traffic(Router):
@@ -76,6 +79,9 @@ class Traffic(Router):
         if channel not in link.partial:
             return
         link.partial[channel] += fragment.payload
+        if sum(map(len, link.partial.values())) > MOST_PARTIAL:
+            link.partial.clear()
+            raise Refused(INVALID, f"more than {MOST_PARTIAL >> 20} MiB of messages that are not complete")
         if not fragment.more:
             self.route_bytes(link, bytes(link.partial.pop(channel)), reliable=fragment.reliable)
 
