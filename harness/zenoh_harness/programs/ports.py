@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import random
 import socket
-from collections import deque
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -18,14 +18,10 @@ _LOWEST: Final = 15_000
 _TRIES: Final = 200
 """Ports that are tried before the kernel is asked."""
 
-_KEPT: Final = 64
-"""Reservations that this process holds: more than it starts programs side by side."""
 
-_reserved: deque[socket.socket] = deque()
-
-
-def free_port(host: str = "127.0.0.1") -> int:
-    """Return a port of `host` that is free, and that no other process of this harness takes meanwhile.
+@contextlib.contextmanager
+def reserved_port(host: str = "127.0.0.1") -> Iterator[int]:
+    """Choose a port of `host` that is free, and that no other process of this harness chooses before the block ends.
 
     Between our choice and the program's `bind` any process may get a port from the kernel, and one that answers like a
     node was judged in place of the target. The port therefore lies outside the range from which the kernel chooses, and
@@ -36,13 +32,20 @@ def free_port(host: str = "127.0.0.1") -> int:
         port = chance.randrange(_LOWEST, end)
         if (lock := _lock(port)) is None:
             continue
-        if _binds(host, port):
-            _keep(lock)
-            return port
-        lock.close()
+        with contextlib.closing(lock):
+            if _binds(host, port):
+                yield port
+                return
     with _socket(host) as sock:
         sock.bind((host, 0))
-        return int(sock.getsockname()[1])
+        port = int(sock.getsockname()[1])
+    yield port
+
+
+def free_port(host: str = "127.0.0.1") -> int:
+    """Choose a port as `reserved_port` does, without holding it: for a program that starts later."""
+    with reserved_port(host) as port:
+        return port
 
 
 def _first_ephemeral() -> int:
@@ -68,12 +71,6 @@ def _binds(host: str, port: int) -> bool:
         sock.bind((host, port))
         return True
     return False
-
-
-def _keep(lock: socket.socket) -> None:
-    _reserved.append(lock)
-    while len(_reserved) > _KEPT:
-        _reserved.popleft().close()
 
 
 def _socket(host: str) -> socket.socket:

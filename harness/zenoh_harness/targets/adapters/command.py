@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -21,7 +21,7 @@ from zenoh_harness.links.locators import Locator
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.profiles import DEFAULT, PROFILES, Profile
 from zenoh_harness.programs import processes
-from zenoh_harness.programs.ports import free_port
+from zenoh_harness.programs.ports import reserved_port
 from zenoh_harness.targets.adapters.launched import READY, LaunchedNode, LaunchedTarget
 from zenoh_harness.targets.agent import AgentClient
 from zenoh_harness.targets.reach import Reach, split_command
@@ -88,19 +88,21 @@ class CommandTarget(LaunchedTarget):
     def _ask_identity(self) -> None:
         """Ask the agent for its identity; without an answer the program's name counts, and its start reports the reason."""
         with contextlib.suppress(TargetError), LinkListener.open() as unused:
-            where = unused.locator if self.side is Side.INITIATOR else self._choose_locator()
-            with self._launch(profile_of(self, DEFAULT), where) as program:
+            listener = unused if self.side is Side.INITIATOR else None
+            with self._locator(listener) as where, self._launch(profile_of(self, DEFAULT), where) as program:
                 self._identity = self._identity_from(AgentClient.over(program).introduction(Deadline.after(READY)))
 
     def start(self, profile: str = DEFAULT) -> LaunchedNode:
         """Start the command in `profile` and wait for its first handshake."""
         chosen = profile_of(self, profile)
         deadline = Deadline.after(READY)
-        with self.listener() as listener:
-            return self._start(chosen, listener, deadline)
+        with self.listener() as listener, self._locator(listener) as locator:
+            return self._start(chosen, locator, listener, deadline)
 
-    def _start(self, profile: Profile, listener: LinkListener | None, deadline: Deadline) -> LaunchedNode:
-        locator, began = listener.locator if listener else self._choose_locator(), time.monotonic()
+    def _start(
+        self, profile: Profile, locator: Locator, listener: LinkListener | None, deadline: Deadline
+    ) -> LaunchedNode:
+        began = time.monotonic()
         if listener is None:
             _check_port_is_free(locator)
         program = self._launch(profile, locator)
@@ -138,11 +140,17 @@ class CommandTarget(LaunchedTarget):
         self._identity = self._identity_from(node.agent.introduction(deadline))
         node.zid = node.agent.zid or node.zid
 
-    def _choose_locator(self) -> Locator:
+    @contextlib.contextmanager
+    def _locator(self, listener: LinkListener | None) -> Iterator[Locator]:
+        """Where the node connects to, or listens; a port of our choice is held while the block starts the program."""
         chosen = self.reach.options.get("listen")
-        if chosen:
-            return Locator.parse(chosen if "/" in chosen else f"tcp/{chosen}")
-        return Locator.tcp("127.0.0.1", free_port())
+        if listener is not None:
+            yield listener.locator
+        elif chosen:
+            yield Locator.parse(chosen if "/" in chosen else f"tcp/{chosen}")
+        else:
+            with reserved_port() as port:
+                yield Locator.tcp("127.0.0.1", port)
 
 
 def _check_port_is_free(locator: Locator) -> None:

@@ -8,7 +8,7 @@ from typing import ClassVar
 from zenoh_harness.errors import CannotStart, HarnessError
 from zenoh_harness.links.locators import Locator
 from zenoh_harness.profiles import DEFAULT, Profile
-from zenoh_harness.programs.ports import free_port
+from zenoh_harness.programs.ports import reserved_port
 from zenoh_harness.targets.adapters.address import ListeningNode, ListeningTarget
 from zenoh_harness.targets.reach import Reach
 from zenoh_harness.targets.target import Role, profile_of
@@ -30,14 +30,18 @@ class StartedTarget(ListeningTarget):
 
     def start(self, profile: str = DEFAULT) -> StartedNode:
         """Start a node and check that it speaks Zenoh. Raises CannotStart, CannotConnect, NotZenoh."""
-        chosen, locator = profile_of(self, profile), Locator.tcp("127.0.0.1", free_port())
+        chosen = profile_of(self, profile)
+        with reserved_port() as port:
+            locator = Locator.tcp("127.0.0.1", port)
+            return self.greet(StartedNode(self._begin(chosen, locator), locator, chosen, self.role))
+
+    def _begin(self, profile: Profile, locator: Locator) -> Callable[[], object]:
         try:
-            end = self.begin(chosen, locator)
+            return self.begin(profile, locator)
         except HarnessError:
             raise
         except Exception as why:
             raise CannotStart(f"{self.reach} did not start", step="start", seen=f"{type(why).__name__}: {why}") from why
-        return self.greet(StartedNode(end, locator, chosen, self.role))
 
 
 class StartedNode(ListeningNode):
