@@ -44,6 +44,9 @@ class CannotGoOn(HarnessError):  # noqa: N818  reads as a sentence
 class TargetError(CannotGoOn):
     """The target is not usable: not there, not Zenoh, stalled, ended: exit 3."""
 
+    silent = False
+    """Whether the target answered nothing until our patience ended: another start would cost as much."""
+
 
 class CannotStart(TargetError):  # noqa: N818  reads as a sentence
     """A program did not start, or ended before it was ready."""

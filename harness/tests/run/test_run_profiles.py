@@ -1,12 +1,19 @@
 """A run over several profiles: one instance each, and one that cannot be had costs the others nothing."""
 
+import shlex
+import sys
+
 import pytest
 from run_fakes import World
 
 from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.cli import invoke
+from zenoh_harness.errors import CannotConnect, TargetError
 from zenoh_harness.files import results
 from zenoh_harness.run.plan import Selection, plan_for
+from zenoh_harness.targets.adapters import command
+from zenoh_harness.targets.adapters.command import open_target
+from zenoh_harness.targets.reach import parse
 
 
 def test_each_profile_is_one_instance(tmp_path):
@@ -96,3 +103,44 @@ def test_a_profile_is_left_out_only_where_there_is_another(tmp_path, profiles):
     ran = world.run(found=messages.append)
     assert ran.exit == 3
     assert sum("is left out" in message for message in messages) == (len(profiles) if len(profiles) > 1 else 0)
+
+
+def test_a_target_that_answers_nothing_is_waited_for_once(tmp_path, monkeypatch):
+    world, starts = World(tmp_path, profiles=("default", "short-lease", "compression")), []
+    for profile in ("default", "short-lease", "compression"):
+        world.case(profile, profile=profile)
+
+    def start(profile):
+        starts.append(profile)
+        silence = CannotConnect("it does not answer", step="handshake")
+        silence.silent = True
+        raise silence
+
+    monkeypatch.setattr(world.target, "start", start)
+    ran = world.run()
+    assert (starts, ran.stopped.what, ran.exit) == (["default"], "it does not answer", 3)
+
+
+MUTE = "import socket, sys, time; s = socket.create_server(('127.0.0.1', int(sys.argv[1]))); time.sleep(60)"
+NOWHERE = "import time; time.sleep(60)"
+
+
+@pytest.mark.parametrize(
+    ("program", "options"),
+    [(MUTE, ""), (NOWHERE, ""), (NOWHERE, "?role=client")],
+    ids=["accepts-and-is-mute", "never-listens", "never-connects"],
+)
+def test_a_program_that_answers_nothing_until_our_patience_ends_is_silent(program, options, monkeypatch):
+    monkeypatch.setattr(command, "READY", 0.4)
+    target = open_target(parse(f"exec:{shlex.join([sys.executable, '-c', program])} {{port}}{options}"))
+    with pytest.raises(TargetError) as raised:
+        target.start()
+    assert raised.value.silent
+
+
+def test_a_program_that_ends_is_not_silent(monkeypatch):
+    monkeypatch.setattr(command, "READY", 20.0)
+    target = open_target(parse(f"exec:{shlex.join([sys.executable, '-c', 'pass'])} {{port}}"))
+    with pytest.raises(TargetError) as raised:
+        target.start()
+    assert not raised.value.silent

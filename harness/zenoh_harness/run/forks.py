@@ -104,7 +104,9 @@ class Pipe:
         data = io.BytesIO()
         _Pickler(data, pickle.HIGHEST_PROTOCOL).dump((kind, value))
         with self._lock, contextlib.suppress(BrokenPipeError, ValueError):
-            self._write.write(data.getbuffer())
+            rest = data.getbuffer()
+            while rest:  # a signal may cut a write short
+                rest = rest[self._write.write(rest) :]
 
     def next(self) -> Message | None:
         """The next message; None when the other process is gone."""

@@ -222,6 +222,8 @@ class NodeRun:
             lifecycle = self._prepared.pop(profile, None) or self._lifecycle(profile)
             try:
                 begun, unhealthy = self._begun(records, lifecycle)
+                if not begun and self._habits is None and self._not_had[-1][1].silent:
+                    return  # each further profile would cost the same patience, and end the same way
                 if begun and fork is not None and unhealthy is None and number == 1:
                     fork.learnt(lifecycle.habits)
                     self._judged(records, lifecycle, unhealthy, fork)

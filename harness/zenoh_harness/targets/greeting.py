@@ -59,12 +59,10 @@ def first_batch(link: RecordedLink, deadline: Deadline) -> bytes:
     while len(buffer) < 2 or len(buffer) < 2 + int.from_bytes(buffer[:2], "little"):
         event = link.receive(deadline)
         if event is None:
-            raise NotZenoh(
-                f"{link.locator} does not answer",
-                step="handshake",
-                seen=_silence(buffer),
-                hint="does it speak Zenoh 1.x there?",
-            )
+            hint = "does it speak Zenoh 1.x there?"
+            silence = NotZenoh(f"{link.locator} does not answer", step="handshake", seen=_silence(buffer), hint=hint)
+            silence.silent = True
+            raise silence
         if event.ended:
             raise NotZenoh(
                 f"{link.locator} ends the link instead of answering",

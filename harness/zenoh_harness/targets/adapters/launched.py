@@ -149,7 +149,9 @@ class LaunchedNode(NodeBase):
             if (gone or time.monotonic() > lingers) and self._has_connected and self.start_again():
                 deadline, lingers = Deadline(max(deadline.at, time.monotonic() + scaled(READY))), math.inf
             elif gone or deadline.passed:
-                raise CannotConnect(f"the target did not connect to {self.locator}", step="accept", seen=self.state())
+                why = CannotConnect(f"the target did not connect to {self.locator}", step="accept", seen=self.state())
+                why.silent = not gone
+                raise why
         self._has_connected = True
         return link
 
@@ -242,9 +244,11 @@ class LaunchedNode(NodeBase):
         if deadline.passed:
             elsewhere = ", ".join(f"{host}:{port}" for host, port in self._program.listening())
             hint = f"it listens at {elsewhere} instead" if elsewhere else self._hint("it has no listening socket")
-            raise CannotConnect(
+            never = CannotConnect(
                 f"the target never listened at {self.locator}", step="connect", seen=self.state(), hint=hint
-            ) from why
+            )
+            never.silent = True
+            raise never from why
 
     def _hint(self, usual: str) -> str:
         """Return the usual hint or, where the program tried to connect to the address on which it should listen, the role to add."""
