@@ -81,7 +81,7 @@ class Case:
             self.function(scene, **parameters)
             settle(scene.dialogues)
         except Deviation as found:
-            if not self.breaks and ends_lawful_session(found.finding, scene):
+            if not self.breaks and not self.timed and ends_lawful_session(found.finding, scene):
                 raise Deviation(as_reached(found.finding)) from None
             raise
 
