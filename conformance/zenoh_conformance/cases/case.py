@@ -89,7 +89,7 @@ class Case:
 LAWFUL_TRAFFIC: Final = "lawful traffic"
 """How the step of a finding begins where the target ended a session before the check came to its point."""
 
-OUT_OF_ROOM: Final = frozenset({"Close(MAX_SESSIONS)", "Close(MAX_LINKS)", "Close(EXPIRED)"})
+OUT_OF_ROOM: Final = frozenset({"Close(GENERIC)", "Close(MAX_SESSIONS)", "Close(MAX_LINKS)", "Close(EXPIRED)"})
 """Ends of a session for which the traffic of a check is not the reason."""
 
 
