@@ -1,4 +1,4 @@
-"""The verdict on what the text of an erratum allows: its stance decides, whoever the target is."""
+"""The verdict on what the text of an erratum allows: its stance decides, the same for each target."""
 
 from __future__ import annotations
 
