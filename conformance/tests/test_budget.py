@@ -1,6 +1,7 @@
 """No traffic extends a wait or fills our memory, and the cause says which budget was spent."""
 
 from contextlib import suppress
+from threading import BoundedSemaphore
 
 import pytest
 
@@ -219,7 +220,7 @@ def test_large_input_is_decoded_in_turn_with_other_checks():
 
 
 def test_all_checks_on_a_target_share_the_turns():
-    budgets = Budgets()
+    budgets = Budgets(turn=BoundedSemaphore(DECODING))
     with budgets.one() as one, budgets.one() as other:
         assert one.turn is other.turn
         taken = [one.turn.acquire(blocking=False) for _ in range(DECODING + 1)]

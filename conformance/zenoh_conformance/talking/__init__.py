@@ -1,9 +1,10 @@
 """To speak with a node: dialogues over one link, parties around a router, the scene that holds them."""
 
-from .dialogue import Dialogue, Sendable
+from .dialogue import Dialogue
 from .fences import BY_QUERY, Fence, Fencing, settle
 from .party import Asked, Heard, Party, one_more, parties, parties_of, payload_of, told
 from .scene import ANSWERS, Agent, Scene
+from .speaker import Sendable
 
 __all__ = [
     "ANSWERS",

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from threading import BoundedSemaphore
 from typing import Final
 
 from zenoh_conformance.reading.batch import LARGEST
@@ -110,7 +109,8 @@ class Budgets:
     under_way: list[ReadBudget] = field(default_factory=list)
     overruns: int = 0
     """Checks whose budget the target has spent."""
-    turn: AbstractContextManager[object] = field(default_factory=lambda: BoundedSemaphore(DECODING))
+    turn: AbstractContextManager[object] = field(default_factory=nullcontext)
+    """Held while large input is decoded: where checks run in threads, a semaphore of `DECODING`."""
 
     @contextmanager
     def one(self) -> Iterator[ReadBudget]:

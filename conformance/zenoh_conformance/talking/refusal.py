@@ -11,7 +11,8 @@ from zenoh_conformance.judging.finding import NOT_REACHED, Deviation
 from zenoh_conformance.reading.kinds import M, MessageKind, reason_name
 
 if TYPE_CHECKING:
-    from .dialogue import Dialogue, Sendable
+    from .dialogue import Dialogue
+    from .speaker import Sendable
 
 GONE = ("silence", "link shut", "link reset")
 """What is seen of a target that neither answers nor refuses."""

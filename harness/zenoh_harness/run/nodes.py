@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from threading import BoundedSemaphore
 from threading import Event as Flag
 
 from zenoh_conformance.cases.case import Case
@@ -10,7 +11,7 @@ from zenoh_conformance.cases.controls import Ground
 from zenoh_conformance.judging.law import Law
 from zenoh_conformance.judging.verdict import Judgement, Verdict
 from zenoh_conformance.reading.conversation import Side
-from zenoh_conformance.talking.budget import Budgets
+from zenoh_conformance.talking.budget import DECODING, Budgets
 from zenoh_harness.errors import OtherVersion, TargetError, UsageError
 from zenoh_harness.files.results import check_label
 from zenoh_harness.files.scripts import STAYS_UP
@@ -67,7 +68,7 @@ class NodeRun:
         self._stood: list[tuple[Item, Judgement]] = []
         """What was judged before the run was resumed."""
         self._allowance = options.allowance
-        self._budgets = Budgets()
+        self._budgets = Budgets(turn=BoundedSemaphore(DECODING))
         every, selection = list(cases), options.selection
         self.cases = {case.id: case for case in every}
         self._ground = Ground(self.cases)

@@ -9,7 +9,7 @@ from zenoh_conformance.messages import sane
 from zenoh_conformance.messages.init import QoS, QoSLink
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.talking import Scene
-from zenoh_conformance.talking.dialogue import PREFIX
+from zenoh_conformance.talking.speaker import PREFIX
 from zenoh_conformance.wire import Exts
 
 from .exchange import (

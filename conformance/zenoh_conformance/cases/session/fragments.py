@@ -12,7 +12,7 @@ from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.fragments import fragment
 from zenoh_conformance.talking import Party, Scene, parties_of
-from zenoh_conformance.talking.dialogue import FRAGMENT_HEAD, Sendable
+from zenoh_conformance.talking.speaker import FRAGMENT_HEAD, Sendable
 from zenoh_conformance.wire import exts
 
 SIZE = 400
