@@ -9,6 +9,7 @@ from zenoh_conformance.cases.case import grid
 from zenoh_conformance.judging.law import all_laws
 from zenoh_conformance.judging.verdict import Exit, Verdict
 from zenoh_conformance.reading.conversation import Conversation, Side
+from zenoh_conformance.talking.budget import DECODING
 from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.files import results
 from zenoh_harness.files.known import Known, ListedDeviation
