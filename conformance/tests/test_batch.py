@@ -146,3 +146,12 @@ def test_without_marks_any_piece_begins():
 def test_a_message_may_not_grow_without_end():
     whole = Defragmenter(marks=True, most=5)
     assert [whole.feed(piece) for piece in pieces()] == [None, None, None]
+
+
+def test_the_bound_holds_for_all_lanes_together():
+    whole = Defragmenter(marks=True, most=5)
+    urgent, other = pieces(priority=1), pieces(reliable=False)
+    assert [whole.feed(piece) for piece in (urgent[0], other[0])] == [None, None]
+    assert whole.dropped == "the incomplete messages take more than 5 bytes"
+    assert [whole.feed(piece) for piece in urgent[1:]] == [None, None]
+    assert [whole.feed(piece) for piece in fragment(b"abcde", sn=1, size=3)] == [None, b"abcde"]

@@ -6,7 +6,7 @@ from zenoh_conformance.messages import Frame, KeepAlive, Push, Put, sane
 from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.reading.batch import frame_batch
 from zenoh_conformance.reading.codec import encode
-from zenoh_conformance.reading.connection import ConnectionDecoder
+from zenoh_conformance.reading.connection import MOST_PENDING, ConnectionDecoder
 from zenoh_conformance.reading.conversation import Connection, Event, Framing, Happened, Side
 
 PUSH = Push(key=WireExpr(scope=0, suffix="a", mapping=True), body=Put(payload=b"x"))
@@ -53,6 +53,26 @@ def test_the_baseline_s_short_close_is_read_on_a_low_latency_session_only() -> N
 
     assert kinds(ConnectionDecoder(), [*handshake("LowLatency"), (Side.RESPONDER, close)], ending=True)[-1] == "close"
     assert kinds(ConnectionDecoder(), [*handshake(), (Side.RESPONDER, close[:-1])], ending=True)[-1] == "undecodable"
+
+
+def test_a_batch_that_is_too_long_is_not_awaited() -> None:
+    decoder = ConnectionDecoder()
+    side, endless = Side.RESPONDER, bytes(1 << 16)
+    said = [*handshake("LowLatency"), (side, (MOST_PENDING + 1).to_bytes(4, "little")), *[(side, endless)] * 100]
+    held = []
+    for sender, data in said:
+        found = kinds(decoder, [(sender, data)])
+        held += [len(decoder.directions[side].buffer)] + [-1] * ("undecodable" in found)
+
+    assert held.count(-1) == 1
+    assert max(held) < 1 << 17
+    assert kinds(decoder, [(Side.INITIATOR, frame_batch(encode(PUSH), prefix=4))]) == ["push", "push.put"]
+
+
+def test_a_short_close_is_no_long_batch() -> None:
+    close = frame_batch(encode(sane.close(0xFF)))
+
+    assert kinds(ConnectionDecoder(), [*handshake("LowLatency"), (Side.RESPONDER, close)], ending=True)[-1] == "close"
 
 
 def test_compression_is_taken_off_after_open() -> None:

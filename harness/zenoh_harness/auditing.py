@@ -83,12 +83,12 @@ def judge_file(path: Path, *, laws: Iterable[type[Law]] | None = None, ports: It
     if kind is ContentType.CAPTURE:
         capture = captures.read(path, ports)
         audit = audits.charges(capture.conversation, laws)
-        return AuditedFile(
-            path, capture.conversation, audit, capture.packets, capture.counted, capture.read, capture.damaged
-        )
+        counted = capture.counted + audit.unread
+        return AuditedFile(path, capture.conversation, audit, capture.packets, counted, capture.read, capture.damaged)
     if kind is ContentType.CONVERSATION:
         conversation = conversations.read(path)
-        return AuditedFile(path, conversation, audits.charges(conversation, laws), secret=MARK in conversation.about)
+        audit = audits.charges(conversation, laws)
+        return AuditedFile(path, conversation, audit, counted=audit.unread, secret=MARK in conversation.about)
     hint = HINTS.get(kind, "give a capture (pcap, pcapng) or a recorded conversation (.jsonl)")
     why = f"is no capture and no recorded conversation, but {kind.value.partition(',')[0]}"
     raise FileFault(path, None, why, hint=hint)

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from zenoh_conformance.reading.connection import Decoders, Nature, Seen
 from zenoh_conformance.reading.conversation import SIDES, Begins, Conversation, Event, Framing, Happened, Side
+from zenoh_conformance.reading.fragments import TOO_MUCH
 from zenoh_conformance.reading.pieces import Pieces
 
 from .finding import Finding
@@ -158,6 +159,8 @@ class Judge:
         """Connection, session, or "" for the conversation, to its live instances by slot."""
         self._sessions = _Sessions()
         self._pieces = Pieces()
+        self.unended = 0
+        """Chains of fragments that were dropped since the incomplete messages of their sender took too many bytes."""
         self._said: dict[tuple[type[Law], Side], tuple[int, list[Finding]]] = {}
 
     @cached_property
@@ -181,6 +184,8 @@ class Judge:
             self._see(view, seen)
             if seen.kind in PIECES:
                 for whole in self._pieces.feed(seen):
+                    if whole.kind == "unread" and str(whole.message).startswith(TOO_MUCH):
+                        self.unended += 1
                     self._see(view, whole)
         if event.kind is not Happened.BYTES:
             self._after(event)

@@ -9,15 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any
+from typing import Any, Final
 
 from zenoh_conformance.messages import Fragment, Frame, Init, Join, Open
 from zenoh_conformance.messages.sane import DEFAULT_PRIORITY
 from zenoh_conformance.wire import DecodeError, Diagnostic, registry
 
-from .batch import LOWLATENCY_PREFIX, STREAM_PREFIX, decode_batch, decompress
+from .batch import LARGEST, LOWLATENCY_PREFIX, STREAM_PREFIX, decode_batch, decompress
 from .codec import Decoded, Layer, decode_whole
 from .conversation import SIDES, Begins, Connection, Conversation, Event, Framing, Happened, Side
+
+MOST_PENDING: Final = 1 << 26
+"""Bytes of the largest batch that is awaited; the length of a low-latency session may announce 4 GiB."""
+
+TOO_LONG: Final = "batch.length"
+"""The path of `undecodable` for a batch above `MOST_PENDING`; the rest of its direction is not decoded."""
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -88,6 +94,8 @@ class Direction:
     """Whether its OPEN was seen: session traffic follows."""
     batches: int = 0
     ended: bool = False
+    lost: bool = False
+    """Whether a batch was too long to be awaited: later bytes are ignored."""
 
 
 def short_close(direction: Direction) -> bytes | None:
@@ -125,6 +133,9 @@ class ConnectionDecoder:
             for batch in self._batches(direction, event.data):
                 direction.batches += 1
                 yield from self._messages(event, direction, batch)
+            # A short CLOSE, which the end of the link shows, may look like the beginning of a long batch.
+            if len(direction.buffer) > STREAM_PREFIX + LARGEST:
+                yield from self._too_long(event, direction)
         elif event.kind is Happened.EOF:
             direction.ended = True
             yield from self._last(event, direction)
@@ -151,6 +162,8 @@ class ConnectionDecoder:
         if self.connection.framing is Framing.DATAGRAM:
             yield data
             return
+        if direction.lost:
+            return
         buffer = direction.buffer
         buffer += data
         while len(buffer) >= direction.prefix:
@@ -160,6 +173,15 @@ class ConnectionDecoder:
             batch = bytes(buffer[direction.prefix : direction.prefix + size])
             del buffer[: direction.prefix + size]
             yield batch
+
+    def _too_long(self, event: Event, direction: Direction) -> Iterator[Seen]:
+        """The bytes so far of a batch that is too long to be awaited; nothing for other batches."""
+        size = int.from_bytes(direction.buffer[: direction.prefix], "little")
+        if size > MOST_PENDING:
+            left, direction.lost = bytes(direction.buffer), True
+            direction.buffer.clear()
+            why = f"a batch of {size} bytes, of which at most {MOST_PENDING} are read"
+            yield Seen(event, "undecodable", DecodeError(0, TOO_LONG, why), TOO_LONG, left)
 
     def _messages(self, event: Event, direction: Direction, batch: bytes) -> Iterator[Seen]:
         if self.nature is not Nature.UNICAST and (scouting := self._scouting(batch)) is not None:

@@ -16,6 +16,9 @@ DATA = 5
 LARGEST = 1 << 30
 """Bytes of the largest message, as in the baseline."""
 
+TOO_MUCH = "the incomplete messages take more than"
+"""How the reason begins for which a chain above the bound is dropped."""
+
 
 def fragment(
     data: bytes,
@@ -47,8 +50,8 @@ class Chain:
     last: int | None = None
     """Sequence number of the last piece; None without an incomplete message."""
 
-    pieces: list[bytes] = field(default_factory=list)
-    size: int = 0
+    data: bytearray = field(default_factory=bytearray)
+    """The payloads of the pieces so far; one object, since a list of small pieces takes many times their bytes."""
 
 
 @dataclass(slots=True)
@@ -62,12 +65,15 @@ class Defragmenter:
     """Whether a chain must begin with First: the sender's Patch is 1 or more."""
 
     most: int = LARGEST
-    """Bytes of the longest message that is accepted."""
+    """Bytes of incomplete messages that are held, on all channels together, and so of the longest message."""
 
     dropped: str | None = None
     """Why the last message broke a chain or could not begin one; None when it did neither."""
 
     _chains: dict[tuple[bool, int], Chain] = field(default_factory=dict)
+
+    _held: int = 0
+    """Bytes of all chains."""
 
     def feed(self, message: Frame | Fragment) -> bytes | None:
         """The bytes of the network message that this piece completes, or None."""
@@ -82,7 +88,7 @@ class Defragmenter:
             self._append(chain, message)
         if message.more or chain.last is None:
             return None
-        whole = b"".join(chain.pieces)
+        whole = bytes(chain.data)
         self._clear(chain)
         return whole
 
@@ -106,16 +112,16 @@ class Defragmenter:
 
     def _append(self, chain: Chain, piece: Fragment) -> None:
         chain.last = piece.sn
-        chain.pieces.append(piece.payload)
-        chain.size += len(piece.payload)
-        if chain.size > self.most:
-            self._drop(chain, f"more than {self.most} bytes")
+        chain.data += piece.payload
+        self._held += len(piece.payload)
+        if self._held > self.most:
+            self._drop(chain, f"{TOO_MUCH} {self.most} bytes")
 
     def _drop(self, chain: Chain, why: str) -> None:
         self.dropped = why
         self._clear(chain)
 
-    @staticmethod
-    def _clear(chain: Chain) -> None:
-        chain.last, chain.size = None, 0
-        chain.pieces.clear()
+    def _clear(self, chain: Chain) -> None:
+        self._held -= len(chain.data)
+        chain.last = None
+        chain.data.clear()

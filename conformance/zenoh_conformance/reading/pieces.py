@@ -17,7 +17,7 @@ from .conversation import SIDES, Side
 from .fragments import Defragmenter
 
 LARGEST = 1 << 26
-"""Bytes of the largest message that is reassembled."""
+"""Bytes of incomplete messages that are held for one direction of a connection, and so of the largest message."""
 
 SN_MASK = (0x7F, 0x3FFF, 0x0FFF_FFFF, 0x7FFF_FFFF_FFFF_FFFF)
 """The largest sequence number, by the FSN code of the resolution byte (erratum sn-fills-vle-bytes)."""

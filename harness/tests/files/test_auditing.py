@@ -14,7 +14,7 @@ from packaging.specifiers import SpecifierSet
 
 from zenoh_conformance.judging.law import all_laws
 from zenoh_conformance.judging.verdict import Verdict
-from zenoh_conformance.messages import Frame, Init, Join, KeepAlive, Open, Push, Put, Scout, sane
+from zenoh_conformance.messages import Fragment, Frame, Init, Join, KeepAlive, Open, Push, Put, Scout, sane
 from zenoh_conformance.primitives import WireExpr, ZenohID
 from zenoh_conformance.reading.batch import frame_batch
 from zenoh_conformance.reading.codec import encode
@@ -423,3 +423,32 @@ def test_what_lies_where_findings_are_kept_is_under_embargo(tmp_path):
 def test_kinds_of_steps_are_those_that_are_planted_in():
     kinds = [type(message) for _, message in steps(2)]
     assert kinds[:HANDSHAKE] == [Init, Init, Open, Open]
+
+
+def endless_fragments():
+    """A chain of fragments without an end on each of two lanes."""
+    pieces = [Fragment(reliable=not n % 2, more=True, sn=n // 2, payload=bytes(60_000)) for n in range(40)]
+    return [*steps(0)[:HANDSHAKE], *[(RESP, piece) for piece in pieces]]
+
+
+def test_a_chain_of_fragments_without_an_end_is_held_in_bounds_and_told(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("zenoh_conformance.reading.pieces.LARGEST", 1 << 20)
+    capture = tmp_path / "endless.pcapng"
+    capture_writer.write(conversation(endless_fragments()), capture)
+    invoke(["audit", str(capture)])
+    assert "2 chains of fragments dropped" in capsys.readouterr().out
+
+
+def test_a_batch_that_never_ends_is_not_held_and_told(tmp_path, capsys):
+    exts = sane.offers("LowLatency")
+    syn = sane.init_syn(b"\x01", exts=exts)
+    ack = sane.init_ack(syn, b"\x02", b"cookie", exts=exts)
+    opened = conversation([(INIT, syn), (RESP, ack), (INIT, sane.open_syn(ack)), (RESP, sane.open_ack())])
+    endless = [(1 << 31).to_bytes(4, "little"), *[bytes(1 << 15)] * 9]
+    opened.events[-2:] = [Event(1.0 + n / 100, "a", RESP, Happened.BYTES, data) for n, data in enumerate(endless)]
+    recorded = tmp_path / "endless.jsonl"
+    conversations.write(opened, recorded)
+    invoke(["audit", str(recorded)])
+    shown = capsys.readouterr().out
+    assert "1 batches of more than 67108864 bytes" in shown
+    assert "batching/frame-holds-complete-messages" not in shown

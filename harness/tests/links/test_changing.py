@@ -6,9 +6,10 @@ import pytest
 
 from zenoh_conformance.messages import Close, Frame, Init, KeepAlive, ResponseFinal
 from zenoh_conformance.messages.init import Compression
-from zenoh_conformance.messages.sane import close, init_ack, init_syn, lane, open_ack
+from zenoh_conformance.messages.sane import close, init_ack, init_syn, lane, offers, open_ack
 from zenoh_conformance.reading.batch import decode_batch, decompress, frame_batch, split
 from zenoh_conformance.reading.codec import encode
+from zenoh_conformance.reading.connection import MOST_PENDING
 from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.errors import UsageError
 from zenoh_harness.links.changed import ChangedSide, DelayedBytes, DelayQueue
@@ -218,3 +219,18 @@ def test_a_throttle_lets_bytes_go_at_its_rate():
     held.add(DelayedBytes(bytes(50)), 0.0)
     assert len(b"".join(held.take(0.251))) == 25
     assert len(b"".join(held.take(0.501))) == 25
+
+
+def test_a_batch_that_is_too_long_is_forwarded_without_being_held():
+    side = ChangedSide(parse_rules(["drop:keep_alive"]), Side.RESPONDER)
+    exts = offers("LowLatency")
+    ack = init_ack(init_syn(b"\x01", exts=exts), b"\x02", b"cookie", exts=exts)
+    side.hear(frame_batch(encode(init_syn(b"\x01", exts=exts))))
+    list(side.feed(frame_batch(encode(ack)) + frame_batch(encode(open_ack()))))
+    parts = [(MOST_PENDING + 1).to_bytes(4, "little"), *[bytes([number]) * (1 << 16) for number in range(20)]]
+    forwarded, held = b"", []
+    for part in parts:
+        forwarded += b"".join(piece.data for piece in side.feed(part))
+        held.append(sum(map(len, parts[: len(held) + 1])) - len(forwarded))
+    assert max(held) < 1 << 17
+    assert forwarded + side.rest() == b"".join(parts)

@@ -13,19 +13,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from zenoh_conformance.judging.engine import TELLING, judge
+from zenoh_conformance.judging.engine import TELLING, Judge
 from zenoh_conformance.judging.finding import Finding
 from zenoh_conformance.judging.law import Law
 from zenoh_conformance.judging.readings import verdict_of
 from zenoh_conformance.judging.verdict import Verdict
-from zenoh_conformance.reading.connection import Seen
+from zenoh_conformance.reading.connection import MOST_PENDING, TOO_LONG, Seen
 from zenoh_conformance.reading.conversation import Conversation, Happened, Side
+from zenoh_conformance.reading.pieces import LARGEST
 from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.files import pcap
 from zenoh_harness.files.pcap import Packet
 
 LONGEST = 64
 """The most bytes of a message that a charge shows."""
+
+UNENDED = f"chains of fragments dropped, since the incomplete messages of a node took more than {LARGEST} bytes"
+LONG = f"batches of more than {MOST_PENDING} bytes, after which the rest of the direction was not read"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,17 +75,23 @@ class Audit:
     """Node (ZenohID, or address without one) to its addresses."""
     messages: int = 0
     """Decoded messages, including those inside FRAMEs and fragments."""
+    unread: Counter[str] = field(default_factory=Counter)
+    """What the decoder did not hold because of its bounds, and how often."""
 
 
 def charges(conversation: Conversation, laws: Iterable[type[Law]] | None = None) -> Audit:
     """Judge all nodes of a conversation by `laws`, or by all laws if it is None."""
     seen = _Nodes(conversation)
     audit = Audit()
-    for judged in judge(conversation, laws, watch=seen.watch):
+    running = Judge(conversation, laws, watch=seen.watch)
+    for event in conversation:
+        running.feed(event)
+    for judged in running.finish():
         audit.subjects[judged.law.id] += judged.subjects
         audit.charges += [seen.charge(judged.law, finding) for finding in judged.findings]
     audit.charges.sort(key=lambda charge: (charge.time, charge.packet or 0, charge.law))
     audit.nodes, audit.messages = seen.nodes(), seen.messages
+    audit.unread = +Counter({LONG: seen.too_long, UNENDED: running.unended})
     return audit
 
 
@@ -107,9 +117,12 @@ class _Nodes:
         self._conversation = conversation
         self._zids: dict[tuple[str, Side], str] = {}
         self.messages = 0
+        self.too_long = 0
 
     def watch(self, seen: Seen) -> None:
         """Count a message, and remember the ZenohID that it states."""
+        if seen.path == TOO_LONG:
+            self.too_long += 1
         if seen.kind != "batch":
             self.messages += 1
         if seen.kind in TELLING and seen.message.zid is not None:

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from zenoh_conformance.messages import Fragment, Frame, Init
 from zenoh_conformance.reading.batch import LARGEST, STREAM_PREFIX, decompress, frame_batch, tracers_of
-from zenoh_conformance.reading.connection import ConnectionDecoder, SeenBatch, priority_of
+from zenoh_conformance.reading.connection import TOO_LONG, ConnectionDecoder, SeenBatch, priority_of
 from zenoh_conformance.reading.conversation import Event, Happened, Side
 from zenoh_conformance.wire import DecodeError, EncodeError, Layer, Segments, Tracer, vle
 from zenoh_harness.links.changing import Rule, rate_of, seed_of
@@ -94,10 +94,15 @@ class ChangedSide:
 
     def feed(self, data: bytes) -> Iterator[DelayedBytes]:
         """The bytes to forward of the batches that `data` completes."""
+        if self._decoder.directions[self.side].lost:
+            yield DelayedBytes(data)
+            return
         for seen in self._decoder.feed(Event(0.0, "", self.side, Happened.BYTES, data)):
             if isinstance(seen, SeenBatch):
                 # An OPEN in this batch, not decoded yet, may change the width of the next length.
                 yield from self._batch(seen, self._decoder.directions[self.side].prefix)
+            elif seen.path == TOO_LONG:
+                yield DelayedBytes(seen.raw)
             elif isinstance(seen.message, Init):
                 self._inits[self.side] = seen.message
 
