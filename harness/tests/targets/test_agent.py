@@ -10,6 +10,7 @@ from jsonschema import Draft202012Validator
 from zenoh_harness.errors import AgentError
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.programs import processes
+from zenoh_harness.targets import agent as agent_module
 from zenoh_harness.targets import target
 from zenoh_harness.targets.agent import AgentClient
 from zenoh_harness.targets.reach import parse
@@ -166,3 +167,19 @@ def test_we_are_held_to_the_schema_too(stub):
 def test_the_stub_is_short():
     lines = (TARGETS / "agent_stub.py").read_text().splitlines()
     assert len([line for line in lines if line.strip() and not line.startswith("#")]) <= 60
+
+
+FLOOD = 'while True: print(\'{"event": "sample", "id": "a"}\')'
+
+
+@pytest.mark.parametrize(
+    ("most", "patience", "seen"),
+    [(1 << 16, 60.0, "more than"), (1 << 40, 0.05, agent_module.SILENT)],
+    ids=["too many", "too long"],
+)
+def test_an_agent_that_reports_without_end_is_given_up(most, patience, seen, monkeypatch):
+    monkeypatch.setattr(agent_module, "MOST_EVENTS", most)
+    monkeypatch.setattr(agent_module, "PATIENCE", patience)
+    with speaking(FLOOD) as program, pytest.raises(AgentError) as told:
+        AgentClient.over(program).ask("put", key="a", payload="")
+    assert seen in str(told.value.seen)

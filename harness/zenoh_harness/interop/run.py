@@ -41,6 +41,10 @@ from zenoh_harness.targets.target import NodeTarget
 from zenoh_harness.version import harness_version
 
 RESULTS: Final = "results.jsonl"
+MOST_KEPT: Final = 1 << 26
+"""Bytes that the events of one step may take in memory; a run whose step takes more does not go on."""
+_OVERHEAD: Final = 200
+"""Bytes of an event beside its data."""
 _MOST_DEATHS: Final = 20
 """After so many pairs that had to be made anew a run does not go on."""
 
@@ -52,6 +56,9 @@ class Tape:
         self._recording = recording
         self._lock = threading.Lock()
         self._events: list[Event] = []
+        self._kept = 0
+        self.full = False
+        """Whether a step took more than `MOST_KEPT` bytes: later events are neither kept nor recorded."""
         self.connections: dict[str, Connection] = {}
         """All that were seen, of every pair."""
         self.prefix = ""
@@ -61,13 +68,17 @@ class Tape:
         """Called by the tap's thread."""
         event = replace(event, connection=self.prefix + event.connection)
         with self._lock:
+            self._kept += len(event.data) + _OVERHEAD
+            self.full = self.full or self._kept > MOST_KEPT
+            if self.full:
+                return
             self._events.append(event)
             self._recording(event)
 
     def cut(self, conversation: Conversation, cause: str) -> Conversation:
         """What came since the last cut, on the tap's connections."""
         with self._lock:
-            events, self._events = self._events, []
+            events, self._events, self._kept = self._events, [], 0
         for name, connection in list(conversation.connections.items()):
             self.connections[self.prefix + name] = replace(connection, name=self.prefix + name)
         names = dict.fromkeys(event.connection for event in events)
@@ -142,6 +153,10 @@ class InteropRun:
             self._pair.stir()
             for step in self.steps:
                 self._step(step, records)
+                if self._tape.full:
+                    return CannotGoOn(
+                        f"more than {MOST_KEPT >> 20} MiB went over the link in one step", step=step.label
+                    )
                 self.options.advance(1, step.label)
         except KeyboardInterrupt:
             return CannotGoOn("interrupted")

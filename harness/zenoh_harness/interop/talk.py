@@ -85,7 +85,8 @@ class Fences:
 
     def _fence_arrives(self, receiver: Voice, number: int, within: float) -> bool:
         """Return whether the fence with this number, or a later one, arrives within these seconds."""
-        while (heard := self._ears[id(receiver)].next(within)) is not None:
+        deadline = Deadline(time.monotonic() + within)
+        while (heard := self._ears[id(receiver)].next(deadline.remaining())) is not None:
             if int(heard.get("payload", "0") or "0", 16) >= number:
                 return True
         return False

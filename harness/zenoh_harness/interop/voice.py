@@ -12,10 +12,15 @@ from typing import Any, Final
 from zenoh_conformance.reading.conversation import Side
 from zenoh_harness.errors import AgentError, AgentUnimplemented
 from zenoh_harness.links.timing import stretched
-from zenoh_harness.targets.agent import SILENT, AgentClient
+from zenoh_harness.targets.agent import SILENT, AgentClient, cost
 
 PATIENCE: Final = 10.0
 """Seconds that something which must come may take."""
+
+ANSWERED: Final = 60.0 + PATIENCE
+"""Seconds within which a question ends: no scenario gives it a longer timeout than a minute."""
+MOST_HEARD: Final = 1 << 26
+"""Bytes of the events of one scenario, as `cost` counts them."""
 
 Heard = Mapping[str, Any]
 """An event of an agent: a sample, a query, a reply, an error, an end."""
@@ -29,6 +34,8 @@ class Voice:
         self._heard: dict[str, deque[Heard]] = {}
         self._ids = (f"{side.value}-{number}" for number in count(1))
         self._declared: list[str] = []
+        self._spent = 0
+        """The cost of all events since the last hush."""
         self.stalled = False
         """Whether it did not answer a command in time."""
 
@@ -60,6 +67,7 @@ class Voice:
             self.do("undeclare", id=self._declared.pop())
         for heard in self._heard.values():
             heard.clear()
+        self._spent = 0
 
     def keep(self) -> None:
         """What is declared now outlives every hush."""
@@ -86,13 +94,20 @@ class Voice:
         return Ear(self, name)
 
     def hear(self, name: str, within: float) -> Heard | None:
-        """The next event about that id; None when `within` seconds pass without one."""
+        """The next event about that id; None when `within` seconds pass without one.
+
+        Raises AgentError when the application has heard more than a scenario can lead to.
+        """
         mine = self._heard.setdefault(name, deque())
         until = time.monotonic() + within
         while not mine:
             fresh = self.agent.events(1, max(0.0, until - time.monotonic()))
             if not fresh:
                 return None
+            self._spent += cost(fresh[0])
+            if self._spent > MOST_HEARD:
+                why = f"more than {MOST_HEARD >> 20} MiB of events in one scenario"
+                raise AgentError(f"the {self.side.value}'s application hears without end", step="interop", seen=why)
             self._heard.setdefault(str(fresh[0].get("id")), deque()).append(fresh[0])
         return mine.popleft()
 
@@ -113,8 +128,9 @@ class Ear:
         return list(iter(lambda: self.next(0.0), None))
 
     def until_end(self, within: float | None = None) -> Iterator[Heard]:
-        """The events of a question up to its end, which is the last; stops where none came in time."""
+        """The events of a question up to its end, which is the last; stops where none came in time, or no end."""
+        until = time.monotonic() + stretched(ANSWERED)
         while (heard := self.next(within)) is not None:
             yield heard
-            if heard["event"] == "end":
+            if heard["event"] == "end" or time.monotonic() > until:
                 return

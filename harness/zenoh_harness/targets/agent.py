@@ -32,6 +32,9 @@ SILENT: Final = "no answer"
 LONGEST_LINE: Final = 1 << 22
 """Most bytes of one line."""
 
+MOST_EVENTS: Final = 1 << 26
+"""Bytes of the events that may wait, as `cost` counts them."""
+
 
 class JsonLineReader:
     """JSON objects from a pipe, one per line, each with a deadline."""
@@ -77,6 +80,11 @@ class JsonLineReader:
         return value
 
 
+def cost(event: Mapping[str, Any]) -> int:
+    """Return about how many bytes an event takes in memory."""
+    return 1000 + sum(len(value) for value in event.values() if isinstance(value, str))
+
+
 class AgentClient:
     """Our end of the line protocol; a `zenoh_conformance.talking.scene.Agent`."""
 
@@ -88,6 +96,8 @@ class AgentClient:
         self._name = name
         self._seq = 0
         self._events: deque[dict[str, Any]] = deque()
+        self._waiting = 0
+        """The cost of the events that wait."""
         self.identity: Mapping[str, Any] = {}
         """Its name, version and language, as it reported them."""
         self.zid: str | None = None
@@ -140,8 +150,17 @@ class AgentClient:
             line = self._next(deadline)
             if line is None:
                 break
-            self._events.append(line)
-        return [self._events.popleft() for _ in range(min(count, len(self._events)))]
+            self._keep(line)
+        taken = [self._events.popleft() for _ in range(min(count, len(self._events)))]
+        self._waiting -= sum(map(cost, taken))
+        return taken
+
+    def _keep(self, event: dict[str, Any]) -> None:
+        self._events.append(event)
+        self._waiting += cost(event)
+        if self._waiting > MOST_EVENTS:
+            seen = f"more than {MOST_EVENTS >> 20} MiB of events wait"
+            raise AgentError(f"{self._name} reports events that nobody asked for", step="agent", seen=seen)
 
     def _ask(self, command: dict[str, Any], deadline: Deadline) -> dict[str, Any]:
         self._seq += 1
@@ -151,14 +170,17 @@ class AgentClient:
             self._stdin.write(json.dumps(line).encode() + b"\n")
             self._stdin.flush()
         except OSError as why:
-            while self._next(Deadline.after(1)) is not None:  # what it wrote last may be the better reason
+            last = Deadline.after(1)
+            while self._next(last) is not None and not last.passed:  # what it wrote last may be the better reason
                 pass
             raise AgentError(f"{self._name} has exited", step=f"agent {command['cmd']}", seen=str(why)) from why
         while (answer := self._next(deadline)) is not None:
             if "event" in answer:
-                self._events.append(answer)
+                self._keep(answer)
             elif answer.get("seq") == self._seq:
                 return answer
+            if deadline.passed:  # lines that have arrived already are read without a look at the clock
+                break
         step = f"agent {command['cmd']}"
         if self._lines.ended:
             raise AgentError(f"{self._name} has exited", step=step, seen="its output ended")
