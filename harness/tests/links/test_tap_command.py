@@ -7,14 +7,19 @@ import socket
 import struct
 import subprocess
 import sys
+import tracemalloc
 
 import pytest
 
+from zenoh_conformance.messages import Frame, Push, Put
 from zenoh_conformance.messages.sane import close, init_ack, init_syn, open_syn
+from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.reading.batch import frame_batch
 from zenoh_conformance.reading.codec import encode
-from zenoh_conformance.reading.conversation import Happened, Side
+from zenoh_conformance.reading.conversation import Begins, Connection, Conversation, Event, Happened, Side
 from zenoh_harness.cli import invoke
+from zenoh_harness.commands.tap import _judge
+from zenoh_harness.console import Shell
 from zenoh_harness.files import conversations
 from zenoh_harness.links.timing import scaled
 
@@ -170,3 +175,20 @@ def test_places_that_are_none(tmp_path, locator):
     words = ["tap", "--listen", "tcp/127.0.0.1:0", "--to", locator, "--record", str(tmp_path / "talk.jsonl")]
     assert invoke(words) in (2, 3)
     assert not (tmp_path / "talk.jsonl").exists()
+
+
+def test_a_recording_is_judged_without_being_held(tmp_path):
+    record, count, payload = tmp_path / "talk.jsonl", 200, bytes(60_000)
+    key = WireExpr(scope=0, suffix="a", mapping=True)
+    with conversations.ConversationWriter(record, Conversation({"a": Connection("a", begins=Begins.MIDDLE)})) as writer:
+        for number in range(count):
+            frame = Frame(sn=number, messages=(Push(key=key, body=Put(payload=payload)),))
+            writer.event(Event(0.0, "a", Side.RESPONDER, Happened.BYTES, frame_batch(encode(frame))))
+    _judge(Shell(), record)  # what is made once and kept
+    tracemalloc.start()
+    try:
+        _judge(Shell(), record)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < count * len(payload) / 4

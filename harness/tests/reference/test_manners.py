@@ -15,7 +15,7 @@ from zenoh_conformance.judging.finding import Deviation, Finding
 from zenoh_conformance.messages import Init, KeepAlive
 from zenoh_conformance.reading.batch import frame_batch
 from zenoh_conformance.reading.codec import encode
-from zenoh_harness.reference import Reference
+from zenoh_harness.reference import Reference, serve
 from zenoh_harness.reference.config import Action, Refused
 from zenoh_harness.reference.link import Link
 from zenoh_harness.reference.serve import Peer, Server
@@ -186,4 +186,20 @@ def test_a_far_side_that_is_gone_is_noticed_where_we_write() -> None:
     server.selector.select(5)  # the reset has come
     server.do([Action(name, data=b"x")])
     assert (server.peers, server.node.links) == ({}, {})
+    server.selector.close()
+
+
+def test_a_far_side_that_does_not_read_is_given_up(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(serve, "MOST_UNSENT", 1 << 20)
+    server = Server(Reference())
+    with socket.create_connection(("127.0.0.1", server.listen("127.0.0.1", 0))):
+        server.selector.select(5)
+        server.accept(server._listener)
+        [name] = server.node.links
+        for _ in range(32):
+            server.do([Action(name, data=bytes(1 << 20))])
+    assert (server.peers, server.node.links) == ({}, {})
+    assert "1 MiB wait for its far side" in capfd.readouterr().err
     server.selector.close()

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from zenoh_conformance.judging.engine import judge
+from zenoh_conformance.judging.engine import Judge
 from zenoh_conformance.judging.finding import Finding
 from zenoh_conformance.judging.verdict import Exit
 from zenoh_conformance.reading.connection import Decoders
@@ -80,6 +80,7 @@ def command(
 
     def at_end(passed: Passed) -> None:
         ended.append(passed)
+        decoders.forget(passed.name)
         shell.note(str(passed))
         if len(ended) == links:
             tap.leave()
@@ -90,10 +91,11 @@ def command(
 
     sinks: list[Sink] = []
     tap = Tap(Locator.parse(listen), Locator.parse(to), sink, on_end=at_end, change=change)
+    decoders = Decoders(tap.conversation)
     recording = Recording(record)
     sinks.append(recording)
     if shell.verbose:
-        sinks.append(_telling(shell, tap))
+        sinks.append(_telling(shell, decoders))
     _leave_on_signals(tap)
     shell.note(f"listening at {tap.locator}, forwarding to {tap.to}, recording to {record}")
     try:
@@ -112,9 +114,8 @@ def command(
     return int(Exit.NOT_CONFORMING if findings else Exit.CONFORMING)
 
 
-def _telling(shell: Shell, tap: Tap) -> Sink:
+def _telling(shell: Shell, decoders: Decoders) -> Sink:
     """Return a sink that prints each message."""
-    decoders = Decoders(tap.conversation)
 
     def tell(event: Event) -> None:
         for seen in decoders.feed(event):
@@ -124,8 +125,13 @@ def _telling(shell: Shell, tap: Tap) -> Sink:
 
 
 def _judge(shell: Shell, record: Path) -> list[Finding]:
-    """Judge both sides of the recording by the laws; print the findings."""
-    findings = [finding for said in judge(conversations.read(record)) for finding in said.findings]
+    """Judge both sides of the recording by the laws; print the findings. The recording may be larger than the memory."""
+    with record.open(encoding="utf-8") as source:
+        conversation, events = conversations.stream(source, record)
+        judge = Judge(conversation)
+        for event in events:
+            judge.feed(event)
+    findings = [finding for said in judge.finish() for finding in said.findings]
     for found in () if shell.as_json else findings:
         who = f"{found.time:.6f} {found.connection} {found.sender.value}"
         shell.out.print(plain(f"{who} {found.requirement}: {found.cause}"))

@@ -121,12 +121,26 @@ def read(path: Path) -> Conversation:
 
 def parse(source: Iterable[str], path: Path | str = "conversation") -> Conversation:
     """Read a conversation from its lines. Raises FileFault with the line."""
+    conversation, events = stream(source, path)
+    conversation.events += events
+    return conversation
+
+
+def stream(source: Iterable[str], path: Path | str = "conversation") -> tuple[Conversation, Iterator[Event]]:
+    """Return a conversation without events, and its events, which are read as they are taken.
+
+    Both raise FileFault with the line.
+    """
     numbered = enumerate(source, 1)
     try:
         _, first = next(numbered)
     except StopIteration:
         raise FileFault(path, None, "is empty; the first line names the connections") from None
     conversation = _head(path, _row(path, 1, first))
+    return conversation, _events(numbered, path, conversation)
+
+
+def _events(numbered: Iterable[tuple[int, str]], path: Path | str, conversation: Conversation) -> Iterator[Event]:
     for number, text in numbered:
         if text.strip():
             try:
@@ -134,9 +148,8 @@ def parse(source: Iterable[str], path: Path | str = "conversation") -> Conversat
             except FileFault:
                 if text.endswith("\n"):
                     raise
-                break  # the writer was interrupted in this line
-            conversation.events.append(event_of(path, number, row, conversation))
-    return conversation
+                return  # the writer was interrupted in this line
+            yield event_of(path, number, row, conversation)
 
 
 def _row(path: Path | str, number: int, text: str) -> Row:

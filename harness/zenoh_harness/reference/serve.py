@@ -6,6 +6,7 @@ import math
 import selectors
 import socket
 import struct
+import sys
 import time
 from collections import deque
 from collections.abc import Callable
@@ -24,6 +25,8 @@ RETRY = 0.1
 """Seconds until an initiator whose connection failed tries again."""
 READ = 1 << 16
 """The most bytes of one read."""
+MOST_UNSENT = 1 << 26
+"""The most bytes that wait for a far side that does not read; with more of them the link is reset."""
 
 
 class Utterance(NamedTuple):
@@ -45,6 +48,8 @@ class Peer:
     unsent: bytearray = field(default_factory=bytearray)
     late: deque[Utterance] = field(default_factory=deque)
     """The writes that are not due yet, or wait for earlier ones."""
+    waiting: int = 0
+    """The bytes in `unsent` and `late`."""
     ending: bool = False
     """Whether the node has ended the link; the end may still be among `late`."""
 
@@ -153,9 +158,9 @@ class Server:
             else:
                 self.lose(peer)
 
-    def lose(self, peer: Peer) -> None:
-        """Drop a link that the far side has ended, and tell the node."""
-        self.drop(peer)
+    def lose(self, peer: Peer, *, reset: bool = False) -> None:
+        """Drop a link that the far side has ended, or does not read, and tell the node."""
+        self.drop(peer, reset=reset)
         self.do(self.node.disconnected(peer.name, time.monotonic()))
 
     def do(self, actions: list[Action]) -> None:
@@ -167,10 +172,14 @@ class Server:
                 continue
             due = time.monotonic() + habits.late(next(self._utterances))
             peer.late += [Utterance(due, piece) for piece in (habits.cut(action.data) if action.data else ())]
+            peer.waiting += len(action.data)
             if action.end:
                 peer.ending = True
                 peer.late.append(Utterance(due, b"", end=True, reset=action.reset))
             self.utter(peer)
+            if peer.waiting > MOST_UNSENT and peer.name in self.peers:
+                print(f"{peer.name} is reset: more than {MOST_UNSENT >> 20} MiB wait for its far side", file=sys.stderr)
+                self.lose(peer, reset=True)
 
     def utter(self, peer: Peer) -> None:
         """Do the writes that are due, one after the other."""
@@ -192,6 +201,7 @@ class Server:
             self.lose(peer)
             return
         del peer.unsent[:sent]
+        peer.waiting -= sent
         wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if peer.unsent else 0)
         self.selector.modify(peer.socket, wanted, peer)
 
