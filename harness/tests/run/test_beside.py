@@ -7,6 +7,7 @@ from run_fakes import World
 
 from zenoh_conformance.judging.verdict import Exit, Verdict
 from zenoh_conformance.reading.conversation import Side
+from zenoh_conformance.talking.budget import DECODING
 from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.run.options import Options
 from zenoh_harness.run.runner import run_target
@@ -141,3 +142,10 @@ def test_a_block_that_fails_stops_what_is_beside_and_its_own_error_counts():
 
     with pytest.raises(KeyError), Beside(until_stopped, stop):
         raise KeyError
+
+
+def test_the_checks_on_a_target_decode_large_input_two_at_a_time(tmp_path):
+    part = World(tmp_path).part()
+    with part._budgets.one() as budget:
+        taken = [budget.turn.acquire(blocking=False) for _ in range(DECODING + 1)]
+    assert taken == [True] * DECODING + [False]

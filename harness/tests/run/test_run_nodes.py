@@ -9,7 +9,6 @@ from zenoh_conformance.cases.case import grid
 from zenoh_conformance.judging.law import all_laws
 from zenoh_conformance.judging.verdict import Exit, Verdict
 from zenoh_conformance.reading.conversation import Conversation, Side
-from zenoh_conformance.talking.budget import DECODING
 from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.files import results
 from zenoh_harness.files.known import Known, ListedDeviation
@@ -496,10 +495,3 @@ def test_a_death_that_nothing_repeats_takes_its_group_with_it(tmp_path):
     assert ran.footer.embargoed == 1
     assert not list(world.out.glob("evidence/*"))
     assert b"during" not in (world.out / "results.jsonl").read_bytes()
-
-
-def test_the_checks_on_a_target_decode_large_input_two_at_a_time(tmp_path):
-    part = World(tmp_path).part()
-    with part._budgets.one() as budget:
-        taken = [budget.turn.acquire(blocking=False) for _ in range(DECODING + 1)]
-    assert taken == [True] * DECODING + [False]
