@@ -53,6 +53,8 @@ def name_of_refused(batch: bytes, refusal: DecodeError) -> tuple[str, str]:
     if not before or not isinstance(before[0].message, Frame):
         return refusal.path or "batch", refusal.why
     begin, count = before[0].at + before[0].size, len(before[0].message.messages)
+    if begin >= len(batch):  # a FRAME where there is none, as on a low-latency session
+        return refusal.path or "batch", refusal.why
     rest = f"it may be the rest of frame.messages[{count - 1}]" if count else "it follows an empty FRAME"
     if batch[begin] & 0x1F in IN_SESSION:
         return refusal.path, f"{refusal.why}; {rest}"

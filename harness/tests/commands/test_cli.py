@@ -128,7 +128,7 @@ def test_what_goes_wrong_has_a_message_and_a_code(plugged, capsys, error, code, 
     ("package", "words", "install"),
     [("aalpy", ["learn", "reference"], "zenoh-conformance[learn]"), ("jinja2", ["report", "."], "zenoh-conformance[report]")],
 )  # fmt: skip
-def test_a_missing_extra_is_one_line(package, words, install):
+def test_a_missing_extra_is_one_line(package, words, install, tmp_path):
     """Asked of a new interpreter, which has imported nothing yet."""
     code = f"""
 import sys
@@ -137,7 +137,7 @@ from zenoh_harness import cli
 cli.requires = lambda name: ["aalpy>=2.0; extra == 'learn'", "jinja2>=3.1; extra == 'report'"]
 sys.exit(cli.invoke({words!r}))
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     needs = f"zconform: {words[0]} needs the package {package}, which is not installed: pip install '{install}'"
     assert (done.returncode, done.stderr.splitlines()) == (3, [needs])
 

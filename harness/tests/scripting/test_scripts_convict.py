@@ -23,12 +23,11 @@ def accused(found: list[Convicts]) -> list[Convicts]:
     return [one for one in found if one.healthy is Says.RED]
 
 
-@pytest.mark.parametrize("name", SOME)
-def test_each_script_of_a_faulty_node_convicts_it_and_not_the_healthy_one(name: str) -> None:
-    found = list(convictions(all_faulty_nodes()[name]))
-    assert found
+def test_of_some_scripts_nineteen_in_twenty_convict_and_none_accuses_the_healthy_one() -> None:
+    found = [one for name in SOME for one in convictions(all_faulty_nodes()[name])]
+    assert {one.node for one in found} == set(SOME)
     assert accused(found) == []
-    assert len(not_as_they_should(found)) <= len(found) * (1 - SHARE)
+    assert len(not_as_they_should(found)) <= len(found) * (1 - SHARE), counts_of(found)
 
 
 @pytest.mark.soak
