@@ -207,6 +207,7 @@ fault(
     also={
         "close-scope/what-a-session*": "it sends no undeclaration",
         "session-leases/what-a-dead-session-declared-is-taken-back": "a session may end in any way",
+        f"{SNAPSHOTS}/an-aggregate-*": "an aggregate ends with the last session that it stands for",
     },
 )
 def keeps_what_the_dead_declared(base, link):
@@ -240,6 +241,7 @@ def lets_anybody_take_back(node, base, link, kind, entity):
         "close-scope/what-a-session*": "it withdraws the declaration before the check",
         "routing-stays/*one-key-stays": "both have the same key",
         "session-leases/what-a-dead-session-declared-is-taken-back": "a session may end in any way",
+        f"{SNAPSHOTS}/an-aggregate-*": "an aggregate ends with the last session that it stands for",
     },
 )
 def takes_a_key_back_with_its_first(node, base, link, kind, entity):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.cases.establishing import issued, issued_cookie
 from zenoh_conformance.laws.handshake_shape import CookiesDiffer
@@ -9,7 +11,7 @@ from zenoh_conformance.messages import Init
 from zenoh_conformance.reading.codec import segments
 from zenoh_conformance.reading.kinds import InitAck, OpenAck
 from zenoh_conformance.talking import Dialogue, Scene
-from zenoh_conformance.wire import vle
+from zenoh_conformance.wire import Exts, vle
 
 from .sane import a_sane_handshake_is_accepted
 
@@ -64,21 +66,25 @@ def a_shortened_cookie_is_refused(scene: Scene, *, kept: int) -> None:
 @case(
     "session-establishment/cookie-must-match",
     control=a_sane_handshake_is_accepted,
-    parameters=grid(what=("zero-behind", "byte-behind", "sixteen-behind", "zero-before", "twice")),
+    parameters=grid(what=("zero-behind", "byte-behind", "bare-proposal", "sixteen-behind", "zero-before", "twice")),
     breaks=("law/cookie-echo",),
 )
 def a_longer_cookie_is_refused(scene: Scene, *, what: str) -> None:
     """
-    OpenSyn carries the whole cookie and more bytes, in one field of that length.
+    OpenSyn carries the whole cookie and more bytes, in one field of that length. After an InitSyn without sizes and extensions
+    its first byte is changed, too.
 
         us      OpenSyn (cookie, longer)
         target  Close, or the link ends; never OpenAck
     """
     us = scene.dialogue()
-    ack, cookie = issued_cookie(us)
+    bare: dict[str, Any] = {"resolution": None, "batch_size": None, "exts": Exts()}
+    ack = issued(us, **bare if what == "bare-proposal" else {})
+    cookie = ack.cookie or b""
     longer = {
         "zero-behind": cookie + b"\0",
         "byte-behind": cookie + b"\x5a",
+        "bare-proposal": flipped(cookie, 0) + b"\x5a",
         "sixteen-behind": cookie + b"\x5a" * 16,
         "zero-before": b"\0" + cookie,
         "twice": (cookie * 2)[:LARGEST],

@@ -12,6 +12,8 @@ from zenoh_conformance.talking.refusal import allowed_as_written
 from .sane import a_sane_handshake_is_accepted, a_sane_proposal_is_answered
 
 WRONG_VERSIONS = (0, 1, 2, 4, 7, 8, 10, 11, 0x0D, 0x19, 0x29, 127, 128, 0x89, 255)
+ALSO_SHORT = (8, 10)
+"""Those of them that are proposed once more, without S."""
 
 
 @case(
@@ -42,7 +44,7 @@ def an_unknown_version_is_unsupported(scene: Scene, *, version: int) -> None:
 )
 def an_unknown_version_is_closed(scene: Scene, *, version: int) -> None:
     """
-    A version that is not 0x09 is refused by CLOSE, whatever its reason.
+    A version that is not 0x09 is refused by CLOSE, whatever its reason; of the neighbours of 0x09, without S, too.
 
         us      InitSyn (another version)
         target  Close, never InitAck
@@ -52,6 +54,10 @@ def an_unknown_version_is_closed(scene: Scene, *, version: int) -> None:
     us.send(us.init_syn(version=version))
 
     us.expect_refusal("init", by_close=True, never=InitAck)
+    if version in ALSO_SHORT:
+        other = scene.dialogue("other")
+        other.send(other.init_syn(version=version, resolution=None, batch_size=None))
+        other.expect_refusal("init", by_close=True, never=InitAck)
 
 
 @case(

@@ -73,6 +73,7 @@ def toward_patch_zero_no_marker_is_needed(scene: Scene, *, size: int) -> None:
 def the_first_fragment_is_marked(scene: Scene, *, patch: int) -> None:
     """
     We state a patch of 1 or more, and so does the target: of the fragments of a message the first one says that it is, and no other.
+    With patch 2 there are three such messages, one after the other.
 
         us      InitSyn (batch size 256, Patch) .. a live session
         us      DECLARE (subscriber)
@@ -84,11 +85,12 @@ def the_first_fragment_is_marked(scene: Scene, *, patch: int) -> None:
     us.require(us.patch > 0, expected="Patch", got="none", step="not reached: init.exts.patch")
     near.declares_subscriber("k")
 
-    other.puts("k", bytes(LARGE), exts=sane.SURELY)
+    for number in range(3 if patch == 2 else 1):
+        other.puts("k", bytes([number]) * LARGE, exts=sane.SURELY)
 
-    marked = [any(isinstance(mark, First) for mark in piece.exts) for piece in until_whole(us)]
-    us.require(marked[0], expected="First on the first fragment", got="none", step="fragment.exts.first")
-    us.require(not any(marked[1:]), expected="no other First", got="another", step="fragment.exts.first")
+        marked = [any(isinstance(mark, First) for mark in piece.exts) for piece in until_whole(us)]
+        us.require(marked[0], expected="First on the first fragment", got="none", step="fragment.exts.first")
+        us.require(not any(marked[1:]), expected="no other First", got="another", step="fragment.exts.first")
 
 
 @case(
@@ -142,9 +144,8 @@ def until_whole(us: Dialogue) -> list[Fragment]:
     """The fragments that the target sends us, up to the first that none follows; deviates when there are none, or no end."""
     chains: dict[Any, list[Fragment]] = defaultdict(list)
     for seen in us.stream():
-        us.require(
-            seen.kind != "push", expected="fragments", got="the publication whole", step="not reached: fragments"
-        )
+        whole = seen.kind == "push" and not any(isinstance(each, Fragment) for each in seen.around)
+        us.require(not whole, expected="fragments", got="the publication whole", step="not reached: fragments")
         if isinstance(seen.message, Fragment):
             chains[seen.channel].append(seen.message)
             if not seen.message.more:

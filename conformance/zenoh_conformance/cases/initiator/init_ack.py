@@ -21,6 +21,10 @@ INITIATOR = Side.INITIATOR
 BESIDE = 64
 """Bytes of an InitAck beside its cookie, at most."""
 
+COOKIES = grid(length=(1, 2, 16, 127, 128, 255, 256, 1024, 4096), byte=(0x00, 0x80, 0xFF))
+LONG_COOKIE = {"length": 16_384, "byte": 0x80}
+"""One whose length takes three bytes."""
+
 
 @case("session-establishment/open-syn-answers-init-ack", role=INITIATOR)
 def a_sane_answer_is_followed(scene: Scene) -> None:
@@ -41,7 +45,7 @@ def a_sane_answer_is_followed(scene: Scene) -> None:
     "session-establishment/cookie-is-opaque",
     role=INITIATOR,
     control=a_sane_answer_is_followed,
-    parameters=grid(length=(1, 2, 16, 127, 128, 255, 256, 1024, 4096), byte=(0x00, 0x80, 0xFF)),
+    parameters=(COOKIES[0], LONG_COOKIE, *COOKIES[1:]),
 )
 def any_cookie_comes_back(scene: Scene, *, length: int, byte: int) -> None:
     """

@@ -49,8 +49,7 @@ def told_of(watcher: Party, kind: str | None = None) -> list[Heard]:
 
 def finals(watcher: Party, interest: int) -> int:
     """How many D_FINAL came for an interest."""
-    every = watcher.heard(Declare)
-    return sum(is_final(one, interest) for one in every)
+    return sum(is_final(one, interest) for one in watcher.heard(Declare))
 
 
 def is_final(heard: Heard, interest: int) -> bool:
@@ -436,6 +435,7 @@ def an_aggregate_is_one_declaration(scene: Scene, *, kind: str) -> None:
         other    DECLARE (.. k/a), DECLARE (.. k/b)
         watcher  INTEREST (CurrentFuture, A, k/**)
         target   to the watcher: DECLARE (.. k/**), DECLARE (D_FINAL)
+        other    CLOSE; to the watcher: DECLARE (undeclare, the id that it was told), unless something that matches is left
     """
     watcher, other = parties(scene, "watcher", "other")
     for key in ("k/a", "k/b"):
@@ -445,6 +445,30 @@ def an_aggregate_is_one_declaration(scene: Scene, *, kind: str) -> None:
     watcher.now()
 
     expect_keys(watcher, kind, ["k/**"], step="aggregated")
+    aggregate = told_of(watcher, kind)[0].message.body.id
+    other.leaves()
+    with watcher.us.about("keep-alive/dead-session-withdraws-declarations"):
+        is_taken_back(watcher, kind, aggregate)
+
+
+def is_taken_back(watcher: Party, kind: str, entity: int) -> None:
+    """Deviate unless what the watcher was told under that id is taken back, or a new snapshot of k/** shows that something is left."""
+    gone = TAKEN_BACK[kind]
+    back = watcher.awaits(
+        lambda: entity in [one.message.body.id for one in watcher.heard(Declare) if type(one.message.body) is gone]
+    )
+    if not back:
+        before = told_at_all(watcher, kind)
+        watcher.asks_interest(OPTION[kind], InterestMode.CURRENT, "k/**")
+        watcher.now()
+        back = told_at_all(watcher, kind) > before
+    watcher.us.require(back, expected="what is gone taken back", got="a declaration that stands", step="taken back")
+
+
+def told_at_all(watcher: Party, kind: str) -> int:
+    """How many declarations of a kind came, those with keys of others, too."""
+    said = (seen.message.body for seen in watcher.us.heard if seen.kind == "declare")
+    return sum(isinstance(body, DECLARED[kind]) for body in said)
 
 
 @case(

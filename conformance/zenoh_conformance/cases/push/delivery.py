@@ -13,6 +13,9 @@ from zenoh_conformance.wire import Exts
 SIZES = (0, 1, 127, 128, 16383, 16384, 40_000, 200_000)
 """Payloads at the edges of VLE, and beyond a batch."""
 
+ROUND, SMALL, BITS_8 = 40_000, 256, 2 << 2
+"""A payload that fills more batches of that size than numbers of 8 bits count; the resolution byte with those, and requests of 32."""
+
 NO_KEYS = ("k//a", "k/", "k/a#b", "k/a?b", "k/**/**", "k/**/*", "k/a$b", "k/$*")
 """Texts that are no key expressions, or not in canonical form."""
 
@@ -122,18 +125,19 @@ def each_session_gets_it_once(scene: Scene) -> None:
     However many of a session's subscribers a publication meets, the session gets it once, and so does each other session.
 
         one, other  DECLARE (subscribers of k/a, k/*, k/**)
+        third       the same
         publisher   PUSH (k/a)
-        target      to each of both: PUSH, once
+        target      to each of the three: PUSH, once
     """
-    publisher, *both = parties(scene, "publisher", "one", "other")
-    for each in both:
+    publisher, *others = parties(scene, "publisher", "one", "other", "third")
+    for each in others:
         for key in ("k/a", "k/*", "k/**"):
             each.declares_subscriber(key)
 
     publisher.puts("k/a", b"1")
     publisher.settles()
 
-    for each in both:
+    for each in others:
         each.expect_push("k/a", step=f"to {each.name}")
         each.expect_no_push(step=f"once to {each.name}", but=1)
 
@@ -195,19 +199,26 @@ def a_publication_does_not_come_back(scene: Scene, *, node: int | None) -> None:
 @case("push/put-delivers-value", needs=ROUTES, control=a_publication_reaches_a_subscriber, parameters=grid(size=SIZES))
 def a_value_of_any_size_comes_whole(scene: Scene, *, size: int) -> None:
     """
-    A value comes as it was published, however large.
+    A value comes as it was published, however large. One of 40,000 bytes goes to a session with small batches and numbers of 8 bits,
+    too, in more fragments than they count.
 
         publisher  PUSH (a payload of that size), in FRAGMENTs where it must be
         target     to the subscriber: PUSH, the same payload
     """
     takes(scene, size)
     publisher, subscriber = heard_of(scene, whole=False)
+    hearers = [subscriber]
+    if size == ROUND:
+        narrow = scene.dialogue("narrow").open(resolution=BITS_8, batch_size=SMALL)
+        hearers.append(Party(narrow, "narrow", publisher.root))
+        hearers[-1].declares_subscriber("k")
     payload = bytes(at % 251 for at in range(size))
     publisher.puts("k", payload, exts=sane.SURELY)  # a busy node may drop what may be dropped
 
-    push = subscriber.expect_push("k", step="the value")
-    same = push.body.payload == payload
-    subscriber.us.require(same, expected=f"{size} bytes as sent", got="others", step="the value")
+    for each in hearers:
+        push = each.expect_push("k", step="the value")
+        same = push.body.payload == payload
+        each.us.require(same, expected=f"{size} bytes as sent", got="others", step="the value")
 
 
 @case(
@@ -308,7 +319,7 @@ def numbers_of_the_target(asker: Party, owner: Party) -> list[int]:
     wanted = InterestOptions.KEY_EXPRS | InterestOptions.SUBSCRIBERS
     asker.asks_interest(wanted, InterestMode.CURRENT_FUTURE, "k/theirs/**")
     asker.settles()
-    for key in ("k/theirs", "k/theirs/more"):
+    for key in ("k/theirs", "k/theirs/more", "k/theirs/third", "k/theirs/fourth"):
         owner.declares_subscriber(key)
     asker.now()
     theirs = asker.names.spaces[asker.us.wire.side.other]

@@ -13,6 +13,9 @@ from zenoh_conformance.primitives import Encoding, Timestamp, ZenohID
 from zenoh_conformance.talking import Party, Scene
 from zenoh_conformance.wire import Enc, Exts, Unknown
 
+URGENT = 2
+"""A priority above the default one."""
+
 STAMP = Timestamp(time=0x6500_0000_8000_0000, zid=ZenohID(b"\x11\x22\x33"))
 SOURCE = SourceInfo(zid=ZenohID(b"\x44\x55"), eid=300, sn=70_000)
 ENCODINGS = {
@@ -112,7 +115,7 @@ def no_encoding_is_the_default(scene: Scene) -> None:
 )
 def a_deletion_comes_as_one(scene: Scene, *, stamped: bool, attachment: str) -> None:
     """
-    A DEL comes as a DEL, with what stands in it, and not as an empty value.
+    A DEL comes as a DEL, with what stands in it, and not as an empty value. Those with a timestamp are said in a lane above Data.
 
         publisher  PUSH (DEL)
         target     to the subscriber: PUSH (DEL)
@@ -121,7 +124,9 @@ def a_deletion_comes_as_one(scene: Scene, *, stamped: bool, attachment: str) -> 
     exts: Exts[Any] = Exts(() if opaque is None else (DelAttachment(payload=opaque),))
     gone = Del(timestamp=STAMP if stamped else None, exts=exts)
 
-    subscriber, push = said_and_heard(scene, gone)
+    publisher, subscriber = heard_of(scene, whole=False)
+    publisher.puts("k", body=gone, priority=URGENT if stamped else None)
+    push = subscriber.expect_push("k", step="the publication")
 
     us = subscriber.us
     us.require(isinstance(push.body, Del), expected="DEL", got=type(push.body).__name__.upper(), step="the deletion")

@@ -101,10 +101,10 @@ def a_query_ends_with_its_last_source(scene: Scene, *, first: int) -> None:
 )
 def a_query_ends_though_its_source_is_gone(scene: Scene, *, how: str) -> None:
     """
-    A queryable leaves before its final: the query ends all the same.
+    A queryable leaves before its final, or takes back what it declared and answers on: the query ends all the same, and not before.
 
-        queryable  RESPONSE, then CLOSE, or the end of the link
-        target     to the querier: RESPONSE, RESPONSE_FINAL
+        queryable  RESPONSE, then CLOSE, or the end of the link; or DECLARE (undeclare), RESPONSE, RESPONSE_FINAL
+        target     to the querier: each RESPONSE, RESPONSE_FINAL
     """
     querier, queryable = parties(scene, "querier", "queryable")
     declared = queryable.declares_queryable("k")
@@ -113,8 +113,12 @@ def a_query_ends_though_its_source_is_gone(scene: Scene, *, how: str) -> None:
 
     if how == "taken-back":
         queryable.retracts(UQueryable, declared.id)
+        queryable.replies(asked, b"2")
         queryable.finishes(asked)
-    elif how == "left":
+        with querier.us.about("query/query-complete-on-finals"):
+            querier.expect_answers(asked, [b"1", b"2"], step="it is taken back")
+        return
+    if how == "left":
         queryable.leaves()
     else:
         queryable.us.wire.reset()

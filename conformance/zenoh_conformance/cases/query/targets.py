@@ -113,11 +113,13 @@ def all_are_asked(scene: Scene) -> None:
     """
     Target All: every queryable that matches is asked, complete or not.
 
-        three      DECLARE (queryable), one of them complete
+        three      DECLARE (queryable), one of them complete, and another one with a wildcard
         querier    REQUEST (target All)
         target     to each of the three: REQUEST
     """
-    querier, others = several(scene, True, False, False)
+    querier, others = several(scene, True, False)
+    others.append(one_more(scene, "queryable-2", querier))
+    others[-1].declares_queryable("k/**")
 
     asked = querier.asks("k", target=Target.ALL)
 

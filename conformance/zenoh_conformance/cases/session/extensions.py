@@ -7,8 +7,8 @@ from typing import Any
 from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.cases.establishing import with_unknown
 from zenoh_conformance.cases.establishment.sane import a_session_does_work
-from zenoh_conformance.cases.routing.plain import ROUTES, heard_of
-from zenoh_conformance.messages import KeepAlive, Push, Put, sane
+from zenoh_conformance.cases.routing.plain import ROUTES, a_query_reaches_a_queryable, asked_of, heard_of
+from zenoh_conformance.messages import KeepAlive, Push, Put, Query, Request, sane
 from zenoh_conformance.reading.names import plain
 from zenoh_conformance.talking import Dialogue, Scene
 from zenoh_conformance.wire import Enc
@@ -68,6 +68,37 @@ def what_has_an_unknown_extension_counts(scene: Scene, *, of: str, enc: str) -> 
     publisher.settles("the session works")
 
     expect_value(subscriber, "k/a", value, step="what it holds")
+
+
+@case(
+    "primitives/unknown-mandatory-rejected",
+    needs=ROUTES,
+    control=a_query_reaches_a_queryable,
+    parameters=grid(of=("frame", "request")),
+    breaks=("law/what-is-said-decodes",),
+)
+def what_has_an_unknown_mandatory_extension_is_rejected(scene: Scene, *, of: str) -> None:
+    """
+    A REQUEST, or the FRAME around it, has a mandatory extension that no page names: the query is not passed on.
+
+        queryable  DECLARE (queryable)
+        querier    FRAME (an unknown mandatory extension: REQUEST), or FRAME (REQUEST, with such an extension)
+        target     to the queryable: nothing; the querier's session may end
+    """
+    querier, queryable = asked_of(scene)
+    plain_one = querier.asks("k")
+    queryable.finishes(plain_one)
+    querier.expect_end(plain_one)
+    request = Request(id=querier.us.new_id(), key=querier.key("k"), body=Query(parameters="odd"))
+    if of == "request":
+        request = with_unknown(request, **ODD["unit"], mandatory=True)
+    frame = querier.us.frame(request)
+
+    querier.us.send(with_unknown(frame, **ODD["unit"], mandatory=True) if of == "frame" else frame)
+    querier.settles_or_ends()
+
+    came = [heard for heard in queryable.now(Request) if heard.message.body.parameters == "odd"]
+    queryable.us.require(not came, expected="no Request", got="Request", step="what it holds")
 
 
 @case(

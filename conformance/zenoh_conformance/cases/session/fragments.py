@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain, zip_longest
+from typing import Any
 
 from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.cases.routing.plain import ROUTES, a_publication_reaches_a_subscriber, heard_of
-from zenoh_conformance.messages import Drop, Fragment, KeepAlive, Push, Put, sane
+from zenoh_conformance.messages import Drop, First, Fragment, KeepAlive, Push, Put, sane
 from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.fragments import fragment
@@ -147,20 +149,29 @@ def pieces_of_two_lanes_are_told_apart(scene: Scene) -> None:
 @case("fragmentation/drop-discards", needs=(*ROUTES, "patch"), control=pieces_are_put_together)
 def what_is_dropped_is_discarded(scene: Scene) -> None:
     """
-    The sender gives a message up: what came of it is nothing, and what comes after it is whole. A node of patch 0 knows no Drop.
+    The sender gives a message up, in each of three channels: what came of it is nothing, and what comes after it is whole. A node of
+    patch 0 knows no Drop.
 
         publisher  InitSyn (patch 1)
         target     InitAck (patch 1)
-        publisher  FRAGMENT, FRAGMENT, FRAGMENT (Drop, M clear), FRAME (another PUSH)
+        publisher  FRAGMENT, .. FRAGMENT (all of a PUSH), FRAGMENT (Drop, M clear)
+        publisher  the same as best effort, and in another lane if there are lanes
+        publisher  FRAME (another PUSH)
         target     to the subscriber: the other PUSH
     """
     publisher, subscriber = marking(scene, "publisher", "subscriber")
     subscriber.declares_subscriber("k/**")
-    first, second, third = in_pieces(publisher, push(publisher, "k/dropped", bytes(fits(publisher, 3))), 3)
-    end = Fragment(reliable=True, more=False, sn=third.sn, exts=exts(Drop()), payload=b"")
-
-    for each in (first, second, end):
-        publisher.us.send(each)
+    channels = [(True, sane.DEFAULT_PRIORITY), (False, sane.DEFAULT_PRIORITY)]
+    for reliable, priority in [*channels, (True, URGENT)] if publisher.has_lanes else channels:
+        dropped = push(publisher, "k/dropped", bytes(fits(publisher, 3)), priority)
+        pieces = [
+            replace(each, more=True) for each in in_pieces(publisher, dropped, 3, reliable=reliable, priority=priority)
+        ]
+        lane: list[Any] = [each for each in pieces[0].exts if not isinstance(each, First)]
+        number = publisher.us.next_sn(reliable, priority)
+        end = replace(pieces[-1], more=False, sn=number, exts=exts(*lane, Drop()), payload=b"")
+        for each in (*pieces, end):
+            publisher.us.send(each)
     publisher.puts("k/after", b"1")
     publisher.settles()
 

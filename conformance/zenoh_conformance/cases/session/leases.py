@@ -59,13 +59,15 @@ def each_session_is_kept_alive(scene: Scene) -> None:
 )
 def a_silent_session_of_any_lease_expires(scene: Scene, *, lease: int) -> None:
     """
-    We state a lease that is no whole number of seconds and say nothing more: the target ends the session.
+    We state a lease that is no whole number of seconds and say nothing more, or one PUSH: the target ends the session.
 
         us      OpenSyn (lease 1500 ms) .. OpenAck
-        us      nothing
+        us      nothing; with a lease of 2500 ms first PUSH
         target  (KEEP_ALIVEs), then Close or the link's end, when the lease is over
     """
     us = opened(scene.dialogue(), lease_in_seconds=False, lease=lease)
+    if lease == 2500:
+        us.publish(f"zconform/nobody/{us.zid.hex()}", b"1")
 
     for seen in us.stream(2 * lease / 1000 + us.unit):
         if isinstance(seen.message, Close):

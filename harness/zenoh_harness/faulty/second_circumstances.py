@@ -1,0 +1,197 @@
+"""Nodes that do the first thing right: their fault shows in a second circumstance, a later turn, or a larger value."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from functools import cached_property
+from itertools import count, cycle
+
+from zenoh_conformance.messages import Del, Drop, Push, Target, sane
+from zenoh_conformance.reading.codec import Layer, decode
+from zenoh_conformance.reading.connection import priority_of
+from zenoh_conformance.wire import DecodeError, Exts
+from zenoh_harness.reference import Reference
+
+from . import fault, faulty, refuse
+
+MANDATORY = 0x10
+"""Bit M of an extension's header."""
+
+fault(
+    "checks-no-cookie-of-a-bare-proposal",
+    "Accepts any cookie if InitSyn has no extensions.",
+    cookie_matches=lambda base, link: not link.theirs.exts or base(),
+    caught_by="establishment-cookie/a-longer-cookie-is-refused",
+)
+fault(
+    "closes-no-short-proposal",
+    "Ends the link without CLOSE at a wrong version in an InitSyn without S.",
+    check_init=lambda node, base, syn: (
+        refuse(None) if syn.resolution is None and not node.accepts_version(syn.version) else base()
+    ),
+    caught_by="establishment-init/an-unknown-version-is-closed",
+    also={"law/refusal-is-close": "the law sees it too"},
+)
+fault(
+    "initiator-cuts-long-cookies",
+    "Returns at most 16,383 bytes of the cookie.",
+    confirm=lambda base, ack: base(ack=replace(ack, cookie=(ack.cookie or b"")[:16_383])),
+    caught_by=("initiator-init-ack/any-cookie-comes-back", "law/cookie-echo"),
+)
+fault(
+    "publishes-to-two",
+    "Forwards a publication to two sessions at most.",
+    receivers=lambda base: base()[:2],
+    caught_by="push-delivery/each-session-gets-it-once",
+)
+fault(
+    "deletes-in-the-default-lane",
+    "Sends a DEL in the lane of Data, whatever its priority.",
+    lane_of=lambda base, message: (
+        sane.DEFAULT_PRIORITY if isinstance(message, Push) and isinstance(message.body, Del) else base()
+    ),
+    caught_by="law/frame-carries-priority",
+)
+fault(
+    "asks-no-incomplete-wildcard",
+    "Skips incomplete queryables with a wildcard for target All.",
+    targets=lambda node, base, request, key: [
+        other
+        for other in base()
+        if node.target_of(request) != Target.ALL
+        or any(held.complete or "*" not in held.key for held in other.queryables.values())
+    ],
+    caught_by="query-targets/all-are-asked",
+)
+
+
+def _reads_mandatory(node, base, link, seen, inside):
+    """Read a FRAME without M of an unknown extension, of its own (`inside` false) or of a message in it."""
+    error = seen.message
+    at_fault = isinstance(error, DecodeError) and error.why.endswith("unknown and mandatory")
+    if not at_fault or not error.path.startswith("frame.") or inside != error.path.startswith("frame.messages"):
+        base()
+        return
+    data = bytearray(seen.raw)
+    data[error.at] &= ~MANDATORY
+    node.on_message(link, replace(seen, kind="frame", message=decode(bytes(data), Layer.TRANSPORT).message))
+
+
+fault(
+    "skips-what-is-mandatory-on-a-frame",
+    "Accepts a FRAME with an unknown mandatory extension.",
+    on_undecodable=lambda node, base, link, seen: _reads_mandatory(node, base, link, seen, inside=False),
+    caught_by="session-extensions/what-has-an-unknown-mandatory-extension-is-rejected",
+)
+fault(
+    "skips-what-is-mandatory-in-a-frame",
+    "Accepts a network message with an unknown mandatory extension.",
+    on_undecodable=lambda node, base, link, seen: _reads_mandatory(node, base, link, seen, inside=True),
+    caught_by="session-extensions/what-has-an-unknown-mandatory-extension-is-rejected",
+)
+
+
+@faulty(caught_by="establishment-patch/the-first-fragment-is-marked")
+class MarksTwoMessages(Reference):
+    """Marks the first fragments of two messages of a link only."""
+
+    chains = cached_property(lambda node: Counter[str]())
+
+    def say_fragments(self, link, *rest):
+        self.chains[link.name] += 1
+        super().say_fragments(link, *rest)
+
+    def marks_first(self, link):
+        return super().marks_first(link) and self.chains[link.name] <= 2
+
+
+@faulty(
+    caught_by=("law/sn-within-resolution", "push-delivery/a-value-of-any-size-comes-whole"),
+    also={"law/interest-id-is-known": "a message is completed by what it numbers past the last one"},
+)
+class CountsOnInAChain(Reference):
+    """Numbers the fragments of a message past the end of the resolution."""
+
+    first = None
+    """The number of the first fragment of the message that it fragments now."""
+
+    def say_fragments(self, link, data, sn, *channel):
+        self.first = sn
+        super().say_fragments(link, data, sn, *channel)
+        self.first = None
+
+    def next_sn(self, link, reliable, priority):
+        number = super().next_sn(link, reliable, priority)
+        past = self.first is not None and number < self.first
+        return number + self.sn_mask(link) + 1 if past else number
+
+
+@faulty(caught_by="session-leases/a-silent-session-of-any-lease-expires")
+class KeepsWhoHasPublished(Reference):
+    """Never ends a session that has published by its lease."""
+
+    publishers = cached_property(lambda node: set[str]())
+
+    def on_push(self, link, push, **options):
+        self.publishers.add(link.session)
+        super().on_push(link, push, **options)
+
+    def lease_of(self, link):
+        return float("inf") if link.session in self.publishers else super().lease_of(link)
+
+
+def _without_drop(fragment):
+    """The fragment without the marker Drop."""
+    return replace(fragment, exts=Exts(ext for ext in fragment.exts if not isinstance(ext, Drop)))
+
+
+DROPPED = "session-fragments/what-is-dropped-is-discarded"
+
+fault(
+    "drops-what-is-reliable-only",
+    "Ignores Drop on best effort.",
+    on_fragment=lambda base, fragment: base() if fragment.reliable else base(fragment=_without_drop(fragment)),
+    caught_by=DROPPED,
+)
+fault(
+    "drops-in-the-default-lane-only",
+    "Ignores Drop in every lane but that of Data.",
+    on_fragment=lambda base, fragment: (
+        base() if priority_of(fragment) == sane.DEFAULT_PRIORITY else base(fragment=_without_drop(fragment))
+    ),
+    caught_by=DROPPED,
+)
+
+
+@faulty(caught_by="interest-snapshots/an-aggregate-is-one-declaration")
+class KeepsAnAggregateOfNobody(Reference):
+    """Does not undeclare an aggregate when the session of its last entity ends."""
+
+    leaving = False
+    """Whether a session is ending."""
+
+    def on_gone(self, link):
+        self.leaving = True
+        super().on_gone(link)
+        self.leaving = False
+
+    def refresh_aggregates(self, link):
+        if not self.leaving:
+            super().refresh_aggregates(link)
+
+
+@faulty("named", caught_by="law/expr-id-not-reused")
+def gives_three_numbers_in_turn(base, to):
+    """Gives a session three expression ids, and the first one again to the fourth key."""
+    to.expr_ids = cycle((1, 2, 3)) if isinstance(to.expr_ids, count) else to.expr_ids
+    return base()
+
+
+@faulty("on_entity_gone", caught_by="query-ends/a-query-ends-though-its-source-is-gone")
+def waits_for_no_retracted_source(node, base, link, kind):
+    """Takes the queries of a session for ended when it undeclares a queryable."""
+    base()
+    if kind == "queryable" and link.live:
+        for request_id in list(link.requests):
+            node.on_final(link, request_id)
