@@ -78,7 +78,7 @@ def a_subscriber_may_have_any_id(scene: Scene, *, id: int) -> None:  # noqa: A00
         subscriber.expect_push(key, step="both hear")
 
     subscriber.retracts(USubscriber, id)
-    publisher.puts("k/b", b"1")
+    publisher.puts("k/b", b"2")
 
     subscriber.expect_push("k/b", step="who stays")
 
