@@ -61,7 +61,8 @@ class Account:
 
     def charge(self, owner: Any, name: str, cause: str) -> None:
         """From now on, charge what that function of a module or class does to a cause."""
-        found = owner.__dict__[name]
+        owner = next((base for base in getattr(owner, "__mro__", ()) if name in vars(base)), owner)
+        found = vars(owner)[name]
         inner = found.__func__ if isinstance(found, classmethod) else found
 
         def charging(*given: Any, **named: Any) -> Any:
