@@ -71,7 +71,9 @@ def suspending(monkeypatch):
     return suspending
 
 
-@pytest.mark.parametrize("goes_on", [True, False], ids=["goes on", "stays so"])
+@pytest.mark.parametrize(
+    "goes_on", [pytest.param(True, id="goes on", marks=pytest.mark.soak), pytest.param(False, id="stays so")]
+)
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_a_target_that_is_suspended_once_is_judged_as_if_it_never_was(moment, goes_on, suspending, tmp_path):
     done = suspending(moment, 1, goes_on)
