@@ -75,8 +75,7 @@ def test_a_location_that_does_not_exist_is_refused_before_the_run(repository, ca
 def test_merge_writes_both_forms(repository):
     for part in (1, 2):
         assert invoke(["run", WRONG, *ONLY, "--shard", f"{part}/2", "--out", f"shard-{part}"]) in (1, 4)
-    folders = [str(path.parent) for path in Path().glob("shard-*/results.jsonl")]
-    words = ["merge", *folders, "--out", "whole", "--sarif", "s.sarif", "--sarif-complete", "all.sarif"]
+    words = ["merge", "shard-1", "shard-2", "--out", "whole", "--sarif", "s.sarif", "--sarif-complete", "all.sarif"]
     assert invoke(words) == 1
     assert uris(repository) == ["whole/results.jsonl"]
     complete = json.loads((repository / "all.sarif").read_text())

@@ -17,7 +17,7 @@ from zenoh_harness.run.runner import run_target
 
 OTHER = "short-lease"
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+pytestmark = pytest.mark.needs("linux")
 
 
 def here(process):

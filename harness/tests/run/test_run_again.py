@@ -285,6 +285,60 @@ def test_shards_merge_into_what_one_run_says(tmp_path, capsys):
     assert "NEW      session-establishment/cookie-must-match" in capsys.readouterr().out
 
 
+def shard(folder, *shards, command="", verdict="pass", code=Exit.CONFORMING):
+    """The results of one shard on disk."""
+    place, read = part(folder, judgement(verdict, check=f"close/{folder.name}"), code=code)
+    header = replace(read.header, shards=shards, command=command)
+    with results.ResultsWriter(place / "results.jsonl", header) as writer:
+        writer.judgement(read.judgements[0])
+        writer.footer(code)
+    return place
+
+
+@pytest.mark.parametrize(
+    ("held", "told"),
+    [
+        ([("1/2", "pass")], "shard 2/2 is missing"),
+        ([("1/3", "fail")], "shard 2/3, shard 3/3 are missing"),
+        ([("1/2", "pass"), ("1/3", "pass")], "shard 2/2, shard 2/3, shard 3/3 are missing"),
+        ([("1/2", "pass"), ("2/2", "pass")], ""),
+        ([("1/2", "pass"), ("2/2", "pass"), ("1/3", "pass")], ""),
+        ([("1/2", "pass"), ("", "pass")], ""),
+        ([("0/2", "pass"), ("x", "pass")], ""),
+    ],
+)
+@pytest.mark.parametrize("by_command", [False, True])
+def test_merge_names_the_shards_that_are_missing(tmp_path, capsys, held, told, by_command):
+    """Earlier versions wrote the shard into the command only."""
+    folders = []
+    for number, (name, verdict) in enumerate(held):
+        code = Exit.CONFORMING if verdict == "pass" else Exit.NOT_CONFORMING
+        given = {"command": f"zconform run x --shard {name} --out o"} if by_command else {}
+        shards = () if by_command or not name else (name,)
+        folders.append(str(shard(tmp_path / str(number), *shards, verdict=verdict, code=code, **given)))
+    assert invoke(["merge", *folders, "--out", f"{tmp_path}/m"]) == (3 if told else 0)
+    assert told in capsys.readouterr().err
+    made = results.read(tmp_path / "m")
+    assert made.footer.why == told
+    assert made.complete is not bool(told)
+
+
+def test_a_missing_shard_that_is_merged_later_is_no_longer_missing(tmp_path, capsys):
+    parts = [shard(tmp_path / number, f"{number}/3") for number in "123"]
+    assert invoke(["merge", *map(str, parts[:2]), "--out", f"{tmp_path}/two"]) == 3
+    two = results.read(tmp_path / "two")
+    assert two.pending == ("shard 3/3",)
+    again = merging.merge([(tmp_path / "two", two), (parts[0], results.read(parts[0]))], merging.newest, tmp_path / "n")
+    assert (again.pending, again.footer.exit) == (("shard 3/3",), Exit.CANNOT_GO_ON)
+    known = tmp_path / "k.known.toml"
+    known.write_text("")
+    capsys.readouterr()
+    assert invoke(["gate", "results", f"{tmp_path}/two", "--known", f"{known}"]) == 3
+    assert "shard 3/3 is missing" in capsys.readouterr().out
+    assert invoke(["merge", f"{tmp_path}/two", str(parts[2]), "--out", f"{tmp_path}/all"]) == 0
+    assert results.read(tmp_path / "all").header.shards == ()
+
+
 def test_last_failed_runs_what_was_red_and_leaves_the_rest(tmp_path, capsys):
     out = f"{tmp_path}/r"
     assert invoke(["run", RIGHT, "--last-failed", "--out", out]) == 2

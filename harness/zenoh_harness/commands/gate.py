@@ -249,7 +249,8 @@ def from_results(shell: Shell, folder: Path, path: Path, strict: bool, summary: 
     how = {"depth": "quick", "only": (), "strict": strict}
     code = exit_code_of(held, complete=read.complete, secret=secret > 0)
     pending = f"{len(read.pending)} checks were pending" if read.pending else "the results have no end"
-    why = "" if read.complete else pending
+    early = read.footer.why if read.footer and not read.complete else ""
+    why = "" if read.complete else early or pending
     verdict = _verdict(read.header, replace(held, embargoed=secret), code, folder, path, how, {})
     return _publish(shell, replace(verdict, why=why, shares=shares_of(read.judgements, read.header.role)), summary)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -9,8 +10,9 @@ import click
 from zenoh_harness.commands._exports import Exports, export_options
 from zenoh_harness.commands._options import strict_option
 from zenoh_harness.console import FOLDER, Shell, shell_options
-from zenoh_harness.errors import UsageError
+from zenoh_harness.errors import CannotGoOn, UsageError
 from zenoh_harness.files import merging, results
+from zenoh_harness.files.labels import is_shard
 from zenoh_harness.run import summary
 from zenoh_harness.run.folder import claimed
 from zenoh_harness.run.runner import RESULTS, Ran
@@ -36,7 +38,7 @@ def command(shell: Shell, folders: tuple[Path, ...], out: Path, exports: Exports
 
     \b
     Example:  zconform merge shard-1 shard-2 shard-3 --out whole
-    Exit codes: as for `run`, for the merged results.
+    Exit codes: as for `run`, for the merged results; 3 if a shard is missing.
     """
     exports.check()
     if any(folder.resolve() == out.resolve() for folder in folders):
@@ -46,10 +48,25 @@ def command(shell: Shell, folders: tuple[Path, ...], out: Path, exports: Exports
     with claimed(out):
         made = merging.merge(parts, merging.worst, out, strict=strict)
     assert made.footer is not None
-    ran = Ran(header=made.header, judgements=tuple(made.judgements), footer=made.footer, out=out)
+    missing = [label for label in made.footer.pending if is_shard(label)]
+    ran = Ran(
+        header=made.header,
+        judgements=tuple(made.judgements),
+        footer=made.footer,
+        out=out,
+        stopped=_missing(missing) if missing else None,
+    )
     exports.write(shell, [(made, out / RESULTS)], strict=strict)
     if shell.as_json:
         shell.print_json(summary.as_json(ran))
     elif not shell.quiet:
         summary.show(ran, shell.out, verbose=bool(shell.verbose))
+    if ran.stopped is not None:
+        click.echo(f"zconform: {ran.stopped}", err=True)
     return int(ran.exit)
+
+
+def _missing(shards: Sequence[str]) -> CannotGoOn:
+    """Return the error that names the shards whose results were not given."""
+    of = "its results" if len(shards) == 1 else "their results"
+    return CannotGoOn(merging.missing_text(shards), step="merge", hint=f"merge {of} too; what is there was merged")

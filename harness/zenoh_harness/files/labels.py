@@ -15,3 +15,13 @@ def label(key: Key) -> str:
 def check_label(check: str, parameters: Sequence[tuple[str, str]] = ()) -> str:
     """Return a check with its parameters, as `--only` takes it: `establishment/refuses-a-bit[bit=3]`."""
     return f"{check}[{','.join(f'{name}={value}' for name, value in parameters)}]" if parameters else check
+
+
+def shard_label(shard: str) -> str:
+    """Return the label that stands for all checks of a missing shard: `shard 2/3`."""
+    return f"shard {shard}"
+
+
+def is_shard(label: str) -> bool:
+    """Whether a label of what is pending stands for a missing shard."""
+    return label.startswith("shard ")

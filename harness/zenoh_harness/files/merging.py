@@ -5,21 +5,26 @@ A repetition never turns red into green: if the same check was right and wrong, 
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from zenoh_conformance.judging.verdict import Exit, Judgement, Key, Verdict, exit_code
 from zenoh_harness.files import run_ids
 from zenoh_harness.files.faults import FileFault
+from zenoh_harness.files.labels import is_shard, shard_label
 from zenoh_harness.files.results import Header, Results, ResultsWriter
 
 Part = tuple[Path, Results]
 """The folder of a results file, and its content."""
 Pick = Callable[[Sequence[Judgement]], Judgement]
 """Chooses or computes the resulting judgement from those of one key, which are in the order of the parts."""
+_SHARD: Final = re.compile(r"([1-9]\d{0,3})/([1-9]\d{0,3})")
+_OPTION: Final = re.compile(r"--shard[ =](\S+)")
 
 
 def worst(same: Sequence[Judgement]) -> Judgement:
@@ -75,9 +80,16 @@ def merge(parts: Sequence[Part], pick: Pick, out: Path, *, strict: bool = False,
     """
     header = replace(same_target(parts), command=command)
     roles = dict.fromkeys(role for _, part in parts for role in part.header.role.split("+"))
+    shards, missing = _shards(parts)
     header = replace(
-        header, role="+".join(roles), profiles=_together(part.header.profiles for _, part in parts), run=_run(parts)
+        header,
+        role="+".join(roles),
+        profiles=_together(part.header.profiles for _, part in parts),
+        run=_run(parts),
+        shards=shards,
     )
+    if pick is not worst:  # a repetition of one shard lacks none; one of merged shards lacks what they lacked
+        missing = _together(filter(is_shard, part.pending) for _, part in parts)
     chosen = [_pick_with_evidence(pick, same, out) for same in _by_key(parts)]
     planned = _together(part.planned for _, part in parts)
     with ResultsWriter(out / "results.jsonl", header, planned) as writer:
@@ -87,10 +99,44 @@ def merge(parts: Sequence[Part], pick: Pick, out: Path, *, strict: bool = False,
         # Shards have no check in common, so that their findings add up; a repetition finds the same ones again.
         writer.withhold(sum(secret) if pick is worst else max(secret))
         footer = writer.footer(
-            _exit(parts, chosen, writer.pending, strict=strict),
-            why=next((part.footer.why for _, part in parts if part.footer and part.footer.why), ""),
+            _exit(parts, chosen, (*writer.pending, *missing), strict=strict),
+            why=_why(parts, missing),
+            missing=missing,
         )
     return Results(header, planned, chosen, footer)
+
+
+def _shards(parts: Sequence[Part]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the shards that the merged results hold, none if they are whole, and the labels of those that are missing."""
+    named = [_shards_of(part.header) for _, part in parts]
+    held = frozenset().union(*named)
+    absent = [
+        tuple(shard_label(f"{number}/{of}") for number in range(1, of + 1) if (number, of) not in held)
+        for of in sorted({of for _, of in held})
+    ]
+    if not all(named) or not all(absent):
+        return (), ()
+    return tuple(f"{number}/{of}" for number, of in sorted(held)), tuple(label for labels in absent for label in labels)
+
+
+def _shards_of(header: Header) -> frozenset[tuple[int, int]]:
+    """Return the shards of a file as number and total; headers of earlier versions have them in their command only."""
+    texts = header.shards or _OPTION.findall(header.command)
+    return frozenset((int(found[1]), int(found[2])) for text in texts if (found := _SHARD.fullmatch(text)))
+
+
+def missing_text(labels: Sequence[str]) -> str:
+    """Return the sentence that names missing shards."""
+    return f"{', '.join(labels)} {'is' if len(labels) == 1 else 'are'} missing"
+
+
+def _why(parts: Sequence[Part], missing: Sequence[str]) -> str:
+    """Return why the merged run is incomplete; empty if it is not."""
+    ended = [
+        part.footer for _, part in parts if part.footer and not any(is_shard(label) for label in part.footer.pending)
+    ]
+    early = next((footer.why for footer in ended if footer.why), "")
+    return early or (missing_text(missing) if missing else "")
 
 
 def _run(parts: Sequence[Part]) -> str:

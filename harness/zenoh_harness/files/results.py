@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -50,6 +50,8 @@ class Header:
     command: str = ""
     """The command line that repeats the run."""
     profiles: tuple[str, ...] = ()
+    shards: tuple[str, ...] = ()
+    """The parts of a run that the file holds, as `2/3`; empty for a whole run, and in results of versions without this field."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """The facts that a probe observed; empty without a probe."""
 
@@ -69,7 +71,8 @@ class Footer:
     verdicts: Mapping[str, int]
     exit: int
     pending: tuple[str, ...] = ()
-    """The planned checks that were not judged, because the run was interrupted or could not continue."""
+    """The planned checks that were not judged, because the run was interrupted or could not continue; `shard 2/3` stands for
+    all checks of a shard whose results were not merged."""
     embargoed: int = 0
     """Number of judgements under embargo, which the file does not contain."""
     why: str = ""
@@ -163,7 +166,7 @@ def schema() -> Row:
 
 _TARGET: Final = ("reach", "name", "version", "role", "kind", "digest")
 """Fields of `Header` that its line has in the object `target`."""
-_ADDED: Final = ("digest", "date", "run")
+_ADDED: Final = ("digest", "date", "run", "shards")
 """Fields of the header that its line omits if they are empty."""
 _OPTIONAL: Final = (*_ADDED, "facts", "details", "embargoed", "why")
 _LIMITS: Final[Mapping[str, Row]] = {
@@ -227,14 +230,14 @@ class ResultsWriter:
         """The planned checks that are not judged so far."""
         return tuple(planned for planned in self._planned if planned not in self._judged)
 
-    def footer(self, code: Exit, why: str = "") -> Footer:
-        """Write the footer and close the file; return the footer."""
+    def footer(self, code: Exit, why: str = "", missing: Sequence[str] = ()) -> Footer:
+        """Write the footer and close the file; return the footer. `missing`: what is pending besides the planned checks."""
         written = dict(sorted(self.verdicts.items()))
         footer = Footer(
             judged=sum(written.values()),
             verdicts=written,
             exit=int(code),
-            pending=self.pending,
+            pending=(*self.pending, *missing),
             embargoed=self.embargoed,
             why=why,
         )

@@ -11,6 +11,7 @@ from typing import Final
 from zenoh_harness.errors import UsageError
 from zenoh_harness.files import merging, results
 from zenoh_harness.files.faults import FileFault
+from zenoh_harness.files.labels import is_shard
 from zenoh_harness.files.results import Results, check_label
 from zenoh_harness.run.options import Options
 from zenoh_harness.run.plan import Selection
@@ -61,7 +62,7 @@ def failed(before: Results) -> list[str]:
     """What `--only` takes for what was red or pending, each once."""
     again = (one.key for one in before.judgements if one.verdict.is_red() or one.verdict.is_ours)
     red = [check_label(key.check, key.parameters) for key in again]
-    pending = [label.split(" ", 2)[2] for label in before.pending]
+    pending = [label.split(" ", 2)[2] for label in before.pending if not is_shard(label)]
     return list(dict.fromkeys(label for label in (*red, *pending) if not _about_lists(label)))
 
 

@@ -64,6 +64,9 @@ class Shard:
             raise UsageError(f"no shard {text!r}", step="--shard", hint="as in 2/3: the second of three")
         return cls(int(found[1]), int(found[2]))
 
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
     def has(self, label: str) -> bool:
         """Whether it is in this part."""
         return crc32(label.encode()) % self.of == self.number - 1

@@ -113,7 +113,11 @@ def reaches(reach: Reach) -> Iterator[Reach]:
 def parts_of(
     reach: Reach, options: Options, cases: Iterable[Case] | None = None, laws: Iterable[type[Law]] | None = None
 ) -> list[RunPart]:
-    """What there is to run against a target; parts without anything to do are left out. Codecs are started here."""
+    """What there is to run against a target. Codecs are started here.
+
+    Parts without anything to do are left out; a shard without anything to do keeps one, since its results, which are empty, are
+    merged with those of the other shards.
+    """
     parts: list[RunPart] = []
     if Face.NODE in reach.faces:
         every = list(every_case(options) if cases is None else cases)
@@ -123,6 +127,8 @@ def parts_of(
         codec = OwnCodec() if reach.kind == "reference" else cast(Codec, open_codec(reach))
         parts.append(VectorRun(codec, reach, options, golden()))
     wanted = [part for part in parts if any(True for _ in part.planned())]
+    if not wanted and options.selection.shard is not None:
+        wanted = parts[:1]
     for part in parts:
         if part not in wanted:
             part.close()
@@ -304,6 +310,7 @@ def _header(reach: Reach, identity: Identity, parts: Sequence[RunPart], options:
         run=run_ids.of_new(date, reach, identity.digest, options.seed, command),
         command=command,
         profiles=tuple(profiles),
+        shards=(str(options.selection.shard),) if options.selection.shard else (),
         facts={"quick": True} if options.depth == "quick" else {},
     )
 

@@ -13,6 +13,7 @@ from zenoh_conformance.judging.verdict import Exit, Judgement, Verdict, worst
 from zenoh_conformance.spec.errata import Stance, by_name
 from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.console import plain
+from zenoh_harness.files.labels import is_shard
 from zenoh_harness.files.results import check_label
 from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.run.causes import Cause, causes, found, is_told, order
@@ -293,11 +294,10 @@ def _tell_end(ran: Ran, out: Console) -> None:
     if ran.footer.embargoed:
         text = "embargoed: kept in your data folder, counted here and told nowhere"
         out.print(f"{ran.footer.embargoed} {'finding is' if ran.footer.embargoed == 1 else 'findings are'} {text}")
-    if ran.footer.pending and not never_began(ran):
-        first = ", ".join(plain(label) for label in ran.footer.pending[:3])
-        out.print(
-            f"{len(ran.footer.pending)} checks were pending: {first}{', ...' if len(ran.footer.pending) > 3 else ''}"
-        )
+    pending = [plain(label) for label in ran.footer.pending if not is_shard(label)]
+    if pending and not never_began(ran):
+        were = "check was" if len(pending) == 1 else "checks were"
+        out.print(f"{len(pending)} {were} pending: {', '.join(pending[:3])}{', ...' if len(pending) > 3 else ''}")
     out.print(f"Results in {ran.out}", soft_wrap=True)
     tell_exit(ran, out)
 
