@@ -318,6 +318,41 @@ def test_a_finding_knows_the_oracle_and_the_targets_with_which_it_is_replayed(ti
     assert "accept-alike" in capsys.readouterr().out
 
 
+def test_the_folder_of_an_oracle_stands_for_all_its_findings(tiny, tmp_path, capsys):
+    place = tmp_path / "differential"
+    assert invoke(["fuzz", "minimise", str(tmp_path / "no")]) == Exit.USAGE
+    place.mkdir()
+    (place / campaigns.MANIFEST).write_text("{}")
+    for verb in ("replay", "minimise"):
+        assert invoke(["fuzz", verb, str(place)]) == Exit.USAGE
+        assert "has no findings" in capsys.readouterr().err
+    for name in ("000300", "000400"):
+        row = FindingRow(
+            id=f"{name:0>12}",
+            oracle="differential",
+            rule="r",
+            signature="s",
+            why="w",
+            input=name,
+            targets=(f"lib:{tiny(0)}",),
+        )
+        campaigns.keep_finding(place, row)
+    assert invoke(["fuzz", "replay", str(place)]) == Exit.NOT_CONFORMING
+    assert "2 inputs" in capsys.readouterr().out
+
+
+@engine
+def test_a_campaign_by_cpu_time_ends_by_its_own_count_even_after_deaths(tmp_path, tiny):
+    """The clock would allow it a minute and a half."""
+    asked = order(
+        tmp_path, "differential", targets=(f"lib:{tiny(6)}",), merge=False, with_seeds=False, cpu=True, seconds=1.5
+    )
+    Campaign(asked, {"ours": "x", "tiny 1": "1"}).run()
+    spent = float((tmp_path / "differential" / "workers" / "0" / "spent").read_text())
+    assert 1.5 <= spent < 3
+    assert "--cpu" in asked.command()
+
+
 @engine
 def test_a_merge_takes_the_folder_of_an_oracle(tmp_path, monkeypatch):
     made = Campaign(order(tmp_path), {"ours": "x"})

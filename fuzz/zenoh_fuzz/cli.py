@@ -60,6 +60,9 @@ def targets_option(function: Any) -> Any:
 @click.argument("oracle", shell_complete=_oracles)
 @targets_option
 @click.option("--time", "duration", default="20s", show_default=True, help="Duration of the campaign: 20s, 5m or 1h.")
+@click.option(
+    "--cpu", is_flag=True, help="Count --time in CPU seconds of each worker: a busy machine tries as many inputs."
+)
 @click.option("--jobs", default=1, show_default=True, type=click.IntRange(1, 64), help="Workers that share the corpus.")
 @click.option("--seed", default=1, show_default=True, help="Seed of the fuzzing engine.")
 @click.option("--layer", "layers", multiple=True, help="Fuzz only inputs of this layer; repeatable. Default: all.")
@@ -143,7 +146,8 @@ def codec(
         behaviour=not no_behaviour,
         **options,
     )
-    shell.note(f"{oracle}: {kind.promise}; {order.seconds:g} s, into {order.folder / oracle}")
+    clock = "CPU s for each worker" if order.cpu else "s"
+    shell.note(f"{oracle}: {kind.promise}; {order.seconds:g} {clock}, into {order.folder / oracle}")
     if engine is None:
         campaign = Campaign(order, versions, _shower(shell))
         try:
@@ -267,8 +271,19 @@ def input_of(text: str) -> tuple[bytes, FindingRow | None]:
         ) from why
 
 
+def findings_in(place: Path) -> list[Path]:
+    """Return the folders of findings in a campaign's folder, or `place` itself if it is none. Raises UsageError if there are none."""
+    if not (place / campaigns.MANIFEST).is_file():
+        return [place]
+    found = sorted(each.parent for each in (place / campaigns.FINDINGS).glob(f"*/{campaigns.FINDING}"))
+    if not found:
+        raise UsageError(f"{place} has no findings", step="input", hint="write the folder of a finding")
+    return found
+
+
 def _split_words(words: Sequence[str]) -> tuple[str, Sequence[str]]:
     """Return the oracle and the inputs of `replay`; folders of findings name their oracle. Raises UsageError."""
+    words = [str(each) for word in words for each in findings_in(Path(word))]
     if (Path(words[0]) / campaigns.FINDING).is_file():
         return campaigns.read_finding(Path(words[0])).oracle, words
     if len(words) == 1:
@@ -284,8 +299,8 @@ def _split_words(words: Sequence[str]) -> tuple[str, Sequence[str]]:
 def replay(shell: Shell, words: tuple[str, ...], targets: tuple[str, ...]) -> int:
     """Judge inputs again with an oracle.
 
-    INPUT is the folder of a finding, a file, or hexadecimal text. A finding knows its oracle and its targets; for other inputs name
-    the ORACLE.
+    INPUT is the folder of a finding, or that of one oracle with all its findings: they know their oracle and targets. It can also be
+    a file or hexadecimal text; for these name the ORACLE.
 
     \b
     Example:
@@ -319,17 +334,18 @@ def replay(shell: Shell, words: tuple[str, ...], targets: tuple[str, ...]) -> in
 def minimise(shell: Shell, places: tuple[Path, ...]) -> None:
     """Minimise the inputs of findings.
 
-    FINDING is a folder under findings/. Each input is made as small as possible while it still causes the same finding.
+    FINDING is a folder under findings/, or the folder of one oracle with all its findings. Each input is made as small as possible
+    while it still causes the same finding.
 
     \b
     Example:
-      zconform fuzz minimise fuzz-out/differential/findings/*
+      zconform fuzz minimise fuzz-out/differential
     """
     from zenoh_fuzz.triage.minimise import minimise_finding
     from zenoh_fuzz.triage.report import lines_of
 
     rows = []
-    for place in places:
+    for place in [each for given in places for each in findings_in(given)]:
         row = minimise_finding(place)
         rows.append(row)
         for line in [] if shell.as_json else lines_of(row):
@@ -399,7 +415,7 @@ def coverage(shell: Shell, folder: Path) -> None:
 
 
 @command.command("merge")
-@click.argument("oracle", metavar="ORACLE|FOLDER", shell_complete=_oracles)
+@click.argument("oracle", metavar="FOLDER", shell_complete=_oracles)
 @out_option(OUT, "Folder of the campaigns.")
 @click.option(
     "--from",
@@ -412,8 +428,8 @@ def coverage(shell: Shell, folder: Path) -> None:
 def merge(shell: Shell, oracle: str, out: Path, others: tuple[Path, ...]) -> None:
     """Minimise the corpus of an oracle.
 
-    Of the inputs with the same coverage only the smallest is kept. FOLDER is the folder of one oracle, as for `coverage`; an ORACLE
-    stands for its folder under --out.
+    Of the inputs with the same coverage only the smallest is kept. FOLDER is the folder of one oracle, as for `coverage`; the name of
+    an oracle stands for its folder under --out.
 
     \b
     Example:

@@ -29,6 +29,8 @@ from .workers import LATE, WorkerDeath, WorkerProcess, corpus_files, prepare_wor
 TICK: Final = 0.2
 PROGRESS_EVERY: Final = 5.0
 """Seconds between two progress events."""
+BUSIEST: Final = 60
+"""Seconds of the clock that one CPU second of a worker may take."""
 MOST_DEATHS: Final = 500
 """Restarts of workers in one campaign, at most."""
 
@@ -40,6 +42,8 @@ class Order:
     oracle: str
     folder: Path
     seconds: float
+    cpu: bool = False
+    """Whether `seconds` are CPU seconds of each worker, and not of the clock."""
     targets: tuple[str, ...] = ()
     seed: int = 1
     jobs: int = 1
@@ -58,6 +62,7 @@ class Order:
         words = ["zconform", "fuzz", "codec", self.oracle, "--time", f"{self.seconds:g}s", "--seed", str(self.seed)]
         words += [word for target in self.targets for word in ("--target", target)]
         words += [word for layer in self.layers for word in ("--layer", layer)]
+        words += ["--cpu"] if self.cpu else []
         words += ["--jobs", str(self.jobs)] if self.jobs > 1 else []
         words += [] if self.structure else ["--mutators", "bytes"]
         return shlex.join([*words, "--out", str(self.folder)])
@@ -233,7 +238,7 @@ class Campaign:
         workers = [prepare_worker(number, self._plan(number)) for number in range(self.order.jobs)]
         try:
             for one in workers:
-                one.start(self.order.seconds, self.order.seed + one.number, self._folders())
+                one.start(self._longest, self.order.seed + one.number, self._folders())
             self._watch(workers, ledger)
         finally:
             for one in workers:
@@ -253,14 +258,20 @@ class Campaign:
             largest=made.largest,
             first=self.order.with_seeds and not number,
             first_seconds=self.order.seconds / 2,
+            cpu_seconds=self.order.seconds if self.order.cpu else 0,
         )
+
+    @property
+    def _longest(self) -> float:
+        """The seconds of the clock after which the campaign ends at the latest."""
+        return self.order.seconds * (BUSIEST if self.order.cpu else 1)
 
     def _folders(self) -> list[str]:
         words = self.folder / "dictionary"
         return [f"-dict={words}", str(self.corpus), str(self.folder / "seeds"), *map(str, self.order.corpora)]
 
     def _watch(self, workers: Sequence[WorkerProcess], ledger: dict[str, FindingRow]) -> None:
-        until, last_progress = self._began + self.order.seconds, 0.0
+        until, last_progress = self._began + self._longest, 0.0
         running = list(workers)
         while running:
             time.sleep(TICK)  # polling is enough: nothing depends on a faster reaction

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from zenoh_fuzz.worker.blackbox import last_input
 from zenoh_fuzz.worker.launcher import Launcher, environment
-from zenoh_fuzz.worker.plan import AT_HAND, DEADLY, FIRST, FOUND, STATE, WorkerPlan
+from zenoh_fuzz.worker.plan import AT_HAND, DEADLY, FIRST, FOUND, SPENT, STATE, WorkerPlan
 from zenoh_harness.links.timing import scaled
 
 STATUS: Final = re.compile(r"#(\d+)\s+\w+\s+cov: (\d+) ft: (\d+) corp: (\d+)")
@@ -192,7 +192,7 @@ def time_left(until: float) -> float:
 def prepare_worker(number: int, plan: WorkerPlan) -> WorkerProcess:
     """Return a worker that is not started yet."""
     plan.folder.mkdir(parents=True, exist_ok=True)
-    for name in (FOUND, STATE, AT_HAND, FIRST):
+    for name in (FOUND, STATE, AT_HAND, FIRST, SPENT):
         (plan.folder / name).unlink(missing_ok=True)
     path = plan.folder / "plan.json"
     plan.write(path)

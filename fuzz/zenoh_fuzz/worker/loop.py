@@ -20,7 +20,7 @@ from zenoh_harness.errors import HarnessError
 
 from .blackbox import BlackBox
 from .feedback import atheris_counters
-from .plan import AT_HAND, CANNOT_BEGIN, CANNOT_WRITE, DEADLY, FIRST, FOUND, STATE, WorkerPlan
+from .plan import AT_HAND, CANNOT_BEGIN, CANNOT_WRITE, DEADLY, FIRST, FOUND, SPENT, STATE, WorkerPlan
 
 EVERY: Final = 0.5
 """Seconds between two writes of the state."""
@@ -43,6 +43,8 @@ class WorkerLoop:
         self._mutator: Mutator | None = None
         self._last = b""
         self._kept = f"{plan.corpus}{os.sep}"
+        spent = plan.folder / SPENT
+        self._spent = (float(spent.read_text()) if spent.exists() else 0.0) - time.process_time()
         atexit.register(self.flush)
 
     def one_input(self, data: bytes) -> None:
@@ -58,14 +60,24 @@ class WorkerLoop:
         self._inputs += 1
         if self._inputs % LOOK == 0 and time.monotonic() >= self._next:
             self.flush()
+            if self.plan.cpu_seconds:
+                self._end_if_spent()
+
+    def _end_if_spent(self) -> None:
+        """Store the CPU seconds of this and earlier starts, and end the process if they are used up."""
+        spent = self._spent + time.process_time()
+        self._write(SPENT, str(spent), append=False)
+        if spent >= self.plan.cpu_seconds:
+            os._exit(0)
 
     def first(self) -> None:
         """Run the exhaustive inputs, once per campaign; after a crash the next worker continues after the fatal input."""
         marks = self.plan.folder / FIRST
         begin = int(marks.read_text()) if marks.exists() else 0
-        until = time.monotonic() + self.plan.first_seconds
+        clock = time.process_time if self.plan.cpu_seconds else time.monotonic
+        until = clock() + self.plan.first_seconds
         for index, data in enumerate(self.oracle.first()):
-            if time.monotonic() > until:
+            if clock() > until:
                 break
             if index >= begin:
                 if index % LOOK == 0:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Final
 
-AT_HAND, STATE, FOUND, DEADLY, FIRST = "at-hand", "state.json", "found.jsonl", "deadly", "first"
+AT_HAND, STATE, FOUND, DEADLY, FIRST, SPENT = "at-hand", "state.json", "found.jsonl", "deadly", "first", "spent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +30,8 @@ class WorkerPlan:
     """Whether to run the exhaustive inputs first."""
     first_seconds: float = 60.0
     """Most seconds for the exhaustive inputs, so that a slow machine has time for random ones."""
+    cpu_seconds: float = 0.0
+    """CPU seconds after which the worker ends, all restarts together; 0 if the clock limits it."""
 
     def write(self, path: Path) -> None:
         """Write the plan as JSON."""
