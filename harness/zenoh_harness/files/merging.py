@@ -121,8 +121,8 @@ def _shards(parts: Sequence[Part]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def _shards_of(header: Header) -> frozenset[tuple[int, int]]:
     """Return the shards of a file as number and total; headers of earlier versions have them in their command only."""
-    texts = header.shards or _OPTION.findall(header.command)
-    return frozenset((int(found[1]), int(found[2])) for text in texts if (found := _SHARD.fullmatch(text)))
+    names = header.shards or _OPTION.findall(header.command)
+    return frozenset((int(found[1]), int(found[2])) for name in names if (found := _SHARD.fullmatch(name)))
 
 
 def missing_text(labels: Sequence[str]) -> str:
