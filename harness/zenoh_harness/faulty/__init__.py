@@ -18,12 +18,12 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from inspect import getdoc
-from typing import Any, NoReturn
+from typing import Any
 
 from zenoh_conformance.cases.case import Case, Parameters
 from zenoh_conformance.loading import import_all
 from zenoh_conformance.reading.kinds import AnyKind
-from zenoh_harness.reference import Reference, Refused, derive_node, name_of
+from zenoh_harness.reference import Reference, derive_node, name_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +87,6 @@ def faulty(
         return decorated
 
     return register
-
-
-def refuse(reason: int | None) -> NoReturn:
-    """Raise Refused: as an expression, for rows."""
-    raise Refused(reason)
 
 
 def say_before(kind: AnyKind, first: Any) -> Callable[..., None]:

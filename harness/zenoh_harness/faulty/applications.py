@@ -9,6 +9,7 @@ from itertools import count
 from zenoh_conformance.messages import Put, ResponderId
 from zenoh_conformance.primitives import WhatAmI, ZenohID
 from zenoh_conformance.wire import Exts
+from zenoh_harness.reference import after
 from zenoh_harness.reference.application import Application, sample
 
 from . import fault, faulty
@@ -80,31 +81,38 @@ fault(
 )
 
 
-@faulty(
-    "on_answer",
+fault(
+    "ends-a-get-at-its-first-answer",
+    "Ends a get at its first reply.",
     of=Application,
+    on_answer=after(lambda node, response: node.on_end(response.id)),
     caught_by=f"{APPLICATION}/a-get-does-not-end-before-its-final",
     also={f"{APPLICATION}/an-application-*": "it reports no later replies"},
 )
-def ends_a_get_at_its_first_answer(node, base, response):
-    """Ends a get at its first reply."""
-    base()
-    node.on_end(response.id)
 
 
-@faulty("tell", of=Application, caught_by=f"{APPLICATION}/an-application-is-told-of-an-error")
-def tells_errors_as_values(node, base, name, key, response):
-    """Reports an error reply to its application as a value."""
-    told = {"event": "reply", "id": name, "key": key, "kind": "put", "payload": ""}
-    return base() if hasattr(response.body, "body") else node.events.append(told)
-
-
-@faulty(
-    "answer", caught_by=f"{APPLICATION}/a-queryable-names-itself", application_class=type("_Same", (Application,), {})
+fault(
+    "tells-errors-as-values",
+    "Reports an error reply to its application as a value.",
+    of=Application,
+    tell=lambda node, base, name, key, response: (
+        base()
+        if hasattr(response.body, "body")
+        else node.events.append({"event": "reply", "id": name, "key": key, "kind": "put", "payload": ""})
+    ),
+    caught_by=f"{APPLICATION}/an-application-is-told-of-an-error",
 )
-def answers_as_somebody_else(base, response):
-    """Writes another node's ZenohID into ResponderId."""
-    base(response=replace(response, exts=Exts((*response.exts, ResponderId(zid=ZenohID(b"\x66"), eid=1)))))
+
+
+fault(
+    "answers-as-somebody-else",
+    "Writes another node's ZenohID into ResponderId.",
+    application_class=type("_Same", (Application,), {}),
+    answer=lambda base, response: base(
+        response=replace(response, exts=Exts((*response.exts, ResponderId(zid=ZenohID(b"\x66"), eid=1))))
+    ),
+    caught_by=f"{APPLICATION}/a-queryable-names-itself",
+)
 
 
 class _TellsLate(Application):
@@ -134,14 +142,13 @@ class _CountsNothing(Application):
         return super().source()
 
 
-@faulty(
-    "propose",
-    caught_by=("law/source-numbers-rise", f"{APPLICATION}/an-application-counts-what-it-publishes"),
+fault(
+    "counts-no-publications",
+    "Gives every publication the same source number.",
     application_class=_CountsNothing,
+    propose=lambda base: replace(base(), whatami=WhatAmI.CLIENT),
+    caught_by=("law/source-numbers-rise", f"{APPLICATION}/an-application-counts-what-it-publishes"),
 )
-def counts_no_publications(base):
-    """Gives every publication the same source number."""
-    return replace(base(), whatami=WhatAmI.CLIENT)
 
 
 class _HearsEverything(Application):
@@ -150,7 +157,10 @@ class _HearsEverything(Application):
             self.events.append({"event": "sample", "id": held.name, **sample(push.key.suffix or "", push.body)})
 
 
-@faulty("subscribes", caught_by=f"{APPLICATION}/an-application-hears", application_class=_HearsEverything)
-def hears_everything(base, link):
-    """Reports every publication to its application, whatever its key."""
-    return link.inside is not None or base()
+fault(
+    "hears-everything",
+    "Reports every publication to its application, whatever its key.",
+    application_class=_HearsEverything,
+    subscribes=lambda base, link: link.inside is not None or base(),
+    caught_by=f"{APPLICATION}/an-application-hears",
+)

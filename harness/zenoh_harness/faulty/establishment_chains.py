@@ -9,9 +9,9 @@ from zenoh_conformance.messages.init import QoS, QoSLink
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.tables.session import State
 from zenoh_conformance.wire import DecodeError, Exts
-from zenoh_harness.reference import INVALID, UNSUPPORTED, Reference
+from zenoh_harness.reference import INVALID, UNSUPPORTED, Reference, refuse
 
-from . import fault, faulty, refuse
+from . import fault, faulty
 
 
 def has_unknown(message: Any) -> bool:
@@ -157,15 +157,13 @@ fault(
 )
 
 
-@faulty(
-    "answer_exts",
+fault(
+    "answers-qos-link-with-qos",
+    "Mistakes QoSLink for QoS: they share an id.",
+    answer_exts=lambda base, syn: Exts((*base(), *(QoS() for ext in syn.exts if isinstance(ext, QoSLink)))),
     caught_by=("establishment-extensions/qos-and-qos-link-are-told-apart", "law/qos-answered-in-kind"),
     also={"law/qos-needs-both": "the peer did not offer QoS"},
 )
-def answers_qos_link_with_qos(base, syn):
-    """Mistakes QoSLink for QoS: they share an id."""
-    mistaken = [QoS() for ext in syn.exts if isinstance(ext, QoSLink)]
-    return Exts((*base(), *mistaken))
 
 
 @faulty(

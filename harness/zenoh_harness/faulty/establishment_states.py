@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 from zenoh_conformance.messages import Frame, Init, Join, Oam, Open, sane
@@ -13,9 +12,9 @@ from zenoh_conformance.reading.codec import Decoded, encode
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.reading.kinds import InitSyn, OpenAck
 from zenoh_conformance.tables.session import State
-from zenoh_harness.reference import EXPIRED, INVALID, MAX_LINKS, MAX_SESSIONS, Reference, Refused
+from zenoh_harness.reference import EXPIRED, INVALID, MAX_LINKS, MAX_SESSIONS, Reference, Refused, after, before, refuse
 
-from . import fault, faulty, refuse
+from . import fault, faulty
 
 
 class _SaysJoin(Reference):
@@ -197,20 +196,18 @@ def opens_on_session_traffic(node, base, link, seen):
         node.handshake(link, sane.init_ack(link.mine, b"\x77\x01", b"\x5a"))
 
 
-@faulty(
-    "on_late_handshake",
+fault(
+    "shakes-hands-in-a-session",
+    "Answers InitSyn and OpenSyn on a live session.",
+    on_late_handshake=lambda node, link, message: node.send(
+        link, link.mine if InitSyn.matches(message) else sane.open_ack()
+    ),
     caught_by="establishment-states/a-handshake-message-opens-nothing-in-a-session",
     also={
         "law/no-challenge-round": "it sends INIT and OPEN again",
         "law/handshake-messages-in-order": "the messages are out of order",
     },
 )
-def shakes_hands_in_a_session(node, link, message):
-    """Answers InitSyn and OpenSyn on a live session."""
-    if InitSyn.matches(message):
-        node.send(link, link.mine)
-    else:
-        node.send(link, sane.open_ack())
 
 
 @faulty(
@@ -286,13 +283,15 @@ def is_kept_alive_by_frames_only(node, base, name, data, now):
     return actions
 
 
-@faulty(
-    "send", caught_by="law/lease-proposed-by-both", also={"*": "it sends a FRAME, or nothing, where OpenAck is due"}
+fault(
+    "works-before-its-open-ack",
+    "Sends a FRAME instead of OpenAck.",
+    send=lambda base, messages: (
+        base(messages=(Frame(sn=0, messages=()),)) if any(map(OpenAck.matches, messages)) else base()
+    ),
+    caught_by="law/lease-proposed-by-both",
+    also={"*": "it sends a FRAME, or nothing, where OpenAck is due"},
 )
-def works_before_its_open_ack(base, messages):
-    """Sends a FRAME instead of OpenAck."""
-    opens = any(OpenAck.matches(message) for message in messages)
-    base(messages=(Frame(sn=0, messages=()),) if opens else messages)
 
 
 @faulty("send_batch", caught_by="law/frame-transport-by-default", also={"*": "a peer expects FRAME"})
@@ -318,24 +317,15 @@ def adds_the_resolutions_up(syn, ack):
     return (sane.DEFAULT_RESOLUTION if ack.resolution is None else ack.resolution) <= proposed + 1
 
 
-@faulty(
+fault(
+    "never-forgets-a-node",
+    "Refuses a node that had a session before.",
+    state={"known": set},
+    check_init=after(lambda node, syn: refuse(MAX_SESSIONS) if syn.zid.raw in node.known else None),
+    go_live=before(lambda node, link: node.known.add(link.zid or b"") if link.side is Side.RESPONDER else None),
     caught_by="establishment-states/a-node-comes-back-after-every-end",
     also={"close-scope/two-links-make-one-session": "the second link is of a node that has a session"},
 )
-class NeverForgetsANode(Reference):
-    """Refuses a node that had a session before."""
-
-    known = cached_property(lambda node: set[bytes]())
-
-    def check_init(self, link, syn):
-        super().check_init(link, syn)
-        if syn.zid.raw in self.known:
-            raise Refused(MAX_SESSIONS)
-
-    def go_live(self, link, theirs, answer):
-        if link.side is Side.RESPONDER:
-            self.known.add(link.zid or b"")
-        super().go_live(link, theirs, answer)
 
 
 @faulty("check_init", caught_by="establishment-states/many-half-open-handshakes-do-no-harm", state={"begun": int})

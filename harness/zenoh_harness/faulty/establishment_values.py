@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
-from functools import cached_property
 
 from zenoh_conformance.messages import Init, KeepAlive, Open, Patch, sane
 from zenoh_conformance.primitives import ZenohID
 from zenoh_conformance.reading.kinds import OpenSyn
 from zenoh_conformance.tables.session import State
 from zenoh_conformance.wire import Exts
-from zenoh_harness.reference import GENERIC, INVALID, UNSUPPORTED, Reference
+from zenoh_harness.reference import GENERIC, INVALID, UNSUPPORTED, Reference, after, before, refuse
 
-from . import fault, faulty, refuse
+from . import fault, faulty
 from .establishment_chains import BelievesBroken
 
 fault(
@@ -148,8 +148,12 @@ fault(
 )
 
 
-@faulty(
-    "accepts_sn",
+fault(
+    "fails-at-the-edge-of-its-numbers",
+    "Drops the message whose sequence number wraps to zero.",
+    accepts_sn=lambda node, base, link, message: (
+        (message.sn != 0 or link.rx.get((message.reliable, 5)) != node.sn_mask(link)) and base()
+    ),
     caught_by="establishment-fields/every-resolution-makes-a-session",
     also={
         "settled-terms/*": "its sequence numbers wrap there",
@@ -157,38 +161,30 @@ fault(
         "session-lanes/numbers-of-every-lane-wrap": "the sequence numbers wrap there",
     },
 )
-def fails_at_the_edge_of_its_numbers(node, base, link, message):
-    """Drops the message whose sequence number wraps to zero."""
-    channel = (message.reliable, 5)
-    if message.sn == 0 and channel in link.rx and link.rx[channel] == node.sn_mask(link):
-        return False
-    return base()
 
 
-@faulty(
-    "_feed",
+fault(
+    "answers-half-a-proposal",
+    "Answers a proposal after its ZenohID, before its end.",
+    _feed=lambda node, base, link, event: (
+        node.handshake(link, sane.init_syn(event.data[5:13]))
+        if link.state is State.AWAIT_INIT and 14 <= len(event.data) < 2 + int.from_bytes(event.data[:2], "little")
+        else base()
+    ),
     caught_by="establishment-batches/a-proposal-that-stops-is-not-answered",
     also={"law/*": "it answers what was never sent"},
 )
-def answers_half_a_proposal(node, base, link, event):
-    """Answers a proposal after its ZenohID, before its end."""
-    if link.state is State.AWAIT_INIT and 14 <= len(event.data) < 2 + int.from_bytes(event.data[:2], "little"):
-        node.handshake(link, sane.init_syn(event.data[5:13]))
-    else:
-        base()
 
 
-@faulty(caught_by="establishment-fields/without-size-numbers-have-32-bits")
-class TakesAMissingSizeFor8Bits(Reference):
-    """Reads S=0 as the smallest resolution, and answers with the default."""
-
-    def check_init(self, link, syn):
-        super().check_init(link, syn)
-        link.mine = syn
-
-    def accepts_initial_sn(self, link, sn):
-        small = link.theirs is not None and link.theirs.resolution is None
-        return sn <= 0x7F if small else super().accepts_initial_sn(link, sn)
+fault(
+    "takes-a-missing-size-for-8-bits",
+    "Reads S=0 as the smallest resolution, and answers with the default.",
+    check_init=after(lambda link, syn: setattr(link, "mine", syn)),
+    accepts_initial_sn=lambda base, link, sn: (
+        sn <= 0x7F if link.theirs is not None and link.theirs.resolution is None else base()
+    ),
+    caught_by="establishment-fields/without-size-numbers-have-32-bits",
+)
 
 
 @faulty(
@@ -219,19 +215,12 @@ class GoesDeafOnAnOddOpenAck(Reference):
             super().on_session(link, message)
 
 
-@faulty(caught_by="establishment-batches/an-open-sent-too-soon-opens-nothing")
-class TakesAnEarlyOpenForGranted(Reference):
-    """Does not check the cookie of an OpenSyn that came with its InitSyn."""
-
-    batches = cached_property(lambda node: dict[str, int]())
-
-    def connected(self, name, side, now, *arguments):
-        self.batches[name] = 0
-        return super().connected(name, side, now, *arguments)
-
-    def received(self, name, data, now):
-        self.batches[name] += 1
-        return super().received(name, data, now)
-
-    def cookie_matches(self, link, open_):
-        return self.batches[link.name] == 1 or super().cookie_matches(link, open_)
+fault(
+    "takes-an-early-open-for-granted",
+    "Does not check the cookie of an OpenSyn that came with its InitSyn.",
+    state={"batches": Counter},
+    connected=before(lambda node, name: node.batches.pop(name, None)),
+    received=before(lambda node, name: node.batches.update([name])),
+    cookie_matches=lambda node, base, link: node.batches[link.name] == 1 or base(),
+    caught_by="establishment-batches/an-open-sent-too-soon-opens-nothing",
+)

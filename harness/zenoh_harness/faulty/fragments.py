@@ -12,10 +12,10 @@ from zenoh_conformance.messages import First, Frame, KeepAlive, Patch
 from zenoh_conformance.reading.codec import Layer, decode, encode
 from zenoh_conformance.reading.connection import priority_of
 from zenoh_conformance.wire import Exts
-from zenoh_harness.reference import INVALID, Link, Reference
+from zenoh_harness.reference import INVALID, Link, Reference, before, refuse
 from zenoh_harness.reference.speaking import FRAGMENT_HEAD
 
-from . import fault, faulty, refuse
+from . import fault, faulty
 
 FRAGMENTS = "session-fragments"
 PUT_TOGETHER = f"{FRAGMENTS}/pieces-are-put-together"
@@ -177,29 +177,31 @@ def sees_no_hole(base, link, message):
     return accepted
 
 
-@faulty("accepts_sn", caught_by=f"{FRAGMENTS}/a-chain-with-a-hole-is-discarded")
-def takes_no_gap(node, base, link, message):
-    """Drops all messages of a channel after a gap in the sequence numbers."""
-    channel, mask = (message.reliable, priority_of(message)), node.sn_mask(link)
-    last = link.rx.get(channel)
-    if last is not None and (message.sn - last) & mask != 1:
-        return False
-    return base()
+fault(
+    "takes-no-gap",
+    "Drops all messages of a channel after a gap in the sequence numbers.",
+    accepts_sn=lambda node, base, link, message: (
+        (message.sn - link.rx.get((message.reliable, priority_of(message)), message.sn - 1)) & node.sn_mask(link) == 1
+        and base()
+    ),
+    caught_by=f"{FRAGMENTS}/a-chain-with-a-hole-is-discarded",
+)
 
 
-@faulty("marks_first", caught_by=MARKED)
-def marks_first_fragments_for_patch_one_exactly(link):
-    """Marks first fragments only if the peer offered patch 1 exactly, and not if it offered a later patch."""
-    offered = link.theirs.exts.get(Patch) if link.theirs else None
-    return offered is not None and offered.value == 1
+fault(
+    "marks-first-fragments-for-patch-one-exactly",
+    "Marks first fragments only if the peer offered patch 1 exactly, and not if it offered a later patch.",
+    marks_first=lambda link: link.theirs is not None and Patch(value=1) in link.theirs.exts,
+    caught_by=MARKED,
+)
 
 
-@faulty("on_fragment", caught_by=f"{PATCH}/marked-pieces-of-two-channels-are-told-apart")
-def forgets_others_when_a_chain_begins(base, link, fragment):
-    """Drops the unfinished messages of all channels at a marked first fragment."""
-    if fragment.exts.get(First) is not None:
-        link.partial.clear()
-    base()
+fault(
+    "forgets-others-when-a-chain-begins",
+    "Drops the unfinished messages of all channels at a marked first fragment.",
+    on_fragment=before(lambda link, fragment: link.partial.clear() if fragment.exts.get(First) is not None else None),
+    caught_by=f"{PATCH}/marked-pieces-of-two-channels-are-told-apart",
+)
 
 
 @faulty("on_fragment", caught_by=f"{PATCH}/without-patch-no-first-is-needed-beside-one-with-it")

@@ -8,9 +8,9 @@ from zenoh_conformance.messages import Close, Init, KeepAlive, sane
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.reading.kinds import OpenAck, OpenSyn
 from zenoh_conformance.tables.session import State
-from zenoh_harness.reference import INVALID
+from zenoh_harness.reference import INVALID, refuse
 
-from . import fault, faulty, refuse, say_before
+from . import fault, faulty, say_before
 from .establishment_chains import BelievesBroken
 
 AGAIN, TERMS = "initiator-again", "application-terms"
@@ -190,13 +190,16 @@ fault(
 )
 
 
-@faulty("on_message", caught_by="initiator-open-ack/nothing-but-open-ack-activates")
-def initiator_opens_itself(node, base, link, seen):
-    """Treats any message as OpenAck."""
-    if link.state is State.OPEN_SENT and not OpenAck.matches(seen.message) and not isinstance(seen.message, Close):
+fault(
+    "initiator-opens-itself",
+    "Treats any message as OpenAck.",
+    on_message=lambda node, base, link, seen: (
         node.go_live(link, sane.open_ack(), None)
-    else:
-        base()
+        if link.state is State.OPEN_SENT and not OpenAck.matches(seen.message) and not isinstance(seen.message, Close)
+        else base()
+    ),
+    caught_by="initiator-open-ack/nothing-but-open-ack-activates",
+)
 
 
 @faulty(

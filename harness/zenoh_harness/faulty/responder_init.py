@@ -10,9 +10,9 @@ from zenoh_conformance.primitives import WhatAmI, ZenohID
 from zenoh_conformance.reading.kinds import InitAck, OpenAck
 from zenoh_conformance.tables.session import State
 from zenoh_conformance.wire import Exts
-from zenoh_harness.reference import INVALID, MAX_LINKS, TO_SELF, Refused
+from zenoh_harness.reference import INVALID, MAX_LINKS, TO_SELF, before, refuse
 
-from . import fault, faulty, refuse, say_before
+from . import fault, say_before
 from .establishment_chains import BelievesBroken
 
 fault(
@@ -263,17 +263,26 @@ fault(
 )
 
 
-@faulty("check_open", caught_by="establishment-init/like-zids-are-two-nodes")
-def knows_others_by_twelve_bytes(node, base, link):
-    """Treats two ZenohIDs with the same first twelve bytes as one node, and refuses its second link."""
-    zid = (link.zid or b"")[:12]
-    if any(other.live and len(zid) == 12 and (other.zid or b"")[:12] == zid for other in node.links.values()):
-        raise Refused(MAX_LINKS)
-    base()
+fault(
+    "knows-others-by-twelve-bytes",
+    "Treats two ZenohIDs with the same first twelve bytes as one node, and refuses its second link.",
+    check_open=before(
+        lambda node, link: (
+            refuse(MAX_LINKS)
+            if len(link.zid or b"") >= 12
+            and any(other.live and (other.zid or b"")[:12] == link.zid[:12] for other in node.links.values())
+            else None
+        )
+    ),
+    caught_by="establishment-init/like-zids-are-two-nodes",
+)
 
 
-@faulty("encoded", caught_by="law/init-packed-reserved")
-def sets_reserved_role_bits(base, message):
-    """Sets a reserved bit in the byte of its role."""
-    data = base()
-    return data[:2] + bytes([data[2] | 0x04]) + data[3:] if isinstance(message, Init) else data
+fault(
+    "sets-reserved-role-bits",
+    "Sets a reserved bit in the byte of its role.",
+    encoded=lambda base, message: (
+        (data := base())[:2] + bytes([data[2] | 0x04]) + data[3:] if isinstance(message, Init) else base()
+    ),
+    caught_by="law/init-packed-reserved",
+)

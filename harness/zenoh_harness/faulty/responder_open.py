@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import hmac
-from functools import cached_property
 from hashlib import sha256
 
 from zenoh_conformance.messages import Close, Frame, KeepAlive, Open, sane
 from zenoh_conformance.reading.kinds import InitSyn, OpenAck
 from zenoh_conformance.tables.session import State
-from zenoh_harness.reference import INVALID, Reference
+from zenoh_harness.reference import INVALID, Reference, before, refuse
 
-from . import fault, faulty, refuse, say_before
+from . import fault, faulty, say_before
 from .establishment_chains import BelievesBroken
 
 
@@ -218,20 +217,32 @@ fault(
 )
 
 
-@faulty("on_live", caught_by="law/initial-sn-own-start")
-def begins_one_late(node, link):
-    """Sends its first FRAME with the sequence number after the stated one."""
-    link.initial_sn = (link.initial_sn + 1) & node.sn_mask(link)
+fault(
+    "begins-one-late",
+    "Sends its first FRAME with the sequence number after the stated one.",
+    on_live=lambda node, link: setattr(link, "initial_sn", (link.initial_sn + 1) & node.sn_mask(link)),
+    caught_by="law/initial-sn-own-start",
+)
 
 
-@faulty("on_live", caught_by="law/initial-sn-own-start")
-def begins_where_the_peer_does(link):
-    """Uses the peer's initial sequence number as its own."""
-    link.initial_sn = link.their_open.initial_sn
+fault(
+    "begins-where-the-peer-does",
+    "Uses the peer's initial sequence number as its own.",
+    on_live=lambda link: setattr(link, "initial_sn", link.their_open.initial_sn),
+    caught_by="law/initial-sn-own-start",
+)
 
 
-@faulty(
-    "on_message",
+fault(
+    "answers-a-second-init",
+    "Restarts the handshake at a second InitSyn.",
+    on_message=before(
+        lambda link, seen: (
+            setattr(link, "state", State.AWAIT_INIT)
+            if link.state is State.INIT_ACKED and InitSyn.matches(seen.message)
+            else None
+        )
+    ),
     caught_by=(
         "establishment-order/nothing-but-open-syn-follows",
         "law/no-challenge-round",
@@ -239,11 +250,6 @@ def begins_where_the_peer_does(link):
     ),
     also={"law/*": "it answers out of turn, and twice"},
 )
-def answers_a_second_init(base, link, seen):
-    """Restarts the handshake at a second InitSyn."""
-    if link.state is State.INIT_ACKED and InitSyn.matches(seen.message):
-        link.state = State.AWAIT_INIT
-    base()
 
 
 @faulty("on_message", caught_by="establishment-order/data-before-open-goes-nowhere")
@@ -264,22 +270,15 @@ def speaks_after_close(node, link, reason):
     node.end(link)
 
 
-@faulty(
+fault(
+    "takes-cookies-of-other-links",
+    "Accepts a cookie that it issued on another link.",
+    state={"issued": dict},
+    make_cookie=lambda node, base: node.issued.setdefault(cookie := base(), cookie),
+    cookie_matches=lambda node, open_: open_.cookie in node.issued,
     caught_by="establishment-cookie/a-cookie-of-another-link-is-refused",
     also={"establishment-cookie/a-used-cookie-opens-no-second-session": "the used cookie is an issued one"},
 )
-class TakesCookiesOfOtherLinks(Reference):
-    """Accepts a cookie that it issued on another link."""
-
-    issued = cached_property(lambda node: set[bytes]())
-
-    def make_cookie(self, link, syn):
-        cookie = super().make_cookie(link, syn)
-        self.issued.add(cookie)
-        return cookie
-
-    def cookie_matches(self, link, open_):
-        return open_.cookie in self.issued
 
 
 @faulty(

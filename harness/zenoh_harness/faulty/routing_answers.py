@@ -10,7 +10,7 @@ from typing import Any
 from zenoh_conformance.messages import Reply, ResponseFinal
 from zenoh_conformance.primitives import WireExpr
 from zenoh_conformance.wire import Exts
-from zenoh_harness.reference import Pending, Reference
+from zenoh_harness.reference import Pending, Reference, before
 
 from . import fault, faulty
 
@@ -39,6 +39,16 @@ class _ChangesQueries(Reference):
     def body(self, body):
         """The query body to forward."""
         raise NotImplementedError
+
+
+def _has_left(node, pending):
+    """Whether the querier of a query has left."""
+    return pending is not None and node.link_of(pending.asker) is None
+
+
+def _holder(node, link, number):
+    """The first session with a request of that id, or the link."""
+    return next((other for other in node.links.values() if number in other.requests), link)
 
 
 fault(
@@ -117,22 +127,22 @@ def counts_finals(node, link, request_id):
             node.finish(pending)
 
 
-@faulty("pass_on", caught_by=f"{ENDS}/many-queries-are-open-at-once")
-def keeps_a_hundred_queries(base, other):
-    """Forgets the oldest open query of a session with more than a hundred."""
-    if len(other.requests) > 100:
-        other.requests.pop(next(iter(other.requests)))
-    base()
+fault(
+    "keeps-a-hundred-queries",
+    "Forgets the oldest open query of a session with more than a hundred.",
+    pass_on=before(lambda other: other.requests.pop(next(iter(other.requests))) if len(other.requests) > 100 else None),
+    caught_by=f"{ENDS}/many-queries-are-open-at-once",
+)
 
 
-@faulty("on_response", caught_by=f"{ENDS}/who-asked-may-leave")
-def falls_with_who_asked(node, base, link, response):
-    """Closes the session of a queryable that replies to a querier that has left."""
-    pending = link.requests.get(response.id)
-    if pending is not None and node.link_of(pending.asker) is None:
-        node.refuse(link, 0)
-        return
-    base()
+fault(
+    "falls-with-who-asked",
+    "Closes the session of a queryable that replies to a querier that has left.",
+    on_response=lambda node, base, link, response: (
+        node.refuse(link, 0) if _has_left(node, link.requests.get(response.id)) else base()
+    ),
+    caught_by=f"{ENDS}/who-asked-may-leave",
+)
 
 
 @faulty(
@@ -141,7 +151,7 @@ def falls_with_who_asked(node, base, link, response):
 def answers_who_has_not_asked(node, base, link, response):
     """Sends a reply for a querier that has left to all other sessions."""
     pending = link.requests.get(response.id)
-    if pending is not None and node.link_of(pending.asker) is None:
+    if _has_left(node, pending):
         for other in node.others(link):
             node.say(other, replace(response, id=pending.request_id))
             node.say(other, ResponseFinal(id=pending.request_id))
@@ -177,19 +187,14 @@ class TakesAnswersAfterTheFinal(Reference):
         super().on_response(link, response)
 
 
-@faulty(
-    caught_by=f"{ENDS}/an-answer-to-nothing-goes-nowhere", also={f"{ENDS}/of-two*": "the other one has the same id"}
+fault(
+    "takes-anybodys-answer",
+    "Accepts a reply from any session that has the request id.",
+    on_response=lambda node, base, link, response: base(link=_holder(node, link, response.id)),
+    on_final=lambda node, base, link, request_id: base(link=_holder(node, link, request_id)),
+    caught_by=f"{ENDS}/an-answer-to-nothing-goes-nowhere",
+    also={f"{ENDS}/of-two*": "the other one has the same id"},
 )
-class TakesAnybodysAnswer(Reference):
-    """Accepts a reply from any session that has the request id."""
-
-    def on_response(self, link, response):
-        holder = next((other for other in self.links.values() if response.id in other.requests), link)
-        super().on_response(holder, response)
-
-    def on_final(self, link, request_id):
-        holder = next((other for other in self.links.values() if request_id in other.requests), link)
-        super().on_final(holder, request_id)
 
 
 @faulty(
@@ -205,16 +210,15 @@ def answers_one_in_three(node, base, pending):
         base()
 
 
-@faulty(caught_by=f"{VALUES}/none-lets-all-through", also={"*": "it forwards one reply for each key"})
-class ThinsOutWhatNobodyWantsThinned(Thins):
-    """Forwards one reply for each key, whatever the consolidation mode."""
-
-    seen = cached_property(lambda node: set[tuple[Pending, Any]]())
-
-    def lets(self, pending, response):
-        before = len(self.seen)
-        self.seen.add((pending, response.key))
-        return len(self.seen) > before
+fault(
+    "thins-out-what-nobody-wants-thinned",
+    "Forwards one reply for each key, whatever the consolidation mode.",
+    of=Thins,
+    state={"first": dict},
+    lets=lambda node, pending, response: node.first.setdefault((pending, response.key), response) is response,
+    caught_by=f"{VALUES}/none-lets-all-through",
+    also={"*": "it forwards one reply for each key"},
+)
 
 
 @faulty(

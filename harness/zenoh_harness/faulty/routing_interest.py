@@ -7,7 +7,7 @@ from itertools import count, islice
 
 from zenoh_conformance.messages import Declare, DFinal, DKeyExpr, UKeyExpr
 from zenoh_conformance.wire import NO_EXTS
-from zenoh_harness.reference import Reference
+from zenoh_harness.reference import Reference, after, before
 from zenoh_harness.reference.declaring import UNDECLARE, declare
 
 from . import fault, faulty
@@ -265,19 +265,20 @@ def names_the_interest_later_too(link, message):
     return replace(message, interest_id=first) if message.interest_id is None and is_entity else message
 
 
-@faulty("end_snapshot", caught_by=(f"{SNAPSHOTS}/a-snapshot-ends", "law/one-final-for-a-snapshot"))
-def ends_a_snapshot_twice(base):
-    """Sends D_FINAL twice."""
-    base()
-    base()
+fault(
+    "ends-a-snapshot-twice",
+    "Sends D_FINAL twice.",
+    end_snapshot=after(lambda base: base()),
+    caught_by=(f"{SNAPSHOTS}/a-snapshot-ends", "law/one-final-for-a-snapshot"),
+)
 
 
-@faulty("on_interest", caught_by=(f"{SNAPSHOTS}/the-future-has-no-snapshot", "law/future-has-no-final"))
-def ends_the_future(node, base, link, interest):
-    """Sends D_FINAL to a future interest."""
-    base()
-    if interest.mode == 2:
-        node.end_snapshot(link, interest)
+fault(
+    "ends-the-future",
+    "Sends D_FINAL to a future interest.",
+    on_interest=after(lambda node, link, interest: node.end_snapshot(link, interest) if interest.mode == 2 else None),
+    caught_by=(f"{SNAPSHOTS}/the-future-has-no-snapshot", "law/future-has-no-final"),
+)
 
 
 @faulty("on_interest", caught_by=f"{SNAPSHOTS}/the-future-has-no-snapshot")
@@ -301,26 +302,21 @@ def tells_twice(base, to, owner, kind, entity, interest):
         base()
 
 
-@faulty("named", caught_by="law/expr-id-not-reused", also={"*": "its expression ids are wrong"})
-def gives_each_key_the_same_number(base, to):
-    """Declares every key under expression id 1."""
-    to.expr_ids = count(1)
-    return base()
+fault(
+    "gives-each-key-the-same-number",
+    "Declares every key under expression id 1.",
+    named=before(lambda to: setattr(to, "expr_ids", count(1))),
+    caught_by="law/expr-id-not-reused",
+    also={"*": "its expression ids are wrong"},
+)
 
 
-@faulty(
+fault(
+    "ends-a-snapshot-first",
+    "Sends D_FINAL before the snapshot.",
+    snapshot=before(lambda node, link, interest: Reference.end_snapshot(node, link, interest)),
+    end_snapshot=lambda: None,
+    refresh_aggregate=lambda: None,
     caught_by=(f"{SNAPSHOTS}/a-snapshot-ends", "law/interest-id-only-in-snapshots"),
     also={f"{SNAPSHOTS}/*": "the snapshot comes after its end"},
 )
-class EndsASnapshotFirst(Reference):
-    """Sends D_FINAL before the snapshot."""
-
-    def snapshot(self, link, interest):
-        super().end_snapshot(link, interest)
-        return super().snapshot(link, interest)
-
-    def end_snapshot(self, link, interest):
-        pass
-
-    def refresh_aggregate(self, link, interest, answers=None):
-        pass

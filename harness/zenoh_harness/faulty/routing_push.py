@@ -175,12 +175,16 @@ def shares_numbers_between_sessions(node, base, link, body):
         other.keys.setdefault(body.expr_id, link.keys.get(body.expr_id, ""))
 
 
-@faulty("spelt", caught_by=f"{DELIVERY}/a-number-of-nobody-names-nothing")
-def takes_a_number_of_nobody_for_nothing(node, base):
-    """Reads an undeclared expression id as the key of its first subscriber."""
-    whole = base()
-    known = [held.key for other in node.links.values() for held in other.subscribers.values()]
-    return known[0] if whole is None and known else whole
+fault(
+    "takes-a-number-of-nobody-for-nothing",
+    "Reads an undeclared expression id as the key of its first subscriber.",
+    spelt=lambda node, base: (
+        whole
+        if (whole := base()) is not None
+        else next((held.key for other in node.links.values() for held in other.subscribers.values()), None)
+    ),
+    caught_by=f"{DELIVERY}/a-number-of-nobody-names-nothing",
+)
 
 
 @faulty(caught_by=f"{DELIVERY}/who-has-left-off-hears-nothing", also={"*": "later subscribers get old publications"})

@@ -62,12 +62,12 @@ fault(
 )
 
 
-@faulty("on_push", caught_by="congestion/of-those-that-wait-first-one-comes")
-def drops_what_waits_first(base, push):
-    """Drops publications with BlockFirst."""
-    qos = push.exts.get(QoS)
-    if qos is None or not qos.block_first:
-        base()
+fault(
+    "drops-what-waits-first",
+    "Drops publications with BlockFirst.",
+    on_push=lambda base, push: None if any(qos.block_first for qos in push.exts if isinstance(qos, QoS)) else base(),
+    caught_by="congestion/of-those-that-wait-first-one-comes",
+)
 
 
 @faulty(

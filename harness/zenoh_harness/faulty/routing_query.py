@@ -10,7 +10,7 @@ from typing import Any
 
 from zenoh_conformance.messages import Err, QueryTarget, Target
 from zenoh_conformance.primitives import keyexpr
-from zenoh_harness.reference import Pending, Reference, whole
+from zenoh_harness.reference import Pending, Reference, before, whole
 
 from . import fault, faulty
 
@@ -228,23 +228,25 @@ def asks_nobody_where_none_is_complete(node, base, request):
     return whole if node.target_of(request) == Target.BEST_MATCHING else found
 
 
-@faulty("targets", caught_by=f"{TARGETS}/a-query-does-not-come-back")
-def asks_who_asks(base, link, key):
-    """Sends a query back to its querier if that has a matching queryable."""
-    own = [link] if any(keyexpr.intersects(key, held.key) for held in link.queryables.values()) else []
-    return [*base(), *own]
+fault(
+    "asks-who-asks",
+    "Sends a query back to its querier if that has a matching queryable.",
+    targets=lambda base, link, key: (
+        base() + [link] * any(keyexpr.intersects(key, held.key) for held in link.queryables.values())
+    ),
+    caught_by=f"{TARGETS}/a-query-does-not-come-back",
+)
 
 
-@faulty(
-    "on_request",
+fault(
+    "says-no-final-for-nobody",
+    "Sends no RESPONSE_FINAL for a query without queryables, except for the key of a fence.",
+    on_request=lambda node, base, link, request: (
+        base() if "fence" in (key := node.key_of(link, request.key) or "") or node.targets(link, request, key) else None
+    ),
     caught_by=f"{ENDS}/a-query-that-nobody-serves-is-final",
     also={"*": "our fences are queries without queryables"},
 )
-def says_no_final_for_nobody(node, base, link, request):
-    """Sends no RESPONSE_FINAL for a query without queryables, except for the key of a fence."""
-    key = node.key_of(link, request.key) or ""
-    if "fence" in key or node.targets(link, request, key):
-        base()
 
 
 @faulty(
@@ -257,15 +259,13 @@ def ends_with_the_first_source(node, pending):
     node.finish(pending)
 
 
-@faulty(
-    "on_gone",
+fault(
+    "waits-for-the-dead",
+    "Waits for the RESPONSE_FINAL of a session that has ended.",
+    on_gone=before(lambda link: link.requests.clear()),
     caught_by=f"{ENDS}/a-query-ends-though-its-source-is-gone",
     also={"session-leases/a-source-that-dies-is-waited-for-no-more": "a session may end in any way"},
 )
-def waits_for_the_dead(base, link):
-    """Waits for the RESPONSE_FINAL of a session that has ended."""
-    link.requests.clear()
-    base()
 
 
 @faulty("pass_on", caught_by=("query-many/who-serves-it-twice-is-asked-under-an-id-once", "law/request-id-not-in-use"))
@@ -298,22 +298,20 @@ class ServesTenQueriesAtOnce(Reference):
             super().on_request(link, request)
 
 
-@faulty(
-    caught_by=f"{ENDS}/who-has-left-is-not-waited-for", also={"query-*": "the session that left served the same key"}
+fault(
+    "asks-who-has-left",
+    "Ignores queries that match a queryable of a session that has left.",
+    state={"gone": list},
+    on_gone=before(lambda node, link: node.gone.extend(held.key for held in link.queryables.values())),
+    on_request=lambda node, base, link, request: (
+        base()
+        if (key := node.key_of(link, request.key)) is None
+        or not any(keyexpr.intersects(key, held) for held in node.gone)
+        else None
+    ),
+    caught_by=f"{ENDS}/who-has-left-is-not-waited-for",
+    also={"query-*": "the session that left served the same key"},
 )
-class AsksWhoHasLeft(Reference):
-    """Ignores queries that match a queryable of a session that has left."""
-
-    gone: tuple[str, ...] = ()
-
-    def on_gone(self, link):
-        self.gone += tuple(held.key for held in link.queryables.values())
-        super().on_gone(link)
-
-    def on_request(self, link, request):
-        key = self.key_of(link, request.key)
-        if key is None or not any(keyexpr.intersects(key, held) for held in self.gone):
-            super().on_request(link, request)
 
 
 @faulty(caught_by="query-many/each-of-many-alike-ends")

@@ -12,7 +12,7 @@ from zenoh_conformance.messages.sane import DEFAULT_PRIORITY
 from zenoh_conformance.primitives import ZenohID
 from zenoh_conformance.reading.connection import priority_of
 from zenoh_conformance.wire import Exts
-from zenoh_harness.reference import Pending, Reference
+from zenoh_harness.reference import Pending, Reference, after
 
 from . import fault, faulty
 from .routing_values import change_exts
@@ -184,16 +184,20 @@ fault(
 )
 
 
-@faulty("answer", caught_by=f"{KEPT}/answers-may-follow-an-error")
-def hears_nothing_after_an_error(base, pending, response):
-    """Drops the replies after an error."""
-    base()
-    if isinstance(response.body, Err):
-        pending.budget = 0
+fault(
+    "hears-nothing-after-an-error",
+    "Drops the replies after an error.",
+    answer=after(lambda pending, response: setattr(pending, "budget", 0) if isinstance(response.body, Err) else None),
+    caught_by=f"{KEPT}/answers-may-follow-an-error",
+)
 
 
-@faulty(
-    "lane_of",
+fault(
+    "takes-no-qos-for-background",
+    "Sends messages without QoS in the lowest lane.",
+    lane_of=lambda base, link, message: (
+        7 if link.terms.qos and not any(type(ext).__name__ == "QoS" for ext in message.exts) else base()
+    ),
     caught_by=(
         "qos-defaults/a-push-without-qos-is-data",
         "qos-defaults/a-request-without-qos-is-data",
@@ -205,17 +209,14 @@ def hears_nothing_after_an_error(base, pending, response):
         "routing-lanes/an-answer*": "it sends a final without QoS in that lane",
     },
 )
-def takes_no_qos_for_background(base, link, message):
-    """Sends messages without QoS in the lowest lane."""
-    silent = link.terms.qos and not any(type(ext).__name__ == "QoS" for ext in message.exts)
-    return 7 if silent else base()
 
 
-@faulty("pending", caught_by=f"{LANES}/a-query-in-any-lane-is-answered")
-def loses_answers_to_other_lanes(base, request):
-    """Drops the replies to a query in another lane than Data."""
-    pending = base()
-    return pending if priority_of(request) == DEFAULT_PRIORITY else replace(pending, budget=0)
+fault(
+    "loses-answers-to-other-lanes",
+    "Drops the replies to a query in another lane than Data.",
+    pending=lambda base, request: base() if priority_of(request) == DEFAULT_PRIORITY else replace(base(), budget=0),
+    caught_by=f"{LANES}/a-query-in-any-lane-is-answered",
+)
 
 
 @faulty(caught_by=f"{VALUES}/an-answer-keeps-its-key", also={f"{VALUES}/*": "it changes the key"})

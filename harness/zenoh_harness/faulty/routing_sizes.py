@@ -8,7 +8,7 @@ from functools import cached_property
 
 from zenoh_conformance.messages import DQueryable, Err, Push, Put, Request
 from zenoh_conformance.primitives import WireExpr
-from zenoh_harness.reference import Reference
+from zenoh_harness.reference import Reference, after
 
 from . import fault, faulty
 
@@ -48,11 +48,12 @@ fault(
 )
 
 
-@faulty("told_of", caught_by=f"{SIZES}/a-token-of-a-long-key-is-told")
-def tells_of_short_keys_only(base, kind, key):
-    """Does not forward a token whose key has a dozen chunks or more."""
-    deep = kind == "token" and key.count("/") > 10
-    return [] if deep else base()
+fault(
+    "tells-of-short-keys-only",
+    "Does not forward a token whose key has a dozen chunks or more.",
+    told_of=lambda base, kind, key: [] if kind == "token" and key.count("/") > 10 else base(),
+    caught_by=f"{SIZES}/a-token-of-a-long-key-is-told",
+)
 
 
 @faulty(
@@ -103,12 +104,12 @@ def takes_equal_ones_back_together(node, base, link, kind, entity):
         base(entity=each)
 
 
-@faulty("on_interest", caught_by="interest-changes/an-interest-outlives-the-end-of-another")
-def ends_all_interests_with_one(base, link, interest):
-    """Ends all interests of a session with one of them."""
-    base()
-    if not interest.mode:
-        link.interests.clear()
+fault(
+    "ends-all-interests-with-one",
+    "Ends all interests of a session with one of them.",
+    on_interest=after(lambda link, interest: None if interest.mode else link.interests.clear()),
+    caught_by="interest-changes/an-interest-outlives-the-end-of-another",
+)
 
 
 @faulty("on_interest", caught_by=OF_TWO, also={"*": "our sessions use the same ids"})

@@ -207,36 +207,45 @@ fault(
 )
 
 
-@faulty(
-    "body",
+fault(
+    "forgets-schemas",
+    "Forwards an encoding without its schema.",
     of=_Changes,
+    body=lambda body: (
+        replace(body, encoding=replace(body.encoding, schema=None))
+        if isinstance(body, Put) and body.encoding is not None
+        else body
+    ),
     caught_by=f"{VALUES}/a-value-comes-with-all-its-fields",
     also={"push-values/a-schema*": "a schema of any length"},
 )
-def forgets_schemas(body):
-    """Forwards an encoding without its schema."""
-    known = isinstance(body, Put) and body.encoding is not None
-    return replace(body, encoding=replace(body.encoding, schema=None)) if known else body
 
 
-@faulty("body", of=_Changes, caught_by=f"{VALUES}/a-schema-of-any-length-passes")
-def cuts_schemas(body):
-    """Cuts a schema to 127 bytes."""
-    if not isinstance(body, Put) or body.encoding is None or body.encoding.schema is None:
-        return body
-    return replace(body, encoding=replace(body.encoding, schema=body.encoding.schema[:127]))
-
-
-@faulty(
-    "body",
+fault(
+    "cuts-schemas",
+    "Cuts a schema to 127 bytes.",
     of=_Changes,
+    body=lambda body: (
+        replace(body, encoding=replace(body.encoding, schema=body.encoding.schema[:127]))
+        if isinstance(body, Put) and body.encoding is not None and body.encoding.schema is not None
+        else body
+    ),
+    caught_by=f"{VALUES}/a-schema-of-any-length-passes",
+)
+
+
+fault(
+    "marks-what-it-passes-on",
+    "Puts the Shm marker on large values, though no peer negotiated shared memory.",
+    of=_Changes,
+    body=lambda body: (
+        replace(body, exts=Exts((*body.exts, Shm())), payload=b"\x01\x00\x01x")
+        if isinstance(body, Put) and len(body.payload) > 30_000
+        else body
+    ),
     caught_by="law/shared-memory-is-agreed",
     also={"session-batches/*": "it marks fragmented values, too", f"{DELIVERY}/a-value-of*": "it changes the value"},
 )
-def marks_what_it_passes_on(body):
-    """Puts the Shm marker on large values, though no peer negotiated shared memory."""
-    large = isinstance(body, Put) and len(body.payload) > 30_000
-    return replace(body, exts=Exts((*body.exts, Shm())), payload=b"\x01\x00\x01x") if large else body
 
 
 @faulty(caught_by=f"{DELIVERY}/values-come-in-order", also={"*": "every second publication waits for the next"})

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from functools import cached_property
 from itertools import count, cycle
 
 from zenoh_conformance.messages import Del, Drop, Push, Target, sane
 from zenoh_conformance.reading.codec import Layer, decode
 from zenoh_conformance.reading.connection import priority_of
 from zenoh_conformance.wire import DecodeError, Exts
-from zenoh_harness.reference import Reference
+from zenoh_harness.reference import Reference, before, refuse
 
-from . import fault, faulty, refuse
+from . import fault, faulty
 
 MANDATORY = 0x10
 """Bit M of an extension's header."""
@@ -92,18 +91,14 @@ fault(
 )
 
 
-@faulty(caught_by="establishment-patch/the-first-fragment-is-marked")
-class MarksTwoMessages(Reference):
-    """Marks the first fragments of two messages of a link only."""
-
-    chains = cached_property(lambda node: Counter[str]())
-
-    def say_fragments(self, link, *rest):
-        self.chains[link.name] += 1
-        super().say_fragments(link, *rest)
-
-    def marks_first(self, link):
-        return super().marks_first(link) and self.chains[link.name] <= 2
+fault(
+    "marks-two-messages",
+    "Marks the first fragments of two messages of a link only.",
+    state={"chains": Counter},
+    say_fragments=before(lambda node, link: node.chains.update([link.name])),
+    marks_first=lambda node, base, link: base() and node.chains[link.name] <= 2,
+    caught_by="establishment-patch/the-first-fragment-is-marked",
+)
 
 
 @faulty(
@@ -127,18 +122,14 @@ class CountsOnInAChain(Reference):
         return number + self.sn_mask(link) + 1 if past else number
 
 
-@faulty(caught_by="session-leases/a-silent-session-of-any-lease-expires")
-class KeepsWhoHasPublished(Reference):
-    """Never ends a session that has published by its lease."""
-
-    publishers = cached_property(lambda node: set[str]())
-
-    def on_push(self, link, push, **options):
-        self.publishers.add(link.session)
-        super().on_push(link, push, **options)
-
-    def lease_of(self, link):
-        return float("inf") if link.session in self.publishers else super().lease_of(link)
+fault(
+    "keeps-who-has-published",
+    "Never ends a session that has published by its lease.",
+    state={"publishers": set},
+    on_push=before(lambda node, link: node.publishers.add(link.session)),
+    lease_of=lambda node, base, link: float("inf") if link.session in node.publishers else base(),
+    caught_by="session-leases/a-silent-session-of-any-lease-expires",
+)
 
 
 def _without_drop(fragment):

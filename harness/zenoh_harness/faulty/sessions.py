@@ -9,9 +9,9 @@ from zenoh_conformance.messages import Close, Drop, Fragment, Frame, KeepAlive
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.connection import priority_of
 from zenoh_conformance.wire import Exts, Unknown
-from zenoh_harness.reference import EXPIRED, INVALID, MAX_LINKS, Reference
+from zenoh_harness.reference import EXPIRED, INVALID, MAX_LINKS, Reference, before, refuse
 
-from . import fault, faulty, refuse
+from . import fault, faulty
 
 LEASES = "session-leases"
 
@@ -101,18 +101,20 @@ fault(
 )
 
 
-@faulty("on_close", caught_by="close-scope/close-of-a-link-leaves-the-others")
-def forgets_a_session_with_its_first_link(node, base, link):
-    """Withdraws a session's declarations when one of its links closes."""
-    node.on_gone(link)
-    base()
+fault(
+    "forgets-a-session-with-its-first-link",
+    "Withdraws a session's declarations when one of its links closes.",
+    on_close=before(lambda node, link: node.on_gone(link)),
+    caught_by="close-scope/close-of-a-link-leaves-the-others",
+)
 
 
-@faulty("on_close", caught_by="close-scope/what-a-session-declared-ends-with-it")
-def remembers_what_a_closed_session_declared(base, link):
-    """Keeps the declarations of a session after CLOSE."""
-    link.tokens.clear()
-    base()
+fault(
+    "remembers-what-a-closed-session-declared",
+    "Keeps the declarations of a session after CLOSE.",
+    on_close=before(lambda link: link.tokens.clear()),
+    caught_by="close-scope/what-a-session-declared-ends-with-it",
+)
 
 
 @faulty(

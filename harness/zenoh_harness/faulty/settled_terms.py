@@ -114,15 +114,17 @@ def counts_numbers_as_written(node, base, link, reliable, priority):
     return sn
 
 
-@faulty(
-    "lane_of",
+fault(
+    "uses-lanes-once-somebody-has-them",
+    "Uses lanes in every session while one session has them.",
+    lane_of=lambda node, message: (
+        priority_of(message)
+        if any(other.live and other.terms.qos for other in node.links.values())
+        else sane.DEFAULT_PRIORITY
+    ),
     caught_by=f"{LANES}/who-has-no-lanes-hears-none",
     also={"law/qos-needs-both": "it uses lanes that were not negotiated"},
 )
-def uses_lanes_once_somebody_has_them(node, message):
-    """Uses lanes in every session while one session has them."""
-    lanes = any(other.live and other.terms.qos for other in node.links.values())
-    return priority_of(message) if lanes else sane.DEFAULT_PRIORITY
 
 
 @faulty("next_sn", caught_by=WRAP, also={"law/sn-within-resolution": "its sequence numbers exceed the resolution"})
@@ -134,18 +136,16 @@ def wraps_in_its_default_lane_only(base, link, reliable, priority):
     return sn
 
 
-@faulty(
-    "accepts_sn",
+fault(
+    "takes-numbers-that-begin-anew-in-one-channel-only",
+    "Drops best-effort messages, and those of other lanes than Data, after their sequence numbers wrap.",
+    accepts_sn=lambda base, link, message: (
+        ((channel := (message.reliable, priority_of(message))) == PLAIN or message.sn >= link.rx.get(channel, 0))
+        and base()
+    ),
     caught_by=WRAP,
     also={FIRST: "the sequence numbers wrap if our first one is the last of the resolution"},
 )
-def takes_numbers_that_begin_anew_in_one_channel_only(base, link, message):
-    """Drops best-effort messages, and those of other lanes than Data, after their sequence numbers wrap."""
-    channel = (message.reliable, priority_of(message))
-    last = link.rx.get(channel)
-    if channel != PLAIN and last is not None and message.sn < last:
-        return False
-    return base()
 
 
 @faulty("accepts_sn", caught_by=FIRST)

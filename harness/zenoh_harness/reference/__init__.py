@@ -4,10 +4,22 @@ Every case must pass on it. A faulty node is the reference node with one hook re
 answers one question about the protocol, in `responder`, `initiator`, `terms`, `traffic` or `router`.
 """
 
-from .config import EXPIRED, GENERIC, INVALID, MAX_LINKS, MAX_SESSIONS, TO_SELF, UNSUPPORTED, Action, Config, Refused
+from .config import (
+    EXPIRED,
+    GENERIC,
+    INVALID,
+    MAX_LINKS,
+    MAX_SESSIONS,
+    TO_SELF,
+    UNSUPPORTED,
+    Action,
+    Config,
+    Refused,
+    refuse,
+)
 from .declaring import declare, whole
 from .habits import Habits
-from .hooked import Base, derive_node, name_of
+from .hooked import Base, after, before, derive_node, name_of
 from .link import Link, Pending
 from .node import Reference
 
@@ -27,8 +39,11 @@ __all__ = [
     "Pending",
     "Reference",
     "Refused",
+    "after",
+    "before",
     "declare",
     "derive_node",
     "name_of",
+    "refuse",
     "whole",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 from zenoh_conformance.messages import sane
 from zenoh_conformance.reading.kinds import reason_code
@@ -55,3 +56,8 @@ class Refused(Exception):  # noqa: N818 - a step of the protocol, not an error
     reason: int | None
     """The reason code of the CLOSE; None to send none."""
     why: str = field(default="")
+
+
+def refuse(reason: int | None, why: str = "") -> NoReturn:
+    """Raise Refused: as an expression, for rows."""
+    raise Refused(reason, why)

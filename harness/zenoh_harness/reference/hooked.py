@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from inspect import BoundArguments, Parameter, isfunction, signature
+from inspect import BoundArguments, Parameter, Signature, isfunction, signature
 from typing import Any, TypeVar
 
 from .application import Application
@@ -99,6 +99,29 @@ def _method(owner: type[Any], hook: str, function: Callable[..., Any]) -> Callab
         return function(self, getattr(super(owner, self), hook), *arguments, **options)
 
     return method
+
+
+def before(effect: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a hook that calls `effect`, which takes its parameters by name, and then the replaced hook."""
+    return _beside(effect, first=True)
+
+
+def after(effect: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a hook that calls the replaced hook, whose result it returns, and then `effect`."""
+    return _beside(effect, first=False)
+
+
+def _beside(effect: Callable[..., Any], *, first: bool) -> Callable[..., Any]:
+    named = signature(effect).parameters
+
+    def hook(base: Base[Any], **given: Any) -> Any:
+        result = None if first else base()
+        effect(**{name: (given | {"base": base})[name] for name in named})
+        return base() if first else result
+
+    parameters = [each for each in named.values() if each.name != "base"]
+    hook.__signature__ = Signature([*parameters, Parameter("base", Parameter.KEYWORD_ONLY)])  # type: ignore[attr-defined]
+    return hook
 
 
 def do_nothing(node: Reference, base: Base[None], *arguments: Any, **options: Any) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 from zlib import crc32
 
 from zenoh_conformance.messages import Declare, DFinal, UQueryable, USubscriber, UToken
-from zenoh_harness.reference import Base, Config, Link, Reference
+from zenoh_harness.reference import Base, Config, Link, Reference, before
 
-from . import variant
+from . import row, variant
 
 IDS = "declarations: who declares chooses the id; query#request: any id within RID"
 
@@ -32,11 +32,12 @@ def renumber(link: Link, entities: Iterator[int], requests: Iterator[int], keys:
         link.entity_ids, link.request_ids, link.expr_ids = entities, requests, keys
 
 
-@variant("on_live", permitted=IDS)
-def ids_go_down(node: Reference, base: Base[None], link: Link) -> None:
-    """Assigns ids from the largest one down."""
-    renumber(link, count(ENTITY_IDS, -1), down(request_ids(link)), down(EXPR_IDS))
-    base(link)
+row(
+    "ids-go-down",
+    "Assigns ids from the largest one down.",
+    permitted=IDS,
+    on_live=before(lambda link: renumber(link, count(ENTITY_IDS, -1), down(request_ids(link)), down(EXPR_IDS))),
+)
 
 
 def down(most: int) -> Iterator[int]:

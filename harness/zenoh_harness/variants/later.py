@@ -11,7 +11,7 @@ from zenoh_conformance.messages import Interest
 from zenoh_harness.reference import Action, Base, Config, Link, Reference
 from zenoh_harness.reference.declaring import CURRENT, FUTURE
 
-from . import variant
+from . import row, variant
 
 A_LITTLE = 0.05
 """The default delay of a task, in seconds."""
@@ -88,27 +88,25 @@ def answers_interests_later(node: TimedNode, base: Base[None], link: Link, inter
     node.after(A_LITTLE, answer, link)
 
 
-@variant(
-    "on_interest",
+row(
+    "takes-up-interests-later",
+    "Processes a Current interest a little later, also its Future part, and answers queries at once.",
     permitted="interests#modes: no page says when an interest is taken up, but that D_FINAL ends its snapshot",
     of=TimedNode,
-)
-def takes_up_interests_later(node: TimedNode, base: Base[None], link: Link, interest: Interest) -> None:
-    """Processes a Current interest a little later, also its Future part, and answers queries at once."""
-    if interest.mode & CURRENT or node.tasks_of(link):
+    on_interest=lambda node, base, link, interest: (
         node.after(A_LITTLE, base, link, interest, while_live=True)
-    else:
-        base(link, interest)
+        if interest.mode & CURRENT or node.tasks_of(link)
+        else base()
+    ),
+)
 
 
-@variant(
-    "on_entity_gone",
+row(
+    "hears-leaving-subscribers-later",
+    "Publishes to a subscriber for a moment after its undeclaration, and forwards undeclarations later.",
     permitted="declarations: no page says how soon what is taken back has an effect",
     of=TimedNode,
+    on_entity_gone=lambda node, base, link, kind, entity: (
+        base() if kind == "queryable" or not link.live else node.after(A_LITTLE, base, link, kind, entity)
+    ),
 )
-def hears_leaving_subscribers_later(node: TimedNode, base: Base[None], link: Link, kind: str, entity: int) -> None:
-    """Publishes to a subscriber for a moment after its undeclaration, and forwards undeclarations later."""
-    if kind == "queryable" or not link.live:
-        base(link, kind, entity)
-    else:
-        node.after(A_LITTLE, base, link, kind, entity)

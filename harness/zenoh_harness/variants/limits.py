@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 from zenoh_conformance.messages import Open, Push, sane
 from zenoh_conformance.reading.conversation import Framing, Side
-from zenoh_harness.reference import GENERIC, MAX_LINKS, Action, Config, Link, Reference, Refused
+from zenoh_harness.reference import GENERIC, MAX_LINKS, Action, Config, Link, Reference, Refused, before, refuse
 from zenoh_harness.reference.application import COMMANDS
-from zenoh_harness.reference.hooked import Base, do_nothing
+from zenoh_harness.reference.hooked import do_nothing
 
 from . import row, variant
 
@@ -102,24 +102,16 @@ class LetsAPeerBackInLate(Reference):
             raise Refused(MAX_LINKS, "it has not let go of the last session")
 
 
-@variant(
+row(
+    "has-room-for-sixteen-of-each",
+    "Accepts sixteen expression ids and sixteen subscribers of a session, and closes a session that declares more.",
     permitted="no page says how many declarations a session may make",
     unjudged={"routing-ids/a-session-may-declare-many": "it ends a session that declares so many"},
+    on_alias=before(lambda link: refuse(GENERIC, "no room for another number") if len(link.keys) >= 16 else None),
+    on_entity=before(
+        lambda link: refuse(GENERIC, "no room for another subscriber") if len(link.subscribers) >= 16 else None
+    ),
 )
-class HasRoomForSixteenOfEach(Reference):
-    """Accepts sixteen expression ids and sixteen subscribers of a session, and closes a session that declares more."""
-
-    MOST: ClassVar = 16
-
-    def on_alias(self, link: Link, body: Any) -> None:
-        if len(link.keys) >= self.MOST:
-            raise Refused(GENERIC, "no room for another number")
-        super().on_alias(link, body)
-
-    def on_entity(self, link: Link, body: Any) -> None:
-        if len(link.subscribers) >= self.MOST:
-            raise Refused(GENERIC, "no room for another subscriber")
-        super().on_entity(link, body)
 
 
 HALF_OPEN = "no page says how many handshakes a node has under way"
@@ -179,15 +171,23 @@ class FreesItsPlaceLate(_FewHalfOpen):
         super().drop(link)
 
 
-@variant("on_batch", permitted=LIMITS)
-def takes_first_batches_of_2048_bytes(node: Reference, base: Base[None], link: Link, batch: bytes) -> None:
-    """As responder, refuses batches of more than 2048 bytes in the handshake."""
-    if link.side is Side.RESPONDER and not link.live and len(batch) > 2048:
-        raise Refused(GENERIC, "too large for a handshake")
-    base(link, batch)
+row(
+    "takes-first-batches-of-2048-bytes",
+    "As responder, refuses batches of more than 2048 bytes in the handshake.",
+    permitted=LIMITS,
+    on_batch=before(
+        lambda link, batch: (
+            refuse(GENERIC, "too large for a handshake")
+            if link.side is Side.RESPONDER and not link.live and len(batch) > 2048
+            else None
+        )
+    ),
+)
 
 
-@variant(
+row(
+    "takes-messages-of-4096-bytes",
+    "Drops fragmented messages and publications of more than 4096 bytes.",
     permitted="no page says how large a message a node must reassemble",
     unjudged=dict.fromkeys(
         (
@@ -206,20 +206,12 @@ def takes_first_batches_of_2048_bytes(node: Reference, base: Base[None], link: L
         ),
         "the message is larger than it takes",
     ),
+    facts={"message_size": 4096},
+    route_bytes=lambda base, data: base() if len(data) <= 4096 else None,
+    route=lambda base, message: (
+        None if isinstance(message, Push) and len(getattr(message.body, "payload", b"")) > 4096 else base()
+    ),
 )
-class TakesMessagesOf4096Bytes(Reference):
-    """Drops fragmented messages and publications of more than 4096 bytes."""
-
-    facts: ClassVar = {"message_size": 4096}
-
-    def route_bytes(self, link: Link, data: bytes, *, reliable: bool = True) -> None:
-        if len(data) <= 4096:
-            super().route_bytes(link, data, reliable=reliable)
-
-    def route(self, link: Link, message: Any, *, reliable: bool = True) -> None:
-        if isinstance(message, Push) and len(getattr(message.body, "payload", b"")) > 4096:
-            return
-        super().route(link, message, reliable=reliable)
 
 
 PASSES_NOTHING_ON = row(

@@ -123,12 +123,14 @@ def first(names: list[str], key: str) -> WireExpr:
     return WireExpr(scope=1, mapping=True)
 
 
-@variant("say", permitted="push#wire-format: M clear: the scope is the receiver's")
-def names_keys_by_their_numbers(node: Reference, base: Base[None], link: Link, message: Any, **how: Any) -> None:
-    """Encodes a key with an expression id that the far side has declared, and the rest of the key as suffix."""
-    if link.inside is None:
-        message = keyed(message, lambda key: by_theirs(link, key))
-    base(link, message, **how)
+row(
+    "names-keys-by-their-numbers",
+    "Encodes a key with an expression id that the far side has declared, and the rest of the key as suffix.",
+    permitted="push#wire-format: M clear: the scope is the receiver's",
+    say=lambda base, link, message: (
+        base() if link.inside is not None else base(message=keyed(message, lambda key: by_theirs(link, key)))
+    ),
+)
 
 
 def by_theirs(link: Link, key: str) -> WireExpr:

@@ -6,7 +6,21 @@ from zenoh_conformance.messages import Close, Init, Open, sane
 from zenoh_conformance.reading.connection import Seen
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.reading.kinds import reason_code
-from zenoh_harness.reference import EXPIRED, GENERIC, INVALID, MAX_LINKS, Action, Base, Link, Reference, Refused
+from zenoh_harness.reference import (
+    EXPIRED,
+    GENERIC,
+    INVALID,
+    MAX_LINKS,
+    Action,
+    Base,
+    Link,
+    Reference,
+    Refused,
+    after,
+    before,
+    refuse,
+)
+from zenoh_harness.reference.hooked import do_nothing
 
 from . import row, variant
 from .later import TimedNode
@@ -123,12 +137,18 @@ def calls_unknown_mandatory_unsupported(node: Reference, base: Base[None], link:
     raise Refused(reason_code("UNSUPPORTED") if mandatory else INVALID, str(seen.message))
 
 
-@variant("on_message", permitted="session-establishment#packed-byte, #resolution-byte: zero")
-def is_strict_about_reserved_bits(node: Reference, base: Base[None], link: Link, seen: Seen) -> None:
-    """Refuses INIT with a reserved bit set."""
-    if not link.live and any(diagnostic.kind == "reserved-bit" for diagnostic in seen.diagnostics):
-        raise Refused(INVALID, "a reserved bit")
-    base(link, seen)
+row(
+    "is-strict-about-reserved-bits",
+    "Refuses INIT with a reserved bit set.",
+    permitted="session-establishment#packed-byte, #resolution-byte: zero",
+    on_message=before(
+        lambda link, seen: (
+            refuse(INVALID, "a reserved bit")
+            if not link.live and any(each.kind == "reserved-bit" for each in seen.diagnostics)
+            else None
+        )
+    ),
+)
 
 
 @variant("on_message", permitted="erratum duplicate-extensions: no rule for an extension that occurs twice")
@@ -140,21 +160,16 @@ def is_strict_about_extensions(node: Reference, base: Base[None], link: Link, se
     base(link, seen)
 
 
-@variant(
+row(
+    "passes-over-what-is-odd-in-a-session",
+    "Ignores undecodable bytes and handshake messages in a live session.",
     permitted="no page says what a node does with it in a session",
     unjudged={
         "establishment-states/a-node-comes-back-after-every-end": "what is odd in a session is not refused there"
     },
+    on_undecodable=lambda base, link: None if link.live else base(),
+    on_late_handshake=do_nothing,
 )
-class PassesOverWhatIsOddInASession(Reference):
-    """Ignores undecodable bytes and handshake messages in a live session."""
-
-    def on_undecodable(self, link: Link, seen: Seen) -> None:
-        if not link.live:
-            super().on_undecodable(link, seen)
-
-    def on_late_handshake(self, link: Link, message: Init | Open) -> None:
-        return
 
 
 @variant("check_open", permitted="no page says which of two links of one node stays")
@@ -166,21 +181,29 @@ def takes_the_new_for_the_old(node: Reference, base: Base[None], link: Link, ope
     base(link, open_)
 
 
-@variant("check_init", permitted="session-establishment#overview: resource limits, at any point")
-def refuses_a_second_link_at_init(node: Reference, base: Base[None], link: Link, syn: Init) -> None:
-    """Refuses a second session of a node already at its INIT, not at its OPEN."""
-    base(link, syn)
-    if node.config.max_links == 1 and any(o.live and o.zid == syn.zid.raw for o in node.links.values()):
-        raise Refused(MAX_LINKS)
+row(
+    "refuses-a-second-link-at-init",
+    "Refuses a second session of a node already at its INIT, not at its OPEN.",
+    permitted="session-establishment#overview: resource limits, at any point",
+    check_init=after(
+        lambda node, syn: (
+            refuse(MAX_LINKS)
+            if node.config.max_links == 1 and any(o.live and o.zid == syn.zid.raw for o in node.links.values())
+            else None
+        )
+    ),
+)
 
 
-@variant("on_time", permitted="keep-alive#expiry: the link is closed", unjudged=NO_REASON)
-def tells_nothing_of_an_expired_lease(node: Reference, base: Base[None], link: Link) -> None:
-    """Ends a session whose lease is over without CLOSE."""
-    if link.live and node.now - link.last_heard >= node.lease_of(link):
-        node.end(link)
-    else:
-        base(link)
+row(
+    "tells-nothing-of-an-expired-lease",
+    "Ends a session whose lease is over without CLOSE.",
+    permitted="keep-alive#expiry: the link is closed",
+    unjudged=NO_REASON,
+    on_time=lambda node, base, link: (
+        node.end(link) if link.live and node.now - link.last_heard >= node.lease_of(link) else base()
+    ),
+)
 
 
 @variant("refuse", permitted="close#scope: a session of one link ends either way")
@@ -193,12 +216,14 @@ def closes_only_the_link(node: Reference, base: Base[None], link: Link, reason: 
         base(link, reason)
 
 
-@variant("on_close", permitted="close: no page forbids it; both are done")
-def answers_close_by_close(node: Reference, base: Base[None], link: Link, close: Close) -> None:
-    """Answers CLOSE of a session by CLOSE(GENERIC)."""
-    if link.live:
-        node.send(link, Close(session=close.session, reason=GENERIC))
-    base(link, close)
+row(
+    "answers-close-by-close",
+    "Answers CLOSE of a session by CLOSE(GENERIC).",
+    permitted="close: no page forbids it; both are done",
+    on_close=before(
+        lambda node, link, close: node.send(link, Close(session=close.session, reason=GENERIC)) if link.live else None
+    ),
+)
 
 
 @variant("refuse", permitted="close#scope: a session of one link ends either way; no page says which in a handshake")

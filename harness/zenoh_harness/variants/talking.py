@@ -32,7 +32,7 @@ from zenoh_conformance.messages import (
 from zenoh_conformance.primitives import Timestamp, WireExpr, ZenohID, keyexpr
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.wire import Enc, Exts, Unknown
-from zenoh_harness.reference import Base, Link, Pending, Reference, declare, whole
+from zenoh_harness.reference import Base, Link, Pending, Reference, after, before, declare, whole
 
 from . import row, variant
 
@@ -93,10 +93,12 @@ def greets_with_declarations(node: Reference, base: Base[None], link: Link) -> N
     node.say(link, Push(key=key, body=Put(payload=b"hello")))
 
 
-@variant("on_live", permitted="query#request-response-flow")
-def greets_with_a_query(node: Reference, base: Base[None], link: Link) -> None:
-    """Begins each session with a query of its own."""
-    ask(node, link)
+row(
+    "greets-with-a-query",
+    "Begins each session with a query of its own.",
+    permitted="query#request-response-flow",
+    on_live=lambda node, link: ask(node, link),
+)
 
 
 def ask(node: Reference, link: Link) -> int | None:
@@ -107,26 +109,25 @@ def ask(node: Reference, link: Link) -> int | None:
     return number
 
 
-@variant("on_live", permitted="message-reference#oam")
-def says_oam(node: Reference, base: Base[None], link: Link) -> None:
-    """Begins each session with a transport message OAM."""
-    if not link.terms.lowlatency:
-        node.send(link, Oam(id=0x7FFF, enc=Enc.Z64, body=5))
+row(
+    "says-oam",
+    "Begins each session with a transport message OAM.",
+    permitted="message-reference#oam",
+    on_live=lambda node, link: None if link.terms.lowlatency else node.send(link, Oam(id=0x7FFF, enc=Enc.Z64, body=5)),
+)
 
 
-@variant(permitted="keep-alive#period: at least")
-class KeepsAliveAllTheTime(Reference):
-    """Sends KEEP_ALIVE on each session at every tick of its clock, and before every other message."""
-
-    def on_time(self, link: Link) -> None:
-        super().on_time(link)
-        if link.live and link.inside is None and link.name in self.links:
-            self.send(link, KeepAlive())
-
-    def say(self, link: Link, message: Any, **how: Any) -> None:
-        if link.inside is None:
-            self.send(link, KeepAlive())
-        super().say(link, message, **how)
+row(
+    "keeps-alive-all-the-time",
+    "Sends KEEP_ALIVE on each session at every tick of its clock, and before every other message.",
+    permitted="keep-alive#period: at least",
+    on_time=after(
+        lambda node, link: (
+            node.send(link, KeepAlive()) if link.live and link.inside is None and link.name in node.links else None
+        )
+    ),
+    say=before(lambda node, link: node.send(link, KeepAlive()) if link.inside is None else None),
+)
 
 
 EVERYTHING_IN_FRAGMENTS = row(
@@ -194,18 +195,15 @@ def asks_in_mid_session(node: Reference, base: Base[None], link: Link, message: 
     base(link, message, **how)
 
 
-@variant(
+row(
+    "sends-what-somebody-wants",
+    "Sends publications and queries of its own application only to sessions that declared a match, even to routers.",
     permitted="push: a publication goes to sessions with a subscriber; query: to sessions with a queryable",
+    receivers=lambda node, base, key: [other for other in base() if node.subscribes(other, key)],
+    targets=lambda node, base, link, key: [
+        other for other in base() if other.session in node.held(link, lambda held: keyexpr.intersects(key, held.key))
+    ],
 )
-class SendsWhatSomebodyWants(Reference):
-    """Sends publications and queries of its own application only to sessions that declared a match, even to routers."""
-
-    def receivers(self, link: Link, key: str) -> list[Link]:
-        return [other for other in super().receivers(link, key) if self.subscribes(other, key)]
-
-    def targets(self, link: Link, request: Request, key: str) -> list[Link]:
-        serving = self.held(link, lambda held: keyexpr.intersects(key, held.key))
-        return [other for other in super().targets(link, request, key) if other.session in serving]
 
 
 EARLIEST = 0x6A00_0000_0000_0001

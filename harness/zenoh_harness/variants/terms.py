@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from zenoh_conformance.messages import Init, sane
 from zenoh_conformance.wire import NO_EXTS, Exts
-from zenoh_harness.reference import Base, Link, Reference
+from zenoh_harness.reference import Link, Reference
 
 from . import row, variant
 
@@ -99,11 +99,13 @@ row(
 )
 
 
-@variant("lease_of", permitted="erratum effective-lease: either reading is right", settings={"lease_ms": 1000})
-def waits_for_the_peers_lease(node: Reference, base: Base[float], link: Link) -> float:
-    """Ends a session after the lease that the far side stated, even if its own is shorter."""
-    assert link.their_open is not None
-    return link.their_open.lease * (1 if link.their_open.lease_in_seconds else 0.001)
+row(
+    "waits-for-the-peers-lease",
+    "Ends a session after the lease that the far side stated, even if its own is shorter.",
+    permitted="erratum effective-lease: either reading is right",
+    settings={"lease_ms": 1000},
+    lease_of=lambda link: link.their_open.lease * (1 if link.their_open.lease_in_seconds else 0.001),
+)
 
 
 # -- modes and extensions
