@@ -5,7 +5,6 @@ The values are canonical: they encode, and the bytes decode to the same values w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache, singledispatch
 from typing import Any
 
@@ -16,18 +15,28 @@ from .primitives.encoding import Encoding, EncodingType
 from .primitives.payload import Payload
 from .primitives.wire_expr import KeyExpr, WireExpr
 from .primitives.zid import PackedBits, PackedZid, ZenohID, ZidType
-from .wire import registry, vle
-from .wire.declare import Declaration, Field
-from .wire.extensions import Exts, Unknown
-from .wire.layer import Enc, Layer
-from .wire.nested import Body, ByEnc, Composite, Many, Messages
-from .wire.types import Blob, Fixed, Vle, WireType
+from .wire import (
+    Blob,
+    Body,
+    ByEnc,
+    Composite,
+    Enc,
+    Exts,
+    Fixed,
+    Layer,
+    Many,
+    Messages,
+    Unknown,
+    Vle,
+    WireType,
+    registry,
+    vle,
+)
+from .wire.declare import Declaration
+from .wire.sampling import Choices, Values
 
 SMALL = 12
 """The largest size, in bytes, of values without a bound."""
-
-Values = Mapping[str, Any]
-"""The earlier fields of the same message."""
 
 
 @cache
@@ -44,40 +53,13 @@ def of_layer(layer: Layer) -> st.SearchStrategy[Any]:
 
 @st.composite
 def _build(draw: st.DrawFn, declared: Declaration) -> Any:
-    values: dict[str, Any] = {}
-    if declared.extensions is not None:
-        values["exts"] = draw(chain(declared))
-    given: dict[str, bool] = {}
-    for field in declared.fields:
-        values[field.name] = draw(_field(field, values, given, draw))
-    if "exts" in values:
-        values["exts"] = Exts(extension for extension in values["exts"] if _is_allowed(extension, values))
-    return declared.cls(**values)
-
-
-def _is_allowed(extension: Any, values: Values) -> bool:
-    only = "" if isinstance(extension, Unknown) else registry.of(type(extension)).only
-    return not only or bool(eval(only, {}, dict(values)))  # noqa: S307 - a condition of our declarations
-
-
-def _field(field: Field, values: Values, given: dict[str, bool], draw: st.DrawFn) -> st.SearchStrategy[Any]:
-    presence = field.presence
-    if presence is None:
-        assert field.wire
-        return wire(field.wire, values)
-    if presence.how == "flag":
-        return st.booleans()
-    if presence.how == "bits":
-        assert field.values
-        return st.sampled_from(list(field.values))
-    if presence.how == "given":
-        if presence.what not in given:
-            given[presence.what] = draw(st.booleans())
-        follows = given[presence.what]
-    else:
-        follows = bool(eval(presence.what, {}, dict(values)))  # noqa: S307 - a condition of our declarations
-    assert field.wire
-    return wire(field.wire, values) if follows else st.none()
+    choices = Choices(
+        coin=lambda: draw(st.booleans()),
+        among=lambda values: draw(st.sampled_from(values)),
+        wire=lambda kind, values: draw(wire(kind, values)),
+        chain=lambda declared: draw(chain(declared)),
+    )
+    return choices.value_of(declared)
 
 
 @cache
@@ -129,11 +111,14 @@ def _(kind: Vle, values: Values) -> st.SearchStrategy[int]:
     return integers(min(most, (kind.reserved & -kind.reserved) - 1) if kind.reserved else most)
 
 
-@wire.register
-def _(kind: Fixed, values: Values) -> st.SearchStrategy[int]:
-    return st.integers(kind.least, (1 << 8 * kind.size) - 1).map(lambda value: value & ~kind.reserved)
-
-
+wire.register(
+    Fixed,
+    lambda kind, values: st.integers(kind.least, (1 << 8 * kind.size) - 1).map(lambda value: value & ~kind.reserved),
+)
+wire.register(
+    PackedBits,
+    lambda kind, values: st.sampled_from(list(kind.values)) if kind.values else st.integers(0, kind.mask),
+)
 wire.register(Composite, lambda kind, values: of(kind.cls))
 wire.register(Body, lambda kind, values: st.one_of([of(message) for message in kind.kinds]))
 wire.register(Messages, lambda kind, values: st.lists(of_layer(Layer(kind.layer)), min_size=1, max_size=3).map(tuple))
@@ -161,11 +146,6 @@ def _(kind: Payload, values: Values) -> st.SearchStrategy[bytes]:
 
 def _encode_slices(parts: list[tuple[int, bytes]]) -> bytes:
     return vle.encode(len(parts)) + b"".join(bytes([kind]) + vle.encode(len(data)) + data for kind, data in parts)
-
-
-@wire.register
-def _(kind: PackedBits, values: Values) -> st.SearchStrategy[int]:
-    return st.sampled_from(list(kind.values)) if kind.values else st.integers(0, kind.mask)
 
 
 @wire.register

@@ -142,8 +142,7 @@ class Rounds:
     def run(self, rounds: int) -> Outcome:
         """Run all rounds, with equal shares of the time."""
         self.corpus.mkdir(parents=True, exist_ok=True)
-        preparing = Campaign(replace(self.order), self.versions)
-        preparing.prepare()
+        Campaign(replace(self.order), self.versions).prepare()
         campaigns.add_event(self.folder, "begin", 0.0, {"corpus": len(corpus_files(self.corpus))})
         for number in range(rounds):
             self._round(number, self.order.seconds / rounds)

@@ -143,8 +143,7 @@ class Declaring(RuleBasedStateMachine):
         able = [who for who in self.declarers if who.things]
         who = able[at % len(able)]
         kind, entity = sorted(who.things)[thing % len(who.things)]
-        gone = next(cls for cls, name in TAKES_BACK.items() if name == kind)
-        who.party.retracts(gone, entity)
+        who.party.retracts(next(cls for cls, name in TAKES_BACK.items() if name == kind), entity)
         del who.things[kind, entity]
 
     @precondition(lambda self: self.declarers)

@@ -114,9 +114,7 @@ class Outcome:
 
 def public_json(row: FindingRow) -> dict[str, Any]:
     """Return a finding as JSON data; one under embargo is reduced to its id."""
-    if row.embargo:
-        return {"id": row.id, "embargo": True}
-    return row.to_json()
+    return {"id": row.id, "embargo": True} if row.embargo else row.to_json()
 
 
 def ledger_row(row: FindingRow) -> FindingRow:

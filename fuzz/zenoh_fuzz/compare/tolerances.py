@@ -10,13 +10,14 @@ import dataclasses
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import UnionType
 from typing import TYPE_CHECKING, Any, Final
 
 from zenoh_conformance import messages as m
 from zenoh_conformance.messages import QueryableInfo, WireExprExt, data, init
 from zenoh_conformance.messages import open as open_
 from zenoh_conformance.messages.query import BodyShm
-from zenoh_conformance.primitives import Encoding, EncodingType
+from zenoh_conformance.primitives import Encoding
 from zenoh_conformance.wire import Exts, Many, Messages, Vle, WireType, registry
 from zenoh_harness.foreign.confirm.codec import SINCE
 
@@ -121,6 +122,15 @@ def change_values(
     return change(value, wire)
 
 
+def rewrite_each(
+    name: str, reason: str, erratum: str, *, kind: type[Any] | UnionType, change: Callable[[Any], Any]
+) -> None:
+    """Declare a rewrite of each value of a class, wherever it is in a message."""
+    rewrite(name, reason, erratum)(
+        lambda message, _: change_values(message, lambda value, _: change(value) if isinstance(value, kind) else value)
+    )
+
+
 # --- other readings ---------------------------------------------------------------------------------------------------
 
 
@@ -137,51 +147,44 @@ def _cut(message: Any, _: Difference) -> Any:
     return change_values(message, change, but=(open_.RemoteBound,))
 
 
-@rewrite("encoding-cut-to-16-bits", "an encoding's id beyond 16 bits loses its high bits", "encoding-registry")
-def _encoding(message: Any, _: Difference) -> Any:
-    def change(value: Any, wire: WireType | None) -> Any:
-        if isinstance(wire, EncodingType) and value.id > 0xFFFF:
-            return Encoding(value.id & 0xFFFF, value.schema)
-        return value
-
-    return change_values(message, change)
+rewrite_each(
+    "encoding-cut-to-16-bits",
+    "an encoding's id beyond 16 bits loses its high bits",
+    "encoding-registry",
+    kind=Encoding,
+    change=lambda value: Encoding(value.id & 0xFFFF, value.schema),
+)
 
 
 @rewrite(
     "resolution-of-six-bits", "a reader drops the two highest bits of the resolution", "resolution-reserved-ignored"
 )
 def _resolution(message: Any, _: Difference) -> Any:
-    if isinstance(message, m.Init | m.Join) and message.resolution is not None:
-        return dataclasses.replace(message, resolution=message.resolution & 0x3F)
-    return message
+    states = isinstance(message, m.Init | m.Join) and message.resolution is not None
+    return dataclasses.replace(message, resolution=message.resolution & 0x3F) if states else message
 
 
-@rewrite("unknown-consolidation-is-auto", "an unknown consolidation mode is taken for Auto", "consolidation-vle")
-def _consolidation(message: Any, _: Difference) -> Any:
-    def change(value: Any, wire: WireType | None) -> Any:
-        if isinstance(value, m.Query | m.Reply) and value.consolidation is not None and value.consolidation > 3:
-            return dataclasses.replace(value, consolidation=0)
-        return value
-
-    return change_values(message, change)
-
-
-@rewrite("queryable-info-has-two-fields", "structs hold bit 0 and bits 8 to 23 of QueryableInfo", "queryable-info-bits")
-def _queryable(message: Any, _: Difference) -> Any:
-    def change(value: Any, wire: WireType | None) -> Any:
-        return QueryableInfo(value=value.value & 0xFFFF01) if isinstance(value, QueryableInfo) else value
-
-    return change_values(message, change)
-
-
-@rewrite(
-    "wire-expr-flags-of-two-bits", "of the flags of an undeclaration's key two bits are read", "wire-expr-ext-suffix"
+rewrite_each(
+    "unknown-consolidation-is-auto",
+    "an unknown consolidation mode is taken for Auto",
+    "consolidation-vle",
+    kind=m.Query | m.Reply,
+    change=lambda value: dataclasses.replace(value, consolidation=0) if (value.consolidation or 0) > 3 else value,
 )
-def _key_flags(message: Any, _: Difference) -> Any:
-    def change(value: Any, wire: WireType | None) -> Any:
-        return dataclasses.replace(value, flags=value.flags & 3) if isinstance(value, WireExprExt) else value
-
-    return change_values(message, change)
+rewrite_each(
+    "queryable-info-has-two-fields",
+    "structs hold bit 0 and bits 8 to 23 of QueryableInfo",
+    "queryable-info-bits",
+    kind=QueryableInfo,
+    change=lambda value: QueryableInfo(value=value.value & 0xFFFF01),
+)
+rewrite_each(
+    "wire-expr-flags-of-two-bits",
+    "of the flags of an undeclaration's key two bits are read",
+    "wire-expr-ext-suffix",
+    kind=WireExprExt,
+    change=lambda value: dataclasses.replace(value, flags=value.flags & 3),
+)
 
 
 SHM: Final = (init.Shm, open_.Shm, open_.ShmAnswer)

@@ -84,9 +84,7 @@ class Mutator:
             except (DoesNotFitError, LookupError, ValueError):
                 continue  # this edit does not fit this message, or what an earlier one left of it
             self.last += (name,)
-        if not self.last:
-            return self._bytes(data, most, random)
-        return data[:1] + segments.join() + rest
+        return self._bytes(data, most, random) if not self.last else data[:1] + segments.join() + rest
 
     def _bytes(self, data: bytes, most: int, random: Random) -> bytes:
         self.last = (PLAIN,)
@@ -118,8 +116,7 @@ def splice(mine: Segments, theirs: Segments, random: Random) -> Segments:
         while random.random() < 0.6 and _name(path.rpartition(".")[0]) == _name(other.rpartition(".")[0]) != "":
             path, other = path.rpartition(".")[0], other.rpartition(".")[0]
         return mine.replace(path, theirs.get(other).data, recompute=random.random() < 0.7)
-    whole = Segment("spliced", theirs.join())
-    return Segments((*mine, whole))
+    return Segments((*mine, Segment("spliced", theirs.join())))
 
 
 def _name(path: str) -> str:

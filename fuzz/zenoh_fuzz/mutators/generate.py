@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache, singledispatch
+from functools import singledispatch
 from random import Random
 from typing import Any, Final
 
@@ -30,11 +29,10 @@ from zenoh_conformance.wire import (
     registry,
     vle,
 )
-from zenoh_conformance.wire.declare import Declaration, Field
+from zenoh_conformance.wire.declare import Declaration
+from zenoh_conformance.wire.sampling import Choices, Values
 from zenoh_fuzz import inputs
 from zenoh_fuzz.inputs.seeds import EDGES
-
-Values = Mapping[str, Any]
 
 TEXTS: Final = ("", "a", "a/b", "demo/example/**", "*", "tcp/127.0.0.1:7447", "a=1;b=2", "k\u00e9", "x" * 40)
 """Values of text fields."""
@@ -62,44 +60,13 @@ def a_message(layer: Layer, random: Random) -> bytes:
 
 def value_of(declared: Declaration, random: Random) -> Any:
     """Return a value of a declared class."""
-    values: dict[str, Any] = {}
-    given: dict[str, bool] = {}
-    chain: Any = None
-    if declared.extensions is not None:
-        chain = values["exts"] = _chain(declared, random)
-    for field in declared.fields:
-        values[field.name] = _field(field, values, given, random)
-    if chain is not None:
-        values["exts"] = Exts(each for each in chain if _has_place(each, values))
-    return declared.cls(**values)
-
-
-def _has_place(extension: Any, values: Values) -> bool:
-    only = "" if isinstance(extension, Unknown) else registry.of(type(extension)).only
-    return not only or bool(eval(_compile_condition(only), {}, dict(values)))  # noqa: S307  a condition of our declarations
-
-
-@cache
-def _compile_condition(condition: str) -> Any:
-    return compile(condition, "<condition>", "eval")
-
-
-def _field(field: Field, values: Values, given: dict[str, bool], random: Random) -> Any:
-    presence = field.presence
-    if presence is None:
-        assert field.wire
-        return wire(field.wire, values, random)
-    if presence.how == "flag":
-        return random.random() < 0.5
-    if presence.how == "bits":
-        assert field.values
-        return random.choice(list(field.values))
-    if presence.how == "given":
-        follows = given.setdefault(presence.what, random.random() < 0.5)
-    else:
-        follows = bool(eval(_compile_condition(presence.what), {}, dict(values)))  # noqa: S307  a condition of our declarations
-    assert field.wire
-    return wire(field.wire, values, random) if follows else None
+    choices = Choices(
+        coin=lambda: random.random() < 0.5,
+        among=random.choice,
+        wire=lambda kind, values: wire(kind, values, random),
+        chain=lambda declared: _chain(declared, random),
+    )
+    return choices.value_of(declared)
 
 
 def _chain(declared: Declaration, random: Random) -> Exts[Any]:
@@ -124,8 +91,7 @@ def _by_enc(enc: Enc, random: Random) -> Any:
 def _integer(random: Random, most: int) -> int:
     if random.random() < 0.6:
         return random.randrange(min(most, 20) + 1)
-    edge = random.choice(EDGES)
-    return min(edge, most)
+    return min(random.choice(EDGES), most)
 
 
 def _bytes(random: Random, least: int = 0, most: int = 12) -> bytes:
@@ -138,14 +104,29 @@ def wire(kind: WireType, values: Values, random: Random) -> Any:
     raise TypeError(f"nothing makes a {type(kind).__name__}")
 
 
-@wire.register
-def _(kind: Vle, values: Values, random: Random) -> int:
-    return _integer(random, kind.most)
-
-
-@wire.register
-def _(kind: Fixed, values: Values, random: Random) -> int:
-    return random.randint(kind.least, (1 << 8 * kind.size) - 1) & ~kind.reserved or kind.least
+wire.register(Vle, lambda kind, values, random: _integer(random, kind.most))
+wire.register(
+    Fixed,
+    lambda kind, values, random: random.randint(kind.least, (1 << 8 * kind.size) - 1) & ~kind.reserved or kind.least,
+)
+wire.register(
+    PackedBits,
+    lambda kind, values, random: random.choice(list(kind.values)) if kind.values else random.randint(0, kind.mask),
+)
+wire.register(ZidType, lambda kind, values, random: ZenohID(_bytes(random, 0, 15) + bytes([random.randint(1, 255)])))
+wire.register(
+    PackedZid,
+    lambda kind, values, random: (
+        None if kind.present and random.random() < 0.5 else wire.dispatch(ZidType)(kind, values, random)
+    ),
+)
+wire.register(
+    EncodingType,
+    lambda kind, values, random: Encoding(_integer(random, 0xFFFF), _bytes(random) if random.random() < 0.4 else None),
+)
+wire.register(Composite, lambda kind, values, random: value_of(registry.of(kind.cls), random))
+wire.register(Body, lambda kind, values, random: value_of(registry.of(random.choice(kind.kinds)), random))
+wire.register(ByEnc, lambda kind, values, random: _by_enc(values["enc"], random))
 
 
 @wire.register
@@ -166,42 +147,12 @@ def _(kind: Payload, values: Values, random: Random) -> bytes:
 
 
 @wire.register
-def _(kind: PackedBits, values: Values, random: Random) -> int:
-    return random.choice(list(kind.values)) if kind.values else random.randint(0, kind.mask)
-
-
-@wire.register
-def _(kind: ZidType, values: Values, random: Random) -> ZenohID:
-    return ZenohID(_bytes(random, 0, 15) + bytes([random.randint(1, 255)]))
-
-
-@wire.register
-def _(kind: PackedZid, values: Values, random: Random) -> Any:
-    return None if kind.present and random.random() < 0.5 else wire.dispatch(ZidType)(kind, values, random)
-
-
-@wire.register
 def _(kind: KeyExpr, values: Values, random: Random) -> WireExpr:
     scope, suffix = _integer(random, 0xFFFF), wire(kind.suffix, values, random)
     if kind.byte != "header":
         byte = values[kind.byte]
         return WireExpr(scope, suffix if byte & kind.n else None, byte & kind.m != 0)
     return WireExpr(scope, suffix if random.random() < 0.7 else None, bool(kind.m) and random.random() < 0.5)
-
-
-@wire.register
-def _(kind: EncodingType, values: Values, random: Random) -> Encoding:
-    return Encoding(_integer(random, 0xFFFF), _bytes(random) if random.random() < 0.4 else None)
-
-
-@wire.register
-def _(kind: Composite, values: Values, random: Random) -> Any:
-    return value_of(registry.of(kind.cls), random)
-
-
-@wire.register
-def _(kind: Body, values: Values, random: Random) -> Any:
-    return value_of(registry.of(random.choice(kind.kinds)), random)
 
 
 @wire.register
@@ -214,8 +165,3 @@ def _(kind: Messages, values: Values, random: Random) -> tuple[Any, ...]:
 def _(kind: Many, values: Values, random: Random) -> tuple[Any, ...]:
     count = kind.count if isinstance(kind.count, int) else random.randrange(4)
     return tuple(wire(kind.item, values, random) for _ in range(count))
-
-
-@wire.register
-def _(kind: ByEnc, values: Values, random: Random) -> Any:
-    return _by_enc(values["enc"], random)

@@ -63,8 +63,7 @@ def main(plan_file: str, arguments: list[str]) -> None:
     """Fuzz until libFuzzer's limits are reached; it exits the process."""
     import json
 
-    oracle_name = json.loads(Path(plan_file).read_text(encoding="utf-8"))["oracle"]
-    instrument(oracle_name)
+    instrument(json.loads(Path(plan_file).read_text(encoding="utf-8"))["oracle"])
     from . import plan as plans
     from .loop import begin
 

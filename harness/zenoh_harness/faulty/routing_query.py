@@ -21,8 +21,7 @@ class _KeepsIds(Reference):
     """Base of nodes that forward queries under ids of another counter."""
 
     def pass_on(self, other, request, key, pending):
-        number = pending.owing[other.session]
-        other.requests.pop(number, None)
+        other.requests.pop(pending.owing[other.session], None)
         again = self.number(other, request)
         pending.owing[other.session] = again
         other.requests[again] = pending

@@ -105,8 +105,7 @@ class _Wire:
         """Return the IP packet around a TCP segment or UDP datagram whose checksum has the offset `at`."""
         source, target = self.at[sender][0], self.at[sender.other][0]
         pseudo = source.packed + target.packed + struct.pack(">II", len(body), protocol)
-        text = struct.pack(">H", _sum(pseudo + body) or 0xFFFF)
-        body = body[:at] + text + body[at + 2 :]
+        body = body[:at] + struct.pack(">H", _sum(pseudo + body) or 0xFFFF) + body[at + 2 :]
         if source.version == 6:
             return struct.pack(">IHBB", 6 << 28, len(body), protocol, 64) + source.packed + target.packed + body
         head = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(body), 0, 0x4000, 64, protocol, 0)

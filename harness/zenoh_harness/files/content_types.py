@@ -110,6 +110,4 @@ def _beyond_ascii(data: bytes) -> ContentType:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         return ContentType.BYTES
-    if text.lstrip().startswith("{"):
-        return _of_json(text.lstrip())
-    return _of_text(text)
+    return _of_json(text.lstrip()) if text.lstrip().startswith("{") else _of_text(text)

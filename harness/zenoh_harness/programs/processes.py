@@ -47,9 +47,7 @@ class ProcessEnd:
         return self.code >= 0 and self.code not in _SHELL_DEATHS
 
     def __str__(self) -> str:
-        if self.code >= 0:
-            return f"exit code {self.code}"
-        return f"signal {-self.code} ({signal_name(-self.code)})"
+        return f"exit code {self.code}" if self.code >= 0 else f"signal {-self.code} ({signal_name(-self.code)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,8 +296,7 @@ class Program:
             lines = (self.folder / "signs").read_bytes().decode(errors="replace").splitlines()
         except FileNotFoundError:
             return ()
-        pairs = (line.partition(" ")[::2] for line in lines)
-        return tuple(signs.classify(pairs, self.panics))
+        return tuple(signs.classify((line.partition(" ")[::2] for line in lines), self.panics))
 
     def __enter__(self) -> Self:
         return self

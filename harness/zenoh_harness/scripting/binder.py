@@ -276,8 +276,7 @@ class _Performance:
         return step.what in ENDS and "Close" not in self.script.header.get("cause", "")
 
     def deviate(self, us: Dialogue) -> NoReturn:
-        header = self.script.header
-        cause = header.get("cause", "as recorded")
+        cause = self.script.header.get("cause", "as recorded")
         raise Deviation(
             Finding(
                 requirement=self.script.requirement,

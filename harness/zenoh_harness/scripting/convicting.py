@@ -77,8 +77,7 @@ def convictions(node: FaultyNode) -> Iterator[Convicts]:
 
 def said_to(script: Script, node: type[Reference], seed: int = 2) -> tuple[Says, str]:
     """Return what a script says of a node, and the reason."""
-    case = case_of(script, "scripts/recorded")
-    findings, scene = _findings_on(case, {}, node, seed)
+    findings, scene = _findings_on(case_of(script, "scripts/recorded"), {}, node, seed)
     if findings:
         return Says.RED, findings[0].cause
     return (Says.NOTHING, scene) if isinstance(scene, str) else (Says.GREEN, "")

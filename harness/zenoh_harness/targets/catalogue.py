@@ -95,8 +95,7 @@ class Catalogue:
     @classmethod
     def load(cls, project: Path | None = None) -> Catalogue:
         """Load our targets, then those of the project folder (by default the current one), which replace ours of the same name."""
-        folder = project or Path.cwd()
-        return cls([*_load_shipped(), *_load_project(folder)])
+        return cls([*_load_shipped(), *_load_project(project or Path.cwd())])
 
     def __iter__(self) -> Iterator[KnownTarget]:
         return iter(sorted(self._known.values(), key=lambda target: target.name))

@@ -172,8 +172,7 @@ AnyReach = TypeVar("AnyReach", bound=Reach)
 
 def parse(text: str) -> Reach:
     """Parse a target string. Raises UsageError, which offers the nearest name."""
-    stripped = text.strip()
-    body, options = _split_options(stripped)
+    body, options = _split_options(text.strip())
     match = _KIND_AT.fullmatch(body)
     if match is None:
         raise UsageError(
@@ -210,9 +209,7 @@ def _split_options(text: str) -> tuple[str, dict[str, str]]:
     if text.endswith("?"):
         return text[:-1], {}
     cut = _OPTIONS_AT.search(text)
-    if cut is None:
-        return text, {}
-    return text[: cut.start()], _pairs(text[cut.end() :])
+    return (text, {}) if cut is None else (text[: cut.start()], _pairs(text[cut.end() :]))
 
 
 def _pairs(text: str) -> dict[str, str]:

@@ -115,8 +115,7 @@ class Followed:
             self.place(plan.number)
         )
         written = self._read(self.place(plan.number))
-        across = self._across(plan, flows, written)
-        self._alert(plan, written.where("what = 'finding'"), across)
+        self._alert(plan, written.where("what = 'finding'"), self._across(plan, flows, written))
         newest = written.agg(F.max("time")).collect()[0][0] or 0
         return {"newest": max(newest, before.get("newest", 0)), "flows": plan.number, "code": code()}
 

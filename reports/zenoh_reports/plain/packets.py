@@ -279,8 +279,7 @@ class _Part(io.RawIOBase):
 @lru_cache(maxsize=1 << 16)
 def names(protocol: int, source: str, target: str) -> tuple[str, str]:
     """Hosts and flow of what goes from one endpoint to another, the same both ways."""
-    blank = Unit(0, 0, protocol, source, target, b"")
-    number, one, other = flow_key(blank)
+    number, one, other = flow_key(Unit(0, 0, protocol, source, target, b""))
     return hosts(source.rpartition(":")[0], target.rpartition(":")[0]), f"{number} {one} {other}"
 
 

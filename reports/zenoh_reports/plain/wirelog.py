@@ -147,8 +147,7 @@ def _label(seen: Sequence[Seen]) -> str:
 
 def _pieces(data: bytes, batches: Sequence[Seen], *, datagram: bool) -> Iterator[AnnotatedSegment]:
     """The segments of the event's bytes, in order; offsets count from the event's first byte."""
-    layer = Layer.DATAGRAM if datagram else Layer.STREAM
-    reading = explain(data, layer)
+    reading = explain(data, Layer.DATAGRAM if datagram else Layer.STREAM)
     if not reading.ok and len(batches) == 1 and not datagram:
         low = explain(data, Layer.LOWLATENCY)
         reading = low if low.ok else reading

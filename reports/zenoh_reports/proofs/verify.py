@@ -26,8 +26,7 @@ def main(arguments: Sequence[str]) -> int:
         print(__doc__)
         return 0 if arguments else 2
     order = (2, 1, 3, 0)
-    codes = [verify_file(Path(name)) for name in arguments]
-    return min(codes, key=order.index)
+    return min([verify_file(Path(name)) for name in arguments], key=order.index)
 
 
 def verify_file(file: Path) -> int:
@@ -68,8 +67,7 @@ def compare(proof: Mapping[str, Any], derived: Derived) -> tuple[bool, list[str]
     ]
     if not same:
         rows.append(("told", f"{shown}: {judgement['cause']}"))
-    lines = [f"  {name:<9}{plain(text)}" for name, text in rows]
-    return same, lines + place(derived.byte)
+    return same, [f"  {name:<9}{plain(text)}" for name, text in rows] + place(derived.byte)
 
 
 def place(byte: Byte | None) -> list[str]:

@@ -54,9 +54,7 @@ class CodecWitness:
             found = pieces(vector)
         except Unaskable as why:
             return Statement(Word.CANNOT, str(why))
-        if reason := self._unseen(vector):
-            return Statement(Word.CANNOT, reason)
-        return found
+        return Statement(Word.CANNOT, reason) if (reason := self._unseen(vector)) else found
 
     def _unseen(self, vector: Vector) -> str:
         """Why this release says nothing about a vector, whatever it answers; empty when it does."""

@@ -48,8 +48,7 @@ class LiveWitness:
 
     def difference(self, row: MessagePair) -> str:
         """Return how the effects of a row's two messages differ; empty if they do not."""
-        kind = next(iter(row.one))
-        watch = self._watches().get(kind)
+        watch = self._watches().get(next(iter(row.one)))
         if watch is None:
             return ""
         one, other = (self._effects_of(watch, means) for means in (row.one, row.other))

@@ -30,23 +30,20 @@ def an_encoding_without_a_number_keeps_its_name(talk: Talk, encoding: str) -> No
 @scenario(priority=range(1, 8))
 def a_sample_keeps_its_priority(talk: Talk, priority: int) -> None:
     """From real time to background."""
-    ear = talk.listens()
-    talk.carries(ear, b"x", priority=priority)
+    talk.carries(talk.listens(), b"x", priority=priority)
 
 
 @scenario(congestion=("block", "drop", "block_first"), priority=(1, 5, 7))
 def a_sample_keeps_its_congestion_control(talk: Talk, congestion: str, priority: int) -> None:
     """A link that is not busy drops nothing either; who hears it must know that control to tell it."""
     talk.there.declare("publisher", talk.key, congestion=congestion)
-    ear = talk.listens()
-    talk.carries(ear, b"x", congestion=congestion, priority=priority)
+    talk.carries(talk.listens(), b"x", congestion=congestion, priority=priority)
 
 
 @scenario(express=(True, False))
 def a_sample_keeps_whether_it_is_express(talk: Talk, express: bool) -> None:
     """An express sample is not kept back for a fuller batch; its receiver is told."""
-    ear = talk.listens()
-    talk.carries(ear, b"x", express=express)
+    talk.carries(talk.listens(), b"x", express=express)
 
 
 @scenario(size=(1, 1_000, 70_000))

@@ -110,8 +110,7 @@ def a_reply_may_be_a_delete(talk: Talk) -> None:
 @scenario(encoding=("zenoh/bytes", "text/plain;utf-8", "video/vp9"))
 def a_reply_keeps_what_it_carries(talk: Talk, encoding: str) -> None:
     """Key, payload, encoding, attachment."""
-    step = {"reply": "aa", "encoding": encoding, "attachment": "0102"}
-    talk.serves(step)
+    talk.serves({"reply": "aa", "encoding": encoding, "attachment": "0102"})
     asked = talk.asks()
     talk.expect(asked, "reply", key=talk.key, payload="aa", encoding=encoding, attachment="0102", kind="put")
     talk.same("more answers", [], talk.answers(asked))
@@ -121,8 +120,7 @@ def a_reply_keeps_what_it_carries(talk: Talk, encoding: str) -> None:
 def parameters_arrive_as_written(talk: Talk, parameters: str) -> None:
     """What follows the question mark of a selector, and the query's payload."""
     ear = talk.serves({"reply": "aa"})
-    selector = f"{talk.key}?{parameters}" if parameters else talk.key
-    asked = talk.asks(selector, payload="0b")
+    asked = talk.asks(f"{talk.key}?{parameters}" if parameters else talk.key, payload="0b")
     talk.expect(ear, "query", key=talk.key, parameters=parameters, payload="0b")
     talk.same("replies", ["aa"], talk.payloads(asked))
 

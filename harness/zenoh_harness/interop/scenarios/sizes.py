@@ -18,8 +18,7 @@ def payload_of(size: int) -> bytes:
 @scenario(size=(0, 1, 127, 128, 16_383, 16_384, BATCH - 1, BATCH, BATCH + 1, 2 * BATCH, 100_000, 1_000_000))
 def a_payload_of_any_size_arrives(talk: Talk, size: int) -> None:
     """Whole, as it was sent."""
-    ear = talk.listens()
-    talk.carries(ear, payload_of(size))
+    talk.carries(talk.listens(), payload_of(size))
 
 
 @scenario()

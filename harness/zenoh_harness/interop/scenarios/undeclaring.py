@@ -28,15 +28,13 @@ def the_last_subscriber_takes_its_key_with_it(talk: Talk) -> None:
     talk.settle()
     talk.here.put(talk.key, b"1")
     talk.quiet(ear)
-    again = talk.listens()
-    talk.carries(again, b"2")
+    talk.carries(talk.listens(), b"2")
 
 
 @scenario()
 def an_undeclared_queryable_is_not_asked(talk: Talk) -> None:
     """The query ends without an answer; declared again, it is asked again."""
-    ear = talk.serves({"reply": "aa"})
-    talk.there.undeclare(ear)
+    talk.there.undeclare(talk.serves({"reply": "aa"}))
     talk.settle()
     talk.same("answers", [], talk.answers(talk.asks()))
     talk.serves({"reply": "bb"})

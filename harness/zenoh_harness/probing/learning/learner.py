@@ -113,9 +113,7 @@ def _output_after_fence(us: Dialogue, heard: int) -> str:
     try:
         us.fence()
     except Deviation:
-        if us.closed is not None:
-            return name_of(Close(reason=us.closed))
-        return link_state(us)
+        return name_of(Close(reason=us.closed)) if us.closed is not None else link_state(us)
     steps = [seen for seen in us.heard[heard:] if seen.kind in ("init", "open")]
     return name_of(steps[0].message) if steps else WORKS
 

@@ -137,8 +137,7 @@ def inline(svg: str, title: str, name: str) -> str:
     root.set("class", "drawing chart")
     root.set("role", "img")
     root.set("aria-label", title)
-    text = tostring(root, encoding="unicode")
-    return re.sub(r"<(/?)ns\d+:", r"<\1", text)
+    return re.sub(r"<(/?)ns\d+:", r"<\1", tostring(root, encoding="unicode"))
 
 
 def _prefix_ids(element: Element, name: str, used: frozenset[str]) -> None:

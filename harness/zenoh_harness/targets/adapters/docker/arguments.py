@@ -43,8 +43,7 @@ class Instructions:
 
 def is_router(reach: Reach) -> bool:
     """Whether the image contains `zenohd`, judged by its name."""
-    repository = re.sub(r":[^/:]*$", "", reach.rest.partition("@")[0])
-    return repository.rpartition("/")[2] in ROUTERS
+    return re.sub(r":[^/:]*$", "", reach.rest.partition("@")[0]).rpartition("/")[2] in ROUTERS
 
 
 def instructions(
