@@ -8,8 +8,9 @@ A fault has the smallest form that holds it:
 - a subclass of the reference under `@faulty(caught_by=..)`: several hooks that share something.
 
 A row's lambda and a function take by name what they need: `node`, arguments of the hook, and `base`, the replaced hook. `base()` calls
-it with the same arguments, `base(message=other)` with another message (`reference.hooked`). They have no annotations: `reference` has
-the types of each hook, and the names of the parameters are compared at import.
+it with the same arguments, `base(message=other)` with another message (`reference.hooked`); `before(effect)` and `after(effect)` are
+hooks that do something beside the replaced one. Functions here have no annotations: `reference` has the types of each hook, and the
+names of the parameters are compared at import.
 """
 
 from __future__ import annotations
