@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import inf
 from typing import Any, TypeVar
 
 from zenoh_conformance.judging.finding import CALM, NOT_REACHED, Deviation, Finding
+from zenoh_conformance.judging.kept_waiting import SHARE
 from zenoh_conformance.messages import Close, Init, KeepAlive, Open
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.reading.kinds import InitAck, InitSyn, M, MessageKind, OpenAck, OpenSyn, reason_code
@@ -54,6 +56,32 @@ def with_unknown(message: Any, *, id: int, enc: Enc, value: int | bytes | None, 
 def chained(*links: bytes) -> bytes:
     """A chain of extensions, each given with its header but without the bit that says that another follows."""
     return b"".join(bytes([each[0] | Z]) + each[1:] for each in links[:-1]) + links[-1]
+
+
+def is_soon(scene: Scene, seconds: float) -> bool:
+    """Whether so much silence is no reason to give a handshake up: less than half of what the target waits, as far as that is known."""
+    patience: float = scene.fact("waits_s", scene.fact("open_timeout_s", inf))
+    return seconds < SHARE * patience
+
+
+def refuses_out_of_turn(scene: Scene, us: Dialogue, message: Sendable, stage: str, beside: Dialogue | None) -> None:
+    """The target refuses a message that is not due; an end to which a silent link `beside` comes as well is none.
+
+    A node gives up each handshake after a time, which no page states. Without a link beside, a late end without CLOSE tells nothing.
+    """
+    us.send(message)
+    began = us.wire.now()
+    refusal = us.expect_refusal(stage, never=OpenAck)
+    if is_soon(scene, us.wire.now() - began):
+        return
+    if beside is None:
+        calls = refusal.reason is not None
+        us.require(calls, expected="Close", got=refusal.text_of, step=f"{NOT_REACHED}: before it gives a handshake up")
+        return
+    beside.next(0)
+    if beside.is_over:
+        calm(scene)
+        us.deviate(expected="a refusal", got="an end that a silent link comes to as well", step=f"stage {stage}")
 
 
 def no_step_forward(us: Dialogue, stage: str) -> None:

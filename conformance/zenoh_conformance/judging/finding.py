@@ -17,7 +17,10 @@ OVERSLEPT = f"{NOT_REACHED}: we were silent for longer than the lease that we st
 CALM = "a machine that is not busy"
 """What is expected where a moment tells what is right, and patience is stretched."""
 
-OUR_FAULT = (OVERSLEPT, CALM)
+KEPT_WAITING: Final = f"{NOT_REACHED}: we kept it waiting in the handshake"
+"""The step of a finding if the target gave a handshake up for which we were late."""
+
+OUR_FAULT = (OVERSLEPT, CALM, KEPT_WAITING)
 """Of what the cause speaks where we, or our machine, were too slow to judge."""
 
 

@@ -74,6 +74,8 @@ class Event:
     data: bytes = b""
     packet: int | None = field(default=None, compare=False)
     """The number of the packet in the capture, from 1 as in Wireshark."""
+    waited: float = field(default=0.0, compare=False, repr=False)
+    """Seconds for which the other side had sent nothing when this was sent, where the observer's kernel tells."""
 
 
 @dataclass(frozen=True, slots=True)

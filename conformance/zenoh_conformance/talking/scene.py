@@ -114,6 +114,7 @@ class Scene(Protocol):
     def fact(self, name: str, default: Any = None) -> Any:
         """What is known of the target beforehand: `lease_ms`, `max_sessions`, `open_timeout_s`, ...
 
+        `waits_s`: for how many seconds it was seen to wait for our next message of a handshake.
         `quick`: the run shall be. `strain` is how many times as long all takes now as on an idle machine.
         """
 

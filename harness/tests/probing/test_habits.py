@@ -150,6 +150,24 @@ def test_one_that_turns_away_who_comes_meanwhile(studied):
     assert (studied.half_open, studied.turns_away, studied.narrow) == (1, True, True)
 
 
+IMPATIENT = ("variant:waits-100-ms-as-listener?as=responder", "variant:waits-100-ms-as-initiator?role=client")
+
+
+@pytest.mark.parametrize(
+    ("studied", "states"),
+    list(zip(IMPATIENT, (["the link's opening", "InitAck"], ["InitSyn", "OpenSyn"]), strict=True)),
+    indirect=["studied"],
+)
+def test_one_that_gives_a_handshake_up_soon(studied, states):
+    assert list(studied.waits) in (states[:1], states)  # on a busy machine the second one may be out of reach
+    assert all(0.09 < waited < 1.0 for waited in studied.waits.values())
+    assert (studied.impatient, studied.few, studied.narrow) == (True, True, False)
+    assert studied.stale_after == min(studied.waits.values()) / 2
+    assert "ms for a message of the handshake" in studied.lines()[0]
+    assert studied.answer
+    assert "many-links" not in studied.lacks
+
+
 @pytest.mark.parametrize(("half_open", "turns_away", "narrow"), [(1, True, True), (1, False, False), (60, True, False)])
 def test_a_link_waits_for_its_place_only_where_it_would_be_turned_away(half_open, turns_away, narrow):
     habits = TargetHabits(half_open=half_open, turns_away=turns_away)

@@ -129,7 +129,7 @@ def test_what_ends_an_attempt_decides_whether_it_is_repeated(world, ends, verdic
 @pytest.mark.parametrize("timed", [False, True])
 def test_our_delay_excuses_no_case_that_is_about_time(world, monkeypatch, timed):
     excused = "not reached: we kept it waiting in the handshake"
-    monkeypatch.setattr(attempting, "as_seen_in_time", lambda _said, finding: replace(finding, path=excused))
+    monkeypatch.setattr(attempting, "as_seen_in_time", lambda _said, finding, _waits: replace(finding, path=excused))
     made = attempt(Item(world.case("x", deviates(0), timed=timed), {}), Conditions(node=world.target.start()))
     assert made.findings[0].reached is timed
 

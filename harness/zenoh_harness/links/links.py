@@ -36,6 +36,8 @@ class LinkEvent(NamedTuple):
     """Whether we caused it; else the peer did."""
     what: Happened
     data: bytes = b""
+    waited: float = 0.0
+    """Of what we sent: seconds since the peer sent last, from the kernel; 0 where it does not tell."""
 
     @property
     def ended(self) -> bool:
@@ -124,7 +126,8 @@ class StreamLink:
                 self._end(Happened.RESET)
                 break
             else:
-                self._tell(LinkEvent(time.monotonic(), True, Happened.BYTES, bytes(view[sent : sent + count])))
+                data_sent = bytes(view[sent : sent + count])
+                self._tell(LinkEvent(time.monotonic(), True, Happened.BYTES, data_sent, self.waited))
                 sent += count
         return sent
 

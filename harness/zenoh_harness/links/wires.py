@@ -133,4 +133,5 @@ class LinkWire:
         sender = self.side if event.ours else self._target
         if event.what is Happened.OPEN:
             sender = Side.INITIATOR
-        return Event(event.time - self._recorder.began, self.name, sender, event.what, event.data)
+        began = self._recorder.began
+        return Event(event.time - began, self.name, sender, event.what, event.data, waited=event.waited)

@@ -105,7 +105,9 @@ def _faster(node: NodeInstance, habits: TargetHabits) -> Iterator[str]:
         yield f"-> a run waits each time until it reconnects: shorten its retry period (zenoh-rust: connect/retry {RETRY})"
     if node.side is Side.RESPONDER and habits.answer > LATE / 2:
         yield "-> a run waits for each of its answers: poll for new links more often"
-    if habits.few:
+    if habits.impatient:
+        yield "-> a busy machine answers it too late: let it wait seconds for a message of the handshake, if it has such a setting"
+    elif habits.few:
         yield "-> checks run one after the other: let it accept more links and sessions, if it has such a setting"
 
 

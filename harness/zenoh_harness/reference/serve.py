@@ -82,12 +82,14 @@ class Server:
         while self.goes_on and not until():
             if connect_to and not self.peers and again_at is not None and time.monotonic() >= again_at:
                 again_at = self.come(connect_to)
+            looked = time.monotonic()
             for key, events in self.selector.select(self.pause()):
                 if key.data is None:
                     self.accept(key.fileobj)  # type: ignore[arg-type]
                 else:
                     self.move(key.data, events)
-            self.do(self.node.tick(time.monotonic()))
+            # What came before `looked` has been read: no far side counts as silent because we were late.
+            self.do(self.node.tick(max(looked, self.node.now)))
             for peer in list(self.peers.values()):
                 self.utter(peer)
             if connect_to and not self.peers and self.count and self.node.habits.ends_with is not None:

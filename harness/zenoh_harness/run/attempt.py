@@ -13,7 +13,7 @@ from typing import Final
 
 from zenoh_conformance.judging.engine import Judged, judge
 from zenoh_conformance.judging.finding import Deviation, Finding
-from zenoh_conformance.judging.kept_waiting import as_seen_in_time
+from zenoh_conformance.judging.kept_waiting import as_seen_in_time, kept_waiting
 from zenoh_conformance.judging.own_side import own_faults
 from zenoh_conformance.reading.conversation import Conversation, Side
 from zenoh_conformance.talking.budget import KEPT, Budgets
@@ -27,6 +27,9 @@ from zenoh_harness.targets.target import NodeInstance
 
 AT_THE_END: Final = ("law/refusal-is-close",)
 """What we break when a case is over, and leaves a link in the middle of a handshake: it is shut without a word."""
+
+JUDGING: Final = Lock()
+"""One conversation is judged at a time: an answer that a target waits for has to wait for one judge at most."""
 
 SUSPENDED: Final = "the target was suspended from outside (SIGSTOP)"
 
@@ -152,7 +155,7 @@ def uses_agent(item: Item) -> bool:
 
 
 def _performed(item: Item, stage: Stage) -> AttemptOutcome:
-    went, cause, trace, findings = Went.HELD, "", "", []
+    went, cause, trace, findings, waits = Went.HELD, "", "", [], stage.habits.waits
     try:
         item.case.run(stage, item.parameters)
     except Deviation as deviation:
@@ -170,16 +173,20 @@ def _performed(item: Item, stage: Stage) -> AttemptOutcome:
     finally:
         findings = [*stage.findings, *findings]
         if not item.case.timed:
-            findings = [as_seen_in_time(stage.conversation, finding) for finding in findings]
+            findings = [as_seen_in_time(stage.conversation, finding, waits) for finding in findings]
+        late = kept_waiting(stage.conversation, stage.role, waits, silence_is_meant=item.case.timed)
         end = stage.ended(findings[0].end if findings else "")
         stage.close()
         stage.dialogues.clear()  # they hold each other, and all that they read
         if stage.budget.spent:
             stage.conversation.cut(stage.budget.sent + KEPT)
+    if late is not None and went is not Went.BROKE:
+        went, findings = Went.HELD, [late]
     if findings and went is Went.HELD:
         went, cause = Went.DEVIATED, findings[0].cause
     stage.conversation.about = {"case": item.label, "requirement": item.case.requirement}
-    every = judge(stage.conversation)
+    with JUDGING:
+        every = judge(stage.conversation)
     ours = own_faults(stage.conversation, every, stage.role.other, (*item.case.breaks, *AT_THE_END))
     if went is Went.HELD and (slip := next(ours, "")):
         went, cause = Went.BROKE, slip
@@ -190,11 +197,13 @@ def _performed(item: Item, stage: Stage) -> AttemptOutcome:
         findings=tuple(findings),
         cause=cause,
         end=end,
-        laws=_of_target(every, stage.role),
+        laws=_of_target(every, stage.role, late is not None),
         trace=trace,
         reading=stage.reading,
     )
 
 
-def _of_target(every: Sequence[Judged], side: Side) -> tuple[Judged, ...]:
-    return tuple(judged for judged in every if judged.sender is side and (judged.subjects or judged.findings))
+def _of_target(every: Sequence[Judged], side: Side, was_late: bool) -> tuple[Judged, ...]:
+    """What the laws say of the target; where we were so late that it ended a link, nothing that they found counts."""
+    of_target = (judged for judged in every if judged.sender is side and (judged.subjects or judged.findings))
+    return tuple(judged for judged in of_target if not (was_late and judged.findings))

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from zenoh_conformance.reading.conversation import Side
+from zenoh_harness.links.timing import strain
 from zenoh_harness.probing import probe as probing
 from zenoh_harness.probing.habits.capacity import measure_capacity
 from zenoh_harness.probing.habits.study import missing_capacity
@@ -43,16 +44,21 @@ def ability(target: NodeTarget, node: NodeInstance, look: Ask | None, needs: Col
     """What the node can do: as it was seen to, with `look`, which is taken twice where one of `needs` is missed; else as it claims."""
     agent, habits = node.agent, habits_of(node)
     refuted = claimed_in_vain(target, node)
+    late = habits.impatient and strain() > 1.0
+    """Whether what it was not seen to do may be for want of our answers."""
     has = {"agent", *(f"agent.{command}" for command in agent.capabilities)} if agent is not None else set()
     known: dict[str, Any] = {
         "role": node.role, "zid": node.zid, "max_sessions": node.profile.sessions, "credentials": node.profile.credentials,
         "stated_role": node.role if target.reach.kind in STARTED_AS or "role" in target.reach.options else None,
         "half_open": habits.half_open,
         "message_size": habits.message,
+        "waits_s": habits.waits_at_least,
     }  # fmt: skip
     if look is None:
         capabilities = target.claims | node.profile.offers | has | {node.side.value} | ASSUMED
-        return Ability(Facts(frozenset(capabilities) - habits.lacks, _without_none(known)), refuted)
+        return Ability(
+            Facts(frozenset(capabilities) - habits.lacks, _without_none(known)), refuted if not late else frozenset()
+        )
     shown = probing.probed_capabilities(node.side, node.profile.name)
     seen = probing.probe_twice(look(node), set(needs).intersection(shown), partial(look, node))
     claimed = target.claims | node.profile.offers
@@ -67,7 +73,7 @@ def ability(target: NodeTarget, node: NodeInstance, look: Ask | None, needs: Col
             frozenset(seen.capabilities | unasked | has | {node.side.value} | ASSUMED) - habits.lacks,
             _without_none(known),
         ),
-        broken | refuted,
+        broken | refuted if not late else frozenset(),
     )
 
 
@@ -77,7 +83,7 @@ def claimed_in_vain(target: NodeTarget, node: NodeInstance) -> frozenset[str]:
     claimed = target.claims & habits.lacks & ROOM
     if not claimed or node.side is not Side.RESPONDER or node.profile.sessions is not None:
         return frozenset()
-    half_open, sessions, _ = measure_capacity(node, habits.answer, habits.offers)
+    half_open, sessions, _ = measure_capacity(node, habits.answer, habits.offers, habits.impatient)
     return claimed & missing_capacity(half_open, sessions)
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from zenoh_conformance.judging.finding import Deviation
+from zenoh_conformance.judging.kept_waiting import kept_waiting
 from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.messages import DQueryable, Push, Put, Query, Reply, Request, Response, ResponseFinal
 from zenoh_conformance.primitives import WireExpr
@@ -84,7 +85,7 @@ class Health:
     grade: Grade
     """The highest grade that it reached."""
     verdict: Verdict
-    """PASS, SLOW, PANIC, ZOMBIE, HANG or CRASH."""
+    """PASS, SLOW, PANIC, ZOMBIE, HANG or CRASH; NOT_OBSERVED where we kept an impatient node waiting."""
     cause: str
     """Why, in one line, free of times; empty for PASS."""
     latency: float
@@ -146,7 +147,10 @@ class _Check:
         except _Ill as unhealthy:
             verdict, cause = unhealthy.verdict, unhealthy.cause
         latency = time.monotonic() - began
+        late = kept_waiting(self.recorder.conversation, self.node.side, self.habits.waits)
         self._leave()
+        if late is not None and verdict.is_stuck:
+            verdict, cause = Verdict.NOT_OBSERVED, late.cause
         if self.budget and verdict is Verdict.PASS and latency > self.budget.slow:
             verdict, cause = Verdict.SLOW, "works, past its latency budget"
         return self._health(verdict, cause, latency)

@@ -28,6 +28,9 @@ SLOW_LOOKS: Final = 3
 BRIEF_LOOKS: Final = 3
 """How many more looks a program gets that ended in order before the look was over: as after each link, or once its work was done."""
 
+LATE_LOOKS: Final = 10
+"""How often a look is taken of a node that we kept waiting in each."""
+
 SUSPENDED_LOOKS: Final = 3
 """How often a look is taken of a node that is suspended during each."""
 
@@ -110,8 +113,11 @@ class Lifecycle:
                 seen=health.cause,
                 hint="nothing was sent yet but a sane handshake: is it what it should be?",
             )
-        self._at_best = health.grade
         panics = frozenset(sign.cause for sign in health.vitals.signs)
+        if health.verdict.says_nothing:
+            self._budget = Budget(calm=0.0, panics=panics)
+            return died
+        self._at_best = health.grade
         if not health.well:
             self._budget = Budget(calm=0.0, enough=health.grade, panics=panics)
             return Unhealthy(health.verdict, f"from the start: {health.cause}", health.conversation, health.wrote)
@@ -193,7 +199,11 @@ class Lifecycle:
         health = self._looked(self._settled())
         if health.verdict is Verdict.SLOW and self.slow is None:
             self.slow = Unhealthy(Verdict.SLOW, health.cause, health.conversation)
-        if health.well or (health.verdict is Verdict.ZOMBIE and health.grade >= self._at_best):
+        if (
+            health.well
+            or health.verdict.says_nothing
+            or (health.verdict is Verdict.ZOMBIE and health.grade >= self._at_best)
+        ):
             return None
         return Unhealthy(health.verdict, health.cause, health.conversation, health.wrote)
 
@@ -249,22 +259,31 @@ class Lifecycle:
             f"{self.target.reach}: {SUSPENDED}, {SUSPENDED_LOOKS} times", step="look at the target", hint="let it run"
         )
 
-    def _brief_look(self, budget: Budget | None) -> Health:
+    def _timely_look(self, budget: Budget | None) -> Health:
+        """A look in which we did not keep an impatient node waiting, if one of several is such."""
         health = self._examine(self.node, budget)
+        for _ in range(LATE_LOOKS):
+            if not health.verdict.says_nothing:
+                break
+            health = self._examine(self.node, budget)
+        return health
+
+    def _brief_look(self, budget: Budget | None) -> Health:
+        health = self._timely_look(budget)
         for _ in range(BRIEF_LOOKS):
             comes = self.node.side is Side.INITIATOR
             if health.verdict is not Verdict.CRASH or not (health.vitals.in_order and (comes or self.habits.brief)):
                 break
             if comes:
                 self.renew()
-            health = self._examine(self.node, budget)
+            health = self._timely_look(budget)
         return health
 
     def _waited_for(self, found: Health) -> Health:
         """One that stands still hangs only past its own habit; a stall that ends by itself is slow, with its length."""
         began, patience = time.monotonic() - found.latency, Deadline(time.monotonic() + self.habits.stall)
         while self._examine is check and found.verdict is Verdict.HANG and not patience.passed:
-            found = self._examine(self.node, self._budget)
+            found = self._timely_look(self._budget)
         if not found.well:
             return found
         return replace(

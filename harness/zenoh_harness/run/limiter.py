@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Event, Lock
 from typing import Final
 
+PROMPT: Final = 0.001
+"""Seconds for which a thread computes, at most, while another one has an answer for an impatient target."""
+
 MOMENT: Final = 0.02
 """Seconds that a task may wait and still count as busy."""
+
+
+@contextmanager
+def prompt_threads(wanted: bool) -> Iterator[None]:
+    """Let a thread that answers a target interrupt one that judges a conversation, sooner than Python does by itself."""
+    before = sys.getswitchinterval()
+    if wanted:
+        sys.setswitchinterval(PROMPT)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 class Limiter:

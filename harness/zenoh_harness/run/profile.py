@@ -26,7 +26,7 @@ from zenoh_harness.run.group import STUCK, Death, Group
 from zenoh_harness.run.instances import Instances
 from zenoh_harness.run.law_results import LawResults
 from zenoh_harness.run.lifecycle import Lifecycle, Unhealthy
-from zenoh_harness.run.limiter import Limiter
+from zenoh_harness.run.limiter import Limiter, prompt_threads
 from zenoh_harness.run.options import Options
 from zenoh_harness.run.plan import Item, groups
 from zenoh_harness.run.records import Records
@@ -67,14 +67,15 @@ class ProfileRun:
         controls = Controls(self.cases, self.ground)
         ordered = [item for item in controls.ordered(able) if set(item.case.needs) <= can.facts.capabilities]
         try:
-            for decision in controls.settled(self._afforded(instances, ordered)):
-                if self.stop.is_set():
-                    return  # the reason for the stop is reported elsewhere; unjudged checks are named
-                if decision.item.label not in asked:
-                    continue  # a control that nobody asked for: it is told only as far as something rests on it
-                if not self.silent:
-                    self.records.decision(decision)
-                self.options.advance(1, decision.item.label)
+            with prompt_threads(self.lifecycle.habits.impatient):
+                for decision in controls.settled(self._afforded(instances, ordered)):
+                    if self.stop.is_set():
+                        return  # the reason for the stop is reported elsewhere; unjudged checks are named
+                    if decision.item.label not in asked:
+                        continue  # a control that nobody asked for: it is told only as far as something rests on it
+                    if not self.silent:
+                        self.records.decision(decision)
+                    self.options.advance(1, decision.item.label)
         except CannotGoOn:
             self._close(instances, unhealthy)
             raise

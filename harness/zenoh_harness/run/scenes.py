@@ -23,7 +23,7 @@ from zenoh_harness.links.timing import Deadline, strain, stretched
 from zenoh_harness.links.wires import LinkWire, Recorder
 from zenoh_harness.reference.credentials import open_session
 from zenoh_harness.run.limiter import MOMENT, Limiter
-from zenoh_harness.targets.habits import SETTLE, SessionEnd, habits_of
+from zenoh_harness.targets.habits import SETTLE, SessionEnd, TargetHabits, habits_of
 from zenoh_harness.targets.target import NodeInstance
 
 CASE: Final = 60.0
@@ -279,6 +279,11 @@ class Stage:
         events = self.conversation.events
         events[:] = [event for event in events if event.connection != name]
         self.conversation.connections[name] = Connection(name)
+
+    @property
+    def habits(self) -> TargetHabits:
+        """What was learnt of the target."""
+        return self._habits
 
     def dialogue(self, name: str = "us", *, zid: bytes | None = None) -> Dialogue:
         """A dialogue over a new link, before any handshake."""

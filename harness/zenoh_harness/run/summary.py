@@ -95,8 +95,15 @@ def idle(judgements: Iterable[Judgement]) -> dict[tuple[str, str], list[str]]:
     found: dict[tuple[str, str], list[str]] = {}
     for one in judgements:
         if one.verdict.says_nothing:
-            found.setdefault((one.verdict.value, one.cause.partition(": refused at ")[0]), []).append(one.key.check)
+            found.setdefault((one.verdict.value, _without_moment(one.cause)), []).append(one.key.check)
     return dict(sorted(found.items(), key=lambda row: (-len(row[1]), row[0])))
+
+
+def _without_moment(cause: str) -> str:
+    """A cause without the byte, or the milliseconds, of this one time."""
+    for begins in (": refused at ", ": we answered "):
+        cause = cause.partition(begins)[0]
+    return cause
 
 
 def shares_of(judgements: Iterable[Judgement], role: str) -> Shares:

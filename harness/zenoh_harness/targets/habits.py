@@ -8,6 +8,7 @@ from enum import Enum
 from math import inf
 from typing import Any, Final
 
+from zenoh_conformance.judging.kept_waiting import SHARE, Waits, is_impatient
 from zenoh_conformance.messages.sane import OFFERS
 from zenoh_conformance.talking import ANSWERS, Dialogue
 from zenoh_conformance.talking.fences import BY_QUERY, QUIET_ONES, Fence, Fencing
@@ -24,6 +25,9 @@ STALL: Final = 10.0
 
 SETTLE: Final = 3.0
 """Seconds within which a node releases an ended link and its session, before scaling."""
+
+LONG_ENOUGH: Final = 0.25
+"""Seconds of silence in a handshake after which a node counts as patient: a busy machine is that late seldom."""
 
 TIMES: Final = 3
 """A node may take this many times its measured duration before it counts as late."""
@@ -119,6 +123,8 @@ class TargetHabits:
     """The ordinary end of a session after which its program crashed; None if it survived all."""
     version: int | None = None
     """The protocol version with which it opens sessions; None if it is ours."""
+    waits: Waits = field(default_factory=dict)
+    """Seconds that it waits for our next message of a handshake, by what it has said last, as far as that was measured."""
 
     @property
     def unit(self) -> float:
@@ -165,9 +171,24 @@ class TargetHabits:
         return us
 
     @property
+    def impatient(self) -> bool:
+        """Whether it gives a handshake up before a busy machine may have answered."""
+        return is_impatient(self.waits)
+
+    @property
+    def waits_at_least(self) -> float | None:
+        """Seconds for which it was seen to wait for a message of the handshake; None if it was not studied."""
+        return min(self.waits.values(), default=LONG_ENOUGH) if self.answer else None
+
+    @property
+    def stale_after(self) -> float:
+        """Seconds for which a link of an initiator may have waited for us and is still worth an answer; infinite if not known."""
+        return SHARE * min(self.waits.values(), default=inf)
+
+    @property
     def few(self) -> bool:
-        """Whether its limits are so small that cases in parallel would disturb each other."""
-        return any(limit is not None and limit < ENOUGH for limit in (self.half_open, self.sessions))
+        """Whether cases in parallel would disturb each other: its limits are small, or it does not wait for our turn."""
+        return self.impatient or any(limit is not None and limit < ENOUGH for limit in (self.half_open, self.sessions))
 
     @property
     def crowded(self) -> bool:
@@ -196,6 +217,8 @@ class TargetHabits:
         lines = []
         if self.answer > 0.1:
             lines.append(f"answers a handshake within {self.answer:.1f} s")
+        if self.impatient:
+            lines.append(f"waits {min(self.waits.values()) * 1000:.0f} ms for a message of the handshake")
         if self.fencing.how is not Fence.QUERY:
             lines.append(f"is fenced by {self.fencing}")
         if self.offers != OFFERS:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from zenoh_conformance.messages import Open, Push, sane
 from zenoh_conformance.reading.conversation import Framing, Side
-from zenoh_harness.reference import GENERIC, MAX_LINKS, Action, Config, Link, Reference, Refused, before, refuse
+from zenoh_harness.reference import GENERIC, MAX_LINKS, Action, Config, Habits, Link, Reference, Refused, before, refuse
 from zenoh_harness.reference.application import COMMANDS
 from zenoh_harness.reference.hooked import do_nothing
 
@@ -60,6 +60,38 @@ row(
     "Ends a handshake that takes longer than a second.",
     permitted=HANDSHAKES,
     settings={"handshake_s": 1.0},
+)
+
+
+class _Impatient(Reference):
+    """Ends a link, without a word, on which a message of the handshake does not come within 100 ms."""
+
+    impatient: ClassVar = Side.INITIATOR
+    """The side on which it is so."""
+    MOST: ClassVar = 0.1
+
+    def on_time(self, link: Link) -> None:
+        if not link.live and link.side is self.impatient and self.now - link.last_heard >= self.MOST:
+            self.end(link)
+        else:
+            super().on_time(link)
+
+
+row(
+    "waits-100-ms-as-initiator",
+    "As initiator, ends a link without a word when it has waited 100 ms for InitAck or OpenAck.",
+    permitted=HANDSHAKES,
+    of=_Impatient,
+    impatient=Side.INITIATOR,
+    habits=Habits(comes_back_after=0.0),
+)
+row(
+    "waits-100-ms-as-listener",
+    "As responder, ends a link without a word when it has waited 100 ms for InitSyn or OpenSyn.",
+    permitted=HANDSHAKES,
+    of=_Impatient,
+    impatient=Side.RESPONDER,
+    unjudged={"establishment-states/a-short-pause-is-endured": "it waits for less than the pause"},
 )
 
 

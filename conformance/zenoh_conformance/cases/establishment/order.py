@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from zenoh_conformance.cases.case import case, grid
-from zenoh_conformance.cases.establishing import issued, no_step_forward
+from zenoh_conformance.cases.establishing import issued, no_step_forward, refuses_out_of_turn
 from zenoh_conformance.messages import Frame, Push, Put, sane
 from zenoh_conformance.primitives import WireExpr
-from zenoh_conformance.reading.kinds import InitAck, OpenAck
+from zenoh_conformance.reading.kinds import InitAck
 from zenoh_conformance.talking import Dialogue, Scene, Sendable
 
 from .sane import a_sane_handshake_is_accepted
@@ -37,9 +37,7 @@ def nothing_but_init_syn_begins(scene: Scene, *, what: str) -> None:
     """
     us = scene.dialogue()
 
-    us.send(WRONG[what](us))
-
-    us.expect_refusal("await-init", never=OpenAck)
+    refuses_out_of_turn(scene, us, WRONG[what](us), "await-init", None)
 
 
 @case(
@@ -57,8 +55,8 @@ def nothing_but_open_syn_follows(scene: Scene, *, what: str) -> None:
         us      any other message
         target  Close, or the link ends; never OpenAck
 
-    A node gives up each handshake after a time. A silent link beside this one, opened before it, shows whether that time is over: an
-    end that both links come to is no refusal.
+    A node gives up each handshake after a time. A silent link beside this one, opened before it, shows whether that time is over: a
+    late end that both links come to is no refusal.
     """
     beside = scene.dialogue("beside") if scene.can("several-links") else None
     if beside is not None:
@@ -66,13 +64,8 @@ def nothing_but_open_syn_follows(scene: Scene, *, what: str) -> None:
     us = scene.dialogue()
     us.ask(us.init_syn(), expect=InitAck, step="not reached: init")
 
-    us.send(us.init_syn() if what == "init-syn" else WRONG[what](us))
-
-    us.expect_refusal("init-acked", never=OpenAck)
-    if beside is not None:
-        beside.next(0)
-        got = "an end that a silent link comes to as well"
-        us.require(not beside.is_over, expected="a refusal", got=got, step="stage init-acked")
+    message = us.init_syn() if what == "init-syn" else WRONG[what](us)
+    refuses_out_of_turn(scene, us, message, "init-acked", beside)
 
 
 @case(

@@ -31,6 +31,9 @@ LONGEST: Final = 3.0
 TIMES: Final = 10
 """Each link may take this many times the slowest answer of the node."""
 
+TIMES_HASTY: Final = 2
+"""How often a node that does not wait for long is tried again."""
+
 REQUIREMENT: Final = "target/habits"
 _ZIDS = itertools.count(1)
 
@@ -45,12 +48,28 @@ class Capacity(NamedTuple):
     """Whether it ends a link that exceeds its capacity at once, instead of letting it wait."""
 
 
-def measure_capacity(node: NodeInstance, answer: float, offers: Sequence[Any]) -> Capacity:
-    """Measure how many half-open handshakes and sessions it serves at once, and how it treats further links."""
+HASTY: Final = 6
+"""Links that are tried with a node that does not wait for long: as many as checks with several of them need."""
+
+
+def measure_capacity(node: NodeInstance, answer: float, offers: Sequence[Any], impatient: bool = False) -> Capacity:
+    """Measure how many half-open handshakes and sessions it serves at once, and how it treats further links.
+
+    An `impatient` node is tried with few, and again where it seems to serve fewer: it may have given them up meanwhile.
+    """
+    found = _capacity(node, answer, offers, HASTY if impatient else TRIED)
+    for _ in range(TIMES_HASTY if impatient else 0):
+        if found.half_open is None and found.sessions is None:
+            break
+        found = _capacity(node, answer, offers, HASTY)
+    return found._replace(turns_away=found.turns_away and not impatient)
+
+
+def _capacity(node: NodeInstance, answer: float, offers: Sequence[Any], tried: int) -> Capacity:
     if node.profile.credentials is not None or node.profile.sessions is not None:
         return Capacity(None, node.profile.sessions)
     within = max(scaled(LEAST), TIMES * answer)
-    links = [us for us in (open_link(node, 1.0, 1.0) for _ in range(TRIED)) if us is not None]
+    links = [us for us in (open_link(node, 1.0, 1.0) for _ in range(tried)) if us is not None]
     try:
         for us in links:
             us.budget = ReadBudget(FEW)
@@ -64,15 +83,15 @@ def measure_capacity(node: NodeInstance, answer: float, offers: Sequence[Any]) -
         _leave(links)
     if len(acks) == len(links):
         return Capacity(None, _limit(len(live), len(links)))
-    return Capacity(max(1, len(acks)), _one_by_one(node, within, offers), turned_away)
+    return Capacity(max(1, len(acks)), _one_by_one(node, within, offers, tried), turned_away)
 
 
-def _one_by_one(node: NodeInstance, within: float, offers: Sequence[Any]) -> int | None:
+def _one_by_one(node: NodeInstance, within: float, offers: Sequence[Any], tried: int) -> int | None:
     """Count the sessions that it holds, opened one after the other; None if the time ran out before the limit."""
     links: list[Dialogue] = []
     until = time.monotonic() + max(scaled(LONGEST), within)
     try:
-        while len(links) < TRIED and time.monotonic() < until and (us := open_link(node, 1.0, 1.0)) is not None:
+        while len(links) < tried and time.monotonic() < until and (us := open_link(node, 1.0, 1.0)) is not None:
             links.append(us)
             us.budget = ReadBudget(FEW)
             us.send(us.init_syn(exts=exts(*offers)))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from zenoh_conformance.judging.finding import Deviation
+from zenoh_conformance.judging.kept_waiting import Waits
 from zenoh_conformance.messages import Init, sane
 from zenoh_conformance.messages.init import Patch, QoS
 from zenoh_conformance.reading.conversation import Side
@@ -18,8 +19,9 @@ from zenoh_conformance.wire import exts
 from zenoh_harness.links.timing import Deadline, scaled, stretched
 from zenoh_harness.probing.habits.capacity import measure_capacity, open_link
 from zenoh_harness.probing.habits.protocol_version import other_version
+from zenoh_harness.probing.habits.waiting import first_silence, measure_waits
 from zenoh_harness.reference.credentials import open_session
-from zenoh_harness.targets.habits import CONNECT, TIMES, UNIT, Return, SessionEnd, TargetHabits
+from zenoh_harness.targets.habits import CONNECT, LONG_ENOUGH, TIMES, UNIT, Return, SessionEnd, TargetHabits
 from zenoh_harness.targets.target import NodeInstance
 
 QUIET_TIMES: Final = 20
@@ -33,6 +35,9 @@ LONGEST: Final = 3.0
 
 LOOKS: Final = 2
 """Number of attempts before a feature counts as missing."""
+
+LATE_LOOKS: Final = 5
+"""Number of further first sessions with a node that does not wait for long: we may have been too late."""
 
 ENDS: Final = 0.3
 """Seconds within which a program exits that exits after a link."""
@@ -64,9 +69,8 @@ OF_FENCE: Final[Mapping[Fence, str]] = {Fence.QUERY: "finals", Fence.INTEREST: "
 
 def study(node: NodeInstance, *, rooms: bool = True) -> TargetHabits:
     """Return the habits of a started node. `rooms`: also measure the capacity of a responder."""
-    bare = TargetHabits(start=float(getattr(node, "started_in", 0.0)), again=_again(node))
-    us = open_link(node)
-    answer = handshake(us, node) if us is not None else None
+    us, answer, waits = _first_session(node)
+    bare = TargetHabits(start=float(getattr(node, "started_in", 0.0)), again=_again(node), waits=waits)
     if answer is None and node.side is Side.RESPONDER and _ended_after_a_link(node):
         us = open_link(node)
         answer = handshake(us, node) if us is not None else None
@@ -104,7 +108,7 @@ def study(node: NodeInstance, *, rooms: bool = True) -> TargetHabits:
         found = replace(found, lacks=found.lacks | {"routing"})
     if not rooms:
         return found
-    half_open, sessions, turns_away = measure_capacity(node, found.answer, offers)
+    half_open, sessions, turns_away = measure_capacity(node, found.answer, offers, found.impatient)
     if forwards and sessions == 1 and not forwards_value(node, found):
         return found  # two sessions worked, and none does after handshakes that were left half open: that is a fault, no habit
     found = replace(
@@ -115,6 +119,26 @@ def study(node: NodeInstance, *, rooms: bool = True) -> TargetHabits:
         lacks=found.lacks | missing_capacity(half_open, sessions),
     )
     return found if "routing" in found.lacks else replace(found, message=largest_value(node, found))
+
+
+def _first_session(node: NodeInstance) -> tuple[Dialogue | None, float | None, Waits]:
+    """A first link, on which we were silent for a moment, its answer time, and how long a node waits that does not wait for long."""
+    us = open_link(node)
+    waited = first_silence(us) if us is not None else None
+    if us is not None and waited is None:
+        late = LONG_ENOUGH / 2 if node.side is Side.INITIATOR and not us.heard else 0.0
+        answer = handshake(us, node)
+        return us, answer + late if answer is not None else None, {}
+    if us is None or waited is None:
+        return None, None, {}
+    us.wire.shut()
+    waits, answer = measure_waits(node.side, waited, lambda: open_link(node)), None
+    for _ in range(1 + LATE_LOOKS):
+        us = open_link(node)
+        answer = handshake(us, node) if us is not None else None
+        if us is None or answer is not None:
+            break
+    return us, answer, waits
 
 
 def largest_value(node: NodeInstance, habits: TargetHabits) -> int | None:

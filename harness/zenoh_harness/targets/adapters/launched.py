@@ -123,7 +123,8 @@ class LaunchedNode(NodeBase):
             return self._last
         self._await_last_end()
         link, self._early = self._early or self._next_link(self._listener, deadline), None
-        while link.forsaken or self._overlaps_last(link) or link.waited > self.patience:  # the node gave it up, or will
+        patience = min(self.patience, self.habits.stale_after)
+        while link.forsaken or self._overlaps_last(link) or link.waited > patience:  # the node gave it up, or will
             link.close()
             link = self._next_link(self._listener, deadline)
         self._last = link
