@@ -35,6 +35,11 @@ fresh_option: Final = click.option("--fresh", is_flag=True, help="Start a new ta
 resume_option: Final = click.option(
     "--resume", is_flag=True, help="Continue the run in --out that was killed or interrupted; judge only what is left."
 )
+calm_option: Final = click.option(
+    "--calm",
+    is_flag=True,
+    help="Judge what met a busy machine once more, alone, when the machine is calm; waits 5 minutes at most.",
+)
 strict_option: Final = click.option("--strict", is_flag=True, help="Count `warn` and `slow` as deviations.")
 
 

@@ -24,6 +24,7 @@ from zenoh_harness.commands._exports import Exports, export_options, sarif_optio
 from zenoh_harness.commands._options import (
     FILE,
     Command,
+    calm_option,
     depth_option,
     fresh_option,
     jobs_option,
@@ -45,8 +46,9 @@ from zenoh_harness.gate.alerts import alerts_of_gate
 from zenoh_harness.gate.comparison import GateResult, compare, exit_code_of
 from zenoh_harness.gate.entries import PlacedEntry
 from zenoh_harness.identity import Identity
-from zenoh_harness.run import lists
+from zenoh_harness.run import again, lists
 from zenoh_harness.run.allowance import AT_FULL, Allowance, seconds_of
+from zenoh_harness.run.calm import prevented
 from zenoh_harness.run.checks import every_name
 from zenoh_harness.run.folder import claimed
 from zenoh_harness.run.options import Options
@@ -60,6 +62,14 @@ STEP_SUMMARY: Final = "GITHUB_STEP_SUMMARY"
 """Environment variable in which GitHub names the file that it shows on a build's page."""
 list_option: Final = click.option(
     "--known", "path", required=True, metavar="FILE", type=FILE, help="The target's list of known deviations."
+)
+at_least_option: Final = click.option(
+    "--at-least",
+    type=click.FloatRange(0, 100),
+    default=95.0,
+    show_default=True,
+    metavar="PERCENT",
+    help="Exit with 4 if a busy machine let less than this be judged of what was judged before.",
 )
 summary_option: Final = click.option("--summary", type=FILE, help="Write the summary as Markdown to this file.")
 
@@ -92,7 +102,7 @@ def command() -> None:
     \b
     Example:  zconform gate init wheel --known ci/zenoh.known.toml
               zconform gate wheel --known ci/zenoh.known.toml
-    Exit codes: 0 as listed, 1 not as listed, 2 usage, 3 harness or target failed, 4 nothing was judged.
+    Exit codes: 0 as listed, 1 not as listed, 2 usage, 3 harness or target failed, 4 nothing, or too little, was judged.
     """
 
 
@@ -125,6 +135,8 @@ def _run_options(function: Command) -> Command:
     shell_complete=completing.revisions,
     help="Fail only for requirements of these revisions; print later ones.",
 )
+@calm_option
+@at_least_option
 @shell_options()
 def judge(
     shell: Shell,
@@ -133,6 +145,8 @@ def judge(
     summary: Path | None,
     exports: Exports,
     wanted: str | None,
+    calm: bool,
+    at_least: float,
     **how: Any,
 ) -> int:
     """Judge a target once and compare it with its list.
@@ -147,11 +161,17 @@ def judge(
     by_revision = requirements_of(wanted)
     options = replace(options, required=frozenset().union(*by_revision.values()) if by_revision else None)
     placed = _read_list(path)
-    if judged_file(path).exists():
-        files_judged.read(judged_file(path))
-    ran = _run(shell, reach, options, [one.entry for one in placed], path)
+    earlier = files_judged.read(judged_file(path)) if judged_file(path).exists() else frozenset()
+
+    def run(how: Options) -> Ran | None:
+        return _run(shell, reach, how, [one.entry for one in placed], path)
+
+    ran = run(options)
     if ran is None:
         return int(Exit.NOTHING_JUDGED)
+    if calm:
+        with claimed(options.out, keep=True):
+            ran = again.alone_when_calm(run, options, ran, shell.note, command_line())
     held = _compare_run(ran, placed, options)
     exports.write(
         shell,
@@ -159,7 +179,10 @@ def judge(
         strict=options.strict,
         alerts=lambda: alerts_of_gate(held, path, exports.sarif_location),
     )
-    verdict = _verdict(ran.header, held, ran.exit, ran.out, path, how, by_revision)
+    share = files_judged.share_judged(earlier, ran.judgements)
+    code = Exit.NOTHING_JUDGED if ran.exit is Exit.CONFORMING and share * 100 < at_least else ran.exit
+    verdict = _verdict(ran.header, held, code, ran.out, path, how, by_revision)
+    verdict = replace(verdict, late=len(prevented(ran.judgements)), share=share)
     why = ran.stopped.what if ran.stopped else ""
     return _publish(shell, replace(verdict, why=why, shares=shares_of(ran.judgements, ran.header.role)), summary)
 
@@ -245,6 +268,7 @@ def from_results(shell: Shell, folder: Path, path: Path, strict: bool, summary: 
     today = dt.datetime.now(dt.UTC).date()
     held = compare(read.judgements, placed, kind=read.header.kind, today=today, strict=strict, complete=read.complete)
     secret = read.footer.embargoed if read.footer else 0
+    late = len(prevented(read.judgements))
     exports.write(shell, [(read, folder)], alerts=lambda: alerts_of_gate(held, path, exports.sarif_location))
     how = {"depth": "quick", "only": (), "strict": strict}
     code = exit_code_of(held, complete=read.complete, secret=secret > 0)
@@ -252,7 +276,9 @@ def from_results(shell: Shell, folder: Path, path: Path, strict: bool, summary: 
     early = read.footer.why if read.footer and not read.complete else ""
     why = "" if read.complete else early or pending
     verdict = _verdict(read.header, replace(held, embargoed=secret), code, folder, path, how, {})
-    return _publish(shell, replace(verdict, why=why, shares=shares_of(read.judgements, read.header.role)), summary)
+    return _publish(
+        shell, replace(verdict, why=why, late=late, shares=shares_of(read.judgements, read.header.role)), summary
+    )
 
 
 @command.command("check")

@@ -19,6 +19,7 @@ from zenoh_harness.commands._exports import Exports, export_options
 from zenoh_harness.commands._known import known_option
 from zenoh_harness.commands._options import (
     FILE,
+    calm_option,
     depth_option,
     fresh_option,
     jobs_option,
@@ -81,6 +82,7 @@ OUT: Final = "zconform-results"
     "--last-failed", is_flag=True, help="Run only the checks that are red in --out, and update those results."
 )
 @resume_option
+@calm_option
 @click.option("--max-fail", type=click.IntRange(1), metavar="N", help="Stop after N deviations.")
 @click.option(
     "--debug",
@@ -112,6 +114,7 @@ def command(
     repeat: int,
     last_failed: bool,
     resume: bool,
+    calm: bool,
     max_fail: int | None,
     debug: str | None,
     keep: bool,
@@ -133,6 +136,9 @@ def command(
     wanted = [find_checked(target) for target in targets or ("wheel",)]
     check_judged(judged, accept=accept, targets=len(wanted), selected=not selection.whole or last_failed)
     check_repetition(repeat=repeat, last_failed=last_failed, keep=keep, only=bool(only), resume=resume)
+    if calm and (repeat > 1 or last_failed or keep):
+        hint = "leave out --repeat, --last-failed, --keep and --debug"
+        raise UsageError("--calm is for one whole run", step="--calm", hint=hint)
     kept: list[NodeInstance] = []
     options = Options(
         out=out,
@@ -153,7 +159,7 @@ def command(
         resume=resume,
         pause=debugging.pause(shell, debug, wanted, depth) if debug else None,
     )
-    ran = run_each(shell, wanted, options, known, seconds=seconds, repeat=repeat, last_failed=last_failed)
+    ran = run_each(shell, wanted, options, known, seconds=seconds, repeat=repeat, last_failed=last_failed, calm=calm)
     exports.write(shell, exports.read(ran), strict=strict, lists=known)
     if judged is not None and accept:
         accept_judged(shell, judged, ran[0])
@@ -178,13 +184,14 @@ def run_each(
     seconds: float,
     repeat: int,
     last_failed: bool,
+    calm: bool = False,
 ) -> list[Ran | None]:
     """Judge targets one after the other, each with its own budget of seconds and folder; ends after an interrupted run."""
     ran: list[Ran | None] = []
     for reach in targets:
         here = options.out if len(targets) == 1 else options.out / slug(str(reach))
         mine = replace(options, out=here, allowance=Allowance.of(seconds))
-        ran.append(some_runs(shell, reach, mine, known, repeat=repeat, last_failed=last_failed))
+        ran.append(some_runs(shell, reach, mine, known, repeat=repeat, last_failed=last_failed, calm=calm))
         if ran[-1] is not None and ran[-1].stopped is not None and ran[-1].footer.why == "interrupted":
             break
     return ran
@@ -248,16 +255,23 @@ def keep_running(shell: Shell, kept: Sequence[NodeInstance]) -> None:
 
 
 def some_runs(
-    shell: Shell, reach: Reach, options: Options, known: Sequence[Path], *, repeat: int, last_failed: bool
+    shell: Shell, reach: Reach, options: Options, known: Sequence[Path], *, repeat: int, last_failed: bool, calm: bool
 ) -> Ran | None:
     """Run a target once, several times, or for its last failures; print the summary."""
-    if repeat == 1 and not last_failed:
+    if repeat == 1 and not (last_failed or calm):
         return one_target(shell, reach, options, known)
 
     def run(how: Options) -> Ran | None:
         return one_target(shell, reach, how, known, show=False)
 
-    if last_failed:
+    if calm and (first := run(options)) is not None:
+        with claimed(options.out, keep=True):
+            ran: Ran | None = again.alone_when_calm(
+                run, replace(options, resume=False), first, shell.note, command_line()
+            )
+    elif calm:
+        return None
+    elif last_failed:
         before = again.results_before(options.out)
         with claimed(options.out, keep=True):
             ran = again.last_failed(run, options, before, command_line())

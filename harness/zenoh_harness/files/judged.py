@@ -34,13 +34,24 @@ def judged_lines(judgements: Iterable[Judgement]) -> frozenset[str]:
     return frozenset(line_of(one) for one in judgements if one.verdict.is_judged)
 
 
+def is_prevented(judgement: Judgement) -> bool:
+    """Return whether a check said nothing because the harness's machine was too slow."""
+    return judgement.verdict is Verdict.NOT_OBSERVED and any(text in judgement.cause for text in OUR_FAULT)
+
+
 def prevented_lines(judgements: Iterable[Judgement]) -> frozenset[str]:
     """Return the lines of judgements that failed because the harness's machine was too slow.
 
     The gate does not report these as missing.
     """
-    late = (one for one in judgements if one.verdict is Verdict.NOT_OBSERVED)
-    return frozenset(line_of(one) for one in late if any(text in one.cause for text in OUR_FAULT))
+    return frozenset(line_of(one) for one in judgements if is_prevented(one))
+
+
+def share_judged(before: frozenset[str], judgements: Iterable[Judgement]) -> float:
+    """Return the share of `before` that a run judged; only what our machine kept from being judged counts as not judged."""
+    every = list(judgements)
+    late = {_renamed_line(line) for line in before} & (prevented_lines(every) - judged_lines(every))
+    return 1 - len(late) / len(before) if before else 1.0
 
 
 def read(path: Path) -> frozenset[str]:

@@ -13,6 +13,7 @@ from zenoh_harness.console import plain
 from zenoh_harness.files.results import check_label
 from zenoh_harness.gate.comparison import GateItem, GateReason, GateResult
 from zenoh_harness.gate.entries import PlacedEntry
+from zenoh_harness.run.calm import describe_prevented
 
 MOST: Final = 8
 """Items on the screen; the summary file, JUnit and the results hold all of them."""
@@ -41,6 +42,15 @@ class GateReport:
     revisions: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """Revision to the requirements that it contains."""
     shares: Shares = field(default_factory=Shares)
+    late: int = 0
+    """Checks that were not judged since the machine was busy."""
+    share: float = 1.0
+    """The share of what was judged before that such a machine let be judged."""
+
+    @property
+    def met_busy_machine(self) -> str:
+        """How many checks a busy machine kept from being judged, and what to do; empty if none."""
+        return describe_prevented(self.late, self.share)
 
     @property
     def counted(self) -> str:
@@ -66,8 +76,13 @@ class GateReport:
         """`red: 2 new, 1 fixed`."""
         kinds = [f"{number} {kind.value}" for kind in GateReason if (number := self._number(kind))]
         kinds += [f"{self.held.embargoed} embargoed"] if self.held.embargoed else []
-        ending = _ENDS[self.code]
+        ending = "too little was judged" if self.is_too_little else _ENDS[self.code]
         return f"{ending}: {', '.join(kinds)}" if kinds else ending
+
+    @property
+    def is_too_little(self) -> bool:
+        """Whether the exit code says that a busy machine let too little be judged."""
+        return self.code is Exit.NOTHING_JUDGED and self.share < 1
 
     def _number(self, kind: GateReason) -> int:
         return sum(item.kind is kind for item in self.held.items)
@@ -83,12 +98,14 @@ def screen_lines(report: GateReport, most: int = MOST) -> Iterator[str]:
     if len(report.held.items) > most:
         yield ""
         yield f"and {len(report.held.items) - most} more: --summary FILE lists all of them"
-    remarks = list(_remarks(report))
+    remarks = [remark for remark in _remarks(report) if remark != report.met_busy_machine]
     yield from ("", *remarks) if remarks else ()
     yield ""
     yield f"Results in {report.out}"
     if any(item.kind not in (GateReason.ERROR, GateReason.EXPIRED) for item in report.held.items):
         yield f"To accept all of it: {report.update}"
+    if report.met_busy_machine:
+        yield report.met_busy_machine
     yield f"Exit {int(report.code)}: {report.verdict}"
 
 
@@ -140,6 +157,8 @@ def _remarks(report: GateReport) -> Iterator[str]:
         yield f"Not required yet: {block.first.key.requirement} ({block.first.verdict.value}: {plain(block.first.cause)})"
     if len(held.beyond) > MOST:
         yield f"Not required yet: {len(held.beyond) - MOST} more"
+    if report.met_busy_machine:
+        yield report.met_busy_machine
     if report.why:
         yield f"The run ended early: {plain(report.why)}"
     if held.embargoed:
@@ -211,6 +230,8 @@ def as_json(report: GateReport) -> dict[str, Any]:
         ],
         "reasons_due": [one.place for one in report.held.due],
         "embargoed": report.held.embargoed,
+        "met_busy_machine": report.late,
+        "share_judged": report.share,
         "not_required": sorted({block.first.key.requirement for block in report.held.beyond}),
         "revisions": {
             name: sum(item.first.key.requirement in asked for item in report.held.items)

@@ -13,6 +13,7 @@ from zenoh_harness.files import merging, results
 from zenoh_harness.files.faults import FileFault
 from zenoh_harness.files.labels import is_shard
 from zenoh_harness.files.results import Results, check_label
+from zenoh_harness.run.calm import LONGEST, prevented, wait_until_calm
 from zenoh_harness.run.options import Options
 from zenoh_harness.run.plan import Selection
 from zenoh_harness.run.runner import RESULTS, Ran
@@ -41,18 +42,17 @@ def repeated(run: Run, options: Options, times: int, command: str = "") -> Ran |
 
 def last_failed(run: Run, options: Options, before: Results, command: str = "") -> Ran | None:
     """Judge once more what was red or pending in the results in `options.out`, which are `before`, and put it into them."""
-    labels = failed(before)
+    judgements = [one for one in before.judgements if not _about_lists(one.key.check)]
+    return rejudge(run, options, replace(before, judgements=judgements), failed(before), command)
+
+
+def rejudge(run: Run, options: Options, before: Results, labels: Sequence[str], command: str = "") -> Ran | None:
+    """Judge some checks once more, and put them into `before`, the results in `options.out`."""
     place = options.out / "again"
     ran = run(replace(options, out=place, selection=Selection(tuple(labels), options.selection.shard)))
     if ran is None:
         return None
-    kept = Results(
-        before.header,
-        before.planned,
-        [one for one in before.judgements if not _about_lists(one.key.check)],
-        before.footer,
-    )
-    parts = [(options.out, kept), (place, results.read(place))]
+    parts = [(options.out, before), (place, results.read(place))]
     made = merging.merge(parts, merging.newest, options.out, strict=options.strict, command=command)
     shutil.rmtree(place, ignore_errors=True)  # all of it is in the results now
     return _ran(made, options.out, ran)
@@ -68,6 +68,20 @@ def failed(before: Results) -> list[str]:
 
 def _about_lists(check: str) -> bool:
     return check.startswith(_OF_LISTS)
+
+
+def alone_when_calm(run: Run, options: Options, first: Ran, told: Callable[[str], None], command: str = "") -> Ran:
+    """Judge what met a busy machine once more, one check after the other, when it is calm; `first` where it does not become so."""
+    late = prevented(first.judgements)
+    if not late or first.stopped is not None:
+        return first
+    told(f"{len(late)} checks met a busy machine: waiting until it is calm")
+    if not wait_until_calm():
+        told(f"the machine was busy for {LONGEST:.0f} s more: they stay as they are")
+        return first
+    labels = list(dict.fromkeys(check_label(one.key.check, one.key.parameters) for one in late))
+    before = results.read(options.out)
+    return rejudge(run, replace(options, jobs=1), before, labels, command) or first
 
 
 def results_before(out: Path) -> Results:
