@@ -138,6 +138,7 @@ class World:
         return act
 
     def part(self, only=(), laws=(), **options):
+        options.setdefault("data_folder", self.out.parent / "data")  # what other tests keep back is not our business
         options = Options(out=self.out, selection=Selection(tuple(only)), jobs=options.pop("jobs", 4), **options)
         return NodeRun(self.target, options, cases=self.cases, laws=laws, examine=examine, look=look)
 

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from imported import import_all_of_a_run
 
+from zenoh_harness.run import nodes
+
 pytestmark = pytest.mark.long(20)
 
 pytest_plugins = "pytester"
@@ -53,7 +55,7 @@ def test_a_known_deviation_is_an_expected_failure(pytester):
 
 
 def test_what_is_under_embargo_is_only_counted(pytester, monkeypatch):
-    pytester.makeconftest("from zenoh_harness.run import nodes\nnodes.guarded = lambda target: True\n")
+    monkeypatch.setattr(nodes, "guarded", lambda target: True)
     monkeypatch.setenv("XDG_DATA_HOME", str(pytester.path / "data"))
     node = f"exec:{sys.executable} {Path(__file__).with_name('dying_node.py')} {{port}} dies"
     sane = ("--target-only", "establishment-sane/a-sane-handshake-is-accepted")

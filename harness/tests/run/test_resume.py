@@ -126,9 +126,7 @@ def dies_once():
     return act
 
 
-@pytest.mark.parametrize(
-    "current", [pytest.param(False, id="open", marks=pytest.mark.soak), pytest.param(True, id="under embargo")]
-)
+@pytest.mark.parametrize("current", [False, True], ids=["open", "under embargo"])
 def test_killed_after_any_line_a_run_goes_on_to_the_same_end(tmp_path, snapshots, current):
     killer = full_world(tmp_path / "w", current=current)
     killer.case("killer", killer.kills())
@@ -161,7 +159,6 @@ def test_what_was_judged_is_not_run_again(tmp_path, snapshots):
     same(world.out, last)
 
 
-@pytest.mark.soak
 def test_a_death_that_no_case_repeats_is_not_lost(tmp_path, snapshots):
     world = World(tmp_path / "w")
     world.case("a")
@@ -180,7 +177,6 @@ def test_a_death_that_no_case_repeats_is_not_lost(tmp_path, snapshots):
         assert results.read(folder).footer.exit == Exit.NOT_CONFORMING
 
 
-@pytest.mark.soak
 def test_a_run_that_could_not_go_on_is_resumed(tmp_path):
     world = World(tmp_path / "w", starts_left=1)
     world.case("a")

@@ -6,13 +6,14 @@ import sys
 import time
 
 import pytest
+from run_fakes import World, examine
 
 from zenoh_harness import cli
 from zenoh_harness.errors import CannotGoOn
 from zenoh_harness.files import results
 from zenoh_harness.programs import processes
 from zenoh_harness.run import attempt, health, lifecycle, profile
-from zenoh_harness.run.attempt import SUSPENDED
+from zenoh_harness.run.disturbances import SUSPENDED
 
 pytestmark = pytest.mark.spread
 
@@ -71,9 +72,7 @@ def suspending(monkeypatch):
     return suspending
 
 
-@pytest.mark.parametrize(
-    "goes_on", [pytest.param(True, id="goes on", marks=pytest.mark.soak), pytest.param(False, id="stays so")]
-)
+@pytest.mark.parametrize("goes_on", [True, False], ids=["goes on", "stays so"])
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_a_target_that_is_suspended_once_is_judged_as_if_it_never_was(moment, goes_on, suspending, tmp_path):
     done = suspending(moment, 1, goes_on)
@@ -109,3 +108,81 @@ def test_a_supervisor_tells_of_a_stop_that_is_over():
             os.kill(program.pid, signal.SIGCONT)
             awaited(lambda count=number + 1: program.suspensions() == count)
         assert not program.suspended()
+
+
+class Stoppable:
+    """What the supervisor of a program has reported of its stops."""
+
+    halted = False
+    reports = 0
+
+    def suspensions(self):
+        return self.reports
+
+    def suspended(self):
+        return self.halted
+
+
+class StoppableWorld(World):
+    """A target whose stops are reported when a case is attempted, or at the look after its first attempt."""
+
+    late = False
+
+    def examine(self, node, budget=None):
+        node.program.reports += self.late and self.ran[("case",)] == 1
+        return examine(node, budget)
+
+    def part(self, *given, **options):
+        part = super().part(*given, **options)
+        part._examine, start = self.examine, self.target.start
+
+        def with_program(profile):
+            node = start(profile)
+            node.program = Stoppable()
+            return node
+
+        self.target.start = with_program
+        return part
+
+
+@pytest.mark.parametrize(
+    ("reds", "stops", "verdict"),
+    [
+        ((0,), (0,), "pass"),  # suspended once, and right when it is repeated
+        ((0, 1), (0,), "pass"),  # red once more while it recovers
+        ((0, 1, 2), (0,), "fail"),  # red twice in calm
+        ((0, 2), (0, 1), "pass"),
+        (range(9), (), "fail"),
+        (range(9), range(9), "not-observed"),
+        (range(9), range(4), "not-observed"),  # red once in calm, and the last attempt
+        ((0,), (), "flaky"),
+    ],
+)
+def test_a_red_right_after_a_suspension_is_repeated(reds, stops, verdict, tmp_path):
+    world = StoppableWorld(tmp_path)
+
+    def act(times, world):
+        world.here.node.program.reports += times in stops
+        return "no cookie" if times in reds else None
+
+    world.case("case", act)
+    assert world.verdicts()["fake/case",] == verdict
+
+
+def test_a_stop_that_is_reported_after_the_attempt_excuses_it(tmp_path):
+    world = StoppableWorld(tmp_path)
+    world.late = True
+    world.case("case", lambda times, world: "silence" if times == 0 else None)
+    assert world.verdicts()["fake/case",] == "pass"
+
+
+def test_a_case_that_begins_while_the_target_is_suspended_is_disturbed(tmp_path):
+    world = StoppableWorld(tmp_path)
+
+    def act(times, world):
+        world.here.node.program.halted = False
+        return "silence" if times == 0 else None
+
+    world.case("halts", lambda times, world: setattr(world.here.node.program, "halted", True))
+    world.case("case", act, alone=True)
+    assert world.verdicts()["fake/case",] == "pass"

@@ -93,6 +93,10 @@ class Running(Protocol):
     def suspensions(self) -> int:
         """How often it was suspended or continued so far."""
 
+    @property
+    def halted(self) -> bool:
+        """Whether the last report of `suspensions` was that a signal stopped it."""
+
     def usage(self) -> Usage | None:
         """Its resources now; None when it has ended."""
 
@@ -140,6 +144,7 @@ class Program:
         self._signs: tuple[Sign, ...] = ()
         self._stopped = False
         self._suspensions = 0
+        self.halted = False
 
     @property
     def stdin(self) -> IO[bytes]:
@@ -170,6 +175,7 @@ class Program:
                 raise CannotStart(f"cannot start {self.command[0]}", step="start", seen=os.strerror(int(rest or 0)))
             else:
                 self._suspensions += 1
+                self.halted = word == "stopped"
         return self.ended
 
     def _await_start(self, deadline: Deadline) -> bool:

@@ -19,6 +19,7 @@ from zenoh_conformance.reading.conversation import Conversation, Side
 from zenoh_conformance.talking.budget import KEPT, Budgets
 from zenoh_harness.errors import CannotConnect, HarnessError
 from zenoh_harness.links.timing import Deadline
+from zenoh_harness.run.disturbances import SUSPENDED, Watch
 from zenoh_harness.run.limiter import Limiter
 from zenoh_harness.run.plan import Item
 from zenoh_harness.run.scenes import Facts, Overtime, Pause, Stage
@@ -30,8 +31,6 @@ AT_THE_END: Final = ("law/refusal-is-close",)
 
 JUDGING: Final = Lock()
 """One conversation is judged at a time: an answer that a target waits for has to wait for one judge at most."""
-
-SUSPENDED: Final = "the target was suspended from outside (SIGSTOP)"
 
 
 class Went(Enum):
@@ -72,6 +71,8 @@ class AttemptOutcome:
     """Which of two readings the target follows, where the case could tell."""
     before: str = ""
     """How the target was found by the last look before it."""
+    watch: Watch | None = None
+    """Tells whether the target was suspended since it began; None where that cannot matter."""
 
     @property
     def held(self) -> bool:
@@ -106,32 +107,36 @@ def attempt(item: Item, conditions: Conditions, number: int = 1) -> AttemptOutco
     turn: AbstractContextManager[object] = conditions.agent if uses_agent(item) else nullcontext()
     place: AbstractContextManager[object] = conditions.floor.taken() if conditions.floor else nullcontext()
     with turn, place:
-        stage = _stage(item, conditions, number)
-        before = suspensions_of(conditions.node)
+        stage, watch = _stage(item, conditions, number), Watch.of(conditions.node)
         with conditions.budgets.one() as stage.budget:
             outcome = _performed(item, stage)
-        outcome = _unless_suspended(outcome, conditions.node, before)
+        outcome = unless_suspended(replace(outcome, watch=watch))
     if conditions.stop.is_set() and not outcome.held:
         return AttemptOutcome(item=item, went=Went.STOPPED)
     return replace(outcome, before=conditions.found)
 
 
-def suspensions_of(node: NodeInstance) -> int:
-    """How often the node's program was suspended or continued so far; 0 where that cannot be seen."""
-    return node.program.suspensions() if node.program is not None else 0
-
-
-def was_suspended(node: NodeInstance, before: int) -> bool:
-    """Whether the node was suspended since `suspensions_of` was `before`, or earlier and for good."""
-    return node.program is not None and (node.program.suspensions() != before or node.program.suspended())
-
-
-def _unless_suspended(outcome: AttemptOutcome, node: NodeInstance, before: int) -> AttemptOutcome:
-    """The outcome; of a target that was suspended meanwhile no silence and no law counts."""
-    if suspensions_of(node) == before and (outcome.held or not was_suspended(node, before)):
+def unless_suspended(outcome: AttemptOutcome) -> AttemptOutcome:
+    """The outcome; if the target was suspended since the attempt began, no silence and no law counts."""
+    if outcome.watch is None or not (outcome.watch.has_changed if outcome.held else outcome.watch.was_suspended):
         return outcome
-    if outcome.held:
-        return replace(outcome, laws=())
+    return replace(outcome, laws=()) if outcome.held else _as_suspended(outcome)
+
+
+def in_calm(history: Sequence[AttemptOutcome]) -> list[AttemptOutcome]:
+    """The attempts of one item; a red one right after a suspension counts as suspended unless the next one is red, too.
+
+    A target that goes on again first does what it was kept from.
+    """
+    following = [*history[1:], None]
+    calm = list(history[:1])
+    for earlier, outcome, later in zip(history, history[1:], following[1:], strict=False):
+        aftermath = earlier.went is Went.SUSPENDED and not outcome.held and (later is None or later.held)
+        calm.append(_as_suspended(outcome) if aftermath else outcome)
+    return calm
+
+
+def _as_suspended(outcome: AttemptOutcome) -> AttemptOutcome:
     return replace(outcome, went=Went.SUSPENDED, cause=SUSPENDED, findings=(), laws=())
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from types import MappingProxyType
 
 from zenoh_conformance.reading.conversation import Conversation, Side
 from zenoh_harness.errors import CannotGoOn
-from zenoh_harness.run.attempt import AttemptOutcome, Conditions, Went, attempt
+from zenoh_harness.run.attempt import AttemptOutcome, Conditions, Went, attempt, in_calm, unless_suspended
 from zenoh_harness.run.convict import Convicted
 from zenoh_harness.run.decide import Decision, charged, decide
 from zenoh_harness.run.law_results import LawResults
@@ -29,6 +30,8 @@ IN_FLIGHT = 64
 CONFIRMED = 3
 """After how many repetitions that showed the same again a case's cause is believed without another."""
 
+MOST_ATTEMPTS = 5
+"""How often a case is attempted where the target was suspended during each attempt before the last but one."""
 
 SETTLED = (Went.BROKE, Went.STOPPED, Went.ELSEWHERE)
 """Ways that need no repetition."""
@@ -42,6 +45,9 @@ class Death:
     during: tuple[tuple[str, Conversation], ...]
     """The checks that ran, each with what was said."""
 
+
+History = Sequence[AttemptOutcome]
+"""The attempts of one item so far."""
 
 Kind = tuple[str, str]
 """What is red alike, whatever the parameters: case and cause."""
@@ -94,13 +100,15 @@ class Group:
         if unhealthy is not None:
             yield from self.after_death(items, first, unhealthy)
             return
+        both = [[one, second[at]] if at in second else [one] for at, one in enumerate(first)]
+        # A stop of the target may be reported after the attempts that it disturbed; during the look there was time for it.
+        histories = [[unless_suspended(outcome) for outcome in outcomes] for outcomes in both]
         # The look at the target comes before the laws hear anything: what a dying target says is no answer.
-        for outcome in (*first, *second.values()):
+        for outcome in chain.from_iterable(histories):
             self._heard(outcome)
-        again = self._repeated([one for at, one in enumerate(first) if at not in second and self.is_doubtful(one)])
-        for at, (item, outcome) in enumerate(zip(items, first, strict=True)):
-            both = [outcome, second[at]] if at in second else [outcome]
-            yield again.get(item.label) or self._decided(item, both)
+        again = self._repeated([one for one in histories if self.is_doubtful(one[-1]) and _wants_another(one)])
+        for item, history in zip(items, histories, strict=True):
+            yield again.get(item.label) or self._decided(item, history)
 
     def is_doubtful(self, outcome: AttemptOutcome) -> bool:
         """Whether it has to be shown again."""
@@ -108,32 +116,41 @@ class Group:
             return False
         return not self.is_listed(decide(outcome.item, [outcome], self.lifecycle.node.side))
 
-    def _repeated(self, red: Sequence[AttemptOutcome]) -> dict[str, Decision]:
+    def _repeated(self, red: Sequence[History]) -> dict[str, Decision]:
         """Label to decision of the red ones that had to be shown again: some of each kind, all where those were otherwise."""
         # Each red is shown again, but not a hundred times: with a target that stays silent every repetition costs its whole patience.
-        some = [one for alike in _kinds(red) for one in alike[: max(0, CONFIRMED - self.confirmed[_kind(alike[0])])]]
+        some = [
+            one for alike in _kinds(red) for one in alike[: max(0, CONFIRMED - self.confirmed[_kind(alike[0][-1])])]
+        ]
         decisions, shown = self._again(some), {id(one) for one in some}
-        rest = [one for one in red if id(one) not in shown and self.confirmed[_kind(one)] < CONFIRMED]
+        rest = [one for one in red if id(one) not in shown and self.confirmed[_kind(one[-1])] < CONFIRMED]
         return {decision.item.label: decision for decision in (*decisions, *self._again(rest))}
 
-    def _again(self, doubtful: Sequence[AttemptOutcome]) -> list[Decision]:
+    def _again(self, doubtful: Sequence[History]) -> list[Decision]:
         """Run one item at a time and look at the target after each: a death is charged to the item that repeats it."""
         if not doubtful:
             return []
         # One busy at a time, since beside thirty others a deadline may have been missed for want of a processor, on our side or theirs.
-        items = [outcome.item for outcome in doubtful]
-        again = self.side_by_side(items, 1, number=2)
+        items = [history[-1].item for history in doubtful]
+        again = self.side_by_side(items, 1, number=1 + max(map(len, doubtful)))
         unhealthy = self.lifecycle.unhealthy()
         if unhealthy is not None:
-            return list(self.after_death(items, [*doubtful, *again], unhealthy))
+            return list(self.after_death(items, [*chain.from_iterable(doubtful), *again], unhealthy))
+        again = [unless_suspended(outcome) for outcome in again]
         for earlier, outcome in zip(doubtful, again, strict=True):
             self._heard(outcome)
-            self.confirmed[_kind(outcome)] += not outcome.held and outcome.cause == earlier.cause
-        return [self._decided(item, both) for item, *both in zip(items, doubtful, again, strict=True)]
+            self.confirmed[_kind(outcome)] += not outcome.held and outcome.cause == earlier[-1].cause
+        histories = [[*earlier, outcome] for earlier, outcome in zip(doubtful, again, strict=True)]
+        more = [one for one in histories if self.is_doubtful(one[-1]) and _wants_another(one)]
+        later = {decision.item.label: decision for decision in self._again(more)}
+        return [
+            later.get(item.label) or self._decided(item, history)
+            for item, history in zip(items, histories, strict=True)
+        ]
 
-    def _decided(self, item: Item, outcomes: Sequence[AttemptOutcome]) -> Decision:
+    def _decided(self, item: Item, outcomes: History) -> Decision:
         """The verdict, right after a look that found the target well."""
-        return replace(decide(item, outcomes, self.lifecycle.node.side), after=self.lifecycle.condition)
+        return replace(decide(item, in_calm(outcomes), self.lifecycle.node.side), after=self.lifecycle.condition)
 
     def side_by_side(self, items: Sequence[Item], jobs: int, *, number: int = 1) -> list[AttemptOutcome]:
         """Run every item once, a few at a time; `number` is the attempt number, from 1."""
@@ -199,7 +216,7 @@ class Group:
         """One item with the target to itself; what it did while another target died counts only where it held."""
         held = [outcome for outcome in earlier if outcome.held]
         tries: list[AttemptOutcome] = []
-        while len(tries) < 2:
+        while _wants_another(tries):
             tries.append(self._once(item, 1 + len(earlier) + len(tries)))
             unhealthy = self.lifecycle.unhealthy()
             if unhealthy is not None:
@@ -212,12 +229,17 @@ class Group:
         return self._decided(item, [*held, *tries]), False
 
 
+def _wants_another(history: History) -> bool:
+    """Whether it takes one more attempt to tell what the last one is worth, if that one was red: one, and two after a suspension."""
+    return len(history) < 2 or (history[-2].went is Went.SUSPENDED and len(history) < MOST_ATTEMPTS)
+
+
 def _kind(outcome: AttemptOutcome) -> Kind:
     return outcome.item.case.id, outcome.cause
 
 
-def _kinds(red: Sequence[AttemptOutcome]) -> list[list[AttemptOutcome]]:
-    found: dict[Kind, list[AttemptOutcome]] = {}
-    for outcome in red:
-        found.setdefault(_kind(outcome), []).append(outcome)
+def _kinds(red: Sequence[History]) -> list[list[History]]:
+    found: dict[Kind, list[History]] = {}
+    for history in red:
+        found.setdefault(_kind(history[-1]), []).append(history)
     return list(found.values())

@@ -17,7 +17,7 @@ from zenoh_harness.errors import CannotGoOn, OtherVersion, TargetError
 from zenoh_harness.links.timing import Deadline
 from zenoh_harness.probing.habits.study import study, study_profile
 from zenoh_harness.programs.signs import grave
-from zenoh_harness.run.attempt import SUSPENDED, suspensions_of, was_suspended
+from zenoh_harness.run.disturbances import SUSPENDED, Watch
 from zenoh_harness.run.health import Budget, Health, check, death, learn
 from zenoh_harness.targets.habits import SETTLE, UNKNOWN, TargetHabits
 from zenoh_harness.targets.target import Grade, NodeInstance, NodeTarget
@@ -248,9 +248,9 @@ class Lifecycle:
         """
         for _ in range(SUSPENDED_LOOKS):
             node = self.node
-            before = suspensions_of(node)
+            watch = Watch.of(node)
             value = look()
-            if counts(value) or self._node is not node or not was_suspended(node, before):
+            if counts(value) or self._node is not node or not watch.was_suspended:
                 return value
             if node.vitals().suspended:
                 self._told(f"{self.target.reach}: {SUSPENDED}")

@@ -190,6 +190,11 @@ class Container:
         """0: the engine keeps no count."""
         return 0
 
+    @property
+    def halted(self) -> bool:
+        """False: the engine keeps no count."""
+        return False
+
     def usage(self) -> Usage | None:
         """Return its resources; None if it is gone. A daemon on another machine counts no descriptors."""
         if self.pid:
