@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, wraps
@@ -24,6 +24,7 @@ REDRAW: Final = 0.1
 """Seconds between two drawings of the progress bar."""
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+Item = TypeVar("Item")
 
 
 @dataclass
@@ -67,12 +68,16 @@ class Shell:
         """Print one JSON document, its keys in the order given."""
         click.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
+    def answer(self, value: Callable[[], object], show: Callable[[], object]) -> None:
+        """Print the value as JSON with `--format json`, else let `show` print text."""
+        if self.as_json:
+            self.print_json(value())
+        else:
+            show()
+
     def show(self, value: object, lines: Iterable[str]) -> None:
         """Print the value as JSON with `--format json`, else the lines as text."""
-        if self.as_json:
-            self.print_json(value)
-            return
-        self.print_lines(lines)
+        self.answer(lambda: value, lambda: self.print_lines(lines))
 
     def print_lines(self, lines: Iterable[str]) -> None:
         """Print lines of text as they are, without a Console: it takes half a millisecond a line, of which there may be thousands."""
@@ -81,10 +86,14 @@ class Shell:
 
     def tell(self, value: object, text: str) -> None:
         """Print the value as JSON with `--format json`, else the text as a note."""
-        if self.as_json:
-            self.print_json(value)
-        else:
-            self.note(text)
+        self.answer(lambda: value, lambda: self.note(text))
+
+    def steps(self, items: Sequence[Item], what: str, name: Callable[[Item], str]) -> Iterator[Item]:
+        """Yield the items; a progress bar shows the name of the last one that is done."""
+        with self.progress(len(items), what) as advance:
+            for item in items:
+                yield item
+                advance(1, name(item))
 
     @contextmanager
     def progress(self, total: int, what: str) -> Iterator[Advance]:

@@ -105,10 +105,10 @@ def run(shell: Shell, target: str, other: str | None, out: Path, of: str, seed: 
         name = f"{slug(target)}-or-{slug(str(other))}"
         _script(target, apart, out / f"{name}.script", seed, subject)
         (out / f"{name}.svg").write_text(side_by_side(learned[0], learned[1], subject), encoding="utf-8")
-    if shell.as_json:
-        shell.print_json({"targets": [_as_json(each) for each in learned], "difference": _difference_json(apart)})
-    elif other:
-        _print_difference(shell, learned, apart, subject)
+    shell.answer(
+        lambda: {"targets": [_as_json(each) for each in learned], "difference": _difference_json(apart)},
+        lambda: _print_difference(shell, learned, apart, subject) if other else None,
+    )
     return int(Exit.NOT_CONFORMING if any(each.deviates for each in learned) else Exit.CONFORMING)
 
 

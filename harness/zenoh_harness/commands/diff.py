@@ -35,10 +35,10 @@ def command(shell: Shell, before: Path, after: Path) -> int:
     """
     old, new = results.read(before), results.read(after)
     found = changes(old, new)
-    if shell.as_json:
-        shell.print_json([one.as_json() | {"evidence": _evidence(one, before, after)} for one in gathered(found)])
-    else:
-        _show(shell, (before, after), (old, new), found)
+    shell.answer(
+        lambda: [one.as_json() | {"evidence": _evidence(one, before, after)} for one in gathered(found)],
+        lambda: _show(shell, (before, after), (old, new), found),
+    )
     return int(Exit.NOT_CONFORMING if any(change.red for change in found) else Exit.CONFORMING)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
+from operator import attrgetter
 from typing import Any
 
 import click
@@ -54,11 +55,7 @@ def command(shell: Shell, pattern: str, run: bool, by_check: bool, recorded: boo
     if not run and not by_check:
         list_nodes(shell, found)
         return int(Exit.CONFORMING)
-    rows = []
-    with shell.progress(len(found), "faulty nodes") as advance:
-        for node in found:
-            rows.append(row(node))
-            advance(1, node.name)
+    rows = [row(node) for node in shell.steps(found, "faulty nodes", attrgetter("name"))]
     whole = pattern == "*"
     _show(shell, rows, by_check, whole)
     return int(Exit.NOT_CONFORMING if any(map(wrong_with, rows)) or (whole and never_red(rows)) else Exit.CONFORMING)
@@ -80,11 +77,8 @@ def _show(shell: Shell, rows: Sequence[Row], by_check: bool, whole: bool) -> Non
 
 def _show_scripts(shell: Shell, found: Sequence[FaultyNode]) -> int:
     """Print the scripts that do not tell a faulty node from the reference, and how many do; return the exit code."""
-    rows: list[Convicts] = []
-    with shell.progress(len(found), "faulty nodes") as advance:
-        for node in found:
-            rows += convictions(node)
-            advance(1, node.name)
+    steps = shell.steps(found, "faulty nodes", attrgetter("name"))
+    rows = [each for node in steps for each in convictions(node)]
     shell.show(
         [
             {

@@ -106,10 +106,7 @@ def command(
     ordered = asked_again(_run(shell, reached, matrix), _once_more(shell, out, options, bool(only)), again)
     combined = document(ordered)
     (out / COMBINED).write_text(json.dumps(combined, indent=1) + "\n", encoding="utf-8")
-    if shell.as_json:
-        shell.print_json(combined)
-    else:
-        _print(shell, ordered, out)
+    shell.answer(lambda: combined, lambda: _print(shell, ordered, out))
     return _exit([one.done for one in ordered])
 
 

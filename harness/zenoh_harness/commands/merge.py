@@ -57,10 +57,10 @@ def command(shell: Shell, folders: tuple[Path, ...], out: Path, exports: Exports
         stopped=_missing(missing) if missing else None,
     )
     exports.write(shell, [(made, out / RESULTS)], strict=strict)
-    if shell.as_json:
-        shell.print_json(summary.as_json(ran))
-    elif not shell.quiet:
-        summary.show(ran, shell.out, verbose=bool(shell.verbose))
+    shell.answer(
+        lambda: summary.as_json(ran),
+        lambda: None if shell.quiet else summary.show(ran, shell.out, verbose=bool(shell.verbose)),
+    )
     if ran.stopped is not None:
         click.echo(f"zconform: {ran.stopped}", err=True)
     return int(ran.exit)

@@ -71,10 +71,7 @@ def command(shell: Shell, script: str, target: str, seed: int, against: str | No
     )
     if other is not None:
         return _compare(shell, decision, perform(case, other, seed, shell))
-    if shell.as_json:
-        shell.print_json(_as_json(decision, node))
-    else:
-        _show(shell, decision, node, listed)
+    shell.answer(lambda: _as_json(decision, node), lambda: _show(shell, decision, node, listed))
     return int(exit_code([Verdict.KNOWN if listed else decision.verdict]))
 
 

@@ -92,11 +92,10 @@ def show_drift(shell: Shell, folder: Path) -> int:
     """
     changed = drift(lock().sections, _digests(folder))
     touched = {ref: [each.id for each in requirements().citing(ref)] for ref in changed}
-    if shell.as_json:
-        rows = [{"section": ref, "is": how.value, "requirements": touched[ref]} for ref, how in changed.items()]
-        shell.print_json(rows)
-    else:
-        _print_drift(shell, changed, touched)
+    shell.answer(
+        lambda: [{"section": ref, "is": how.value, "requirements": touched[ref]} for ref, how in changed.items()],
+        lambda: _print_drift(shell, changed, touched),
+    )
     return int(bool(changed))
 
 
@@ -122,10 +121,10 @@ def print_table(shell: Shell, files: tuple[Path, ...], pattern: str) -> int:
     Exit codes: 0 done, 1 a requirement has neither a verdict nor a reason, 2 usage.
     """
     if not files:
-        if shell.as_json:
-            shell.print_json([_as_json(row) for row in coverage().rows.values()])
-        else:
-            shell.out.print(table(coverage()), end="", soft_wrap=True)
+        shell.answer(
+            lambda: [_as_json(row) for row in coverage().rows.values()],
+            lambda: shell.out.print(table(coverage()), end="", soft_wrap=True),
+        )
         return int(Exit.CONFORMING)
     targets = verdict_table.columns(results.read(file) for file in files)
     found = list(verdict_table.table_rows(coverage(), vectors(), targets, pattern))
@@ -155,10 +154,10 @@ def print_lock(shell: Shell, folder: Path | None, final: bool) -> None:
     """
     sections = lock().sections if folder is None else _digests(folder)
     text = write_lock(requirements(), sections, draft=not final)
-    if shell.as_json:
-        shell.print_json({"revision": lock().revision, "draft": not final, "lock": text})
-    else:
-        shell.out.print(text, end="", soft_wrap=True)
+    shell.answer(
+        lambda: {"revision": lock().revision, "draft": not final, "lock": text},
+        lambda: shell.out.print(text, end="", soft_wrap=True),
+    )
 
 
 @command.command("update")

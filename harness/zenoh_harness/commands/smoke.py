@@ -39,11 +39,11 @@ def command(target: str, shell: Shell) -> int:
         if not shell.as_json:
             shell.out.print(plain(_line(step)))
     bad = sum(not step.well for step in found)
-    if shell.as_json:
-        steps = [dataclasses.asdict(step) for step in found]
-        shell.print_json({"target": target, "well": not bad, "steps": steps})
-    else:
-        shell.out.print(f"\n{bad} to fix" if bad else "\nNothing to fix: zconform run can judge this target.")
+    summary = f"\n{bad} to fix" if bad else "\nNothing to fix: zconform run can judge this target."
+    shell.answer(
+        lambda: {"target": target, "well": not bad, "steps": [dataclasses.asdict(step) for step in found]},
+        lambda: shell.out.print(summary),
+    )
     if any(step.fatal for step in found):
         return int(Exit.CANNOT_GO_ON)
     return int(Exit.CONFORMING if not bad else Exit.NOT_CONFORMING)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
+from operator import attrgetter
 from typing import Any
 
 import click
@@ -39,12 +40,8 @@ def command(shell: Shell, pattern: str, run: bool) -> int:
         listed = [{"name": variant.name, "about": variant.about, "permitted": variant.permitted} for variant in found]
         shell.show(listed, (f"{variant.name:38} {' '.join(variant.about.split())}" for variant in found))
         return int(Exit.CONFORMING)
-    rows = []
-    with shell.progress(len(found), "variants") as advance:
-        plain_ones = on_the_reference()
-        for variant in found:
-            rows.append(row(variant, plain_ones))
-            advance(1, variant.name)
+    plain_ones = on_the_reference()
+    rows = [row(variant, plain_ones) for variant in shell.steps(found, "variants", attrgetter("name"))]
     shell.show([as_json(each) for each in rows], (line for each in rows for line in lines_of(each)))
     bad = sum(bool(wrong_with(each)) for each in rows)
     green = sum(len(each.judged.of(Came.GREEN)) for each in rows)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, cast
 
@@ -202,11 +203,9 @@ class VectorResult:
 def judge_all(codec: Codec, vectors: Sequence[Vector], shell: Shell) -> Iterator[VectorResult]:
     """Yield the verdicts in the order of the vectors; a vector with several steps gets the worst of theirs."""
     answers = iter(codec.ask(request for vector in vectors for request in requests(vector, codec.layers)))
-    with shell.progress(len(vectors), "vectors") as advance:
-        for vector in vectors:
-            answer = judge_vector(vector, codec.layers, answers)
-            advance(1, vector.id)
-            yield VectorResult(vector, answer.verdict, answer.cause, answer.reading, str(answer.seen.get("seen", "")))
+    for vector in shell.steps(vectors, "vectors", attrgetter("id")):
+        answer = judge_vector(vector, codec.layers, answers)
+        yield VectorResult(vector, answer.verdict, answer.cause, answer.reading, str(answer.seen.get("seen", "")))
 
 
 def _print(shell: Shell, results: Sequence[VectorResult]) -> None:

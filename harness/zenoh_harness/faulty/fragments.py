@@ -204,12 +204,18 @@ fault(
 )
 
 
-@faulty("on_fragment", caught_by=f"{PATCH}/without-patch-no-first-is-needed-beside-one-with-it")
-def insists_on_marks_once_it_saw_some(node, base, link):
-    """Drops chains without First in all sessions once one session negotiated a patch."""
-    if any(other.live and other.terms.patch for other in node.links.values()):
-        link.terms = replace(link.terms, patch=1)
-    base()
+fault(
+    "insists-on-marks-once-it-saw-some",
+    "Drops chains without First in all sessions once one session negotiated a patch.",
+    on_fragment=before(
+        lambda node, link: (
+            setattr(link, "terms", replace(link.terms, patch=1))
+            if any(other.live and other.terms.patch for other in node.links.values())
+            else None
+        )
+    ),
+    caught_by=f"{PATCH}/without-patch-no-first-is-needed-beside-one-with-it",
+)
 
 
 @faulty(

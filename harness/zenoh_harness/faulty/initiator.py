@@ -202,15 +202,13 @@ fault(
 )
 
 
-@faulty(
-    "confirm",
+fault(
+    "keeps-its-first-cookie",
+    "Returns the cookie of its first handshake in every later one.",
+    state={"first": dict},
+    confirm=lambda node, base, ack: base(ack=replace(ack, cookie=node.first.setdefault("cookie", ack.cookie))),
     caught_by=(f"{AGAIN}/each-cookie-comes-back-on-its-own-link", "law/cookie-echo"),
-    state={"first": lambda: None},
 )
-def keeps_its_first_cookie(node, base, ack):
-    """Returns the cookie of its first handshake in every later one."""
-    node.first = node.first or ack.cookie
-    return base(ack=replace(ack, cookie=node.first))
 
 
 @faulty(

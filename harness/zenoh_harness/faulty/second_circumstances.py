@@ -172,11 +172,12 @@ class KeepsAnAggregateOfNobody(Reference):
             super().refresh_aggregates(link)
 
 
-@faulty("named", caught_by="law/expr-id-not-reused")
-def gives_three_numbers_in_turn(base, to):
-    """Gives a session three expression ids, and the first one again to the fourth key."""
-    to.expr_ids = cycle((1, 2, 3)) if isinstance(to.expr_ids, count) else to.expr_ids
-    return base()
+fault(
+    "gives-three-numbers-in-turn",
+    "Gives a session three expression ids, and the first one again to the fourth key.",
+    named=before(lambda to: setattr(to, "expr_ids", cycle((1, 2, 3))) if isinstance(to.expr_ids, count) else None),
+    caught_by="law/expr-id-not-reused",
+)
 
 
 @faulty("on_entity_gone", caught_by="query-ends/a-query-ends-though-its-source-is-gone")

@@ -136,13 +136,17 @@ def begins_with_what_it_gives_up(node, base, link, data, sn, reliable, priority)
     base(sn=node.next_sn(link, reliable, priority))
 
 
-@faulty("send", caught_by=f"{LEASES}/each-session-is-kept-alive")
-def keeps_its_first_session_alive(node, base, link, messages):
-    """Sends KEEP_ALIVE in its oldest session only."""
-    live = [other for other in node.links.values() if other.live and other.inside is None]
-    if messages == (KeepAlive(),) and live and live[0] is not link:
-        return
-    base()
+fault(
+    "keeps-its-first-session-alive",
+    "Sends KEEP_ALIVE in its oldest session only.",
+    send=lambda node, base, link, messages: (
+        None
+        if messages == (KeepAlive(),)
+        and link is not next((other for other in node.links.values() if other.live and other.inside is None), link)
+        else base()
+    ),
+    caught_by=f"{LEASES}/each-session-is-kept-alive",
+)
 
 
 @faulty("lease_of", caught_by=f"{LEASES}/a-silent-session-of-any-lease-expires")

@@ -11,9 +11,9 @@ from zenoh_conformance.primitives import WhatAmI
 from zenoh_conformance.reading.connection import priority_of
 from zenoh_conformance.reading.pieces import SN_AS_WRITTEN, SN_MASK
 from zenoh_conformance.wire import Exts
-from zenoh_harness.reference import EXPIRED, INVALID, TO_SELF, Refused
+from zenoh_harness.reference import EXPIRED, INVALID, TO_SELF, Refused, before
 
-from . import fault, faulty
+from . import fault
 
 LANES = "session-lanes"
 WRAP = f"{LANES}/numbers-of-every-lane-wrap"
@@ -38,6 +38,12 @@ def refuse_cookies_for(reason: int) -> Callable[..., None]:
             raise Refused(reason if refused.reason == INVALID else refused.reason) from None
 
     return check_open
+
+
+def _counts_on(link, channel, sn, mask):
+    """Let the next sequence number of a channel follow this one, within the mask; return this one."""
+    link.tx[channel] = (sn + 1) & mask
+    return sn
 
 
 fault(
@@ -82,8 +88,10 @@ fault(
 )
 
 
-@faulty(
-    "next_sn",
+fault(
+    "counts-on-in-32-bits",
+    "Counts its sequence numbers past the negotiated resolution.",
+    next_sn=lambda base, link, reliable, priority: _counts_on(link, (reliable, priority), base(), SN_MASK[2]),
     caught_by=(
         "law/sn-within-resolution",
         "settled-terms/numbers-wrap-where-it-was-settled",
@@ -92,26 +100,20 @@ fault(
     ),
     also={"session-lanes/numbers-of-every-lane-wrap": "the same in every lane"},
 )
-def counts_on_in_32_bits(base, link, reliable, priority):
-    """Counts its sequence numbers past the negotiated resolution."""
-    sn = base()
-    link.tx[reliable, priority] = (sn + 1) & SN_MASK[2]
-    return sn
 
 
-@faulty(
-    "next_sn",
+fault(
+    "counts-numbers-as-written",
+    "Counts its sequence numbers to 2^8, 2^16 or 2^32, as the text has it (erratum sn-fills-vle-bytes, ZD-24).",
+    next_sn=lambda base, link, reliable, priority: _counts_on(
+        link, (reliable, priority), base(), SN_AS_WRITTEN[link.terms.resolution & 3]
+    ),
     caught_by="law/sn-within-resolution",
     also={
         "session-lanes/*": "we and it do not agree on the last number",
         "settled-terms/*": "we and it do not agree on the last number",
     },
 )
-def counts_numbers_as_written(node, base, link, reliable, priority):
-    """Counts its sequence numbers to 2^8, 2^16 or 2^32, as the text has it (erratum sn-fills-vle-bytes, ZD-24)."""
-    sn = base()
-    link.tx[reliable, priority] = (sn + 1) & SN_AS_WRITTEN[link.terms.resolution & 3]
-    return sn
 
 
 fault(
@@ -127,13 +129,15 @@ fault(
 )
 
 
-@faulty("next_sn", caught_by=WRAP, also={"law/sn-within-resolution": "its sequence numbers exceed the resolution"})
-def wraps_in_its_default_lane_only(base, link, reliable, priority):
-    """Counts its sequence numbers past the negotiated resolution in every lane but Data."""
-    sn = base()
-    if priority != sane.DEFAULT_PRIORITY:
-        link.tx[reliable, priority] = (sn + 1) & SN_MASK[2]
-    return sn
+fault(
+    "wraps-in-its-default-lane-only",
+    "Counts its sequence numbers past the negotiated resolution in every lane but Data.",
+    next_sn=lambda base, link, reliable, priority: (
+        base() if priority == sane.DEFAULT_PRIORITY else _counts_on(link, (reliable, priority), base(), SN_MASK[2])
+    ),
+    caught_by=WRAP,
+    also={"law/sn-within-resolution": "its sequence numbers exceed the resolution"},
+)
 
 
 fault(
@@ -148,10 +152,15 @@ fault(
 )
 
 
-@faulty("accepts_sn", caught_by=FIRST)
-def awaits_zero_in_other_channels(node, base, link, message):
-    """Expects the first sequence number 0 on every channel but one, whatever OPEN stated."""
-    channel = (message.reliable, priority_of(message))
-    if channel != PLAIN:
-        link.rx.setdefault(channel, node.sn_mask(link))
-    return base()
+fault(
+    "awaits-zero-in-other-channels",
+    "Expects the first sequence number 0 on every channel but one, whatever OPEN stated.",
+    accepts_sn=before(
+        lambda node, link, message: (
+            link.rx.setdefault(channel, node.sn_mask(link))
+            if (channel := (message.reliable, priority_of(message))) != PLAIN
+            else None
+        )
+    ),
+    caught_by=FIRST,
+)

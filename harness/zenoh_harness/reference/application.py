@@ -228,10 +228,9 @@ class Application:
 
     def tell(self, name: str, key: str, response: Response) -> None:
         """Report one answer as an event."""
-        if isinstance(response.body, Err):
-            self.events.append({"event": "error", "id": name, "payload": response.body.payload.hex()})
-        else:
-            self.events.append({"event": "reply", "id": name, **sample(key, response.body.body)})
+        body = response.body
+        told = {"payload": body.payload.hex()} if isinstance(body, Err) else sample(key, body.body)
+        self.events.append({"event": "error" if isinstance(body, Err) else "reply", "id": name, **told})
 
 
 def sample(key: str, body: Any) -> dict[str, Any]:

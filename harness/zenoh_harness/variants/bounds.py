@@ -8,11 +8,10 @@ from dataclasses import replace
 from itertools import count
 from typing import Any, ClassVar
 
-from zenoh_conformance.messages import Init
 from zenoh_conformance.messages.init import QoS, QoSLink
 from zenoh_conformance.reading.conversation import Side
 from zenoh_conformance.wire import Exts
-from zenoh_harness.reference import Action, Base, Config, Link, Reference
+from zenoh_harness.reference import Action, Config, Link, Reference
 
 from . import row, variant
 from .terms import LONG
@@ -55,15 +54,15 @@ row(
 )
 
 
-@variant(
-    "propose",
+row(
+    "proposes-qos-link",
+    "As initiator, proposes QoSLink with all priorities, reliable, in place of QoS.",
     permitted="session-establishment#init-extensions: QoSLink in place of QoS",
     unjudged={"law/frame-carries-priority": "as initiator it has no lanes"},
+    propose=lambda base: replace(
+        syn := base(), exts=Exts(ALL_LANES if isinstance(ext, QoS) else ext for ext in syn.exts)
+    ),
 )
-def proposes_qos_link(node: Reference, base: Base[Init], link: Link) -> Init:
-    """As initiator, proposes QoSLink with all priorities, reliable, in place of QoS."""
-    syn = base(link)
-    return replace(syn, exts=Exts(ALL_LANES if isinstance(ext, QoS) else ext for ext in syn.exts))
 
 
 @variant(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import count
 from typing import Any
 
@@ -11,7 +12,7 @@ from zenoh_conformance.messages import Close, Frame, Push, sane
 from zenoh_conformance.messages.network import QoS
 from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.wire import Exts
-from zenoh_harness.reference import Action, Base, Config, Link, Reference
+from zenoh_harness.reference import Action, Base, Link, Reference
 
 from . import row, variant
 
@@ -22,9 +23,7 @@ ID, FRAGMENT = 0x1F, 0x06
 class _HoldsBack(Reference):
     """Collects the messages for each link until the current call has produced all, or the link ends."""
 
-    def __init__(self, config: Config | None = None) -> None:
-        super().__init__(config)
-        self.held_back: dict[str, Any] = {}
+    held_back = cached_property(lambda node: dict[str, Any]())
 
     def let_go(self, link: Link) -> None:
         """Send the collected messages of a link."""
@@ -151,10 +150,8 @@ def blocks(push: Push) -> bool:
 class UrgentGoesFirst(Reference):
     """Flushes by a timer, and then sends the urgent before the rest, and of one lane what goes with best effort before the reliable."""
 
-    def __init__(self, config: Config | None = None) -> None:
-        super().__init__(config)
-        self.waiting: dict[str, list[tuple[Any, bool]]] = defaultdict(list)
-        self.due: dict[str, float] = {}
+    waiting = cached_property(lambda node: defaultdict[str, list[tuple[Any, bool]]](list))
+    due = cached_property(lambda node: dict[str, float]())
 
     def say(self, link: Link, message: Any, *, reliable: bool = True) -> None:
         if link.inside is not None or link.terms.lowlatency or not link.terms.qos:

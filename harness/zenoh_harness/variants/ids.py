@@ -8,7 +8,7 @@ from typing import Any
 from zlib import crc32
 
 from zenoh_conformance.messages import Declare, DFinal, UQueryable, USubscriber, UToken
-from zenoh_harness.reference import Base, Config, Link, Reference, before
+from zenoh_harness.reference import Config, Link, Reference, before
 
 from . import row, variant
 
@@ -46,12 +46,20 @@ def down(most: int) -> Iterator[int]:
         yield from range(most, 0, -1)
 
 
-@variant("on_live", permitted=IDS)
-def ids_at_random(node: Reference, base: Base[None], link: Link) -> None:
-    """Assigns ids in a scattered order, from the whole range."""
-    kinds = {"entities": ENTITY_IDS, "requests": request_ids(link), "keys": EXPR_IDS}
-    renumber(link, *(scattered(most, f"{link.session} {kind}") for kind, most in kinds.items()))
-    base(link)
+row(
+    "ids-at-random",
+    "Assigns ids in a scattered order, from the whole range.",
+    permitted=IDS,
+    on_live=before(
+        lambda link: renumber(
+            link,
+            *(
+                scattered(most, f"{link.session} {kind}")
+                for kind, most in {"entities": ENTITY_IDS, "requests": request_ids(link), "keys": EXPR_IDS}.items()
+            ),
+        )
+    ),
+)
 
 
 def scattered(mask: int, seed: str) -> Iterator[int]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from math import inf
 from typing import Any, ClassVar
 
 from zenoh_conformance.messages import Open, Push, sane
 from zenoh_conformance.reading.conversation import Framing, Side
-from zenoh_harness.reference import GENERIC, MAX_LINKS, Action, Config, Habits, Link, Reference, Refused, before, refuse
+from zenoh_harness.reference import GENERIC, MAX_LINKS, Action, Habits, Link, Reference, Refused, before, refuse
 from zenoh_harness.reference.application import COMMANDS
 from zenoh_harness.reference.hooked import do_nothing
 
@@ -99,9 +100,7 @@ row(
 class LetsGoOfItsSessionLate(Reference):
     """As initiator, reconnects before it has released its previous session, and until then closes the new one."""
 
-    def __init__(self, config: Config | None = None) -> None:
-        super().__init__(config)
-        self.held_until = -inf
+    held_until = -inf
 
     def drop(self, link: Link) -> None:
         if link.side is Side.INITIATOR and link.live:
@@ -118,9 +117,7 @@ class LetsGoOfItsSessionLate(Reference):
 class LetsAPeerBackInLate(Reference):
     """As responder, refuses a node that has just left until it has released that node's session."""
 
-    def __init__(self, config: Config | None = None) -> None:
-        super().__init__(config)
-        self.left: dict[bytes | None, float] = {}
+    left = cached_property(lambda node: dict[bytes | None, float]())
 
     def drop(self, link: Link) -> None:
         live = link.live and link.side is Side.RESPONDER
@@ -190,9 +187,7 @@ class FreesItsPlaceLate(_FewHalfOpen):
     facts = ONE_HALF_OPEN["facts"]
     lacks = ONE_HALF_OPEN["lacks"]
 
-    def __init__(self, config: Config | None = None) -> None:
-        super().__init__(config)
-        self.ended: list[float] = []
+    ended = cached_property(lambda node: list[float]())
 
     def half_open(self, now: float) -> int:
         return super().half_open(now) + sum(now < at + 0.05 for at in self.ended)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, ClassVar
 
 from zenoh_conformance.messages import Close, Open, Push, Request
-from zenoh_harness.reference import Config, Link, Pending
+from zenoh_harness.reference import Link, Pending
 
 from . import row, variant
 from .later import A_LITTLE, TimedNode
@@ -22,9 +23,7 @@ class AtItsOwnPace(TimedNode):
     pace: ClassVar[tuple[float, ...]] = (0.0, 0.05, 0.1)
     """Seconds by which the messages of a session are delayed, by the order of the sessions' first messages, repeated."""
 
-    def __init__(self, config: Config | None = None) -> None:
-        super().__init__(config)
-        self.known: list[Link] = []
+    known = cached_property(lambda node: list[Link]())
 
     def route(self, link: Link, message: Any, *, reliable: bool = True) -> None:
         if link not in self.known:
@@ -86,10 +85,8 @@ class FindsItsFirstWayLate(TimedNode):
     LATE: ClassVar = 0.6
     """The delay in seconds: more than a probe waits for silence, and less than cases wait."""
 
-    def __init__(self, config: Config | None = None) -> None:
-        super().__init__(config)
-        self.slow: Link | None = None
-        self.behind: list[tuple[Any, bool]] = []
+    slow: Link | None = None
+    behind = cached_property(lambda node: list[tuple[Any, bool]]())
 
     def say(self, link: Link, message: Any, *, reliable: bool = True) -> None:
         if isinstance(message, Push) and not self.behind and link.inside is None:
@@ -113,9 +110,7 @@ class FindsItsFirstWayLate(TimedNode):
 class ForgetsSessionsLater(TimedNode):
     """Ends a link at once, and withdraws the session's declarations and missing finals a little later."""
 
-    def __init__(self, config: Config | None = None) -> None:
-        super().__init__(config)
-        self.leaving: dict[str, float] = {}
+    leaving = cached_property(lambda node: dict[str, float]())
 
     def drop(self, link: Link) -> None:
         more = [other for other in self.links.values() if other.session == link.session and other is not link]

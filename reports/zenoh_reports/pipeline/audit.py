@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -32,7 +33,7 @@ from .types import batches, rows_of, schema
 
 def facts(packets: DataFrame, ports: Iterable[int] = (), tasks: int | None = None) -> DataFrame:
     """All that single connections say, and their handshakes; `across` makes the rest of it."""
-    return by_flow(packets, tasks).mapInArrow(_Facts(PORTS | frozenset(ports)), schema(AuditRow))
+    return by_flow(packets, tasks).mapInArrow(partial(_facts, PORTS | frozenset(ports)), schema(AuditRow))
 
 
 def across(facts: DataFrame) -> DataFrame:
@@ -50,17 +51,14 @@ def across(facts: DataFrame) -> DataFrame:
     return facts.where("what != 'handshake'").unionByName(wide)
 
 
-class _Facts:
-    def __init__(self, ports: frozenset[int]) -> None:
-        self.ports = ports
+def _facts(ports: frozenset[int], parts: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield from batches(AuditRow, _fact_rows(ports, parts))
 
-    def __call__(self, parts: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from batches(AuditRow, self.rows(parts))
 
-    def rows(self, parts: Iterator[pa.RecordBatch]) -> Iterator[AuditRow]:
-        counted: Counter[str] = Counter()
-        yield from audit.audit_rows(packet_rows(parts), self.ports, counted)
-        yield from audit.counted_rows(counted)
+def _fact_rows(ports: frozenset[int], parts: Iterator[pa.RecordBatch]) -> Iterator[AuditRow]:
+    counted: Counter[str] = Counter()
+    yield from audit.audit_rows(packet_rows(parts), ports, counted)
+    yield from audit.counted_rows(counted)
 
 
 def _wide(parts: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

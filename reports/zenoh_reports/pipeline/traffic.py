@@ -6,7 +6,9 @@ The Python that follows reads a stream and holds one flow. Arrow both ways, sinc
 
 from __future__ import annotations
 
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -74,7 +76,7 @@ def messages(packets: DataFrame, ports: Iterable[int] = ()) -> DataFrame:
 
 def counts(packets: DataFrame, ports: Iterable[int] = ()) -> DataFrame:
     """What is in the captures beside what is said, by what it is."""
-    found = by_flow(packets).mapInArrow(_Counts(_all(ports)), schema(CountRow))
+    found = by_flow(packets).mapInArrow(partial(_count, _all(ports)), schema(CountRow))
     return found.groupBy("what").agg(F.sum("amount").alias("amount"))
 
 
@@ -83,29 +85,19 @@ def _all(ports: Iterable[int]) -> frozenset[int]:
 
 
 def _stage(packets: DataFrame, row: type, made: Made, ports: Iterable[int]) -> DataFrame:
-    return by_flow(packets).mapInArrow(FlowMapper(row, made, _all(ports)), schema(row))
+    return by_flow(packets).mapInArrow(partial(_rows_of_flows, row, made, _all(ports)), schema(row))
 
 
-class FlowMapper:
+def _rows_of_flows(
+    row: type, made: Made, ports: frozenset[int], parts: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     """What a task does with its packets: hear them, and make rows of each flow."""
-
-    def __init__(self, row: type, made: Made, ports: frozenset[int]) -> None:
-        self.row, self.made, self.ports = row, made, ports
-
-    def __call__(self, parts: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        flows = traffic.heard_all(packet_rows(parts), self.ports)
-        yield from batches(self.row, (row for said in flows for row in self.made(said)))
+    flows = traffic.heard_all(packet_rows(parts), ports)
+    yield from batches(row, (row for said in flows for row in made(said)))
 
 
-class _Counts:
-    """Hears its packets, and keeps what is counted beside."""
-
-    def __init__(self, ports: frozenset[int]) -> None:
-        self.ports = ports
-
-    def __call__(self, parts: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from collections import Counter, deque
-
-        counted: Counter[str] = Counter()
-        deque(traffic.heard_all(packet_rows(parts), self.ports, counted), maxlen=0)
-        yield from batches(CountRow, traffic.count_rows(counted))
+def _count(ports: frozenset[int], parts: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Hear packets, and keep what is counted beside."""
+    counted: Counter[str] = Counter()
+    deque(traffic.heard_all(packet_rows(parts), ports, counted), maxlen=0)
+    yield from batches(CountRow, traffic.count_rows(counted))

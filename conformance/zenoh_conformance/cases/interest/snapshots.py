@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from zenoh_conformance.cases.case import case, grid
@@ -86,6 +87,14 @@ def expect_keys(watcher: Party, kind: str | None, wanted: list[str], *, step: st
     )
 
 
+def watched(scene: Scene, kind: str, *more: str) -> Sequence[Party]:
+    """A session whose interest in a kind of declaration stands, another one, and more."""
+    watcher, *others = parties(scene, "watcher", "other", *more)
+    watcher.asks_interest(OPTION[kind], InterestMode.CURRENT_FUTURE, "k/**")
+    watcher.settles()
+    return watcher, *others
+
+
 @case("declarations/forwarded-on-interest", needs=ROUTES, parameters=grid(kind=KIND))
 def who_asks_is_told(scene: Scene, *, kind: str) -> None:
     """
@@ -97,9 +106,7 @@ def who_asks_is_told(scene: Scene, *, kind: str) -> None:
         other    DECLARE (undeclare)
         target   to the watcher: DECLARE (undeclare, the id that it told)
     """
-    watcher, other = parties(scene, "watcher", "other")
-    watcher.asks_interest(OPTION[kind], InterestMode.CURRENT_FUTURE, "k/**")
-    watcher.settles()
+    watcher, other = watched(scene, kind)
 
     entity = declares(other, kind, "k/a")
 
@@ -124,9 +131,7 @@ def what_a_session_declared_is_taken_back_with_it(scene: Scene, *, kind: str, ho
         other    DECLARE (..), then CLOSE, or the end of the link
         target   to the watcher: DECLARE (undeclare)
     """
-    watcher, other = parties(scene, "watcher", "other")
-    watcher.asks_interest(OPTION[kind], InterestMode.CURRENT_FUTURE, "k/**")
-    watcher.settles()
+    watcher, other = watched(scene, kind)
     declares(other, kind, "k/a")
     waits_for(watcher, kind, "k/a")
 
@@ -160,9 +165,7 @@ def nobody_takes_back_what_another_declared(scene: Scene, *, kind: str) -> None:
         stranger  DECLARE (undeclare 7)
         target    to the watcher: no more than the declaration
     """
-    watcher, other, stranger = parties(scene, "watcher", "other", "stranger")
-    watcher.asks_interest(OPTION[kind], InterestMode.CURRENT_FUTURE, "k/**")
-    watcher.settles()
+    watcher, other, stranger = watched(scene, kind, "stranger")
     entity = declares(other, kind, "k/a")
     waits_for(watcher, kind, "k/a")
 
@@ -311,9 +314,7 @@ def what_comes_later_names_no_interest(scene: Scene, *, kind: str) -> None:
         other    DECLARE (..)
         target   to the watcher: DECLARE (..), without I
     """
-    watcher, other = parties(scene, "watcher", "other")
-    watcher.asks_interest(OPTION[kind], InterestMode.CURRENT_FUTURE, "k/**")
-    watcher.settles()
+    watcher, other = watched(scene, kind)
 
     declares(other, kind, "k/a")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from zenoh_conformance.cases.case import case
 from zenoh_conformance.cases.interest.snapshots import who_asks_is_told
-from zenoh_conformance.cases.routing.plain import ROUTES, a_query_reaches_a_queryable, asked_of, heard_of
+from zenoh_conformance.cases.routing.plain import ROUTES, a_query_reaches_a_queryable, answers, asked_of, heard_of
 from zenoh_conformance.messages import (
     Declare,
     DFinal,
@@ -170,8 +170,7 @@ def answered(scene: Scene) -> Party:
     """A querier whose query was answered and ended, all without QoS."""
     querier, queryable = asked_of(scene)
     asked = querier.asks("k")
-    queryable.replies(asked, b"1")
-    queryable.finishes(asked)
+    answers(queryable, asked, b"1")
     querier.expect_end(asked)
     with querier.us.about("query/query-zero-or-more-responses"):
         querier.us.require(bool(querier.answers(asked)), expected="Response", got="none", step="the answer")

@@ -6,7 +6,7 @@ Toward a node that routes between its clients.
 from __future__ import annotations
 
 from zenoh_conformance.cases.case import case, grid
-from zenoh_conformance.cases.routing.plain import ROUTES, a_query_reaches_a_queryable, asked_of, low_latency
+from zenoh_conformance.cases.routing.plain import ROUTES, a_query_reaches_a_queryable, answers, asked_of, low_latency
 from zenoh_conformance.messages import Budget, Put, Reply, Request, Response, ResponseFinal, Target, UQueryable, sane
 from zenoh_conformance.talking import Asked, Party, Scene, parties
 
@@ -87,8 +87,7 @@ def a_query_ends_with_its_last_source(scene: Scene, *, first: int) -> None:
     querier.settles()
     early = querier.finals(asked)
     querier.us.require(not early, expected="no ResponseFinal yet", got="ResponseFinal", step="after the first source")
-    both[1 - first].replies(asked, b"2")
-    both[1 - first].finishes(asked)
+    answers(both[1 - first], asked, b"2")
 
     querier.expect_answers(asked, [b"2"], step="after the last source")
 
@@ -113,8 +112,7 @@ def a_query_ends_though_its_source_is_gone(scene: Scene, *, how: str) -> None:
 
     if how == "taken-back":
         queryable.retracts(UQueryable, declared.id)
-        queryable.replies(asked, b"2")
-        queryable.finishes(asked)
+        answers(queryable, asked, b"2")
         with querier.us.about("query/query-complete-on-finals"):
             querier.expect_answers(asked, [b"1", b"2"], step="it is taken back")
         return
@@ -251,8 +249,7 @@ def of_two_sources_one_cannot_end_for_both(scene: Scene) -> None:
     querier.settles()
     early = querier.finals(asked)
     querier.us.require(not early, expected="no ResponseFinal yet", got="ResponseFinal", step="after one source, twice")
-    other.replies(asked, b"2")
-    other.finishes(asked)
+    answers(other, asked, b"2")
 
     querier.expect_answers(asked, [b"2"], step="the other one's answer")
 
@@ -269,8 +266,7 @@ def an_answer_after_the_final_is_dropped(scene: Scene) -> None:
     """
     querier, queryable = asked_of(scene)
     asked = querier.asks("k", consolidation=1)
-    queryable.replies(asked, b"1")
-    queryable.finishes(asked)
+    answers(queryable, asked, b"1")
 
     queryable.replies(asked, b"late")
     queryable.settles("after a late Response")
@@ -300,8 +296,7 @@ def an_answer_to_nothing_goes_nowhere(scene: Scene) -> None:
         stranger.says(Response(id=wrong, key=querier.key("k"), body=a_value()), ResponseFinal(id=wrong))
     stranger.settles("after answers to nothing")
     querier.settles()
-    queryable.replies(asked, b"1")
-    queryable.finishes(asked)
+    answers(queryable, asked, b"1")
 
     querier.expect_answers(asked, [b"1"], step="its own answers")
 
@@ -386,12 +381,10 @@ def who_asked_may_leave(scene: Scene) -> None:
     queryable.takes(asked)
 
     querier.leaves()
-    queryable.replies(asked, b"1")
-    queryable.finishes(asked)
+    answers(queryable, asked, b"1")
     queryable.settles("who asked has left")
     again = other.asks("k", parameters="again")
-    queryable.replies(again, b"2")
-    queryable.finishes(again)
+    answers(queryable, again, b"2")
 
     other.expect_answers(again, [b"2"], step="another one's query")
 
@@ -431,8 +424,7 @@ def answers_pass_without_frame(scene: Scene) -> None:
     querier, queryable = low_latency(scene, "querier", "queryable")
     queryable.declares_queryable("k")
     asked = querier.asks("k")
-    queryable.replies(asked, b"1")
-    queryable.finishes(asked)
+    answers(queryable, asked, b"1")
 
     querier.expect_answers(asked, [b"1"])
 
@@ -481,7 +473,6 @@ def is_answered_after_a_moment(querier: Party, queryable: Party, asked: Asked) -
         pass
     early = querier.finals(asked)
     querier.us.require(not early, expected="no ResponseFinal yet", got="ResponseFinal", step="before its timeout")
-    queryable.replies(asked, b"1")
-    queryable.finishes(asked)
+    answers(queryable, asked, b"1")
 
     querier.expect_answers(asked, [b"1"], step="after a moment")

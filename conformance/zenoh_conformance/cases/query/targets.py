@@ -8,6 +8,7 @@ from zenoh_conformance.cases.routing.plain import (
     MISSES,
     ROUTES,
     a_query_reaches_a_queryable,
+    answers,
     asked_of,
     by_number,
     pairs,
@@ -308,8 +309,7 @@ def two_queriers_may_use_the_same_id(scene: Scene) -> None:
     queryable.us.require(taken[0] != taken[1], expected="two ids", got="one id for both", step="both are passed on")
 
     for each, answer in ((asked[1], b"2"), (asked[0], b"1")):
-        queryable.replies(each, answer)
-        queryable.finishes(each)
+        answers(queryable, each, answer)
 
     one.expect_answers(asked[0], [b"1"], step="the one's answers")
     other.expect_answers(asked[1], [b"2"], step="the other's answers")
@@ -330,8 +330,7 @@ def the_id_comes_back_as_it_was(scene: Scene, *, number: int) -> None:
 
     with queryable.us.about("query/query-reaches-intersecting"):
         queryable.takes(asked, step="the query is passed on")
-    queryable.replies(asked, b"1")
-    queryable.finishes(asked)
+    answers(queryable, asked, b"1")
 
     querier.expect_answers(asked, [b"1"], step="under its own id")
 

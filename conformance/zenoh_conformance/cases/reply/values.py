@@ -6,7 +6,14 @@ from typing import Any
 
 from zenoh_conformance.cases.case import case, grid, pairwise
 from zenoh_conformance.cases.push.values import ENCODINGS, FIELDS, OPAQUE, SOURCE, STAMP, same_put
-from zenoh_conformance.cases.routing.plain import BY_NUMBER, ROUTES, a_query_reaches_a_queryable, asked_of, by_number
+from zenoh_conformance.cases.routing.plain import (
+    BY_NUMBER,
+    ROUTES,
+    a_query_reaches_a_queryable,
+    answers,
+    asked_of,
+    by_number,
+)
 from zenoh_conformance.messages import (
     ConsolidationMode,
     Del,
@@ -228,8 +235,7 @@ def an_answer_keeps_its_key(scene: Scene, *, key: str) -> None:
     querier, queryable = asked_of(scene, "k/**")
     asked = querier.asks("k/**", consolidation=1)
 
-    queryable.replies(asked, b"1", key=key)
-    queryable.finishes(asked)
+    answers(queryable, asked, b"1", key=key)
 
     querier.expect_end(asked)
     got = [heard.key for heard in querier.answers(asked)]
@@ -262,8 +268,7 @@ def an_answer_may_name_its_key_by_number(scene: Scene, *, how: str) -> None:
     queryable.declares_queryable("k/**")
     asked = querier.asks("k/**", consolidation=1)
 
-    queryable.replies(asked, b"1", key=key)
-    queryable.finishes(asked)
+    answers(queryable, asked, b"1", key=key)
 
     querier.expect_end(asked)
     got = [heard.key for heard in querier.answers(asked)]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from zenoh_conformance.cases.case import case, grid
 from zenoh_conformance.messages import sane
 from zenoh_conformance.primitives import WireExpr
-from zenoh_conformance.talking import Party, Scene, parties
+from zenoh_conformance.talking import Asked, Party, Scene, parties
 
 ROUTES = ("routing", "interests", "finals", "several-sessions")
 """What a node must offer: to pass on between two of its clients what one says and the other wants."""
@@ -64,8 +66,7 @@ def a_query_reaches_a_queryable(scene: Scene, *, declared: str, said: str) -> No
 
     asked = querier.asks(said)
     queryable.takes(asked, step="the query is passed on")
-    queryable.replies(asked, b"1")
-    queryable.finishes(asked)
+    answers(queryable, asked, b"1")
 
     with querier.us.about("reply/final-always-comes"):
         querier.expect_final(asked)
@@ -85,6 +86,12 @@ def asked_of(scene: Scene, key: str = "k") -> tuple[Party, Party]:
     querier, queryable = parties(scene, "querier", "queryable")
     queryable.declares_queryable(key)
     return querier, queryable
+
+
+def answers(queryable: Party, asked: Asked, payload: bytes, **fields: Any) -> None:
+    """Answer a query with one reply and its end."""
+    queryable.replies(asked, payload, **fields)
+    queryable.finishes(asked)
 
 
 def heard_of(scene: Scene, *, whole: bool = True) -> tuple[Party, Party]:

@@ -44,10 +44,9 @@ class CodecWitness:
         sent = [piece for found in asked if not isinstance(found, Statement) for piece in found]
         answers = self.codec.ask(Request.decode(piece.layer, piece.data) for piece in sent)
         for found in asked:
-            if isinstance(found, Statement):
-                yield found
-            else:
-                yield self._statement([(piece, next(answers)) for piece in found])
+            yield (
+                found if isinstance(found, Statement) else self._statement([(piece, next(answers)) for piece in found])
+            )
 
     def _pieces(self, vector: Vector) -> list[Piece] | Statement:
         try:

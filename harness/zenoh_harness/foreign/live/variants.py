@@ -139,17 +139,10 @@ def _with_changes(fields: dict[str, Any], change: Mapping[str, Any]) -> dict[str
 
 def _content(facts: DeclarationFacts, ext: ExtensionFacts) -> dict[str, Any]:
     content = {field.name: copy.deepcopy(CONTENT[field.name]) for field in ext.fields}
-    if ext.name == "QueryTarget":
-        content["value"] = 1
-    if ext.name == "RemoteBound":
-        content["value"] = 1
-    if ext.name == "QoSLink":
-        content["value"] = 1 | 2 << 3 | 6 << 11
-    if ext.name == "QueryableInfo":
-        content["value"] = 0x0101
-    if ext.name == "QoS" and facts.layer is Layer.NETWORK and "value" in content:
-        content["value"] = 0x1A
-    return content
+    numbers = {"QueryTarget": 1, "RemoteBound": 1, "QoSLink": 1 | 2 << 3 | 6 << 11, "QueryableInfo": 0x0101}
+    if facts.layer is Layer.NETWORK and "value" in content:
+        numbers["QoS"] = 0x1A
+    return content | ({"value": numbers[ext.name]} if ext.name in numbers else {})
 
 
 def _other(name: str, content: Mapping[str, Any]) -> Any:

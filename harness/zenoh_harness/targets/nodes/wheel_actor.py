@@ -52,15 +52,7 @@ class WheelActor(node.WheelNode):
 
     def asked(self, line):
         """Return the arguments of a query that a command describes."""
-        found = self.options(line)
-        for name, kind in (("target", zenoh.QueryTarget), ("consolidation", zenoh.ConsolidationMode)):
-            if name in line:
-                found[name] = node.named(kind, line[name])
-        if "timeout_ms" in line:
-            found["timeout"] = line["timeout_ms"] / 1000
-        if "payload" in line:
-            found["payload"] = bytes.fromhex(line["payload"])
-        return found
+        return {**self.options(line), **node.arguments_of(line, node.QUERY)}
 
     def get(self, line):
         replies = self.session.get(line["key"], **self.asked(line))

@@ -87,6 +87,29 @@ def number_of(priority):
     )
 
 
+OPTIONS = {
+    "encoding": ("encoding", lambda name: zenoh.Encoding(name)),
+    "attachment": ("attachment", bytes.fromhex),
+    "express": ("express", bool),
+    "priority": ("priority", lambda number: getattr(zenoh.Priority, PRIORITIES[number])),
+    "congestion": ("congestion_control", lambda name: named(zenoh.CongestionControl, name)),
+}
+"""Fields of put, delete and publishers: the argument, and what makes its value."""
+
+QUERY = {
+    "target": ("target", lambda name: named(zenoh.QueryTarget, name)),
+    "consolidation": ("consolidation", lambda name: named(zenoh.ConsolidationMode, name)),
+    "timeout_ms": ("timeout", lambda time: time / 1000),
+    "payload": ("payload", bytes.fromhex),
+}
+"""The same of queries."""
+
+
+def arguments_of(line, fields):
+    """Return the arguments that a command gives, by a table of its fields."""
+    return {name: make(line[field]) for field, (name, make) in fields.items() if field in line}
+
+
 class WheelNode:
     """The session, and its declared entities by the ids that the harness assigns to them."""
 
@@ -124,20 +147,8 @@ class WheelNode:
 
     def options(self, line):
         """Return the arguments of a command that put, delete and publishers share."""
-        found = {}
-        if "encoding" in line:
-            found["encoding"] = zenoh.Encoding(line["encoding"])
-        if "attachment" in line:
-            found["attachment"] = bytes.fromhex(line["attachment"])
-        if "express" in line:
-            found["express"] = line["express"]
-        if "priority" in line:
-            found["priority"] = getattr(zenoh.Priority, PRIORITIES[line["priority"]])
-        if "congestion" in line:
-            found["congestion_control"] = named(zenoh.CongestionControl, line["congestion"])
-        if line.get("stamp"):
-            found["timestamp"] = self.stamp()
-        return found
+        stamp = {"timestamp": self.stamp()} if line.get("stamp") else {}
+        return {**arguments_of(line, OPTIONS), **stamp}
 
     def stamp(self):
         """Return a timestamp of the session's clock. Raises NotImplementedError before 1.5, whose put takes none."""
@@ -232,26 +243,14 @@ class WheelNode:
             self.session.delete(line["key"], **options)
 
     def get(self, line):
-        name = line["id"]
-        options = {}
-        if "target" in line:
-            options["target"] = named(zenoh.QueryTarget, line["target"])
-        if "consolidation" in line:
-            options["consolidation"] = named(zenoh.ConsolidationMode, line["consolidation"])
-        if "timeout_ms" in line:
-            options["timeout"] = line["timeout_ms"] / 1000
-        if "payload" in line:
-            options["payload"] = bytes.fromhex(line["payload"])
-        replies = self.session.get(line["key"], **options)
-        threading.Thread(target=self.collect, args=(name, replies), daemon=True).start()
+        replies = self.session.get(line["key"], **arguments_of(line, QUERY))
+        threading.Thread(target=self.collect, args=(line["id"], replies), daemon=True).start()
 
     def collect(self, name, replies):
         """Report each reply of a get, and then its end."""
         for reply in replies:
-            if reply.ok is not None:
-                say({"event": "reply", "id": name, **sample_fields(reply.ok)})
-            else:
-                say({"event": "error", "id": name, "payload": raw(reply.err.payload)})
+            told = sample_fields(reply.ok) if reply.ok is not None else {"payload": raw(reply.err.payload)}
+            say({"event": "reply" if reply.ok is not None else "error", "id": name, **told})
         say({"event": "end", "id": name})
 
 
