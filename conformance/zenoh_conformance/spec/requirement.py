@@ -240,17 +240,14 @@ def _fact(file: str, phrase: str, about: dict[str, Any]) -> Fact | None:
 
 
 def _faults(made: Requirement, phrase: str) -> Iterator[tuple[str, str]]:
-    if not PHRASE.fullmatch(phrase):
-        yield "id", "an id is words of a-z and 0-9 with hyphens"
-    if made.binds not in BINDS:
-        yield "binds", f"{made.binds!r} is none of {', '.join(BINDS)}"
-    if made.owed and made.owed not in OWED:
-        yield "owed", f"{made.owed!r} is none of {', '.join(OWED)}"
-    if made.owed and made.unobservable:
-        yield "owed", "what is unobservable cannot be owed"
-    if made.owed and (made.owed == "vector") and not made.by_codec:
-        yield "owed", "a vector cannot judge what a codec alone cannot break"
-    if made.level is Level.LAYOUT and made.fact is None:
-        yield "fact", "a LAYOUT requirement tells its fact"
-    if len(made.says) > LONGEST or "\n" in made.says or not made.says.endswith("."):
-        yield "says", f"is one sentence on one line of at most {LONGEST} characters"
+    is_sentence = len(made.says) <= LONGEST and "\n" not in made.says and made.says.endswith(".")
+    rules = (
+        (PHRASE.fullmatch(phrase), "id", "an id is words of a-z and 0-9 with hyphens"),
+        (made.binds in BINDS, "binds", f"{made.binds!r} is none of {', '.join(BINDS)}"),
+        (not made.owed or made.owed in OWED, "owed", f"{made.owed!r} is none of {', '.join(OWED)}"),
+        (not made.owed or not made.unobservable, "owed", "what is unobservable cannot be owed"),
+        (made.owed != "vector" or made.by_codec, "owed", "a vector cannot judge what a codec alone cannot break"),
+        (made.level is not Level.LAYOUT or made.fact is not None, "fact", "a LAYOUT requirement tells its fact"),
+        (is_sentence, "says", f"is one sentence on one line of at most {LONGEST} characters"),
+    )
+    return ((field, why) for holds, field, why in rules if not holds)

@@ -105,12 +105,12 @@ class _Wire:
         """Return the IP packet around a TCP segment or UDP datagram whose checksum has the offset `at`."""
         source, target = self.at[sender][0], self.at[sender.other][0]
         pseudo = source.packed + target.packed + struct.pack(">II", len(body), protocol)
-        body = body[:at] + struct.pack(">H", _sum(pseudo + body) or 0xFFFF) + body[at + 2 :]
+        body = body[:at] + struct.pack(">H", internet_checksum(pseudo + body) or 0xFFFF) + body[at + 2 :]
         if source.version == 6:
             return struct.pack(">IHBB", 6 << 28, len(body), protocol, 64) + source.packed + target.packed + body
         head = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(body), 0, 0x4000, 64, protocol, 0)
         head += source.packed + target.packed
-        return head[:10] + struct.pack(">H", _sum(head)) + head[12:] + body
+        return head[:10] + struct.pack(">H", internet_checksum(head)) + head[12:] + body
 
 
 def _endpoint(locator: str, host: Address, port: int) -> tuple[Address, int]:
@@ -127,7 +127,7 @@ def _as_ipv6(host: Address) -> Address:
     return IPv6Address(f"::ffff:{host}") if host.version == 4 else host
 
 
-def _sum(data: bytes) -> int:
+def internet_checksum(data: bytes) -> int:
     """Return the Internet checksum (RFC 1071)."""
     data += bytes(len(data) % 2)
     total: int = sum(struct.unpack(f">{len(data) // 2}H", data))

@@ -61,3 +61,9 @@ class Refused(Exception):  # noqa: N818 - a step of the protocol, not an error
 def refuse(reason: int | None, why: str = "") -> NoReturn:
     """Raise Refused: as an expression, for rows."""
     raise Refused(reason, why)
+
+
+def need(holds: object, reason: int, why: str = "") -> None:
+    """Raise Refused unless something holds."""
+    if not holds:
+        raise Refused(reason, why)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from zenoh_conformance.messages import Init, Open, Patch, sane
 
-from .config import INVALID, TO_SELF, UNSUPPORTED, Refused
+from .config import INVALID, TO_SELF, UNSUPPORTED, need
 from .link import Link, LinkTerms
 from .terms import Negotiating
 
@@ -27,16 +27,11 @@ class Initiator(Negotiating):
     def check_init_ack(self, link: Link, ack: Init) -> None:
         """Check an InitAck. Raises Refused if it cannot be accepted."""
         assert link.mine is not None
-        if not self.accepts_version(ack.version):
-            raise Refused(UNSUPPORTED)
-        if not self.accepts_whatami(ack.whatami):
-            raise Refused(INVALID)
-        if ack.zid.raw.rstrip(b"\0") == self.config.zid.rstrip(b"\0"):
-            raise Refused(TO_SELF)
-        if not self.accepts_resolution(link.mine, ack):
-            raise Refused(INVALID, "resolution raised")
-        if not self.accepts_exts(link.mine, ack):
-            raise Refused(INVALID, "extension that was not offered")
+        need(self.accepts_version(ack.version), UNSUPPORTED)
+        need(self.accepts_whatami(ack.whatami), INVALID)
+        need(ack.zid.raw.rstrip(b"\0") != self.config.zid.rstrip(b"\0"), TO_SELF)
+        need(self.accepts_resolution(link.mine, ack), INVALID, "resolution raised")
+        need(self.accepts_exts(link.mine, ack), INVALID, "extension that was not offered")
 
     def accepts_resolution(self, syn: Init, ack: Init) -> bool:
         """Return whether both fields of the answered resolution are at most those of the proposal."""
@@ -72,5 +67,4 @@ class Initiator(Negotiating):
         return sane.open_syn(ack, initial_sn=link.initial_sn, **self.lease_fields())
 
     def check_open_ack(self, link: Link, ack: Open) -> None:
-        if not self.accepts_initial_sn(link, ack.initial_sn):
-            raise Refused(INVALID, "initial_sn")
+        need(self.accepts_initial_sn(link, ack.initial_sn), INVALID, "initial_sn")

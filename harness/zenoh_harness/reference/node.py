@@ -16,7 +16,7 @@ from zenoh_conformance.reading.kinds import AnyKind, InitAck, InitSyn, OpenAck, 
 from zenoh_conformance.tables.session import INITIATOR, RESPONDER, SessionInput, State
 
 from .application import Application
-from .config import INVALID, Action, Config, Refused
+from .config import INVALID, Action, Config, Refused, need
 from .habits import Habits
 from .initiator import Initiator
 from .link import Link
@@ -119,10 +119,8 @@ class Reference(Responder, Initiator):
 
     def on_batch(self, link: Link, batch: bytes) -> None:
         """Check a batch. Raises Refused for an empty one in the handshake, and one above the negotiated size."""
-        if not batch and not link.live:
-            raise Refused(INVALID, "empty batch")
-        if link.live and len(batch) > link.terms.batch_size:
-            raise Refused(INVALID, "batch larger than negotiated")
+        need(batch or link.live, INVALID, "empty batch")
+        need(not link.live or len(batch) <= link.terms.batch_size, INVALID, "batch larger than negotiated")
 
     def on_undecodable(self, link: Link, seen: Seen) -> None:
         """Refuse bytes that are not a message; this ends the handshake or the session. Raises Refused."""

@@ -15,7 +15,7 @@ from zenoh_conformance.reading.codec import encode
 from zenoh_conformance.wire import Exts
 
 from . import multilink, password
-from .config import INVALID, MAX_LINKS, MAX_SESSIONS, TO_SELF, UNSUPPORTED, Refused
+from .config import INVALID, MAX_LINKS, MAX_SESSIONS, TO_SELF, UNSUPPORTED, need
 from .link import Link, LinkTerms
 from .terms import Negotiating
 
@@ -25,14 +25,10 @@ class Responder(Negotiating):
 
     def check_init(self, link: Link, syn: Init) -> None:
         """Check an InitSyn. Raises Refused if it cannot be accepted."""
-        if not self.accepts_version(syn.version):
-            raise Refused(UNSUPPORTED)
-        if syn.zid.raw.rstrip(b"\0") == self.config.zid.rstrip(b"\0"):
-            raise Refused(TO_SELF)
-        if not self.accepts_whatami(syn.whatami):
-            raise Refused(INVALID)
-        if self.config.credentials and not password.will_show(syn.exts):
-            raise Refused(INVALID, "authentication")
+        need(self.accepts_version(syn.version), UNSUPPORTED)
+        need(syn.zid.raw.rstrip(b"\0") != self.config.zid.rstrip(b"\0"), TO_SELF)
+        need(self.accepts_whatami(syn.whatami), INVALID)
+        need(not self.config.credentials or password.will_show(syn.exts), INVALID, "authentication")
 
     def settle(self, syn: Init) -> LinkTerms:
         """Return the terms that follow from a proposal and our configuration."""
@@ -76,19 +72,13 @@ class Responder(Negotiating):
 
     def check_open(self, link: Link, open_: Open) -> None:
         """Check an OpenSyn: cookie, sequence number, authentication and limits. Raises Refused."""
-        if not self.cookie_matches(link, open_):
-            raise Refused(INVALID, "cookie")
-        if not self.accepts_initial_sn(link, open_.initial_sn):
-            raise Refused(INVALID, "initial_sn")
-        if self.config.credentials and not self.accepts_proof(link, open_):
-            raise Refused(INVALID, "authentication")
-        if link.terms.multilink and not multilink.proves(open_.exts, self.nonce(link)):
-            raise Refused(INVALID, "multilink")
+        need(self.cookie_matches(link, open_), INVALID, "cookie")
+        need(self.accepts_initial_sn(link, open_.initial_sn), INVALID, "initial_sn")
+        need(not self.config.credentials or self.accepts_proof(link, open_), INVALID, "authentication")
+        need(not link.terms.multilink or multilink.proves(open_.exts, self.nonce(link)), INVALID, "multilink")
         others = [other for other in self.links.values() if other.live and other is not link]
-        if sum(other.zid == link.zid for other in others) >= self.most_links(link):
-            raise Refused(MAX_LINKS)
-        if len({other.zid for other in others} | {link.zid}) > self.config.max_sessions:
-            raise Refused(MAX_SESSIONS)
+        need(sum(other.zid == link.zid for other in others) < self.most_links(link), MAX_LINKS)
+        need(len({other.zid for other in others} | {link.zid}) <= self.config.max_sessions, MAX_SESSIONS)
 
     def most_links(self, link: Link) -> int:
         """Return the number of links that the session may have."""

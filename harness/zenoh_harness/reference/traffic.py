@@ -12,7 +12,7 @@ from zenoh_conformance.reading.conversation import Event, Happened
 from zenoh_conformance.reading.pieces import SN_MASK
 from zenoh_conformance.tables.session import State
 
-from .config import EXPIRED, INVALID, Action, Refused
+from .config import EXPIRED, INVALID, Action, Refused, need
 from .link import Link
 from .router import Router
 
@@ -53,10 +53,12 @@ class Traffic(Router):
         and for a priority on a session without QoS.
         """
         mask = self.sn_mask(link)
-        if message.sn > mask:
-            raise Refused(INVALID, "sequence number outside the negotiated resolution")
-        if not link.terms.qos and priority_of(message) != sane.DEFAULT_PRIORITY:
-            raise Refused(INVALID, "priority on a session without QoS")
+        need(message.sn <= mask, INVALID, "sequence number outside the negotiated resolution")
+        need(
+            link.terms.qos or priority_of(message) == sane.DEFAULT_PRIORITY,
+            INVALID,
+            "priority on a session without QoS",
+        )
         channel = (message.reliable, priority_of(message))
         assert link.their_open is not None
         last = link.rx.get(channel, (link.their_open.initial_sn - 1) & mask)

@@ -130,11 +130,14 @@ class SaysCloseAndWaits(TimedNode):
         return super().disconnected(name, now)
 
 
-@variant("on_undecodable", permitted="primitives/unknown-mandatory-may-close")
-def calls_unknown_mandatory_unsupported(node: Reference, base: Base[None], link: Link, seen: Seen) -> None:
-    """Refuses an unknown mandatory extension with UNSUPPORTED, and all other undecodable bytes with INVALID."""
-    mandatory = "mandatory" in str(seen.message)
-    raise Refused(reason_code("UNSUPPORTED") if mandatory else INVALID, str(seen.message))
+row(
+    "calls-unknown-mandatory-unsupported",
+    "Refuses an unknown mandatory extension with UNSUPPORTED, and all other undecodable bytes with INVALID.",
+    permitted="primitives/unknown-mandatory-may-close",
+    on_undecodable=lambda seen: refuse(
+        reason_code("UNSUPPORTED") if "mandatory" in str(seen.message) else INVALID, str(seen.message)
+    ),
+)
 
 
 row(
@@ -172,13 +175,20 @@ row(
 )
 
 
-@variant("check_open", permitted="no page says which of two links of one node stays")
-def takes_the_new_for_the_old(node: Reference, base: Base[None], link: Link, open_: Open) -> None:
-    """Closes the session of a node that opens another one, as if the node had lost the first."""
-    earlier = node.earlier_link(link)
-    if earlier is not None and not link.terms.multilink and node.cookie_matches(link, open_):
-        node.refuse(earlier, GENERIC)
-    base(link, open_)
+row(
+    "takes-the-new-for-the-old",
+    "Closes the session of a node that opens another one, as if the node had lost the first.",
+    permitted="no page says which of two links of one node stays",
+    check_open=before(
+        lambda node, link, open_: (
+            node.refuse(earlier, GENERIC)
+            if (earlier := node.earlier_link(link)) is not None
+            and not link.terms.multilink
+            and node.cookie_matches(link, open_)
+            else None
+        )
+    ),
+)
 
 
 row(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from zenoh_conformance.reading.conversation import Conversation, Event, Framing, Happened, Side
+from zenoh_harness.files.capture_writer import internet_checksum
 
 RAW_IP: Final = 101
 PORT, FIRST_PORT = 7447, 49152
@@ -80,7 +81,7 @@ def _segment(line: PacketStream, sender: Side, flags: int, data: bytes = b"", *,
     head = struct.pack(
         "!HHIIBBHHH", *ports, number & 0xFFFFFFFF, acknowledged & 0xFFFFFFFF, 5 << 4, flags, 0xFFFF, 0, 0
     )
-    sum_ = _checksum(_pseudo(sender, TCP, len(head) + len(data)) + head + data)
+    sum_ = internet_checksum(_pseudo(sender, TCP, len(head) + len(data)) + head + data)
     return _packet(sender, TCP, head[:16] + struct.pack("!H", sum_) + head[18:] + data)
 
 
@@ -101,13 +102,4 @@ def _pseudo(sender: Side, protocol: int, size: int) -> bytes:
 def _packet(sender: Side, protocol: int, content: bytes) -> bytes:
     head = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(content), 0, 0x4000, 64, protocol, 0)
     whole = head + _ADDRESS[sender] + _ADDRESS[sender.other]
-    return whole[:10] + struct.pack("!H", _checksum(whole)) + whole[12:] + content
-
-
-def _checksum(data: bytes) -> int:
-    """Return the Internet checksum."""
-    padded = data + b"\0" * (len(data) % 2)
-    total: int = sum(struct.unpack(f"!{len(padded) // 2}H", padded))
-    while total >> 16:
-        total = (total & 0xFFFF) + (total >> 16)
-    return ~total & 0xFFFF
+    return whole[:10] + struct.pack("!H", internet_checksum(whole)) + whole[12:] + content

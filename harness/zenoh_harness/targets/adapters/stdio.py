@@ -63,7 +63,7 @@ class StdioCodec(Codec):
         self.restarts_left = restarts
         self.patience, self.window = patience, window
         self._validate = checker() if validate else None
-        self._seq = 0
+        self.last_seq = 0
         self._wire = CodecPipe(self.command)
         try:
             self._greet(name)
@@ -105,7 +105,7 @@ class StdioCodec(Codec):
         """Send a command and return its answer, outside the stream of requests."""
         self._send(command)
         try:
-            answer = self._fresh(self._seq + 1, Deadline.after(self.patience))
+            answer = self._fresh(self.last_seq + 1, Deadline.after(self.patience))
             if answer is None:
                 raise CannotStart(
                     "the codec does not answer in time",
@@ -139,13 +139,13 @@ class StdioCodec(Codec):
 
     def _batch(self, layer: str, inputs: Sequence[bytes]) -> list[Answer] | None:
         raw = request_bytes(inputs)
-        self._seq += 1
-        self._send({"cmd": "batch", "seq": self._seq, "layer": layer, "count": len(inputs), "bytes": len(raw)})
+        self.last_seq += 1
+        self._send({"cmd": "batch", "seq": self.last_seq, "layer": layer, "count": len(inputs), "bytes": len(raw)})
         self._wire.send(raw)
         deadline = Deadline.after(self.patience)
         try:
-            head = self._fresh(self._seq, deadline) or {}
-            if head.get("seq") == self._seq and isinstance(head.get("bytes"), int):
+            head = self._fresh(self.last_seq, deadline) or {}
+            if head.get("seq") == self.last_seq and isinstance(head.get("bytes"), int):
                 data = self._wire.exactly(head["bytes"], deadline)
                 if data is not None:
                     return records(data, len(inputs))
@@ -158,9 +158,9 @@ class StdioCodec(Codec):
 
     def post(self, request: Request) -> int:
         """Send a request and return its sequence number."""
-        self._seq += 1
-        self._send(request.line(self._seq))
-        return self._seq
+        self.last_seq += 1
+        self._send(request.line(self.last_seq))
+        return self.last_seq
 
     def receive(self, oldest: int) -> dict[str, Any] | None:
         """Return the next answer; None if it is late. Raises ValueError, Ended, Endless."""
@@ -189,11 +189,6 @@ class StdioCodec(Codec):
         else:
             self.restarts_left = -1
         return last_words
-
-    @property
-    def last_seq(self) -> int:
-        """Sequence number of the last request."""
-        return self._seq
 
     @property
     def gone(self) -> bool:

@@ -34,7 +34,8 @@ class ContainerLog:
         self._lost = 0
         self._line = b""
         self._suspicious: list[tuple[str, str]] = []
-        self._disk_full = False
+        self.disk_full = False
+        """Whether a line reports a full disk."""
         self._lock = threading.Lock()
 
     def add(self, data: bytes) -> None:
@@ -71,14 +72,9 @@ class ContainerLog:
         with self._lock:
             return tuple(signs.classify(self._suspicious))
 
-    @property
-    def disk_full(self) -> bool:
-        """Whether a line reports a full disk."""
-        return self._disk_full
-
     def _scan(self, line: bytes) -> None:
         text = plain(line[:LONGEST]).rstrip("\r")
         lower = text.lower()
-        self._disk_full = self._disk_full or DISK_FULL in lower
+        self.disk_full = self.disk_full or DISK_FULL in lower
         if len(self._suspicious) < MOST_SIGNS and any(word in lower for word in signs.WORDS):
             self._suspicious.append(("stderr", text[:400]))
