@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from zenoh_conformance.cases.case import case, grid
@@ -87,12 +86,12 @@ def expect_keys(watcher: Party, kind: str | None, wanted: list[str], *, step: st
     )
 
 
-def watched(scene: Scene, kind: str, *more: str) -> Sequence[Party]:
+def watched(scene: Scene, kind: str, *more: str) -> list[Party]:
     """A session whose interest in a kind of declaration stands, another one, and more."""
     watcher, *others = parties(scene, "watcher", "other", *more)
     watcher.asks_interest(OPTION[kind], InterestMode.CURRENT_FUTURE, "k/**")
     watcher.settles()
-    return watcher, *others
+    return [watcher, *others]
 
 
 @case("declarations/forwarded-on-interest", needs=ROUTES, parameters=grid(kind=KIND))
