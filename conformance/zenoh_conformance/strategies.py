@@ -175,6 +175,3 @@ def _(kind: KeyExpr, values: Values) -> st.SearchStrategy[WireExpr]:
 def _(kind: Many, values: Values) -> st.SearchStrategy[tuple[Any, ...]]:
     least, most = (kind.count, kind.count) if isinstance(kind.count, int) else (0, 3)
     return st.lists(wire(kind.item, values), min_size=least, max_size=most).map(tuple)
-
-
-__all__ = ["chain", "integers", "known_chain", "of", "of_layer", "wire"]

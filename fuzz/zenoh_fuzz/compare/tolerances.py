@@ -337,16 +337,3 @@ def contains_value(message: Any, wanted: Callable[[Any], Any]) -> bool:
 
     change_values(message, look)
     return bool(found)
-
-
-__all__ = [
-    "KEYS",
-    "REWRITES",
-    "VERDICTS",
-    "KeyRule",
-    "RewriteRule",
-    "VerdictRule",
-    "change_values",
-    "contains_value",
-    "key_refused",
-]

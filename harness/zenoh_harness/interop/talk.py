@@ -56,9 +56,8 @@ class Fences:
     def pass_(self, sender: Voice, receiver: Voice, **options: Any) -> None:
         """Wait until all messages of `sender` so far have arrived at `receiver`. Raises Missed if the fence does not."""
         number = self._put(sender, receiver, options)
-        self._await(
-            receiver, number, stretched(PATIENCE), f"from {sender.side.value}: what was put last has not arrived"
-        )
+        if not self._fence_arrives(receiver, number, stretched(PATIENCE)):
+            raise Missed(f"fence from {sender.side.value}: what was put last has not arrived")
 
     def join(self, one: Voice, other: Voice, *, within: float = 2 * PATIENCE) -> float:
         """Wait until publications arrive in both directions; return the time of the last one that did not arrive.
@@ -78,10 +77,6 @@ class Fences:
         number = next(self._numbers)
         sender.put(self._key(receiver), number.to_bytes(8, "big"), **options)
         return number
-
-    def _await(self, receiver: Voice, number: int, within: float, why: str) -> None:
-        if not self._fence_arrives(receiver, number, within):
-            raise Missed(f"fence {why}")
 
     def _fence_arrives(self, receiver: Voice, number: int, within: float) -> bool:
         """Return whether the fence with this number, or a later one, arrives within these seconds."""

@@ -42,6 +42,3 @@ def _path_names(path: str) -> Iterator[str]:
         yield name
         yield ".".join(parts[at : at + 2])
         yield ".".join(parts[at : at + 3])
-
-
-__all__ = ["missing_vectors"]

@@ -215,6 +215,3 @@ MANY: Final = 12
 def word_sign(word: str) -> str:
     """Return the symbol of a run's verdict."""
     return {"conforms": "✓", "known deviations": "≈", "deviates": "✗"}.get(word, "⚠")
-
-
-__all__ = ["Report", "Site", "environment", "plural"]
