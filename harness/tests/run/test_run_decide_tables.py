@@ -11,7 +11,7 @@ from zenoh_conformance.judging.verdict import Verdict
 from zenoh_conformance.reading.conversation import Conversation, Event, Happened, Side
 from zenoh_conformance.spec.requirement import requirements
 from zenoh_harness.run.attempt import AttemptOutcome, Went
-from zenoh_harness.run.decide import charged, decide, is_beyond, level_of
+from zenoh_harness.run.decide import _of_all, charged, decide, is_beyond, level_of
 from zenoh_harness.run.lifecycle import Unhealthy
 from zenoh_harness.run.plan import Item
 
@@ -116,6 +116,13 @@ def test_no_repetition_turns_red_into_green(side):
         one = "slow" if "slow" in alone and told <= {"pass"} else "".join(told)
         due = "error" if "error" in alone else "flaky" if len(told) > 1 else one
         assert verdict is Verdict(due), ways
+
+
+def test_what_is_wrong_each_time_is_not_flaky():
+    """Once against a MUST, once against a SHOULD: the worse of both."""
+    assert _of_all([Verdict.WARN, Verdict.FAIL]) is Verdict.FAIL
+    assert _of_all([Verdict.FAIL, Verdict.WARN, Verdict.PASS]) is Verdict.FLAKY
+    assert _of_all([Verdict.WARN, Verdict.PASS]) is Verdict.FLAKY
 
 
 def test_what_a_flaky_one_tells():

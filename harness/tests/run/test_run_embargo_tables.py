@@ -10,7 +10,7 @@ from zenoh_conformance.reading.conversation import Conversation, Event, Happened
 from zenoh_harness.files import conversations, evidence, results
 from zenoh_harness.files.faults import FileFault
 from zenoh_harness.files.known import Known, ListedDeviation
-from zenoh_harness.run.embargo import guarded, kept_back, under_embargo, withheld
+from zenoh_harness.run.embargo import FROM_START, guarded, is_public, kept_back, under_embargo, withheld
 from zenoh_harness.targets.reach import parse
 from zenoh_harness.targets.target import open_target
 
@@ -40,6 +40,23 @@ def written(folder):
 def test_every_verdict(verdict, guarded, public):
     due = verdict in GRAVE and guarded and not public
     assert under_embargo(died(verdict), guarded=guarded, public=public) is due
+
+
+@pytest.mark.parametrize("verdict", GRAVE)
+def test_a_node_that_never_worked_keeps_no_secret(verdict):
+    """That it never did its work anybody sees; how its program ends is kept back all the same."""
+    ill = Judgement(key=key(), level="MUST", verdict=Verdict(verdict), cause=f"{FROM_START}a push does not arrive")
+    assert under_embargo(ill, guarded=True, public=False) is (verdict in ("crash", "panic"))
+
+
+@pytest.mark.parametrize("name", ["zenoh-rust", "zenoh-pico", "zenohd", "Zenoh-Pico-1.5"])
+def test_an_implementation_of_others_is_guarded_by_its_name(name):
+    assert is_public(name)
+
+
+@pytest.mark.parametrize("name", ["mynode", "zenoh", "zenoh-rusty", "my-zenoh-rust", "fake"])
+def test_any_other_name_is_ones_own(name):
+    assert not is_public(name)
 
 
 @pytest.mark.parametrize("verdict", [*GRAVE, *HARMLESS])

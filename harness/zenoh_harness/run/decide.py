@@ -8,7 +8,7 @@ from typing import Final
 
 from zenoh_conformance.judging.finding import Finding
 from zenoh_conformance.judging.readings import verdict_of
-from zenoh_conformance.judging.verdict import Verdict
+from zenoh_conformance.judging.verdict import Verdict, worst
 from zenoh_conformance.reading.conversation import Conversation, Side
 from zenoh_conformance.spec.errata import AS_WRITTEN
 from zenoh_conformance.spec.requirement import requirements
@@ -99,6 +99,8 @@ def _of_all(verdicts: Sequence[Verdict]) -> Verdict:
     seen = set(verdicts) - {Verdict.SLOW}
     if len(seen) > 1:
         seen -= {Verdict.NOT_OBSERVED}  # what did not come to its point says nothing of what did
+    if len(seen) > 1 and all(verdict.is_wrong for verdict in seen):
+        return worst(seen)  # wrong each time, if not each time in the same way
     if len(seen) > 1:
         return Verdict.FLAKY
     if Verdict.SLOW in verdicts and seen <= {Verdict.PASS}:

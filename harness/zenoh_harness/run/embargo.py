@@ -1,9 +1,9 @@
 """Findings under embargo: grave ones on a node that is not the user's own, and not public.
 
 Who may hold back decides what is held back: a target file says `embargo = "upstream"` (what is found belongs to its
-maintainers first) or `"own"` (a node of one's own: nothing is kept back). Without a word, every release of zenoh-rust is
-upstream, however it is reached, and everything else one's own. Public is what a shipped script does, and what a known
-deviation or an erratum gives an address for.
+maintainers first) or `"own"` (a node of one's own: nothing is kept back). Without a word, each target that names itself as a
+public implementation is upstream, however it is reached, and everything else one's own. Public is what a shipped script does,
+and what a known deviation or an erratum gives an address for; and a node that never worked keeps no secret.
 """
 
 from __future__ import annotations
@@ -26,8 +26,11 @@ from zenoh_harness.targets.target import NodeTarget
 KEPT: Final = "judgements.jsonl"
 UPSTREAM: Final = "upstream"
 OWN: Final = "own"
-BASELINE: Final = "zenoh-rust"
-"""Names of upstream's implementations."""
+PUBLIC: Final = ("zenoh-rust", "zenohd", "zenoh-pico", "zenoh-go", "zenoh-nostd", "zenoh-java", "zenoh-ts")
+"""Names of implementations that others maintain; a name that begins with one and a hyphen is a part of it."""
+
+FROM_START: Final = "from the start: "
+"""How the cause of what was wrong before anything odd was done begins."""
 
 SHIPPED: Final = "scripts/"
 """Checks that are scripts: what ships is public."""
@@ -36,7 +39,12 @@ SHIPPED: Final = "scripts/"
 def guarded(target: NodeTarget) -> bool:
     """Whether what is grave on that target is kept back until it is public."""
     word = str(getattr(target, "embargo", ""))
-    return word == UPSTREAM if word else _name(target) == BASELINE
+    return word == UPSTREAM if word else is_public(_name(target))
+
+
+def is_public(name: str) -> bool:
+    """Whether that is the name of an implementation that others maintain."""
+    return any(f"{name.lower()}-".startswith(f"{one}-") for one in PUBLIC)
 
 
 def _name(target: NodeTarget) -> str:
@@ -57,7 +65,8 @@ def under_embargo(judgement: Judgement, *, guarded: bool, public: bool, changed:
     """
     was = dict(judgement.details.get("known", {})).get("expected")
     verdict = Verdict(was) if was else judgement.verdict
-    return guarded and not public and verdict.is_grave and not (changed and verdict.is_stuck)
+    open_to_see = changed or judgement.cause.startswith(FROM_START)
+    return guarded and not public and verdict.is_grave and not (open_to_see and verdict.is_stuck)
 
 
 def kept_back(path: Path, conversation: Conversation, base: Path | None = None) -> bool:

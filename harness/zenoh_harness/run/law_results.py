@@ -29,6 +29,8 @@ class LawCount:
     subjects: int = 0
     causes: Counter[str] = field(default_factory=Counter)
     shown: dict[str, Shown] = field(default_factory=dict)
+    labels: dict[str, set[str]] = field(default_factory=dict)
+    """Cause to the checks, with parameters, during which it was seen."""
 
     def show(self, one: Shown) -> bool:
         """Keep the first of each cause by its check's label: in whatever order they are heard, it is the same one.
@@ -68,6 +70,7 @@ class LawResults:
             said.subjects += judged.subjects
             for finding in judged.findings:
                 said.causes[finding.cause] += 1
+                said.labels.setdefault(finding.cause, set()).add(label)
                 shown = said.show(Shown(finding, outcome.conversation, label))
                 recorded = text_of(outcome.conversation) if shown else ""
                 found.append(LawFinding(law=judged.law.id, finding=bare(finding), conversation=recorded))
@@ -81,6 +84,8 @@ class LawResults:
             said = self._said.setdefault(law, LawCount())
             said.subjects += heard.subjects
             said.causes += heard.causes
+            for cause, labels in heard.labels.items():
+                said.labels.setdefault(cause, set()).update(labels)
             for shown in heard.shown.values():
                 said.show(shown)
 
@@ -101,5 +106,6 @@ class LawResults:
         for one, label in sorted(found, key=lambda each: not each[0].conversation):
             said = self._said[one.law]
             said.causes[one.finding.cause] += 1
+            said.labels.setdefault(one.finding.cause, set()).add(label)
             if one.conversation or one.finding.cause not in said.shown:
                 said.show(Shown(one.finding, conversation_of(one.conversation), label))

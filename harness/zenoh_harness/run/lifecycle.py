@@ -18,6 +18,7 @@ from zenoh_harness.links.timing import Deadline
 from zenoh_harness.probing.habits.study import study, study_profile
 from zenoh_harness.programs.signs import grave
 from zenoh_harness.run.disturbances import SUSPENDED, Watch
+from zenoh_harness.run.embargo import FROM_START
 from zenoh_harness.run.health import Budget, Health, check, death, learn
 from zenoh_harness.targets.habits import SETTLE, UNKNOWN, TargetHabits
 from zenoh_harness.targets.target import Grade, NodeInstance, NodeTarget
@@ -120,7 +121,7 @@ class Lifecycle:
         self._at_best = health.grade
         if not health.well:
             self._budget = Budget(calm=0.0, enough=health.grade, panics=panics)
-            return Unhealthy(health.verdict, f"from the start: {health.cause}", health.conversation, health.wrote)
+            return Unhealthy(health.verdict, f"{FROM_START}{health.cause}", health.conversation, health.wrote)
         if self._examine is check:
             self._budget = replace(self.undisturbed(lambda: learn(self.node)), panics=panics)
         return died

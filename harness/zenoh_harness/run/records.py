@@ -27,6 +27,9 @@ from zenoh_harness.targets.target import NodeTarget
 NO_CASE = "no case repeats it, and the script was not tried"
 """What the script of a death is worth that nobody is charged with."""
 
+MOST_PLACES: Final = 64
+"""The most checks that are named of those in whose conversations a law was broken."""
+
 """How a node may be found before anything odd was done, and still be judged."""
 
 ROUTED: Final = "routing-plain/"
@@ -160,7 +163,7 @@ class Records:
             causes=causes,
             read=AS_WRITTEN if shown.finding.follows else None,
             repeat=self._register.repeat(shown.label, str(self._target.reach)),
-            details={"subjects": said.subjects, "during": shown.label},
+            details={"subjects": said.subjects, "during": shown.label, **_seen_in(said, causes)},
         )
 
     def _unlisted(self, key: Key, verdict: Verdict, causes: Iterable[str]) -> Iterator[str]:
@@ -198,6 +201,12 @@ class Records:
     def cannot_start(self, cause: str) -> None:
         """The profile could not be had, although the target says that it can."""
         self._register.add(self.key(STAYS_UP, STAYS_UP), Verdict.ERROR, cause=cause, repeat="")
+
+
+def _seen_in(said: LawCount, causes: Iterable[str]) -> dict[str, object]:
+    """The checks in whose conversations a law was broken, unless that is nearly everywhere: it tells nothing of the cause then."""
+    labels = frozenset[str]().union(*(said.labels[cause] for cause in causes))
+    return {"seen_in": sorted(labels)} if len(labels) <= MOST_PLACES else {}
 
 
 def link_of(target: NodeTarget) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from zenoh_conformance.cases.case import roles_by_requirement
+from zenoh_conformance.cases.faults import TargetFault, faults, found, is_told, order
 from zenoh_conformance.judging.shares import Shares, shares
 from zenoh_conformance.judging.verdict import Exit, Judgement, Verdict, worst
 from zenoh_conformance.spec.errata import Stance, by_name
@@ -17,7 +18,6 @@ from zenoh_harness.files.labels import is_shard
 from zenoh_harness.files.results import check_label
 from zenoh_harness.files.scripts import STAYS_UP
 from zenoh_harness.run.calm import describe_prevented, prevented
-from zenoh_harness.run.causes import Cause, causes, found, is_told, order
 from zenoh_harness.run.runner import Ran
 
 if TYPE_CHECKING:
@@ -40,6 +40,9 @@ _BUT: Final = {Verdict.KNOWN: "what is listed", Verdict.WARN: "warnings"}
 
 _ASKED: Final = {STAYS_UP: "Whatever is sent to it, it goes on working for everybody else."}
 """What no page says and everybody expects."""
+
+MOST_OTHERS: Final = 3
+"""Further causes of one fault that are told."""
 
 _SHORT: Final = {
     Exit.CONFORMING: "0 conforms",
@@ -131,6 +134,7 @@ def as_json(ran: Ran) -> dict[str, Any]:
         "embargoed": ran.footer.embargoed,
         "shares": shares_of(shown, ran.header.role).as_json(),
         "pages": {page: {verdict.value: n for verdict, n in counts.items()} for page, counts in by_page(shown)},
+        "findings": [_fault_json(each) for each in faults(shown)],
         "deviations": listed,
         "departures": listed,  # the name of 0.1; goes with the next minor version
         "not_judged": [
@@ -141,6 +145,23 @@ def as_json(ran: Ran) -> dict[str, Any]:
         "met_busy_machine": len(prevented(shown)),
         "stopped": str(ran.stopped) if ran.stopped else None,
         "results": str(ran.out),
+    }
+
+
+def _fault_json(fault: TargetFault) -> dict[str, Any]:
+    one = fault.first
+    return {
+        "verdict": one.verdict.value,
+        "requirement": fault.requirement,
+        "check": one.key.check,
+        "cause": one.cause,
+        "roles": fault.roles,
+        "profiles": fault.profiles,
+        "checks": fault.checks,
+        "elsewhere": fault.elsewhere,
+        "places": len(fault.judgements),
+        "repeat": one.repeat,
+        "evidence": one.evidence,
     }
 
 
@@ -158,8 +179,10 @@ def show(ran: Ran, out: Console, *, verbose: bool = False) -> None:
     shown = public(ran.judgements)
     title = f"{ran.header.name} {ran.header.version}".strip()
     out.print(f"\n{plain(title)} as {ran.header.role.replace('+', ' and ')}: {len(shown)} judgements")
-    for cause in causes(shown):
-        _tell(cause, out, ran.out)
+    told = faults(shown)
+    _tell_count(told, out)
+    for fault in told:
+        _tell(fault, out, ran.out)
     if not never_began(ran):
         out.print()
         out.print(_table(list(by_page(shown))))
@@ -201,22 +224,29 @@ def _table(pages: Sequence[tuple[str, Counter[Verdict]]]) -> Table:
     return table
 
 
-def _tell(cause: Cause, out: Console, folder: Path) -> None:
-    one = cause.first
+def _tell_count(told: Sequence[TargetFault], out: Console) -> None:
+    """Print how many findings there are, and in how many places they show, where these are more."""
+    places = sum(len(fault.judgements) for fault in told)
+    if places > len(told):
+        out.print(f"{len(told)} finding{'s' * (len(told) > 1)}, in {places} places")
+
+
+def _tell(fault: TargetFault, out: Console, folder: Path) -> None:
+    one = fault.first
     style = "yellow" if one.verdict.is_minor else "bold red"
-    profiles = ", ".join(cause.profiles)
-    where = "" if profiles == "default" else f", profile{'s' * (len(cause.profiles) > 1)} {profiles}"
+    profiles, roles = ", ".join(fault.profiles), " and ".join(fault.roles)
+    where = "" if profiles == "default" else f", profile{'s' * (len(fault.profiles) > 1)} {profiles}"
     out.print()
-    head = f"{one.verdict.value.upper():<7}{one.key.requirement}  ({one.level}, {one.key.role}{where})"
+    head = f"{one.verdict.value.upper():<7}{one.key.requirement}  ({one.level}, {roles}{where})"
     out.print(head, style=style, soft_wrap=True)
-    for name, text in _rows(cause, folder):
+    for name, text in _rows(fault, folder):
         if text:
             out.print(f"       {name:<9}{plain(text)}", soft_wrap=True)
 
 
-def _rows(cause: Cause, folder: Path) -> Iterator[tuple[str, str]]:
-    """What is said of one cause, by name; what is empty is left out."""
-    one, was = cause.first, found(cause.first)
+def _rows(fault: TargetFault, folder: Path) -> Iterator[tuple[str, str]]:
+    """What is said of one fault, by name; what is empty is left out."""
+    one, was = fault.first, found(fault.first)
     known = requirements().get(one.key.requirement)
     yield "asked", known.says if known is not None else _ASKED.get(one.key.requirement, "")
     yield "page", known.ref[0].replace("#", ", section ") if known is not None and known.ref else ""
@@ -225,10 +255,11 @@ def _rows(cause: Cause, folder: Path) -> Iterator[tuple[str, str]]:
     yield "expected", was.get("expected", "") if _is_plain(one, was) else ""
     yield "at", f"byte {was['byte']} of the batch: {was['bytes']}" if "byte" in was else ""
     yield "check", one.key.check if one.key.check != one.key.requirement else ""
-    yield "with", _values(cause)
-    yield "also", "; ".join(f"{other.cause} ({other.key.check})" for other in cause.others[:3])
-    told = {one.key.check, *(other.key.check for other in cause.others[:3])}
-    yield "seen by", ", ".join(check for check in cause.checks if check not in told)
+    yield "with", _values(fault)
+    yield "also", "; ".join(f"{other.cause} ({other.key.check})" for other in fault.others[:MOST_OTHERS])
+    told = {one.key.check, *(other.key.check for other in fault.others[:MOST_OTHERS])}
+    yield "seen by", ", ".join(check for check in fault.checks if check not in told)
+    yield "touches", ", ".join(fault.elsewhere)
     yield "script", str(one.details.get("script") or "")
     yield "evidence", f"{folder / one.evidence} (and .script, for zconform replay)" if one.evidence else ""
     yield "repeat", one.repeat
@@ -258,9 +289,9 @@ def _seen(one: Judgement, was: Mapping[str, Any]) -> str:
     return ": ".join(text for text in (was.get("path", ""), was.get("got", "")) if text)
 
 
-def _values(cause: Cause) -> str:
+def _values(fault: TargetFault) -> str:
     """The parameters with which the first check showed it."""
-    mine = [one for one in cause.judgements if one.key.check == cause.first.key.check]
+    mine = [one for one in fault.judgements if one.key.check == fault.first.key.check]
     shown = list(dict.fromkeys(check_label("", one.key.parameters).strip("[]") for one in mine if one.key.parameters))
     text = ", ".join(shown[:8]) + (", ..." if len(shown) > 8 else "")
     return f"{text}  ({len(shown)} of its values)" if shown else ""

@@ -9,11 +9,11 @@ import pytest
 from faulty_nodes import find_faulty_node
 
 from zenoh_conformance.cases.case import all_cases
+from zenoh_conformance.cases.faults import faults, known_faults
 from zenoh_conformance.judging.engine import judge
 from zenoh_conformance.judging.finding import Finding
 from zenoh_conformance.judging.verdict import Judgement, Key, Verdict
 from zenoh_harness.faulty.table import provoke
-from zenoh_harness.run.causes import causes
 from zenoh_harness.run.places import details_of, place_of
 
 RAISED = "session-establishment/resolution-not-raised"
@@ -28,7 +28,7 @@ def red(check: str, requirement: str = RAISED, profile: str = "default", **more:
 
 
 def test_profiles_and_checks_of_one_requirement_are_one_block() -> None:
-    [cause] = causes([red(LAW, profile=name) for name in ("default", "low-latency")] + [red(MODEL), red(CASE)])
+    [cause] = faults([red(LAW, profile=name) for name in ("default", "low-latency")] + [red(MODEL), red(CASE)])
 
     assert cause.first.key.check == CASE
     assert cause.checks == (CASE, LAW, MODEL)
@@ -42,15 +42,92 @@ def test_what_makes_a_plain_session_fail_comes_first_and_then_what_has_a_byte() 
     byte = red(LAW, details={"found": {"byte": 7, "bytes": "0a"}})
     work = red("establishment-states/a-short-pause-is-endured", "session-establishment/init-ack-answers-init-syn")
 
-    told = [cause.first.key.check for cause in causes([dies, work, byte, sane])]
+    told = [cause.first.key.check for cause in faults([dies, work, byte, sane])]
 
     assert told == [sane.key.check, LAW, work.key.check, "target/stays-up"]
+
+
+QUERY, PUSH, INIT = (
+    "query/query-reaches-intersecting",
+    "push/push-reaches-intersecting",
+    "session-establishment/init-field-order",
+)
+OPEN, WHOLE = "session-establishment/open-ack-answers-open-syn", "session-establishment/open-field-order"
+
+
+def finding(**told: str) -> dict[str, Any]:
+    return {"details": {"found": told}, "cause": " ".join(told.values())}
+
+
+def heads(*judgements: Judgement) -> set[str]:
+    return {fault.requirement for fault in faults(judgements)}
+
+
+def test_the_same_lost_message_is_one_fault_of_the_requirement_that_a_check_is_about() -> None:
+    lost = finding(path="the query is passed on", expected="Request", got="silence")
+    own = red("routing-plain/a-query-reaches-a-queryable", QUERY, **lost)
+    step = red(
+        "query-targets/all-are-asked",
+        "query/all-reaches-every-match",
+        **{**lost, **finding(path="to all", expected="Request", got="silence")},
+    )
+
+    [fault] = faults([step, own, red("reply-values/an-error-comes-as-one", QUERY, **lost)])
+
+    assert fault.first.key.check == own.key.check
+    assert fault.elsewhere == ("query/all-reaches-every-match",)
+
+
+def test_a_law_that_names_the_field_comes_before_a_case_that_noticed_the_loss() -> None:
+    unread = finding(
+        path="stage open", expected="OpenAck", got="undecodable bytes (open.lease at byte 2: the bytes end)"
+    )
+    named = finding(path="open.lease", got="what begins like a message is none")
+
+    assert heads(
+        red("establishment-sane/a-sane-handshake-is-accepted", OPEN, **unread), red("law/open-is-whole", WHOLE, **named)
+    ) == {WHOLE}
+
+
+def test_inputs_that_are_not_refused_at_one_stage_are_one_missing_check_and_other_stages_are_another() -> None:
+    at_init = finding(path="stage init", expected="a refusal", got="OpenSyn")
+    at_open = finding(path="stage open", expected="a refusal", got="KeepAlive")
+    both = [
+        red(CASE, INIT, **at_init),
+        red("a/b", "primitives/truncated-is-refused", **at_init),
+        red("a/c", WHOLE, **at_open),
+    ]
+
+    assert len(faults(both)) == 2
+
+
+@pytest.mark.parametrize(("places", "count"), [([CASE], 1), ([CASE, "a/b", "a/c", "a/d"], 2), ([], 2)])
+def test_a_law_is_the_cause_of_the_check_in_whose_conversations_it_was_broken(places: list[str], count: int) -> None:
+    law = red(
+        LAW, "reply/nothing-after-final", details={"seen_in": places, "found": {"path": "response", "got": "Response"}}
+    )
+
+    assert len(faults([law, red(CASE, QUERY, **finding(path="answers", expected="1 2", got="2"))])) == count
+
+
+def test_one_panic_is_one_fault_and_never_one_with_a_deviation() -> None:
+    died = {"verdict": Verdict.CRASH, "cause": "SIGABRT: panicked at src/a.rs:10"}
+
+    assert len(faults([red("a/b", QUERY, **died), red("a/c", PUSH, **died), red(CASE, QUERY)])) == 2
+
+
+def test_a_new_fault_beside_a_known_one_is_told_by_itself() -> None:
+    lost = finding(path="delivery", expected="Push", got="silence")
+    known, new = red("a/b", PUSH, verdict=Verdict.KNOWN, **lost), red("a/c", QUERY, **lost)
+
+    assert [fault.judgements for fault in faults([known, new])] == [(new,)]
+    assert [fault.judgements for fault in known_faults([known, new])] == [(known,)]
 
 
 def test_what_passed_or_was_not_judged_is_no_cause() -> None:
     quiet = [replace(red(CASE), verdict=verdict) for verdict in Verdict if verdict is Verdict.KNOWN or verdict.is_quiet]
 
-    assert causes(quiet) == []
+    assert faults(quiet) == []
 
 
 @pytest.fixture(scope="module")
